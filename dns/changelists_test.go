@@ -61,7 +61,7 @@ func TestChangeListsDecode(t *testing.T) {
 	}
 }
 
-// Changes are the same after they were written and read again.
+// Changes survive encoding and decoding.
 func FuzzChangeLists(f *testing.F) {
 	f.Add([]byte(`{"Create":[{"dnsName":"a","targets":["1.2.3.4"]}],"updateOld":[{"labels":{"a":"b"}}],"updateNew":[{"recordTTL":-1}]}`))
 	f.Add([]byte(`{"delete":[null],"create":{}}`))

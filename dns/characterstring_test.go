@@ -89,7 +89,8 @@ func TestSplitString(t *testing.T) {
 	}
 }
 
-// TestText: a target becomes character-strings of at most 255 bytes, and is the same target when it is listed.
+// TestText shows that a target is split into character-strings of at most 255 bytes, and is the
+// same target when it is listed.
 func TestText(t *testing.T) {
 	a := strings.Repeat("a", 255)
 	for _, test := range []struct{ name, target, quoted, listed string }{

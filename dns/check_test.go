@@ -59,7 +59,7 @@ func TestCheck(t *testing.T) {
 		"CNAME label":               {recordType: "CNAME", targets: []string{strings.Repeat("a", 64)}, err: "a label may have 63"},
 		"NS, several":               {recordType: "NS", targets: []string{"a.org", "b.org"}},
 		"TXT with anything":         {recordType: "TXT", targets: []string{`"a" "b;c"`}},
-		// dns F15: what can only be a mistake.
+		// Certain mistakes (dns F15).
 		"with a port":       {recordType: "CNAME", targets: []string{"192.0.2.1:443"}, err: "without port"},
 		"a network":         {recordType: "CNAME", targets: []string{"192.0.2.1/32"}, err: "prefix length"},
 		"in brackets":       {recordType: "CNAME", targets: []string{"[2001:db8::9]"}, err: "brackets"},

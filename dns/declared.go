@@ -42,9 +42,9 @@ func (d Declarations) Property(annotation string) (property string, ok bool) {
 	return "", false
 }
 
-// Ours renames properties from the names that ExternalDNS gives them to ours. prefixes are those of
-// annotation keys, in order of precedence: if a property has several names, the first prefix
-// counts, and our own name counts most.
+// Ours renames properties from ExternalDNS' names to ours. prefixes are those of annotation keys,
+// in order of precedence: if a property has several names, the first prefix counts, and our own
+// name counts most.
 func (d Declarations) Ours(properties []Property, prefixes []string) []Property {
 	rank := func(name string) (string, int) {
 		for i, prefix := range prefixes {
@@ -103,7 +103,8 @@ func (d Declarations) byKey() Declarations {
 	return slices.DeleteFunc(slices.Clone(d), func(declared Declaration) bool { return !declared.NamedByKey })
 }
 
-// renamed returns the name to for the name from. Both patterns may end with *.
+// renamed returns name with the pattern from replaced by the pattern to. Both patterns may end with
+// *.
 func renamed(name, from, to string) (string, bool) {
 	begin, open := strings.CutSuffix(from, "*")
 	if !open {

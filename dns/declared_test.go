@@ -25,7 +25,7 @@ func TestPropertyOfAnnotation(t *testing.T) {
 	}
 }
 
-// Other programs name some properties by the keys of annotations; all others keep their names.
+// Only declared properties have other names in ExternalDNS: the keys of their annotations.
 func TestNamesOfProperties(t *testing.T) {
 	const n, o = "new.example/", "old.example/"
 	theirs := []dns.Property{
@@ -62,8 +62,8 @@ func TestNamesOfProperties(t *testing.T) {
 	}
 }
 
-// clouds F5: of a property with several prefixes, the one with the first prefix counts, whatever the order is. Before, the first
-// one in the list did.
+// If a property is given with several prefixes, the first prefix counts, whatever the order of the
+// list (clouds F5).
 func TestSeveralPrefixesOfAProperty(t *testing.T) {
 	const n, o = "new.example/", "old.example/"
 	for _, name := range []string{"cloudflare-proxied", "cf-x-1"} {

@@ -206,7 +206,7 @@ func TestMatchAll(t *testing.T) {
 	}
 }
 
-// The tree finds what the rules of spec/dns.md §2.1 and §2.3 say.
+// The suffix tree matches as the rules of spec/dns.md §2.1 and §2.3 do.
 func TestDomainFilterProperty(t *testing.T) {
 	label := rapid.SampledFrom([]string{"a", "b", "ab", "org"})
 	name := rapid.Map(rapid.SliceOfN(label, 1, 4), func(labels []string) string { return strings.Join(labels, ".") })

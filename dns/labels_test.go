@@ -2,7 +2,7 @@ package dns
 
 import "testing"
 
-// No object may set a label that has a meaning for Signpost: that would say of its record sets what isn't so.
+// Each label with a meaning for Signpost is reserved, so that no object can forge it.
 func TestIsReservedLabel(t *testing.T) {
 	for _, label := range []string{"owner", "resource", "ownedRecord", "aws-sd-description", "txt-encryption-nonce", "instance", "signpost-intended"} {
 		if !IsReservedLabel(label) {

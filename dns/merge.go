@@ -16,9 +16,9 @@ import (
 // change its argument.
 func Merge(sets []*RecordSet) []*RecordSet { return MergeBy(sets, nil) }
 
-// MergeBy is Merge with another order: first is the record set with the least rank, then the one
-// with the least label resource. So the label, the TTL and the properties are those of the object
-// that has the record. Nil gives all the same rank.
+// MergeBy is Merge with another order: the record set with the least rank is first, then the one
+// with the least label resource. With the rank of package plan, label, TTL and properties are those
+// of the holder. A nil rank gives all the same rank.
 func MergeBy(sets []*RecordSet, rank func(*RecordSet) int) []*RecordSet {
 	sorted := SortForMerge(sets, rank)
 	groups := make(map[mergeKey]int, len(sorted))

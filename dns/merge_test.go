@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// parseSet makes a record set of "name type ttl targets resource", with commas between
-// targets, and "-" for what isn't there.
+// parseSet makes a record set of "name type ttl targets resource", with commas between targets, and
+// "-" for a missing part.
 func parseSet(line string) *dns.RecordSet {
 	var ttl int64
 	f := strings.Fields(line)

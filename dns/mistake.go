@@ -2,9 +2,9 @@ package dns
 
 import "strings"
 
-// mistakenHost returns why a host can only be a mistake, or "". DNS could store such a name, but no
-// resolver would look it up: an address with a port or a network, a URL, a wildcard, or a name
-// whose last label is a number, because no top-level domain is numeric (RFC 3696, 2).
+// mistakenHost returns why a host is certainly a mistake, or "": an address with a port or a
+// network, a URL, a wildcard, or a name whose last label is a number, because no top-level domain
+// is numeric (RFC 3696, 2). DNS could store such a name, but no resolver would look it up.
 func mistakenHost(host string) string {
 	host = strings.TrimSuffix(host, ".")
 	last := host[strings.LastIndexByte(host, '.')+1:]
@@ -21,7 +21,7 @@ func mistakenHost(host string) string {
 	return ""
 }
 
-// mistakenName returns why the name of a record can only be a mistake, or "". An asterisk that is
+// mistakenName returns why the name of a record is certainly a mistake, or "". An asterisk that is
 // not the whole first label is an ordinary character (RFC 4592, 2.1.1), which servers accept.
 func mistakenName(name string) string {
 	if strings.Contains(name, "://") {

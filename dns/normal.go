@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Normal returns r in the form in which record sets are compared and published. The name is
+// Normal returns r in canonical form, in which record sets are compared and published. The name is
 // canonical, the type in upper case, and the TTL not negative. Targets have no final dot; names
 // among them are canonical, and addresses have their canonical spelling. In targets of TXT, NAPTR
 // and SRV records only internationalised names change. If nothing changes, Normal returns r itself.

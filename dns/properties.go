@@ -88,18 +88,18 @@ func SameProperties(a, b []Property) bool {
 	return true
 }
 
-// RetainProperties returns the properties of a provider: those without a slash in their names, and
-// those with one of the prefixes that the provider reads. The empty prefix keeps all. The result is
-// sorted by name. The argument isn't changed, and is returned if it equals the result.
+// RetainProperties returns the properties that a provider reads: those without a slash in their
+// names, and those with one of its prefixes. The empty prefix keeps all. The result is sorted by
+// name. The argument isn't changed, and is returned if it equals the result.
 func RetainProperties(properties []Property, prefixes []string) []Property {
-	foreign := func(p Property) bool {
+	otherProvider := func(p Property) bool {
 		return strings.Contains(p.Name, "/") && !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(p.Name, prefix) })
 	}
 	byName := func(a, b Property) int { return cmp.Compare(a.Name, b.Name) }
-	if !slices.ContainsFunc(properties, foreign) && slices.IsSortedFunc(properties, byName) {
+	if !slices.ContainsFunc(properties, otherProvider) && slices.IsSortedFunc(properties, byName) {
 		return properties
 	}
-	kept := slices.DeleteFunc(slices.Clone(properties), foreign)
+	kept := slices.DeleteFunc(slices.Clone(properties), otherProvider)
 	if len(kept) == 0 {
 		return nil
 	}

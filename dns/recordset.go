@@ -77,8 +77,8 @@ type RecordSet struct {
 	Invalid bool `json:"-"`
 }
 
-// IsOwnershipRecord reports whether the record set has [LabelOwnedRecord], as registries mark the ownership records
-// that they write. It is false for nil.
+// IsOwnershipRecord reports whether the record set has [LabelOwnedRecord], which registries set on
+// ownership records. It is false for nil.
 func (r *RecordSet) IsOwnershipRecord() bool {
 	if r == nil {
 		return false

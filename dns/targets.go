@@ -49,7 +49,7 @@ next:
 	return true
 }
 
-// pairwise is up to how many targets are compared pairwise, which needs no memory.
+// pairwise is the maximum number of targets that are compared pairwise, which needs no memory.
 const pairwise = 16
 
 func sortedKeys(targets []string, key func(string) string) []string {

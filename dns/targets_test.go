@@ -65,7 +65,7 @@ func TestSameTargetsAllocates(t *testing.T) {
 }
 
 func TestLess(t *testing.T) {
-	// Case 121, and what follows from its rules.
+	// Case 121, and consequences of its rules.
 	tests := []struct {
 		a, b []string
 		want bool
@@ -109,8 +109,8 @@ func respelling(t *rapid.T, target string) string {
 	return target
 }
 
-// Lists of targets are equal in any order and spelling, and different when one target is
-// different. Of two different lists, exactly one is less than the other.
+// Lists of targets are equal in any order and spelling, and differ if one target differs. Of two
+// different lists, exactly one is less than the other.
 func TestTargetsProperty(t *testing.T) {
 	target := rapid.SampledFrom([]string{"192.0.2.1", "192.0.2.10", "9.9.9.9", "2001:db8::1", "2001:db8::a", "a.org", "b.org"})
 	rapid.Check(t, func(t *rapid.T) {

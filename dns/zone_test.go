@@ -27,7 +27,7 @@ func TestZoneNameFilter(t *testing.T) {
 	wantMatches(t, dns.NewZoneNameFilter(nil), "example.org", "")
 }
 
-// D26: example.org admitted anexample.org at the providers that name their zones only.
+// The filter example.org doesn't admit anexample.org (D26).
 func TestZoneNameEndsWith(t *testing.T) {
 	for _, test := range []struct {
 		endings []string

@@ -26,7 +26,7 @@ const (
 // way collects the steps of an explanation by one publisher.
 type way struct {
 	publisher Publisher
-	manner    publisher.Decider
+	manner    publisher.NameSettings
 	// object is the subject; nil for a name.
 	object *inspect.ObjectRef
 	steps  []inspect.Step
@@ -54,7 +54,7 @@ func (w *way) addExclusion(what string, object *inspect.ObjectRef, name, text st
 func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 	var ways []*way
 	for _, p := range r.publishers {
-		w := &way{publisher: p, manner: p.Manner(), takes: map[string]bool{}, published: map[string]bool{}}
+		w := &way{publisher: p, manner: p.NameSettings(), takes: map[string]bool{}, published: map[string]bool{}}
 		switch {
 		case q.Name != "":
 			r.explainName(ctx, w, q.Name)
@@ -243,7 +243,7 @@ func (w *way) sibling(ctx context.Context, name string) bool {
 		return false
 	}
 	ref := refOf(t.Asks[0])
-	seen, err := w.publisher.Explain(ctx, publisher.Question{About: about(ref)})
+	seen, err := w.publisher.Explain(ctx, publisher.ExplainQuery{Selects: about(ref)})
 	if err != nil {
 		return false
 	}
@@ -270,7 +270,7 @@ func (w *way) sibling(ctx context.Context, name string) bool {
 
 // hasRows reports whether a zone has a record for the name.
 func hasRows(t publisher.Trace) bool {
-	return slices.ContainsFunc(t.Homes, func(h publisher.Home) bool { return len(h.Rows) > 0 || h.Wildcard != "" })
+	return slices.ContainsFunc(t.HoldingZones, func(h publisher.ZoneTrace) bool { return len(h.Rows) > 0 || h.Wildcard != "" })
 }
 
 // unread explains that sources have not been read.

@@ -14,38 +14,38 @@ import (
 
 // What servers answer, against a zone that has www A 192.0.2.1 with the TTL 60.
 func TestJudge(t *testing.T) {
-	row := func(change func(*publisher.Row)) publisher.Home {
+	row := func(change func(*publisher.Row)) publisher.ZoneTrace {
 		r := publisher.Row{RowKey: publisher.RowKey{Key: dns.Key{Name: "www.example.test", Type: "A"}}, State: publisher.RowPublished, Targets: []string{"192.0.2.1"}, TTL: 60}
 		if change != nil {
 			change(&r)
 		}
-		return publisher.Home{Zone: dns.Zone{Name: "example.test"}, Rows: []publisher.Row{r}}
+		return publisher.ZoneTrace{Zone: dns.Zone{Name: "example.test"}, Rows: []publisher.Row{r}}
 	}
-	good := authority.Answer{Server: "a", Type: "A", Code: "NOERROR", Authoritative: true, Targets: []string{"192.0.2.1"}, TTL: 60}
-	with := func(change func(*authority.Answer)) authority.Answer {
+	good := authority.Response{Server: "a", Type: "A", Code: "NOERROR", Authoritative: true, Targets: []string{"192.0.2.1"}, TTL: 60}
+	with := func(change func(*authority.Response)) authority.Response {
 		a := good
 		change(&a)
 		return a
 	}
 	for name, test := range map[string]struct {
-		home   publisher.Home
-		answer authority.Answer
+		home   publisher.ZoneTrace
+		answer authority.Response
 		state  inspect.StepState
 		text   string
 	}{
 		"as published":   {row(nil), good, inspect.StepWell, "it answers as published"},
-		"no answer":      {row(nil), authority.Answer{Type: "A", Err: errors.New("ask a: it has not\nanswered")}, inspect.StepUnknown, "ask a: it has not answered"},
-		"refused":        {row(nil), authority.Answer{Type: "A", Code: "REFUSED"}, inspect.StepUnknown, "it refuses the question"},
-		"server failure": {row(nil), authority.Answer{Type: "A", Code: "SERVFAIL"}, inspect.StepUnknown, "with the error SERVFAIL"},
-		"lame":           {row(nil), with(func(a *authority.Answer) { a.Authoritative = false }), inspect.StepWrong, "it does not have the zone"},
-		"no such name":   {row(nil), authority.Answer{Type: "A", Code: "NXDOMAIN", Authoritative: true, NegativeTTL: 30}, inspect.StepWrong, "NXDOMAIN"},
-		"another TTL":    {row(nil), with(func(a *authority.Answer) { a.TTL = 5 }), inspect.StepNote, "with the TTL 5 instead of 60"},
+		"no answer":      {row(nil), authority.Response{Type: "A", Err: errors.New("ask a: it has not\nanswered")}, inspect.StepUnknown, "ask a: it has not answered"},
+		"refused":        {row(nil), authority.Response{Type: "A", Code: "REFUSED"}, inspect.StepUnknown, "it refuses the question"},
+		"server failure": {row(nil), authority.Response{Type: "A", Code: "SERVFAIL"}, inspect.StepUnknown, "with the error SERVFAIL"},
+		"lame":           {row(nil), with(func(a *authority.Response) { a.Authoritative = false }), inspect.StepWrong, "it does not have the zone"},
+		"no such name":   {row(nil), authority.Response{Type: "A", Code: "NXDOMAIN", Authoritative: true, NegativeTTL: 30}, inspect.StepWrong, "NXDOMAIN"},
+		"another TTL":    {row(nil), with(func(a *authority.Response) { a.TTL = 5 }), inspect.StepNote, "with the TTL 5 instead of 60"},
 		"another answer": {
-			row(nil), with(func(a *authority.Answer) { a.Targets = []string{"192.0.2.2"} }), inspect.StepWrong,
+			row(nil), with(func(a *authority.Response) { a.Targets = []string{"192.0.2.2"} }), inspect.StepWrong,
 			`it answers with A "192.0.2.2", TTL 60, and the zone of the provider has "192.0.2.1"`,
 		},
-		"an alias":      {row(nil), with(func(a *authority.Answer) { a.Targets, a.Alias = nil, "lb.test" }), inspect.StepWrong, "a CNAME to lb.test"},
-		"steered":       {row(func(r *publisher.Row) { r.Steered = true }), with(func(a *authority.Answer) { a.Targets = []string{"192.0.2.2"} }), inspect.StepNote, "which the provider derives"},
+		"an alias":      {row(nil), with(func(a *authority.Response) { a.Targets, a.Alias = nil, "lb.test" }), inspect.StepWrong, "a CNAME to lb.test"},
+		"steered":       {row(func(r *publisher.Row) { r.Steered = true }), with(func(a *authority.Response) { a.Targets = []string{"192.0.2.2"} }), inspect.StepNote, "which the provider derives"},
 		"alias target":  {row(func(r *publisher.Row) { r.Targets = []string{"lb.test"} }), good, inspect.StepNote, "which the provider derives"},
 		"not published": {row(func(r *publisher.Row) { r.State = publisher.RowPending }), good, inspect.StepNote, "it answers with A"},
 	} {
@@ -61,9 +61,9 @@ func TestJudge(t *testing.T) {
 func TestTellServers(t *testing.T) {
 	w := &way{}
 	w.addServerSteps(publisher.Trace{Name: "www.example.test"}, []judgement{
-		{Answer: authority.Answer{Server: "a", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
-		{Answer: authority.Answer{Server: "b", Type: "A", Code: "NOERROR"}, state: inspect.StepWrong, text: "it answers with nothing"},
-		{Answer: authority.Answer{Server: "c", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
+		{Response: authority.Response{Server: "a", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
+		{Response: authority.Response{Server: "b", Type: "A", Code: "NOERROR"}, state: inspect.StepWrong, text: "it answers with nothing"},
+		{Response: authority.Response{Server: "c", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
 	})
 	want := []string{
 		"2 servers (a, c), asked for www.example.test A: it answers as published; a resolver may hold an older answer for up to 60 seconds (TTL); other servers of the zone say something else",

@@ -16,7 +16,7 @@ import (
 
 // explainObject traces an object. It adds nothing for one that no source of the publisher reads.
 func (r *Role) explainObject(ctx context.Context, w *way, ref inspect.ObjectRef) {
-	seen, err := w.publisher.Explain(ctx, publisher.Question{About: about(ref)})
+	seen, err := w.publisher.Explain(ctx, publisher.ExplainQuery{Selects: about(ref)})
 	if err != nil {
 		w.failed(err)
 		return
@@ -38,7 +38,7 @@ func about(ref inspect.ObjectRef) func(source string, key source.Key) bool {
 func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectRef, e publisher.Explanation) {
 	of := title(ref) + ": "
 	if e.Err != nil {
-		w.add(whatObject, inspect.StepWrong, &ref, of+sanitize.Text(e.Err.Error())+"; its records stay as they are")
+		w.add(whatObject, inspect.StepWrong, &ref, of+sanitize.Text(e.Err.Error())+"; its records stay unchanged")
 	}
 	for _, p := range e.Problems {
 		w.add(whatObject, inspect.StepWrong, &ref, of+p.Text(sanitize.Quote))
@@ -135,7 +135,7 @@ func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 	var sources []string
 	reads := false
 	for _, p := range r.publishers {
-		for _, name := range p.Manner().Sources {
+		for _, name := range p.NameSettings().Sources {
 			if flag := "--source=" + name; !slices.Contains(sources, flag) {
 				sources = append(sources, flag)
 			}

@@ -201,7 +201,7 @@ func (s *scenario) settle(than string) (known string) {
 	before := ""
 	kubetest.Eventually(s.t, 30*time.Second, func() error {
 		trace, err := s.opened.Publisher.Trace(s.t.Context(), "any.example.test")
-		if err != nil || len(trace.Unread) > 0 || len(trace.Homes) != 1 || trace.Homes[0].Read.IsZero() && trace.Homes[0].Problem == "" {
+		if err != nil || len(trace.Unread) > 0 || len(trace.HoldingZones) != 1 || trace.HoldingZones[0].Read.IsZero() && trace.HoldingZones[0].Problem == "" {
 			return fmt.Errorf("not all is read: %+v, %w", trace, err)
 		}
 		list, err := s.role.Records(s.t.Context(), inspect.RecordFilter{Limit: 100})

@@ -15,7 +15,7 @@ import (
 )
 
 // askServers queries the servers of a zone for a name.
-func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publisher.Home) {
+func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publisher.ZoneTrace) {
 	if h.Private {
 		w.add(whatServer, inspect.StepUnknown, nil, "the zone is private, so its servers are not asked: ask them from a network that may")
 		return
@@ -28,7 +28,7 @@ func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publ
 			return
 		}
 	}
-	answers := r.client.Ask(ctx, servers, t.Name, typesOf(h))
+	answers := r.client.Query(ctx, servers, t.Name, typesOf(h))
 	judged := make([]judgement, 0, len(answers))
 	for _, a := range answers {
 		judged = append(judged, judge(h, a))
@@ -37,7 +37,7 @@ func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publ
 }
 
 // typesOf returns the record types to query.
-func typesOf(h publisher.Home) []string {
+func typesOf(h publisher.ZoneTrace) []string {
 	var types []string
 	for _, row := range h.Rows {
 		if !slices.Contains(types, row.Type) {
@@ -52,15 +52,15 @@ func typesOf(h publisher.Home) []string {
 
 // judgement is the assessment of a response. ttl is how long resolvers may cache an old response.
 type judgement struct {
-	authority.Answer
+	authority.Response
 	state inspect.StepState
 	text  string
 	ttl   uint32
 }
 
 // judge compares a response with what the zone should have. It is a pure function.
-func judge(h publisher.Home, a authority.Answer) judgement {
-	j := judgement{Answer: a, state: inspect.StepNote, ttl: a.TTL}
+func judge(h publisher.ZoneTrace, a authority.Response) judgement {
+	j := judgement{Response: a, state: inspect.StepNote, ttl: a.TTL}
 	row, published := rowOf(h, a.Type)
 	switch {
 	case a.Err != nil:
@@ -88,7 +88,7 @@ func judge(h publisher.Home, a authority.Answer) judgement {
 }
 
 // rowOf returns the row of a type, and whether it is published.
-func rowOf(h publisher.Home, recordType string) (publisher.Row, bool) {
+func rowOf(h publisher.ZoneTrace, recordType string) (publisher.Row, bool) {
 	i := slices.IndexFunc(h.Rows, func(r publisher.Row) bool { return r.Type == recordType })
 	if i < 0 {
 		return publisher.Row{}, false
@@ -105,7 +105,7 @@ func plain(row publisher.Row) bool {
 	return !slices.ContainsFunc(row.Targets, func(t string) bool { _, err := netip.ParseAddr(t); return err != nil })
 }
 
-func answerText(a authority.Answer) string {
+func answerText(a authority.Response) string {
 	switch {
 	case a.Alias != "":
 		return "a CNAME to " + sanitize.Name(a.Alias)

@@ -41,13 +41,13 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	case !t.Listed:
 		w.add(whatZone, inspect.StepUnknown, nil, "the zones of the provider have not been listed yet: ask again")
 		return
-	case len(t.Homes) == 0 && len(t.Asks) > 0:
+	case len(t.HoldingZones) == 0 && len(t.Asks) > 0:
 		delete(w.takes, t.Name)
 		w.noZone(t)
 		return
 	}
 	w.published[t.Name] = len(t.Asks) > 0
-	for _, h := range t.Homes {
+	for _, h := range t.HoldingZones {
 		w.zone(t, h)
 		w.rows(t, h)
 		r.askServers(ctx, w, t, h)
@@ -83,7 +83,7 @@ func (w *way) noZone(t publisher.Trace) {
 }
 
 // zone explains the state of a zone.
-func (w *way) zone(t publisher.Trace, h publisher.Home) {
+func (w *way) zone(t publisher.Trace, h publisher.ZoneTrace) {
 	if h.Problem != "" {
 		text := fmt.Sprintf("the zone %s can't be read or written: %s", sanitize.Name(h.Name), h.Problem)
 		w.add(whatZone, inspect.StepWrong, nil, text+retryText(h.RetryAt))
@@ -107,7 +107,7 @@ func (w *way) zone(t publisher.Trace, h publisher.Home) {
 }
 
 // rows explains the record sets of a name in a zone.
-func (w *way) rows(t publisher.Trace, h publisher.Home) {
+func (w *way) rows(t publisher.Trace, h publisher.ZoneTrace) {
 	if len(h.Rows) == 0 && len(t.Asks) > 0 {
 		delete(w.published, t.Name)
 	}

@@ -143,7 +143,7 @@ func (h held) summary() Plan {
 	if h.Spent.Limit > 0 {
 		p.Spent, p.Limit = h.Spent.Changes, h.Spent.Limit
 	}
-	if room := h.Spent.Room; !room.IsZero() {
+	if room := h.Spent.AvailableAt; !room.IsZero() {
 		p.Room = &room
 	}
 	return p
@@ -185,7 +185,7 @@ func asHash(all []held, hash string) []held {
 	}
 	var earlier []held
 	for _, h := range all {
-		if plan, ok := h.As(hash); ok {
+		if plan, ok := h.Remaining(hash); ok {
 			earlier = append(earlier, held{h.publisher, plan})
 		}
 	}

@@ -94,7 +94,7 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 	plan := newPlan(zones, remarks.list, err)
 	plan.setUnread(unread)
 	if o.Verbose || len(o.Inputs.Manifests) > 0 {
-		explained, err := opened.Publisher.Explain(ctx, publisher.Question{Lacking: true, Limit: explainLimit})
+		explained, err := opened.Publisher.Explain(ctx, publisher.ExplainQuery{OnlyIncomplete: true, Limit: explainLimit})
 		if err != nil {
 			return nil, errInterrupted
 		}

@@ -105,7 +105,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 			return nil, settings.AsUsage(err)
 		}
 		r.opened = append(r.opened, opened)
-		r.desks = append(r.desks, inspect.Publisher{Name: p.Name, Desk: opened.Desk})
+		r.desks = append(r.desks, inspect.Publisher{Name: p.Name, Desk: opened.ApprovalQueue})
 	}
 	return r, nil
 }

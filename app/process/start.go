@@ -38,7 +38,7 @@ func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w i
 	for _, line := range c.Said {
 		log.Warn("Flag is deprecated", "reason", strings.TrimSpace(line))
 	}
-	log.Info("Settings that differ from the defaults", configure.Shown(flags)...)
+	log.Info("Settings that differ from the defaults", configure.LogAttrs(flags)...)
 	settings.LogRemarks(log, c.Config.Remarks)
 	switch {
 	case c.Publisher.WebhookServer:

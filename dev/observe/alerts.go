@@ -207,7 +207,7 @@ func dnsAlerts() []Alert {
 		{
 			Name: "SignpostSourceFailing", Severity: Ticket, For: 10 * time.Minute,
 			Expr:        `signpost_dns_source_failing > 0`,
-			Summary:     "The source {{ $labels.source }} can't be read: its records stay as they are, and nothing is deleted.",
+			Summary:     "The source {{ $labels.source }} can't be read: its records stay unchanged, and nothing is deleted.",
 			Description: "The log says why; mostly a right or a CustomResourceDefinition is missing. signpost check names it.",
 		},
 		{

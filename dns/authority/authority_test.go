@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A real BIND is asked about what it has, what it lacks, and what isn't its own.
+// BIND is queried for names that it has, that don't exist, and of other zones.
 func TestBIND(t *testing.T) {
 	records := "www 60 A 192.0.2.1\nwww 60 A 192.0.2.2\nalias CNAME www\n*.apps A 192.0.2.3\nt TXT \"a b\" \"c\"\n@ MX 10 www\n"
 	for i := range 100 {
@@ -48,7 +48,7 @@ func TestBIND(t *testing.T) {
 		{"nothing.example.test", "A", "NXDOMAIN", "", nil, 0},
 		{"www.elsewhere.test", "A", "REFUSED", "", nil, 0},
 	} {
-		a := client.Ask(t.Context(), []string{s.Addr.String()}, test.name, []string{test.recordType})[0]
+		a := client.Query(t.Context(), []string{s.Addr.String()}, test.name, []string{test.recordType})[0]
 		if a.Err != nil || a.Code != test.code || a.Alias != test.alias || !authority.Same(test.recordType, test.targets, a.Targets) || a.TTL != test.ttl {
 			t.Errorf("%s %s: %+v", test.name, test.recordType, a)
 		}
@@ -59,14 +59,14 @@ func TestBIND(t *testing.T) {
 			t.Errorf("%s: a resolver remembers it for %d seconds", test.name, a.NegativeTTL)
 		}
 	}
-	// More than fits into a packet is asked for once more over TCP.
-	if a := client.Ask(t.Context(), []string{s.Addr.String()}, "many.example.test", []string{"A"})[0]; len(a.Targets) != 100 {
+	// A response that is too large for a packet is queried again over TCP.
+	if a := client.Query(t.Context(), []string{s.Addr.String()}, "many.example.test", []string{"A"})[0]; len(a.Targets) != 100 {
 		t.Errorf("many: %d targets, %v", len(a.Targets), a.Err)
 	}
 }
 
-// fake answers as a test says.
-func fake(t *testing.T, answer func(*mdns.Msg) *mdns.Msg) string {
+// fake is a server whose responses a test sets.
+func fake(t *testing.T, response func(*mdns.Msg) *mdns.Msg) string {
 	t.Helper()
 	l, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -74,7 +74,7 @@ func fake(t *testing.T, answer func(*mdns.Msg) *mdns.Msg) string {
 	}
 	started := make(chan struct{})
 	server := &mdns.Server{PacketConn: l, NotifyStartedFunc: func() { close(started) }, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, q *mdns.Msg) {
-		if reply := answer(q); reply != nil {
+		if reply := response(q); reply != nil {
 			_ = w.WriteMsg(reply)
 		}
 	})}
@@ -85,7 +85,7 @@ func fake(t *testing.T, answer func(*mdns.Msg) *mdns.Msg) string {
 	return l.LocalAddr().String()
 }
 
-// A server that answers another question, with other names, or without end doesn't mislead.
+// Responses to another query, with other names, or without end are ignored or limited.
 func TestHostileServers(t *testing.T) {
 	record := func(text string) mdns.RR {
 		rr, err := mdns.NewRR(text)
@@ -110,24 +110,24 @@ func TestHostileServers(t *testing.T) {
 	})
 	silent := fake(t, func(*mdns.Msg) *mdns.Msg { return nil })
 	var client authority.Client
-	answers := client.Ask(t.Context(), []string{other, many, silent, "127.0.0.1:1", many}, "a.test", []string{"A", "AAAA"})
-	if len(answers) != 8 {
-		t.Fatalf("%d answers, want those of four servers about two types", len(answers))
+	responses := client.Query(t.Context(), []string{other, many, silent, "127.0.0.1:1", many}, "a.test", []string{"A", "AAAA"})
+	if len(responses) != 8 {
+		t.Fatalf("%d responses, want those of four servers about two types", len(responses))
 	}
 	for i, want := range map[int]string{0: "another question", 4: "has not answered within", 5: "has not answered within", 6: "127.0.0.1:1"} {
-		if err := answers[i].Err; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("answer %d: %v, want %q", i, err, want)
+		if err := responses[i].Err; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("response %d: %v, want %q", i, err, want)
 		}
 	}
-	if a := answers[2]; a.Err != nil || a.Authoritative || slices.Contains(a.Targets, "203.0.113.9") || len(a.Targets) != 60 {
+	if a := responses[2]; a.Err != nil || a.Authoritative || slices.Contains(a.Targets, "203.0.113.9") || len(a.Targets) != 60 {
 		t.Errorf("of very many records: %+v", a)
 	}
-	if a := client.Ask(t.Context(), []string{many}, "a.test", []string{"NONE"})[0]; a.Err == nil {
+	if a := client.Query(t.Context(), []string{many}, "a.test", []string{"NONE"})[0]; a.Err == nil {
 		t.Error("an unknown type was asked for")
 	}
 }
 
-// names is a resolver that knows some name servers.
+// names is a resolver with fixed name servers.
 type names map[string][]string
 
 func (n names) LookupNS(_ context.Context, zone string) ([]*net.NS, error) {

@@ -11,8 +11,8 @@ import (
 )
 
 // Same reports whether a server returns exactly the targets that should be published.
-func Same(recordType string, published, answered []string) bool {
-	return slices.Equal(normal(recordType, published), normal(recordType, answered))
+func Same(recordType string, published, returned []string) bool {
+	return slices.Equal(normal(recordType, published), normal(recordType, returned))
 }
 
 // normal returns targets in canonical form, sorted and without duplicates.
@@ -38,7 +38,8 @@ func form(recordType, target string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Join(strings.Fields(target), " ")), ".")
 }
 
-// text returns the bytes of a text that is written as character strings, or without quotes.
+// text returns the bytes of a TXT target, which is written as quoted character-strings or without
+// quotes.
 func text(target string) string {
 	if !strings.HasPrefix(target, `"`) {
 		return target

@@ -4,10 +4,10 @@
 //
 // Queries go to authoritative servers, because a resolver may return cached records. The servers
 // are those that the caller names, such as the ones that a provider writes to, or those of the NS
-// records that the system's resolver finds. The number of queries and the time are limited. Of a
-// response only the records of the query are used.
+// records that the system's resolver finds. The number of queries and the time are limited. Only
+// those records of a response that belong to the query are used.
 //
 // # Concurrency
 //
-// An [Client] may be used by several goroutines.
+// A [Client] may be used by several goroutines.
 package authority

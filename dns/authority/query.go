@@ -40,13 +40,13 @@ type Client struct {
 	Port uint16
 }
 
-// Answer is the response of one server for one type.
-type Answer struct {
+// Response is the response of one server for one type.
+type Response struct {
 	// Server is the address with the port, Type the record type of the query.
 	Server, Type string
 	// Err says why there is no response. The other fields are empty then.
 	Err error
-	// Code is the response code, such as NOERROR. Authoritative is false if the server doesn't have
+	// Code is the response code, such as NOERROR. Authoritative is false if the server isn't one of
 	// the zone.
 	Code          string
 	Authoritative bool
@@ -93,46 +93,46 @@ func (a *Client) Servers(ctx context.Context, zone string) ([]string, error) {
 	return servers, nil
 }
 
-// Ask queries at most four servers for at most six types of a name, all in parallel. The responses
+// Query queries at most four servers, in parallel, for at most six types of a name. The responses
 // are ordered by server, then by type.
-func (a *Client) Ask(ctx context.Context, servers []string, name string, types []string) []Answer {
+func (a *Client) Query(ctx context.Context, servers []string, name string, types []string) []Response {
 	servers, types = servers[:min(len(servers), maxServers)], types[:min(len(types), maxTypes)]
-	answers := make([]Answer, len(servers)*len(types))
-	var asking sync.WaitGroup
+	responses := make([]Response, len(servers)*len(types))
+	var running sync.WaitGroup
 	for i, server := range servers {
-		asking.Go(func() {
+		running.Go(func() {
 			for j, recordType := range types {
-				answers[i*len(types)+j] = ask(ctx, server, name, recordType)
-				if answers[i*len(types)+j].Err != nil {
+				responses[i*len(types)+j] = query(ctx, server, name, recordType)
+				if responses[i*len(types)+j].Err != nil {
 					// A query for each further type would time out too.
 					for k := j + 1; k < len(types); k++ {
-						answers[i*len(types)+k] = Answer{Server: server, Type: types[k], Err: answers[i*len(types)+j].Err}
+						responses[i*len(types)+k] = Response{Server: server, Type: types[k], Err: responses[i*len(types)+j].Err}
 					}
 					return
 				}
 			}
 		})
 	}
-	asking.Wait()
-	return answers
+	running.Wait()
+	return responses
 }
 
-func ask(ctx context.Context, server, name, recordType string) Answer {
-	a := Answer{Server: server, Type: recordType}
+func query(ctx context.Context, server, name, recordType string) Response {
+	a := Response{Server: server, Type: recordType}
 	code, known := mdns.StringToType[recordType]
 	if !known {
 		a.Err = fmt.Errorf("the type %q can't be asked for", recordType)
 		return a
 	}
-	question := new(mdns.Msg)
-	question.SetQuestion(mdns.Fqdn(name), code)
-	question.RecursionDesired = false
-	question.SetEdns0(udpSize, false)
+	message := new(mdns.Msg)
+	message.SetQuestion(mdns.Fqdn(name), code)
+	message.RecursionDesired = false
+	message.SetEdns0(udpSize, false)
 	ctx, cancel := context.WithTimeout(ctx, serverTime)
 	defer cancel()
-	reply, err := exchange(ctx, "udp", server, question)
+	reply, err := exchange(ctx, "udp", server, message)
 	if err == nil && reply.Truncated {
-		reply, err = exchange(ctx, "tcp", server, question)
+		reply, err = exchange(ctx, "tcp", server, message)
 	}
 	if err != nil {
 		a.Err = err
@@ -142,23 +142,23 @@ func ask(ctx context.Context, server, name, recordType string) Answer {
 	return a
 }
 
-func exchange(ctx context.Context, network, server string, question *mdns.Msg) (*mdns.Msg, error) {
+func exchange(ctx context.Context, network, server string, message *mdns.Msg) (*mdns.Msg, error) {
 	client := &mdns.Client{Net: network, Timeout: serverTime, UDPSize: udpSize}
-	reply, _, err := client.ExchangeContext(ctx, question, server)
+	reply, _, err := client.ExchangeContext(ctx, message, server)
 	var timeout net.Error
 	switch {
 	case err != nil && (ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout()):
 		return nil, fmt.Errorf("ask %s over %s: it has not answered within %v", server, strings.ToUpper(network), serverTime)
 	case err != nil:
 		return nil, fmt.Errorf("ask %s over %s: %w", server, strings.ToUpper(network), err)
-	case len(reply.Question) != 1 || !strings.EqualFold(reply.Question[0].Name, question.Question[0].Name) || reply.Question[0].Qtype != question.Question[0].Qtype:
+	case len(reply.Question) != 1 || !strings.EqualFold(reply.Question[0].Name, message.Question[0].Name) || reply.Question[0].Qtype != message.Question[0].Qtype:
 		return nil, fmt.Errorf("ask %s over %s: it has answered another question", server, strings.ToUpper(network))
 	}
 	return reply, nil
 }
 
 // read takes the records of the query from a reply.
-func (a *Answer) read(reply *mdns.Msg, name string, code uint16) {
+func (a *Response) read(reply *mdns.Msg, name string, code uint16) {
 	a.Code, a.Authoritative = mdns.RcodeToString[reply.Rcode], reply.Authoritative
 	if a.Code == "" {
 		a.Code = fmt.Sprint(reply.Rcode)

@@ -47,31 +47,34 @@ type Plan struct {
 	Changes []dns.Change
 	// UnknownUntil is that of [Ledger.UnknownUntil].
 	UnknownUntil time.Time
-	// Spent is what was used of the limit of deletions within the window when the plan was announced.
+	// Spent is the used part of the limit of deletions when the plan was announced.
 	Spent Spent
-	// Earlier are plans that were announced before, and of which this one has what is still held.
+	// Earlier are the plans that were announced before. Their changes that are still held are in this
+	// plan.
 	Earlier []Earlier
-	// shown are the numbers of the plans that have shown the changes first, in the order of Changes.
+	// shown has, for each of Changes, the number of the first plan that has shown it.
 	shown []int
 }
 
-// Earlier is a plan that others have followed.
+// Earlier is a plan that a later one has replaced.
 type Earlier struct {
 	Hash   string
 	number int
 }
 
-// Spent is what was used of a limit.
+// Spent is the used part of a limit.
 type Spent struct {
-	// Changes were made within the window, of Limit that may be made. A negative Limit is none.
+	// Changes is the number of changes made within the window, Limit the number allowed. A negative
+	// Limit means none.
 	Changes, Limit int
-	// Room is when what is held may be made without approval, if nothing else is made before; zero for never.
-	Room time.Time
+	// AvailableAt is when the held changes are within the limit, if nothing else is made before; zero
+	// for never.
+	AvailableAt time.Time
 }
 
-// As returns what is left of an earlier plan: the changes that it has shown and that are still held. It returns false if
-// the hash is neither that of the plan nor of one before.
-func (p *Plan) As(hash string) (Plan, bool) {
+// Remaining returns the rest of an earlier plan: the changes that it has shown and that are still
+// held. It returns false if the hash is neither that of the plan nor of an earlier one.
+func (p *Plan) Remaining(hash string) (Plan, bool) {
 	if p.Hash == hash {
 		return *p, true
 	}
@@ -122,7 +125,7 @@ type announcements struct {
 	sum     uint64
 	// next is when another plan may be announced.
 	next time.Time
-	// expected are hashes, with their expiry, that are approved as soon as exactly that plan is held.
+	// expected has the expiry of hashes that are approved as soon as exactly that plan is held.
 	expected map[string]time.Time
 }
 
@@ -148,7 +151,7 @@ func (l *Ledger) Announce() (Plan, bool) {
 	case a.current != nil && a.sum == l.heldSum:
 		return Plan{}, false
 	case l.now.Before(a.next):
-		l.lookAgain(a.next)
+		l.scheduleDecide(a.next)
 		return Plan{}, false
 	}
 	p := l.Plan()
@@ -160,8 +163,8 @@ func (l *Ledger) Announce() (Plan, bool) {
 	}
 	for i := range l.all() {
 		switch {
-		case !l.waits(i):
-			i.shown = 0 // it isn't in this plan, so it is in no later one either
+		case !l.isHeld(i):
+			i.shown = 0 // not in this plan, so it must not count as shown by an earlier one
 		case i.shown == 0:
 			i.shown = a.last
 		}
@@ -171,11 +174,11 @@ func (l *Ledger) Announce() (Plan, bool) {
 		p.Earlier = append(p.Earlier, Earlier{old.hash, old.number})
 	}
 	a.current, a.sum, a.next = &p, l.heldSum, l.now.Add(announceEvery)
-	l.book.alter()
+	l.book.bump()
 	return p, true
 }
 
-// shownFirst returns the numbers of the plans that have shown changes first.
+// shownFirst returns, for each change, the number of the first plan that has shown it.
 func (l *Ledger) shownFirst(changes []dns.Change) []int {
 	numbers := map[digest]int{}
 	for i := range l.all() {
@@ -188,22 +191,22 @@ func (l *Ledger) shownFirst(changes []dns.Change) []int {
 	return list
 }
 
-// PlanOf returns the plan that was announced last, if it has what is held of a name. A name may be held that no plan
-// has shown yet.
+// PlanOf returns the last announced plan if it has all held changes of a name. It returns false for
+// a held name that no plan has shown yet.
 func (l *Ledger) PlanOf(name string) (Plan, bool) {
 	e := l.names[name]
 	if e == nil || l.announced.current == nil {
 		return Plan{}, false
 	}
 	for i := range e.items {
-		if l.waits(&e.items[i]) && e.items[i].shown == 0 {
+		if l.isHeld(&e.items[i]) && e.items[i].shown == 0 {
 			return Plan{}, false
 		}
 	}
 	return *l.announced.current, true
 }
 
-// deletionsSpent returns what is used of the limit of deletions.
+// deletionsSpent returns the used part of the limit of deletions.
 func (l *Ledger) deletionsSpent() Spent {
 	limit := l.book.limits.of(Deletion)
 	if !limit.limits() {
@@ -214,13 +217,13 @@ func (l *Ledger) deletionsSpent() Spent {
 	s := Spent{Changes: recent, Limit: limit.most(l.owned + recent)}
 	held := 0
 	for i := range l.all() {
-		if i.kind == Deletion && l.waits(i) {
+		if i.kind == Deletion && l.isHeld(i) {
 			held++
 		}
 	}
 	for _, one := range left {
 		if recent -= one.count; limit.allows(held+recent, l.owned+recent) {
-			s.Room = one.at.Add(window)
+			s.AvailableAt = one.at.Add(window)
 			break
 		}
 	}
@@ -239,7 +242,7 @@ func (l *Ledger) Current() (Plan, bool) {
 func (l *Ledger) Plan() Plan {
 	p := Plan{Zone: l.zone, At: l.now, Owned: l.owned, UnknownUntil: l.UnknownUntil(), Spent: l.deletionsSpent()}
 	for i := range l.all() {
-		if l.waits(i) {
+		if l.isHeld(i) {
 			p.Changes = append(p.Changes, i.Change)
 		}
 	}
@@ -270,8 +273,8 @@ func (l *Ledger) expect(hash string, until time.Time) {
 	l.changed = true
 }
 
-// recognise approves the held changes if their hash is expected. It reports whether it did.
-func (l *Ledger) recognise() bool {
+// approveExpected approves the held changes if their hash is expected. It reports whether it did.
+func (l *Ledger) approveExpected() bool {
 	if l.held == 0 || len(l.announced.expected) == 0 {
 		return false
 	}
@@ -297,8 +300,8 @@ func (l *Ledger) recognise() bool {
 func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 	found := false
 	for i := range l.all() {
-		if l.waits(i) && meets(i) {
-			i.memory.approved = until
+		if l.isHeld(i) && meets(i) {
+			i.userState.approved = until
 			found = true
 		}
 	}
@@ -306,7 +309,7 @@ func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 		// The rest is a new plan, and the user who approved should see it at once.
 		l.announced.current, l.announced.next = nil, time.Time{}
 		l.changed = true
-		l.book.alter()
+		l.book.bump()
 	}
 	return found
 }
@@ -337,7 +340,7 @@ func (l *Ledger) changedSince(number int, excepted map[string]bool) []dns.Change
 	var changed []dns.Change
 	for i := range l.all() {
 		shown := 0 < i.shown && i.shown <= number
-		if l.waits(i) && !shown && 0 < i.replaces && i.replaces <= number && !excepted[dns.Canonical(i.RecordSet().Name)] {
+		if l.isHeld(i) && !shown && 0 < i.replaces && i.replaces <= number && !excepted[dns.Canonical(i.RecordSet().Name)] {
 			changed = append(changed, i.Change)
 		}
 	}
@@ -380,11 +383,11 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 	if number == 0 {
 		return Approval{}, ErrUnknownPlan
 	}
-	shown := func(i *item) bool { return l.waits(i) && 0 < i.shown && i.shown <= number }
+	shown := func(i *item) bool { return l.isHeld(i) && 0 < i.shown && i.shown <= number }
 	excepted := map[string]bool{}
 	for _, name := range except {
 		name = dns.Canonical(name)
-		inPlan := func(i item) bool { return shown(&i) || l.waits(&i) && 0 < i.replaces && i.replaces <= number }
+		inPlan := func(i item) bool { return shown(&i) || l.isHeld(&i) && 0 < i.replaces && i.replaces <= number }
 		if e := l.names[name]; e == nil || !slices.ContainsFunc(e.items, inPlan) {
 			return Approval{}, fmt.Errorf("%w: %.100q", ErrNotInPlan, name)
 		}

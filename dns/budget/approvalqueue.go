@@ -32,36 +32,36 @@ type progress struct {
 func NewApprovalQueue() *ApprovalQueue { return &ApprovalQueue{requests: make(chan *Request)} }
 
 // Show replaces the held plans. The publisher calls it, and must not change them afterwards.
-func (d *ApprovalQueue) Show(plans []Plan) { d.plans.Store(&plans) }
+func (q *ApprovalQueue) Show(plans []Plan) { q.plans.Store(&plans) }
 
 // Plans returns the held plans.
-func (d *ApprovalQueue) Plans() []Plan {
-	if plans := d.plans.Load(); plans != nil {
+func (q *ApprovalQueue) Plans() []Plan {
+	if plans := q.plans.Load(); plans != nil {
 		return *plans
 	}
 	return nil
 }
 
 // Begin notes that a term has begun, in which nothing has been planned yet.
-func (d *ApprovalQueue) Begin(at time.Time) { d.progress.Store(&progress{since: at}) }
+func (q *ApprovalQueue) Begin(at time.Time) { q.progress.Store(&progress{since: at}) }
 
 // Planned notes that everything has been planned in this term.
-func (d *ApprovalQueue) Planned() {
-	if p := d.progress.Load(); p != nil {
-		d.progress.Store(&progress{p.since, true})
+func (q *ApprovalQueue) Planned() {
+	if p := q.progress.Load(); p != nil {
+		q.progress.Store(&progress{p.since, true})
 	}
 }
 
 // End notes that the term has ended. Nothing is held until the next one.
-func (d *ApprovalQueue) End() {
-	d.progress.Store(nil)
-	d.Show(nil)
+func (q *ApprovalQueue) End() {
+	q.progress.Store(nil)
+	q.Show(nil)
 }
 
 // Unplanned returns since when the publisher leads, if it has not planned everything yet. The time
 // is zero if no term has begun.
-func (d *ApprovalQueue) Unplanned() (since time.Time, unplanned bool) {
-	p := d.progress.Load()
+func (q *ApprovalQueue) Unplanned() (since time.Time, unplanned bool) {
+	p := q.progress.Load()
 	if p == nil {
 		return time.Time{}, true
 	}
@@ -84,14 +84,14 @@ type decision struct {
 func (r *Request) Decide(a Approval, err error) { r.decision <- decision{a, err} }
 
 // Requests returns the channel of requests to the publisher.
-func (d *ApprovalQueue) Requests() <-chan *Request { return d.requests }
+func (q *ApprovalQueue) Requests() <-chan *Request { return q.requests }
 
 // Approve asks the publisher to approve a plan. The error is one of [Ledger.Approve],
 // [ErrNotLeading], or says that the publisher didn't respond before ctx ended.
-func (d *ApprovalQueue) Approve(ctx context.Context, hash string, except []string) (Approval, error) {
+func (q *ApprovalQueue) Approve(ctx context.Context, hash string, except []string) (Approval, error) {
 	r := &Request{Hash: hash, Except: except, decision: make(chan decision, 1)}
 	select {
-	case d.requests <- r:
+	case q.requests <- r:
 	case <-ctx.Done():
 		return Approval{}, fmt.Errorf("approve the plan %.64q: the publisher takes no requests: %w", hash, ctx.Err())
 	}

@@ -19,20 +19,20 @@ func keyOf(z dns.Zone) zoneKey { return zoneKey{z.ID, z.Name} }
 type Book struct {
 	limits    Limits
 	publisher Publisher
-	// settings identify the settings of the publisher. They are used only with a store, because
-	// without one each start would look like a change of the settings.
-	settings  string
-	remembers bool
-	// loading is true in a term until the store was read. Until then all counted changes wait.
+	// settings identifies the settings of the publisher. It is used only with a store, because without
+	// one each start would look like a change of the settings.
+	settings string
+	hasStore bool
+	// loading is true in a term until the store was read. Counted changes wait until then.
 	loading bool
-	// began is the start of the term. distrusted is true if changes before it may be missing from the
+	// termStart is the start of the term. distrusted is true if changes before it may be missing from the
 	// store.
-	began      time.Time
+	termStart  time.Time
 	distrusted bool
-	// first is true if the store never had any content, as at the first start of an installation,
+	// storeNeverWritten is true if the store never had any content, as at the first start of an installation,
 	// which may take over zones from ExternalDNS.
-	first bool
-	zones map[zoneKey]*Ledger
+	storeNeverWritten bool
+	zones             map[zoneKey]*Ledger
 	// approved is a hash that is approved from the start, until a time.
 	approved      string
 	approvedUntil time.Time
@@ -61,7 +61,7 @@ func (b *Book) Ledger(z dns.Zone) *Ledger {
 	if l == nil {
 		l = newLedger(z, b)
 		b.zones[keyOf(z)] = l
-		l.arrive(b.known())
+		l.setSettings(b.knownSettings())
 		if b.approved != "" {
 			l.expect(b.approved, b.approvedUntil)
 		}
@@ -69,11 +69,11 @@ func (b *Book) Ledger(z dns.Zone) *Ledger {
 	return l
 }
 
-func (b *Book) alter() { b.number++ }
+func (b *Book) bump() { b.number++ }
 
-// known returns the settings, or "" if it is unknown whether they are new.
-func (b *Book) known() string {
-	if !b.remembers {
+// knownSettings returns the settings, or "" if it is unknown whether they are new.
+func (b *Book) knownSettings() string {
+	if !b.hasStore {
 		return ""
 	}
 	return cmp.Or(b.settings, "none")
@@ -81,10 +81,10 @@ func (b *Book) known() string {
 
 // Start starts a term without planned changes. Counted changes wait for Restore.
 func (b *Book) Start(now time.Time) {
-	b.loading, b.began, b.distrusted = true, now, false
+	b.loading, b.termStart, b.distrusted = true, now, false
 	for _, l := range b.zones {
 		l.Forget()
-		l.met, l.judged = false, false
+		l.decidedBefore, l.historyChecked = false, false
 	}
 }
 
@@ -94,8 +94,8 @@ func (b *Book) Start(now time.Time) {
 // empty state.
 func (b *Book) Restore(now time.Time, loaded *Loaded) error {
 	var err error
-	b.first = loaded != nil && loaded.text == nil
-	if b.remembers = loaded != nil; b.remembers {
+	b.storeNeverWritten = loaded != nil && loaded.text == nil
+	if b.hasStore = loaded != nil; b.hasStore {
 		var s state
 		if s, err = decode(loaded.text, now, b.limits.Window); err == nil {
 			b.restore(s)
@@ -103,8 +103,8 @@ func (b *Book) Restore(now time.Time, loaded *Loaded) error {
 	}
 	b.loading = false
 	for _, l := range b.zones {
-		l.arrive(b.known())
-		l.renew()
+		l.setSettings(b.knownSettings())
+		l.recount()
 	}
 	return err
 }
@@ -119,13 +119,14 @@ func (b *Book) Distrust() {
 	}
 	b.distrusted = true
 	for _, l := range b.zones {
-		if l.judged {
+		if l.historyChecked {
 			l.distrust()
 		}
 	}
 }
 
-// Retain forgets zones that don't exist any more, unless something was spent or is planned in them.
+// Retain forgets zones that no longer exist, unless budget was spent or changes are planned in
+// them.
 func (b *Book) Retain(now time.Time, exist []dns.Zone) {
 	there := map[zoneKey]bool{}
 	for _, z := range exist {

@@ -79,9 +79,9 @@ func canonicalTarget(t string) string {
 	return strings.ToLower(t)
 }
 
-// takesTargets reports whether a change is an update that removes a target. Updates that only add
-// targets, or change the TTL or properties, don't count.
-func takesTargets(c dns.Change) bool {
+// removesTargets reports whether a change is an update that removes a target. It is false for
+// updates that only add targets, or change the TTL or properties.
+func removesTargets(c dns.Change) bool {
 	if c.Old == nil || c.New == nil || dns.SameTargets(c.Old.Targets, c.New.Targets) {
 		return false
 	}

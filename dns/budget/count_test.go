@@ -29,7 +29,7 @@ func changesOf(t *testing.T, lines ...string) []dns.Change {
 	return changes
 }
 
-// D9: a record set is replaced only when its own set identifier comes back.
+// A record set is replaced only by one with its set identifier (D9).
 func TestLosses(t *testing.T) {
 	for name, test := range map[string]struct {
 		changes []string
@@ -62,7 +62,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-func TestTakesTargets(t *testing.T) {
+func TestRemovesTargets(t *testing.T) {
 	for change, want := range map[string]bool{
 		"a A 192.0.2.1 > 192.0.2.2":                  true,
 		"a A 192.0.2.1,192.0.2.2 > 192.0.2.2":        true,
@@ -74,19 +74,20 @@ func TestTakesTargets(t *testing.T) {
 		"+a A 192.0.2.1":                             false,
 		"-a A 192.0.2.1":                             false,
 	} {
-		if got := takesTargets(changesOf(t, change)[0]); got != want {
+		if got := removesTargets(changesOf(t, change)[0]); got != want {
 			t.Errorf("%s: %v, want %v", change, got, want)
 		}
 	}
 	old := parse(t, "a A 192.0.2.1")
 	new := old.Clone()
 	new.TTL, new.Properties = 60, []dns.Property{{Name: "weight", Value: "0"}}
-	if takesTargets(dns.Change{Old: old, New: new}) {
+	if removesTargets(dns.Change{Old: old, New: new}) {
 		t.Error("another TTL or property counts")
 	}
 }
 
-// A change is recognised whatever the order of its targets is, and no other one is taken for it.
+// The digest of a change doesn't depend on the order of targets, and differs from those of other
+// changes.
 func TestDigest(t *testing.T) {
 	same := changesOf(t, "a A 192.0.2.8,192.0.2.9 > 192.0.2.1,192.0.2.2", "A A 192.0.2.9,192.0.2.8 > 192.0.2.2,192.0.2.1")
 	if digestOf(same[0]) != digestOf(same[1]) {

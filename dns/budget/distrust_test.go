@@ -9,7 +9,7 @@ import (
 // errRefused is the error of a store for which a right is missing.
 var errRefused = fmt.Errorf("configmaps is forbidden: %w", ErrNoStore)
 
-// spend has a fixture lose ten of its hundred record sets and hold six others.
+// spend deletes ten of a fixture's hundred record sets, and six more deletions are held.
 func spend(w *fixture) {
 	w.t.Helper()
 	for i := range 20 {
@@ -25,8 +25,8 @@ func spend(w *fixture) {
 	w.announced(6)
 }
 
-// Day2 B10 and B16: whatever happens to the store, a process that restarts again and again undoes no
-// hold. When it has run for a window, its own count is enough.
+// Whatever happens to the store, restarts release no held change. After a window, the count of the
+// process is enough (Day2 B10 and B16).
 func TestRestartsUndoNoHold(t *testing.T) {
 	for name, break_ := range map[string]func(s *memoryStore, restart int){
 		"every request is refused": func(s *memoryStore, _ int) { s.err = errRefused },
@@ -71,7 +71,7 @@ func TestRestartsUndoNoHold(t *testing.T) {
 	}
 }
 
-// An approval is good although it isn't known what was deleted before.
+// An approval is valid although earlier deletions are unknown.
 func TestApproveWithoutStore(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	spend(w)
@@ -90,7 +90,7 @@ func TestApproveWithoutStore(t *testing.T) {
 	w.wantZone(74)
 }
 
-// A first installation has nothing to be careful about: the zone has nothing of ours.
+// A first installation needs no approvals, because the zone has no record sets of ours.
 func TestFirstInstallation(t *testing.T) {
 	for name, err := range map[string]error{"with a store": nil, "without one": errRefused} {
 		t.Run(name, func(t *testing.T) {
@@ -106,8 +106,7 @@ func TestFirstInstallation(t *testing.T) {
 	}
 }
 
-// A right that is withdrawn from a process that has run for a window changes nothing for it. It
-// continues to count.
+// If a process that has run for a window loses the right to the store, it continues to count.
 func TestStoreIsRefusedMeanwhile(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	w.store.err = errRefused
@@ -116,7 +115,7 @@ func TestStoreIsRefusedMeanwhile(t *testing.T) {
 		w.sync()
 	}
 	w.wantZone(80)
-	// What was spent is stored as soon as that works.
+	// The spent budget is stored as soon as the store works.
 	w.store.err = nil
 	w.sync()
 	w.start("settings")
@@ -124,8 +123,8 @@ func TestStoreIsRefusedMeanwhile(t *testing.T) {
 	w.wantZone(80)
 }
 
-// The store could not be read at the start. When it can, both what it has and what people have seen
-// meanwhile counts.
+// If the store can be read only after the start, both its state and the plans shown meanwhile
+// count.
 func TestStoreIsReadLate(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	spend(w)

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A plan that others have followed is what is left of it, and a name that no plan has shown is in none.
+// An earlier plan has its changes that are still held, and a name that no plan has shown is in
+// none.
 func TestEarlierPlans(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	drop := func(from, to int) {
@@ -32,18 +33,18 @@ func TestEarlierPlans(t *testing.T) {
 	if p, ok := l.PlanOf("n30.shop.test"); !ok || p.Hash != second.Hash {
 		t.Errorf("the plan of a name that was shown later is %v %q, want %q", ok, p.Hash, second.Hash)
 	}
-	if p, ok := second.As(first.Hash); !ok || len(p.Changes) != 30 || p.Hash != first.Hash {
+	if p, ok := second.Remaining(first.Hash); !ok || len(p.Changes) != 30 || p.Hash != first.Hash {
 		t.Errorf("of the earlier plan %d changes are left, want 30", len(p.Changes))
 	}
-	if p, ok := second.As(second.Hash); !ok || len(p.Changes) != 31 {
+	if p, ok := second.Remaining(second.Hash); !ok || len(p.Changes) != 31 {
 		t.Errorf("the plan itself has %d changes, want 31", len(p.Changes))
 	}
-	if _, ok := second.As("0123456789abcdef"); ok {
+	if _, ok := second.Remaining("0123456789abcdef"); ok {
 		t.Error("a plan has a hash that no plan had")
 	}
 }
 
-// A plan says what was spent of the limit, and when there is room for it.
+// A plan has the used part of the limit, and when the held changes are within it.
 func TestSpent(t *testing.T) {
 	w := newFilledFixture(t, 30)
 	for i := range 10 {
@@ -56,15 +57,15 @@ func TestSpent(t *testing.T) {
 	w.drop("n10")
 	w.sync()
 	p := w.announced(1)
-	if s := p.Spent; s.Changes != 10 || s.Limit != 10 || s.Room.Sub(made).Round(time.Second) != w.limits.Window {
-		t.Errorf("spent %d of %d, room %v after the first deletions, want 10 of 10 and %v", s.Changes, s.Limit, s.Room.Sub(made), w.limits.Window)
+	if s := p.Spent; s.Changes != 10 || s.Limit != 10 || s.AvailableAt.Sub(made).Round(time.Second) != w.limits.Window {
+		t.Errorf("spent %d of %d, room %v after the first deletions, want 10 of 10 and %v", s.Changes, s.Limit, s.AvailableAt.Sub(made), w.limits.Window)
 	}
 	for i := 11; i < 29; i++ {
 		w.drop(fmt.Sprint("n", i))
 	}
 	w.now = w.now.Add(announceEvery)
 	w.sync()
-	if s := w.announced(19).Spent; !s.Room.IsZero() {
-		t.Errorf("there is room at %v for more than the limit", s.Room)
+	if s := w.announced(19).Spent; !s.AvailableAt.IsZero() {
+		t.Errorf("there is room at %v for more than the limit", s.AvailableAt)
 	}
 }

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var begun = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// memoryStore is a store that fails when it is told to; writeErr is for writes only.
+// memoryStore is a store that fails with err, or with writeErr for writes only.
 type memoryStore struct {
 	text          []byte
 	err, writeErr error
@@ -39,20 +39,20 @@ func (s *memoryStore) Update(_ context.Context, change func([]byte) []byte) erro
 	return nil
 }
 
-// fixture is a publisher of one zone, reduced to what concerns the budget. A record set is a name,
-// a type, an identifier and targets: "www A 192.0.2.1" or "www A/id 192.0.2.1,192.0.2.2".
+// fixture is a publisher of one zone, reduced to its budget. A record set is a name, a type, an
+// identifier and targets: "www A 192.0.2.1" or "www A/id 192.0.2.1,192.0.2.2".
 type fixture struct {
 	t      *testing.T
 	store  *memoryStore
 	now    time.Time
 	limits Limits
-	// zone is what the provider has, want what objects ask for.
+	// zone has the record sets of the provider, want those that objects ask for.
 	zone, want map[dns.Key]*dns.RecordSet
 
 	book   *Book
 	keeper *Keeper
 	plans  []Plan
-	// dies has the process end after the state was stored, before a change is made.
+	// dies ends the process after the state was stored, before a change is made.
 	dies bool
 }
 
@@ -62,8 +62,8 @@ func newFixture(t *testing.T, limits Limits) *fixture {
 	return w
 }
 
-// newFilledFixture returns a fixture with the default limits, whose zone has what is asked for: names
-// from n0 on.
+// newFilledFixture returns a fixture with the default limits, whose zone has the wanted names n0,
+// n1 and so on.
 func newFilledFixture(t *testing.T, names int) *fixture {
 	w := newFixture(t, DefaultLimits())
 	w.number(0, names, "n%d A 192.0.2.1")
@@ -95,7 +95,7 @@ func parse(t *testing.T, text string) *dns.RecordSet {
 	return &dns.RecordSet{Name: fields[0] + ".shop.test", Type: kind, SetIdentifier: id, Targets: strings.Split(fields[2], ",")}
 }
 
-// start begins a process with settings.
+// start starts a process with settings.
 func (w *fixture) start(settings string) { w.startApproving(settings, "") }
 
 func (w *fixture) startApproving(settings, hash string) {
@@ -116,7 +116,7 @@ func (w *fixture) lead() {
 	w.load()
 }
 
-// load restores what is stored, or continues without a store.
+// load restores the stored state, or continues without a store.
 func (w *fixture) load() {
 	w.t.Helper()
 	loaded, err := w.keeper.Load(w.t.Context())
@@ -131,7 +131,7 @@ func (w *fixture) load() {
 	}
 }
 
-// keep stores the state, and reports whether what was paid for may be made.
+// keep stores the state, and reports whether the charged changes may be made.
 func (w *fixture) keep() bool {
 	w.t.Helper()
 	err := w.keeper.Keep(w.t.Context(), w.book.Snapshot(w.now))
@@ -152,7 +152,7 @@ func (w *fixture) ask(records ...string) {
 	}
 }
 
-// drop ends what objects ask for under some names.
+// drop deletes the objects that ask for some names.
 func (w *fixture) drop(names ...string) {
 	for key := range w.want {
 		if slices.Contains(names, strings.TrimSuffix(key.Name, ".shop.test")) {
@@ -186,7 +186,7 @@ func (w *fixture) changes() map[string][]dns.Change {
 	return all
 }
 
-// plan has the ledger decide about what is to be changed.
+// plan passes the needed changes to the ledger and lets it decide.
 func (w *fixture) plan() (*Ledger, map[string][]dns.Change) {
 	l, all := w.book.Ledger(shop), w.changes()
 	for name := range l.Counted() {
@@ -204,7 +204,7 @@ func (w *fixture) plan() (*Ledger, map[string][]dns.Change) {
 	return l, all
 }
 
-// sync plans and makes everything that may be made, and returns how many changes were made.
+// sync plans, makes all permitted changes, and returns how many were made.
 func (w *fixture) sync() int {
 	w.t.Helper()
 	l, all := w.plan()
@@ -233,7 +233,7 @@ func (w *fixture) sync() int {
 	return len(made)
 }
 
-// fill has the zone get what is asked for, and lets the window pass.
+// fill gives the zone the wanted record sets, and lets the window pass.
 func (w *fixture) fill() {
 	w.zone = maps.Clone(w.want)
 	w.sync()
@@ -256,7 +256,7 @@ func (w *fixture) approve(hash string, except ...string) Approval {
 	return a
 }
 
-// announced returns the last plan, which has a number of changes.
+// announced returns the last plan, which must have the given number of changes.
 func (w *fixture) announced(changes int) Plan {
 	w.t.Helper()
 	if len(w.plans) == 0 {

@@ -35,11 +35,11 @@ type Keeper struct {
 
 	// turn has room for one value, which is a lock of the store and of the fields below.
 	turn chan struct{}
-	// last is the text that this process has loaded or stored last, number that of its snapshot.
+	// last is the text that this process has loaded or stored last. number is that of its snapshot.
 	last   []byte
 	number uint64
-	// theirs is what another process has written since Load.
-	theirs []byte
+	// otherWriter is the text that another process has written since Load.
+	otherWriter []byte
 }
 
 // NewKeeper returns a keeper. If store is nil, the limits apply within this process only.
@@ -72,7 +72,7 @@ func (k *Keeper) Load(ctx context.Context) (*Loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the stored budgets and approvals: %w", err)
 	}
-	k.last, k.theirs = text, nil
+	k.last, k.otherWriter = text, nil
 	return &Loaded{text}, nil
 }
 
@@ -100,18 +100,18 @@ func (k *Keeper) Keep(ctx context.Context, s Snapshot) error {
 	return nil
 }
 
-// combine returns the text to store: our state, and what another process has added.
+// combine returns the text to store: our state, merged with that of another writer.
 func (k *Keeper) combine(stored []byte, own Snapshot) []byte {
 	if !bytes.Equal(stored, k.last) {
-		k.theirs = stored
+		k.otherWriter = stored
 	}
-	if k.theirs == nil {
+	if k.otherWriter == nil {
 		return own.text
 	}
-	theirs, err := decode(k.theirs, own.at, k.window)
+	theirs, err := decode(k.otherWriter, own.at, k.window)
 	if err != nil {
 		k.log.Warn("The stored budgets can't be read and are replaced", "err", err)
-		k.theirs = nil
+		k.otherWriter = nil
 		return own.text
 	}
 	ours, err := decode(own.text, own.at, k.window)

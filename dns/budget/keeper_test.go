@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Another leader's writes are not lost when this process, which doesn't know yet that it lost the
+// The writes of a new leader are kept when the former one, which has not noticed the loss of its
 // lease, writes after it.
 func TestKeeperMerges(t *testing.T) {
 	w := newFilledFixture(t, 100)
@@ -35,7 +35,7 @@ func TestKeeperMerges(t *testing.T) {
 	w.wantZone(82) // 18 were spent: three more of 100 are one too many
 }
 
-// Batches of several zones are stored by several jobs. A snapshot never replaces a later one.
+// If jobs of several zones store snapshots, a snapshot never replaces a later one.
 func TestKeeperKeepsTheLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{}
@@ -67,7 +67,7 @@ func TestKeeperKeepsTheLatest(t *testing.T) {
 		}
 		// A job that is cancelled doesn't wait for others.
 		store.hang = make(chan struct{})
-		b.alter()
+		b.bump()
 		s := b.Snapshot(time.Now())
 		jobs.Go(func() { _ = k.Keep(t.Context(), s) })
 		synctest.Wait()
@@ -94,8 +94,9 @@ func (s *slowStore) Update(ctx context.Context, change func([]byte) []byte) erro
 	return s.memoryStore.Update(ctx, change)
 }
 
-// Nothing is asked of no store. One that refuses a request is asked again the next time (day2 B10).
-func TestKeeperAsksAgain(t *testing.T) {
+// Without a store, Keep and Load do nothing. A store that refuses a request is tried again the next
+// time (day2 B10).
+func TestKeeperRetries(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	none := NewKeeper(nil, time.Minute, log)
 	if loaded, err := none.Load(t.Context()); loaded != nil || err != nil {
@@ -121,7 +122,7 @@ func TestKeeperAsksAgain(t *testing.T) {
 	}
 }
 
-func TestDesk(t *testing.T) {
+func TestApprovalQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewApprovalQueue()
 		if len(d.Plans()) != 0 {

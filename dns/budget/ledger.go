@@ -18,39 +18,39 @@ type Ledger struct {
 	// planned without held changes, newest first.
 	settings string
 	accepted []string
-	// arriving is true until the zone has been planned for the first time under new settings.
-	arriving bool
+	// newSettings is true until the zone has been planned for the first time under new settings.
+	newSettings bool
 
 	names map[string]*entry
 	// freed are names that had counted changes only until the store was read.
 	freed []string
 	spent [kinds]spendings
-	// over says which limits the planned changes exceed. held counts the changes that are held because
-	// of that, and heldSum is the sum of their digests.
-	over    [kinds]bool
-	held    int
-	heldSum uint64
+	// exceeded says which limits the planned changes exceed. held counts the changes that are held
+	// because of that, and heldSum is the sum of their digests.
+	exceeded [kinds]bool
+	held     int
+	heldSum  uint64
 	// owned and now are the arguments of the last Decide.
 	owned int
 	now   time.Time
-	// changed is true if Decide has work to do. At due it has too.
-	changed bool
-	due     time.Time
+	// changed is true if Decide has work to do. At nextDecide it has work in any case.
+	changed    bool
+	nextDecide time.Time
 	// complete is true once everything has been planned in this term.
 	complete bool
 
-	// known is true if the changes before the term are known, from the store or from this process. met
-	// is true after the first Decide of a term. empty is true if the zone had no record set of ours
-	// then: there is nothing that could be deleted twice. judged is true after the first Decide with
-	// the state of the store.
-	known, met, empty, judged bool
+	// known is true if the changes before the term are known, from the store or from this process.
+	// decidedBefore is true after the first Decide of a term. startedEmpty is true if the zone had no
+	// record set of ours at that time, so that no deletion can be counted twice. historyChecked is
+	// true after the first Decide with the state of the store.
+	known, decidedBefore, startedEmpty, historyChecked bool
 	// unknownUntil is until when counted changes need an approval, because earlier changes are
 	// unknown.
 	unknownUntil time.Time
 
 	announced announcements
-	// recalled is what an earlier process knew about changes that this one hasn't planned yet.
-	recalled map[digest]memory
+	// recalled has the state of changes that an earlier process knew and this one hasn't planned yet.
+	recalled map[digest]userState
 	// recalledKeys has, by the key of the digest, the number of the first plan that showed a recalled
 	// change of a record set.
 	recalledKeys map[uint64]int
@@ -66,13 +66,13 @@ type item struct {
 	dns.Change
 	kind Kind
 	digest
-	memory
+	userState
 	// charged is when the budget was last charged for the change.
 	charged time.Time
 }
 
-// memory is what users have seen and approved of a change.
-type memory struct {
+// userState is what users have seen and approved of a change.
+type userState struct {
 	// shown is the number of the first plan that had the change; 0 if none had.
 	shown int
 	// replaces is the number of the first plan with another change of this record set that this one
@@ -83,7 +83,7 @@ type memory struct {
 }
 
 func newLedger(z dns.Zone, b *Book) *Ledger {
-	return &Ledger{zone: z, book: b, names: map[string]*entry{}, recalled: map[digest]memory{}, recalledKeys: map[uint64]int{}}
+	return &Ledger{zone: z, book: b, names: map[string]*entry{}, recalled: map[digest]userState{}, recalledKeys: map[uint64]int{}}
 }
 
 // Note replaces the planned changes of a name. For changes that are no longer planned, everything
@@ -100,19 +100,19 @@ func (l *Ledger) Note(name string, changes []dns.Change) {
 		l.names[name] = &entry{changes: changes, items: items}
 	}
 	l.changed = true
-	if before != nil && slices.ContainsFunc(before.items, func(i item) bool { return i.memory != (memory{}) && !has(items, i.digest) }) {
-		l.book.alter() // what is known of a change has ended
+	if before != nil && slices.ContainsFunc(before.items, func(i item) bool { return i.userState != (userState{}) && !containsDigest(items, i.digest) }) {
+		l.book.bump() // the state of a change has ended
 	}
 }
 
-func has(items []item, d digest) bool {
+func containsDigest(items []item, d digest) bool {
 	return slices.ContainsFunc(items, func(i item) bool { return i.digest == d })
 }
 
 // itemsOf returns the counted changes among those of a name.
 func (l *Ledger) itemsOf(changes []dns.Change, before *entry) []item {
 	kind := ObjectUpdate
-	if l.arriving || before != nil && slices.ContainsFunc(before.items, func(i item) bool { return i.kind == SettingsUpdate }) {
+	if l.newSettings || before != nil && slices.ContainsFunc(before.items, func(i item) bool { return i.kind == SettingsUpdate }) {
 		// Once the settings have caused an update of a name, its next update may be wrong for the same
 		// reason.
 		kind = SettingsUpdate
@@ -127,7 +127,7 @@ func (l *Ledger) itemsOf(changes []dns.Change, before *entry) []item {
 	}
 	if l.counts(kind) {
 		for _, c := range changes {
-			if takesTargets(c) {
+			if removesTargets(c) {
 				items = append(items, l.newItem(c, kind, before))
 			}
 		}
@@ -144,7 +144,7 @@ func (l *Ledger) newItem(c dns.Change, kind Kind, before *entry) item {
 	if before != nil {
 		for _, old := range before.items {
 			if old.digest == new.digest {
-				new.memory, new.charged = old.memory, old.charged
+				new.userState, new.charged = old.userState, old.charged
 				return new
 			}
 			if old.key == new.key {
@@ -152,7 +152,7 @@ func (l *Ledger) newItem(c dns.Change, kind Kind, before *entry) item {
 			}
 		}
 	}
-	new.memory = l.recalled[new.digest]
+	new.userState = l.recalled[new.digest]
 	if new.shown == 0 || replaces < new.shown {
 		new.replaces = replaces
 	}
@@ -167,8 +167,8 @@ func earlier(a, b int) int {
 	return min(a, b)
 }
 
-// recall notes what an earlier process, or an earlier term, knew of a change.
-func (l *Ledger) recall(d digest, m memory) {
+// recall adds the state of a change from an earlier process or term.
+func (l *Ledger) recall(d digest, m userState) {
 	l.recalled[d] = m
 	if n := earlier(m.shown, m.replaces); n > 0 {
 		l.recalledKeys[d.key] = earlier(l.recalledKeys[d.key], n)
@@ -176,7 +176,7 @@ func (l *Ledger) recall(d digest, m memory) {
 }
 
 func (l *Ledger) forgetRecalled() {
-	l.recalled, l.recalledKeys = map[digest]memory{}, map[uint64]int{}
+	l.recalled, l.recalledKeys = map[digest]userState{}, map[uint64]int{}
 }
 
 // all returns the counted changes of all names, in no order.
@@ -195,17 +195,16 @@ func (l *Ledger) all() iter.Seq[*item] {
 // Counted returns the names with counted changes, in no order.
 func (l *Ledger) Counted() iter.Seq[string] { return maps.Keys(l.names) }
 
-// Freed returns the names, since the last call, that have no counted changes any more although
-// their changes are the same: until the store was read, more was counted. None of their changes is
-// held.
+// Freed returns the names, since the last call, whose changes are the same but no longer counted,
+// because more kinds are counted until the store was read. None of their changes is held.
 func (l *Ledger) Freed() []string {
 	freed := l.freed
 	l.freed = nil
 	return freed
 }
 
-// paid reports whether a change was charged within the window. It counts as made.
-func (l *Ledger) paid(i *item) bool {
+// alreadyCharged reports whether a change was charged within the window. It counts as made.
+func (l *Ledger) alreadyCharged(i *item) bool {
 	return !l.unknown() && !i.charged.IsZero() && l.now.Sub(i.charged) < l.book.limits.Window
 }
 
@@ -214,22 +213,23 @@ func (l *Ledger) unknown() bool { return l.now.Before(l.unknownUntil) }
 
 // distrust requires approvals for a window from the start of the term on.
 func (l *Ledger) distrust() {
-	if until := l.book.began.Add(l.book.limits.Window); until.After(l.unknownUntil) {
+	if until := l.book.termStart.Add(l.book.limits.Window); until.After(l.unknownUntil) {
 		l.unknownUntil, l.changed = until, true
-		l.book.alter()
+		l.book.bump()
 	}
 }
 
-// meet is called at the first Decide of a term with the number of our record sets in the zone. If
-// there are some but nothing is known of the zone, the store was emptied or never written.
-func (l *Ledger) meet(owned int) {
-	if !l.met {
-		l.met, l.empty = true, owned == 0
+// firstDecide is called by Decide with the number of our record sets in the zone, and acts once in
+// a term. If there are some but nothing is known of the zone, the store was emptied or never
+// written.
+func (l *Ledger) firstDecide(owned int) {
+	if !l.decidedBefore {
+		l.decidedBefore, l.startedEmpty = true, owned == 0
 	}
-	if l.empty || l.book.loading || l.judged {
+	if l.startedEmpty || l.book.loading || l.historyChecked {
 		return
 	}
-	if l.judged = true; l.book.distrusted || l.book.remembers && !l.book.first && !l.known {
+	if l.historyChecked = true; l.book.distrusted || l.book.hasStore && !l.book.storeNeverWritten && !l.known {
 		l.distrust()
 	}
 }
@@ -244,39 +244,39 @@ func (l *Ledger) UnknownUntil() time.Time {
 }
 
 // approved reports whether a user has approved a change.
-func (l *Ledger) approved(i *item) bool { return l.now.Before(i.memory.approved) }
+func (l *Ledger) approved(i *item) bool { return l.now.Before(i.userState.approved) }
 
-// waits reports whether a change is held.
-func (l *Ledger) waits(i *item) bool {
-	return l.book.loading || l.over[i.kind] && !l.paid(i) && !l.approved(i)
+// isHeld reports whether a change is held.
+func (l *Ledger) isHeld(i *item) bool {
+	return l.book.loading || l.exceeded[i.kind] && !l.alreadyCharged(i) && !l.approved(i)
 }
 
 // Decide decides which changes are held. owned is the number of our record sets in the zone. It
 // reports whether Permitted may have changed for the names in Counted.
 func (l *Ledger) Decide(now time.Time, owned int) (different bool) {
-	l.meet(owned)
-	if !l.changed && owned == l.owned && (l.due.IsZero() || now.Before(l.due)) {
+	l.firstDecide(owned)
+	if !l.changed && owned == l.owned && (l.nextDecide.IsZero() || now.Before(l.nextDecide)) {
 		l.now = now
 		return false
 	}
 	l.now, l.owned, l.changed = now, owned, false
-	l.judge()
-	if l.recognise() {
-		l.judge()
+	l.checkLimits()
+	if l.approveExpected() {
+		l.checkLimits()
 	}
 	return true
 }
 
-// judge compares the planned changes with the limits.
-func (l *Ledger) judge() {
+// checkLimits compares the planned changes with the limits.
+func (l *Ledger) checkLimits() {
 	var planned [kinds]int
-	l.due = time.Time{}
+	l.nextDecide = time.Time{}
 	for i := range l.all() {
 		switch {
 		case l.approved(i):
-			l.lookAgain(i.memory.approved)
-		case l.paid(i):
-			l.lookAgain(i.charged.Add(l.book.limits.Window))
+			l.scheduleDecide(i.userState.approved)
+		case l.alreadyCharged(i):
+			l.scheduleDecide(i.charged.Add(l.book.limits.Window))
 		default:
 			planned[i.kind]++
 		}
@@ -289,32 +289,32 @@ func (l *Ledger) judge() {
 			base += recent
 		}
 		limit := l.book.limits.of(Kind(k))
-		l.over[k] = planned[k] > 0 && (l.unknown() && limit.limits() || !limit.allows(planned[k]+recent, base))
-		if l.over[k] && l.unknown() {
-			l.lookAgain(l.unknownUntil)
+		l.exceeded[k] = planned[k] > 0 && (l.unknown() && limit.limits() || !limit.allows(planned[k]+recent, base))
+		if l.exceeded[k] && l.unknown() {
+			l.scheduleDecide(l.unknownUntil)
 		}
-		if l.over[k] && recent > 0 {
-			l.lookAgain(l.spent[k][0].at.Add(l.book.limits.Window))
+		if l.exceeded[k] && recent > 0 {
+			l.scheduleDecide(l.spent[k][0].at.Add(l.book.limits.Window))
 		}
 	}
 	l.held, l.heldSum = 0, 0
 	for i := range l.all() {
-		if l.waits(i) {
+		if l.isHeld(i) {
 			l.held++
 			l.heldSum += i.change
 		}
 	}
 }
 
-// lookAgain sets due to the given time, unless it is earlier.
-func (l *Ledger) lookAgain(at time.Time) {
-	if l.due.IsZero() || at.Before(l.due) {
-		l.due = at
+// scheduleDecide sets due to the given time, unless it is earlier.
+func (l *Ledger) scheduleDecide(at time.Time) {
+	if l.nextDecide.IsZero() || at.Before(l.nextDecide) {
+		l.nextDecide = at
 	}
 }
 
 // Due returns when Decide has to be called again if no event comes before; zero means never.
-func (l *Ledger) Due() time.Time { return l.due }
+func (l *Ledger) Due() time.Time { return l.nextDecide }
 
 // Held returns the number of held changes, as of the last Decide.
 func (l *Ledger) Held() int { return l.held }
@@ -327,15 +327,15 @@ func (l *Ledger) Permitted(name string, changes []dns.Change) []dns.Change {
 	}
 	waiting := map[dns.Key]*item{}
 	for i := range e.items {
-		if l.waits(&e.items[i]) {
+		if l.isHeld(&e.items[i]) {
 			waiting[e.items[i].RecordSet().Key()] = &e.items[i]
 		}
 	}
-	crowded := slices.ContainsFunc(e.changes, func(c dns.Change) bool { return c.Old == nil && collidesWithAny(c.New, waiting) })
+	blocked := slices.ContainsFunc(e.changes, func(c dns.Change) bool { return c.Old == nil && collidesWithAny(c.New, waiting) })
 	var permitted []dns.Change
 	for _, c := range e.changes {
 		waits := waiting[c.RecordSet().Key()] != nil && c.Old != nil
-		if !waits && (!crowded || c.Old != nil && c.New != nil) {
+		if !waits && (!blocked || c.Old != nil && c.New != nil) {
 			permitted = append(permitted, c)
 		}
 	}
@@ -353,8 +353,9 @@ func collidesWithAny(created *dns.RecordSet, waiting map[dns.Key]*item) bool {
 }
 
 // Spend charges the budget for the counted changes of a name that are about to be made. Approved
-// changes are free, and so is a change that was charged within the window and not made since. Spend
-// reports whether any change is counted: a snapshot must then be stored before they are made.
+// changes are free, and so are changes that were charged within the window and not made since.
+// Spend reports whether any change is counted. A snapshot must then be stored before the changes
+// are made.
 func (l *Ledger) Spend(now time.Time, name string, made []dns.Change) (counted bool) {
 	e := l.names[name]
 	if e == nil {
@@ -367,27 +368,28 @@ func (l *Ledger) Spend(now time.Time, name string, made []dns.Change) (counted b
 			continue
 		}
 		counted = true
-		if l.paid(i) || l.approved(i) {
+		if l.alreadyCharged(i) || l.approved(i) {
 			continue
 		}
 		i.charged = now
 		l.spent[i.kind] = l.spent[i.kind].add(now, 1)
 		l.changed = true
-		l.book.alter()
+		l.book.bump()
 	}
 	return counted
 }
 
-// Complete tells the ledger that all sources were read and all names of the zone planned. Recalled
-// knowledge of other changes ends. The settings are accepted once none of their updates is held.
+// Complete tells the ledger that all sources were read and all names of the zone planned. The
+// recalled state of other changes ends. The settings are accepted once none of their updates is
+// held.
 func (l *Ledger) Complete() {
 	if l.book.loading {
 		return
 	}
-	l.arriving, l.known, l.complete = false, true, true
+	l.newSettings, l.known, l.complete = false, true, true
 	if len(l.recalled) > 0 {
 		l.forgetRecalled()
-		l.book.alter()
+		l.book.bump()
 	}
 	if l.settings == "" || len(l.accepted) > 0 && l.accepted[0] == l.settings {
 		return
@@ -399,7 +401,7 @@ func (l *Ledger) Complete() {
 	}
 	known := slices.DeleteFunc(slices.Clone(l.accepted), func(s string) bool { return s == l.settings })
 	l.accepted = append([]string{l.settings}, known[:min(len(known), maxSettings-1)]...)
-	l.book.alter()
+	l.book.bump()
 }
 
 // maxSettings limits the accepted settings of a zone. Going back to accepted settings is no change.
@@ -410,26 +412,27 @@ func (l *Ledger) Forget() {
 	l.remember()
 	clear(l.names)
 	l.announced.current, l.announced.next = nil, time.Time{}
-	l.over, l.held, l.changed, l.complete = [kinds]bool{}, 0, true, false
+	l.exceeded, l.held, l.changed, l.complete = [kinds]bool{}, 0, true, false
 }
 
 // remember keeps what users have seen and approved of the planned changes.
 func (l *Ledger) remember() {
 	for i := range l.all() {
-		if i.memory != (memory{}) {
-			l.recall(i.digest, i.memory)
+		if i.userState != (userState{}) {
+			l.recall(i.digest, i.userState)
 		}
 	}
 }
 
-// arrive tells the ledger the settings of this process; "" if it is unknown whether they are new.
-func (l *Ledger) arrive(settings string) {
+// setSettings tells the ledger the settings of this process; "" if it is unknown whether they are
+// new.
+func (l *Ledger) setSettings(settings string) {
 	l.settings = settings
-	l.arriving = settings != "" && !slices.Contains(l.accepted, settings)
+	l.newSettings = settings != "" && !slices.Contains(l.accepted, settings)
 }
 
-// renew counts the planned changes again, after the store was read.
-func (l *Ledger) renew() {
+// recount counts the planned changes again, after the store was read.
+func (l *Ledger) recount() {
 	before := l.names
 	l.names, l.changed = map[string]*entry{}, true
 	for name, e := range before {

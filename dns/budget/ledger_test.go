@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// D9: 50 weighted record sets of one name, of which 49 go and one comes, are 49 losses.
+// Deleting 49 of 50 weighted record sets of one name is 49 losses, although one is created (D9).
 func TestSetIdentifiersAreCounted(t *testing.T) {
 	w := newFixture(t, DefaultLimits())
 	w.number(0, 50, "w A/set%d 192.0.2.1")
@@ -23,7 +23,7 @@ func TestSetIdentifiersAreCounted(t *testing.T) {
 	w.announced(49)
 }
 
-// What is created waits, too, if it can't stand beside what is held.
+// A creation waits too if it can't coexist with a held record set.
 func TestHeldNamesAreNotCrowded(t *testing.T) {
 	for come, want := range map[string]int{"w CNAME/set0 b.shop.test": 0, "w A 192.0.2.1": 0, "w A/new 192.0.2.1": 1} {
 		w := newFixture(t, DefaultLimits())
@@ -38,7 +38,8 @@ func TestHeldNamesAreNotCrowded(t *testing.T) {
 	}
 }
 
-// The limit is a number or a share, whichever is more, and counts what was deleted in the window.
+// The limit is a number or a percentage, whichever is more, and includes the deletions of the
+// window.
 func TestDeletionLimit(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	for i := range 20 {
@@ -65,9 +66,9 @@ func TestDeletionLimit(t *testing.T) {
 	w.wantZone(0)
 }
 
-// A change that was paid for and that the provider did not make costs nothing when it is tried
-// again, until the window has passed.
-func TestRetriesArePaidOnce(t *testing.T) {
+// A charged change that the provider did not make costs nothing when it is retried within the
+// window.
+func TestRetriesAreChargedOnce(t *testing.T) {
 	w := newFilledFixture(t, 30)
 	w.drop("n0", "n1", "n2", "n3", "n4", "n5")
 	l, _ := w.plan()
@@ -87,8 +88,8 @@ func TestRetriesArePaidOnce(t *testing.T) {
 	}
 }
 
-// D24: a process that dies between storing and deleting, or after each ten deletions, can't empty
-// a zone.
+// A process that dies between storing and deleting, or after each ten deletions, can't empty a zone
+// (D24).
 func TestCrashLoop(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	for gone := 0; gone < 100; {
@@ -118,7 +119,7 @@ func TestCrashLoop(t *testing.T) {
 	})
 }
 
-// A store that refuses requests: the process counts for itself.
+// If the store refuses requests, the process counts for itself.
 func TestNoStore(t *testing.T) {
 	w := newFixture(t, DefaultLimits())
 	w.store.err = errRefused
@@ -133,7 +134,7 @@ func TestNoStore(t *testing.T) {
 	if w.store.writes != 0 {
 		t.Error("something was written")
 	}
-	// It can't know whether settings are new. Holding updates at each start would be worse.
+	// Without a store it is unknown whether settings are new. Holding updates at each start would be worse.
 	w.start("others")
 	w.want = map[dns.Key]*dns.RecordSet{}
 	w.number(20, 100, "n%d A 192.0.2.2")
@@ -142,8 +143,8 @@ func TestNoStore(t *testing.T) {
 	}
 }
 
-// An approval allows the changes that were shown, stays good when another joins, and ends when
-// they are made or asked for again.
+// An approval allows the changes that were shown. It stays valid when another change is added, and
+// ends when the changes are made or no longer needed.
 func TestApproval(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	for i := range 40 {
@@ -181,8 +182,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// Who joins a plan, or what was left out of an approval, is held under another hash.
-func TestJoinersAreHeld(t *testing.T) {
+// Changes that are added to a plan, or were excepted from an approval, are held under another hash.
+func TestLaterChangesAreHeld(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	drop := func(from, to int) {
 		for i := from; i < to; i++ {
@@ -249,7 +250,7 @@ func TestApprovalErrors(t *testing.T) {
 	w.wantZone(70)
 }
 
-// D24: what was shown and approved outlives the process, and another leader knows it.
+// Shown plans and approvals survive a restart, and another leader knows them (D24).
 func TestApprovalSurvivesRestart(t *testing.T) {
 	for name, restart := range map[string]func(w *fixture, hash string){
 		"approved before": func(w *fixture, hash string) {
@@ -307,8 +308,8 @@ func TestApprovalByFlagWithoutStore(t *testing.T) {
 	w.wantZone(70)
 }
 
-// A wrong template comes with new settings. What it would rewrite is held until it is approved, or
-// the settings are put back.
+// Updates by new settings, such as a wrong template, are held until they are approved or the
+// settings are reverted.
 func TestSettingsRewriteAZone(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	w.start("wrong")
@@ -321,7 +322,7 @@ func TestSettingsRewriteAZone(t *testing.T) {
 	if d, u := p.Count(); d != 0 || u != 100 {
 		t.Errorf("the plan has %d deletions and %d updates", d, u)
 	}
-	// A name that is held is held with its next targets, too. A name that wasn't isn't.
+	// A held name stays held with its next targets. Other names don't become held.
 	w.ask("n0 A 192.0.2.67", "new A 192.0.2.68")
 	if made := w.sync(); made != 1 {
 		t.Errorf("%d changes were made, want that of the new name", made)
@@ -331,7 +332,7 @@ func TestSettingsRewriteAZone(t *testing.T) {
 	if made := w.sync(); made != 0 {
 		t.Errorf("%d changes were made after a restart", made)
 	}
-	// With the old settings everything is as it was.
+	// With the old settings nothing is held.
 	w.start("settings")
 	w.number(0, 100, "n%d A 192.0.2.2")
 	w.sync()
@@ -342,8 +343,8 @@ func TestSettingsRewriteAZone(t *testing.T) {
 	}
 }
 
-// Settings that were approved, or that changed little, are accepted, and so is going back to the
-// ones before them.
+// Settings are accepted after an approval or with few updates. Going back to the settings before
+// them is accepted too.
 func TestSettingsAreAccepted(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	w.start("second")
@@ -367,7 +368,8 @@ func TestSettingsAreAccepted(t *testing.T) {
 	}
 }
 
-// A load balancer or all nodes are replaced: objects move any number of names at once.
+// Objects may update any number of names at once, for example when a load balancer or all nodes are
+// replaced.
 func TestObjectsMoveAZone(t *testing.T) {
 	w := newFixture(t, DefaultLimits())
 	w.number(0, 300, "n%d A 192.0.2.1,192.0.2.2")
@@ -390,8 +392,8 @@ func TestObjectsMoveAZone(t *testing.T) {
 	w.announced(200)
 }
 
-// Until the store was read, counted changes wait, and all others are made. Then it is known which
-// updates are by new settings.
+// Until the store was read, counted changes wait and all others are made. Then the updates by new
+// settings are known.
 func TestLoading(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	w.book = NewBook(w.now, w.limits, Publisher{}, "wrong", "")
@@ -416,7 +418,7 @@ func TestLoading(t *testing.T) {
 	w.announced(90)
 }
 
-// A store that answers nothing lets counted changes wait. The publisher decides by the error.
+// Counted changes wait while the store fails. The error tells the publisher what to do.
 func TestStoreFails(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	w.drop("n0")
@@ -435,7 +437,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// What costs nothing writes nothing.
+// Changes that cost nothing are not stored.
 func TestWritesAreRare(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	before := w.store.writes
@@ -449,7 +451,7 @@ func TestWritesAreRare(t *testing.T) {
 	}
 }
 
-// Names that come and go don't push the plans out of memory that people look at.
+// Names that flap don't evict the plans that users are reading.
 func TestPlansAreNotPushedOut(t *testing.T) {
 	w, hash := newHeldFixture(t, 30)
 	for i := range 600 {

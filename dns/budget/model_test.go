@@ -11,20 +11,19 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// model counts as simply as possible what the fixture may lose.
+// model is a simple count of what the fixture may lose.
 type model struct {
 	*fixture
 	// lost are the times of the losses that were made without approval.
 	lost []time.Time
-	// shown has what each plan showed, and approved what may be made, as lines.
+	// shown has the changes of each plan, and approved the approved changes, as lines.
 	shown    map[string][]string
 	approved map[string]bool
 	plans    int
 }
 
-// losses returns what is to be deleted and not replaced. It counts by hand: each record set of the
-// zone that nobody wants, unless one of the same name and identifier is new. In this fixture all
-// record sets have identifiers.
+// losses returns the deletions without a replacement: each unwanted record set of the zone, unless
+// one of the same name and identifier is new. All record sets of this fixture have identifiers.
 func (m *model) losses() (lines []string) {
 	for key, old := range m.zone {
 		if m.want[key] != nil {
@@ -41,7 +40,7 @@ func (m *model) losses() (lines []string) {
 	return lines
 }
 
-// forget ends what was shown and approved of what isn't to be deleted any more.
+// forget drops what was shown and approved of deletions that are no longer needed.
 func (m *model) forget(wanted []string) {
 	gone := func(l string) bool { return !slices.Contains(wanted, l) }
 	for hash := range m.shown {
@@ -50,7 +49,7 @@ func (m *model) forget(wanted []string) {
 	maps.DeleteFunc(m.approved, func(l string, _ bool) bool { return gone(l) })
 }
 
-// step compares a sync of the fixture with the count.
+// step compares a sync of the fixture with the model.
 func (m *model) step() {
 	m.t.Helper()
 	wanted := m.losses()
@@ -85,7 +84,7 @@ func (m *model) step() {
 	m.plans = len(m.fixture.plans)
 }
 
-// approve approves a random plan, of which something may be left.
+// approve approves a random plan, with random exceptions.
 func (m *model) approve(r *rand.Rand) {
 	hashes := slices.Sorted(maps.Keys(m.shown))
 	if len(hashes) == 0 {
@@ -109,8 +108,8 @@ func (m *model) approve(r *rand.Rand) {
 	}
 }
 
-// TestModel compares the ledger with a naive count, over random changes of what is asked for,
-// approvals, pauses, restarts and terms.
+// TestModel compares the ledger with a simple count, over random changes of the wanted records,
+// approvals, delays, restarts and terms.
 func TestModel(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -132,7 +131,7 @@ func TestModel(t *testing.T) {
 					m.approve(r)
 					continue
 				default:
-					// What an approval allows is stored before it is made.
+					// The approval is stored before its changes are made.
 					if err := m.keeper.Keep(t.Context(), m.book.Snapshot(m.now)); err != nil {
 						t.Fatal(err)
 					}

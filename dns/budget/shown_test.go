@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// heldIn returns the plan of a zone that loses one record set with a target.
+// heldIn returns the plan of a zone in which the deletion of one record set is held.
 func heldIn(t *testing.T, publisher Publisher, zone dns.Zone, target string) Plan {
 	t.Helper()
 	b := NewBook(begun, Limits{Window: time.Minute}, publisher, "s", "")
@@ -27,8 +27,8 @@ func heldIn(t *testing.T, publisher Publisher, zone dns.Zone, target string) Pla
 	return p
 }
 
-// Split-horizon V1: the plans of two publishers of one zone name never have one hash, and neither
-// have two plans that delete different targets.
+// The plans of two publishers, or that delete different targets, have different hashes
+// (split-horizon V1).
 func TestHashIdentifiesThePlan(t *testing.T) {
 	zone := dns.Zone{ID: "shop.test", Name: "shop.test"}
 	public := Publisher{Name: "public", Owner: "a"}
@@ -52,9 +52,9 @@ func TestHashIdentifiesThePlan(t *testing.T) {
 	}
 }
 
-// Split-horizon V1: if the zone has another target since a plan was shown, that plan is not
-// approved, in the process that has shown it and in a later one.
-func TestWhatHasChangedIsNotApproved(t *testing.T) {
+// A plan can't be approved if the zone has other targets since it was shown, neither in the same
+// process nor after a restart (split-horizon V1).
+func TestChangedPlanIsNotApproved(t *testing.T) {
 	for name, between := range map[string]func(w *fixture){
 		"in the same process": func(*fixture) {},
 		"in a next term":      func(w *fixture) { w.lead() },
@@ -101,8 +101,8 @@ func TestApprovalEndsWithTheTarget(t *testing.T) {
 	}
 }
 
-// An approval says how much of the plan is no longer held.
-func TestApprovalCountsWhatIsGone(t *testing.T) {
+// An approval returns how many changes of the plan are no longer held.
+func TestApprovalCountsChangesNoLongerHeld(t *testing.T) {
 	w, hash := newHeldFixture(t, 40)
 	w.ask("n0 A 192.0.2.1", "n1 A 192.0.2.1")
 	w.start("settings")
@@ -112,8 +112,8 @@ func TestApprovalCountsWhatIsGone(t *testing.T) {
 	}
 }
 
-// Plans and approvals of a version that knew a change without its old targets are ignored. What
-// was spent counts.
+// Stored plans and approvals without old targets, of an earlier version, are ignored. The stored
+// spendings count.
 func TestEarlierFormOfApprovals(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	w.store.text = []byte(`{"version":1,"zones":[{"id":"Z1","name":"shop.test","settings":["settings"],"deletions":[[` + fmt.Sprint(w.now.UnixMilli()) + `,5]],` +
@@ -133,7 +133,7 @@ func TestEarlierFormOfApprovals(t *testing.T) {
 	w.wantZone(83)
 }
 
-// A hash that two zones know, by a store that was edited, approves nothing.
+// A hash that two zones have, in an edited store, approves nothing.
 func TestHashOfTwoZones(t *testing.T) {
 	w, hash := newHeldFixture(t, 30)
 	other := w.book.Ledger(dns.Zone{ID: "Z2", Name: "shop.test"})

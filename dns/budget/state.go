@@ -119,7 +119,7 @@ func (b *Book) state(now time.Time) state {
 	return s
 }
 
-// weight says how much is lost without the state of a zone.
+// weight returns how much is lost without the state of a zone.
 func (z *zoneState) weight() int {
 	sum := min(len(z.Settings), 1) + len(z.Plans) + len(z.Approved) + int(min(z.UnknownUntil, 1))
 	for _, spent := range z.spendings() {
@@ -143,7 +143,7 @@ func (s *state) cut() {
 				break
 			}
 		}
-		// A plan builds on those before it, so it is useless without them.
+		// A plan builds on earlier ones, so it is useless without them.
 		for j := range z.Plans {
 			if room -= len(z.Plans[j].Shown); room < 0 {
 				z.Plans = z.Plans[:j]
@@ -168,9 +168,9 @@ func (l *Ledger) state(now time.Time) zoneState {
 	shown, approved := map[int]digests{}, map[int64]digests{}
 	known := maps.Clone(l.recalled)
 	for i := range l.all() {
-		known[i.digest] = i.memory
+		known[i.digest] = i.userState
 		if i.replaces > 0 {
-			known[i.anyChange()] = memory{shown: i.replaces}
+			known[i.anyChange()] = userState{shown: i.replaces}
 		}
 	}
 	for d, m := range known {
@@ -277,8 +277,7 @@ func (b *Book) restore(s state) {
 			l.forgetRecalled()
 			l.announced.plans = nil
 		} else {
-			// The store could not be read before, and users may have seen plans of this term
-			// meanwhile.
+			// The store could not be read before, so users may have seen plans of this term.
 			l.remember()
 			l.makeRoom(len(z.Plans))
 		}

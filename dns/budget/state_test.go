@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// hostile are states that somebody may have written who can edit the store.
+// hostile are states that a malicious writer may store.
 var hostile = map[string]string{
 	"no JSON":             `{"version`,
 	"a list":              `[]`,
@@ -30,8 +30,8 @@ var hostile = map[string]string{
 	"nested":              strings.Repeat(`{"zones":[`, 9000),
 }
 
-// Whoever writes into the store can't end the process, make it large, or hold deletions for longer
-// than the window.
+// A stored state can't crash the process, exhaust its memory, or hold deletions for longer than the
+// window.
 func TestHostileStates(t *testing.T) {
 	for name, text := range hostile {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A large zone costs little: its plan takes no room for its names, and what is stored has a limit.
+// The plan of a large zone needs no memory for its names, and the stored state is limited.
 func TestLargePlan(t *testing.T) {
 	const names = 100_000
 	b := NewBook(begun, DefaultLimits(), Publisher{}, "s", "")
@@ -111,14 +111,14 @@ func TestLargePlan(t *testing.T) {
 		l.heldSum++ // Decide and Announce would need a second for all
 		l.announced.plans = append(l.announced.plans, announcement{fmt.Sprint(i), i + 2, begun, 1})
 		l.announced.plans = l.announced.plans[max(0, len(l.announced.plans)-maxPlans):]
-		b.alter()
+		b.bump()
 	}
 	if text := b.Snapshot(begun).text; len(text) > MaxBytes {
 		t.Errorf("%d bytes are stored", len(text))
 	}
 }
 
-// Many zones have room, those with something to remember first.
+// The stored state has many zones, those with the most to lose first.
 func TestManyZones(t *testing.T) {
 	b := NewBook(begun, DefaultLimits(), Publisher{}, "settings", "")
 	if err := b.Restore(begun, &Loaded{}); err != nil {
@@ -143,7 +143,7 @@ func TestManyZones(t *testing.T) {
 	if len(text) > MaxBytes || len(s.Zones) < 1000 || s.Zones[0].ID != zones[len(zones)-1].ID {
 		t.Errorf("%d bytes, %d zones, the first is %v", len(text), len(s.Zones), s.Zones[0])
 	}
-	// Zones that are gone are forgotten, but not what was spent in them.
+	// Deleted zones are forgotten, but not what was spent in them.
 	b.Retain(begun, zones[:10])
 	if n := len(b.zones); n != 11 {
 		t.Errorf("%d zones are known", n)
@@ -155,7 +155,7 @@ func TestManyZones(t *testing.T) {
 	}
 }
 
-// The form of what is stored: other versions of the program have to read it.
+// The format of the stored state is stable, because other versions of the program have to read it.
 func TestStoredForm(t *testing.T) {
 	w := newFilledFixture(t, 30)
 	w.drop("n0", "n1")

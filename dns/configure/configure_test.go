@@ -24,7 +24,7 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 )
 
-// given returns options with flags.
+// given returns options with the given flags.
 func given(t *testing.T, args ...string) (*configure.Options, *pflag.FlagSet) {
 	t.Helper()
 	o := configure.New()
@@ -40,7 +40,8 @@ func TestEnvironment(t *testing.T) {
 	tests := map[string]struct {
 		args []string
 		env  map[string]string
-		// check is an error of FromEnvironment, or what is wrong with what came of it.
+		// check returns an error of FromEnvironment, or the difference between its result and the
+		// expected one.
 		want string
 		err  string
 	}{
@@ -110,7 +111,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	}
 }
 
-// Switches can be turned off in both ways.
+// A switch can be turned off by --no-flag and by --flag=false.
 func TestNegations(t *testing.T) {
 	_, flags := given(t)
 	switches := 0
@@ -129,15 +130,15 @@ func TestNegations(t *testing.T) {
 	}
 }
 
-// valid are flags that nothing is wrong with.
+// valid are valid flags.
 var valid = []string{"--source=service", "--provider=inmemory", "--policy=sync"}
 
-// TestValidate: spec/dns.md §5.4.
+// TestValidate checks the rules of spec/dns.md §5.4.
 func TestValidate(t *testing.T) {
 	rfc2136 := []string{"--provider=rfc2136", "--rfc2136-host=192.0.2.1", "--rfc2136-zone=example.org"}
 	tests := map[string]struct {
 		args []string
-		// without is a flag of valid that is left out.
+		// without is the flag of valid that is left out.
 		without string
 		err     []string // parts of the error; none is that all is well
 	}{
@@ -221,7 +222,7 @@ func TestFlagsOfMissingProviders(t *testing.T) {
 	if err := o.Validate(); err != nil {
 		t.Error(err)
 	}
-	if shown := fmt.Sprint(configure.Shown(flags)); strings.Contains(shown, "hidden") {
+	if shown := fmt.Sprint(configure.LogAttrs(flags)); strings.Contains(shown, "hidden") {
 		t.Errorf("a secret is shown: %s", shown)
 	}
 	for _, name := range []string{"alibabacloud", "civo", "gandi", "oci", "pihole", "scaleway"} {
@@ -232,7 +233,7 @@ func TestFlagsOfMissingProviders(t *testing.T) {
 	}
 }
 
-// dns F21: what ExternalDNS had in older releases is said to be gone.
+// The error for a flag of an older ExternalDNS says that it was removed (dns F21).
 func TestFormerFlags(t *testing.T) {
 	for name, want := range map[string]string{
 		"txt-new-format-only": "leave the flag out", "no-txt-new-format-only": "leave the flag out", "rfc2136-create-ptr": "--create-ptr",
@@ -253,7 +254,7 @@ func TestFormerFlags(t *testing.T) {
 	}
 }
 
-// dns F17: values that ExternalDNS accepts and that match nothing.
+// A remark is made for values that ExternalDNS accepts and that match nothing (dns F17).
 func TestRemarks(t *testing.T) {
 	o, _ := given(t, append([]string{"--domain-filter=a.org,b.org", "--domain-filter=*.demo.org", "--domain-filter=c.org", "--default-targets=192.0.2.1,192.0.2.2", "--exclude-domains=x.org"}, valid...)...)
 	if err := o.Validate(); err != nil {
@@ -273,7 +274,7 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// dns F4: the flag of ExternalDNS v0.23 adds the old prefix to those that are given.
+// The flag of ExternalDNS v0.23 adds the old prefix to the given ones (dns F4).
 func TestLegacyPrefix(t *testing.T) {
 	for _, test := range []struct{ args, want []string }{
 		{[]string{"--enable-legacy-annotation-prefix"}, []string{"external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"}},
@@ -287,13 +288,13 @@ func TestLegacyPrefix(t *testing.T) {
 	}
 }
 
-func TestShownHidesSecrets(t *testing.T) {
+func TestLogAttrsHideSecrets(t *testing.T) {
 	_, flags := given(t, "--source=service", "--txt-encrypt-aes-key=hidden", "--rfc2136-tsig-secret=hidden", "--rfc2136-kerberos-password=hidden", "--pdns-api-key=hidden")
 	want := []any{
 		"pdns-api-key", "******", "rfc2136-kerberos-password", "******", "rfc2136-tsig-secret", "******",
 		"source", "[service]", "txt-encrypt-aes-key", "******",
 	}
-	if diff := cmp.Diff(want, configure.Shown(flags)); diff != "" {
+	if diff := cmp.Diff(want, configure.LogAttrs(flags)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -324,7 +325,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// The provider that is given takes the place of the one that is named.
+// Input.Provider replaces the provider of --provider.
 func TestOpen(t *testing.T) {
 	o, _ := given(t, append(valid, "--source=service", "--source=node", "--dry-run")...)
 	given := inmemory.New("example.org")
@@ -340,8 +341,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// D16: the flags for batches and for the list of zones reach the publisher. D20: of several
-// providers, the properties of all are kept, and not only those of the first one.
+// The flags for batches and for the list of zones reach the publisher (D16), and the properties of
+// all providers are kept (D20).
 func TestOpenProviders(t *testing.T) {
 	o, _ := given(t, "--source=empty", "--policy=sync", "--provider=webhook", "--provider=skydns",
 		"--batch-change-size=7", "--batch-change-interval=3s", "--zones-cache-duration=1h")
@@ -411,7 +412,7 @@ func TestMeasureHTTP(t *testing.T) {
 	}
 }
 
-// D16: a --target-template that no source reads was ignored.
+// A --target-template that no source reads is an error (D16).
 func TestTargetTemplate(t *testing.T) {
 	o, _ := given(t, append(valid, "--source=service", "--fqdn-template={{.Name}}.example.org", "--target-template=192.0.2.1")...)
 	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "--target-template: not read by ") || !strings.Contains(err.Error(), "service") {
@@ -431,7 +432,7 @@ func TestWebhookLimits(t *testing.T) {
 	}
 }
 
-// Templates may ask for each source that there is, and for those of ExternalDNS.
+// Templates may name each source of Signpost and of ExternalDNS.
 func TestIsSource(t *testing.T) {
 	for name, known := range map[string]bool{"service": true, "externalworkload": true, "skipper-routegroup": true, "unstructured": true, "serviec": false} {
 		o, _ := given(t, "--fqdn-template={{isSource `"+name+"`}}")

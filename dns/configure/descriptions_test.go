@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// The provider for Cloud Map keeps ownership in descriptions, whatever --registry says, unless
-// nobody is to own anything (spec/dns.md §4.4). Then the descriptions name no owner.
+// The provider for Cloud Map keeps ownership in descriptions, whatever --registry says. With noop,
+// the descriptions have no owner (spec/dns.md §4.4).
 func TestDescriptions(t *testing.T) {
 	const owned = "heritage=external-dns,external-dns/owner=me"
 	for registry, want := range map[string]struct{ kind, text string }{

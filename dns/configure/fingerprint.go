@@ -10,9 +10,9 @@ import (
 	"github.com/signpostd/signpost/internal/version"
 )
 
-// indifferent are the flags that don't decide which records there are, only when and how they are
-// written.
-var indifferent = []string{
+// irrelevantFlags are the flags that don't affect which records are published, only when and how
+// they are written.
+var irrelevantFlags = []string{
 	"approve-plan", "batch-change-interval", "batch-change-size", "deletion-delay", "deletion-window", "dry-run", "events", "events-emit", "interval",
 	"max-deletions", "max-deletions-percent", "max-object-updates-percent", "max-records", "max-updates", "max-updates-percent", "max-zone-records", "max-zones", "min-event-sync-interval", "once", "provider-cache-time", "provider-calls-per-second", "tls-ca", "tls-client-cert", "tls-client-cert-key",
 	"txt-cache-interval", "webhook-server", "zones-cache-duration",
@@ -27,7 +27,7 @@ func (o *Options) Fingerprint() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "version %q\n", version.Current())
 	o.own.VisitAll(func(f *pflag.Flag) {
-		if decides(f) {
+		if affectsRecords(f) {
 			fmt.Fprintf(h, "%s %q\n", f.Name, f.Value)
 		}
 	})

@@ -19,7 +19,7 @@ func fingerprintOf(t *testing.T, args ...string) string {
 	return o.Fingerprint()
 }
 
-// What changes records changes the fingerprint, and nothing else does.
+// Only settings that affect records change the fingerprint.
 func TestFingerprint(t *testing.T) {
 	base := []string{"--source=service", "--provider=pdns", "--policy=sync"}
 	before := fingerprintOf(t, base...)
@@ -38,7 +38,7 @@ func TestFingerprint(t *testing.T) {
 	}
 	o := New()
 	o.Flags(pflag.NewFlagSet("dns", pflag.ContinueOnError))
-	for _, name := range indifferent {
+	for _, name := range irrelevantFlags {
 		if o.own.Lookup(name) == nil {
 			t.Errorf("%s is no flag", name)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// maxLed limits the publishers that are read of another process.
+// maxLed limits the publishers that are read from the lease of another process.
 const maxLed = 1000
 
 // LeadsFor returns a text with the publishers that a process leads for: each name, and a hash of
@@ -32,7 +32,7 @@ func (o *Options) settingsHash() string {
 	h := sha256.New()
 	if o.own != nil {
 		o.own.VisitAll(func(f *pflag.Flag) {
-			if decides(f) {
+			if affectsRecords(f) {
 				fmt.Fprintf(h, "%s %q\n", f.Name, f.Value)
 			}
 		})
@@ -40,30 +40,30 @@ func (o *Options) settingsHash() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// decides reports whether a flag decides which records there are, and isn't secret.
-func decides(f *pflag.Flag) bool {
-	return !slices.Contains(indifferent, f.Name) && !provider.IsSecret(f) && !strings.HasSuffix(f.Name, "-file")
+// affectsRecords reports whether a flag affects which records are published, and isn't secret.
+func affectsRecords(f *pflag.Flag) bool {
+	return !slices.Contains(irrelevantFlags, f.Name) && !provider.IsSecret(f) && !strings.HasSuffix(f.Name, "-file")
 }
 
-// Unled returns the publishers that a leader doesn't have, or has with other settings, and those
-// that it has. A publisher without a name is called "(unnamed)". The text is the leader's
+// Unled returns the publishers that a leader doesn't run, or runs with other settings, and those
+// that it runs. A publisher without a name is called "(unnamed)". leadsFor is the leader's
 // [LeadsFor], which is untrusted.
 func Unled(publishers []*Options, leadsFor string) (unled, led []string) {
 	theirs := strings.SplitN(leadsFor, " ", maxLed+1)
 	theirs = theirs[:min(len(theirs), maxLed)]
 	for _, p := range publishers {
 		if !slices.Contains(theirs, p.Name+"/"+p.settingsHash()) {
-			unled = append(unled, calledInLease(p.Name))
+			unled = append(unled, nameInLease(p.Name))
 		}
 	}
 	for _, one := range theirs {
 		name, _, _ := strings.Cut(one, "/")
-		led = append(led, calledInLease(name))
+		led = append(led, nameInLease(name))
 	}
 	return unled, led
 }
 
-func calledInLease(name string) string {
+func nameInLease(name string) string {
 	if name == "" {
 		return "(unnamed)"
 	}

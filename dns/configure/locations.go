@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// location says which flags of a provider locate its zones, and when two values can't mean the same
-// zone.
+// location has the flags of a provider that locate its zones. apart reports whether two publishers
+// can't have a common zone.
 type location struct {
 	flags []string
 	apart func(a, b settingsOf) bool
@@ -44,8 +44,8 @@ func (s settingsOf) first(name string) string {
 	return ""
 }
 
-// locations has the providers whose flags locate zones. Two publishers of another provider may
-// always have the same zone, because its account depends on credentials.
+// locations has the providers whose flags locate zones. Two publishers of any other provider may
+// have a common zone, because its account depends on credentials.
 var locations = map[string]location{
 	"rfc2136": {[]string{"rfc2136-host", "rfc2136-port", "rfc2136-zone"}, func(a, b settingsOf) bool {
 		return disjoint(a.of("rfc2136-zone"), b.of("rfc2136-zone"), within) ||
@@ -64,7 +64,7 @@ var locations = map[string]location{
 
 var azureLocation = location{[]string{"azure-subscription-id", "azure-resource-group"}, differs("azure-subscription-id", "azure-resource-group")}
 
-// apart reports whether two publishers can't have the same zone of a provider.
+// apart reports whether two publishers can't have a common zone of a provider.
 func apart(provider string, a, b *Options) bool {
 	l, ok := locations[provider]
 	return ok && l.apart(settingsOf{a}, settingsOf{b})

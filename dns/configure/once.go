@@ -12,9 +12,9 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Once runs the publisher until nothing is left to do, or until the limit, on a cluster with these
-// options unless its sources read none. It returns what a dry run would change. The error says what
-// could not be done and why.
+// Once runs the publisher until nothing is left to do, or until the limit. If its sources read
+// objects, it reads a cluster with the given options. It returns what a dry run would change. The
+// error says what could not be done and why.
 func (opened *Opened) Once(ctx context.Context, o kube.Options, limit time.Duration) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -26,7 +26,7 @@ func (opened *Opened) Once(ctx context.Context, o kube.Options, limit time.Durat
 			return nil, err
 		}
 		beside.Go(func() error { return cluster.Run(ctx) })
-		settled = settledOrHopeless(ctx, cluster)
+		settled = settledOrUnreadable(ctx, cluster)
 	} else {
 		none := make(chan struct{})
 		close(none)
@@ -40,18 +40,18 @@ func (opened *Opened) Once(ctx context.Context, o kube.Options, limit time.Durat
 	return zones, errors.Join(err, beside.Wait())
 }
 
-// patience is how long unreadable tables are retried.
-const patience = 10 * time.Second
+// unreadableTimeout is how long unreadable tables are retried.
+const unreadableTimeout = 10 * time.Second
 
-// settledOrHopeless returns a channel that is closed when all tables have been filled, or when the
-// others could not be read for as long as patience. A table that is being read is awaited.
-func settledOrHopeless(ctx context.Context, cluster *kube.Cluster) <-chan struct{} {
+// settledOrUnreadable returns a channel that is closed when all tables have been filled, or when
+// the unfilled ones could not be read for unreadableTimeout. A table that is being read is awaited.
+func settledOrUnreadable(ctx context.Context, cluster *kube.Cluster) <-chan struct{} {
 	either := make(chan struct{})
 	go func() {
 		defer close(either)
-		look := time.NewTicker(patience / 10)
+		look := time.NewTicker(unreadableTimeout / 10)
 		defer look.Stop()
-		hopeless := time.Time{}
+		unreadableSince := time.Time{}
 		for {
 			select {
 			case <-cluster.Settled():
@@ -60,10 +60,10 @@ func settledOrHopeless(ctx context.Context, cluster *kube.Cluster) <-chan struct
 				return
 			case now := <-look.C:
 				if reading(cluster) {
-					hopeless = time.Time{}
-				} else if hopeless.IsZero() {
-					hopeless = now
-				} else if now.Sub(hopeless) >= patience {
+					unreadableSince = time.Time{}
+				} else if unreadableSince.IsZero() {
+					unreadableSince = now
+				} else if now.Sub(unreadableSince) >= unreadableTimeout {
 					return
 				}
 			}

@@ -61,8 +61,8 @@ type Opened struct {
 	Tables []kube.AnyTable
 	// Background are functions of sources that must run all the time.
 	Background []func(context.Context) error
-	// Desk is the approval queue of the publisher.
-	Desk *budget.ApprovalQueue
+	// ApprovalQueue is that of the publisher.
+	ApprovalQueue *budget.ApprovalQueue
 	// Statuses write the status of objects while the publisher leads.
 	Statuses []StatusWriter
 	// Servers are the name servers of the provider, with ports; nil if unknown.
@@ -128,9 +128,9 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened.Desk = budget.NewApprovalQueue()
+	opened.ApprovalQueue = budget.NewApprovalQueue()
 	opened.Publisher, err = publisher.New(publisher.Config{
-		Settings: o.Fingerprint(), Store: o.openStore(in), Approvals: opened.Desk,
+		Settings: o.Fingerprint(), Store: o.openStore(in), Approvals: opened.ApprovalQueue,
 		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, NamespacesOf: o.NamespacesOf(), Desired: want, Owner: own, Provider: provider,
 		Rules: plan.Rules{
 			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,

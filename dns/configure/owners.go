@@ -50,8 +50,8 @@ const (
 	providerWebhook = "webhook"
 )
 
-// RegistryKind returns where ownership is kept. For Cloud Map there is one place, whatever
-// --registry says, unless ownership is off (spec/dns.md §4.4).
+// RegistryKind returns the registry in use. For Cloud Map it is always aws-sd, whatever --registry
+// says, unless ownership is off (spec/dns.md §4.4).
 func (o *Options) RegistryKind() string {
 	if slices.Contains(o.Providers, providerAWSSD) && o.Registry.Kind != registryNone {
 		return registryAWSSD

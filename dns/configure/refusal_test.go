@@ -14,9 +14,9 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// What the owner can't have is refused as a problem of the object that asks for it. W8: a text
-// that is an ownership text made a run with --once fail. D13: a name whose ownership record
-// would have a label of more than 63 bytes was published, and nobody owned it for ever.
+// A record set that the registry can't own is refused with a problem of its object: a target that
+// is an ownership text (W8), and a name whose ownership record would have a label of more than 63
+// bytes (D13).
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 61) // The source fake has an NS record under it, and ns- is too long then.

@@ -6,7 +6,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Remark is about a flag value that ExternalDNS accepts but that can't mean what it says. On the
+// Remark is about a flag value that ExternalDNS accepts but that has no sensible meaning. On the
 // command line it is a warning, so that a configuration of ExternalDNS starts here too. In a config
 // file it is an error.
 type Remark struct {

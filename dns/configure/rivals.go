@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Rivals reports whether two publishers of one process would take each other's records for their
-// own and delete them: they use the same kind of provider and owner, and neither filters nor
+// Rivals reports whether two publishers of one process would treat each other's records as their
+// own and delete them: they use the same kind of provider and owner ID, and neither filters nor
 // settings of the provider exclude a common zone. where names the provider, with the settings that
 // locate its zones.
 func Rivals(a, b *Options) (where string, rivals bool) {

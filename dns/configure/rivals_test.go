@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 )
 
-// options returns the options of a publisher that is given by flags.
+// options returns the options of a publisher with flags.
 func optionsOf(t *testing.T, name, flags string) *configure.Options {
 	t.Helper()
 	o := configure.New()
@@ -22,8 +22,8 @@ func optionsOf(t *testing.T, name, flags string) *configure.Options {
 	return o
 }
 
-// Split-horizon V6: two publishers may have one owner ID if no zone of the same server or account can be
-// meant. If one could be, they are refused, and the error says where.
+// Two publishers may have one owner ID only if they can't have a common zone of one server or
+// account. Otherwise the error names the provider (split-horizon V6).
 func TestRivals(t *testing.T) {
 	t.Parallel()
 	const rfc = "--provider=rfc2136 --rfc2136-zone=example.org "
@@ -71,7 +71,8 @@ func TestRivals(t *testing.T) {
 	}
 }
 
-// Split-horizon V10: a standby finds its publishers that the leader lacks, or has with other settings.
+// A standby finds its publishers that the leader doesn't run, or runs with other settings
+// (split-horizon V10).
 func TestUnled(t *testing.T) {
 	t.Parallel()
 	public, private, unnamed := optionsOf(t, "public", "--txt-owner-id=a"), optionsOf(t, "private", "--txt-owner-id=b"), optionsOf(t, "", "--txt-owner-id=a")

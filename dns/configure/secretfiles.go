@@ -15,13 +15,12 @@ import (
 const (
 	// secretFileSuffix is the suffix of the flag for the file with a secret.
 	secretFileSuffix = "-file"
-	// secretLimit limits such a file in bytes. No key is nearly as long.
+	// secretLimit limits the file of a secret, in bytes. No key is nearly as long.
 	secretLimit = 64 << 10
 )
 
-// addSecretFiles adds, for each secret flag, a flag for a file with its value. An orchestrator can
-// mount a secret as a file, whereas everybody who may list processes can read flags.
-// [ReadSecretFiles] reads the files.
+// addSecretFiles adds, for each secret flag, a flag for a file with its value, because everybody
+// who may list processes can read flags. [ReadSecretFiles] reads the files.
 func addSecretFiles(flags *pflag.FlagSet) {
 	var secrets []*pflag.Flag
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -56,13 +55,13 @@ func eachSecretFile(flags *pflag.FlagSet, f func(secret, file *pflag.Flag)) {
 	})
 }
 
-// SecretOfFile returns the name of the flag whose value is in the file that a flag with the suffix -file names.
+// SecretOfFile returns the name of the secret flag that a flag with the suffix -file sets.
 func SecretOfFile(flag string) (secret string, ok bool) {
 	return strings.CutSuffix(flag, secretFileSuffix)
 }
 
-// ChangedSecrets returns the flags of files whose secret is no longer the one that was read. A file
-// that can't be read now hasn't changed.
+// ChangedSecrets returns the -file flags whose file has another secret than the one that was read.
+// A file that can't be read counts as unchanged.
 func (o *Options) ChangedSecrets() []string {
 	var changed []string
 	eachSecretFile(o.own, func(secret, file *pflag.Flag) {

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// D22: a secret can stand in a file of its own.
+// A secret can be read from a file (D22).
 func TestReadSecretFiles(t *testing.T) {
 	file := func(text string) string {
 		path := filepath.Join(t.TempDir(), "secret")
@@ -74,15 +74,15 @@ func TestSecretsHaveFiles(t *testing.T) {
 	}
 }
 
-// D21: a password in a URL was logged at the start.
-func TestShownHasNoPasswords(t *testing.T) {
+// The password in a URL is masked in the log (D21).
+func TestLogAttrsHaveNoPasswords(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	New().Flags(flags)
 	if err := flags.Parse([]string{"--pdns-server=http://user:hunter2@pdns:8081", "--pdns-api-key=hunter2", "--rfc2136-host=a", "--rfc2136-host=http://u:hunter2@b"}); err != nil {
 		t.Fatal(err)
 	}
 	text := ""
-	for _, v := range Shown(flags) {
+	for _, v := range LogAttrs(flags) {
 		text += v.(string) + " "
 	}
 	if strings.Contains(text, "hunter2") || !strings.Contains(text, "http://******@pdns:8081") || !strings.Contains(text, "http://******@b") {
@@ -90,7 +90,8 @@ func TestShownHasNoPasswords(t *testing.T) {
 	}
 }
 
-// A secret that changes in its file is noticed. A file that is missing or empty for a moment isn't a change.
+// ChangedSecrets returns a flag whose file has another secret. A missing or empty file is no
+// change.
 func TestChangedSecrets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	write := func(text string) {

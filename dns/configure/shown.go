@@ -22,9 +22,9 @@ var userInfo = regexp.MustCompile(`://[^/?#\s,"\]]*@`)
 // Masked returns a value without user and password in a URL.
 func Masked(value string) string { return userInfo.ReplaceAllString(value, "://"+stars+"@") }
 
-// Shown returns the flags with their values for the log. Secrets, and user and password in a URL,
-// are replaced by stars.
-func Shown(flags *pflag.FlagSet) []any {
+// LogAttrs returns the flags that were given, with their values, as attributes of a log line.
+// Secrets, and user and password in a URL, are replaced by stars.
+func LogAttrs(flags *pflag.FlagSet) []any {
 	var shown []any
 	flags.Visit(func(f *pflag.Flag) {
 		value := Masked(f.Value.String())
@@ -44,7 +44,7 @@ type Field struct {
 	List   bool
 }
 
-// withoutEffect is in the usage of flags that only other programs need.
+// withoutEffect is a part of the usage of flags that only other programs need.
 const withoutEffect = "without effect"
 
 // Fields returns the settings of a publisher from a config file: those that were given, and

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Survey is what a publisher finds at its provider before it changes anything.
+// Survey is the state of a publisher's zones before it changes anything.
 type Survey struct {
 	// Zones are the zones that were read. More is the number of others.
 	Zones []ZoneSurvey
@@ -37,13 +37,13 @@ type ZoneSurvey struct {
 	Owners  map[string]int
 	// Instances is the number of our owner's record sets by instance, without those that have none.
 	Instances map[string]int
-	// ApexMarker is the name of the ownership record of an address record at the apex, if it is
-	// outside of the zone, so that the record would be refused. Otherwise it is empty.
+	// ApexOwnershipRecord is the name of the ownership record of an address record at the apex, if
+	// that name is outside of the zone, so that the record would be refused. Otherwise it is empty.
 	ApexOwnershipRecord string
 }
 
-// Survey lists the zones of the provider, and reads at most so many of them. It changes nothing.
-// The error says why no zone can be read; it comes from the provider or a setting.
+// Survey lists the zones of the provider, and reads at most the given number of them. It changes
+// nothing. The error says why no zone can be read.
 func (o *Options) Survey(ctx context.Context, in Input, most int) (Survey, error) {
 	dry := *o
 	dry.DryRun = true
@@ -76,8 +76,8 @@ func (o *Options) Survey(ctx context.Context, in Input, most int) (Survey, error
 func surveyZone(ctx context.Context, p provider.Provider, own owner.Owner, z dns.Zone) ZoneSurvey {
 	found := ZoneSurvey{Zone: z, Read: true, Owners: map[string]int{}, Instances: map[string]int{}}
 	if txt, ok := own.(*owner.TXT); ok && z.Name != "" {
-		if marker := txt.OwnershipRecordName(z.Name, dns.TypeA); marker != "" && !within(marker, z.Name) {
-			found.ApexOwnershipRecord = marker
+		if ownership := txt.OwnershipRecordName(z.Name, dns.TypeA); ownership != "" && !within(ownership, z.Name) {
+			found.ApexOwnershipRecord = ownership
 		}
 	}
 	if prober, ok := p.(provider.Prober); ok {
@@ -97,7 +97,7 @@ func surveyZone(ctx context.Context, p provider.Provider, own owner.Owner, z dns
 	}
 	lookup := func(name string) []*dns.RecordSet { return byName[name] }
 	for _, r := range records {
-		if _, marker := own.Mark(r); marker {
+		if _, isOwnership := own.Mark(r); isOwnership {
 			continue
 		}
 		found.Records++
@@ -112,8 +112,8 @@ func surveyZone(ctx context.Context, p provider.Provider, own owner.Owner, z dns
 	return found
 }
 
-// filtersWithoutZone returns the filters that match no zone. A domain may be a part of a zone, or
-// have zones below it.
+// filtersWithoutZone returns the filters that match no zone. A filter matches the zone that
+// contains its domain, and zones below it.
 func (o *Options) filtersWithoutZone(zones []dns.Zone) []string {
 	if len(zones) == 1 && zones[0].Name == "" {
 		return nil // the provider has no zones, or the root

@@ -33,9 +33,9 @@ func NewForFile() *Options {
 	return o
 }
 
-// Settle completes the defaults of options of a config file, once all fields are set. Names can't
-// belong to namespaces without ownership, so the name policy then has the default of the command
-// line.
+// Settle completes the defaults of options of a config file, once all fields are set. Without
+// ownership, the name policy has the default of the command line, because names can't belong to
+// namespaces.
 func (o *Options) Settle() {
 	if f := o.own.Lookup(namePolicyFlag); o.RegistryKind() == registryNone && !f.Changed {
 		o.NamePolicy = string(tenancy.Shared)
@@ -93,7 +93,7 @@ func namespaceKind() kube.Kind[namespace] {
 }
 
 // openNamespaces returns the labels of namespaces. If they are needed, it adds their table to those
-// of all sources that read objects, which then count as read only after the labels are.
+// of all sources that read objects, so that these sources count as read only after the labels.
 func (o *Options) openNamespaces(opened *Opened, sources []publisher.NamedSource) tenancy.Labels {
 	if !o.readsNamespaces() {
 		return nil

@@ -15,9 +15,9 @@ import (
 // Kubernetes replaces $(NAME) only if the variable is defined in the pod.
 var variableReference = regexp.MustCompile(`\$\([A-Za-z_.-][A-Za-z0-9_.-]*\)`)
 
-// checkExpanded refuses values with unexpanded variable references: they match nothing, or give all
-// clusters with the same mistake one owner. A secret is refused only if it consists of nothing
-// else, because a password may contain anything.
+// checkExpanded refuses values with unexpanded variable references, because they match nothing, or
+// give all clusters with the same mistake one owner. A secret is refused only if it is nothing but
+// a reference, because a password may contain any text.
 func (o *Options) checkExpanded() error {
 	var errs []error
 	o.own.VisitAll(func(f *pflag.Flag) {
@@ -38,8 +38,8 @@ func (o *Options) checkExpanded() error {
 // affixTemplate is the only template in --txt-prefix and --txt-suffix (spec/dns.md §4.2.3).
 const affixTemplate = "%{record_type}"
 
-// checkAffixes refuses a prefix or suffix of ownership records that looks like another template: it
-// would become a part of all names, and changing it later loses ownership.
+// checkAffixes refuses a prefix or suffix of ownership records that looks like another template,
+// because it would become a part of all names, and changing it later loses ownership.
 func (o *Options) checkAffixes() error {
 	var errs []error
 	for _, affix := range []struct{ flag, value string }{{"txt-prefix", o.Registry.Prefix}, {"txt-suffix", o.Registry.Suffix}} {

@@ -47,8 +47,8 @@ func (ignoredValue) String() string   { return "" }
 func (ignoredValue) Type() string     { return "string" }
 func (ignoredValue) Set(string) error { return nil }
 
-// addMissing adds the flags of missing providers, so that one list of flags can be used for
-// different providers, as with ExternalDNS.
+// addMissing adds the flags of missing providers, so that one list of flags works for different
+// providers, as with ExternalDNS.
 func addMissing(flags *pflag.FlagSet) {
 	for owner, names := range missingProviders {
 		for name := range strings.FieldsSeq(names) {

@@ -13,7 +13,7 @@ import (
 // properNames may begin the usage of a flag.
 var properNames = []string{"Kerberos", "Route", "Cloudflare", "Azure", "Google", "Hetzner", "Kubernetes"}
 
-// B12: the usages of all flags are written alike, whoever declares them.
+// The usages of all flags have the same form, whichever package declares them (B12).
 func TestUsagesBeginAlike(t *testing.T) {
 	flags := pflag.NewFlagSet("dns", pflag.ContinueOnError)
 	configure.New().Flags(flags)

@@ -17,7 +17,7 @@ import (
 	"github.com/signpostd/signpost/internal/nearest"
 )
 
-// SourceNames returns the values of --source, and ProviderNames those of --provider.
+// SourceNames returns the values of --source.
 func SourceNames() []string {
 	return strings.Split(sourceNames(plugins.Sources()), ", ")
 }
@@ -45,8 +45,8 @@ func providerNames(all []provider.Plugin) string {
 	return strings.Join(names, ", ")
 }
 
-// Validate returns an error that lists all faults of the options, except what only sources and
-// providers can check.
+// Validate returns an error that lists all faults of the options, except those that only sources
+// and providers can find.
 func (o *Options) Validate() error {
 	errs := []error{o.checkSources(), o.checkRead(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry(), o.checkTenancy()}
 	if o.WebhookServer {

@@ -15,7 +15,7 @@ const (
 	DropInvalid DropReason = "Invalid"
 	// DropRefused: the registry can't own the record set.
 	DropRefused DropReason = "Refused"
-	// DropDuplicate: the object asks for the same twice, so nothing is lost.
+	// DropDuplicate: the object asks for the same record set twice, so nothing is lost.
 	DropDuplicate DropReason = "Duplicate"
 	// DropReplaced: other targets replace these.
 	DropReplaced DropReason = "Replaced"
@@ -50,8 +50,8 @@ type Drop struct {
 	Message string
 }
 
-// Place selects the record sets that a publisher writes.
-type Place struct {
+// Scope selects the record sets that a publisher writes.
+type Scope struct {
 	// Managed are the managed types, without those in Excluded.
 	Managed, Excluded []string
 	// Domains selects the managed names; nil means all.
@@ -62,19 +62,18 @@ type Place struct {
 	Unselected func(name string) bool
 }
 
-// Explain returns which record sets of an object are kept, and which parts are dropped before
-// anything is planned. Each target that the object asks for is either in a kept record set or
-// dropped. Default targets and derived addresses are kept too. PTR record sets for addresses are
-// dropped or not mentioned. If the object asks for several CNAMEs of one name, all are kept here,
-// although merging publishes only one. Explain changes nothing. Conflicts with other owners are up
-// to the plan.
-func (s *Set) Explain(origin Origin, asked []*dns.RecordSet, place Place) (kept []*dns.RecordSet, dropped []Drop) {
+// Explain returns the record sets of an object that are kept, and the parts that are dropped before
+// planning. Each target that the object asks for is either in a kept record set or dropped. Default
+// targets and derived addresses are kept too. PTR record sets for addresses are dropped or not
+// mentioned. If the object asks for several CNAMEs of one name, all are kept here, although merging
+// publishes only one. Explain changes nothing. Conflicts with other owners are up to the plan.
+func (s *Set) Explain(origin Origin, asked []*dns.RecordSet, scope Scope) (kept []*dns.RecordSet, dropped []Drop) {
 	settings := s.settings
-	settings.ptr = true // The place says whether PTR is managed.
+	settings.ptr = true // scope says whether PTR is managed.
 	t := transform{settings: &settings, origin: origin, drop: func(d Drop) { dropped = append(dropped, d) }}
 	for _, r := range t.run(asked) {
 		set := r.set()
-		if d := place.drops(set); d.Reason != "" {
+		if d := scope.drops(set); d.Reason != "" {
 			t.dropped(set, set.Targets, d.Reason, d.Setting, d.Message)
 			continue
 		}
@@ -86,7 +85,7 @@ func (s *Set) Explain(origin Origin, asked []*dns.RecordSet, place Place) (kept 
 }
 
 // drops returns why a record set isn't written; without a reason if it is.
-func (p *Place) drops(r *dns.RecordSet) Drop {
+func (p *Scope) drops(r *dns.RecordSet) Drop {
 	switch {
 	case slices.Contains(p.Excluded, r.Type):
 		return Drop{Reason: DropType, Setting: "--exclude-record-types", Message: "--exclude-record-types has the type " + r.Type + ": remove it there"}
@@ -108,7 +107,7 @@ const Unselected = "the name belongs to a zone of the provider that isn't select
 	"so no zone above gets it: select that zone with the zone filters, or ask for another name"
 
 // domainSetting returns the flag that excludes a name.
-func (p *Place) domainSetting(name string) string {
+func (p *Scope) domainSetting(name string) string {
 	if f, ok := p.Domains.(interface{ Rejecter(string) string }); ok {
 		return f.Rejecter(name)
 	}
@@ -141,8 +140,7 @@ func (t *transform) droppedTargets(r *dns.RecordSet) {
 // DefaultsTargets reports whether record sets without targets get default targets.
 func (s *Set) DefaultsTargets() bool { return len(s.settings.DefaultTargets) > 0 }
 
-// Current reports whether Put with the same arguments would change nothing. It changes nothing
-// itself.
+// Current reports whether Put with the same arguments would change nothing.
 func (s *Set) Current(origin Origin, asked []*dns.RecordSet) bool {
 	t := transform{settings: &s.settings, origin: origin, drop: func(Drop) {}}
 	now := t.run(asked)

@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns/desired"
 )
 
-// TestExplain: each setting that drops something is named.
+// TestExplain shows that Explain names the setting behind each dropped part.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	networks, problems := dns.NewTargetFilter([]string{"192.0.2.0/24"}, []string{"192.0.2.128/25"})
@@ -24,11 +24,11 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := desired.Place{Managed: []string{"A", "AAAA", "CNAME"}}
+	all := desired.Scope{Managed: []string{"A", "AAAA", "CNAME"}}
 	tests := []struct {
 		name    string
 		options desired.Options
-		place   func(*desired.Place)
+		scope   func(*desired.Scope)
 		line    string
 		want    string
 	}{
@@ -49,56 +49,56 @@ func TestExplain(t *testing.T) {
 		},
 		{name: "type", line: "a.org TXT 0 text", want: "TypeNotManaged --managed-record-types a.org TXT text"},
 		{
-			name: "excluded type", place: func(p *desired.Place) { p.Excluded = []string{"A"} },
+			name: "excluded type", scope: func(p *desired.Scope) { p.Excluded = []string{"A"} },
 			line: "a.org A 0 192.0.2.1", want: "TypeNotManaged --exclude-record-types a.org A 192.0.2.1",
 		},
 		{
-			name: "domain", place: func(p *desired.Place) { p.Domains = dns.NewDomainFilter([]string{"b.org"}, nil) },
+			name: "domain", scope: func(p *desired.Scope) { p.Domains = dns.NewDomainFilter([]string{"b.org"}, nil) },
 			line: "a.org A 0 192.0.2.1", want: "NameFiltered --domain-filter a.org A 192.0.2.1",
 		},
 		{
-			name: "excluded domain", place: func(p *desired.Place) { p.Domains = dns.NewDomainFilter([]string{"org"}, []string{"a.org"}) },
+			name: "excluded domain", scope: func(p *desired.Scope) { p.Domains = dns.NewDomainFilter([]string{"org"}, []string{"a.org"}) },
 			line: "a.org A 0 192.0.2.1", want: "NameFiltered --exclude-domains a.org A 192.0.2.1",
 		},
 		{
-			name: "expression", place: func(p *desired.Place) { p.Domains = regex },
+			name: "expression", scope: func(p *desired.Scope) { p.Domains = regex },
 			line: "b.org A 0 192.0.2.1", want: "NameFiltered --regex-domain-filter b.org A 192.0.2.1",
 		},
 		{
-			name: "excluding expression", place: func(p *desired.Place) { p.Domains = regex },
+			name: "excluding expression", scope: func(p *desired.Scope) { p.Domains = regex },
 			line: "except.a.org A 0 192.0.2.1", want: "NameFiltered --regex-domain-exclusion except.a.org A 192.0.2.1",
 		},
 		{
-			name: "zone", place: func(p *desired.Place) { p.HasZone = func(name string) bool { return name == "b.org" } },
+			name: "zone", scope: func(p *desired.Scope) { p.HasZone = func(name string) bool { return name == "b.org" } },
 			line: "a.org A 0 192.0.2.1", want: "NoZone  a.org A 192.0.2.1",
 		},
-		// dns F13: PTR record sets were left out without a word.
+		// A PTR record set for an address is reported as dropped (dns F13).
 		{
 			name: "PTR that isn't managed", line: "a.org A 0 192.0.2.1 record-type=ptr",
 			want: "TypeNotManaged --managed-record-types 1.2.0.192.in-addr.arpa PTR a.org\nkept a.org A 192.0.2.1",
 		},
 		{
 			name: "PTR in a domain that isn't managed", options: desired.Options{ManagedTypes: []string{"A", "PTR"}, CreatePTR: true},
-			place: func(p *desired.Place) {
+			scope: func(p *desired.Scope) {
 				p.Managed, p.Domains = []string{"A", "PTR"}, dns.NewDomainFilter([]string{"a.org"}, nil)
 			},
 			line: "a.org A 0 192.0.2.1", want: "NameFiltered --domain-filter 1.2.0.192.in-addr.arpa PTR a.org\nkept a.org A 192.0.2.1",
 		},
 		{
 			name: "PTR that is published", options: desired.Options{ManagedTypes: []string{"A", "PTR"}, CreatePTR: true},
-			place: func(p *desired.Place) { p.Managed = []string{"A", "PTR"} },
+			scope: func(p *desired.Scope) { p.Managed = []string{"A", "PTR"} },
 			line:  "a.org A 0 192.0.2.1", want: "kept a.org A 192.0.2.1",
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			place := all
-			if test.place != nil {
-				test.place(&place)
+			scope := all
+			if test.scope != nil {
+				test.scope(&scope)
 			}
 			by := origin("service/d/a")
-			kept, dropped := newSet(t, test.options).Explain(by, []*dns.RecordSet{parse(by, test.line)}, place)
+			kept, dropped := newSet(t, test.options).Explain(by, []*dns.RecordSet{parse(by, test.line)}, scope)
 			var got []string
 			for _, d := range dropped {
 				got = append(got, fmt.Sprintf("%s %s %s %s %s", d.Reason, d.Setting, d.Name, d.Type, strings.Join(d.Targets, ",")))
@@ -116,8 +116,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// What is dropped and what is kept are all that was asked, and what is kept, but for what the
-// place drops, is what the name gets.
+// Each wanted target is either kept or dropped, and the kept ones that the scope doesn't drop are
+// those of Want.
 func TestExplainProperty(t *testing.T) {
 	networks, _ := dns.NewTargetFilter(nil, []string{"192.0.2.2/32"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -131,8 +131,8 @@ func TestExplainProperty(t *testing.T) {
 		for _, l := range lines {
 			asked = append(asked, parse(by, l))
 		}
-		everywhere := desired.Place{Managed: []string{"A", "AAAA", "CNAME", "TXT"}}
-		narrow := desired.Place{
+		everywhere := desired.Scope{Managed: []string{"A", "AAAA", "CNAME", "TXT"}}
+		narrow := desired.Scope{
 			Managed: everywhere.Managed, Excluded: rapid.SampledFrom([][]string{nil, {"AAAA"}}).Draw(t, "excluded"),
 			Domains: dns.NewDomainFilter(nil, []string{"b.org"}), HasZone: func(name string) bool { return name != "a.org" },
 		}

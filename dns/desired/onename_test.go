@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns/desired"
 )
 
-// clouds F6: an object with several names asks for a custom hostname, which only one of them can have. The shortest name gets it,
-// with all of its record sets, the others lose it, and the object has one Problem.
+// If an object with several names asks for a custom hostname, only the shortest name gets it, with
+// all of its record sets, and the object has one Problem (clouds F6).
 func TestPropertyOfOneName(t *testing.T) {
 	const hostname = "cloudflare/custom-hostname"
 	s := newSet(t, desired.Options{Properties: []string{"cloudflare/"}, OneName: []string{hostname}})

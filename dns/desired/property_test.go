@@ -53,8 +53,8 @@ func drawOptions(t *rapid.T) desired.Options {
 	return o
 }
 
-// answers is what each name is to have.
-func answers(s *desired.Set) map[string][]*dns.RecordSet {
+// wantedByName returns the wanted record sets of each name.
+func wantedByName(s *desired.Set) map[string][]*dns.RecordSet {
 	all := map[string][]*dns.RecordSet{}
 	for name := range s.Names() {
 		all[name] = s.Want(name)
@@ -62,16 +62,16 @@ func answers(s *desired.Set) map[string][]*dns.RecordSet {
 	return all
 }
 
-// After any sequence of Puts the answers are those of a Set to which only the last ones were
-// given, in any order; names whose answers changed were dirty, and no others were unless
-// what an object asks for changed; and asking for the same again changes nothing.
+// After any sequence of Puts, Want returns the same as for a Set that got only the last ones, in
+// any order. Names with other results were dirty, and no others unless an object asks for something
+// else. A repeated Put changes nothing.
 func TestPutProperty(t *testing.T) {
 	paths := []string{"service/d/a", "service/d/b", "crd/d/a", "crd/d/b", "node//n"}
 	rapid.Check(t, func(t *rapid.T) {
 		options := drawOptions(t)
 		s := mustNew(t, options)
 		state := map[string][]string{}
-		before := answers(s)
+		before := wantedByName(s)
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
 			path := rapid.SampledFrom(paths).Draw(t, "by")
 			lines := rapid.SliceOfN(rapid.Custom(line), 0, 4).Draw(t, "lines")
@@ -80,7 +80,7 @@ func TestPutProperty(t *testing.T) {
 			if rapid.Bool().Draw(t, "count") {
 				s.Stats()
 			}
-			now := answers(s)
+			now := wantedByName(s)
 			wantDirty(t, before, now, dirty)
 			before = now
 			if again, _ := put(s, path, lines...); len(again) > 0 {
@@ -91,7 +91,7 @@ func TestPutProperty(t *testing.T) {
 		for _, path := range rapid.Permutation(paths).Draw(t, "order") {
 			put(fresh, path, state[path]...)
 		}
-		if diff := cmp.Diff(answers(fresh), before); diff != "" {
+		if diff := cmp.Diff(wantedByName(fresh), before); diff != "" {
 			t.Fatalf("from scratch -, after changes +\n%s", diff)
 		}
 		if diff := cmp.Diff(fresh.Stats(), s.Stats()); diff != "" {
@@ -125,8 +125,7 @@ func wantDirty(t *rapid.T, before, now map[string][]*dns.RecordSet, dirty []stri
 	}
 }
 
-// wantConsistent: a name that is asked for has an answer, which is valid, and the numbers
-// are those of the answers.
+// wantConsistent checks that each requested name has valid record sets, and that Stats counts them.
 func wantConsistent(t *rapid.T, s *desired.Set) {
 	records := map[string]int{}
 	for name := range s.Names() {
@@ -146,7 +145,7 @@ func wantConsistent(t *rapid.T, s *desired.Set) {
 	}
 }
 
-// service is a Service with a name of its own, and what it asks for.
+// service returns a Service with a name of its own, and the record sets that it asks for.
 func service(i int) (desired.Origin, []*dns.RecordSet) {
 	o := desired.Origin{Source: "service", Namespace: "default", Name: fmt.Sprintf("shop-%d", i)}
 	return o, dns.ForHostname(o.Name+".production.example.org", dns.Hostname{
@@ -155,7 +154,7 @@ func service(i int) (desired.Origin, []*dns.RecordSet) {
 	})
 }
 
-// A Set needs this much for each name, with the strings that it keeps of what it was given.
+// The memory of a Set per name, with the strings that it keeps, is limited.
 func TestMemory(t *testing.T) {
 	const names, most = 50_000, 800
 	s := newSet(t, desired.Options{})

@@ -13,9 +13,8 @@ import (
 	"github.com/signpostd/signpost/dns/desired"
 )
 
-// parse makes a record set of "name type ttl targets properties", with commas between
-// targets and between properties, and "-" for what isn't there. Its resource is that of
-// the origin.
+// parse makes a record set of "name type ttl targets properties", with commas between targets and
+// between properties, and "-" for a missing part. Its resource is that of the origin.
 func parse(origin desired.Origin, line string) *dns.RecordSet {
 	f := strings.Fields(line)
 	resource := origin.Source + "/" + origin.Namespace + "/" + origin.Name
@@ -80,7 +79,7 @@ func put(s *desired.Set, path string, lines ...string) (dirty []string, problems
 	return s.Put(origin(path), sets)
 }
 
-// everything is what all names are to have, by name.
+// everything returns the wanted record sets of all names, by name.
 func everything(s *desired.Set) []string {
 	var lines []string
 	for _, name := range slices.Sorted(s.Names()) {
@@ -98,13 +97,13 @@ func wantLines(t *testing.T, got, want []string) {
 	}
 }
 
-// asks is an origin and what it asks for.
-type asks struct {
+// originRequest is an origin and the record sets that it asks for.
+type originRequest struct {
 	by    string
 	lines []string
 }
 
-// Objects of two kinds with one name ask for records of their own.
+// Objects of two kinds with one name are distinct origins.
 func TestKinds(t *testing.T) {
 	s := newSet(t, desired.Options{})
 	route := desired.Origin{Source: "traefik", Kind: "IngressRoute.traefik.io", Namespace: "d", Name: "shop"}
@@ -128,20 +127,20 @@ func TestWant(t *testing.T) {
 	ptr := []string{"A", "PTR"}
 	tests := map[string]struct {
 		options desired.Options
-		asks    []asks
+		asks    []originRequest
 		want    []string
 	}{
 		"one": {
-			asks: []asks{{by: "service/d/s", lines: []string{"A.org. A 60 2.2.2.2,1.1.1.1"}}},
+			asks: []originRequest{{by: "service/d/s", lines: []string{"A.org. A 60 2.2.2.2,1.1.1.1"}}},
 			want: []string{"a.org A 60 1.1.1.1,2.2.2.2 by service/d/s"},
 		},
 		"case 208: identical, whatever the order": {
-			asks: []asks{{by: "crd/d/s", lines: []string{"a.org TXT 0 x,y", "a.org TXT 0 y,x", "a.org A 0 1.1.1.1"}}},
+			asks: []originRequest{{by: "crd/d/s", lines: []string{"a.org TXT 0 x,y", "a.org TXT 0 y,x", "a.org A 0 1.1.1.1"}}},
 			want: []string{"a.org A 0 1.1.1.1 by crd/d/s", "a.org TXT 0 x,y by crd/d/s"},
 		},
 		"case 208: from two sources": {
 			options: desired.Options{Sources: []string{"service", "ingress"}},
-			asks: []asks{
+			asks: []originRequest{
 				{by: "ingress/d/i", lines: []string{"a.org A 60 1.1.1.1", "a.org A 0 2.2.2.2"}},
 				{by: "service/d/s", lines: []string{"a.org A 0 1.1.1.1"}},
 			},
@@ -149,7 +148,7 @@ func TestWant(t *testing.T) {
 		},
 		"order of sources, known before unknown": {
 			options: desired.Options{Sources: []string{"node", "crd"}},
-			asks: []asks{
+			asks: []originRequest{
 				{by: "pod/d/p", lines: []string{"a.org A 0 4.4.4.4"}},
 				{by: "ingress/d/i", lines: []string{"a.org A 0 3.3.3.3"}},
 				{by: "crd/d/c", lines: []string{"a.org A 0 2.2.2.2"}},
@@ -161,7 +160,7 @@ func TestWant(t *testing.T) {
 			},
 		},
 		"services share a name whatever their TTL": {
-			asks: []asks{
+			asks: []originRequest{
 				{by: "service/d/b", lines: []string{"a.org A 30 2.2.2.2 aws/x=b"}},
 				{by: "service/d/a", lines: []string{"a.org A 60 1.1.1.1 aws/x=a"}},
 				{by: "service/d/c", lines: []string{"a.org A 30 3.3.3.3", "a.org CNAME 9 x.org"}},
@@ -174,7 +173,7 @@ func TestWant(t *testing.T) {
 			},
 		},
 		"other objects share a name with one TTL": {
-			asks: []asks{
+			asks: []originRequest{
 				{by: "crd/d/c", lines: []string{"a.org A 60 3.3.3.3"}},
 				{by: "crd/d/b", lines: []string{"a.org A 30 2.2.2.2"}},
 				{by: "crd/d/a", lines: []string{"a.org A 60 1.1.1.1"}},
@@ -183,46 +182,46 @@ func TestWant(t *testing.T) {
 		},
 		"the minimum TTL doesn't bring them together": {
 			options: desired.Options{MinTTL: time.Minute},
-			asks:    []asks{{by: "crd/d/a", lines: []string{"a.org A 60 1.1.1.1"}}, {by: "crd/d/b", lines: []string{"a.org A 0 2.2.2.2"}}},
+			asks:    []originRequest{{by: "crd/d/a", lines: []string{"a.org A 60 1.1.1.1"}}, {by: "crd/d/b", lines: []string{"a.org A 0 2.2.2.2"}}},
 			want:    []string{"a.org A 60 1.1.1.1 by crd/d/a", "a.org A 60 2.2.2.2 by crd/d/b"},
 		},
 		"case 209: default targets": {
 			options: desired.Options{DefaultTargets: []string{"lb.org.", "1.2.3.4", "::1"}},
-			asks:    []asks{{by: "crd/d/a", lines: []string{"a.org A 60 -", "b.org A 0 1.1.1.1"}}},
+			asks:    []originRequest{{by: "crd/d/a", lines: []string{"a.org A 60 -", "b.org A 0 1.1.1.1"}}},
 			want: []string{
 				"a.org A 60 1.2.3.4 by crd/d/a", "a.org AAAA 60 ::1 by crd/d/a", "a.org CNAME 60 lb.org by crd/d/a", "b.org A 0 1.1.1.1 by crd/d/a",
 			},
 		},
 		"case 209: forced": {
 			options: desired.Options{DefaultTargets: []string{"1.2.3.4"}, ForceDefaultTargets: true},
-			asks:    []asks{{by: "crd/d/a", lines: []string{"a.org A 60 -", "b.org AAAA 0 ::2", "b.org CNAME 0 lb.org"}}},
+			asks:    []originRequest{{by: "crd/d/a", lines: []string{"a.org A 60 -", "b.org AAAA 0 ::2", "b.org CNAME 0 lb.org"}}},
 			want:    []string{"a.org A 60 1.2.3.4 by crd/d/a", "b.org A 0 1.2.3.4 by crd/d/a"},
 		},
 		"forced without any": {
 			options: desired.Options{ForceDefaultTargets: true},
-			asks:    []asks{{by: "crd/d/a", lines: []string{"b.org A 0 1.1.1.1"}}},
+			asks:    []originRequest{{by: "crd/d/a", lines: []string{"b.org A 0 1.1.1.1"}}},
 			want:    []string{"b.org A 0 1.1.1.1 by crd/d/a"},
 		},
 		"case 210: NAT64": {
 			options: desired.Options{NAT64: []string{"2001:db8:96::/96"}},
-			asks:    []asks{{by: "crd/d/a", lines: []string{"a.org AAAA 60 2001:db8:96::c633:640a,2001:db8::c633:640b"}}},
+			asks:    []originRequest{{by: "crd/d/a", lines: []string{"a.org AAAA 60 2001:db8:96::c633:640a,2001:db8::c633:640b"}}},
 			want: []string{
 				"a.org A 60 198.51.100.10 by crd/d/a", "a.org AAAA 60 2001:db8:96::c633:640a,2001:db8::c633:640b by crd/d/a",
 			},
 		},
 		"NAT64 of an alias": {
 			options: desired.Options{NAT64: []string{"2001:db8:96::/96"}},
-			asks:    []asks{{by: "crd/d/a", lines: []string{"a.org AAAA 0 lb.org alias=true"}}},
+			asks:    []originRequest{{by: "crd/d/a", lines: []string{"a.org AAAA 0 lb.org alias=true"}}},
 			want:    []string{"a.org AAAA 0 lb.org alias=true by crd/d/a"},
 		},
 		"target filter, after NAT64": {
 			options: desired.Options{NAT64: []string{"2001:db8:96::/96"}, Targets: targets(t, "198.51.100.0/24")},
-			asks:    []asks{{by: "crd/d/a", lines: []string{"a.org AAAA 0 2001:db8:96::c633:640a", "b.org A 0 1.1.1.1,198.51.100.9", "c.org CNAME 0 lb.org"}}},
+			asks:    []originRequest{{by: "crd/d/a", lines: []string{"a.org AAAA 0 2001:db8:96::c633:640a", "b.org A 0 1.1.1.1,198.51.100.9", "c.org CNAME 0 lb.org"}}},
 			want:    []string{"a.org A 0 198.51.100.10 by crd/d/a", "b.org A 0 198.51.100.9 by crd/d/a"},
 		},
 		"case 211: PTR asked for by all but one": {
 			options: desired.Options{ManagedTypes: ptr, CreatePTR: true},
-			asks:    []asks{{by: "crd/d/a", lines: []string{"a.org A 60 192.0.2.1", "b.org A 60 192.0.2.2 record-type=", "*.c.org A 60 192.0.2.3", "* A 60 192.0.2.3"}}},
+			asks:    []originRequest{{by: "crd/d/a", lines: []string{"a.org A 60 192.0.2.1", "b.org A 60 192.0.2.2 record-type=", "*.c.org A 60 192.0.2.3", "* A 60 192.0.2.3"}}},
 			want: []string{
 				"* A 60 192.0.2.3 by crd/d/a", "*.c.org A 60 192.0.2.3 by crd/d/a", "1.2.0.192.in-addr.arpa PTR 60 a.org",
 				"a.org A 60 192.0.2.1 by crd/d/a", "b.org A 60 192.0.2.2 by crd/d/a",
@@ -230,14 +229,14 @@ func TestWant(t *testing.T) {
 		},
 		"case 211: PTR asked for by one": {
 			options: desired.Options{ManagedTypes: ptr},
-			asks:    []asks{{by: "crd/d/a", lines: []string{"a.org A 60 192.0.2.1 record-type=PTR", "b.org A 60 192.0.2.2", "c.org A 60 192.0.2.3 record-type=txt"}}},
+			asks:    []originRequest{{by: "crd/d/a", lines: []string{"a.org A 60 192.0.2.1 record-type=PTR", "b.org A 60 192.0.2.2", "c.org A 60 192.0.2.3 record-type=txt"}}},
 			want: []string{
 				"1.2.0.192.in-addr.arpa PTR 60 a.org", "a.org A 60 192.0.2.1 by crd/d/a", "b.org A 60 192.0.2.2 by crd/d/a", "c.org A 60 192.0.2.3 by crd/d/a",
 			},
 		},
 		"case 211: two names on one address": {
 			options: desired.Options{ManagedTypes: ptr, CreatePTR: true},
-			asks: []asks{
+			asks: []originRequest{
 				{by: "ingress/d/i", lines: []string{"z.org A 60 192.0.2.1"}},
 				{by: "service/d/s", lines: []string{"a.org A 30 192.0.2.1"}},
 				{by: "node//n", lines: []string{"n.org AAAA 0 2001:db8::1"}},
@@ -251,16 +250,16 @@ func TestWant(t *testing.T) {
 		},
 		"PTR beside one that is asked for": {
 			options: desired.Options{ManagedTypes: ptr, CreatePTR: true, MinTTL: 5 * time.Second},
-			asks:    []asks{{by: "crd/d/a", lines: []string{"1.2.0.192.in-addr.arpa PTR 60 b.org", "a.org A 0 192.0.2.1"}}},
+			asks:    []originRequest{{by: "crd/d/a", lines: []string{"1.2.0.192.in-addr.arpa PTR 60 b.org", "a.org A 0 192.0.2.1"}}},
 			want:    []string{"1.2.0.192.in-addr.arpa PTR 60 b.org by crd/d/a", "1.2.0.192.in-addr.arpa PTR 5 a.org", "a.org A 5 192.0.2.1 by crd/d/a"},
 		},
 		"PTR not managed": {
-			asks: []asks{{by: "crd/d/a", lines: []string{"a.org A 60 192.0.2.1 record-type=ptr"}}},
+			asks: []originRequest{{by: "crd/d/a", lines: []string{"a.org A 60 192.0.2.1 record-type=ptr"}}},
 			want: []string{"a.org A 60 192.0.2.1 by crd/d/a"},
 		},
 		"case 212: post-processing": {
 			options: desired.Options{MinTTL: time.Minute, PreferAlias: true, Properties: []string{"azure/"}},
-			asks: []asks{{by: "crd/d/a", lines: []string{
+			asks: []originRequest{{by: "crd/d/a", lines: []string{
 				"a.org CNAME 0 lb.org azure/t=1 aws/x=1", "b.org CNAME 30 lb.org alias=false", "c.org A -1 1.1.1.1 scw/y=1",
 			}}},
 			want: []string{
@@ -385,7 +384,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// Labels other than the resource are kept, and what the Set was given is not changed.
+// Labels other than the resource are kept, and the arguments are not changed.
 func TestLabels(t *testing.T) {
 	s := newSet(t, desired.Options{})
 	labels := map[string]string{"resource": "crd/d/a", "more": "x"}
@@ -454,7 +453,7 @@ func TestStats(t *testing.T) {
 	want(map[string]int{}, none, none)
 }
 
-// dns F6: of an object with the names of two load balancers nothing was published.
+// An object with the hostnames of two load balancers gets a CNAME to one of them (dns F6).
 func TestOneTargetOfSeveral(t *testing.T) {
 	s := newSet(t, desired.Options{})
 	_, problems := put(s, "service/d/shop", "a.org CNAME 60 lb2.org,lb1.org")
@@ -467,8 +466,8 @@ func TestOneTargetOfSeveral(t *testing.T) {
 	}
 }
 
-// tenants S2: the object whose label came first decided the TTL, and became the holder of what
-// another object had.
+// The holder decides TTL and label of merged record sets, not the object whose label sorts first
+// (tenants S2).
 func TestMergedByRank(t *testing.T) {
 	s := newSet(t, desired.Options{OneTTL: []string{"service"}})
 	put(s, "service/bank/shop", "a.org A 60 1.1.1.1")

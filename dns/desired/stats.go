@@ -26,8 +26,8 @@ type Stats struct {
 	NotAllowed int
 }
 
-// Stats returns the current counts, which the caller may keep. Its cost depends on the names that
-// have changed since the last call and that Want wasn't called for.
+// Stats returns the current counts, which the caller may keep. Its cost depends on the number of
+// names that have changed since the last call of Stats and of Want for them.
 func (s *Set) Stats() Stats {
 	for name := range s.stale {
 		s.Want(name)
@@ -64,14 +64,14 @@ const (
 // count is a number of record sets of one category.
 type count struct {
 	Kind
-	what outcome
-	n    int
+	outcome outcome
+	n       int
 }
 
 // addCount adds a count to a list, which is short.
 func addCount(counts []count, c count) []count {
 	for i := range counts {
-		if counts[i].Kind == c.Kind && counts[i].what == c.what {
+		if counts[i].Kind == c.Kind && counts[i].outcome == c.outcome {
 			counts[i].n += c.n
 			return counts
 		}
@@ -93,7 +93,7 @@ func (s *Stats) recount(old, now []count) {
 }
 
 func (s *Stats) add(c count, n int) {
-	switch c.what {
+	switch c.outcome {
 	case wanted:
 		addTo(s.Records, c.Type, n)
 	case invalid:
@@ -127,7 +127,7 @@ func (s *Set) countsOf(sets []Asked, dropped []*dns.RecordSet) []count {
 		counts = addCount(counts, count{Kind: Kind{Type: a.Set.Type}, n: 1})
 	}
 	for _, r := range dropped {
-		counts = addCount(counts, count{Kind: kindOf(r), what: duplicate, n: 1})
+		counts = addCount(counts, count{Kind: kindOf(r), outcome: duplicate, n: 1})
 	}
 	return slices.Clip(counts)
 }

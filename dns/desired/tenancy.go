@@ -19,7 +19,7 @@ func (t *transform) notAllowed(r *dns.RecordSet) bool {
 		return false
 	}
 	t.dropped(r, r.Targets, DropNotAllowed, "--namespace-domains", reason)
-	t.counts = addCount(t.counts, count{Kind: kindOf(r), what: notAllowed, n: 1})
+	t.counts = addCount(t.counts, count{Kind: kindOf(r), outcome: notAllowed, n: 1})
 	if t.notAllowedCount++; t.notAllowedCount == 1 {
 		t.problems = append(t.problems, dns.Problem{
 			Object: t.object(r), Subject: r.Type + " record set", Value: r.Name, Reason: reason, Event: string(tenancy.NotAllowed),

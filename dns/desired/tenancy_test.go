@@ -19,7 +19,8 @@ func asked(name, recordType string, ttl int64) *dns.RecordSet {
 	}
 }
 
-// tenants S2: no TTL is higher than --max-ttl, and with --force-min-ttl none lower than --min-ttl. Each is said.
+// No TTL is higher than --max-ttl, and with --force-min-ttl none is lower than --min-ttl. Each
+// changed TTL is a problem (tenants S2).
 func TestTTLLimits(t *testing.T) {
 	s, err := New(Options{MinTTL: time.Minute, MaxTTL: time.Hour, ForceMinTTL: true})
 	if err != nil {
@@ -36,7 +37,8 @@ func TestTTLLimits(t *testing.T) {
 	}
 }
 
-// tenants S2: what is outside of the domains of a namespace isn't asked for, and said once for each object.
+// Names outside of the domains of a namespace are ignored, and reported once per object (tenants
+// S2).
 func TestNamesOutsideOfTheDomains(t *testing.T) {
 	teams := map[string]labels.Set{"a": {"team": "a"}}
 	rule, err := tenancy.ParseRule("{team=a}=a.org")
@@ -63,7 +65,7 @@ func TestNamesOutsideOfTheDomains(t *testing.T) {
 	if len(problems) != 1 || problems[0].Event != string(tenancy.NotAllowed) {
 		t.Errorf("problems: %+v", problems)
 	}
-	_, dropped := s.Explain(object, records, Place{Managed: []string{"A", "NS"}})
+	_, dropped := s.Explain(object, records, Scope{Managed: []string{"A", "NS"}})
 	if len(dropped) != 3 || dropped[0].Reason != DropNotAllowed || dropped[0].Setting != "--namespace-domains" {
 		t.Errorf("dropped: %+v", dropped)
 	}
@@ -72,7 +74,7 @@ func TestNamesOutsideOfTheDomains(t *testing.T) {
 	if dirty, _ := s.Put(object, records); strings.Join(dirty, " ") != "w.a.org" || s.Len() != 0 || s.Unresolved("w.a.org") {
 		t.Errorf("changed are %q, %d names are left", dirty, s.Len())
 	}
-	// What isn't allowed doesn't keep a name as it is, whatever else is wrong with it.
+	// A record set that isn't allowed never makes its name unresolved.
 	wrong := asked("b.org", dns.TypeA, 0)
 	wrong.Targets = []string{"x"}
 	if s.Put(object, []*dns.RecordSet{wrong}); s.Unresolved("b.org") {
@@ -84,7 +86,7 @@ func TestNamesOutsideOfTheDomains(t *testing.T) {
 	}
 }
 
-// tenants S6: an object can't say that another namespace has its names.
+// An object can't claim its names for another namespace by a label (tenants S6).
 func TestLabelsNameTheNamespaceThatAsks(t *testing.T) {
 	s, err := New(Options{Labelled: true, ManagedTypes: []string{"A", "PTR"}, CreatePTR: true})
 	if err != nil {
@@ -106,7 +108,7 @@ func TestLabelsNameTheNamespaceThatAsks(t *testing.T) {
 	}
 }
 
-// What objects of some namespaces ask for is what is asked for when there are no others.
+// WantOf returns what Want would return without the objects of other namespaces.
 func TestWantOf(t *testing.T) {
 	both, one := mustNew(t), mustNew(t)
 	a, b := Origin{Namespace: "a", Name: "o"}, Origin{Namespace: "b", Name: "o"}

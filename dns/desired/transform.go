@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// transform turns the record sets of one object into those to publish.
+// transform converts the record sets of one object into those to publish.
 type transform struct {
 	*settings
 	origin   Origin
@@ -35,7 +35,8 @@ func (t *transform) dropped(r *dns.RecordSet, targets []string, reason DropReaso
 // run returns the records to publish for an object, in the order of spec/dns.md §6.13. Want applies
 // the minimum TTL.
 func (t *transform) run(asked []*dns.RecordSet) records {
-	// What the namespace may not ask for goes first: it must not make a name unresolved.
+	// Record sets that the namespace may not ask for are dropped first, because they must not make a
+	// name unresolved.
 	sets := slices.DeleteFunc(t.defaultTargets(normal(asked)), t.notAllowed)
 	sets = t.deduplicated(t.valid(sets))
 	sets = t.filtered(t.withIPv4(sets))
@@ -171,7 +172,7 @@ func (t *transform) deduplicated(sets []*dns.RecordSet) []*dns.RecordSet {
 	kept, dropped := deduplicate(sets)
 	for _, r := range dropped {
 		t.dropped(r, r.Targets, DropDuplicate, "", "the object asks for the same twice")
-		t.counts = addCount(t.counts, count{Kind: kindOf(r), what: duplicate, n: 1})
+		t.counts = addCount(t.counts, count{Kind: kindOf(r), outcome: duplicate, n: 1})
 	}
 	return kept
 }

@@ -53,7 +53,7 @@ func (s *Set) countUnresolved(name, namespace string, n int) {
 
 // unresolve notes that a record set can't be published.
 func (t *transform) unresolve(r *dns.RecordSet) {
-	t.counts = addCount(t.counts, count{Kind: kindOf(r), what: invalid, n: 1})
+	t.counts = addCount(t.counts, count{Kind: kindOf(r), outcome: invalid, n: 1})
 	// A zone may have the name even if Signpost can't write it.
 	if !dns.CanBeName(r.Name) {
 		return // no zone has it

@@ -8,10 +8,9 @@ import (
 	"github.com/signpostd/signpost/dns/desired"
 )
 
-// D12: an edit that can't be published made the set want nothing, and so the good record was
-// deleted. Now the name is unresolved until the object asks for something that can be
-// published, or for nothing; so are the names of the PTR records that its addresses have, or
-// had before. What else the object asks for is published.
+// After an edit that can't be published, the name is unresolved until the object asks for a valid
+// record set or for none, so that the good record isn't deleted. So are the names of the PTR
+// records of its present and former addresses. Other record sets of the object are published (D12).
 func TestUnresolved(t *testing.T) {
 	const reverse1, reverse2, reverse3 = "1.2.0.192.in-addr.arpa", "2.2.0.192.in-addr.arpa", "3.2.0.192.in-addr.arpa"
 	s := newSet(t, desired.Options{ManagedTypes: []string{"A", "PTR"}, CreatePTR: true})
@@ -20,7 +19,7 @@ func TestUnresolved(t *testing.T) {
 		by    string
 		lines []string
 		dirty []string
-		// unresolved are the names that are, of all names that occur here.
+		// unresolved are the expected unresolved names, of all names in the test.
 		unresolved []string
 	}{
 		{name: "good", by: "crd/d/a", lines: []string{"a.org A 0 192.0.2.1,192.0.2.2", "b.org A 0 192.0.2.3"}, dirty: []string{reverse1, reverse2, reverse3, "a.org", "b.org"}},
@@ -61,8 +60,8 @@ func TestUnresolved(t *testing.T) {
 	}
 }
 
-// D12: a source may already know that a record set can't be published, and says why itself.
-// Default targets don't fix it.
+// A record set that its source has marked as invalid makes its name unresolved, without a second
+// problem. Default targets don't change that (D12).
 func TestUnresolvedBySource(t *testing.T) {
 	s := newSet(t, desired.Options{DefaultTargets: []string{"192.0.2.9"}, ForceDefaultTargets: true})
 	asked := parse(origin("crd/d/a"), "a.org A 0 192.0.2.1")
@@ -76,8 +75,8 @@ func TestUnresolvedBySource(t *testing.T) {
 	}
 }
 
-// D13, W8: what nobody could own isn't published, and the object learns why. It is judged as it
-// would be published, with default targets.
+// A record set that the registry can't own isn't published, and the object gets a problem. Default
+// targets are applied before the check (D13, W8).
 func TestRefuse(t *testing.T) {
 	s := newSet(t, desired.Options{DefaultTargets: []string{"192.0.2.9"}, Refuse: func(r *dns.RecordSet) error {
 		if r.Name == "long.org" && slices.Equal(r.Targets, []string{"192.0.2.9"}) {

@@ -31,10 +31,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
 
-// api stands for the API server. It answers with answer.
+// api is a fake API server, which responds with response.
 type api struct {
 	eventsclient.EventsV1Interface
-	answer func(namespace string) error
+	response func(namespace string) error
 
 	mu      sync.Mutex
 	events  []*eventsv1.Event
@@ -65,8 +65,8 @@ func (n namespaced) Create(_ context.Context, e *eventsv1.Event, o metav1.Create
 	if len(o.DryRun) > 0 {
 		n.dryRuns++
 	}
-	if n.answer != nil {
-		if err := n.answer(n.namespace); err != nil {
+	if n.response != nil {
+		if err := n.response(n.namespace); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +104,7 @@ func ready(objects ...dns.Object) publisher.Notice {
 	}
 }
 
-// TestEvent: the fields of spec/dns.md §11.
+// TestEvent checks the fields of spec/dns.md §11.
 func TestEvent(t *testing.T) {
 	a := &api{}
 	s := newSender(t, a, nil)
@@ -154,7 +154,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// A problem leads to a warning, which is sent with any reasons.
+// An Event about a problem is a warning, and is sent whatever Reasons are selected.
 func TestReasons(t *testing.T) {
 	tests := map[string]struct {
 		reasons []string
@@ -192,7 +192,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// A publisher's dry run is its own: the Events of others are stored.
+// A dry run of one publisher doesn't affect the Events of others.
 func TestDryRun(t *testing.T) {
 	a := &api{}
 	s := newSender(t, a, nil)
@@ -211,7 +211,7 @@ var resource = schema.GroupResource{Group: "events.k8s.io", Resource: "events"}
 func TestForbidden(t *testing.T) {
 	var log bytes.Buffer
 	registry := prometheus.NewRegistry()
-	a := &api{answer: func(namespace string) error {
+	a := &api{response: func(namespace string) error {
 		if namespace == "open" {
 			return nil
 		}
@@ -239,10 +239,10 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// A namespace that is being deleted forbids Events too. This isn't reported.
+// Forbidden Events in a terminating namespace aren't reported.
 func TestTerminatingNamespace(t *testing.T) {
 	var log bytes.Buffer
-	a := &api{answer: func(string) error {
+	a := &api{response: func(string) error {
 		err := apierrors.NewForbidden(resource, "", errors.New("being terminated"))
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating"}}
 		return err
@@ -267,7 +267,7 @@ func TestRetries(t *testing.T) {
 		{apierrors.NewInvalid(schema.GroupKind{}, "", nil), 1},
 	} {
 		var log bytes.Buffer
-		a := &api{answer: func(string) error { return tt.err }}
+		a := &api{response: func(string) error { return tt.err }}
 		s := newSender(t, a, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		send(s, ready(shop))
 		s.Flush(t.Context())
@@ -277,7 +277,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Nothing waits for Events: too many are dropped, and the rest is sent at a limited rate.
+// Notices never block: if too many Events wait, further ones are dropped, and the rest is sent at a
+// limited rate.
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{}
@@ -308,7 +309,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// tenants S3: an Event about a problem isn't lost among those about many names that are published at once. It is sent first.
+// Events about problems are sent before those about many published names, and aren't displaced by
+// them (tenants S3).
 func TestProblemsComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{}
@@ -354,11 +356,11 @@ func TestOneSenderPerRegistry(t *testing.T) {
 	}
 }
 
-// At the level debug there is a line for each Event that was sent, and none for one that the
-// API server refused.
+// The log has a line at level debug for each Event that was sent, and none for one that the API
+// server refused.
 func TestEventsAreLogged(t *testing.T) {
 	var log bytes.Buffer
-	a := &api{answer: func(namespace string) error {
+	a := &api{response: func(namespace string) error {
 		if namespace == "web" {
 			return nil
 		}
@@ -382,9 +384,9 @@ func invalid(message string) publisher.Notice {
 	return publisher.Notice{Objects: []dns.Object{shop}, Action: publisher.ActionFailed, Reason: publisher.ReasonInvalid, Message: message}
 }
 
-// An Event about a problem isn't sent again for a while, whatever the object does; another one is, and so is one about
-// success.
-func TestProblemsAreSaidOnce(t *testing.T) {
+// An equal Event about a problem isn't sent again for a while. Other Events are, also those about
+// successes.
+func TestProblemsAreReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{}
 		s := newSender(t, a, nil)
@@ -406,10 +408,10 @@ func TestProblemsAreSaidOnce(t *testing.T) {
 	})
 }
 
-// An Event that couldn't be sent is sent the next time; and what is remembered has a limit.
-func TestLostEventsAreNews(t *testing.T) {
+// A dropped Event is sent the next time, and the number of remembered Events is limited.
+func TestDroppedEventsAreSentAgain(t *testing.T) {
 	fails := true
-	a := &api{answer: func(string) error {
+	a := &api{response: func(string) error {
 		if fails {
 			return apierrors.NewNotFound(resource, "")
 		}
@@ -425,15 +427,15 @@ func TestLostEventsAreNews(t *testing.T) {
 		t.Errorf("%d Events", a.count())
 	}
 	for i := range 2 * remembered {
-		s.news(event{Event: newEvent(shop, invalid(strconv.Itoa(i)), time.Now())})
+		s.isNew(event{Event: newEvent(shop, invalid(strconv.Itoa(i)), time.Now())})
 	}
-	if n := s.said.Len(); n != remembered {
+	if n := s.lastSent.Len(); n != remembered {
 		t.Errorf("%d Events are remembered", n)
 	}
 }
 
-// B1: seven processes that say the same leave one Event, which counts them. Without the right to patch, it is there
-// without a count. Against a real API server.
+// Equal Events of seven processes are one Event with a count, on a real API server. Without the
+// right to patch, the Event has no count (B1).
 func TestRealAPIServerCountsEvents(t *testing.T) {
 	c := kubetest.Start(t)
 	of := shop

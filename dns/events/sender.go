@@ -47,7 +47,7 @@ type Config struct {
 	Registerer prometheus.Registerer
 }
 
-// Options says how the notices of one publisher are sent.
+// Options are the settings for the notices of one publisher.
 type Options struct {
 	// Reasons selects among RecordReady, RecordDeleted and RecordError. Events with other reasons are
 	// about problems and are always sent.
@@ -75,12 +75,12 @@ type Sender struct {
 	// which this process may not create Events.
 	turn      chan struct{}
 	forbidden map[string]bool
-	// uncounted is true once the right to count Events was found missing. turn guards it too.
-	uncounted bool
+	// countForbidden is true once the right to count Events was found missing. turn guards it too.
+	countForbidden bool
 
-	// said has the time of the last Event about each problem, by key.
-	mu   sync.Mutex
-	said *lru.Cache
+	// lastSent has the time of the last Event about each problem, by key.
+	mu       sync.Mutex
+	lastSent *lru.Cache
 }
 
 // New returns a sender. Events are sent while Run is running.
@@ -96,7 +96,7 @@ func New(c Config) (*Sender, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Sender{config: c, queue: make(chan event, capacity), problems: make(chan event, capacity), dropped: dropped, limit: rate.NewLimiter(perSecond, burst), turn: make(chan struct{}, 1), forbidden: map[string]bool{}, said: lru.New(remembered)}, nil
+	return &Sender{config: c, queue: make(chan event, capacity), problems: make(chan event, capacity), dropped: dropped, limit: rate.NewLimiter(perSecond, burst), turn: make(chan struct{}, 1), forbidden: map[string]bool{}, lastSent: lru.New(remembered)}, nil
 }
 
 // For returns a function that sends the notices of a publisher. The function doesn't block.
@@ -118,7 +118,7 @@ func (s *Sender) enqueue(n publisher.Notice, m Options) {
 			continue
 		}
 		e := event{newEvent(o, n, time.Now()), m.DryRun}
-		if e.Type == corev1.EventTypeWarning && !s.news(e) {
+		if e.Type == corev1.EventTypeWarning && !s.isNew(e) {
 			continue
 		}
 		queue := s.queue
@@ -128,29 +128,29 @@ func (s *Sender) enqueue(n publisher.Notice, m Options) {
 		select {
 		case queue <- e:
 		default:
-			s.lost(e)
+			s.drop(e)
 		}
 	}
 }
 
-// news reports whether an Event about a problem has not been sent recently, and records that it
-// will be.
-func (s *Sender) news(e event) bool {
+// isNew reports whether an Event about a problem has not been sent recently, and records that it is
+// being sent.
+func (s *Sender) isNew(e event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at, ok := s.said.Get(keyOf(e)); ok && e.EventTime.Sub(at.(time.Time)) < repeatAfter {
+	if at, ok := s.lastSent.Get(keyOf(e)); ok && e.EventTime.Sub(at.(time.Time)) < repeatAfter {
 		return false
 	}
-	s.said.Add(keyOf(e), e.EventTime.Time)
+	s.lastSent.Add(keyOf(e), e.EventTime.Time)
 	return true
 }
 
-// lost counts an Event that isn't sent, and lets the next equal one be sent.
-func (s *Sender) lost(e event) {
+// drop counts an Event that isn't sent, and lets the next equal one be sent.
+func (s *Sender) drop(e event) {
 	s.dropped.Inc()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.said.Remove(keyOf(e))
+	s.lastSent.Remove(keyOf(e))
 }
 
 // keyOf identifies the content of an Event, because its name is a hash of it.
@@ -226,7 +226,7 @@ func (s *Sender) send(ctx context.Context, e event) {
 	}
 	defer s.end()
 	if s.forbidden[e.Namespace] {
-		s.lost(e)
+		s.drop(e)
 		return
 	}
 	var err error
@@ -245,7 +245,7 @@ func (s *Sender) send(ctx context.Context, e event) {
 			break
 		}
 	}
-	s.lost(e)
+	s.drop(e)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return
 	}
@@ -277,14 +277,14 @@ func (s *Sender) create(ctx context.Context, e event) error {
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	if e.dryRun || s.uncounted {
+	if e.dryRun || s.countForbidden {
 		return nil
 	}
 	err = count(ctx, client, e.Event)
 	switch {
 	case apierrors.IsForbidden(err):
-		// The Event exists, only its count is too low.
-		s.uncounted = true
+		// The Event exists, and only its count is too low.
+		s.countForbidden = true
 		return nil
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("count an Event that has just expired: %v", err) // so it is tried again
@@ -312,7 +312,7 @@ func count(ctx context.Context, client eventsclient.EventInterface, e *eventsv1.
 	return err
 }
 
-// note returns the text of an Event: the record as ExternalDNS writes it, then what is wrong.
+// note returns the text of an Event: the record as ExternalDNS writes it, then the message.
 func note(n publisher.Notice) string {
 	const most, cut = 1024, 1021
 	text := n.Message

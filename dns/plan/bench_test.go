@@ -108,8 +108,8 @@ func BenchmarkAll(b *testing.B) {
 	}
 }
 
-// BenchmarkWhole decides two complete lists of 200,000 record sets.
-func BenchmarkWhole(b *testing.B) {
+// BenchmarkFullLists decides two complete lists of 200,000 record sets.
+func BenchmarkFullLists(b *testing.B) {
 	for _, dirty := range []int{0, 1000} {
 		w := newFixture(dirty)
 		var have []Current

@@ -1,6 +1,6 @@
 package plan
 
-// choiceCases are about several wanted record sets with one key (spec/dns.md §3.4).
+// choiceCases have several wanted record sets with one key (spec/dns.md §3.4).
 var choiceCases = []testCase{
 	{
 		name:   "case 1: of new ones the least target is created",
@@ -109,7 +109,8 @@ var choiceCases = []testCase{
 	},
 }
 
-// holderCases are about who gets a name (docs/dns/tenancy.md). v is the victim, e another tenant.
+// holderCases decide which object gets a name (docs/dns/tenancy.md). v is the victim, e another
+// tenant.
 var holderCases = []testCase{
 	{
 		name: "tenants S2: an A takes no CNAME that is held", owner: "me",
@@ -187,7 +188,7 @@ var holderCases = []testCase{
 	},
 }
 
-// differenceCases are about which differences lead to an update (spec/dns.md §3.5).
+// differenceCases show which differences lead to an update (spec/dns.md §3.5).
 var differenceCases = []testCase{
 	{
 		name:    "case 4: a TTL is asked for",
@@ -224,8 +225,8 @@ var differenceCases = []testCase{
 		want: "~ foo CNAME v1 own=pwner res=old > foo CNAME v2 own=pwner res=new",
 	},
 	{
-		// A deliberate difference: ExternalDNS keeps the label of an object that is gone, which gives
-		// the name to that object when it comes back.
+		// A deliberate difference: ExternalDNS keeps the label of a deleted object, which gives the name
+		// to that object if it is recreated.
 		name: "another holder is noted", owner: "me", current: "foo A 1.1.1.1 own=me res=a", wanted: "foo A 1.1.1.1 res=b",
 		want: "~ foo A 1.1.1.1 own=me res=a > foo A 1.1.1.1 own=me res=b",
 	},
@@ -262,7 +263,7 @@ var differenceCases = []testCase{
 	},
 }
 
-// typeCases are about record sets of several types at one name (spec/dns.md §3.3).
+// typeCases have record sets of several types at one name (spec/dns.md §3.3).
 var typeCases = []testCase{
 	{
 		name: "case 16: CNAME becomes A", owner: "me",

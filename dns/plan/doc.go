@@ -6,7 +6,8 @@
 //
 // The changes of a name are in the order in which they have to be made: deletions, updates,
 // creations. A CNAME and the record sets that can't stand beside it (RFC 1034 3.6.2) never exist
-// together (spec/dns.md §17). An impossible wish is not an error but a [Conflict].
+// together (spec/dns.md §17). A wanted record set that is impossible is not an error but a
+// [Conflict].
 //
 // If several objects ask for one record set, or for a CNAME and for another type, the holder keeps
 // the name (holder.go). [Choose] returns the same decision for inspections, and [Rank] the holder

@@ -7,15 +7,15 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// The rule who gets a record set (docs/dns/tenancy.md, "Who gets a name"):
+// The rules for which object gets a record set (docs/dns/tenancy.md, "Who gets a name"):
 //
 //  1. The holder keeps it: the object in the label resource of the zone's record set, as long as it
 //     asks for the record set. A record set without the label belongs to the object that asks for
 //     the targets that the zone has.
 //  2. If the holder doesn't ask for it any more, objects that ask only for targets that the zone
 //     has come first, then objects that hold another record set of the name.
-//  3. Among newcomers: A and AAAA before CNAME, the least targets, the order of the sources,
-//     namespace and name.
+//  3. Among objects without a record set of the name: A and AAAA before CNAME, then the least
+//     targets, the order of the sources, namespace and name.
 //
 // A CNAME and record sets of other types exclude each other. The side that a holder asks for stays.
 // An object that asks for both sides gets the other types.
@@ -25,8 +25,8 @@ type Candidate struct {
 	Set *dns.RecordSet
 	// Source is the position of its source.
 	Source int
-	// Err is why the provider refuses the candidate; nil if it doesn't. A refused newcomer loses to
-	// every other one. A refused holder keeps the zone's record set.
+	// Err is why the provider refuses the candidate; nil if it doesn't. A refused candidate loses to
+	// all others, except that a refused holder keeps the zone's record set.
 	Err error
 }
 
@@ -44,9 +44,9 @@ type Loss struct {
 // are those of [Name].
 func Choose(current []Current, wanted []Candidate, rules *Rules) (chosen []Candidate, lost []Loss) {
 	n := name{current: current, wanted: wanted, rules: rules}
-	n.judge()
+	n.rankCandidates()
 	for i := range wanted {
-		if n.first(i) {
+		if n.firstOfKey(i) {
 			chosen = append(chosen, wanted[n.choose(wanted[i].Set)])
 		}
 	}
@@ -54,18 +54,18 @@ func Choose(current []Current, wanted []Candidate, rules *Rules) (chosen []Candi
 	return chosen, n.losses()
 }
 
-// Rank returns the precedence of objects at a name: 0 for the holder, more for others. Package
-// desired merges record sets in this order.
+// Rank returns a function that ranks the objects of a name: 0 for the holder, more for others.
+// Package desired merges record sets in this order.
 func Rank(current []Current, rules *Rules) func(*dns.RecordSet) int {
 	n := name{current: current, rules: rules}
 	return func(r *dns.RecordSet) int {
-		c := n.there(r)
+		c := n.currentOf(r)
 		switch {
 		case c != nil && resource(c) != "" && resource(c) == resource(r):
 			return 0
-		case c != nil && present(r, c) == len(r.Targets) && (r.TTL <= 0 || r.TTL == c.TTL):
+		case c != nil && commonTargets(r, c) == len(r.Targets) && (r.TTL <= 0 || r.TTL == c.TTL):
 			return 1
-		case c != nil && present(r, c) == len(r.Targets):
+		case c != nil && commonTargets(r, c) == len(r.Targets):
 			return 2
 		case n.holdsAny(r):
 			return 3
@@ -77,11 +77,12 @@ func Rank(current []Current, rules *Rules) func(*dns.RecordSet) int {
 
 func resource(r *dns.RecordSet) string { return r.Labels[dns.LabelResource] }
 
-// fewTargets is up to how many targets are compared with each other; more are looked up in a map.
+// fewTargets is the maximum number of targets that are compared pairwise. More are looked up in a
+// map.
 const fewTargets = 16
 
-// present counts the targets of r that c has.
-func present(r, c *dns.RecordSet) (count int) {
+// commonTargets counts the targets of r that c has.
+func commonTargets(r, c *dns.RecordSet) (count int) {
 	if len(c.Targets) > fewTargets {
 		return dns.CountCommon(r.Targets, c.Targets)
 	}
@@ -96,10 +97,10 @@ func present(r, c *dns.RecordSet) (count int) {
 	return count
 }
 
-// there returns the zone's record set with the key of r, if we may change it, or nil.
-func (n *name) there(r *dns.RecordSet) *dns.RecordSet {
+// currentOf returns the zone's record set with the key of r if we may change it, or nil.
+func (n *name) currentOf(r *dns.RecordSet) *dns.RecordSet {
 	for i, c := range n.current {
-		if sameKey(c.Set, r) && n.counts(i) && n.rules.MayOwn(c.Set) {
+		if sameKey(c.Set, r) && n.considered(i) && n.rules.MayOwn(c.Set) {
 			return c.Set
 		}
 	}
@@ -113,7 +114,7 @@ func (n *name) holdsAny(r *dns.RecordSet) bool {
 		return false
 	}
 	for i, c := range n.current {
-		if resource(c.Set) == object && n.counts(i) && n.rules.MayOwn(c.Set) {
+		if resource(c.Set) == object && n.considered(i) && n.rules.MayOwn(c.Set) {
 			return true
 		}
 	}
@@ -124,7 +125,7 @@ func (n *name) holdsAny(r *dns.RecordSet) bool {
 // that can be published must not lose to one that can't.
 func (n *name) blocked(r *dns.RecordSet) bool {
 	for i, c := range n.current {
-		if n.rules.Owns(c.Set) || !excludes(c.Set, r) && c.Set.SetIdentifier != r.SetIdentifier || !n.counts(i) {
+		if n.rules.Owns(c.Set) || !excludes(c.Set, r) && c.Set.SetIdentifier != r.SetIdentifier || !n.considered(i) {
 			continue
 		}
 		if excludes(c.Set, r) || !(n.rules.adopts(c.Set) && n.asked(c.Set)) {
@@ -139,7 +140,7 @@ func (n *name) asked(key *dns.RecordSet) bool {
 	return slices.ContainsFunc(n.wanted, func(w Candidate) bool { return w.Err == nil && sameKey(w.Set, key) })
 }
 
-// claim is the precedence of an object. The greatest claim wins.
+// claim is the relation of an object to the name. The greatest claim wins.
 type claim int
 
 const (
@@ -155,17 +156,17 @@ const (
 	holder
 )
 
-// merit decides between candidates.
-type merit struct {
+// precedence decides between candidates.
+type precedence struct {
 	claim claim
 	// kept counts the targets of the zone's record set that the candidate asks for.
 	kept int
 }
 
-func (n *name) meritOf(w Candidate) (m merit) {
-	c := n.there(w.Set)
+func (n *name) precedenceOf(w Candidate) (m precedence) {
+	c := n.currentOf(w.Set)
 	if c != nil {
-		m.kept = present(w.Set, c)
+		m.kept = commonTargets(w.Set, c)
 	}
 	switch {
 	case c != nil && resource(c) == resource(w.Set):
@@ -182,16 +183,17 @@ func (n *name) meritOf(w Candidate) (m merit) {
 	return m
 }
 
-// judge computes the merits of the candidates, and which side wins, if any are rivals.
-func (n *name) judge() {
+// rankCandidates computes the precedences of the candidates and which side wins, unless all can be
+// published.
+func (n *name) rankCandidates() {
 	if !n.rivals() {
 		return
 	}
-	n.merits = make([]merit, len(n.wanted))
+	n.precedences = make([]precedence, len(n.wanted))
 	for i, w := range n.wanted {
-		n.merits[i] = n.meritOf(w)
+		n.precedences[i] = n.precedenceOf(w)
 	}
-	n.side()
+	n.chooseSide()
 }
 
 // rivals reports whether two candidates can't both be published.
@@ -206,12 +208,12 @@ func (n *name) rivals() bool {
 	return false
 }
 
-// side decides between CNAMEs and record sets of other types, if both are wanted. Set identifiers
-// don't matter, because a CNAME excludes everything else at its name.
-func (n *name) side() {
+// chooseSide decides between CNAMEs and record sets of other types if both are wanted. Set
+// identifiers don't matter, because a CNAME excludes all other types at its name.
+func (n *name) chooseSide() {
 	cname, other, mixed := -1, -1, [2]bool{}
 	for i := range n.wanted {
-		if !n.first(i) {
+		if !n.firstOfKey(i) {
 			continue
 		}
 		i = n.choose(n.wanted[i].Set)
@@ -219,7 +221,7 @@ func (n *name) side() {
 		case isOther:
 			mixed[0], other = true, n.better(i, other)
 		case n.asksForBoth(n.wanted[i].Set):
-			// The CNAME doesn't count, and doesn't hide that of another set identifier.
+			// This CNAME doesn't count, so that it doesn't hide one with another set identifier.
 			mixed[1] = true
 		default:
 			mixed[1], cname = true, n.better(i, cname)
@@ -229,7 +231,7 @@ func (n *name) side() {
 		return
 	}
 	n.mixed, n.winner = true, other
-	if n.cname = cname >= 0 && n.merits[cname].claim > n.merits[other].claim; n.cname {
+	if n.cname = cname >= 0 && n.precedences[cname].claim > n.precedences[other].claim; n.cname {
 		n.winner = cname
 	}
 }
@@ -237,7 +239,7 @@ func (n *name) side() {
 // better returns which of two candidates of different keys has the better claim; best is -1 for
 // none.
 func (n *name) better(i, best int) int {
-	if best < 0 || cmp.Or(cmp.Compare(n.merits[best].claim, n.merits[i].claim), compareKeys(n.wanted[i].Set, n.wanted[best].Set)) < 0 {
+	if best < 0 || cmp.Or(cmp.Compare(n.precedences[best].claim, n.precedences[i].claim), compareKeys(n.wanted[i].Set, n.wanted[best].Set)) < 0 {
 		return i
 	}
 	return best
@@ -255,7 +257,7 @@ func (n *name) asksForBoth(cname *dns.RecordSet) bool {
 func (n *name) choose(key *dns.RecordSet) int {
 	best := -1
 	for i, w := range n.wanted {
-		if sameKey(w.Set, key) && n.candidate(w.Set) && (best < 0 || n.before(i, best)) {
+		if sameKey(w.Set, key) && n.eligible(w.Set) && (best < 0 || n.before(i, best)) {
 			best = i
 		}
 	}
@@ -264,19 +266,19 @@ func (n *name) choose(key *dns.RecordSet) int {
 
 // before reports whether candidate i of a key takes precedence over j.
 func (n *name) before(i, j int) bool {
-	a, b := n.merits[i], n.merits[j]
+	a, b := n.precedences[i], n.precedences[j]
 	order := cmp.Or(cmp.Compare(b.claim, a.claim), cmp.Compare(b.kept, a.kept))
 	return cmp.Or(order, prefer(n.wanted[i], n.wanted[j])) < 0
 }
 
 // losses returns the candidates that lose, ordered by key.
 func (n *name) losses() (lost []Loss) {
-	if n.merits == nil {
+	if n.precedences == nil {
 		return nil
 	}
 	winners := map[dns.Key]int{}
 	for i, w := range n.wanted {
-		if n.first(i) {
+		if n.firstOfKey(i) {
 			winners[keyAt(w.Set)] = n.choose(w.Set)
 		}
 	}
@@ -289,12 +291,12 @@ func (n *name) losses() (lost []Loss) {
 		switch {
 		case !n.rules.Manages(w.Set.Type):
 			continue
-		case n.candidate(w.Set):
+		case n.eligible(w.Set):
 			if winner = winners[keyAt(w.Set)]; winner == i {
 				continue
 			}
 		}
-		lost = append(lost, Loss{Candidate: w, Winner: n.wanted[winner].Set, Holder: n.merits[winner].claim >= related})
+		lost = append(lost, Loss{Candidate: w, Winner: n.wanted[winner].Set, Holder: n.precedences[winner].claim >= related})
 	}
 	slices.SortFunc(lost, func(a, b Loss) int {
 		return cmp.Or(compareKeys(a.Set, b.Set), prefer(a.Candidate, b.Candidate))

@@ -21,7 +21,7 @@ type Current struct {
 // object asks for each record set, Name doesn't allocate.
 func Name(current []Current, wanted []Candidate, rules *Rules) Outcome {
 	n := name{current: current, wanted: wanted, rules: rules}
-	n.judge()
+	n.rankCandidates()
 	n.refusals()
 	n.deletes()
 	n.updates()
@@ -37,19 +37,19 @@ type name struct {
 	current []Current
 	wanted  []Candidate
 	rules   *Rules
-	// merits are those of the candidates, if some of them are rivals.
-	merits []merit
-	// mixed is true if CNAMEs are wanted beside other types. cname is then true if the CNAMEs win, and
-	// winner is the deciding candidate.
+	// precedences are those of the candidates; nil if all can be published.
+	precedences []precedence
+	// mixed is true if CNAMEs are wanted beside other types. In that case cname is true if the CNAMEs
+	// win, and winner is the deciding candidate.
 	mixed, cname bool
 	winner       int
 	out          Outcome
 }
 
-// refusals notes the candidates that win and that the provider refuses.
+// refusals records the winning candidates that the provider refuses.
 func (n *name) refusals() {
 	for i, w := range n.wanted {
-		if n.first(i) {
+		if n.firstOfKey(i) {
 			if w = n.wanted[n.choose(w.Set)]; w.Err != nil {
 				n.out.Refused = append(n.out.Refused, w)
 			}
@@ -62,16 +62,17 @@ func (n *name) deletes() {
 		return
 	}
 	for i, c := range n.current {
-		if n.counts(i) && n.rules.Owns(c.Set) && !n.wants(c.Set) && !n.awaits(c.Set) {
+		if n.considered(i) && n.rules.Owns(c.Set) && !n.isWanted(c.Set) && !n.keptForRefused(c.Set) {
 			n.out.Changes = append(n.out.Changes, dns.Change{Old: c.Set})
 		}
 	}
 	sortChanges(n.out.Changes)
 }
 
-// awaits reports whether a record set stays because its object asks for something that the provider
-// refuses. Without a label, that may be any object that would replace it.
-func (n *name) awaits(c *dns.RecordSet) bool {
+// keptForRefused reports whether a record set stays because its object asks for something that the
+// provider refuses. If the record set has no label, any refused candidate that would replace it
+// counts.
+func (n *name) keptForRefused(c *dns.RecordSet) bool {
 	return slices.ContainsFunc(n.out.Refused, func(w Candidate) bool {
 		if resource(c) == "" {
 			return excludes(c, w.Set) || sameKey(c, w.Set)
@@ -91,7 +92,7 @@ func (n *name) updates() {
 	}
 	before := len(n.out.Changes)
 	for i, c := range n.current {
-		if !n.counts(i) {
+		if !n.considered(i) {
 			continue
 		}
 		if chosen := n.choose(c.Set); chosen >= 0 && n.wanted[chosen].Err == nil {
@@ -116,8 +117,8 @@ func (n *name) update(c Current, w *dns.RecordSet) {
 	}
 }
 
-// relabels reports whether one of our record sets has a new holder, so that its label has to be
-// rewritten. A record set without a label gets one if that decides something.
+// relabels reports whether the label of one of our record sets has to be rewritten, because it has
+// a new holder. A record set without a label gets one only if several objects ask for it.
 func (n *name) relabels(current, w *dns.RecordSet) bool {
 	was, now := resource(current), resource(w)
 	if n.rules.Owner == "" || now == "" || now == was || !n.rules.Owns(current) {
@@ -131,7 +132,7 @@ func (n *name) relabels(current, w *dns.RecordSet) bool {
 	}
 	// The label applies to all types of the name, and the first type writes it.
 	for i, c := range n.current {
-		if c.Set.Type < current.Type && n.counts(i) && n.wants(c.Set) {
+		if c.Set.Type < current.Type && n.considered(i) && n.isWanted(c.Set) {
 			return false
 		}
 	}
@@ -145,18 +146,18 @@ func (n *name) contested(w *dns.RecordSet) bool {
 
 // asks reports whether an object asks for a record set of the name.
 func (n *name) asks(object string) bool {
-	return slices.ContainsFunc(n.wanted, func(w Candidate) bool { return n.candidate(w.Set) && resource(w.Set) == object })
+	return slices.ContainsFunc(n.wanted, func(w Candidate) bool { return n.eligible(w.Set) && resource(w.Set) == object })
 }
 
-// keepLabel keeps the label of the name, if there is one for all types, as long as its object asks
-// for any of them.
+// keepLabel keeps the common label of all types of the name, if the registry has one, as long as
+// its object asks for any type.
 func (n *name) keepLabel() {
 	if !n.rules.OneLabel {
 		return
 	}
 	for i, c := range n.current {
 		object := resource(c.Set)
-		if object == "" || !n.counts(i) || !n.rules.Owns(c.Set) || !n.asks(object) {
+		if object == "" || !n.considered(i) || !n.rules.Owns(c.Set) || !n.asks(object) {
 			continue
 		}
 		for _, change := range n.out.Changes {
@@ -187,7 +188,7 @@ func (n *name) replacement(old, w, content *dns.RecordSet) *dns.RecordSet {
 func (n *name) creates() {
 	before := len(n.out.Changes)
 	for i, w := range n.wanted {
-		if !n.first(i) || n.has(w.Set) {
+		if !n.firstOfKey(i) || n.exists(w.Set) {
 			continue
 		}
 		if w = n.wanted[n.choose(w.Set)]; w.Err != nil || n.obstructed(w.Set) {
@@ -202,18 +203,18 @@ func (n *name) creates() {
 	sortChanges(n.out.Changes[before:])
 }
 
-// obstructed reports whether a record set can't be created because of others at the name, and adds
-// conflicts for these.
+// obstructed reports whether other record sets of the name prevent the creation of one, and adds a
+// conflict for each.
 func (n *name) obstructed(w *dns.RecordSet) bool {
 	before := len(n.out.Conflicts)
 	for i, c := range n.current {
-		if !n.counts(i) {
+		if !n.considered(i) {
 			continue
 		}
 		excluded := excludes(c.Set, w)
-		ours := n.rules.Owns(c.Set) || n.rules.adopts(c.Set) && n.wants(c.Set)
+		ours := n.rules.Owns(c.Set) || n.rules.adopts(c.Set) && n.isWanted(c.Set)
 		switch {
-		// Next to record sets of another owner we create none, unless set identifiers show that the
+		// No record set is created beside those of another owner, unless set identifiers show that the
 		// owners share the name on purpose.
 		case !ours && (excluded || c.Set.SetIdentifier == w.SetIdentifier):
 			n.out.Conflicts = append(n.out.Conflicts, Conflict{Wanted: w, Current: c.Set, Obstacle: NotOwned})
@@ -224,9 +225,9 @@ func (n *name) obstructed(w *dns.RecordSet) bool {
 	return len(n.out.Conflicts) > before
 }
 
-// counts reports whether the current record set i is considered. If several have the same key,
-// which the provider can't tell apart, only one is: one that isn't ours, if there is any.
-func (n *name) counts(i int) bool {
+// considered reports whether the current record set i is considered. Of several with one key, which
+// the provider can't distinguish, only one is considered: one that isn't ours, if there is any.
+func (n *name) considered(i int) bool {
 	c := n.current[i].Set
 	if !n.rules.Manages(c.Type) {
 		return false
@@ -249,8 +250,8 @@ func (n *name) outranks(i, j int) bool {
 	return order < 0 || order == 0 && i < j
 }
 
-// has reports whether the zone has a record set with the key of a wanted one.
-func (n *name) has(w *dns.RecordSet) bool {
+// exists reports whether the zone has a record set with the key of a wanted one.
+func (n *name) exists(w *dns.RecordSet) bool {
 	for _, c := range n.current {
 		if sameKey(c.Set, w) {
 			return true
@@ -259,15 +260,15 @@ func (n *name) has(w *dns.RecordSet) bool {
 	return false
 }
 
-// candidate reports whether a wanted record set is considered: its type is managed, and its side
-// doesn't lose.
-func (n *name) candidate(w *dns.RecordSet) bool {
+// eligible reports whether a wanted record set may win: its type is managed, and its side (CNAME or
+// other types) doesn't lose.
+func (n *name) eligible(w *dns.RecordSet) bool {
 	return n.rules.Manages(w.Type) && !(n.mixed && (w.Type == dns.TypeCNAME) != n.cname)
 }
 
-// first reports whether candidate i is considered and the first one of its key.
-func (n *name) first(i int) bool {
-	if !n.candidate(n.wanted[i].Set) {
+// firstOfKey reports whether candidate i is considered and the first one of its key.
+func (n *name) firstOfKey(i int) bool {
+	if !n.eligible(n.wanted[i].Set) {
 		return false
 	}
 	for _, w := range n.wanted[:i] {
@@ -278,10 +279,10 @@ func (n *name) first(i int) bool {
 	return true
 }
 
-// wants reports whether a record set with the key of c is wanted, and not refused.
-func (n *name) wants(c *dns.RecordSet) bool {
+// isWanted reports whether a record set with the key of c is wanted, and not refused.
+func (n *name) isWanted(c *dns.RecordSet) bool {
 	for _, w := range n.wanted {
-		if w.Err == nil && sameKey(w.Set, c) && n.candidate(w.Set) {
+		if w.Err == nil && sameKey(w.Set, c) && n.eligible(w.Set) {
 			return true
 		}
 	}

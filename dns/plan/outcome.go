@@ -16,8 +16,8 @@ type Outcome struct {
 	Conflicts []Conflict
 	// Lost are the candidates that lose to others.
 	Lost []Loss
-	// Refused are the candidates that would win if the provider didn't refuse them. What they would
-	// replace stays.
+	// Refused are the candidates that would win if the provider didn't refuse them. The record sets
+	// that they would replace stay.
 	Refused []Candidate
 }
 
@@ -41,8 +41,8 @@ type Conflict struct {
 	Obstacle Obstacle
 }
 
-// ForeignOwner returns the owner of the blocking record set, or "" if it has none.
-func (c Conflict) ForeignOwner() string { return c.Current.Labels[dns.LabelOwner] }
+// OtherOwner returns the owner of the blocking record set, or "" if it has none.
+func (c Conflict) OtherOwner() string { return c.Current.Labels[dns.LabelOwner] }
 
 func sortChanges(changes []dns.Change) {
 	slices.SortFunc(changes, func(a, b dns.Change) int { return compareKeys(a.RecordSet(), b.RecordSet()) })

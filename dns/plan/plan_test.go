@@ -92,7 +92,7 @@ func show(r *dns.RecordSet) string {
 	return strings.Join(parts, " ")
 }
 
-// transcript has a line for each thing that was decided.
+// transcript returns a line for each change, conflict and refusal.
 func transcript(o Outcome) string {
 	var b strings.Builder
 	for _, c := range o.Changes {
@@ -111,8 +111,8 @@ func transcript(o Outcome) string {
 	return b.String()
 }
 
-// losers has a line for each candidate that isn't published; a winner that had the name before keeps
-// it, others get it.
+// losers returns a line for each candidate that isn't published. It says "keeps" if the winner had
+// the name before, else "gets".
 func losers(o Outcome) string {
 	var b strings.Builder
 	for _, l := range o.Lost {
@@ -147,7 +147,7 @@ type testCase struct {
 	current string
 	wanted  string
 	want    string
-	// lost are the losers; a case without it doesn't look at them.
+	// lost are the expected losers; empty means that the case doesn't check them.
 	lost string
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// zone is a zone of a provider that is strict: it knows labels and ownership records too.
+// zone is a zone of a strict provider, which keeps labels and ownership too.
 type zone map[dns.Key]Current
 
 func (z zone) list() []Current {
@@ -151,8 +151,7 @@ func checkOwners(t *rapid.T, changes []dns.Change, wanted []*dns.RecordSet, rule
 	}
 }
 
-// checkGoal checks that the zone has everything that is asked for, if nothing can prevent
-// that.
+// checkGoal checks that the zone has all wanted record sets that nothing prevents.
 func checkGoal(t *rapid.T, z zone, wanted []*dns.RecordSet, out Outcome, rules *Rules) {
 	if rules.Owner != "" || rules.Policy != Sync {
 		return
@@ -198,8 +197,7 @@ func checkOrder(t *rapid.T, z zone, wanted []*dns.RecordSet, rules *Rules, out O
 	}
 }
 
-// Deciding only the names where something has changed gives the same result as deciding all of
-// them.
+// Planning only changed names gives the same result as planning all names.
 func TestIncremental(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules, wanted, mirror := drawRules(t), drawWanted(t), zone{}
@@ -234,7 +232,7 @@ func TestIncremental(t *testing.T) {
 	})
 }
 
-// dirtyNames returns the names at which anything is different.
+// dirtyNames returns the names with any difference.
 func dirtyNames(have, came zone, before, after []*dns.RecordSet) []string {
 	dirty := map[string]bool{}
 	for key := range came {

@@ -44,8 +44,8 @@ type Rules struct {
 	// OldOwner is an owner, possibly empty, whose record sets become ours if they are wanted
 	// (spec/dns.md §3.9).
 	OldOwner string
-	// Instance is that of this process ([dns.LabelInstance]); empty if unknown. Record sets of Owner
-	// with another instance aren't ours.
+	// Instance is the instance of this process ([dns.LabelInstance]); empty if unknown. Record sets of
+	// Owner with another instance aren't ours.
 	Instance string
 	// Managed are the managed record types, without those in Excluded. Others are ignored.
 	Managed, Excluded []string

@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// ruleCases are about policies, managed types, filters and set identifiers.
+// ruleCases cover policies, managed types, filters and set identifiers.
 var ruleCases = []testCase{
 	{name: "case 11: only a create", wanted: "foo A 1.1.1.1", want: "+ foo A 1.1.1.1"},
 	{name: "case 12: only a delete", current: "foo A 1.1.1.1", want: "- foo A 1.1.1.1"},
@@ -69,7 +69,7 @@ var ruleCases = []testCase{
 	},
 }
 
-// ownerCases are about record sets of other owners (spec/dns.md §3.7, §3.9).
+// ownerCases have record sets of other owners (spec/dns.md §3.7, §3.9).
 var ownerCases = []testCase{
 	{name: "no owner: everything may go", current: "foo A 1.1.1.1 own=them", want: "- foo A 1.1.1.1 own=them"},
 	{name: "what is not ours stays", owner: "me", current: "foo A 1.1.1.1 own=them\nbar A 1.1.1.1"},
@@ -132,7 +132,7 @@ var ownerCases = []testCase{
 	{name: "nothing changes hands to nobody", old: "foo", current: "a A 1.1.1.1 own=foo", wanted: "a A 1.1.1.1"},
 }
 
-// Names are the same whatever their case; texts are not.
+// Names are compared case-insensitively, texts are not.
 func TestCaseOfTargets(t *testing.T) {
 	for recordType, want := range map[string]int{dns.TypeTXT: 1, dns.TypeCNAME: 0} {
 		current := &dns.RecordSet{Name: "a.example", Type: recordType, Targets: []string{"Some.Thing"}}
@@ -144,9 +144,9 @@ func TestCaseOfTargets(t *testing.T) {
 	}
 }
 
-// SD6 of spec/clouds.md §8: where the registry keeps one object for each name, another object for the
-// first type is a change of labels; for other types, and for what isn't ours, it is none. The label
-// stays as long as its object asks for any type of the name.
+// If the registry keeps one label per name, a new object for the first type changes the label.
+// Other types and record sets that aren't ours don't. The label stays as long as its object asks
+// for any type of the name (SD6 of spec/clouds.md §8).
 func TestOneLabel(t *testing.T) {
 	of := func(recordType, target, resource, ownerID string) *dns.RecordSet {
 		return &dns.RecordSet{Name: "a.test", Type: recordType, Targets: []string{target}, Labels: map[string]string{dns.LabelResource: resource, dns.LabelOwner: ownerID}}
@@ -187,7 +187,7 @@ func TestOneLabel(t *testing.T) {
 	}
 }
 
-// A new type of another object doesn't take the label of a name from the object that has it.
+// A new type of another object doesn't replace the label of a name.
 func TestOneLabelStays(t *testing.T) {
 	out := Name(current("foo AAAA ::1 own=me res=s/v/a"), candidates(sets("foo A 6.6.6.6 res=s/e/a\nfoo AAAA ::2 res=s/v/a")...),
 		&Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged(), OneLabel: true})
@@ -197,7 +197,7 @@ func TestOneLabelStays(t *testing.T) {
 	}
 }
 
-// dns F5: what the provider refuses holds up nothing but what it would replace.
+// A refused record set delays only the record sets that it would replace (dns F5).
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct{ current, wanted, refused, want string }{
 		"a CNAME beside an A":                  {"", "foo CNAME lb1 res=s/v/a\nfoo A 1.1.1.1 res=s/v/a", "foo CNAME lb1", "+ foo A 1.1.1.1 own=me res=s/v/a"},
@@ -224,7 +224,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Of equal candidates of several sources, the first source gets the record set.
+// Of equal candidates, that of the first source gets the record set.
 func TestSourcesInOrder(t *testing.T) {
 	wanted := candidates(sets("foo A 1.1.1.1 res=s/a/a ttl=60\nfoo A 1.1.1.1 res=i/z/a ttl=90")...)
 	wanted[0].Source = 1

@@ -26,8 +26,8 @@ type unsupportedSet struct {
 // of their number, in the goroutine that all zones share. Route 53 allows 100 of a name and type.
 const maxRecordSets = 500
 
-// limitRecordSets splits what objects ask for under a name into what is considered and the rest. What
-// the zone has already comes first.
+// limitRecordSets splits the wanted record sets of a name into the first maxRecordSets and the
+// excess. Record sets that the zone has already come first.
 func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept []desired.Asked, left []unsupportedSet) {
 	if len(asked) <= maxRecordSets {
 		return asked, nil
@@ -46,8 +46,8 @@ func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept
 	return asked[:maxRecordSets], left
 }
 
-// splitSupported splits the wanted record sets into those that the provider can store, in the form in which
-// it stores them, and those that it can't, or that are too many. rank says which come first.
+// splitSupported splits the wanted record sets into those that the provider can store, in its own
+// form, and those that it can't store or that are too many. rank orders them.
 func (p *Publisher) splitSupported(asked []desired.Asked, rank func(*dns.RecordSet) int) ([]plan.Candidate, []unsupportedSet) {
 	c := p.capabilities
 	asked, left := limitRecordSets(asked, rank)
@@ -86,7 +86,7 @@ func (p *Publisher) rank(z *zone, name string) func(*dns.RecordSet) int {
 }
 
 // holders identifies the objects that hold the record sets of a name, if several objects ask for
-// it. Their wishes are merged in an order that depends on the holder.
+// it. Wanted record sets are merged in an order that depends on the holder.
 func (p *Publisher) holders(z *zone, name string) string {
 	if p.Desired.CountOrigins(name) < 2 {
 		return ""
@@ -116,25 +116,25 @@ func (p *Publisher) adjust(z *zone) {
 		return
 	}
 	var q adjustQuery
-	news := refusals{}
+	unreported := refusals{}
 	for _, n := range z.names.next(min(p.namesAtATime(), z.batch.most(p.batchSize))) {
 		w := p.want(z, n.name)
 		if n.adjusted != nil || len(w.wanted) == 0 {
-			continue // It is planned next.
+			continue // The name is planned next.
 		}
-		p.grant(z, n.name, w, news)
+		p.grant(z, n.name, w, unreported)
 		q.names, q.holders = append(q.names, n), append(q.holders, p.holders(z, n.name))
 		q.candidates = append(q.candidates, w.wanted...)
 		z.names.ask(n)
 	}
-	p.reportRefusals(z, news)
+	p.reportRefusals(z, unreported)
 	if len(q.names) == 0 {
 		return
 	}
 	z.busy = true
 	p.startWrite(adjustTimeout, func(ctx context.Context) func() {
-		answers, err := p.callAdjuster(ctx, adjuster, z.Zone, setsOf(q.candidates))
-		return func() { p.adjusted(z, q, answers, err) }
+		responses, err := p.callAdjuster(ctx, adjuster, z.Zone, setsOf(q.candidates))
+		return func() { p.adjusted(z, q, responses, err) }
 	})
 }
 
@@ -146,22 +146,22 @@ func (p *Publisher) callAdjuster(ctx context.Context, adjuster provider.Adjuster
 	if err := p.limiter.Wait(ctx); err != nil {
 		return nil, err
 	}
-	answers, err := contained(p, func() ([]provider.Adjusted, error) { return adjuster.Adjust(ctx, zone, sets) })
-	if err == nil && len(answers) != len(sets) {
-		return nil, fmt.Errorf("the provider gave %d answers about %d record sets", len(answers), len(sets))
+	responses, err := contained(p, func() ([]provider.Adjusted, error) { return adjuster.Adjust(ctx, zone, sets) })
+	if err == nil && len(responses) != len(sets) {
+		return nil, fmt.Errorf("the provider gave %d responses about %d record sets", len(responses), len(sets))
 	}
-	return answers, err
+	return responses, err
 }
 
 // adjusted is called in the loop with the responses. A name that was touched meanwhile is still
 // planned with its response and then queried again: a name that is touched all the time would never
 // have a current response.
-func (p *Publisher) adjusted(z *zone, q adjustQuery, answers []provider.Adjusted, err error) {
+func (p *Publisher) adjusted(z *zone, q adjustQuery, responses []provider.Adjusted, err error) {
 	z.busy = false
 	switch {
 	case errors.Is(err, provider.ErrThrottled):
 		for _, n := range q.names {
-			z.names.answer(n, nil)
+			z.names.responded(n, nil)
 		}
 		p.throttle(err)
 		return
@@ -170,33 +170,33 @@ func (p *Publisher) adjusted(z *zone, q adjustQuery, answers []provider.Adjusted
 		return
 	}
 	p.throttles = 0
-	p.untroubled(&z.adjusting, "adjust the wanted records of zone "+z.Name)
+	p.operationSucceeded(&z.adjusting, "adjust the wanted records of zone "+z.Name)
 	refused := map[string]bool{}
 	got := map[string][]plan.Candidate{}
 	for i, c := range q.candidates {
 		name := dns.Canonical(c.Set.Name)
-		got[name] = append(got[name], adjusted(c, answers[i])...)
-		refused[name] = refused[name] || answers[i].Err != nil
+		got[name] = append(got[name], adjusted(c, responses[i])...)
+		refused[name] = refused[name] || responses[i].Err != nil
 	}
 	for i, n := range q.names {
-		if n.again && (refused[n.name] || len(p.want(z, n.name).wanted) == 0) {
+		if n.requeue && (refused[n.name] || len(p.want(z, n.name).wanted) == 0) {
 			// The response is for other record sets than those wanted now.
-			z.names.answer(n, nil)
+			z.names.responded(n, nil)
 			continue
 		}
-		z.names.answer(n, &adjustedSets{candidates: got[n.name], holders: q.holders[i]})
+		z.names.responded(n, &adjustedSets{candidates: got[n.name], holders: q.holders[i]})
 	}
 }
 
 // adjusted returns a candidate as the provider stores it: one candidate per key, the least if there
 // are several. The object of the candidate stays, whatever the provider returns.
-func adjusted(c plan.Candidate, answer provider.Adjusted) []plan.Candidate {
-	if answer.Err != nil {
-		c.Err = refusal{answer.Err}
+func adjusted(c plan.Candidate, response provider.Adjusted) []plan.Candidate {
+	if response.Err != nil {
+		c.Err = refusal{response.Err}
 		return []plan.Candidate{c}
 	}
 	var stored []plan.Candidate
-	for _, set := range answer.Sets {
+	for _, set := range response.Sets {
 		i := slices.IndexFunc(stored, func(s plan.Candidate) bool { return s.Set.Key() == set.Key() })
 		switch {
 		case i < 0:
@@ -233,7 +233,7 @@ func (r refusal) Unwrap() error { return r.error }
 
 // adjustFailed delays the names of a query that failed. Other names don't wait.
 func (p *Publisher) adjustFailed(z *zone, q adjustQuery, err error) {
-	p.troubled(&z.adjusting, "adjust the wanted records of zone "+z.Name, err)
+	p.operationFailed(&z.adjusting, "adjust the wanted records of zone "+z.Name, err)
 	for _, n := range q.names {
 		z.names.refuse(n, time.Now().Add(backoff(n.failures, p.Interval)), err.Error())
 	}
@@ -256,16 +256,16 @@ func (p *Publisher) adjustOwnership(ctx context.Context, b *batch) error {
 				places, sets = append(places, i), append(sets, c.New)
 			}
 		}
-		answers, err := p.callAdjuster(ctx, adjuster, part.zone.Zone, sets)
+		responses, err := p.callAdjuster(ctx, adjuster, part.zone.Zone, sets)
 		if err != nil {
 			return fmt.Errorf("adjust ownership records: %w", err)
 		}
-		for n, answer := range answers {
+		for n, response := range responses {
 			name := part.names[places[n]]
-			if answer.Err != nil {
-				b.errs[name] = cmp.Or(b.errs[name], fmt.Errorf("the ownership record %s: %w", sets[n].Name, answer.Err))
+			if response.Err != nil {
+				b.errs[name] = cmp.Or(b.errs[name], fmt.Errorf("the ownership record %s: %w", sets[n].Name, response.Err))
 			}
-			part.changes[places[n]].New = adjustedOwnership(sets[n], answer.Sets)
+			part.changes[places[n]].New = adjustedOwnership(sets[n], response.Sets)
 		}
 	}
 	for i := range b.parts {
@@ -278,13 +278,13 @@ func (p *Publisher) adjustOwnership(ctx context.Context, b *batch) error {
 // adjustedOwnership returns what the provider stores for an ownership record. If the response has
 // none, the record is assumed to be stored unchanged, because webhook programs may not expect
 // ownership records in AdjustEndpoints.
-func adjustedOwnership(marker *dns.RecordSet, sets []*dns.RecordSet) *dns.RecordSet {
-	i := slices.IndexFunc(sets, func(r *dns.RecordSet) bool { return r.Key() == marker.Key() })
+func adjustedOwnership(ownership *dns.RecordSet, sets []*dns.RecordSet) *dns.RecordSet {
+	i := slices.IndexFunc(sets, func(r *dns.RecordSet) bool { return r.Key() == ownership.Key() })
 	if i < 0 {
-		return marker
+		return ownership
 	}
 	stored := *sets[i]
-	stored.Labels, stored.Objects = marker.Labels, marker.Objects
+	stored.Labels, stored.Objects = ownership.Labels, ownership.Objects
 	return &stored
 }
 

@@ -17,12 +17,12 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// judging is a provider that takes its time to adjust, and refuses some names.
+// judging is a provider that adjusts slowly and refuses some names.
 type judging struct {
 	provider.Provider
 	takes time.Duration
-	// refuses begins the names that are refused, each for itself; fails those for which a call
-	// fails as a whole.
+	// refuses is the prefix of names that are refused alone. fails is the prefix of names that make a
+	// whole call fail.
 	refuses, fails string
 	// ttl is that of records that ask for none.
 	ttl   int64
@@ -47,8 +47,7 @@ func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSe
 	}), nil
 }
 
-// D1: one record set that Adjust refuses kept its zone from being published for ever. The name
-// is reported and waits; the others, and those that come later, are published at once.
+// A name that Adjust refuses is reported and waits. Other names are published at once (D1).
 func TestAdjustRefusesOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -59,30 +58,30 @@ func TestAdjustRefusesOne(t *testing.T) {
 		w.objects.set("bad", record(t, "bad", "bad."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		if n := len(w.zone()); n != 50 {
 			t.Errorf("%d of 50 records are published", n)
 		}
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "RecordError FailedSync bad.shop.test A") || !strings.Contains(said, "no such luck") || strings.Contains(said, "ProviderFailed") {
-			t.Errorf("nobody is told of the one that is refused:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "RecordError FailedSync bad.shop.test A") || !strings.Contains(notices, "no such luck") || strings.Contains(notices, "ProviderFailed") {
+			t.Errorf("nobody is told of the one that is refused:\n%s", notices)
 		}
 		for i := range 100 {
 			w.objects.set("later", record(t, "later", "later."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
-			rest()
+			waitIdle()
 			if zone := w.zone(); len(zone) != 51 || zone[0] != fmt.Sprintf("later.shop.test A 192.0.2.%d", i) {
 				t.Fatalf("change %d: %d records are published, want 51; the first one is %s", i, len(zone), zone[0])
 			}
 			time.Sleep(time.Second)
 		}
 		w.objects.set("bad", record(t, "bad", "good."+zoneName, "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		if n := len(w.zone()); n != 52 {
 			t.Errorf("%d of 52 records are published", n)
 		}
 	})
 }
 
-// D1: when Adjust fails for all names that it was asked about, they wait, and no others.
+// If a call of Adjust fails, only the names of that call wait (D1).
 func TestAdjustFailsAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -91,12 +90,12 @@ func TestAdjustFailsAsAWhole(t *testing.T) {
 		w.objects.set("broken", record(t, "broken", "broken."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "ProviderFailed") {
-			t.Errorf("said:\n%s", said)
+		waitIdle()
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "ProviderFailed") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		for i := range 20 {
-			// The broken one is asked about now and then; a name that comes in the same moment waits.
+			// The failing name is retried now and then. A name in the same call waits.
 			w.objects.set("later", record(t, "later", "later."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
 			time.Sleep(2 * time.Second)
 			w.expectZone(fmt.Sprintf("later.shop.test A 192.0.2.%d", i))
@@ -107,21 +106,20 @@ func TestAdjustFailsAsAWhole(t *testing.T) {
 	})
 }
 
-// D2: nothing was published while an object changed more often than Adjust answers.
+// Names are published although an object changes more often than Adjust responds (D2).
 func TestAdjustIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.provider = &judging{Provider: w.zones, takes: 300 * time.Millisecond}
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		for i := range 200 {
 			w.objects.set("hot", record(t, "hot", "hot."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
 			name := fmt.Sprint("o", i)
 			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
 			time.Sleep(100 * time.Millisecond)
-			// What was asked for 2 seconds ago is published, and so is the name that changes all the
-			// time.
+			// Names of 2 seconds ago are published, and so is the name that changes all the time.
 			if zone := w.zone(); i >= 20 && (len(zone) < i-18 || !strings.HasPrefix(zone[0], "hot.")) {
 				t.Fatalf("after %d changes %d records are published: %v", i+1, len(zone), zone[0])
 			}
@@ -133,26 +131,26 @@ func TestAdjustIsSlow(t *testing.T) {
 	})
 }
 
-// What nobody asks for any more needs no answer: it isn't created by an older one.
+// A response for an object that was deleted meanwhile creates nothing.
 func TestAdjustOfWhatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.provider = &judging{Provider: w.zones, takes: time.Second}
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		w.objects.set("web")
 		time.Sleep(5 * time.Second)
-		if said := w.said(); len(said) > 0 {
-			t.Errorf("said %q", said)
+		if notices := w.takeNotices(); len(notices) > 0 {
+			t.Errorf("notices %q", notices)
 		}
 	})
 }
 
-// D19: ownership records bypassed Adjust, so Old of an ownership record wasn't what Records returns. Each Old
-// is that, before and after a listing.
+// Old of each change, also of ownership records, is what Records returns, before and after a
+// listing (D19).
 func TestOldIsAsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -177,20 +175,20 @@ func TestOldIsAsListed(t *testing.T) {
 		w.objects.set("web", first)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		for range 2 {
 			w.objects.set("web", second)
-			rest()
+			waitIdle()
 			w.objects.set("web")
 			w.objects.setKey(source.Key{Namespace: "default", Name: "other"}, other)
-			rest()
+			waitIdle()
 			w.objects.set("web", first)
 			w.objects.setKey(source.Key{Namespace: "default", Name: "other"})
-			rest()
+			waitIdle()
 			time.Sleep(2 * DefaultInterval)
 		}
 		w.objects.set("web")
-		rest()
+		waitIdle()
 		if olds < 8 {
 			t.Errorf("only %d changes had an Old", olds)
 		}
@@ -210,8 +208,8 @@ func identified(t *testing.T, object, id, target string) *dns.RecordSet {
 	return r
 }
 
-// D8: with a set identifier, records were deleted and created at each interval at providers
-// that have none, and of two sets one was silently missing.
+// A provider without set identifiers isn't written at each interval, and a second record set of a
+// name is reported (D8).
 func TestWithoutSetIdentifiers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -221,27 +219,27 @@ func TestWithoutSetIdentifiers(t *testing.T) {
 		w.objects.set("alias", record(t, "alias", "alias."+zoneName, "CNAME", "lb.example.net"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("www.shop.test A 192.0.2.1")
 		if there := w.zones.Get(dns.Key{Name: "www." + zoneName, Type: "A"}); there == nil {
 			t.Errorf("it has an identifier: %v", w.listing())
 		}
-		said := strings.Join(w.said(), "\n")
+		notices := strings.Join(w.takeNotices(), "\n")
 		for _, want := range []string{
 			"RecordConflict FailedSync www.shop.test A service/default/blue asks for the A record www.shop.test, too, and comes first",
 			"the provider doesn't support set identifiers, so it can have only one of these records",
 			"RecordConflict FailedSync alias.shop.test CNAME the provider has no records of the type CNAME",
 		} {
-			if !strings.Contains(said, want) {
-				t.Errorf("said:\n%s\nwant %s", said, want)
+			if !strings.Contains(notices, want) {
+				t.Errorf("notices:\n%s\nwant %s", notices, want)
 			}
 		}
 		time.Sleep(5 * DefaultInterval)
-		if again := w.said(); len(again) > 0 {
+		if again := w.takeNotices(); len(again) > 0 {
 			t.Errorf("in 5 intervals: %q", again)
 		}
 		w.objects.set("blue")
-		rest()
+		waitIdle()
 		w.expectZone("www.shop.test A 192.0.2.2")
 	})
 }

@@ -14,9 +14,10 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// maxSuspects is how many names in a row may fail alone and without a reason. Each is taken to be the
-// cause of its own failure, so that other names needn't wait. After that, the provider is.
-const maxSuspects = 3
+// maxLoneFailures is how many names in a row may fail alone and without a reason. Up to that number
+// each name counts as the cause of its failure, so that other names needn't wait. After that, the
+// provider does.
+const maxLoneFailures = 3
 
 // errRefused is the error of changes that the registry refuses. The registry itself reports the
 // reason.
@@ -68,7 +69,7 @@ func (p *Publisher) apply(z *zone) {
 			p.storeCharges(ctx, snapshot, b, counted)
 			p.applyBatch(ctx, zones, z, b)
 		}
-		known, took := p.knownAnew(), time.Since(begun)
+		known, took := p.changedOwnership(), time.Since(begun)
 		return func() {
 			defer p.relabel(known)
 			if !p.metered() {
@@ -196,47 +197,47 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	if b.err != nil && !settledOutcome(b.err) {
 		p.outcomeUnknown(z, b)
 	}
-	left := p.conclude(z, b)
+	remaining := p.splitFailed(z, b)
 	switch {
 	case b.err == nil:
-		p.throttles, z.blamed = 0, 0
-		p.untroubled(&z.writing, "apply changes in zone "+z.Name)
+		p.throttles, z.loneFailures = 0, 0
+		p.operationSucceeded(&z.writing, "apply changes in zone "+z.Name)
 		if z.limit > 0 {
 			if z.limit *= 2; z.limit >= defaultBatch {
 				z.limit = 0
 			}
 		}
-		p.succeed(z, left)
+		p.succeed(z, remaining)
 	case errors.Is(b.err, provider.ErrRejected):
 		p.Metrics.registryErrors.Inc()
-		p.halve(z, b, left)
+		p.halve(z, b, remaining)
 	case errors.Is(b.err, provider.ErrStale):
-		p.stale(z, b, left)
+		p.stale(z, b, remaining)
 	case errors.Is(b.err, provider.ErrThrottled):
 		p.throttle(b.err)
-		again(z, left)
+		retryAll(z, remaining)
 	default:
-		p.failed(z, b, left)
+		p.failed(z, b, remaining)
 	}
 }
 
-// failed retries a batch for whose failure the provider gives no reason, or that failed because of
-// its owner. A single record may make a provider fail, so both halves are tried at once, and a name
-// that fails alone backs off by itself.
-func (p *Publisher) failed(z *zone, b *batch, left []group) {
+// failed retries a batch that failed in the registry, or in the provider without a reason. A single
+// record may make a provider fail, so both halves are tried at once, and a name that fails alone
+// backs off by itself.
+func (p *Publisher) failed(z *zone, b *batch, remaining []group) {
 	operation := "apply changes in zone " + z.Name
 	switch {
-	case !b.byProvider, errors.Is(b.err, provider.ErrCredentials), z.blamed >= maxSuspects:
-		again(z, left)
-		p.troubled(&z.writing, operation, b.err)
+	case !b.byProvider, errors.Is(b.err, provider.ErrCredentials), z.loneFailures >= maxLoneFailures:
+		retryAll(z, remaining)
+		p.operationFailed(&z.writing, operation, b.err)
 	case len(b.groups) > 1:
 		p.Metrics.registryErrors.Inc()
 		p.Log.Warn("Can't apply changes; trying half of them", "zone", z.Name, "names", len(b.groups), "err", b.err)
-		again(z, left)
+		retryAll(z, remaining)
 	default:
 		p.Metrics.registryErrors.Inc()
-		z.blamed++
-		p.postponeAll(z, left, b.err)
+		z.loneFailures++
+		p.postponeAll(z, remaining, b.err)
 	}
 }
 
@@ -290,15 +291,16 @@ func (p *Publisher) writeThrough(b *batch) {
 	}
 }
 
-// conclude handles the names of a batch that have an error of their own, and returns the others.
-func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
+// splitFailed retries or delays the names of a batch that have an error of their own, and returns
+// the others.
+func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 	made := b.made()
 	var notStored *notStoredError
 	for _, g := range b.groups {
 		n := z.names.all[g.name]
 		switch err := b.errs[g.name]; {
 		case err == nil:
-			left = append(left, g)
+			remaining = append(remaining, g)
 		case errors.Is(err, provider.ErrThrottled):
 			// The ownership record may have been created before the error.
 			z.names.attempt(n, g, made)
@@ -324,7 +326,7 @@ func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 			p.postpone(z, n, g, err)
 		}
 	}
-	return left
+	return remaining
 }
 
 // succeed notes that all changes of the given names were made.
@@ -363,25 +365,25 @@ func (p *Publisher) succeeded(g group) {
 }
 
 // halve retries a rejected batch in halves until the rejected name is alone.
-func (p *Publisher) halve(z *zone, b *batch, left []group) {
+func (p *Publisher) halve(z *zone, b *batch, remaining []group) {
 	if len(b.groups) == 1 {
-		p.postponeAll(z, left, b.err)
+		p.postponeAll(z, remaining, b.err)
 		return
 	}
 	z.limit = (len(b.groups) + 1) / 2
-	again(z, left)
+	retryAll(z, remaining)
 }
 
 // stale plans a batch again that is out of date as a whole, after the next listing of the zone.
 // From the second time on the batch is halved, because the conflict never shows in listings: one
 // name must not stop the others.
-func (p *Publisher) stale(z *zone, b *batch, left []group) {
+func (p *Publisher) stale(z *zone, b *batch, remaining []group) {
 	z.requireRead()
 	for _, part := range b.parts {
 		part.zone.requireRead()
 	}
 	made := b.made()
-	for _, g := range left {
+	for _, g := range remaining {
 		n := z.names.all[g.name]
 		z.names.attempt(n, g, made)
 		if len(b.groups) == 1 {
@@ -400,16 +402,16 @@ func (p *Publisher) stale(z *zone, b *batch, left []group) {
 	}
 }
 
-// again plans names again at once.
-func again(z *zone, left []group) {
-	for _, g := range left {
+// retryAll plans all names of groups again at once.
+func retryAll(z *zone, remaining []group) {
+	for _, g := range remaining {
 		z.names.retry(z.names.all[g.name])
 	}
 }
 
 // postponeAll delays all names of a batch after a failure.
-func (p *Publisher) postponeAll(z *zone, left []group, err error) {
-	for _, g := range left {
+func (p *Publisher) postponeAll(z *zone, remaining []group, err error) {
+	for _, g := range remaining {
 		n := z.names.all[g.name]
 		z.names.tried(n, time.Now())
 		p.postpone(z, n, g, err)
@@ -430,7 +432,7 @@ func (p *Publisher) postpone(z *zone, n *nameState, g group, err error) {
 	known := n.failures > 0 && n.reason == ReasonError && n.message == err.Error()
 	if z.names.repeating(n.name) && errors.Is(err, provider.ErrStale) {
 		// The listing may change each time, and the message with it.
-		known = !z.names.tell(n.name) || known
+		known = !z.names.markReported(n.name) || known
 	}
 	until := now.Add(backoff(n.failures, p.Interval))
 	if n.phase == applying {

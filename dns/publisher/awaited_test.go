@@ -32,8 +32,8 @@ func awaiting(w *fixture, things, nodes *table) {
 	}
 }
 
-// dns F12: without the right to read nodes, all Services were held up. Now only those are that need nodes:
-// what they have, and what they may share, stays, and nothing else does.
+// Without the right to read nodes, only Services that need nodes wait. Their records, and names
+// that they may share, stay (dns F12).
 func TestAwaitedTable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -45,7 +45,7 @@ func TestAwaitedTable(t *testing.T) {
 		w.objects.set("gone", record(t, "gone", "both.shop.test", "A", "192.0.2.2"))
 		w.objects.set("lb", record(t, "lb", "lb.shop.test", "A", "192.0.2.3"))
 		w.start()
-		rest()
+		waitIdle()
 		before := []string{"both.shop.test A 192.0.2.1,192.0.2.2", "lb.shop.test A 192.0.2.3", "node.shop.test A 192.0.2.1"}
 		w.expectZone(before...)
 		w.stop()
@@ -56,29 +56,29 @@ func TestAwaitedTable(t *testing.T) {
 		nodes.set(kube.Waiting, kube.Forbidden)
 		w.objects.set("gone")
 		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.4"))
-		w.said()
+		w.takeNotices()
 		w.start()
 		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("both.shop.test A 192.0.2.1,192.0.2.2", "lb.shop.test A 192.0.2.3", "new.shop.test A 192.0.2.4", "node.shop.test A 192.0.2.1")
-		const want = "SourceNotRead FailedSync  source service: node can't be read: forbidden: ; records of the objects that need it stay as they are"
-		if said := w.said(); !slices.Contains(said, want) {
-			t.Errorf("notices %q, want %q among them", said, want)
+		const want = "SourceNotRead FailedSync  source service: node can't be read: forbidden: ; records of the objects that need it stay unchanged"
+		if notices := w.takeNotices(); !slices.Contains(notices, want) {
+			t.Errorf("notices %q, want %q among them", notices, want)
 		}
 		w.objects.set("lb", record(t, "lb", "lb.shop.test", "A", "192.0.2.5"))
 		w.objects.set("new")
-		rest()
+		waitIdle()
 		w.expectZone("both.shop.test A 192.0.2.1,192.0.2.2", "lb.shop.test A 192.0.2.5", "node.shop.test A 192.0.2.1")
 
 		nodes.set(kube.Synced, "")
-		w.objects.tell(source.Key{Namespace: "default", Name: "node"})
-		rest()
+		w.objects.changedKey(source.Key{Namespace: "default", Name: "node"})
+		waitIdle()
 		w.expectZone("both.shop.test A 192.0.2.1", "lb.shop.test A 192.0.2.5", "node.shop.test A 192.0.2.1")
 	})
 }
 
-// dns F12: at the start the awaited tables are waited for, so that it doesn't depend on the order of lists
-// who gets a name.
+// At the start awaited tables are waited for, so that the order of lists doesn't decide who gets a
+// name (dns F12).
 func TestAwaitedTableAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -99,7 +99,7 @@ func TestAwaitedTableAtTheStart(t *testing.T) {
 	})
 }
 
-// dns F12: a run that ends fails only because of the objects that need what can't be read, and names them.
+// A run of Once fails only for the objects that need an unreadable table, and names them (dns F12).
 func TestOnceWithoutAnAwaitedTable(t *testing.T) {
 	for _, needed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 
 var errBare = errors.New("status 500")
 
-// D1: a record for which the provider answers a whole batch with an error that says nothing kept
-// the others for the sum of the delays of all halves, and those that came later with it.
+// A record that makes the provider fail a whole batch without a reason doesn't delay the other
+// records (D1).
 func TestOneRecordFailsItsBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -28,7 +28,7 @@ func TestOneRecordFailsItsBatch(t *testing.T) {
 		w.zones.SetHooks(c.hooks(50 * time.Millisecond))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("bad", record(t, "bad", "bad."+zoneName, "A", "192.0.2.66"))
 		for i := range 50 {
 			name := fmt.Sprintf("o%02d", i)
@@ -46,15 +46,15 @@ func TestOneRecordFailsItsBatch(t *testing.T) {
 				t.Errorf("%s isn't published after 2 s", name)
 			}
 		}
-		bad := slices.DeleteFunc(w.said(), func(s string) bool { return s[:11] == ReasonReady })
+		bad := slices.DeleteFunc(w.takeNotices(), func(s string) bool { return s[:11] == ReasonReady })
 		if !slices.Equal(bad, []string{ReasonError + " FailedSync bad." + zoneName + " A status 500"}) {
-			t.Errorf("said %q", bad)
+			t.Errorf("notices %q", bad)
 		}
 	})
 }
 
-// A provider that fails at every write is asked less and less, and everything is published when
-// it works again.
+// A provider that fails every write is called less and less often. Everything is published when it
+// works again.
 func TestEveryBatchFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -75,8 +75,8 @@ func TestEveryBatchFails(t *testing.T) {
 		if n := len(c.times(inmemory.Apply)); n < 20 || n > 60 {
 			t.Errorf("%d writes in half an hour", n)
 		}
-		if said := w.said(); len(said) > 2*maxSuspects {
-			t.Errorf("%d notices: %q", len(said), said)
+		if notices := w.takeNotices(); len(notices) > 2*maxLoneFailures {
+			t.Errorf("%d notices: %q", len(notices), notices)
 		}
 		c.mu.Lock()
 		c.fail = nil

@@ -31,9 +31,9 @@ type accounts struct {
 	// retryAt is the next attempt after a failure. refused is true while the store refuses requests:
 	// changes don't wait for it then.
 	loading, storing, refused bool
-	trouble
-	// toldUnknown is true after this term has reported that earlier deletions are unknown.
-	toldUnknown bool
+	retryState
+	// unknownReported is true after this term has reported that earlier deletions are unknown.
+	unknownReported bool
 	// stored is the version of the state that was stored last.
 	stored uint64
 }
@@ -48,7 +48,7 @@ func newAccounts(c *Config) accounts {
 // beginTerm loads the store, because another process may have spent budget since.
 func (a *accounts) beginTerm(now time.Time) {
 	a.book.Start(now)
-	a.loading, a.storing, a.refused, a.toldUnknown, a.trouble = true, false, false, false, trouble{}
+	a.loading, a.storing, a.refused, a.unknownReported, a.retryState = true, false, false, false, retryState{}
 }
 
 // due returns the time of the next use of the store.
@@ -72,7 +72,7 @@ func (p *Publisher) syncBudgets(now time.Time) {
 	case a.loading:
 		p.startStoring(func(ctx context.Context) func() {
 			loaded, err := a.keeper.Load(ctx)
-			return func() { p.loaded(loaded, err) }
+			return func() { p.budgetsLoaded(loaded, err) }
 		})
 	case p.DryRun:
 		a.stored = a.book.Number()
@@ -80,7 +80,7 @@ func (p *Publisher) syncBudgets(now time.Time) {
 		snapshot, number := a.book.Snapshot(now), a.book.Number()
 		p.startStoring(func(ctx context.Context) func() {
 			err := p.storeSnapshot(ctx, snapshot)
-			return func() { p.kept(number, err) }
+			return func() { p.snapshotStored(number, err) }
 		})
 	}
 }
@@ -99,7 +99,7 @@ func (p *Publisher) storeSnapshot(ctx context.Context, s budget.Snapshot) error 
 	return p.accounts.keeper.Keep(ctx, s)
 }
 
-func (p *Publisher) loaded(loaded *budget.Loaded, err error) {
+func (p *Publisher) budgetsLoaded(loaded *budget.Loaded, err error) {
 	a := &p.accounts
 	a.storing = false
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *Publisher) loaded(loaded *budget.Loaded, err error) {
 	}
 }
 
-func (p *Publisher) kept(number uint64, err error) {
+func (p *Publisher) snapshotStored(number uint64, err error) {
 	a := &p.accounts
 	a.storing = false
 	if err != nil {
@@ -180,14 +180,14 @@ func (p *Publisher) storeWorks() {
 	if a.err != nil {
 		p.Log.Info("Budgets are stored again")
 	}
-	a.refused, a.trouble = false, trouble{}
+	a.refused, a.retryState = false, retryState{}
 	p.Metrics.storeFailed.Set(0)
 }
 
 // holdOverBudget holds the changes of a zone that exceed its budget.
 func (p *Publisher) holdOverBudget(z *zone, now time.Time) {
 	different := z.ledger.Decide(now, z.mirror.owned)
-	p.tellUnknown(z)
+	p.reportUnknown(z)
 	if !different {
 		return
 	}
@@ -201,21 +201,21 @@ func (p *Publisher) holdOverBudget(z *zone, now time.Time) {
 	for _, name := range z.ledger.Freed() {
 		p.holdNameOverBudget(z, z.names.all[name])
 	}
-	p.completed(z)
+	p.markComplete(z)
 	p.measure(z)
 }
 
-// completed tells the budget of a zone that everything was read and planned, including delayed
+// markComplete tells the budget of a zone that everything was read and planned, including delayed
 // deletions.
-func (p *Publisher) completed(z *zone) {
-	if !p.complete() || !p.looked || z.names.count(dirty, asking) > 0 {
+func (p *Publisher) markComplete(z *zone) {
+	if !p.complete() || !p.sourcesEvaluated || z.names.count(dirty, asking) > 0 {
 		return
 	}
 	if !z.complete {
 		if z.firstPass.IsZero() {
 			z.firstPass = time.Now()
 		}
-		z.complete = !z.names.losingSince(z.firstPass)
+		z.complete = !z.names.stillLosing(z.firstPass)
 	}
 	if z.complete {
 		z.ledger.Complete()
@@ -225,7 +225,7 @@ func (p *Publisher) completed(z *zone) {
 // planned reports whether all sources and zones were read and every name was planned that can be.
 // Zones that can't be read don't count, so that one broken zone doesn't block the others.
 func (p *Publisher) planned() bool {
-	if !p.complete() || !p.looked || p.zones == nil || p.accounts.loading {
+	if !p.complete() || !p.sourcesEvaluated || p.zones == nil || p.accounts.loading {
 		return false
 	}
 	for _, z := range p.zones.all() {
@@ -236,7 +236,7 @@ func (p *Publisher) planned() bool {
 	return true
 }
 
-// holdNameOverBudget holds the changes of a name that the budget doesn't permit.
+// holdNameOverBudget holds those changes of a name that the budget doesn't permit.
 func (p *Publisher) holdNameOverBudget(z *zone, n *nameState) {
 	if n == nil || n.phase != planned && n.phase != held {
 		return
@@ -244,11 +244,11 @@ func (p *Publisher) holdNameOverBudget(z *zone, n *nameState) {
 	permitted := z.ledger.Permitted(n.name, n.plan.changes)
 	switch pared := len(permitted) < len(n.plan.changes); {
 	case pared && n.reason == "":
-		z.names.explain(n, ReasonHeld, "changes of it wait, because they are more than the budget of the zone allows")
+		z.names.setReason(n, ReasonHeld, "changes of it wait, because they are more than the budget of the zone allows")
 	case !pared && n.reason == ReasonHeld:
-		z.names.explain(n, "", "")
+		z.names.setReason(n, "", "")
 	}
-	z.names.pare(n, permitted)
+	z.names.permit(n, permitted)
 }
 
 func (p *Publisher) announceHold(plan budget.Plan) {
@@ -257,7 +257,7 @@ func (p *Publisher) announceHold(plan budget.Plan) {
 	why := "find out why no object asks for them any more"
 	switch {
 	case deletions == 0:
-		message = fmt.Sprintf("%d of the %d records of zone %s would get other targets, which is more than the update budget allows, so they stay as they are", updates, plan.Owned, plan.Zone.Name)
+		message = fmt.Sprintf("%d of the %d records of zone %s would get other targets, which is more than the update budget allows, so they stay unchanged", updates, plan.Owned, plan.Zone.Name)
 		why = "look at the settings that were changed last"
 	case updates > 0:
 		message += fmt.Sprintf(", and %d would get other targets", updates)
@@ -279,13 +279,14 @@ func (p *Publisher) spentText(s budget.Spent) string {
 		return fmt.Sprintf("and at most %d are deleted in %v without approval (--max-deletions, --max-deletions-percent)", s.Limit, p.Budget.Window)
 	}
 	text := fmt.Sprintf("and %d of at most %d were deleted in the last %v (--max-deletions, --max-deletions-percent)", s.Changes, s.Limit, p.Budget.Window)
-	if !s.Room.IsZero() {
-		text += ", with room for these at " + s.Room.UTC().Format(time.RFC3339)
+	if !s.AvailableAt.IsZero() {
+		text += ", with room for these at " + s.AvailableAt.UTC().Format(time.RFC3339)
 	}
 	return text
 }
 
-// approve does what somebody asks for at the desk. The answer comes when it is stored.
+// approve approves a plan for a request from the approval queue. The response is sent once the
+// approval is stored.
 func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	if p.term == nil {
 		r.Decide(budget.Approval{}, budget.ErrNotLeading)
@@ -316,14 +317,14 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	})
 }
 
-// tellUnknown reports once per term that earlier deletions in a zone are unknown. Changes that
+// reportUnknown reports once per term that earlier deletions in a zone are unknown. Changes that
 // count against the budget then need an approval.
-func (p *Publisher) tellUnknown(z *zone) {
+func (p *Publisher) reportUnknown(z *zone) {
 	a, until := &p.accounts, z.ledger.UnknownUntil()
-	if until.IsZero() || a.toldUnknown || a.err != nil {
+	if until.IsZero() || a.unknownReported || a.err != nil {
 		return
 	}
-	a.toldUnknown = true
+	a.unknownReported = true
 	p.Log.Warn("Earlier deletions are unknown after this start; deletions need an approval for a while", "zone", z.Name, "owned", z.mirror.owned, "until", until, "cause", p.unknownCause())
 }
 

@@ -44,7 +44,7 @@ func (s *textStore) Update(_ context.Context, change func([]byte) []byte) error 
 	return s.err
 }
 
-// stored is a fixture whose budgets are stored, with names n0 to n99 in the zone.
+// stored is a fixture with a budget store, and with names n0 to n99 in the zone.
 type stored struct {
 	*fixture
 	store    *textStore
@@ -60,11 +60,11 @@ func newStored(t *testing.T) *stored {
 	}
 	s.ask(0, 100, "192.0.2.1")
 	s.start()
-	rest()
+	waitIdle()
 	if n := len(s.zone()); n != 100 {
 		t.Fatalf("%d records", n)
 	}
-	s.said()
+	s.takeNotices()
 	return s
 }
 
@@ -74,15 +74,15 @@ func (s *stored) ask(from, to int, target string) {
 	}
 }
 
-// drop has objects ask for nothing. The publisher sees all of it at once: without a change right
-// before, the first one would be handled alone.
+// drop deletes objects in one pass. Without a change right before, the first deletion would be
+// handled alone.
 func (s *stored) drop(from, to int) {
 	s.objects.set("nobody")
 	synctest.Wait()
 	for i := from; i < to; i++ {
 		s.objects.set(fmt.Sprint("o", i))
 	}
-	rest()
+	waitIdle()
 }
 
 func (s *stored) wantRecords(want int) {
@@ -92,7 +92,7 @@ func (s *stored) wantRecords(want int) {
 	}
 }
 
-// hash returns that of the only plan that is held, which has a number of changes.
+// hash returns the hash of the only held plan, which must have the given number of changes.
 func (s *stored) hash(changes int) string {
 	s.t.Helper()
 	plans := s.queue.Plans()
@@ -102,7 +102,7 @@ func (s *stored) hash(changes int) string {
 	return plans[0].Hash
 }
 
-// D24: a process that restarts after each ten deletions can't empty a zone.
+// A process that restarts after each ten deletions can't empty a zone (D24).
 func TestCrashLoopBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -116,7 +116,7 @@ func TestCrashLoopBudget(t *testing.T) {
 	})
 }
 
-// D9: 50 weighted record sets of one name, of which 49 go and one comes.
+// Deleting 49 of 50 weighted record sets of one name counts as 49 deletions (D9).
 func TestBudgetOfSets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -130,23 +130,23 @@ func TestBudgetOfSets(t *testing.T) {
 		}
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("nobody")
 		synctest.Wait()
 		for i := range 49 {
 			w.objects.set(fmt.Sprint("o", i))
 		}
 		set("new", "new")
-		rest()
+		waitIdle()
 		if n := len(w.zone()); n != 51 {
 			t.Errorf("%d record sets are left, want 50 and the new one", n)
 		}
 	})
 }
 
-// In the running process, what was shown is approved; who joins is held, and so is what was left
-// out. It is said who was approved.
-func TestApproveAtTheDesk(t *testing.T) {
+// An approval covers the changes that were shown. Later changes and excepted names stay held. The
+// approval is reported.
+func TestApprovalQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
 		defer func() { s.stop() }()
@@ -161,28 +161,28 @@ func TestApproveAtTheDesk(t *testing.T) {
 		if err != nil || a.Deletions != 49 || a.Excepted != 1 {
 			t.Errorf("%+v, %v", a, err)
 		}
-		rest()
+		waitIdle()
 		s.wantRecords(51)
-		if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "PlanApproved Approved") || !strings.Contains(said, "49 deletions") {
-			t.Errorf("nothing says that it was approved:\n%s", said)
+		if notices := strings.Join(s.takeNotices(), "\n"); !strings.Contains(notices, "PlanApproved Approved") || !strings.Contains(notices, "49 deletions") {
+			t.Errorf("nothing says that it was approved:\n%s", notices)
 		}
-		// The rest is held under another hash, which a restart knows, too.
+		// The rest is held under another hash, which a restart knows too.
 		hash = s.hash(41)
 		s.stop()
 		if len(s.queue.Plans()) > 0 {
 			t.Error("a process that has ended holds plans")
 		}
 		s.start()
-		rest()
+		waitIdle()
 		if a, err := s.queue.Approve(t.Context(), hash, nil); err != nil || a.Deletions != 41 {
 			t.Errorf("%+v, %v", a, err)
 		}
-		rest()
+		waitIdle()
 		s.wantRecords(10)
 	})
 }
 
-// A process that delays deletions knows the plan of the one before it when they are due.
+// A plan of the former process can be approved although deletions are delayed after a restart.
 func TestApproveDelayedAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -197,12 +197,12 @@ func TestApproveDelayedAfterRestart(t *testing.T) {
 		s.drop(50, 90) // more are held by the next process
 		s.stop()
 		s.start()
-		rest()
+		waitIdle()
 		time.Sleep(6 * time.Second)
 		if a, err := s.queue.Approve(t.Context(), hash, nil); err != nil || a.Deletions != 50 {
 			t.Errorf("%+v, %v", a, err)
 		}
-		rest()
+		waitIdle()
 		s.wantRecords(50)
 	})
 }
@@ -227,8 +227,8 @@ func TestApproveWithoutLeading(t *testing.T) {
 	})
 }
 
-// A wrong template comes with new settings. Objects that move a whole zone are not held, whatever
-// is.
+// Updates by new settings, such as a wrong template, are held. Updates by objects aren't, even of a
+// whole zone.
 func TestSettingsBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -236,7 +236,7 @@ func TestSettingsBudget(t *testing.T) {
 		s.objects.set("nobody")
 		synctest.Wait()
 		s.ask(0, 100, "192.0.2.2")
-		rest()
+		waitIdle()
 		if n := len(s.zone()); !strings.HasSuffix(s.zone()[0], "192.0.2.2") || n != 100 {
 			t.Errorf("a load balancer that was replaced is held: %v", s.zone()[0])
 		}
@@ -245,7 +245,7 @@ func TestSettingsBudget(t *testing.T) {
 		s.ask(0, 100, "192.0.2.66")
 		s.ask(100, 101, "192.0.2.66")
 		s.start()
-		rest()
+		waitIdle()
 		moved := func() (n int) {
 			for _, line := range s.zone() {
 				if strings.HasSuffix(line, "192.0.2.66") {
@@ -258,20 +258,21 @@ func TestSettingsBudget(t *testing.T) {
 			t.Errorf("%d records have the wrong target, want the new one", n)
 		}
 		hash := s.hash(100)
-		if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "DeletionsHeld") || !strings.Contains(said, "signpost approve "+hash) {
-			t.Errorf("nothing says what is held:\n%s", said)
+		if notices := strings.Join(s.takeNotices(), "\n"); !strings.Contains(notices, "DeletionsHeld") || !strings.Contains(notices, "signpost approve "+hash) {
+			t.Errorf("nothing says what is held:\n%s", notices)
 		}
 		if _, err := s.queue.Approve(t.Context(), hash, nil); err != nil {
 			t.Error(err)
 		}
-		rest()
+		waitIdle()
 		if n := moved(); n != 101 {
 			t.Errorf("%d records were approved", n)
 		}
 	})
 }
 
-// While the store doesn't answer, what counts waits, and all else is made. That is said once.
+// While the store fails, counted changes wait and all others are made. The failure is reported
+// once.
 func TestStoreOfBudgetsFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -279,15 +280,15 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 		s.store.fail(errors.New("no route to host"))
 		s.drop(0, 5)
 		s.ask(100, 110, "192.0.2.1")
-		rest()
+		waitIdle()
 		s.wantRecords(110)
-		// It fails at the start, too.
+		// The store fails at the start too.
 		s.stop()
 		s.start()
 		s.ask(110, 120, "192.0.2.1")
-		// Until the store is read, it isn't known which limit is for these.
+		// Until the store is read, it is unknown which limit applies to these.
 		s.ask(90, 100, "192.0.2.9")
-		rest()
+		waitIdle()
 		s.wantRecords(120)
 		s.store.fail(nil)
 		time.Sleep(3 * DefaultInterval)
@@ -298,7 +299,7 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 	})
 }
 
-// What has no limit, and what takes nothing away, isn't stored.
+// Changes without a limit, and changes that remove nothing, aren't stored.
 func TestBudgetsAreWrittenRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -307,7 +308,7 @@ func TestBudgetsAreWrittenRarely(t *testing.T) {
 		for i := range 20 {
 			s.ask(0, 100, fmt.Sprintf("192.0.2.%d", i+2))
 			s.ask(100+i, 101+i, "192.0.2.1")
-			rest()
+			waitIdle()
 		}
 		if writes := s.store.writes - before; writes > 0 {
 			t.Errorf("%d writes", writes)

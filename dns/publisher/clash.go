@@ -41,16 +41,16 @@ func (p *Publisher) findNameConflict(z *zone, n *nameState, changes []dns.Change
 	return nameConflict{}
 }
 
-// deferToOther leaves a name unchanged because of another name, and reports that. No event says when the
-// conflict ends, so the name is planned again after an interval.
+// deferToOther leaves a name unchanged because another name blocks it, and reports the conflict. No
+// event tells when the conflict ends, so the name is planned again after an interval.
 func (p *Publisher) deferToOther(z *zone, n *nameState, c nameConflict, out plan.Outcome) {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	if n.reason != ReasonConflict || n.message != c.message {
 		p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", c.message)
 		p.Notify(Notice{Objects: c.objects, Record: c.record, Action: ActionFailed, Reason: ReasonConflict, Message: c.message})
 	}
-	z.names.keeps(n)
-	z.names.explain(n, ReasonConflict, c.message)
+	z.names.clearLoss(n)
+	z.names.setReason(n, ReasonConflict, c.message)
 	z.names.wait(n, time.Now().Add(p.Interval))
 }
 
@@ -75,9 +75,9 @@ func (p *Publisher) twin(name string) string {
 	return ""
 }
 
-// namesTwin reports whether a change of ownership alone would only replace the object that an
-// ownership record names, by one that asks for the twin. The ownership record of two names can hold
-// one object.
+// namesTwin reports whether an ownership record that two names share already names an object that
+// asks for the twin. A shared ownership record can name only one object, so it isn't rewritten
+// then, unless it has to be healed.
 func (p *Publisher) namesTwin(z *zone, current []plan.Current, c dns.Change) bool {
 	twin, object := p.twin(dns.Canonical(c.Old.Name)), c.Old.Labels[dns.LabelResource]
 	heals := slices.ContainsFunc(current, func(have plan.Current) bool { return have.Set == c.Old && have.Heal })
@@ -90,10 +90,9 @@ func (p *Publisher) namesTwin(z *zone, current []plan.Current, c dns.Change) boo
 	})
 }
 
-// shared returns why r must not be deleted although it has an ownership record: the record fits a
-// second name, so that r may belong to another owner. It returns "" if the owner is certain,
-// because this process has seen objects ask for all records of both names, or because only one of
-// them can be ours.
+// shared returns why r must not be deleted: its ownership record also fits a second name, so that r
+// may belong to another owner. The result is "" if the owner is certain, because objects have asked
+// this process for all records of both names, or because only one of them can be ours.
 func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 	twin := p.twin(dns.Canonical(r.Name))
 	if twin == "" {
@@ -102,7 +101,7 @@ func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 	there := slices.ContainsFunc(p.current(z, twin), func(c plan.Current) bool {
 		return c.Set.Type == r.Type && c.Set.SetIdentifier == r.SetIdentifier && p.Rules.Owns(c.Set)
 	})
-	explained := func(name string) bool { return z.mirror.node(name).explained }
+	explained := func(name string) bool { return z.mirror.node(name).allWanted }
 	switch {
 	case !there && !p.Desired.Asked(twin), explained(dns.Canonical(r.Name)) && (!there || explained(twin)):
 		return ""
@@ -125,7 +124,7 @@ func (p *Publisher) cnameOverOwnership(z *zone, c dns.Change) string {
 	for _, r := range p.zones.lookup(z)(name) {
 		// An ownership record of the format without a type has the name of its own record set, and
 		// goes with it.
-		if described, marker := p.Owner.Mark(r); marker && len(r.Targets) > 0 && !slices.Contains(described, name) {
+		if described, isOwnership := p.Owner.Mark(r); isOwnership && len(r.Targets) > 0 && !slices.Contains(described, name) {
 			return taken(append(described, "another record")[0])
 		}
 	}
@@ -168,7 +167,7 @@ func (p *Publisher) loop(z *zone, name, target string) []string {
 // itself, or the wildcard if nothing exists under name. Wanted records take precedence over those
 // of the zone, which is unknown if it can't be listed.
 func (p *Publisher) alias(z *zone, name string) (by, target string) {
-	holders := p.zones.holders(name)
+	holders := p.zones.zonesFor(name)
 	if len(holders) == 0 {
 		return "", ""
 	}

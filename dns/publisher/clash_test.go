@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// dns F7: a CNAME to itself, CNAMEs in a circle and a wildcard that leads to a name below itself are answered
-// with SERVFAIL. What is published stays, and people hear why.
+// CNAME loops, including those through a wildcard, aren't published, because resolvers answer them
+// with SERVFAIL. Published records stay, and an Event says why (dns F7).
 func TestLoops(t *testing.T) {
 	cname := func(name, target string) *dns.RecordSet {
 		return &dns.RecordSet{Name: name + "." + zoneName, Type: dns.TypeCNAME, Targets: []string{target + "." + zoneName}}
@@ -54,8 +54,8 @@ func TestLoops(t *testing.T) {
 				w.start()
 				defer w.stop()
 				w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.9"))
-				rest()
-				w.said()
+				waitIdle()
+				w.takeNotices()
 				w.inOnePass(func() {
 					if test.asked[0].Name == "www."+zoneName {
 						w.objects.set("web")
@@ -67,9 +67,9 @@ func TestLoops(t *testing.T) {
 				})
 				time.Sleep(5 * time.Minute)
 				w.expectZone(test.want...)
-				said := strings.Join(w.said(), "\n")
-				if n := strings.Count(said, test.says); test.says != "" && n != 1 || strings.Contains(said, "FailedSync") != (test.says != "") {
-					t.Errorf("said:\n%s", said)
+				notices := strings.Join(w.takeNotices(), "\n")
+				if n := strings.Count(notices, test.says); test.says != "" && n != 1 || strings.Contains(notices, "FailedSync") != (test.says != "") {
+					t.Errorf("notices:\n%s", notices)
 				}
 				// Without the loop, what was asked for is published.
 				w.objects.set("ol3")
@@ -87,8 +87,8 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// dns F8: a CNAME can't stand at the name of an ownership record. Whoever has none loses, whether both are
-// asked for together or one was there, and hears why.
+// A CNAME with the name of an ownership record isn't created, in whatever order the two are asked
+// for, and an Event says why (dns F8).
 func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 	for _, first := range []string{"together", "www", "a-www"} {
 		t.Run(first, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 				defer w.stop()
 				if sets[first] != nil {
 					w.objects.set(first, sets[first])
-					rest()
+					waitIdle()
 				}
 				w.inOnePass(func() {
 					for name, r := range sets {
@@ -116,8 +116,8 @@ func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 					want, why = "a-www.shop.test CNAME lb.example.net", "the ownership record can't be written"
 				}
 				w.expectZone(want)
-				if said := strings.Join(w.said(), "\n"); strings.Count(said, why) != 1 {
-					t.Errorf("said:\n%s", said)
+				if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, why) != 1 {
+					t.Errorf("notices:\n%s", notices)
 				}
 				w.objects.set(map[string]string{"www": "www", "together": "www", "a-www": "a-www"}[first])
 				time.Sleep(5 * time.Minute)
@@ -131,7 +131,7 @@ func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 	}
 }
 
-// dns F8: a run that ends decides as the loop does, and says the same.
+// Once decides about a CNAME at an ownership record as Run does, and reports the same (dns F8).
 func TestCNAMEAtAnOwnershipRecordOnce(t *testing.T) {
 	for _, dryRun := range []bool{true, false} {
 		t.Run(fmt.Sprintf("dry run %t", dryRun), func(t *testing.T) {
@@ -167,8 +167,8 @@ func TestCNAMEAtAnOwnershipRecordOnce(t *testing.T) {
 	}
 }
 
-// dns F1: with --txt-wildcard-replacement, the wildcard and the name of the replacement have the same
-// ownership record. What a person makes under the one isn't ours because the other is.
+// With --txt-wildcard-replacement, a wildcard and the replacement's name share an ownership record.
+// A manual record under the one isn't ours although the other is (dns F1).
 func TestSharedOwnershipRecord(t *testing.T) {
 	for ours, hers := range map[string]string{"*.foo.": "any.foo.", "any.foo.": "*.foo."} {
 		t.Run(ours, func(t *testing.T) {
@@ -183,24 +183,25 @@ func TestSharedOwnershipRecord(t *testing.T) {
 				}
 				w.objects.set("web", record(t, "web", ours+zoneName, "A", "192.0.2.1"))
 				w.start()
-				rest()
+				waitIdle()
 				w.byHand(dns.Change{New: &dns.RecordSet{Name: hers + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.77"}}})
 				time.Sleep(5 * time.Minute)
 				both := []string{hers + "shop.test A 203.0.113.77", ours + "shop.test A 192.0.2.1"}
 				w.expectZone(both...)
-				if said := strings.Join(w.said(), "\n"); strings.Count(said, "has the same ownership record as "+ours) != 1 {
-					t.Errorf("said:\n%s", said)
+				if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, "has the same ownership record as "+ours) != 1 {
+					t.Errorf("notices:\n%s", notices)
 				}
-				// After a restart nothing is known of who made which, and hers stays, too.
+				// After a restart it is unknown who made which, and the manual record stays too.
 				w.stop()
 				w.start()
 				time.Sleep(5 * time.Minute)
 				w.expectZone(both...)
-				// When the object goes, ours can't go without making hers ours.
+				// When the object is deleted, our record stays, because its deletion would leave the manual one
+				// as ours.
 				w.objects.set("web")
 				time.Sleep(5 * time.Minute)
 				w.expectZone(both...)
-				// Without hers it goes.
+				// Without the manual record, ours is deleted.
 				w.byHand(dns.Change{Old: &dns.RecordSet{Name: hers + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.77"}}})
 				time.Sleep(5 * time.Minute)
 				w.expectZone()
@@ -210,7 +211,7 @@ func TestSharedOwnershipRecord(t *testing.T) {
 	}
 }
 
-// Both names of a pair can be ours, and one of them goes when nobody asks for it any more.
+// Both names with one ownership record can be ours. Each is deleted when no object asks for it.
 func TestSharedOwnershipRecordOfOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -236,8 +237,8 @@ func TestSharedOwnershipRecordOfOurs(t *testing.T) {
 		w.objects.set("wild")
 		time.Sleep(2 * time.Minute)
 		w.expectZone()
-		if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Contains(notices, "FailedSync") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }

@@ -79,7 +79,8 @@ type Config struct {
 	// Settings identifies the settings that decide about records ([budget.NewBook]).
 	Budget             budget.Limits
 	Approved, Settings string
-	// Store keeps the budgets outside of the process. Desk is the approval queue. Both may be nil.
+	// Store keeps the budgets outside of the process. Approvals is the approval queue. Both may be
+	// nil.
 	Store     budget.Store
 	Approvals *budget.ApprovalQueue
 	Limits    Limits
@@ -118,8 +119,8 @@ type Limits struct {
 	// ZonesCache is how long the list of zones is used. Zones are listed at most every
 	// [Config].Interval.
 	ZonesCache time.Duration
-	// ListingTime is how long a listing of a zone is used, if nothing points to a change; zero means
-	// as long as the provider says. A zone is read at most every [Config].Interval.
+	// ListingTime is how long a listing of a zone is used unless something points to a change. Zero
+	// means as long as the provider says. A zone is read at most every [Config].Interval.
 	ListingTime time.Duration
 }
 

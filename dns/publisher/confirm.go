@@ -19,21 +19,21 @@ const (
 // Neither other changes of the zone nor a run that ends wait for the confirmation.
 func (p *Publisher) confirm(z *zone, made []group) {
 	_, confirms := p.Provider.(provider.Confirmer)
-	if !confirms || p.once != nil || len(z.made)+len(made) > maxUnconfirmed {
+	if !confirms || p.once != nil || len(z.unconfirmed)+len(made) > maxUnconfirmed {
 		p.confirmed(made)
 		return
 	}
-	z.made = append(z.made, made...)
+	z.unconfirmed = append(z.unconfirmed, made...)
 	p.startConfirm(z)
 }
 
 // startConfirm asks the provider whether the changes of a zone are in force, unless such a call is
 // running.
 func (p *Publisher) startConfirm(z *zone) {
-	if len(z.confirming) > 0 || len(z.made) == 0 {
+	if len(z.confirming) > 0 || len(z.unconfirmed) == 0 {
 		return
 	}
-	z.confirming, z.made = z.made, nil
+	z.confirming, z.unconfirmed = z.unconfirmed, nil
 	p.startInTerm(confirmTimeout, func(ctx context.Context) func() {
 		err := p.panics.Catch(atProvider, func() error { return p.Provider.(provider.Confirmer).Confirm(ctx, z.Zone) })
 		return func() {

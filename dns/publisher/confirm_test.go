@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
-// slowServers is a provider whose servers have a change a minute after it was accepted.
+// slowServers is a provider whose servers return a change a minute after it was accepted.
 type slowServers struct {
 	*inmemory.Provider
 	err error
@@ -26,21 +26,21 @@ func (s *slowServers) Confirm(ctx context.Context, _ dns.Zone) error {
 	return s.err
 }
 
-// A record counts as published when all servers have it. The next change of its zone doesn't wait
-// for that.
+// A record is reported as published when all servers return it. The next change of the zone doesn't
+// wait.
 func TestConfirm(t *testing.T) {
-	ready := func(w *fixture) int { return strings.Count(strings.Join(w.said(), "\n"), ReasonReady) }
+	ready := func(w *fixture) int { return strings.Count(strings.Join(w.takeNotices(), "\n"), ReasonReady) }
 	for name, fails := range map[string]error{"all is well": nil, "it can't be asked": errors.New("not allowed")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newFixture(t)
 				w.provider = &slowServers{w.zones, fails}
 				w.start()
-				rest()
+				waitIdle()
 				w.objects.set("a", record(t, "a", "a."+zoneName, "A", "192.0.2.1"))
-				rest()
+				waitIdle()
 				w.objects.set("b", record(t, "b", "b."+zoneName, "A", "192.0.2.1"))
-				rest()
+				waitIdle()
 				w.expectZone("a."+zoneName+" A 192.0.2.1", "b."+zoneName+" A 192.0.2.1")
 				if n := ready(w); n != 0 {
 					t.Errorf("%d records are said to be published at once", n)
@@ -53,9 +53,9 @@ func TestConfirm(t *testing.T) {
 				if n := ready(w); n != 1 {
 					t.Errorf("%d more after another minute, want 1", n)
 				}
-				// A process that ends says what was accepted.
+				// A process that ends reports the accepted changes.
 				w.objects.set("c", record(t, "c", "c."+zoneName, "A", "192.0.2.1"))
-				rest()
+				waitIdle()
 				w.stop()
 				if n := ready(w); n != 1 {
 					t.Errorf("%d at the end, want 1", n)

@@ -31,7 +31,7 @@ func (p *Publisher) reportLost(z *zone, n *nameState, wanted []plan.Candidate, o
 		}
 	}
 	for _, l := range out.Lost[:min(len(out.Lost), maxLost)] {
-		// A newcomer that wins becomes the holder, which is no change.
+		// Once the winner is the holder, the loss stays the same and isn't reported again.
 		id, to := idOf(l.Set), winnerOf(l)
 		if lost = put(lost, id, to); n.lost[id] != to {
 			p.reportFailed(z, l.Set, ReasonConflict, p.lossMessage(l))
@@ -133,7 +133,7 @@ func asChanges(candidates []plan.Candidate) []dns.Change {
 	return changes
 }
 
-// RowLoser is a wanted record set that another object has.
+// RowLoser is a wanted record set that isn't published because another object has it.
 type RowLoser struct {
 	Objects []dns.Object
 	// Targets are the wanted targets.
@@ -142,8 +142,8 @@ type RowLoser struct {
 	Message string
 }
 
-// decided splits the candidates of a name into those that are published and those that lose.
-func (p *Publisher) decided(at nameInZone, wanted []plan.Candidate) (chosen []plan.Candidate, lost []plan.Loss) {
+// choose splits the candidates of a name into those that are published and those that lose.
+func (p *Publisher) choose(at nameInZone, wanted []plan.Candidate) (chosen []plan.Candidate, lost []plan.Loss) {
 	if at.zone == nil {
 		return plan.Choose(nil, wanted, &p.Rules)
 	}

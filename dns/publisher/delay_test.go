@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
-// D10: an object that was gone for a moment lost its record, and resolvers remembered that there
-// is none. A record waits until nobody has asked for it for a while.
+// A record is deleted only after no object has asked for it for the deletion delay, because
+// resolvers would cache the negative response of a short gap (D10).
 func TestDeletionDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -20,7 +20,7 @@ func TestDeletionDelay(t *testing.T) {
 		w.objects.set("web", web)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		for range 20 {
 			w.objects.set("web")
 			time.Sleep(4 * time.Second)
@@ -29,25 +29,25 @@ func TestDeletionDelay(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			w.expectZone(www + " A 192.0.2.1")
 		}
-		// What takes its place comes at once, also under another name and of another type.
+		// A replacement is made at once, also one of another type.
 		w.objects.set("web", record(t, "web", www, "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		w.expectZone(www + " A 192.0.2.2")
 		w.objects.set("web", record(t, "web", www, "CNAME", "elsewhere.example"))
-		rest()
+		waitIdle()
 		w.expectZone(www + " CNAME elsewhere.example")
 		w.objects.set("web", record(t, "web", "new."+zoneName, "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		w.expectZone(www+" CNAME elsewhere.example", "new."+zoneName+" A 192.0.2.2")
-		// What is asked for beside it doesn't wait for it.
+		// Other records of the name don't wait.
 		w.objects.set("both", record(t, "both", "both."+zoneName, "A", "192.0.2.3"), record(t, "both", "both."+zoneName, "AAAA", "2001:db8::3"))
 		time.Sleep(5 * time.Second)
 		w.expectZone("new."+zoneName+" A 192.0.2.2", "both."+zoneName+" A 192.0.2.3", "both."+zoneName+" AAAA 2001:db8::3")
 	})
 }
 
-// A deletion that is delayed says so, and a listing or an edit of somebody doesn't begin its time
-// again. It counts towards the budget only when it is due.
+// A delayed deletion has a reason, and neither a listing nor an external change restarts its delay.
+// It counts against the budget only when it is due.
 func TestDelayedDeletions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -60,14 +60,14 @@ func TestDelayedDeletions(t *testing.T) {
 		w.zones.SetHooks(c.hooks(0))
 		w.start()
 		defer w.stop()
-		rest()
-		w.said()
+		waitIdle()
+		w.takeNotices()
 		for i := range 100 {
 			w.objects.set(fmt.Sprintf("o%02d", i))
 		}
 		time.Sleep(9 * time.Second)
-		if said := w.said(); len(said) > 0 || len(w.zone()) != 100 {
-			t.Errorf("after 9 s: %d records, said %q", len(w.zone()), said)
+		if notices := w.takeNotices(); len(notices) > 0 || len(w.zone()) != 100 {
+			t.Errorf("after 9 s: %d records, notices %q", len(w.zone()), notices)
 		}
 		for i := range 95 {
 			name := fmt.Sprintf("o%02d", i)
@@ -84,8 +84,8 @@ func TestDelayedDeletions(t *testing.T) {
 	})
 }
 
-// A record set whose object is back before its deletion is made stays, also if the provider adjusts record
-// sets, so that the name is planned anew only after it was asked.
+// A record set whose object is recreated before the deletion is made stays, also if the provider
+// has to be queried before the name is planned again.
 func TestBackBeforeTheDeletionIsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -99,7 +99,7 @@ func TestBackBeforeTheDeletionIsMade(t *testing.T) {
 		defer w.stop()
 		time.Sleep(DefaultInterval)
 		w.objects.set("other", record(t, "other", "other."+zoneName, "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		// The deletion is planned, and waits for the next batch.
 		w.objects.set("web")
 		time.Sleep(2 * time.Second)
@@ -117,18 +117,18 @@ func TestBackBeforeTheDeletionIsMade(t *testing.T) {
 	})
 }
 
-// Without a delay, and when a run ends, records are deleted at once.
+// Without a delay, and by Once, records are deleted at once.
 func TestNoDeletionDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.objects.set("web")
-		rest()
+		waitIdle()
 		w.expectZone()
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		w.stop()
 		w.objects.set("web")
 		w.change = func(c *Config) { c.DeletionDelay = time.Hour }

@@ -36,7 +36,7 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 		switch {
 		case zoneless[name] && creates[name]:
 			if changesOwnership(c) && b.errs[name] == nil {
-				b.errs[name] = outside(c.RecordSet().Name)
+				b.errs[name] = outsideError(c.RecordSet().Name)
 			}
 		case !changesOwnership(c):
 			add(z, name, c)
@@ -58,10 +58,10 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 // errOutside isn't counted as a failure, because it follows from the settings.
 var errOutside = errors.New("would be outside of the zones")
 
-// outside returns the error for a record set that isn't created because its ownership record would
-// be in no zone.
-func outside(marker string) error {
-	return fmt.Errorf("the ownership record %s %w: give --txt-prefix a value such as %%{record_type}-. that keeps it in a zone", marker, errOutside)
+// outsideError returns the error for a record set that isn't created because its ownership record
+// would be in no zone.
+func outsideError(ownership string) error {
+	return fmt.Errorf("the ownership record %s %w: give --txt-prefix a value such as %%{record_type}-. that keeps it in a zone", ownership, errOutside)
 }
 
 // groupOf returns the name of the group of a change. before is the group of the preceding change.

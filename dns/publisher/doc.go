@@ -3,7 +3,7 @@
 // provider. Package process creates a publisher for each section of the configuration and runs it
 // under a lease.
 //
-// A [Publisher] keeps a copy of each zone, the mirror. A change of an object takes this way:
+// A [Publisher] keeps a copy of each zone, the mirror. A changed object is handled in these steps:
 //
 //  1. The object is evaluated again.
 //  2. The names that it asks for are planned against the mirrors of the zones that hold them.
@@ -14,13 +14,13 @@
 // error leaves open what was applied, the zone is listed before it is written again. A rejected batch
 // is halved until the rejected record is alone: that one backs off, and the others are applied.
 //
-// Nothing is planned before every source was evaluated once (look.go). Nothing is deleted while a
-// source isn't completely read, nor for an object that can't be evaluated. Deletions beyond the
-// limits of package budget are held until they are approved or the records are wanted again.
+// Nothing is planned before every source was evaluated once (opensources.go). Nothing is deleted
+// while a source isn't completely read, nor for an object that can't be evaluated. Deletions beyond
+// the limits of package budget are held until they are approved or the records are wanted again.
 //
-// A name has one state in each zone that holds it, unless there is nothing to do or to report about
-// it. The table of phases and events is in names.go, and only the methods there change a state.
-// [State] is the view of inspections.
+// A name has one state in each zone that holds it. A name with nothing to do or to report has none.
+// The table of phases and events is in names.go, and only the methods there change a state. [State]
+// is the view of inspections.
 //
 // # Concurrency
 //

@@ -24,13 +24,13 @@ func (p *Publisher) readObjects(now time.Time) {
 	// source that isn't open yet aren't evaluated.
 	opened := p.openSources(now)
 	filled := p.newlyFilled()
-	if len(filled) == 0 && !opened && p.backlog.len() == 0 && (!p.waiting || now.Sub(p.pass) < quiet) {
+	if len(filled) == 0 && !opened && p.backlog.len() == 0 && (!p.intakePending || now.Sub(p.lastPass) < quiet) {
 		return
 	}
-	p.waiting, p.pass = false, now
+	p.intakePending, p.lastPass = false, now
 	p.takeIn(p.intake.take())
 	// All objects of a filled source have to be evaluated before it counts as read.
-	if len(filled) > 0 || opened || !p.looked || p.once != nil {
+	if len(filled) > 0 || opened || !p.sourcesEvaluated || p.once != nil {
 		p.evaluate(math.MaxInt)
 	} else {
 		p.evaluate(evaluationCost)
@@ -41,7 +41,7 @@ func (p *Publisher) readObjects(now time.Time) {
 	if len(filled) > 0 && p.complete() {
 		p.release()
 	}
-	p.looked = p.looked || !slices.ContainsFunc(p.sources, func(s sourceState) bool { return !s.open })
+	p.sourcesEvaluated = p.sourcesEvaluated || !slices.ContainsFunc(p.sources, func(s sourceState) bool { return !s.open })
 }
 
 // newlyFilled returns the indexes of the sources whose needed tables were filled since the last
@@ -77,7 +77,7 @@ func (p *Publisher) watchTables(now time.Time) {
 		return
 	}
 	p.statusAt = now.Add(statusEvery)
-	defer p.depart(now)
+	defer p.applyRemovals(now)
 	for i := range p.sources {
 		s, src := &p.sources[i], &p.Sources[i]
 		if src.Poll != nil {
@@ -93,20 +93,20 @@ func (p *Publisher) watchTables(now time.Time) {
 	}
 }
 
-// departureDelay is how long an object of an optional kind has to be gone, while the kind can be
-// read, before its records are deleted. When a CustomResourceDefinition is removed, its objects are
-// deleted first and the kind becomes unreadable soon after: that must not delete records.
-const departureDelay = 5 * time.Second
+// removalDelay is how long an object of an optional kind must be deleted, while the kind stays
+// readable, before its records are deleted. When a CustomResourceDefinition is removed, its objects
+// are deleted first and the kind becomes unreadable soon after. That must not delete records.
+const removalDelay = 5 * time.Second
 
-// departs reports whether an object of an optional kind has just gone, so that its records stay for
-// now. It records the time.
-func (p *Publisher) departs(i int, origin desired.Origin, records []*dns.RecordSet) bool {
+// delayRemoval reports whether the records of an object stay for now, because the object is of an
+// optional kind and was just deleted. It records the time of the deletion.
+func (p *Publisher) delayRemoval(i int, origin desired.Origin, records []*dns.RecordSet) bool {
 	if len(records) > 0 || !p.Desired.Has(origin) || !hasOptionalKind(p.Sources[i].Source) {
-		delete(p.departing, origin)
+		delete(p.pendingRemovals, origin)
 		return false
 	}
-	if _, known := p.departing[origin]; !known {
-		p.departing[origin] = time.Now()
+	if _, known := p.pendingRemovals[origin]; !known {
+		p.pendingRemovals[origin] = time.Now()
 	}
 	return true
 }
@@ -116,14 +116,14 @@ func hasOptionalKind(s source.Source) bool {
 	return slices.ContainsFunc(s.Tables, func(t kube.AnyTable) bool { return !t.Status().Required })
 }
 
-// depart deletes the records of objects that have been gone for [departureDelay].
-func (p *Publisher) depart(now time.Time) {
-	for origin, since := range p.departing {
+// applyRemovals deletes the records of objects that were deleted [removalDelay] ago.
+func (p *Publisher) applyRemovals(now time.Time) {
+	for origin, since := range p.pendingRemovals {
 		i := slices.IndexFunc(p.Sources, func(s NamedSource) bool { return s.Name == origin.Source })
-		if now.Sub(since) < departureDelay || !p.sources[i].steadyFor(origin.Namespace, departureDelay, now) {
+		if now.Sub(since) < removalDelay || !p.sources[i].readableFor(origin.Namespace, removalDelay, now) {
 			continue
 		}
-		delete(p.departing, origin)
+		delete(p.pendingRemovals, origin)
 		p.put(origin, nil)
 	}
 }
@@ -174,7 +174,7 @@ func (p *Publisher) polled(i int, records []*dns.RecordSet, err error) {
 		if p.once != nil {
 			p.once.fail(err)
 		}
-		p.sourceFailed(s, src.Name, err, "its records stay as they are")
+		p.sourceFailed(s, src.Name, err, "its records stay unchanged")
 		return
 	}
 	s.read = true
@@ -203,7 +203,7 @@ func (p *Publisher) sourceFailed(s *sourceState, name string, err error, stay st
 	// error is reported.
 	if s.err == nil {
 		p.Log.Error("Can't read a source; "+stay, "source", name, "err", err)
-		p.tell(desired.Origin{Source: name}, Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; " + stay})
+		p.sendNotice(desired.Origin{Source: name}, Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; " + stay})
 	}
 	s.err = err
 }
@@ -215,15 +215,15 @@ func (p *Publisher) takeIn(changed map[int]map[source.Key]struct{}) {
 	for i := range p.sources {
 		s := &p.sources[i]
 		keys := changed[i]
-		if len(s.early) > 0 {
-			maps.Copy(s.early, keys)
-			keys = s.early
+		if len(s.beforeOpen) > 0 {
+			maps.Copy(s.beforeOpen, keys)
+			keys = s.beforeOpen
 		}
 		if !s.open {
-			s.early = keys
+			s.beforeOpen = keys
 			continue
 		}
-		s.early = nil
+		s.beforeOpen = nil
 		for key := range keys {
 			p.backlog.add(changedObject{i, key})
 		}
@@ -259,12 +259,12 @@ func (p *Publisher) evaluateObject(i int, key source.Key) (records int) {
 		p.problem(origin, problem)
 	}
 	if result.Err != nil {
-		// The object is there, so its records stay.
-		delete(p.departing, origin)
+		// The object exists, so its records stay.
+		delete(p.pendingRemovals, origin)
 		p.evaluationFailed(origin, result)
 		return 0
 	}
-	if p.departs(i, origin, result.Records) {
+	if p.delayRemoval(i, origin, result.Records) {
 		return 0
 	}
 	if _, failed := p.unresolved[origin]; failed {
@@ -318,7 +318,7 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 	for _, problem := range result.Problems {
 		objects[0] = problem.Object
 	}
-	p.tell(origin, Notice{Objects: objects, Action: ActionFailed, Reason: ReasonInvalid, Message: message + "; its records stay as they are"})
+	p.sendNotice(origin, Notice{Objects: objects, Action: ActionFailed, Reason: ReasonInvalid, Message: message + "; its records stay unchanged"})
 }
 
 // put replaces the records that an origin asks for.
@@ -336,10 +336,10 @@ func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
 func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 	p.Metrics.problems.Inc()
 	message := problem.Text(quote)
-	if p.faulty.more() {
+	if p.faulty.allow() {
 		p.Log.Warn("Ignored a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
 	}
-	p.tell(origin, Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: cmp.Or(problem.Event, ReasonInvalid), Message: message})
+	p.sendNotice(origin, Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: cmp.Or(problem.Event, ReasonInvalid), Message: message})
 }
 
 // quote returns a value in quotes, cut if it is long.
@@ -348,7 +348,7 @@ func quote(value string) string {
 	return `"` + sanitize.Shorten(value, most) + `"`
 }
 
-// loses reports whether a change takes away targets, or the record set from its object.
+// loses reports whether a change removes targets, or gives the record set to another object.
 func loses(c dns.Change) bool {
 	if c.Old == nil || c.New == nil {
 		return c.Old != nil
@@ -357,10 +357,10 @@ func loses(c dns.Change) bool {
 	return !holdsAll(c.New.Targets, c.Old.Targets) || was != "" && was != c.New.Labels[dns.LabelResource]
 }
 
-// held returns why a change must wait until more is known, or "". explained is true if evaluated
-// objects ask for all that is under the name. Only objects of namespaces for which concerned returns
-// true may ask for it.
-func (p *Publisher) held(c dns.Change, explained bool, concerned func(namespace string) bool) string {
+// holdReason returns why a change must wait, because an unread or unresolved object may ask for
+// what it removes; "" if it needn't. explained is true if evaluated objects ask for all that is
+// under the name. Only namespaces for which concerned returns true are considered.
+func (p *Publisher) holdReason(c dns.Change, explained bool, concerned func(namespace string) bool) string {
 	if !loses(c) {
 		return ""
 	}
@@ -379,9 +379,8 @@ func (p *Publisher) held(c dns.Change, explained bool, concerned func(namespace 
 		case strings.HasSuffix(resource, "/"+origin.Namespace+"/"+origin.Name), origin.Namespace == "" && strings.HasSuffix(resource, "/"+origin.Name):
 			return resource + " can't be evaluated"
 		case !explained && (resource == "" || c.New != nil || why.pending):
-			// The label names one object, but others may share the record set. An object that only
-			// waits for a reference is probably valid, so also the targets of a deleted object may be
-			// its.
+			// The label names one object, but others may share the record set. An object that only waits for
+			// a reference is probably valid, so the targets of a deleted object may be its targets too.
 			return origin.Source + " " + origin.Namespace + "/" + origin.Name + " can't be evaluated, and may ask for it"
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Explanation says which records an object asks for, and which it lacks and why.
+// Explanation says which records an object gets, and which it doesn't get and why.
 type Explanation struct {
 	// Object is the object, without group, UID and version.
 	Object dns.Object
@@ -28,23 +28,23 @@ type Explanation struct {
 	Err error
 }
 
-// Question is the query of [Publisher.Explain].
-type Question struct {
-	// About selects objects by source and key; nil means all.
-	About func(source string, key source.Key) bool
-	// Lacking leaves out the objects that get all of their records.
-	Lacking bool
+// ExplainQuery selects the objects of [Publisher.Explain].
+type ExplainQuery struct {
+	// Selects reports whether to explain an object, by source and key; nil means all.
+	Selects func(source string, key source.Key) bool
+	// OnlyIncomplete leaves out the objects that get all of their records.
+	OnlyIncomplete bool
 	// Limit limits the explanations; zero means [DefaultExplanations].
 	Limit int
 }
 
-// DefaultExplanations is the default of [Question].Limit.
+// DefaultExplanations is the default of [ExplainQuery].Limit.
 const DefaultExplanations = 1000
 
-// Explanations are the result of a [Question].
+// Explanations are the result of [Publisher.Explain].
 type Explanations struct {
-	// List is sorted by source, namespace and name, probable mistakes first. Objects that ask for no
-	// name, and those that the settings exclude, come last because that is mostly intended.
+	// List has probable mistakes first, then objects that ask for no name or that the settings
+	// exclude, because that is mostly intended. Both parts are sorted by source, namespace and name.
 	List []Explanation
 	// More is the number of further explanations.
 	More int
@@ -54,11 +54,11 @@ type Explanations struct {
 // things.
 const explainAtOnce = 256
 
-// Explain evaluates objects and says why they lack some or all of their records. It keeps nothing.
-// It may be called from any goroutine, also while Run is running and after it has ended. The error
-// is that of ctx. Objects of a source that isn't read yet are left out, as are those of polled
-// sources, which have none.
-func (p *Publisher) Explain(ctx context.Context, q Question) (Explanations, error) {
+// Explain evaluates objects and returns why they lack some or all of their records. It changes no
+// state, and may be called from any goroutine, while Run is running or after it has ended. The
+// error is that of ctx. Objects of sources that aren't read yet are left out. Polled sources have
+// no objects.
+func (p *Publisher) Explain(ctx context.Context, q ExplainQuery) (Explanations, error) {
 	limit := cmp.Or(max(q.Limit, 0), DefaultExplanations)
 	var likely, meant Explanations
 	for i := range p.Sources {
@@ -66,14 +66,14 @@ func (p *Publisher) Explain(ctx context.Context, q Question) (Explanations, erro
 		if src.Keys == nil {
 			continue
 		}
-		keys := slices.DeleteFunc(slices.Clone(src.Keys()), func(key source.Key) bool { return q.About != nil && !q.About(src.Name, key) })
+		keys := slices.DeleteFunc(slices.Clone(src.Keys()), func(key source.Key) bool { return q.Selects != nil && !q.Selects(src.Name, key) })
 		slices.SortFunc(keys, compareKeys)
 		for chunk := range slices.Chunk(keys, explainAtOnce) {
 			err := p.inLoop(ctx, func() {
 				for _, key := range chunk {
-					if e, ok := p.explain(i, key); !ok || q.Lacking && !e.lacks() {
+					if e, ok := p.explain(i, key); !ok || q.OnlyIncomplete && !e.lacks() {
 						continue
-					} else if e.meant() {
+					} else if e.intended() {
 						meant.add(e, limit)
 					} else {
 						likely.add(e, limit)
@@ -113,14 +113,14 @@ func (p *Publisher) inLoop(ctx context.Context, f func()) error {
 		f()
 	}:
 		<-done
-	case <-p.over:
+	case <-p.stopped:
 		f()
 	case <-ctx.Done():
 	}
 	return ctx.Err()
 }
 
-// explain explains an object of a source. ok is false if its wishes aren't known yet.
+// explain explains an object of a source. ok is false if the source has not been read yet.
 func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 	src := &p.Sources[i]
 	if !p.sources[i].read {
@@ -132,13 +132,13 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 		Object:  dns.Object{Source: src.Name, Kind: kind, Namespace: key.Namespace, Name: key.Name},
 		Skipped: p.withoutDefaults(result.Skipped), Problems: result.Problems, Wanted: result.Wanted, Err: result.Err,
 	}
-	place := desired.Place{Managed: p.Rules.Managed, Excluded: p.Rules.Excluded, Domains: p.Domains}
+	scope := desired.Scope{Managed: p.Rules.Managed, Excluded: p.Rules.Excluded, Domains: p.Domains}
 	if p.zones != nil {
-		place.HasZone = func(name string) bool { return len(p.zones.holders(name)) > 0 }
-		place.Unselected = func(name string) bool { return !p.zones.admits(name) }
+		scope.HasZone = func(name string) bool { return len(p.zones.zonesFor(name)) > 0 }
+		scope.Unselected = func(name string) bool { return !p.zones.admits(name) }
 	}
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
-	kept, dropped := p.Desired.Explain(origin, result.Records, place)
+	kept, dropped := p.Desired.Explain(origin, result.Records, scope)
 	granted, refused := p.refusedSets(origin, kept)
 	e.Records, e.Dropped = granted, append(dropped, refused...)
 	return e, true
@@ -164,8 +164,8 @@ func (e *Explanation) lacks() bool {
 	return len(e.Records) == 0 || len(e.Skipped) > 0 || len(e.Problems) > 0 || len(e.Dropped) > 0 || e.Err != nil
 }
 
-// meant reports whether the object probably asks for nothing on purpose.
-func (e *Explanation) meant() bool {
+// intended reports whether the object probably asks for nothing on purpose.
+func (e *Explanation) intended() bool {
 	usual := func(s source.Skip) bool {
 		return s.Reason == source.SkipFiltered || s.Reason == source.SkipNoHostname && s.Subject == ""
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// explaining has a fixture whose source says why objects give nothing, and has these objects: n
-// without a name.
+// explaining returns a fixture whose source explains why objects ask for nothing. n is the number
+// of objects without a name.
 func explaining(t *testing.T, w *fixture, n int) {
 	t.Helper()
 	keys := []source.Key{{Namespace: "default", Name: "good"}, {Namespace: "default", Name: "far"}, {Namespace: "default", Name: "typo"}, {Namespace: "default", Name: "broken"}}
@@ -63,26 +63,26 @@ func text(e Explanations) string {
 	return strings.Join(lines, "; ") + fmt.Sprintf(" and %d more", e.More)
 }
 
-// TestExplain: whoever asks is told of each object why it gives nothing, the likely mistakes first,
+// TestExplain shows that Explain returns why each object gets no record, likely mistakes first,
 // while the loop runs and after it has ended.
 func TestExplain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		explaining(t, w, 2)
 		w.start()
-		rest()
+		waitIdle()
 		for _, when := range []string{"while the loop runs", "after its end"} {
 			if when != "while the loop runs" {
 				w.stop()
 			}
 			for _, test := range []struct {
-				q    Question
+				q    ExplainQuery
 				want string
 			}{
-				{q: Question{}, want: "broken: unreadable; far: NameFiltered --domain-filter; typo: UnknownAnnotation; good: gives good.shop.test; plain-0000: NoHostname; plain-0001: NoHostname and 0 more"},
-				{q: Question{Lacking: true, Limit: 4}, want: "broken: unreadable; far: NameFiltered --domain-filter; typo: UnknownAnnotation; plain-0000: NoHostname and 1 more"},
-				{q: Question{Lacking: true, Limit: 2}, want: "broken: unreadable; far: NameFiltered --domain-filter and 3 more"},
-				{q: Question{About: func(_ string, key source.Key) bool { return key.Name == "typo" }}, want: "typo: UnknownAnnotation and 0 more"},
+				{q: ExplainQuery{}, want: "broken: unreadable; far: NameFiltered --domain-filter; typo: UnknownAnnotation; good: gives good.shop.test; plain-0000: NoHostname; plain-0001: NoHostname and 0 more"},
+				{q: ExplainQuery{OnlyIncomplete: true, Limit: 4}, want: "broken: unreadable; far: NameFiltered --domain-filter; typo: UnknownAnnotation; plain-0000: NoHostname and 1 more"},
+				{q: ExplainQuery{OnlyIncomplete: true, Limit: 2}, want: "broken: unreadable; far: NameFiltered --domain-filter and 3 more"},
+				{q: ExplainQuery{Selects: func(_ string, key source.Key) bool { return key.Name == "typo" }}, want: "typo: UnknownAnnotation and 0 more"},
 			} {
 				got, err := w.publisher.Explain(t.Context(), test.q)
 				if err != nil || text(got) != test.want {
@@ -93,29 +93,28 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// TestExplainAbuse: very many objects make an answer of a limited length, and whoever doesn't want
-// to wait doesn't.
+// TestExplainAbuse shows that very many objects give a result of limited length, and that ctx ends
+// the wait.
 func TestExplainAbuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		explaining(t, w, 20_000)
 		w.start()
-		rest()
-		got, err := w.publisher.Explain(t.Context(), Question{Lacking: true})
+		waitIdle()
+		got, err := w.publisher.Explain(t.Context(), ExplainQuery{OnlyIncomplete: true})
 		if err != nil || len(got.List) != DefaultExplanations || got.More != 20_003-DefaultExplanations {
 			t.Errorf("%d explanations and %d more, %v", len(got.List), got.More, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := w.publisher.Explain(ctx, Question{}); !errors.Is(err, context.Canceled) {
+		if _, err := w.publisher.Explain(ctx, ExplainQuery{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("the error of a question that nobody waits for is %v", err)
 		}
 		w.stop()
 	})
 }
 
-// dns F18: it was not said that default targets are only for record sets without targets, which most sources
-// never make.
+// The explanation says that default targets don't apply to an object without a target (dns F18).
 func TestExplainDefaultTargets(t *testing.T) {
 	const without = "it has no address"
 	for _, test := range []struct {
@@ -139,8 +138,8 @@ func TestExplainDefaultTargets(t *testing.T) {
 			}
 			w.start()
 			defer w.stop()
-			rest()
-			got, err := w.publisher.Explain(t.Context(), Question{})
+			waitIdle()
+			got, err := w.publisher.Explain(t.Context(), ExplainQuery{})
 			if err != nil || len(got.List) != 1 || len(got.List[0].Skipped) != 1 || got.List[0].Skipped[0].Message != test.want {
 				t.Errorf("with the default targets %q: %+v, %v; want %q", test.defaults, got, err, test.want)
 			}

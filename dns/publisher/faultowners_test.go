@@ -15,16 +15,16 @@ import (
 	"github.com/signpostd/signpost/testkit/dynamodbtest"
 )
 
-// ownership is where the owners of a schedule keep who owns what.
+// ownership is the registry of a schedule's owners.
 type ownership interface {
-	// look is called before questions about the present. It may remember what it reads.
+	// look is called before the other methods. It may cache what it reads.
 	look()
-	// open returns an owner as a new process has it. Its calls fail as those of f do.
+	// open returns an owner for a new process. Its calls fail as those of f do.
 	open(id string, f *faulty) (owner.Owner, error)
 	// covers reports whether a record set is claimed by an owner.
 	covers(zone map[string][]*dns.RecordSet, id string, r *dns.RecordSet) bool
-	// claimed reports whether an owner would take a record set under a key for its own, whoever
-	// makes it.
+	// claimed reports whether an owner would treat a record set with a key as its own, whoever creates
+	// it.
 	claimed(zone map[string][]*dns.RecordSet, id string, key dns.Key) bool
 	// left returns the keys of the record sets that an owner claims.
 	left(zone map[string][]*dns.RecordSet, id string) []dns.Key

@@ -25,10 +25,10 @@ var (
 	faultSeed      = flag.Uint64("faults.seed", 0, "the first seed")
 )
 
-// Three owners and a person publish in one or two zones, with the faults of a schedule: of the
-// provider, which may adjust what it is given, and of what the owners keep ownership in. Nobody
-// changes the records of another one. After each pause, no record of an owner is without its
-// ownership record or its claim. Two cycles after the last fault, everything is as it should be.
+// Three owners and a person publish in one or two zones, with random faults of the provider, which
+// may adjust record sets, and of the registry. Nobody changes the records of another owner. After
+// each pause, each record of an owner has its ownership record or its claim. Two cycles after the
+// last fault, the zones have exactly the wanted records.
 func TestFaults(t *testing.T) {
 	for seed := *faultSeed; seed < *faultSeed+uint64(longtest.Rounds(*faultSchedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
@@ -93,7 +93,7 @@ func playFaults(t *testing.T, seed uint64) {
 	}
 }
 
-// settle ends all faults, and checks that everything gets as it should be.
+// settle ends all faults, and checks that the zones get the wanted records.
 func (s *schedule) settle() {
 	for _, o := range s.owners {
 		o.faulty.heal()
@@ -101,9 +101,8 @@ func (s *schedule) settle() {
 			o.restart()
 		}
 	}
-	// Calls that were running at the last fault end, and so does the time for which the provider
-	// didn't want to be called. Then there are two cycles. Names that several owners ask for take
-	// longer: each owner waits for what the one before leaves.
+	// Running calls and throttling end first, and two cycles follow. Names that several owners ask for
+	// take longer, because each owner waits until the former one has removed its records.
 	time.Sleep(2*DefaultInterval + 25*time.Second)
 	s.check(func(name string) bool { return !strings.HasPrefix(name, "shared") })
 	time.Sleep(8 * DefaultInterval)
@@ -165,7 +164,7 @@ func (s *schedule) step() {
 			o.end()
 		}
 	default:
-		s.meddle()
+		s.changeByHand()
 	}
 }
 
@@ -209,9 +208,9 @@ func (s *schedule) name(object string, o *publishing) string {
 	}
 }
 
-// meddle has the person make, change or remove a record of theirs, or change or remove one of an
+// changeByHand has the person make, change or remove a record of theirs, or change or remove one of an
 // owner.
-func (s *schedule) meddle() {
+func (s *schedule) changeByHand() {
 	zone := s.zones[s.random.IntN(len(s.zones))]
 	name := fmt.Sprintf("shared%d.%s", s.random.IntN(4), zone)
 	s.ownership.look()

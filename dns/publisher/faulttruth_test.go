@@ -24,8 +24,8 @@ type truth struct {
 	// by has who has made a record set. edited are those that the person has changed since.
 	by     map[dns.Key]string
 	edited map[dns.Key]bool
-	// disputed has who had made a record set that was given up. It may take it back: it may know
-	// later that it has made it.
+	// disputed has the former maker of a record set that was given up. The maker may claim it again,
+	// because it may learn late that it has made it.
 	disputed map[dns.Key]string
 }
 

@@ -55,7 +55,7 @@ func (f *faulty) restarted() {
 
 // fault is what happens to one call.
 type fault struct {
-	// wrong is true if it fails. Kind says how, some is any number.
+	// wrong is true if the call fails. kind says how. some is a random number.
 	wrong      bool
 	kind, some int
 	took       time.Duration
@@ -168,7 +168,7 @@ func (f *faulty) fail(d fault, zone dns.Zone, changes, some []dns.Change) error 
 	case 1:
 		return throttled(d.some)
 	case 2:
-		// Applied, but the answer is lost.
+		// Applied, but the response is lost.
 		if err := f.truth.apply(f.id, zone, changes); err != nil {
 			return err
 		}
@@ -212,8 +212,8 @@ func (f *faulty) claims(changes []dns.Change) bool {
 	if len(changes) == 0 || changes[len(changes)-1].New == nil {
 		return false
 	}
-	name, marks := changes[len(changes)-1].New.Labels[dns.LabelOwnedRecord]
-	return marks && len(f.truth.records()[name]) > 0
+	name, isOwnership := changes[len(changes)-1].New.Labels[dns.LabelOwnedRecord]
+	return isOwnership && len(f.truth.records()[name]) > 0
 }
 
 // adjusting is a faulty provider that can't have every record set as it is wanted.
@@ -282,7 +282,7 @@ func (t faultyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response, err := t.next.RoundTrip(r)
 	if d.wrong && d.kind == 1 && err == nil {
-		// It was done, but the answer is lost.
+		// The request was processed, but the response is lost.
 		return nil, errReset
 	}
 	return response, err

@@ -9,33 +9,36 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// maxFollowed limits the names that a [Follower] remembers. After more, the next Changes is a
-// reset.
+// maxFollowed limits the changed names that a [Follower] remembers. If more names change, the next
+// Changes is a reset.
 const maxFollowed = 1000
 
-// mostShown is how many names a [Follower] remembers of which a row was returned that the zone lacks.
-const mostShown = 10_000
+// maxShown limits the names for which a [Follower] remembers returned rows without a record set in
+// the zone.
+const maxShown = 10_000
 
-// Follower collects the names that change, for somebody who looks at them. Make one with
-// [Publisher.Follow]. Next and Close are for one goroutine.
+// Follower collects the names that change, for an inspection. [Publisher.Follow] creates it. Next
+// and Close are for one goroutine.
 type Follower struct {
 	publisher *Publisher
 	wake      chan struct{}
 	closed    atomic.Bool
-	// shown has the rows, of names that have changed, that the zone lacks: the last call of Next returned them.
+	// shown has, for each changed name, the rows of the last Next that have no record set in the zone.
 	shown map[nameInZone][]dns.Key
-	// The loop owns the fields below. names has what was under each name when it changed first. reset is true when
-	// everything may have changed.
-	names map[nameInZone]before
+	// The loop owns the fields below. names has, for each changed name, its record sets before the
+	// first change. reset is true if any name may have changed.
+	names map[nameInZone]priorRecords
 	reset bool
 }
 
-// before is what was under a name before it changed.
-type before struct {
-	// had are the record sets that the zone had, without ownership records, which are no rows.
-	had []dns.Key
-	// unsure is true if there may have been other rows: the name had a state, so that the zone may have lacked something.
-	unsure bool
+// priorRecords are the record sets of a name before it changed.
+type priorRecords struct {
+	// records are the keys of the zone's record sets. Ownership records are left out, because they
+	// have no rows.
+	records []dns.Key
+	// incomplete is true if the name may have had other rows: it had a state, so wanted record sets
+	// may have been missing.
+	incomplete bool
 }
 
 // nameInZone is a name in a zone; the zone is nil for a name that is in none.
@@ -46,18 +49,18 @@ type nameInZone struct {
 
 // Changes are the changes since the last call of [Follower.Next].
 type Changes struct {
-	// Rows are new or changed record sets, Gone those that were there and aren't now.
+	// Rows are new or changed record sets. Gone are those that no longer exist.
 	Rows []Row
 	Gone []RowKey
 	// Names are the names that have changed, sorted.
 	Names []string
-	// Reset says that everything may have changed. The other fields are then empty.
+	// Reset is true if any name may have changed. The other fields are then empty.
 	Reset bool
 }
 
 // Follow returns a follower of the names that change from now on.
 func (p *Publisher) Follow(ctx context.Context) (*Follower, error) {
-	f := &Follower{publisher: p, wake: make(chan struct{}, 1), names: map[nameInZone]before{}, shown: map[nameInZone][]dns.Key{}}
+	f := &Follower{publisher: p, wake: make(chan struct{}, 1), names: map[nameInZone]priorRecords{}, shown: map[nameInZone][]dns.Key{}}
 	err := p.visit(ctx, func() {
 		if p.followers == nil {
 			p.followers = map[*Follower]struct{}{}
@@ -80,10 +83,10 @@ func (f *Follower) Close() { f.closed.Store(true) }
 func (f *Follower) Next(ctx context.Context) (Changes, error) {
 	var c Changes
 	var places []nameInZone
-	var had map[nameInZone]before
+	var had map[nameInZone]priorRecords
 	err := f.publisher.visit(ctx, func() {
 		c.Reset = f.reset
-		had, f.names, f.reset = f.names, map[nameInZone]before{}, false
+		had, f.names, f.reset = f.names, map[nameInZone]priorRecords{}, false
 	})
 	if err != nil {
 		return c, err
@@ -123,21 +126,22 @@ func (f *Follower) Next(ctx context.Context) (Changes, error) {
 	return c, nil
 }
 
-// gone returns the record sets of a name that were there and aren't now: what the zone had, and the rows that were
-// returned last. It isn't sure if there may have been others, and none is left that would say what is so now.
-func (f *Follower) gone(at nameInZone, was before, now []Row) (gone []RowKey, sure bool) {
+// gone returns the record sets of a name that no longer exist, among those that the zone had and
+// the rows returned last. sure is false if others may have existed and nothing is left that would
+// show the name's new state.
+func (f *Follower) gone(at nameInZone, was priorRecords, now []Row) (gone []RowKey, sure bool) {
 	shown, known := f.shown[at]
-	for _, k := range slices.Concat(was.had, shown) {
+	for _, k := range slices.Concat(was.records, shown) {
 		key := rowKey(at, k)
 		if !slices.Contains(gone, key) && !slices.ContainsFunc(now, func(r Row) bool { return r.RowKey == key }) {
 			gone = append(gone, key)
 		}
 	}
 	f.show(at, now)
-	return gone, known || !was.unsure || len(was.had)+len(now) > 0
+	return gone, known || !was.incomplete || len(was.records)+len(now) > 0
 }
 
-// show remembers the rows of a name that its zone lacks. The zone itself has the others.
+// show remembers the rows of a name that have no record set in the zone. The mirror has the others.
 func (f *Follower) show(at nameInZone, rows []Row) {
 	delete(f.shown, at)
 	for _, r := range rows {
@@ -145,13 +149,13 @@ func (f *Follower) show(at nameInZone, rows []Row) {
 			f.shown[at] = append(f.shown[at], r.Key)
 		}
 	}
-	if len(f.shown) > mostShown {
-		// What is forgotten is told with Reset when it is gone.
+	if len(f.shown) > maxShown {
+		// A forgotten row that ends is reported as a reset.
 		clear(f.shown)
 	}
 }
 
-// changedAt notes that a name has changed, or is about to.
+// changedAt notifies followers that a name has changed, or is about to.
 func (p *Publisher) changedAt(z *zone, name string) {
 	for f := range p.followers {
 		if f.closed.Load() {
@@ -167,44 +171,44 @@ func (f *Follower) note(at nameInZone) {
 		return
 	}
 	if len(f.names) == maxFollowed {
-		f.everything()
+		f.requireReset()
 		return
 	}
-	f.names[at] = f.publisher.before(at)
-	f.rouse()
+	f.names[at] = f.publisher.priorRecordsAt(at)
+	f.signal()
 }
 
-// before returns what is under a name that is about to change.
-func (p *Publisher) before(at nameInZone) (b before) {
+// priorRecordsAt returns the record sets of a name that is about to change.
+func (p *Publisher) priorRecordsAt(at nameInZone) (b priorRecords) {
 	states := p.zoneless
 	if at.zone != nil {
 		states = at.zone.names
 		for _, r := range at.zone.mirror.node(at.name).raw {
 			if !p.isOwnershipRecord(r) {
-				b.had = append(b.had, r.Key())
+				b.records = append(b.records, r.Key())
 			}
 		}
 	}
-	// A state that was just made has no place yet.
-	if n := states.all[at.name]; n != nil && n.place >= 0 {
-		b.unsure = true
+	// A state that was just created has no heap index yet.
+	if n := states.all[at.name]; n != nil && n.heapIndex >= 0 {
+		b.incomplete = true
 	}
 	return b
 }
 
-// unsettle notes that everything may have changed.
-func (p *Publisher) unsettle() {
+// resetFollowers notifies followers that any name may have changed.
+func (p *Publisher) resetFollowers() {
 	for f := range p.followers {
-		f.everything()
+		f.requireReset()
 	}
 }
 
-func (f *Follower) everything() {
-	f.names, f.reset = map[nameInZone]before{}, true
-	f.rouse()
+func (f *Follower) requireReset() {
+	f.names, f.reset = map[nameInZone]priorRecords{}, true
+	f.signal()
 }
 
-func (f *Follower) rouse() {
+func (f *Follower) signal() {
 	select {
 	case f.wake <- struct{}{}:
 	default:

@@ -16,5 +16,5 @@ type group struct {
 // size returns the number of changes.
 func (g group) size() int { return len(g.changes) + len(g.orphans) }
 
-// deletes reports whether the changes take a record set away and put none in its place.
+// deletes reports whether the changes delete a record set without a replacement.
 func (g group) deletes() bool { return len(budget.Losses(g.changes)) > 0 }

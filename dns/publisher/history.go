@@ -10,9 +10,9 @@ import (
 	"github.com/signpostd/signpost/internal/history"
 )
 
-// rememberApplied adds a change that was made to the history, unless the zone had the same already, as after a
-// record was written again that can't be listed. before are the record sets of the name that were known.
-// Ownership records are left out.
+// rememberApplied adds a change that was made to the history. Ownership records are left out, and
+// so is a change without effect, such as the repeated write of a record that can't be listed.
+// before are the record sets of the name before the change.
 func (p *Publisher) rememberApplied(z *zone, c dns.Change, before []*dns.RecordSet) {
 	if p.History == nil || changesOwnership(c) {
 		return
@@ -56,15 +56,15 @@ func (p *Publisher) remember(z *zone, c dns.Change, failed string) {
 		e.Action = history.Failed
 	}
 	namespace := ""
-	if e.Objects, namespace = askersOf(r); len(e.Objects) == 0 && c.Old != nil {
-		e.Objects, namespace = askersOf(c.Old)
+	if e.Objects, namespace = requestingObjects(r); len(e.Objects) == 0 && c.Old != nil {
+		e.Objects, namespace = requestingObjects(c.Old)
 	}
 	p.History.Add(history.Key{Name: r.Key().Name}, namespace, &e)
 }
 
-// askersOf returns the objects that ask for a record set, else the object in its ownership record, and the
-// namespace of the first one.
-func askersOf(r *dns.RecordSet) (objects []string, namespace string) {
+// requestingObjects returns the objects that ask for a record set, or else the object in its
+// ownership record. namespace is that of the first one.
+func requestingObjects(r *dns.RecordSet) (objects []string, namespace string) {
 	for _, o := range r.Objects {
 		objects = append(objects, strings.Trim(o.Kind+"/"+o.Namespace+"/"+o.Name, "/"))
 		namespace = cmp.Or(namespace, o.Namespace)

@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/internal/history"
 )
 
-// The history has each change of a record set with its old and new targets and who asked, and each failure once. It
-// has no ownership records.
+// The history has each change of a record set with its old and new targets and the objects that ask
+// for it, and each failure once. It has no ownership records.
 func TestHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -32,17 +32,17 @@ func TestHistory(t *testing.T) {
 		w.start()
 		defer w.stop()
 		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		fails.Store(true)
 		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.3"))
-		rest()
+		waitIdle()
 		fails.Store(false)
 		time.Sleep(2 * firstBackoff)
-		rest()
+		waitIdle()
 		w.objects.set("web")
-		rest()
+		waitIdle()
 		var got []string
 		log.Walk(history.Scope{}, time.Time{}, func(key history.Key, e history.Entry) {
 			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %v %v %s", e.Source, e.Zone, key.Name, e.Type, e.Action, e.Old, e.New, e.Objects, e.Reason)))

@@ -55,7 +55,7 @@ func TestHolders(t *testing.T) {
 		"test":                "",
 	} {
 		var got []string
-		for _, z := range zones.holders(name) {
+		for _, z := range zones.zonesFor(name) {
 			got = append(got, z.ID)
 		}
 		if strings.Join(got, " ") != want {
@@ -80,8 +80,8 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// An owner outside of the zones has one claim for a name. With it one of two zones of one name is
-// used, and what a person has in the other one isn't taken for ours.
+// A registry outside of the zones has one claim for a name, so only one of two zones of one name is
+// used. A manual record in the other zone doesn't count as ours.
 func TestTwinsOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -101,7 +101,7 @@ func TestTwinsOutside(t *testing.T) {
 		w.change = func(c *Config) { c.Owner, c.Log = me, slog.New(slog.NewTextHandler(&log, nil)) }
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
 		time.Sleep(3 * w.publisher.Interval)
 		w.expectZone("www."+zoneName+" A 192.0.2.2", "www."+zoneName+" A 203.0.113.1")
@@ -116,8 +116,8 @@ func TestTwinsOutside(t *testing.T) {
 	})
 }
 
-// D15: of two zones of one name, only the first got records, and the other one got what was
-// listed there. Each zone gets all of them, with their ownership records, and is mended for itself.
+// Each of two zones of one name gets all records with their ownership records, and drift is fixed
+// in each (D15).
 func TestTwins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -146,7 +146,7 @@ func TestTwins(t *testing.T) {
 		}
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		const a, b, c = "a.shop.test A", "b.shop.test A", "c.shop.test A"
 		const ownA, ownB, ownC = "own-a-a.shop.test TXT", "own-a-b.shop.test TXT", "own-a-c.shop.test TXT"
 		want := func(z dns.Zone, want ...string) {
@@ -157,10 +157,10 @@ func TestTwins(t *testing.T) {
 		}
 		want(public, a, b, c, ownA, ownB, ownC)
 		want(private, a, b, "b.shop.test TXT", c, ownA, ownB)
-		if said := strings.Join(w.said(), "\n"); strings.Count(said, "RecordConflict") != 1 {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, "RecordConflict") != 1 {
+			t.Errorf("notices:\n%s", notices)
 		}
-		// What is removed from one of them comes back there.
+		// A record that is removed from one zone is created there again.
 		for _, z := range []dns.Zone{private, public} {
 			records, err := w.zones.Records(t.Context(), z)
 			if err != nil {
@@ -177,13 +177,13 @@ func TestTwins(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			w.objects.set(name)
 		}
-		rest()
+		waitIdle()
 		want(public)
 		want(private, "b.shop.test TXT", c)
 	})
 }
 
-// cut adds record sets to the listing of the parent, and notes what it is asked to change.
+// cut adds record sets to the listing of the parent zone, and records the changes that it gets.
 type cut struct {
 	provider.Provider
 	mu    sync.Mutex
@@ -215,8 +215,8 @@ func (c *cut) called() []string {
 	return c.calls
 }
 
-// D6: the parent planned names of its child zone that it lists, such as the NS records at the
-// cut and what is left from the time before the child. They are none of its names.
+// A parent zone that lists names of its child zone, such as the NS records at the cut, doesn't plan
+// them (D6).
 func TestZoneCut(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -252,22 +252,22 @@ func TestZoneCut(t *testing.T) {
 				if n := len(p.called()); n != 4 {
 					t.Errorf("%d changes, want 2 records with their ownership records: %q", n, p.called())
 				}
-				if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
-					t.Errorf("said:\n%s", said)
+				if notices := strings.Join(w.takeNotices(), "\n"); strings.Contains(notices, "FailedSync") {
+					t.Errorf("notices:\n%s", notices)
 				}
 			})
 		})
 	}
 }
 
-// D6: an ownership record that was left in the parent when its name got a zone of its own was deleted in
-// the child, where it isn't, again and again.
+// An ownership record that stayed in the parent when its name got a zone of its own isn't deleted
+// in the child zone again and again (D6).
 func TestOrphanInParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.stop()
 		if err := w.zones.CreateZone("eu.shop.test"); err != nil {
 			t.Fatal(err)
@@ -275,15 +275,15 @@ func TestOrphanInParent(t *testing.T) {
 		p := &cut{Provider: w.zones}
 		w.provider = p
 		w.objects.set("a")
-		w.said()
+		w.takeNotices()
 		w.start()
 		defer w.stop()
 		time.Sleep(30 * DefaultInterval)
 		if calls := p.called(); len(calls) > 0 {
 			t.Errorf("applied %q", calls)
 		}
-		if said := w.said(); len(said) > 0 {
-			t.Errorf("said %q", said)
+		if notices := w.takeNotices(); len(notices) > 0 {
+			t.Errorf("notices %q", notices)
 		}
 	})
 }
@@ -308,8 +308,8 @@ func (v *vanishing) Records(ctx context.Context, z dns.Zone) ([]*dns.RecordSet, 
 	return v.Provider.Records(ctx, z)
 }
 
-// Names go into a zone of their own when there is one, and back when it is gone, also while
-// changes are being made.
+// Names move into a new zone of their own, and back when that zone is deleted, also while changes
+// are being made.
 func TestZonesComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -390,7 +390,7 @@ func gauges(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return values
 }
 
-// D14: the metrics of a zone that was gone stayed, such as that it fails.
+// The metrics of a deleted zone are removed (D14).
 func TestMetricsOfAZoneThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -406,7 +406,7 @@ func TestMetricsOfAZoneThatIsGone(t *testing.T) {
 		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		v.fails.Store(&other)
 		time.Sleep(2 * DefaultInterval)
 		got := gauges(t, registry)
@@ -427,7 +427,7 @@ func TestMetricsOfAZoneThatIsGone(t *testing.T) {
 	})
 }
 
-// D14: a process that leads no more went on saying that deletions are held.
+// A process that no longer leads has no metrics of held deletions (D14).
 func TestMetricsAfterTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -442,13 +442,13 @@ func TestMetricsAfterTheTerm(t *testing.T) {
 		running.Go(func() { _ = p.Run(ctx) })
 		term, end := context.WithCancel(ctx)
 		running.Go(func() { _ = p.Lead(term) })
-		rest()
+		waitIdle()
 		w.objects.set("nobody")
 		synctest.Wait()
 		for i := range 100 {
 			w.objects.set(fmt.Sprint("o", i))
 		}
-		rest()
+		waitIdle()
 		const held = "signpost_dns_deletions_held id=shop.test zone=shop.test"
 		if got := gauges(t, registry)[held]; got != 100 {
 			t.Errorf("%v deletions are held, want 100", got)

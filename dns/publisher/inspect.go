@@ -80,7 +80,7 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 // placesOf returns a canonical name in each zone that holds it, or without a zone if none does.
 func (p *Publisher) placesOf(name string) []nameInZone {
 	var places []nameInZone
-	for _, z := range p.zones.holders(name) {
+	for _, z := range p.zones.zonesFor(name) {
 		places = append(places, nameInZone{z, name})
 	}
 	if len(places) == 0 {
@@ -201,7 +201,7 @@ func (p *Publisher) filterRows(at nameInZone, f RowFilter, found func(match)) {
 	p.filterNameRows(at, f, named, found)
 }
 
-// filterNameRows filters the rows of any name. named is true if the name itself matches the search.
+// filterNameRows filters the rows of any name. named is true if the name matches the search.
 func (p *Publisher) filterNameRows(at nameInZone, f RowFilter, named bool, found func(match)) {
 	for _, r := range p.rowsAt(at) {
 		if f.admits(r.State) && (f.Object == nil || r.askedBy(*f.Object)) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {

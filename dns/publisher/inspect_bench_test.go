@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// BenchmarkRows answers questions about a zone with 100,000 names of ours, all published. It says
-// for how long visits hold the loop, and how many a question takes.
+// BenchmarkRows measures queries of a zone with 100,000 published names: how long visits block the
+// loop, and how many visits a query takes.
 func BenchmarkRows(b *testing.B) {
 	for _, policy := range []plan.Policy{plan.Sync, plan.UpsertOnly} {
 		p := largeZone(b, policy, 100_000)
@@ -59,7 +59,7 @@ func largeZone(b *testing.B, policy plan.Policy, names int) *Publisher {
 	w := newFixture(b)
 	w.change = func(c *Config) { c.Rules.Policy = policy }
 	p := w.make()
-	p.term, p.looked = &term{}, true
+	p.term, p.sourcesEvaluated = &term{}, true
 	var list []*dns.RecordSet
 	for i := range names {
 		name := fmt.Sprintf("n%06d", i)
@@ -77,7 +77,7 @@ func largeZone(b *testing.B, policy plan.Policy, names int) *Publisher {
 	p.setZones([]dns.Zone{{ID: zoneName, Name: zoneName}}, nil)
 	z := p.zones.byKey[zoneKey{zoneName, zoneName}]
 	z.mirror.begin()
-	p.listedRecords(z, z.mirror.compare(list), z.doubts, nil)
+	p.listedRecords(z, z.mirror.compare(list), z.unknownOutcomes, nil)
 	p.planDirty(z)
 	if n := len(z.names.all); n > 0 {
 		b.Fatalf("%d names have something to do", n)
@@ -113,7 +113,7 @@ func (l *loopTime) report(b *testing.B) {
 	close(l.stop)
 	<-l.ended
 	slices.Sort(l.took)
-	// Where other programs use the processors, the longest ones are those in which it waited.
+	// If other programs use the processors, the longest visits include waiting for one.
 	b.ReportMetric(l.took[len(l.took)/2].Seconds()*1000, "median-ms")
 	b.ReportMetric(l.took[len(l.took)*99/100].Seconds()*1000, "p99-ms")
 	b.ReportMetric(float64(len(l.took))/float64(b.N), "visits/op")

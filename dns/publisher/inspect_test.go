@@ -40,7 +40,7 @@ func expectLines(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// Each record set has a state, with what to do about it.
+// Each record set has a state, and a message that says what to do.
 func TestRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -60,7 +60,7 @@ func TestRows(t *testing.T) {
 		w.objects.set("theirs", record(t, "theirs", "theirs.shop.test", "A", "192.0.2.1"))
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
 		w.objects.set("far", record(t, "far", "far.elsewhere.test", "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		expectLines(
 			t, w.rowLines(RowFilter{}),
 			"far.elsewhere.test A no-zone the name is in no zone of the provider: create the zone, or change the zone filters",
@@ -96,7 +96,7 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// What waits for approval says how to approve it.
+// The message of a held row says how to approve it.
 func TestHeldRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -110,10 +110,10 @@ func TestHeldRows(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
 		}
-		rest()
+		waitIdle()
 		w.objects.set("a")
 		w.objects.set("b")
-		rest()
+		waitIdle()
 		plans := queue.Plans()
 		if len(plans) != 1 {
 			t.Fatalf("plans: %v", plans)
@@ -127,7 +127,7 @@ func TestHeldRows(t *testing.T) {
 	})
 }
 
-// A policy that keeps something is named.
+// The message of a row that the policy keeps names the policy.
 func TestKeptRows(t *testing.T) {
 	for policy, want := range map[plan.Policy][]string{
 		plan.UpsertOnly: {"gone.shop.test A unwanted no object asks for it, and --policy=upsert-only deletes nothing: delete it yourself, or give --policy=sync", "new.shop.test A published"},
@@ -144,17 +144,17 @@ func TestKeptRows(t *testing.T) {
 				defer w.stop()
 				w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.1"))
 				w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.1"))
-				rest()
+				waitIdle()
 				w.objects.set("gone")
 				w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.2"))
-				rest()
+				waitIdle()
 				expectLines(t, w.rowLines(RowFilter{}), want...)
 			})
 		})
 	}
 }
 
-// A standby knows no zones, and says so; a publisher that has ended doesn't let anybody wait.
+// Rows returns ErrNotLeading on a standby, and doesn't block after Run has ended.
 func TestRowsWithoutLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -180,13 +180,13 @@ func TestRowsWithoutLeading(t *testing.T) {
 	})
 }
 
-// Whoever follows is told what has changed, once, and what is gone.
+// A follower gets each changed and each deleted row once.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		f, err := w.publisher.Follow(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -200,7 +200,7 @@ func TestFollow(t *testing.T) {
 			return c
 		}
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		<-f.Changed()
 		c := next()
 		if len(c.Rows) != 1 || c.Rows[0].State != RowPublished || c.Rows[0].Name != "a.shop.test" || c.Reset || len(c.Gone) > 0 {
@@ -210,17 +210,17 @@ func TestFollow(t *testing.T) {
 			t.Errorf("without a change: %+v", c)
 		}
 		w.objects.set("a")
-		rest()
+		waitIdle()
 		if c := next(); len(c.Rows) != 0 || len(c.Gone) != 1 || c.Gone[0].Name != "a.shop.test" || c.Gone[0].Type != "A" || c.Gone[0].Zone != zoneName {
 			t.Errorf("after its end: %+v, want that the A record is gone and nothing else", c)
 		}
 		w.objects.set("lost", record(t, "lost", "lost.elsewhere.test", "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		if c := next(); len(c.Rows) != 1 || c.Rows[0].State != RowNoZone || len(c.Gone) > 0 {
 			t.Errorf("after a name in no zone: %+v", c)
 		}
 		w.objects.set("lost")
-		rest()
+		waitIdle()
 		if c := next(); len(c.Rows) > 0 || len(c.Gone) != 1 || c.Gone[0].Name != "lost.elsewhere.test" || c.Gone[0].Zone != "" {
 			t.Errorf("after the end of a name in no zone: %+v", c)
 		}
@@ -228,13 +228,13 @@ func TestFollow(t *testing.T) {
 			name := fmt.Sprintf("n%d", i)
 			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
 		}
-		rest()
+		waitIdle()
 		if c := next(); !c.Reset || len(c.Rows) > 0 {
 			t.Errorf("after very many: %d rows, reset %v", len(c.Rows), c.Reset)
 		}
 		f.Close()
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		if len(w.publisher.followers) > 0 {
 			t.Error("nobody follows any more, and it is noted still")
 		}

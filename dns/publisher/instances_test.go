@@ -29,8 +29,8 @@ func inZone(other *fixture) *fixture {
 	return w
 }
 
-// Finding of tenants, two processes with one owner ID: two processes with one owner ID on one zone. Neither
-// deletes or changes what the other one has made, both publish their own, and both say so.
+// Of two processes with one owner ID in one zone, neither changes or deletes the other's records.
+// Both publish their own, and both report the other (tenants, two processes with one owner ID).
 func TestTwoInstancesOfOneOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		east := newFixture(t).of("east")
@@ -56,11 +56,11 @@ func TestTwoInstancesOfOneOwner(t *testing.T) {
 			t.Errorf("the zone has\n%s", zone)
 		}
 		for _, w := range []*fixture{east, west} {
-			said := strings.Join(w.said(), "\n")
-			if n := strings.Count(said, "OtherOwner FailedSync"); n != 1 || !strings.Contains(said, "another process with our owner ID") {
-				t.Errorf("it is said %d times that there is another process:\n%s", n, said)
+			notices := strings.Join(w.takeNotices(), "\n")
+			if n := strings.Count(notices, "OtherOwner FailedSync"); n != 1 || !strings.Contains(notices, "another process with our owner ID") {
+				t.Errorf("it is said %d times that there is another process:\n%s", n, notices)
 			}
-			if n := testutil.ToFloat64(w.publisher.Metrics.others.WithLabelValues(zoneName, zoneName)); n != 19 {
+			if n := testutil.ToFloat64(w.publisher.Metrics.otherInstances.WithLabelValues(zoneName, zoneName)); n != 19 {
 				t.Errorf("the metric has %v records of the other process, want 19", n)
 			}
 			if troubles := w.publisher.Troubles(); len(troubles) != 1 || troubles[0].Field != "zone shop.test, other instance" {
@@ -73,7 +73,7 @@ func TestTwoInstancesOfOneOwner(t *testing.T) {
 		if row := rowOf(t, west, "e2.shop.test"); row.State != RowNotOwned || !strings.Contains(row.Message, `(instance "east")`) {
 			t.Errorf("the row of a name of the other one is %+v", row)
 		}
-		// East is built again under another identity, and takes its place with the instance of it.
+		// A new process replaces east with --instance.
 		east.stop()
 		east.of("rebuilt").start()
 		east.objects.set("e5")
@@ -98,7 +98,7 @@ func TestInstanceIsWrittenWithNothingElse(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.stop()
 		before := texts(w)
 		var writes atomic.Int64
@@ -114,12 +114,12 @@ func TestInstanceIsWrittenWithNothingElse(t *testing.T) {
 		}
 		// Another target alone leaves the text, another object writes one.
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		if texts(w) != before {
 			t.Errorf("the texts are\n%s", texts(w))
 		}
 		w.objects.set("b", record(t, "c", "b.shop.test", "A", "192.0.2.3"))
-		rest()
+		waitIdle()
 		if got := texts(w); strings.Count(got, "external-dns/instance=east") != 1 || !strings.Contains(got, "external-dns/owner=me,external-dns/resource=service/default/c") {
 			t.Errorf("the texts are\n%s", got)
 		}
@@ -132,8 +132,8 @@ func TestInstanceIsWrittenWithNothingElse(t *testing.T) {
 	})
 }
 
-// Day2 B12: the owner ID or the prefix is changed without migration. That is said with the number, and in
-// the state of each record.
+// If the owner ID or the prefix is changed without migration, the number of records that aren't
+// ours is reported, and each of their rows says so (Day2 B12).
 func TestOwnerIsChanged(t *testing.T) {
 	for name, test := range map[string]struct {
 		options   owner.TXTOptions
@@ -149,9 +149,9 @@ func TestOwnerIsChanged(t *testing.T) {
 					w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
 				}
 				w.start()
-				rest()
+				waitIdle()
 				w.stop()
-				w.said()
+				w.takeNotices()
 				w.change = func(c *Config) {
 					o, err := owner.NewTXT(test.options)
 					if err != nil {
@@ -161,16 +161,16 @@ func TestOwnerIsChanged(t *testing.T) {
 				}
 				w.start()
 				defer func() { w.stop() }()
-				rest()
-				said := strings.Join(w.said(), "\n")
-				if strings.Count(said, "OtherOwner") != 1 || !strings.Contains(said, "records of 3 names") || !strings.Contains(said, test.says) || !strings.Contains(said, "--migrate-from-txt-owner") {
-					t.Errorf("it is said:\n%s", said)
+				waitIdle()
+				notices := strings.Join(w.takeNotices(), "\n")
+				if strings.Count(notices, "OtherOwner") != 1 || !strings.Contains(notices, "records of 3 names") || !strings.Contains(notices, test.says) || !strings.Contains(notices, "--migrate-from-txt-owner") {
+					t.Errorf("it is said:\n%s", notices)
 				}
 				if row := rowOf(t, w, "n1.shop.test"); row.State != RowConflict || !strings.Contains(row.Message, test.row) || !strings.Contains(row.Message, "--migrate-from-txt-owner") {
 					t.Errorf("the row is %+v", row)
 				}
 				w.objects.set("o0")
-				rest()
+				waitIdle()
 				if troubles := w.publisher.Troubles(); len(troubles) != 1 || !strings.Contains(troubles[0].Reason, "records of 2 names") {
 					t.Errorf("the troubles are %v", troubles)
 				}

@@ -15,37 +15,37 @@ func invalid(t testing.TB, object, name, target string) *dns.RecordSet {
 	return r
 }
 
-// D12: an edit with a bad target deleted the good record, at once and after a restart. Now the
-// record stays until the object can be published again, or is gone; others are not held up.
+// After an edit with a bad target, the record stays until the object is valid again or deleted,
+// also after a restart. Other names are not delayed (D12).
 func TestInvalidEditKeepsTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.2"))
 		w.start()
-		rest()
+		waitIdle()
 		w.objects.set("a", invalid(t, "a", "a.shop.test", "192.0.2.300"), record(t, "a", "c.shop.test", "A", "192.0.2.3"))
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
 		w.stop()
 
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.4"))
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.4")
 		w.objects.set("a", invalid(t, "a", "a.shop.test", "x"))
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.4")
 		w.objects.set("a")
-		rest()
+		waitIdle()
 		w.expectZone()
 	})
 }
 
-// clouds F3: a record with a character in its name that Signpost can't write was deleted although an object
-// asks for it. It stays, as with a bad target.
+// A record whose name has a character that Signpost can't write stays as long as an object asks for
+// it (clouds F3).
 func TestNameThatCannotBeWrittenKeepsTheRecord(t *testing.T) {
 	for _, c := range dns.EscapedCharacters + " \x01" {
 		synctest.Test(t, func(t *testing.T) {
@@ -61,10 +61,10 @@ func TestNameThatCannotBeWrittenKeepsTheRecord(t *testing.T) {
 			w.objects.set("a", asked, record(t, "a", "b.shop.test", "A", "192.0.2.2"))
 			w.start()
 			defer w.stop()
-			rest()
+			waitIdle()
 			w.expectZone(name+" A 192.0.2.1", "b.shop.test A 192.0.2.2")
 			w.objects.set("a")
-			rest()
+			waitIdle()
 			w.expectZone()
 		})
 	}

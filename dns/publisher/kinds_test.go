@@ -8,8 +8,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Objects of two kinds of one source may have one name. When one of them goes, the records of
-// the other stay.
+// Two objects of different kinds and one name are distinct: when one is deleted, the records of the
+// other stay.
 func TestTwoKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -19,7 +19,7 @@ func TestTwoKinds(t *testing.T) {
 		w.objects.setKey(tcp, record(t, "web", "b.shop.test", "A", "192.0.2.2"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.2")
 		w.objects.setKey(tcp)
 		time.Sleep(2 * DefaultInterval)

@@ -47,8 +47,8 @@ func (l *late) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) e
 	return l.Provider.Apply(ctx, zone, changes)
 }
 
-// A record of ours that appears late stays ours, and becomes what objects ask for. The lab found that its
-// ownership record was removed, so that nobody owned it any more (make lab SEED=5).
+// A record of ours that appears late stays ours, and is updated to what objects ask for. The lab
+// once found its ownership record removed (make lab SEED=5).
 func TestLateUpdateOfAnEarlierProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -56,7 +56,7 @@ func TestLateUpdateOfAnEarlierProcess(t *testing.T) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		time.Sleep(5 * time.Minute)
 		w.expectZone("www.shop.test A 192.0.2.1")
 		if !slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {

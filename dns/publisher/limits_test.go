@@ -17,7 +17,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
-// called notes calls of a provider.
+// called records the calls of a provider.
 type called struct {
 	mu   sync.Mutex
 	now  map[inmemory.Operation]int
@@ -78,8 +78,8 @@ func (c *called) times(o inmemory.Operation) []time.Time {
 	return slices.Clone(c.at[o])
 }
 
-// D17: each write that was throttled cost a listing and halved the batch. Now it is made again
-// as it was, when the provider wants it.
+// A throttled write is repeated unchanged after the time that the provider asks for, without a
+// listing (D17).
 func TestThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -87,7 +87,7 @@ func TestThrottled(t *testing.T) {
 		w.zones.SetHooks(c.hooks(0))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		before, begun := len(c.times(inmemory.Records)), time.Now()
 		c.mu.Lock()
 		c.fail = func(call inmemory.Call) error {
@@ -119,14 +119,14 @@ func TestThrottled(t *testing.T) {
 				t.Errorf("call %d came after %v", i, pause)
 			}
 		}
-		if said := w.said(); len(said) != 64 {
-			t.Errorf("said %q", said)
+		if notices := w.takeNotices(); len(notices) != 64 {
+			t.Errorf("notices %q", notices)
 		}
 	})
 }
 
-// A throttled change of an ApplyError and a throttled listing wait, too, and longer each time if
-// the provider doesn't say how long.
+// A throttled change of an ApplyError and a throttled listing wait too. If the provider gives no
+// time, the delay grows each time.
 func TestThrottledInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -150,7 +150,7 @@ func TestThrottledInPart(t *testing.T) {
 			t.Errorf("%d listings: %v", n, c.times(inmemory.Records))
 		}
 		w.expectZone("www.shop.test A 192.0.2.1")
-		w.said()
+		w.takeNotices()
 		throttled := errors.Join(provider.ErrThrottled)
 		c.mu.Lock()
 		c.fail = func(call inmemory.Call) error {
@@ -166,13 +166,13 @@ func TestThrottledInPart(t *testing.T) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
 		time.Sleep(5 * time.Second)
 		w.expectZone("www.shop.test A 192.0.2.2")
-		if said := w.said(); len(said) != 1 {
-			t.Errorf("said %q", said)
+		if notices := w.takeNotices(); len(notices) != 1 {
+			t.Errorf("notices %q", notices)
 		}
 	})
 }
 
-// D18: all zones were listed in the same moment, at each interval.
+// The listings of many zones are spread over the interval (D18).
 func TestManyZones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -196,7 +196,7 @@ func TestManyZones(t *testing.T) {
 		if n := len(at); n < 301*10 || n > 301*13 {
 			t.Errorf("%d listings in 10 minutes of 301 zones", n)
 		}
-		// 301 in a minute are 5 in a second, if they are spread.
+		// 301 in a minute are 5 per second if they are spread.
 		perSecond := map[int64]int{}
 		for _, t := range at {
 			if age := t.Sub(at[0]); age > 3*time.Minute {
@@ -211,7 +211,7 @@ func TestManyZones(t *testing.T) {
 	})
 }
 
-// D16: --batch-change-size, --batch-change-interval and --zones-cache-duration had no effect.
+// --batch-change-size, --batch-change-interval and --zones-cache-duration have effect (D16).
 func TestLimitsOfTheUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -227,7 +227,7 @@ func TestLimitsOfTheUser(t *testing.T) {
 		w.start()
 		defer w.stop()
 		time.Sleep(11 * time.Minute)
-		// They are those of records and of their ownership records.
+		// The sizes count records and ownership records.
 		if sizes := c.batches(); !slices.Equal(sizes, []int{20, 20, 20}) {
 			t.Errorf("batches of %v changes", sizes)
 		}
@@ -272,7 +272,7 @@ func TestLimitsOfTheProvider(t *testing.T) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		if left := time.Duration(left.Load()); left != time.Hour {
 			t.Errorf("a batch may take %v", left)
 		}
@@ -292,8 +292,8 @@ func (c *called) perSecond() map[int64]int {
 	return found
 }
 
-// D18: there may be no more calls in a second than the provider and the user allow, however many
-// zones there are. A record isn't published later for that.
+// The calls per second stay within the limits of the provider and the user, however many zones
+// there are. Records aren't published later because of that (D18).
 func TestCallsPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -347,9 +347,8 @@ func BenchmarkIdleHour(b *testing.B) {
 	}
 }
 
-// idleHour returns how many calls there are in an hour in which nothing changes, and how many in
-// one second at most. With a limit, there may be as many in each second, and once as many more
-// that were saved up.
+// idleHour returns the number of calls in an hour without changes, and the maximum in one second.
+// With a limit, each second may have that many, and once the same number in addition as a burst.
 func idleHour(b *testing.B, zones int, limit float64) (total, most int) {
 	// A bubble needs a test.
 	ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "hour", F: func(t *testing.T) {
@@ -378,8 +377,8 @@ func idleHour(b *testing.B, zones int, limit float64) (total, most int) {
 	return total, most
 }
 
-// A name for which objects ask for more record sets than a zone may have gets those that it has already, and
-// then the first ones. The others are told. Other names don't wait for it.
+// A name with too many wanted record sets keeps those that it has, and gets the first ones of the
+// others. The objects of the rest are notified. Other names don't wait.
 func TestTooManyRecordSetsOfAName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -394,7 +393,7 @@ func TestTooManyRecordSetsOfAName(t *testing.T) {
 		w.objects.set("many", of(10_000, 10)...)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("many", append(of(0, 5_000), of(10_000, 10_000)...)...)
 		w.objects.set("other", record(t, "other", "other."+zoneName, "A", "192.0.2.2"))
 		time.Sleep(2 * DefaultInterval)
@@ -409,8 +408,8 @@ func TestTooManyRecordSetsOfAName(t *testing.T) {
 		if len(identifiers) != maxRecordSets+1 || !identifiers["id-10000"] || !identifiers["id-10009"] || !identifiers["id-00000"] || identifiers["id-10010"] || !other {
 			t.Errorf("%d identifiers are published: those of before %t, %t, the first %t; the other name: %t", len(identifiers), identifiers["id-10000"], identifiers["id-10009"], identifiers["id-00000"], other)
 		}
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "objects ask for 15000 record sets of the name, and more than 500 are ignored") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "objects ask for 15000 record sets of the name, and more than 500 are ignored") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		page, err := w.publisher.Rows(t.Context(), RowFilter{}, 0, 10)
 		if err != nil || page.Total != maxRecordSets+maxLost+1 {

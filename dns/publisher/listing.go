@@ -39,16 +39,16 @@ func (p *Publisher) listZones(now time.Time) {
 		}
 		return func() {
 			if err == nil {
-				p.listedPart(unlisted)
+				p.noteUnlisted(unlisted)
 			}
 			p.listedZones(zones, filter, err)
 		}
 	})
 }
 
-// listedPart notes why the list of zones may be incomplete; nil if it isn't. A name in none of the
-// listed zones may be in an unlisted one.
-func (p *Publisher) listedPart(unlisted error) {
+// noteUnlisted sets why the list of zones may be incomplete; nil if it is complete. A name in none
+// of the listed zones may be in an unlisted one.
+func (p *Publisher) noteUnlisted(unlisted error) {
 	if unlisted != nil {
 		p.Metrics.registryErrors.Inc()
 		if p.once != nil {
@@ -84,11 +84,11 @@ func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) 
 		p.throttle(err)
 	}
 	if err != nil {
-		p.troubled(&l.trouble, "list the zones", err)
+		p.operationFailed(&l.retryState, "list the zones", err)
 		l.due = l.retryAt
 		return
 	}
-	p.untroubled(&l.trouble, "list the zones")
+	p.operationSucceeded(&l.retryState, "list the zones")
 	l.due = time.Now().Add(max(p.Interval, p.Limits.ZonesCache))
 	p.setZones(zones, filter)
 	if p.settled() {
@@ -100,11 +100,11 @@ func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) 
 // settled reports whether all zones are known to have all wanted record sets.
 func (p *Publisher) settled() bool {
 	for _, z := range p.zones.all() {
-		if !z.known || z.fresh || z.busy || z.reading.err != nil || z.names.count(dirty, asking, planned, applying) > 0 {
+		if !z.known || z.listingUnplanned || z.busy || z.reading.err != nil || z.names.count(dirty, asking, planned, applying) > 0 {
 			return false
 		}
 	}
-	return p.looked
+	return p.sourcesEvaluated
 }
 
 // setZones replaces the list of zones. Zones that are still listed keep their state, except those
@@ -126,7 +126,7 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 	}
 	p.zones = newZoneSet(next, filter, p.Owner)
 	if before == nil || len(changed) > 0 {
-		p.unsettle()
+		p.resetFollowers()
 	}
 	for _, z := range before.all() {
 		if !p.zones.has(z) {
@@ -152,7 +152,7 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 		}
 	}
 	p.accounts.book.Retain(time.Now(), zones)
-	p.zoneless.leave(func(name string) bool { return len(p.zones.holders(name)) > 0 })
+	p.zoneless.leave(func(name string) bool { return len(p.zones.zonesFor(name)) > 0 })
 }
 
 // refilter plans the names again that the provider's filter selects now and didn't before, and those
@@ -168,7 +168,7 @@ func (p *Publisher) refilter(before *zoneSet) {
 		}
 	}
 	for _, z := range p.zones.all() {
-		z.saidUnselected = false
+		z.unselectedLogged = false
 		for name, n := range z.mirror.names {
 			if n.owned > 0 && differs(name) {
 				z.names.touch(name)
@@ -194,7 +194,7 @@ func related(apex string, zones map[string]bool) bool {
 func (p *Publisher) listRecords(z *zone) {
 	z.busy = true
 	z.mirror.begin()
-	doubts, zones := z.doubts, p.zones
+	unknownOutcomes, zones := z.unknownOutcomes, p.zones
 	begun := time.Now()
 	p.startWrite(listTimeout, func(ctx context.Context) func() {
 		records, err := p.read(ctx, z)
@@ -204,9 +204,9 @@ func (p *Publisher) listRecords(z *zone) {
 			found = z.mirror.compare(records)
 			p.observe(ctx, zones.listing(z, records))
 		}
-		known := p.knownAnew()
+		known := p.changedOwnership()
 		return func() {
-			p.listedRecords(z, found, doubts, err)
+			p.listedRecords(z, found, unknownOutcomes, err)
 			p.relabel(known)
 		}
 	})
@@ -228,9 +228,9 @@ func (p *Publisher) observe(ctx context.Context, l owner.Listing) {
 	}
 }
 
-// listedRecords is called in the loop with the result of a listing. doubts is the zone's count when
-// the listing began.
-func (p *Publisher) listedRecords(z *zone, found difference, doubts int, err error) {
+// listedRecords is called in the loop with the result of a listing. unknownOutcomes is the zone's
+// count at the start of the listing.
+func (p *Publisher) listedRecords(z *zone, found difference, unknownOutcomes int, err error) {
 	z.busy = false
 	p.Metrics.lastReconcile.SetToCurrentTime()
 	if errors.Is(err, provider.ErrThrottled) {
@@ -239,12 +239,12 @@ func (p *Publisher) listedRecords(z *zone, found difference, doubts int, err err
 	}
 	defer p.measure(z)
 	if err != nil {
-		p.troubled(&z.reading, "read zone "+z.Name, err)
+		p.operationFailed(&z.reading, "read zone "+z.Name, err)
 		return
 	}
 	p.throttles = 0
-	p.untroubled(&z.reading, "read zone "+z.Name)
-	if !p.zones.has(z) || doubts != z.doubts {
+	p.operationSucceeded(&z.reading, "read zone "+z.Name)
+	if !p.zones.has(z) || unknownOutcomes != z.unknownOutcomes {
 		// The zone is read again.
 		return
 	}
@@ -252,9 +252,9 @@ func (p *Publisher) listedRecords(z *zone, found difference, doubts int, err err
 	later := z.mirror.written
 	before := z.mirror.relist(found)
 	first := !z.listed
-	z.known, z.listed, z.fresh, z.readAt = true, true, true, time.Now()
+	z.known, z.listed, z.listingUnplanned, z.readAt = true, true, true, time.Now()
 	if first {
-		p.unsettle()
+		p.resetFollowers()
 	}
 	z.verifyAt = time.Now().Add(p.untilNext(first))
 	p.refresh(z, before)
@@ -323,9 +323,9 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 		p.tally(z, gone, -1)
 		p.tally(z, come, +1)
 		for described, m := range p.described(gone, come) {
-			for _, holder := range p.zones.holders(described) {
+			for _, holder := range p.zones.zonesFor(described) {
 				if p.zones.owningZone(holder, name) == z {
-					holder.mirror.setOwnership(described, m.gone, m.come)
+					holder.mirror.setOwnership(described, m.removed, m.added)
 					affected[place{holder, described}] = struct{}{}
 				}
 			}
@@ -333,7 +333,7 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	}
 	p.unverified = p.unverified || len(affected) > 0
 	for a := range maps.Clone(affected) {
-		// What can be done about a name may depend on its twin.
+		// The plan of a name may depend on its twin.
 		if twin := p.twin(a.name); twin != "" && a.z.names.all[twin] != nil {
 			affected[place{a.z, twin}] = struct{}{}
 		}
@@ -342,7 +342,7 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	for a := range affected {
 		before := a.z.mirror.node(a.name).holder
 		owned, holder := p.owned(a.z, a.name)
-		if a.z.mirror.own(a.name, p.plain(a.z, a.name), owned, p.ofOtherInstances(a.z, a.name), holder); holder != nobody {
+		if a.z.mirror.setOwned(a.name, p.plain(a.z, a.name), owned, p.ofOtherInstances(a.z, a.name), holder); holder != nobody {
 			a.z.shares.release(a.name)
 		}
 		if p.concerns(a.z, a.name) {
@@ -418,8 +418,9 @@ func (p *Publisher) tally(z *zone, sets []*dns.RecordSet, sign int) {
 	}
 }
 
-// knownAnew returns the names whose ownership has changed outside of the zones.
-func (p *Publisher) knownAnew() []string {
+// changedOwnership returns the names whose ownership has changed in a registry outside of the
+// zones.
+func (p *Publisher) changedOwnership() []string {
 	if o, ok := p.Owner.(owner.Outside); ok {
 		return o.Changed()
 	}
@@ -429,14 +430,14 @@ func (p *Publisher) knownAnew() []string {
 // relabel computes the ownership of some names again.
 func (p *Publisher) relabel(names []string) {
 	for _, name := range names {
-		for _, z := range p.zones.holders(name) {
+		for _, z := range p.zones.zonesFor(name) {
 			p.refresh(z, map[string][]*dns.RecordSet{name: z.mirror.lookup(name)})
 		}
 	}
 }
 
 // ownershipChange are the ownership records of a name that were removed and added.
-type ownershipChange struct{ gone, come []*dns.RecordSet }
+type ownershipChange struct{ removed, added []*dns.RecordSet }
 
 // described returns the names that the given ownership records describe, with these records.
 func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]ownershipChange {
@@ -445,7 +446,7 @@ func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]ownershipC
 		names, _ := p.Owner.Mark(r)
 		for _, name := range names {
 			m := found[name]
-			m.gone = append(m.gone, r)
+			m.removed = append(m.removed, r)
 			found[name] = m
 		}
 	}
@@ -453,7 +454,7 @@ func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]ownershipC
 		names, _ := p.Owner.Mark(r)
 		for _, name := range names {
 			m := found[name]
-			m.come = append(m.come, r)
+			m.added = append(m.added, r)
 			found[name] = m
 		}
 	}

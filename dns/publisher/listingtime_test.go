@@ -35,8 +35,8 @@ func (m *metered) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return zones, err
 }
 
-// With an API that counts calls, zones are read four times an hour, and at once when the list of
-// zones says that something has changed. The time can be set.
+// With a provider that counts calls, zones are read four times an hour, and at once when their
+// version in the list of zones changes. The time can be set.
 func TestListingTime(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set   time.Duration
@@ -56,7 +56,7 @@ func TestListingTime(t *testing.T) {
 				w.objects.set("web", record(t, "web", www, "A", "192.0.2.1"))
 				w.start()
 				defer w.stop()
-				rest()
+				waitIdle()
 				before := len(c.times(inmemory.Records))
 				time.Sleep(time.Hour)
 				if n := len(c.times(inmemory.Records)) - before; n < tt.quiet-1 || n > tt.quiet+1 {

@@ -38,7 +38,7 @@ type Metrics struct {
 	zoneFailed     *prometheus.GaugeVec
 	providerFailed prometheus.Gauge
 	storeFailed    prometheus.Gauge
-	others         *prometheus.GaugeVec
+	otherInstances *prometheus.GaugeVec
 	applySeconds   *prometheus.HistogramVec
 	panics         *prometheus.CounterVec
 	refused        *prometheus.GaugeVec
@@ -73,7 +73,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		invalid:        b.gauges("external_dns_source_invalid_endpoints", "Record sets asked for that are not valid.", "record_type", "source_type"),
 		deduplicated:   b.gauges("external_dns_source_deduplicated_endpoints", "Record sets that were dropped because another object asks for the same.", "record_type", "source_type"),
 		problems:       b.counter("signpost_dns_object_problems_total", "Parts of objects that can't be used."),
-		sourceFailed:   b.gauges("signpost_dns_source_failing", "1 while a source can't be read; its records stay as they are.", "source"),
+		sourceFailed:   b.gauges("signpost_dns_source_failing", "1 while a source can't be read; its records stay unchanged.", "source"),
 		held:           b.gauges("signpost_dns_deletions_held", "Deletions and updates that wait because they are more than the budget allows.", "zone", "id"),
 		waiting:        b.gauges("signpost_dns_names_failing", "Names whose changes failed and are tried again later.", "zone", "id"),
 		repeating:      b.gauges("signpost_dns_names_repeating", "Names whose changes were made or refused three times in a row, and are still needed; they are tried less and less often.", "zone", "id"),
@@ -81,7 +81,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		dirty:          b.gauges("signpost_dns_names_pending", "Names that wait to be planned or changed.", "zone", "id"),
 		providerFailed: b.gauge("signpost_dns_provider_failing", "1 while the zones can't be listed."),
 		storeFailed:    b.gauge("signpost_dns_budget_store_failing", "1 while what was deleted and approved can't be loaded or stored."),
-		others:         b.gauges("signpost_dns_other_instance_records", "Record sets of another process that has our owner ID.", "zone", "id"),
+		otherInstances: b.gauges("signpost_dns_other_instance_records", "Record sets of another process that has our owner ID.", "zone", "id"),
 		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),
 		applySeconds: b.histograms("signpost_dns_apply_duration_seconds", "How long the provider took for a batch of changes.",
 			"zone", "id", "result"),
@@ -164,7 +164,7 @@ func (m *Metrics) zone(z *zone) {
 	m.repeating.WithLabelValues(z.Name, z.ID).Set(float64(z.names.repeated))
 	m.zoneFailed.WithLabelValues(z.Name, z.ID).Set(number(z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil))
 	m.held.WithLabelValues(z.Name, z.ID).Set(float64(z.ledger.Held()))
-	m.others.WithLabelValues(z.Name, z.ID).Set(float64(z.mirror.others))
+	m.otherInstances.WithLabelValues(z.Name, z.ID).Set(float64(z.mirror.otherInstances))
 	m.fail(keyOf(z.Zone), z.reading.failures+z.writing.failures)
 	m.count(z)
 }
@@ -178,7 +178,7 @@ func (m *Metrics) names(taken, tooMany int) {
 
 // forget deletes the metrics of a removed zone.
 func (m *Metrics) forget(z *zone) {
-	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.repeating, m.zoneFailed, m.held, m.others} {
+	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.repeating, m.zoneFailed, m.held, m.otherInstances} {
 		of.DeleteLabelValues(z.Name, z.ID)
 	}
 	m.applySeconds.DeletePartialMatch(prometheus.Labels{"zone": z.Name, "id": z.ID})
@@ -257,7 +257,7 @@ func (m *Metrics) conflicts(z *zone, name string, found []plan.Conflict, owner s
 	for _, c := range found {
 		labels := prometheus.Labels{
 			"record_type": strings.ToLower(c.Current.Type), "owner": strings.ToLower(owner),
-			"foreign_owner": strings.ToLower(c.ForeignOwner()), "domain": strings.ToLower(dns.ParentDomain(name)),
+			"foreign_owner": strings.ToLower(c.OtherOwner()), "domain": strings.ToLower(dns.ParentDomain(name)),
 		}
 		m.mismatches.With(labels).Inc()
 		if m.mismatched[k] == nil {

@@ -25,10 +25,10 @@ type mirror struct {
 	// records counts the record sets by type, without ownership records. owned counts ours among them.
 	records map[string]int
 	owned   int
-	// heldBy counts the names of each namespace.
-	heldBy map[tenantID]int
-	// others counts the record sets with our owner ID that another instance wrote.
-	others int
+	// namesByHolder counts the names of each namespace.
+	namesByHolder map[tenantID]int
+	// otherInstances counts the record sets with our owner ID that another instance wrote.
+	otherInstances int
 	// changed is called with each name before its records change.
 	changed func(name string)
 }
@@ -40,17 +40,17 @@ type node struct {
 	// ownership are the ownership records that describe this name, whatever their own names are.
 	ownership []*dns.RecordSet
 	// plain counts the record sets without ownership records, owned those of them that are ours, and
-	// others those with our owner ID and another instance.
-	plain, owned, others int32
+	// otherInstances those that another instance with our owner ID wrote.
+	plain, owned, otherInstances int32
 	// holder is the namespace of the object in the labels of these record sets, or nobody.
 	holder tenantID
-	// explained is true if evaluated objects ask for all that is under the name. Targets from before
+	// allWanted is true if evaluated objects ask for all record sets of the name. Targets from before
 	// this process or from another writer may belong to other objects.
-	explained bool
+	allWanted bool
 }
 
 func newMirror() *mirror {
-	return &mirror{names: map[string]*node{}, records: map[string]int{}, heldBy: map[tenantID]int{}, changed: unnoticed}
+	return &mirror{names: map[string]*node{}, records: map[string]int{}, namesByHolder: map[tenantID]int{}, changed: unnoticed}
 }
 
 // unnoticed ignores changes.
@@ -160,11 +160,11 @@ func (m *mirror) relist(d difference) map[string][]*dns.RecordSet {
 	return before
 }
 
-// explain notes that evaluated objects ask for all that is under a name.
-func (m *mirror) explain(name string) {
-	if n, known := m.names[name]; known && !n.explained {
+// markAllWanted sets allWanted: evaluated objects ask for all record sets of a name.
+func (m *mirror) markAllWanted(name string) {
+	if n, known := m.names[name]; known && !n.allWanted {
 		fresh := *n
-		fresh.explained = true
+		fresh.allWanted = true
 		m.set(name, fresh)
 	}
 }
@@ -189,13 +189,13 @@ func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
 	}
 	m.setRaw(key.Name, raw)
 	// A planned name has only what objects ask for.
-	m.explain(key.Name)
+	m.markAllWanted(key.Name)
 	return key.Name, before
 }
 
 func (m *mirror) setRaw(name string, raw []*dns.RecordSet) {
 	n := m.node(name)
-	n.raw, n.explained = raw, false
+	n.raw, n.allWanted = raw, false
 	m.set(name, n)
 }
 
@@ -203,7 +203,7 @@ func (m *mirror) set(name string, n node) {
 	m.changed(name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(n.raw) == 0 && len(n.ownership) == 0 && n.owned == 0 && n.others == 0 {
+	if len(n.raw) == 0 && len(n.ownership) == 0 && n.owned == 0 && n.otherInstances == 0 {
 		delete(m.names, name)
 		return
 	}
@@ -214,8 +214,8 @@ func (m *mirror) set(name string, n node) {
 func (m *mirror) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.names, m.records, m.owned, m.heldBy = map[string]*node{}, map[string]int{}, 0, map[tenantID]int{}
-	m.others = 0
+	m.names, m.records, m.owned, m.namesByHolder = map[string]*node{}, map[string]int{}, 0, map[tenantID]int{}
+	m.otherInstances = 0
 	m.listed = weak.Pointer[*dns.RecordSet]{}
 }
 
@@ -232,17 +232,17 @@ func (m *mirror) setOwnership(describes string, gone, come []*dns.RecordSet) {
 	m.set(describes, n)
 }
 
-// own sets the counts and the holder of a node; see there.
-func (m *mirror) own(name string, plain, owned, others int32, holder tenantID) {
+// setOwned sets the counts and the holder of a node.
+func (m *mirror) setOwned(name string, plain, owned, others int32, holder tenantID) {
 	n := m.node(name)
 	if n.holder != holder {
 		m.count(n.holder, -1)
 		m.count(holder, +1)
 	}
 	m.owned += int(owned - n.owned)
-	m.others += int(others - n.others)
-	if n.owned != owned || n.plain != plain || n.others != others || n.holder != holder {
-		n.plain, n.owned, n.others, n.holder = plain, owned, others, holder
+	m.otherInstances += int(others - n.otherInstances)
+	if n.owned != owned || n.plain != plain || n.otherInstances != others || n.holder != holder {
+		n.plain, n.owned, n.otherInstances, n.holder = plain, owned, others, holder
 		m.set(name, n)
 	}
 }
@@ -252,8 +252,8 @@ func (m *mirror) count(namespace tenantID, names int) {
 	if namespace == nobody {
 		return
 	}
-	if m.heldBy[namespace] += names; m.heldBy[namespace] == 0 {
-		delete(m.heldBy, namespace)
+	if m.namesByHolder[namespace] += names; m.namesByHolder[namespace] == 0 {
+		delete(m.namesByHolder, namespace)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Missing returns at most so many objects that would ask for a name if nothing prevented it: they
-// have a skip about the name, or the settings exclude them. It visits all objects in steps.
+// Missing returns at most the given number of objects that would ask for a name, but have a skip
+// about it or are excluded by the settings. It visits all objects in steps.
 func (p *Publisher) Missing(ctx context.Context, name string, most int) ([]Explanation, error) {
 	var found []Explanation
 	for i, src := range p.Sources {

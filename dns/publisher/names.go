@@ -11,35 +11,35 @@ import (
 )
 
 // phase is the step of a name on its way into its zone. The table shows the next phase for each
-// event. An empty cell means that the event can't happen. "Again" is the flag for names whose
+// event. An empty cell means that the event can't happen. "Requeue" is the flag for names whose
 // wanted record sets have changed meanwhile.
 //
 //	event        settled  dirty    asking   planned  held     waiting  applying
-//	touch        dirty    dirty    again    dirty    dirty    dirty    again
-//	outdate      dirty    again    again    again    dirty    dirty    again
+//	touch        dirty    dirty    requeue  dirty    dirty    dirty    requeue
+//	outdate      dirty    requeue  requeue  requeue  dirty    dirty    requeue
 //	differ       dirty    dirty    –        dirty    dirty    dirty    –
 //	ask                   asking
-//	answer                         dirty
-//	plan                  planned, held, settled; dirty when again
-//	pare                                    held     planned
+//	responded                      dirty
+//	plan                  planned, held, settled; dirty if requeue
+//	permit                                  held     planned
 //	take                                    applying
 //	propose                                                            settled
 //	done, retry                                                         dirty
-//	fail, refuse          waiting  waiting                             waiting; dirty when again
-//	wait, repeat          waiting; dirty when again
+//	fail, refuse          waiting  waiting                             waiting; dirty if requeue
+//	wait, repeat          waiting; dirty if requeue
 //	due                                                       dirty
 //	drop                  settled
 //
 // Some events:
 //
-//   - touch: objects ask for something else.
-//   - outdate: like touch, and the provider must be asked how it stores that. A dirty name that has
-//     a response is planned with it, because a name that is touched all the time would never have a
-//     current one. A plan that deletes something isn't made any more, though: the object may be back.
-//     The name becomes dirty instead.
+//   - touch: the wanted record sets have changed.
+//   - outdate: like touch, and the provider must be asked how it stores the record sets. A dirty
+//     name that has a response is planned with it, because a name that is touched all the time
+//     would never have a current one. A plan that deletes something is dropped, because the object
+//     may exist again: the name becomes dirty instead.
 //   - differ: the zone has changed.
-//   - repeat: a plan was tried three times without effect ([names].repeats). Whatever moves the
-//     name, the same plan isn't tried again before its time.
+//   - repeat: a plan was tried three times without effect ([names].repeats). No event makes the
+//     same plan be tried before its time.
 type phase int
 
 const (
@@ -70,22 +70,22 @@ func (p phase) String() string {
 // don't call the provider and don't know the zone. It isn't safe for concurrent use.
 type names struct {
 	all map[string]*nameState
-	in  [phases]index
+	in  [phases]phaseHeap
 	// note is called with the planned changes of a name, or with none when they end. failing is the
 	// number of names that have failed and not recovered since.
 	note    func(name string, changes []dns.Change)
 	failing int
-	// trials are the plans that were tried since a listing last showed their names. repeated is how
-	// many of them were tried too often.
+	// trials are the plans that were tried since a listing last showed their names. repeated counts
+	// those that were tried too often.
 	trials   map[string]trial
 	repeated int
 	// turns issues tickets. serials counts them.
 	turns   *turns
 	serials uint64
-	// namespaceOf returns the namespace whose turn a name uses. adds reports whether we have no record
-	// set under a name.
+	// namespaceOf returns the namespace whose turn a name uses. onlyAdds reports whether no record set
+	// of a name is ours.
 	namespaceOf func(name string) string
-	adds        func(name string) bool
+	onlyAdds    func(name string) bool
 	// changed is called with each name whose phase or reason changes.
 	changed func(name string)
 }
@@ -93,7 +93,7 @@ type names struct {
 func newNames(note func(name string, changes []dns.Change)) *names {
 	s := &names{
 		all: map[string]*nameState{}, trials: map[string]trial{}, note: note, changed: unnoticed, turns: newTurns(),
-		namespaceOf: func(string) string { return "" }, adds: func(string) bool { return false },
+		namespaceOf: func(string) string { return "" }, onlyAdds: func(string) bool { return false },
 	}
 	for p := range s.in {
 		s.in[p].phase = phase(p)
@@ -104,15 +104,15 @@ func newNames(note func(name string, changes []dns.Change)) *names {
 // move puts a name into a phase. Nothing else changes a phase, an index or a count.
 func (s *names) move(n *nameState, to phase) {
 	s.changed(n.name)
-	if n.place >= 0 {
-		heap.Remove(&s.in[n.phase], n.place)
+	if n.heapIndex >= 0 {
+		heap.Remove(&s.in[n.phase], n.heapIndex)
 	}
 	n.phase = to
 	s.recount(n)
 	switch {
 	case to == dirty:
 		// Other dirty names need no turn, because all of them are planned at once.
-		if n.adds = s.adds(n.name); n.adds {
+		if n.onlyAdds = s.onlyAdds(n.name); n.onlyAdds {
 			s.queue(n)
 		}
 	case to == planned:
@@ -120,7 +120,7 @@ func (s *names) move(n *nameState, to phase) {
 	}
 	if to == settled && n.quiet() {
 		delete(s.all, n.name)
-		n.place = -1
+		n.heapIndex = -1
 		return
 	}
 	heap.Push(&s.in[to], n)
@@ -141,7 +141,7 @@ func (s *names) recount(n *nameState) {
 func (s *names) state(name string) *nameState {
 	n := s.all[name]
 	if n == nil {
-		n = &nameState{name: name, place: -1}
+		n = &nameState{name: name, heapIndex: -1}
 		s.all[name] = n
 	}
 	return n
@@ -163,106 +163,106 @@ func (s *names) sorted(in phase) []*nameState {
 	return list
 }
 
-// touch notes that objects ask for something else.
+// touch handles a change of the wanted record sets of a name.
 func (s *names) touch(name string) {
 	n := s.state(name)
 	if n.phase == asking || n.phase == applying {
-		n.again = true
+		n.requeue = true
 		return
 	}
-	n.adjusted, n.again, n.failures = nil, false, 0
+	n.adjusted, n.requeue, n.failures = nil, false, 0
 	s.setTrial(name, trial{})
 	s.move(n, dirty)
 }
 
-// outdate notes that objects ask for something else, about which the provider has to be asked. A
-// plan that exists is applied first, unless it deletes something.
+// outdate handles a change of the wanted record sets of a name for which the provider has to be
+// queried. An existing plan is applied first, unless it deletes something.
 func (s *names) outdate(name string) {
 	n := s.state(name)
 	if n.phase == planned && !n.plan.deletes() || n.phase == dirty && n.adjusted != nil {
-		n.again = true
+		n.requeue = true
 		return
 	}
 	s.touch(name)
 }
 
-// differ notes that the records of the zone under a name have changed.
+// differ handles a change of the zone's records of a name.
 func (s *names) differ(name string) {
 	n := s.state(name)
 	if n.phase == asking || n.phase == applying {
-		// The name is planned afterwards in any case.
+		// The name is planned after the call in any case.
 		return
 	}
 	n.failures = 0
 	s.move(n, dirty)
 }
 
-// ask notes that the provider is being asked about a dirty name.
+// ask moves a dirty name to the phase asking.
 func (s *names) ask(n *nameState) {
-	n.again = false
+	n.requeue = false
 	s.move(n, asking)
 }
 
-// answer notes the response of the provider; nil if it is for other record sets than those wanted
-// now.
-func (s *names) answer(n *nameState, a *adjustedSets) {
+// responded sets the provider's response. A nil response is one for record sets that are no longer
+// wanted.
+func (s *names) responded(n *nameState, a *adjustedSets) {
 	if n.adjusted = a; a == nil {
-		n.again = false
+		n.requeue = false
 	}
 	s.move(n, dirty)
 }
 
-// replan replaces the changes that a name needs.
+// replan replaces the plan of a name, and drops what was permitted of the former one.
 func (s *names) replan(n *nameState, g group) {
-	n.plan, n.permitted, n.pared = g, group{}, false
+	n.plan, n.permitted, n.reduced = g, group{}, false
 	s.note(n.name, g.changes)
 }
 
-// planned notes the changes that a dirty name needs.
+// planned sets the plan of a dirty name, and moves the name to the phase that follows from it.
 func (s *names) planned(n *nameState, g group) {
 	s.replan(n, g)
 	switch {
-	case n.again && g.deletes():
+	case n.requeue && g.deletes():
 		s.touch(n.name)
 	case g.size() > 0:
 		s.move(n, planned)
 	default:
-		s.rest(n, settled)
+		s.park(n, settled)
 	}
 }
 
-// hold notes that the changes of a dirty name have to wait for an event.
+// hold drops the plan of a dirty name until an event.
 func (s *names) hold(n *nameState) {
 	s.replan(n, group{name: n.name})
-	s.rest(n, held)
+	s.park(n, held)
 }
 
-// rest moves a name without anything to do to a phase in which it stays, unless it has been touched
-// meanwhile.
-func (s *names) rest(n *nameState, in phase) {
+// park moves a name without due changes to a phase in which it stays. If it has been touched
+// meanwhile, it becomes dirty.
+func (s *names) park(n *nameState, in phase) {
 	s.unqueue(n)
 	n.adjusted = nil
-	if n.again {
-		n.again, in = false, dirty
+	if n.requeue {
+		n.requeue, in = false, dirty
 	}
 	s.move(n, in)
 }
 
-// settle ends the failures of a name that needs no changes.
+// settle clears the failures of a name that needs no changes.
 func (s *names) settle(n *nameState) {
 	n.stale, n.failures, n.next, n.unseen = false, 0, time.Time{}, nil
 }
 
-// explain sets why the wanted record sets of a name aren't published. An empty reason means that
+// setReason sets why the wanted record sets of a name aren't published. An empty reason means that
 // they are, or will be.
-func (s *names) explain(n *nameState, reason, message string) {
+func (s *names) setReason(n *nameState, reason, message string) {
 	if n.reason != reason || n.message != message {
 		s.changed(n.name)
 	}
 	n.reason, n.message = reason, message
 }
 
-// contest sets which candidates of a name lose to others, and which the provider refuses.
+// contest records which candidates of a name lose to others, and which the provider refuses.
 func (s *names) contest(n *nameState, lost map[candidateID]string, refused map[candidateID]error) {
 	if !maps.Equal(n.lost, lost) || len(refused)+len(n.refused) > 0 {
 		s.changed(n.name)
@@ -270,25 +270,25 @@ func (s *names) contest(n *nameState, lost map[candidateID]string, refused map[c
 	n.lost, n.refused = lost, refused
 }
 
-// pare holds all changes of a planned or held name except the permitted ones.
-func (s *names) pare(n *nameState, permitted []dns.Change) {
+// permit sets the permitted changes of a planned or held name. All others are held.
+func (s *names) permit(n *nameState, permitted []dns.Change) {
 	n.permitted = group{name: n.name, changes: permitted, orphans: n.plan.orphans}
-	n.pared = n.permitted.size() < n.plan.size()
+	n.reduced = n.permitted.size() < n.plan.size()
 	if n.due().size() == 0 {
-		s.rest(n, held)
+		s.park(n, held)
 		return
 	}
 	s.move(n, planned)
 }
 
-// propose notes the changes that a dry run would have made.
+// propose records the changes that a dry run would have made.
 func (s *names) propose(n *nameState, g group) {
 	n.proposed = g
-	s.rest(n, settled)
+	s.park(n, settled)
 }
 
-// done notes that all changes of a name were made. The name is planned again, to see whether
-// anything is left to do.
+// done handles a success: all changes of a name were made. The name is planned again, because more
+// may be left to do.
 func (s *names) done(n *nameState) {
 	n.attempts = nil
 	s.replan(n, group{name: n.name})
@@ -299,13 +299,14 @@ func (s *names) done(n *nameState) {
 // retry plans a name again at once.
 func (s *names) retry(n *nameState) {
 	s.unqueue(n)
-	if n.again {
-		n.again, n.adjusted = false, nil
+	if n.requeue {
+		n.requeue, n.adjusted = false, nil
 	}
 	s.move(n, dirty)
 }
 
-// retryAsNew is retry for a name whose changes were out of date together with those of others.
+// retryAsNew is retry for a name whose whole batch was out of date, so that the name may not be the
+// cause.
 func (s *names) retryAsNew(n *nameState) {
 	n.stale = false
 	s.retry(n)
@@ -316,9 +317,9 @@ func (s *names) fail(n *nameState, until time.Time, message string) {
 	s.unqueue(n)
 	n.adjusted = nil
 	n.reason, n.message = ReasonError, message
-	if n.again {
-		// Other record sets are wanted now than those that failed.
-		n.again, n.failures = false, 0
+	if n.requeue {
+		// The failed record sets are no longer the wanted ones.
+		n.requeue, n.failures = false, 0
 		s.move(n, dirty)
 		return
 	}
@@ -333,35 +334,35 @@ func (s *names) refuse(n *nameState, until time.Time, message string) {
 	s.fail(n, until, message)
 }
 
-// wait delays a dirty name until its record sets may be deleted.
+// wait delays a dirty name until a time.
 func (s *names) wait(n *nameState, until time.Time) {
 	s.replan(n, group{name: n.name})
 	n.next = until
-	s.rest(n, waiting)
+	s.park(n, waiting)
 }
 
-// loses notes that record sets of a name are to be deleted, and returns since when.
-func (s *names) loses(n *nameState, now time.Time) time.Time {
-	if n.losing.IsZero() {
-		n.losing = now
+// noteLoss records that record sets of a name are to be deleted, and returns since when.
+func (s *names) noteLoss(n *nameState, now time.Time) time.Time {
+	if n.lossSince.IsZero() {
+		n.lossSince = now
 	}
-	return n.losing
+	return n.lossSince
 }
 
-// keeps notes that no record set of a name is to be deleted.
-func (s *names) keeps(n *nameState) { n.losing = time.Time{} }
+// clearLoss records that no record set of a name is to be deleted.
+func (s *names) clearLoss(n *nameState) { n.lossSince = time.Time{} }
 
-// losingSince reports whether a name is still to lose record sets that was to lose them at a time.
-func (s *names) losingSince(at time.Time) bool {
+// stillLosing reports whether any deletion that was pending at the given time is still delayed.
+func (s *names) stillLosing(at time.Time) bool {
 	for _, n := range s.all {
-		if n.phase == waiting && !n.losing.IsZero() && !n.losing.After(at) {
+		if n.phase == waiting && !n.lossSince.IsZero() && !n.lossSince.After(at) {
 			return true
 		}
 	}
 	return false
 }
 
-// due retries the names whose time has come.
+// due retries the waiting names whose delay is over.
 func (s *names) due(now time.Time) {
 	for len(s.in[waiting].names) > 0 {
 		n := s.in[waiting].names[0]
@@ -373,18 +374,18 @@ func (s *names) due(now time.Time) {
 	}
 }
 
-// drop forgets a name that isn't ours to manage. Running calls about it continue.
+// drop forgets a name that isn't managed. Its running calls continue.
 func (s *names) drop(n *nameState) {
 	if n.phase == asking || n.phase == applying {
-		n.again = true
+		n.requeue = true
 		return
 	}
-	if n.place >= 0 {
-		heap.Remove(&s.in[n.phase], n.place)
+	if n.heapIndex >= 0 {
+		heap.Remove(&s.in[n.phase], n.heapIndex)
 	}
 	s.setTrial(n.name, trial{})
 	s.unqueue(n)
-	*n = nameState{name: n.name, place: -1, counted: n.counted}
+	*n = nameState{name: n.name, heapIndex: -1, counted: n.counted}
 	s.note(n.name, nil)
 	s.move(n, settled)
 }
@@ -396,8 +397,8 @@ func (s *names) release() {
 	}
 }
 
-// listed notes that the zone has been read. Proposals of a dry run are planned again, and so are
-// orphaned ownership records that enough listings have shown.
+// listed handles a listing of the zone. Proposals of a dry run are planned again, and so are names
+// with orphaned ownership records that enough listings have shown.
 func (s *names) listed() {
 	for _, n := range s.all {
 		if n.orphaned > 0 {
@@ -425,8 +426,8 @@ func (s *names) orphan(n *nameState, found int) bool {
 	return false
 }
 
-// attempt notes record sets that may have been created. Those with keys in made are known to be
-// ours.
+// attempt records the record sets of a group that may have been created. Those with keys in made
+// are known to be ours.
 func (s *names) attempt(n *nameState, g group, made map[dns.Key]struct{}) {
 	known := func(r *dns.RecordSet) bool {
 		_, known := made[r.Key()]
@@ -440,32 +441,31 @@ func (s *names) attempt(n *nameState, g group, made map[dns.Key]struct{}) {
 	}
 }
 
-// vanish notes our record sets that a listing doesn't show any more, and creates a state for the
-// name.
+// vanish records which of our record sets a listing no longer shows.
 func (s *names) vanish(name string, sets []*dns.RecordSet) {
 	if n := s.all[name]; n != nil {
-		n.miss(sets)
+		n.addUnseen(sets)
 	}
 }
 
-// disown notes the deletions of ownership records that must be made before anything else. Without
-// any, it notes that the attempts were checked.
-func (s *names) disown(n *nameState, unmark []dns.Change) {
-	n.miss(n.attempts)
+// disown records the deletions of ownership records that must be made first. Without any, only the
+// attempts are cleared, because they were checked.
+func (s *names) disown(n *nameState, removals []dns.Change) {
+	n.addUnseen(n.attempts)
 	n.attempts = nil
-	if len(unmark) > 0 {
-		n.disowned = unmark
+	if len(removals) > 0 {
+		n.disowned = removals
 		s.differ(n.name)
 		return
 	}
 	s.move(n, n.phase)
 }
 
-// unmarked notes that these ownership records are deleted.
-func (s *names) unmarked(n *nameState) { n.disowned = nil }
+// ownershipRemoved records that the ownership records in disowned are deleted.
+func (s *names) ownershipRemoved(n *nameState) { n.disowned = nil }
 
-// outdated notes that the changes of a name were out of date. It reports whether that is the first
-// time.
+// outdated records that the changes of a name were out of date. It reports whether that is the
+// first time.
 func (s *names) outdated(n *nameState) bool {
 	first := !n.stale
 	n.stale = true

@@ -10,9 +10,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Random events, in the order in which a publisher can let them come, keep what has to hold
-// about the names of a zone. The model knows of each name what objects ask for, by a number,
-// and which number the last changes or the last answer were about.
+// The invariants of names hold after random events, in any order in which a publisher can cause
+// them. The model has a number for what objects ask for under each name, and the number that the
+// last changes or the last response were about.
 func TestNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &namesModel{t: t, noted: map[string]int{}, asked: map[string]int{}, made: map[string]int{}, about: map[string]int{}}
@@ -24,7 +24,7 @@ func TestNames(t *testing.T) {
 			"differ":  func(t *rapid.T) { m.names.differ(drawName(t)) },
 			"ask":     m.ask,
 			"plan":    m.plan,
-			"ration":  m.ration,
+			"permit":  m.permit,
 			"apply":   m.apply,
 			"due":     m.due,
 			"release": func(*rapid.T) { m.names.release() },
@@ -39,8 +39,8 @@ type namesModel struct {
 	t     *rapid.T
 	names *names
 	now   time.Time
-	// asked has a number for what objects ask for, made the one of what the zone has, and
-	// about that of the last question or plan.
+	// asked has a number for what objects ask for, made that of what the zone has, and about that of
+	// the last query or plan.
 	asked, made, about map[string]int
 	// noted is how many changes were noted of each name that has some.
 	noted map[string]int
@@ -80,17 +80,17 @@ func (m *namesModel) outdate(t *rapid.T) {
 	m.names.outdate(name)
 }
 
-// ask asks about all dirty names, or hears of those that were asked about.
+// ask queries all dirty names, or delivers the responses for those that were queried.
 func (m *namesModel) ask(t *rapid.T) {
 	if asking := m.names.sorted(asking); len(asking) > 0 {
 		for _, n := range asking {
 			switch rapid.IntRange(0, 3).Draw(t, "answer of "+n.name) {
 			case 0:
-				m.names.answer(n, nil)
+				m.names.responded(n, nil)
 			case 1:
 				m.names.refuse(n, m.later(t), "refused")
 			default:
-				m.names.answer(n, &adjustedSets{})
+				m.names.responded(n, &adjustedSets{})
 			}
 		}
 		return
@@ -101,7 +101,7 @@ func (m *namesModel) ask(t *rapid.T) {
 	}
 }
 
-// plan plans dirty names. Those with an answer are planned by what they were asked about.
+// plan plans dirty names. Names with a response are planned by the number of the query.
 func (m *namesModel) plan(t *rapid.T) {
 	for _, n := range m.names.sorted(dirty) {
 		if n.adjusted == nil {
@@ -114,29 +114,29 @@ func (m *namesModel) plan(t *rapid.T) {
 func (m *namesModel) planOne(t *rapid.T, n *nameState, how int) {
 	if m.made[n.name] == m.about[n.name] {
 		m.names.settle(n)
-		m.names.explain(n, "", "")
+		m.names.setReason(n, "", "")
 		m.names.planned(n, group{name: n.name})
 		return
 	}
 	if n.failures == 0 {
-		m.names.explain(n, "", "")
+		m.names.setReason(n, "", "")
 	}
 	r := &dns.RecordSet{Name: n.name, Type: dns.TypeA}
 	if until, repeats := m.names.repeats(group{name: n.name, changes: []dns.Change{{New: r}}}, time.Minute); repeats && how > 3 && m.now.Before(until) {
-		m.names.tell(n.name)
-		m.names.explain(n, ReasonError, "no effect")
+		m.names.markReported(n.name)
+		m.names.setReason(n, ReasonError, "no effect")
 		m.names.wait(n, until)
 		return
 	}
 	switch how {
 	case 0:
-		m.names.explain(n, ReasonSource, "unread")
+		m.names.setReason(n, ReasonSource, "unread")
 		m.names.hold(n)
 	case 1:
 		m.names.refuse(n, m.later(t), "unmarkable")
 	case 6:
-		m.names.explain(n, ReasonDelayed, "nobody asks for it")
-		m.names.loses(n, m.now)
+		m.names.setReason(n, ReasonDelayed, "nobody asks for it")
+		m.names.noteLoss(n, m.now)
 		m.names.wait(n, m.later(t))
 	case 2:
 		m.names.planned(n, group{name: n.name, changes: []dns.Change{{Old: r}}})
@@ -147,7 +147,7 @@ func (m *namesModel) planOne(t *rapid.T, n *nameState, how int) {
 	}
 }
 
-// shown hears of a listing, which shows all names but those that were written meanwhile.
+// shown delivers a listing, which shows all names except those that were written meanwhile.
 func (m *namesModel) shown(t *rapid.T) {
 	later := map[string]struct{}{}
 	if rapid.Bool().Draw(t, "something is written meanwhile") {
@@ -156,8 +156,8 @@ func (m *namesModel) shown(t *rapid.T) {
 	m.names.shown(later, rapid.Bool().Draw(t, "blind"))
 }
 
-// ration holds or allows the losses of all names.
-func (m *namesModel) ration(t *rapid.T) {
+// permit holds or allows the losses of all names.
+func (m *namesModel) permit(t *rapid.T) {
 	pared := rapid.Bool().Draw(t, "pared")
 	for _, name := range []string{"a", "b", "c", "d"} {
 		n := m.names.all[name]
@@ -169,16 +169,16 @@ func (m *namesModel) ration(t *rapid.T) {
 			continue
 		}
 		if pared && n.reason == "" {
-			m.names.explain(n, ReasonHeld, "budget")
+			m.names.setReason(n, ReasonHeld, "budget")
 		}
 		if !pared {
 			permitted = n.plan.changes
 		}
-		m.names.pare(n, permitted)
+		m.names.permit(n, permitted)
 	}
 }
 
-// apply begins to apply, or hears what became of it.
+// apply begins to apply, or delivers the result.
 func (m *namesModel) apply(t *rapid.T) {
 	if applying := m.names.sorted(applying); len(applying) > 0 {
 		for _, n := range applying {
@@ -232,7 +232,7 @@ func (m *namesModel) applied(t *rapid.T, n *nameState) {
 	case 3:
 		m.names.propose(n, g)
 	default:
-		if !n.pared {
+		if !n.reduced {
 			m.made[n.name] = m.about[n.name]
 		}
 		m.names.made(n, m.now)
@@ -263,8 +263,8 @@ func (m *namesModel) check(t *rapid.T) {
 	for p := range m.names.in {
 		for i, n := range m.names.in[p].names {
 			total++
-			if n.phase != phase(p) || n.place != i || m.names.all[n.name] != n {
-				t.Fatalf("%s is number %d of the names that are %s, and says %d and %s", n.name, i, phase(p), n.place, n.phase)
+			if n.phase != phase(p) || n.heapIndex != i || m.names.all[n.name] != n {
+				t.Fatalf("%s is number %d of the names that are %s, and says %d and %s", n.name, i, phase(p), n.heapIndex, n.phase)
 			}
 		}
 	}
@@ -320,7 +320,7 @@ func (m *namesModel) problem(n *nameState) string {
 		return "it has no changes"
 	case n.phase != dirty && n.adjusted != nil && n.phase != planned && n.phase != applying && n.phase != asking:
 		return "it keeps an answer"
-	case !asked && !n.again && n.phase != dirty:
+	case !asked && !n.requeue && n.phase != dirty:
 		return "what objects ask for now is lost"
 	}
 	return ""
@@ -335,7 +335,7 @@ func (m *namesModel) converge() {
 		m.names.release()
 		m.names.listed()
 		for _, n := range m.names.sorted(asking) {
-			m.names.answer(n, &adjustedSets{})
+			m.names.responded(n, &adjustedSets{})
 		}
 		for _, n := range m.names.sorted(dirty) {
 			if n.adjusted == nil {
@@ -345,7 +345,7 @@ func (m *namesModel) converge() {
 		}
 		for name := range m.noted {
 			if n := m.names.all[name]; n.phase == planned || n.phase == held {
-				m.names.pare(n, n.plan.changes)
+				m.names.permit(n, n.plan.changes)
 			}
 		}
 		m.names.take(0, 0)
@@ -364,8 +364,8 @@ func (m *namesModel) converge() {
 	}
 }
 
-// A name that is planned again keeps its turn: names that are touched all the time don't wait
-// behind those that come later.
+// A name that is planned again keeps its turn, so that names that are touched all the time don't
+// wait behind later ones.
 func TestNamesKeepTheirTurn(t *testing.T) {
 	s := newNames(noMetrics)
 	plan := func(name string) {

@@ -12,30 +12,30 @@ import (
 type nameState struct {
 	name  string
 	phase phase
-	// place is the index among the names of the phase. ticket orders the dirty and the planned names,
-	// and serial those with the same ticket: a name keeps both until its changes are made. namespace
-	// is the one whose turn the name uses.
-	place          int
+	// heapIndex is the position in the heap of the phase; -1 if it is in none. ticket orders the dirty
+	// and the planned names, and serial those with the same ticket. A name keeps both until its
+	// changes are made. namespace is the one whose turn the name uses.
+	heapIndex      int
 	ticket, serial uint64
 	namespace      string
-	// adds is true for a dirty name under which we have no record set, so that its changes delete
-	// nothing.
-	adds bool
-	// again is true if the wanted record sets have changed since the provider was asked, or since the
+	// onlyAdds is true for a dirty name without a record set of ours. Its changes can't delete
+	// anything.
+	onlyAdds bool
+	// requeue is true if the wanted record sets have changed since the provider was asked or the
 	// changes were planned.
-	again bool
+	requeue bool
 	// adjusted is the provider's form of the wanted record sets, if it was asked.
 	adjusted *adjustedSets
 	// plan has the changes that the name needs. If the budget holds some of them, permitted has the
 	// others.
 	plan, permitted group
-	pared           bool
-	// reason and message say why the name isn't as wanted; empty if it is, or if no problem is known.
-	// next is the time of the next attempt.
+	reduced         bool
+	// reason and message say why the zone doesn't have the wanted record sets; empty if no problem is
+	// known. next is the time of the next attempt.
 	reason, message string
 	next            time.Time
-	// losing is since when record sets of the name are to be deleted; zero if none are.
-	losing time.Time
+	// lossSince is the time since which record sets of the name are to be deleted; zero if none are.
+	lossSince time.Time
 	// failures counts the failures in a row. stale is true if the changes were out of date the last
 	// time.
 	failures int
@@ -77,15 +77,15 @@ func (n *nameState) attempted(r *dns.RecordSet) bool {
 	return slices.ContainsFunc(n.attempts, func(a *dns.RecordSet) bool { return a.Key() == r.Key() })
 }
 
-// made reports whether a record set may be our own work.
-func (n *nameState) made(r *dns.RecordSet) bool {
+// mayBeOurs reports whether this process may have created a record set.
+func (n *nameState) mayBeOurs(r *dns.RecordSet) bool {
 	same := func(o *dns.RecordSet) bool { return o.Key() == r.Key() && dns.SameTargets(o.Targets, r.Targets) }
 	return slices.ContainsFunc(n.attempts, same) || slices.ContainsFunc(n.unseen, same)
 }
 
 // due returns the changes of the plan that may be made.
 func (n *nameState) due() group {
-	if n.pared {
+	if n.reduced {
 		return n.permitted
 	}
 	return n.plan
@@ -94,8 +94,8 @@ func (n *nameState) due() group {
 // maxUnseen limits the remembered record sets of a name that listings don't show.
 const maxUnseen = 16
 
-// miss adds to the record sets that may be ours although the last listing doesn't show them.
-func (n *nameState) miss(sets []*dns.RecordSet) {
+// addUnseen adds record sets to unseen.
+func (n *nameState) addUnseen(sets []*dns.RecordSet) {
 	for _, r := range sets {
 		if !slices.ContainsFunc(n.unseen, func(o *dns.RecordSet) bool { return o.Key() == r.Key() && dns.SameTargets(o.Targets, r.Targets) }) {
 			n.unseen = append(n.unseen, r)

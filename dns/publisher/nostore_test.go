@@ -19,8 +19,8 @@ import (
 
 var errForbidden = fmt.Errorf("configmaps is forbidden: %w", budget.ErrNoStore)
 
-// Day2 B10 and B16: ten record sets were deleted and six deletions are held. Five restarts without the
-// store, or with an emptied one, delete nothing more.
+// After ten deletions, with six more held, five restarts without the store or with an emptied one
+// delete nothing more (Day2 B10 and B16).
 func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 	for name, lose := range map[string]func(*stored){
 		"refused": func(s *stored) { s.store.fail(errForbidden) },
@@ -39,12 +39,12 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 					s.stop()
 					lose(s)
 					s.start()
-					rest()
+					waitIdle()
 					s.wantRecords(80)
 					s.hash(6)
 				}
-				if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "earlier deletions are unknown after this start") {
-					t.Errorf("nothing says why the deletions are held:\n%s", said)
+				if notices := strings.Join(s.takeNotices(), "\n"); !strings.Contains(notices, "earlier deletions are unknown after this start") {
+					t.Errorf("nothing says why the deletions are held:\n%s", notices)
 				}
 				time.Sleep(budget.DefaultLimits().Window)
 				s.wantRecords(74)
@@ -53,7 +53,7 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 	}
 }
 
-// Day2 B10: a store that refuses requests for a while is used again, and that is said.
+// A store that refused requests for a while is used again, and the refusal is reported (Day2 B10).
 func TestStoreComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -62,11 +62,11 @@ func TestStoreComesBack(t *testing.T) {
 		s.store.fail(errForbidden)
 		s.drop(0, 5)
 		s.wantRecords(95) // the process has run for a window, so its own count is enough
-		said := strings.Join(s.said(), "\n")
-		if !strings.Contains(said, "BudgetNotStored FailedSync") || !strings.Contains(said, "configmaps is forbidden") {
-			t.Errorf("nothing says that budgets are not stored:\n%s", said)
+		notices := strings.Join(s.takeNotices(), "\n")
+		if !strings.Contains(notices, "BudgetNotStored FailedSync") || !strings.Contains(notices, "configmaps is forbidden") {
+			t.Errorf("nothing says that budgets are not stored:\n%s", notices)
 		}
-		if n := strings.Count(said, "BudgetNotStored"); n != 1 {
+		if n := strings.Count(notices, "BudgetNotStored"); n != 1 {
 			t.Errorf("it is said %d times", n)
 		}
 		failing := func() float64 { return testutil.ToFloat64(s.publisher.Metrics.storeFailed) }
@@ -84,11 +84,11 @@ func TestStoreComesBack(t *testing.T) {
 		if !strings.Contains(string(s.store.text), `,5]`) {
 			t.Errorf("the five deletions are not stored: %s", s.store.text)
 		}
-		// In a new term too, which begins without the store.
+		// The same holds in a new term, which begins without the store.
 		s.stop()
 		s.store.fail(errForbidden)
 		s.start()
-		rest()
+		waitIdle()
 		s.store.fail(nil)
 		time.Sleep(DefaultInterval + time.Second)
 		if failing() != 0 {
@@ -103,8 +103,8 @@ func TestStoreComesBack(t *testing.T) {
 	})
 }
 
-// Day2 B13: a zone that the server doesn't have, and a domain filter that leaves all names out, are
-// problems of the publisher.
+// A zone that the server doesn't have, and a domain filter that excludes all names, are troubles of
+// the publisher (Day2 B13).
 func TestTroubles(t *testing.T) {
 	wanted := func(t *testing.T, w *fixture, field, text string) {
 		t.Helper()
@@ -116,18 +116,18 @@ func TestTroubles(t *testing.T) {
 	t.Run("zone", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newFixture(t)
-			var mended atomic.Bool
+			var fixed atomic.Bool
 			w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-				if !mended.Load() && c.Zone.Name != "" {
+				if !fixed.Load() && c.Zone.Name != "" {
 					return errors.New("NOTAUTH")
 				}
 				return nil
 			}})
 			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 			w.start()
-			rest()
+			waitIdle()
 			wanted(t, w, "zone shop.test", "NOTAUTH")
-			mended.Store(true)
+			fixed.Store(true)
 			time.Sleep(2 * DefaultInterval)
 			if troubles := w.publisher.Troubles(); len(troubles) > 0 {
 				t.Errorf("%+v", troubles)
@@ -141,10 +141,10 @@ func TestTroubles(t *testing.T) {
 			w.change = func(c *Config) { c.Domains = dns.NewDomainFilter([]string{"shop.tset"}, nil) }
 			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 			w.start()
-			rest()
+			waitIdle()
 			wanted(t, w, "domain-filter", "leaves out all 1 names")
 			w.objects.set("b", record(t, "b", "b.shop.tset", "A", "192.0.2.1"))
-			rest()
+			waitIdle()
 			if troubles := w.publisher.Troubles(); len(troubles) > 0 {
 				t.Errorf("%+v", troubles)
 			}

@@ -42,8 +42,8 @@ func (u *pendingNotices) drop(origin desired.Origin) {
 	delete(u.of, origin)
 }
 
-// tell sends all notices, in the order of the objects.
-func (u *pendingNotices) tell(notify func(Notice)) {
+// send sends all notices, in the order of the objects.
+func (u *pendingNotices) send(notify func(Notice)) {
 	for _, origin := range slices.SortedFunc(maps.Keys(u.of), compareOrigins) {
 		for _, n := range u.of[origin] {
 			notify(n)
@@ -56,8 +56,8 @@ func compareOrigins(a, b desired.Origin) int {
 	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// tell sends a notice about an object, or keeps it until there is a term.
-func (p *Publisher) tell(origin desired.Origin, n Notice) {
+// sendNotice sends a notice about an object, or keeps it until there is a term.
+func (p *Publisher) sendNotice(origin desired.Origin, n Notice) {
 	if p.term == nil {
 		p.pendingNotices.keep(origin, n)
 		return

@@ -19,8 +19,7 @@ import (
 	"github.com/signpostd/signpost/testkit/logtest"
 )
 
-// B1: standbys sent Events, too. Now a process that doesn't lead keeps them, and when it takes over it sends
-// those that are still true.
+// A standby keeps its notices. When it takes over, it sends those that still apply (B1).
 func TestStandbySendsNoNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -30,23 +29,23 @@ func TestStandbySendsNoNotices(t *testing.T) {
 		w.objects.fail("broken", errors.New("no address"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("mended", record(t, "mended", "b.shop.test", "A", "192.0.2.1"))
-		rest()
-		if said := w.said(); len(said) > 0 {
-			t.Errorf("a standby says\n%s", strings.Join(said, "\n"))
+		waitIdle()
+		if notices := w.takeNotices(); len(notices) > 0 {
+			t.Errorf("a standby says\n%s", strings.Join(notices, "\n"))
 		}
 		w.lead()
-		rest()
+		waitIdle()
 		var invalid []string
-		for _, line := range w.said() {
+		for _, line := range w.takeNotices() {
 			if strings.HasPrefix(line, ReasonInvalid) {
 				invalid = append(invalid, line)
 			}
 		}
 		want := []string{
 			`RecordInvalid FailedSync  target of the A record set a.shop.test is "192.0.2.300": not an IPv4 address, as an A record has`,
-			`RecordInvalid FailedSync  no address; its records stay as they are`,
+			`RecordInvalid FailedSync  no address; its records stay unchanged`,
 		}
 		if diff := cmp.Diff(want, invalid); diff != "" {
 			t.Errorf("the new leader says (-want +got):\n%s", diff)
@@ -54,8 +53,8 @@ func TestStandbySendsNoNotices(t *testing.T) {
 	})
 }
 
-// What a standby keeps has a limit, and is forgotten object by object.
-func TestUntoldIsBounded(t *testing.T) {
+// The notices of a standby are limited, and dropped object by object.
+func TestPendingNoticesAreBounded(t *testing.T) {
 	var u pendingNotices
 	of := func(i int) desired.Origin { return desired.Origin{Source: "service", Name: fmt.Sprintf("%05d", i)} }
 	for i := range 2 * maxPendingNotices {
@@ -68,9 +67,9 @@ func TestUntoldIsBounded(t *testing.T) {
 		u.drop(of(i))
 	}
 	u.keep(of(1), Notice{Message: "again"})
-	var said []string
-	u.tell(func(n Notice) { said = append(said, n.Message) })
-	if diff := cmp.Diff([]string{"0", "again"}, said); diff != "" || u.n != 0 {
+	var notices []string
+	u.send(func(n Notice) { notices = append(notices, n.Message) })
+	if diff := cmp.Diff([]string{"0", "again"}, notices); diff != "" || u.n != 0 {
 		t.Errorf("%d left, (-want +got):\n%s", u.n, diff)
 	}
 }
@@ -107,7 +106,7 @@ func (r refusing) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) e
 	return nil
 }
 
-// S4: at debug, the log has each listing, plan and batch with its numbers.
+// At level debug, the log has each listing, plan and batch with its numbers (S4).
 func TestDebugLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logtest.Buffer{}
@@ -119,12 +118,12 @@ func TestDebugLog(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.2"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		wantLines(t, log, `Zone is listed" zone=shop.test records=0`,
 			`Names are planned" zone=shop.test names=2 toChange=2 held=0 waiting=0 done=0 toAsk=0`,
 			`Batch is applied" zone=shop.test created=4 updated=0 deleted=0`)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.3"), record(t, "a", "c.shop.test", "A", "192.0.2.4"))
-		rest()
+		waitIdle()
 		wantLines(t, log, `Names are planned" zone=shop.test names=3 toChange=3 held=0 waiting=0 done=0 toAsk=0`,
 			`Batch is applied" zone=shop.test created=2 updated=1 deleted=2 failed=1 err=`)
 	})

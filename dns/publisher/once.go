@@ -24,10 +24,10 @@ type onceState struct {
 	// limit is how long the loop may take, and deadline when it ends.
 	limit    time.Duration
 	deadline time.Time
-	// patience is when to stop waiting for lookups.
-	patience time.Time
-	errs     []error
-	result   []ZonePlan
+	// lookupDeadline is when to stop waiting for lookups.
+	lookupDeadline time.Time
+	errs           []error
+	result         []ZonePlan
 }
 
 // ErrHeld is the error of [Publisher.Once] when the budget doesn't allow all changes.
@@ -65,8 +65,8 @@ func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}, limit tim
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	now := time.Now()
-	p.once = &onceState{settled: settled, stop: stop, limit: limit, deadline: now.Add(limit), patience: now.Add(lookupTime)}
-	t := term{ctx: running, over: make(chan struct{}), jobs: new(sync.WaitGroup)}
+	p.once = &onceState{settled: settled, stop: stop, limit: limit, deadline: now.Add(limit), lookupDeadline: now.Add(lookupTime)}
+	t := term{ctx: running, finished: make(chan struct{}), jobs: new(sync.WaitGroup)}
 	p.begin(t)
 	if err := p.Run(running); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (o *onceState) done(p *Publisher, now time.Time) bool {
 	case now.Before(o.deadline):
 		return false
 	default:
-		o.late(p)
+		o.noteUnfinished(p)
 	}
 	o.conclude(p)
 	o.stop()
@@ -101,7 +101,7 @@ func (o *onceState) done(p *Publisher, now time.Time) bool {
 
 // idle reports whether nothing is left to do.
 func (o *onceState) idle(p *Publisher) bool {
-	if !channel.IsClosed(o.settled) || p.waiting || p.backlog.len() > 0 || p.zoneList.busy || !p.accounts.settled() || (p.zones == nil && p.zoneList.err == nil) {
+	if !channel.IsClosed(o.settled) || p.intakePending || p.backlog.len() > 0 || p.zoneList.busy || !p.accounts.settled() || (p.zones == nil && p.zoneList.err == nil) {
 		return false
 	}
 	for i := range p.sources {
@@ -110,11 +110,11 @@ func (o *onceState) idle(p *Publisher) bool {
 			return false
 		}
 	}
-	if len(p.departing) > 0 && time.Now().Before(o.patience) {
+	if len(p.pendingRemovals) > 0 && time.Now().Before(o.lookupDeadline) {
 		return false
 	}
 	for _, why := range p.unresolved {
-		if why.pending && time.Now().Before(o.patience) {
+		if why.pending && time.Now().Before(o.lookupDeadline) {
 			return false
 		}
 	}
@@ -126,9 +126,9 @@ func (o *onceState) idle(p *Publisher) bool {
 	return true
 }
 
-// late notes what the provider has not finished within the limit. Unread sources are noted by
-// conclude.
-func (o *onceState) late(p *Publisher) {
+// noteUnfinished adds an error for each call that the provider has not finished within the limit.
+// Unread sources are added by conclude.
+func (o *onceState) noteUnfinished(p *Publisher) {
 	if p.zones == nil {
 		o.fail(fmt.Errorf("list the zones: the provider has not answered within %s", o.limit))
 	}

@@ -14,8 +14,8 @@ import (
 // onceLimit is how long the tests let a run take that is to end.
 const onceLimit = time.Minute
 
-// O4: a provider that takes connections and never answers made `signpost plan` and `--once`
-// hang for ever. They end at their limit, and say what the provider didn't do.
+// If a provider never responds, `signpost plan` and `--once` end at their limit and say what is
+// unfinished (O4).
 func TestOnceWithASilentProvider(t *testing.T) {
 	for _, test := range []struct {
 		name, want string
@@ -54,8 +54,7 @@ func TestOnceWithASilentProvider(t *testing.T) {
 	}
 }
 
-// W14: a run with nothing left to do idled for as long as five seconds, because it didn't
-// notice that no further source would be read.
+// Once ends as soon as no further source will be read, without idling (W14).
 func TestOnceEndsWhenSourcesAreSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -74,7 +73,7 @@ func TestOnceEndsWhenSourcesAreSettled(t *testing.T) {
 	})
 }
 
-// A run that is interrupted has the error of its context, and no zone that is done.
+// An interrupted Once returns the error of its context, and no zone that is done.
 func TestOnceInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

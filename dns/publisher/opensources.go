@@ -12,50 +12,50 @@ import (
 // decide which object gets a new name. Sources that can't be read are skipped after these times,
 // counted from the first successful read of any. Deletions wait longer, until the source is read.
 const (
-	// retryPatience is for a table whose last attempt failed.
-	retryPatience = 5 * time.Second
-	// silencePatience is for a table without any response, and wholePatience for any table.
-	silencePatience = 15 * time.Second
-	wholePatience   = 2 * time.Minute
+	// failureTimeout is for a table whose last attempt failed.
+	failureTimeout = 5 * time.Second
+	// responseTimeout is for a table without any response, and fillTimeout for any table.
+	responseTimeout = 15 * time.Second
+	fillTimeout     = 2 * time.Minute
 )
 
 // openSources opens the sources whose objects can be evaluated now: those with all tables filled,
-// also the awaited ones, and those that are not awaited any longer. It reports whether it opened
+// including the awaited ones, and those that are no longer awaited. It reports whether it opened
 // any.
 func (p *Publisher) openSources(now time.Time) bool {
-	if p.looked {
+	if p.sourcesEvaluated {
 		return false
 	}
-	if p.contact.IsZero() && p.contacted() {
-		p.contact = now
+	if p.firstRead.IsZero() && p.anythingRead() {
+		p.firstRead = now
 	}
 	opened := false
 	for i := range p.sources {
 		s, src := &p.sources[i], &p.Sources[i]
-		if !s.open && (s.read || src.Poll == nil && p.allFilled(src.Tables) || p.givesUp(i, now)) {
+		if !s.open && (s.read || src.Poll == nil && p.allFilled(src.Tables) || p.notAwaited(i, now)) {
 			s.open, opened = true, true
 		}
 	}
 	return opened
 }
 
-// givesUp reports whether an unread source isn't awaited any longer.
-func (p *Publisher) givesUp(i int, now time.Time) bool {
+// notAwaited reports whether an unread source isn't awaited any longer.
+func (p *Publisher) notAwaited(i int, now time.Time) bool {
 	src, s := p.Sources[i].Source, &p.sources[i]
 	if p.once != nil && channel.IsClosed(p.once.settled) {
 		return src.Poll == nil || s.err != nil
 	}
 	if src.Poll != nil {
-		return s.err != nil || !p.contact.IsZero() && now.Sub(p.contact) >= silencePatience
+		return s.err != nil || !p.firstRead.IsZero() && now.Sub(p.firstRead) >= responseTimeout
 	}
-	return slices.ContainsFunc(src.Tables, func(t kube.AnyTable) bool { return terminating(t) || !p.filled(t) && p.hopeless(t, now) })
+	return slices.ContainsFunc(src.Tables, func(t kube.AnyTable) bool { return terminating(t) || !p.filled(t) && p.unavailable(t, now) })
 }
 
 // terminating reports whether the definition of a table's kind is being removed.
 func terminating(t kube.AnyTable) bool { return t.Status().Reason == kube.Terminating }
 
-// contacted reports whether anything of a source has been read.
-func (p *Publisher) contacted() bool {
+// anythingRead reports whether anything of a source has been read.
+func (p *Publisher) anythingRead() bool {
 	for i := range p.sources {
 		if src := p.Sources[i].Source; p.sources[i].read || src.Poll == nil && (len(src.Tables) == 0 || slices.ContainsFunc(src.Tables, p.filled)) {
 			return true
@@ -64,8 +64,8 @@ func (p *Publisher) contacted() bool {
 	return false
 }
 
-// hopeless reports whether an unfilled table isn't awaited any longer.
-func (p *Publisher) hopeless(t kube.AnyTable, now time.Time) bool {
+// unavailable reports whether an unfilled table isn't awaited any longer.
+func (p *Publisher) unavailable(t kube.AnyTable, now time.Time) bool {
 	status := t.Status()
 	state, reason, contact := status.State, status.Reason, status.LastContact
 	for _, of := range status.Namespaces {
@@ -76,10 +76,10 @@ func (p *Publisher) hopeless(t kube.AnyTable, now time.Time) bool {
 	switch {
 	case state == kube.Waiting && (reason == kube.NotFound || reason == kube.Forbidden):
 		return true
-	case p.contact.IsZero():
+	case p.firstRead.IsZero():
 		return false
-	case state == kube.Waiting && now.Sub(p.contact) >= retryPatience:
+	case state == kube.Waiting && now.Sub(p.firstRead) >= failureTimeout:
 		return true
 	}
-	return now.Sub(later(p.contact, contact)) >= silencePatience || now.Sub(p.contact) >= wholePatience
+	return now.Sub(later(p.firstRead, contact)) >= responseTimeout || now.Sub(p.firstRead) >= fillTimeout
 }

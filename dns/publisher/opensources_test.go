@@ -33,9 +33,9 @@ func contested(t *testing.T) (w *fixture, ingresses, services *table, listen fun
 	return w, ingresses, services, func() { other.listen(Changed(func() *Publisher { return w.publisher }, 1)) }
 }
 
-// W12: who got a new name depended on whose list was answered first. W11: a name that two
-// objects share was planned when only one of them had been evaluated.
-func TestFirstLook(t *testing.T) {
+// The order in which tables are filled doesn't decide who gets a new name (W12), and a name that
+// two objects share is planned only after both were evaluated (W11).
+func TestNothingIsPlannedBeforeAllSources(t *testing.T) {
 	const ours, alone = "www.shop.test A 192.0.2.1", "alone.shop.test A 192.0.2.3"
 	for _, test := range []struct {
 		name string
@@ -55,7 +55,7 @@ func TestFirstLook(t *testing.T) {
 		}, []string{ours, alone}},
 		{"nothing is planned before", func(_, s *table) {
 			s.set(kube.Synced, "")
-			time.Sleep(silencePatience - time.Second)
+			time.Sleep(responseTimeout - time.Second)
 		}, nil},
 		{"what may not be read isn't waited for", func(i, s *table) {
 			s.set(kube.Synced, "")
@@ -64,13 +64,13 @@ func TestFirstLook(t *testing.T) {
 		{"a server that fails is waited for a little", func(i, s *table) {
 			i.set(kube.Waiting, kube.Unreachable)
 			s.set(kube.Synced, "")
-			time.Sleep(retryPatience / 2)
+			time.Sleep(failureTimeout / 2)
 			i.set(kube.Synced, "")
 		}, []string{ours, alone}},
 		{"and no longer", func(i, s *table) {
 			i.set(kube.Waiting, kube.Unreachable)
 			s.set(kube.Synced, "")
-			time.Sleep(retryPatience)
+			time.Sleep(failureTimeout)
 		}, []string{"www.shop.test A 192.0.2.2", alone}},
 		{"an outage doesn't count", func(i, s *table) {
 			i.set(kube.Waiting, kube.Unreachable)
@@ -82,7 +82,7 @@ func TestFirstLook(t *testing.T) {
 		}, []string{ours, alone}},
 		{"a list that hangs is waited for a little", func(i, s *table) {
 			s.set(kube.Synced, "")
-			time.Sleep(silencePatience)
+			time.Sleep(responseTimeout)
 		}, []string{"www.shop.test A 192.0.2.2", alone}},
 		{"a long one for longer", func(i, s *table) {
 			s.set(kube.Synced, "")
@@ -105,26 +105,26 @@ func TestFirstLook(t *testing.T) {
 				w, ingresses, services, listen := contested(t)
 				w.start()
 				defer w.stop()
-				rest()
+				waitIdle()
 				ingresses.fill = listen
 				test.play(ingresses, services)
 				time.Sleep(2 * settling)
-				rest()
+				waitIdle()
 				w.expectZone(test.want...)
 			})
 		})
 	}
 }
 
-// contacted notes that the server has sent something.
+// contacted records that the server has sent something.
 func (t *table) contacted() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.status.LastContact = time.Now()
 }
 
-// W12: a plan shows the winner that the publisher then makes, in whatever order tables are
-// filled.
+// A plan shows the winner that the publisher then publishes, in whatever order tables are filled
+// (W12).
 func TestPlanShowsTheWinner(t *testing.T) {
 	for _, serviceFirst := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -50,7 +50,7 @@ func (p *Publisher) outcome(origin desired.Origin, e Explanation) *source.Outcom
 func accepted(e Explanation) source.Verdict {
 	reason, problems := source.OutcomeInvalid, []string{}
 	if e.Err != nil {
-		problems = append(problems, e.Err.Error()+"; its records stay as they are")
+		problems = append(problems, e.Err.Error()+"; its records stay unchanged")
 	}
 	for _, problem := range e.Problems {
 		problems = append(problems, problem.Text(quote))
@@ -183,7 +183,7 @@ func (o outcomes) Follow(ctx context.Context, changed func([]source.Key)) error 
 // loop.
 func (f *Follower) takeOrigins(sourceName string) (keys []source.Key, reset bool) {
 	names, reset := f.names, f.reset
-	f.names, f.reset = map[nameInZone]before{}, false
+	f.names, f.reset = map[nameInZone]priorRecords{}, false
 	seen := map[source.Key]bool{}
 	for at := range names {
 		for _, o := range f.publisher.Desired.OriginsOf(at.name) {

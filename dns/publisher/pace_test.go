@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// tenants S3: batches of a slow server become smaller, so that a change of another namespace doesn't wait long for the one
-// that is under way. Those of a fast one stay full.
+// Batches of a slow server become smaller, so that a change of another namespace doesn't wait long
+// for the running batch. Those of a fast server stay full (tenants S3).
 func TestBatchPace(t *testing.T) {
 	var b batchPace
 	for _, step := range []struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// A source that panics about one object keeps the records of that object, and all others go on. When the
-// object is mended, so are its records.
+// If a source panics for one object, the records of that object stay and all others are handled.
+// When the object is fixed, its records are updated.
 func TestSourcePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -33,35 +33,35 @@ func TestSourcePanics(t *testing.T) {
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		bad = true
 		w.objects.set("bad")
 		w.objects.set("good", record(t, "good", "good.shop.test", "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		w.expectZone("bad.shop.test A 192.0.2.1", "good.shop.test A 192.0.2.2")
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "a bug in Signpost at") || !strings.Contains(said, "TestSourcePanics") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "a bug in Signpost at") || !strings.Contains(notices, "TestSourcePanics") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		if n := testutil.ToFloat64(w.publisher.Metrics.panics.WithLabelValues("service")); n != 1 {
 			t.Errorf("%v panics are counted, want 1", n)
 		}
 		bad = false
 		w.objects.set("bad")
-		rest()
+		waitIdle()
 		w.expectZone("good.shop.test A 192.0.2.2")
 	})
 }
 
-// panicking is a provider of which the calls panic that have their name in at, until it is mended, and calls
-// of Apply with a name of poison in any case.
+// panicking is a provider whose calls panic if at has their name, until it is fixed. Calls of Apply
+// that contain the name poison always panic.
 type panicking struct {
 	provider.Provider
 	at, poison string
-	mended     atomic.Bool
+	fixed      atomic.Bool
 }
 
 func (p *panicking) in(call string) {
-	if p.at == call && !p.mended.Load() {
+	if p.at == call && !p.fixed.Load() {
 		panic("on purpose")
 	}
 }
@@ -89,7 +89,8 @@ func (p *panicking) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chan
 	return p.Provider.Apply(ctx, zone, changes)
 }
 
-// While a call of the provider panics, nothing else ends. Once it doesn't any more, everything is published.
+// A panic in a call of the provider stops nothing else. After the panics end, everything is
+// published.
 func TestProviderPanics(t *testing.T) {
 	for _, call := range []string{"Zones", "Records", "Adjust", "Apply"} {
 		t.Run(call, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestProviderPanics(t *testing.T) {
 				if n := testutil.ToFloat64(w.publisher.Metrics.panics.WithLabelValues(atProvider)); n < 2 || n > 60 {
 					t.Errorf("%v panics are counted in a minute, want several", n)
 				}
-				p.mended.Store(true)
+				p.fixed.Store(true)
 				time.Sleep(3 * time.Minute)
 				w.expectZone("web.shop.test A 192.0.2.1")
 			})
@@ -114,7 +115,7 @@ func TestProviderPanics(t *testing.T) {
 	}
 }
 
-// One name about which the provider panics is tried again by itself, and the others are published.
+// A name that makes the provider panic is retried alone, and the others are published.
 func TestProviderPanicsAboutOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -127,8 +128,8 @@ func TestProviderPanicsAboutOneName(t *testing.T) {
 		defer w.stop()
 		time.Sleep(time.Minute)
 		w.expectZone("a.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1", "d.shop.test A 192.0.2.1")
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "b.shop.test A") || !strings.Contains(said, "a bug in Signpost") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "b.shop.test A") || !strings.Contains(notices, "a bug in Signpost") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }

@@ -20,20 +20,19 @@ import (
 type partial struct {
 	*inmemory.Provider
 	unlisted error
-	// mended is true when the account can be listed again.
-	mended atomic.Bool
+	// fixed is true when the account can be listed again.
+	fixed atomic.Bool
 }
 
 func (p *partial) Unlisted() error {
-	if p.mended.Load() {
+	if p.fixed.Load() {
 		return nil
 	}
 	return p.unlisted
 }
 
-// clouds F4: with two --aws-profile, a run ended with 0 although one of the accounts couldn't be listed, and
-// people were told to create a zone that exists. Now the run fails, the zones that are known are published,
-// and nobody is sent to create one.
+// If one of two accounts (--aws-profile) can't be listed, Once fails, publishes the known zones,
+// and doesn't advise to create a zone that may exist (clouds F4).
 func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -44,14 +43,14 @@ func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 			t.Errorf("the run ends with %v", err)
 		}
 		w.expectZone("a.shop.test A 192.0.2.1")
-		said := strings.Join(w.said(), "\n")
-		if strings.Contains(said, "create the zone") || !strings.Contains(said, "may be in another one: list the zones of the profile b") {
-			t.Errorf("said:\n%s", said)
+		notices := strings.Join(w.takeNotices(), "\n")
+		if strings.Contains(notices, "create the zone") || !strings.Contains(notices, "may be in another one: list the zones of the profile b") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }
 
-// clouds F4: when the account can be listed again, the advice is the usual one.
+// When the account can be listed again, the advice is the usual one (clouds F4).
 func TestAccountThatIsListedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -60,12 +59,12 @@ func TestAccountThatIsListedAgain(t *testing.T) {
 		w.objects.set("a", record(t, "a", "x.b.test", "A", "192.0.2.2"))
 		w.start()
 		defer w.stop()
-		rest()
-		w.said()
-		p.mended.Store(true)
+		waitIdle()
+		w.takeNotices()
+		p.fixed.Store(true)
 		time.Sleep(2 * DefaultInterval)
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "create the zone") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "create the zone") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }
@@ -87,8 +86,8 @@ func (p *refiltering) DomainFilter(context.Context) dns.Filter {
 	return dns.NewDomainFilter(nil, []string{*p.excluded.Load()})
 }
 
-// When the provider's filter changes, names that it selects now are published, and records that nothing asks
-// for are deleted; names that it selects no more stay as they are.
+// When the provider's filter changes, newly selected names are published, and their unwanted
+// records deleted. Names that are no longer selected stay unchanged.
 func TestFilterOfTheProviderChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -100,7 +99,7 @@ func TestFilterOfTheProviderChanges(t *testing.T) {
 		w.objects.set("gone", gone)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		excluded("sub.shop.test")
 		time.Sleep(2 * DefaultInterval)
 		w.objects.set("gone")
@@ -118,8 +117,7 @@ func TestFilterOfTheProviderChanges(t *testing.T) {
 	})
 }
 
-// clouds F7: nothing was said of names below a zone that isn't selected. Now the log has one line, and
-// explain says so.
+// Names below an unselected zone are reported by one log line and by explain (clouds F7).
 func TestNamesOfAZoneThatIsNotSelected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -131,9 +129,9 @@ func TestNamesOfAZoneThatIsNotSelected(t *testing.T) {
 		}
 		w.objects.set("a", record(t, "a", "a.sub.shop.test", "A", "192.0.2.1"), record(t, "a", "b.sub.shop.test", "A", "192.0.2.1"), record(t, "a", "c.shop.test", "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.expectZone("c.shop.test A 192.0.2.1")
-		explained, err := w.publisher.Explain(t.Context(), Question{Lacking: true, Limit: 10})
+		explained, err := w.publisher.Explain(t.Context(), ExplainQuery{OnlyIncomplete: true, Limit: 10})
 		if err != nil || len(explained.List) != 1 || len(explained.List[0].Dropped) != 2 || !strings.Contains(explained.List[0].Dropped[0].Message, "isn't selected") {
 			t.Errorf("explained %+v, %v", explained, err)
 		}

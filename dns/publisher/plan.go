@@ -13,8 +13,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// pendingUnmarks returns the deletions of a name's ownership records that have not been made yet.
-func (p *Publisher) pendingUnmarks(z *zone, n *nameState) []dns.Change {
+// pendingOwnershipRemovals returns the deletions of a name's ownership records that are not made
+// yet.
+func (p *Publisher) pendingOwnershipRemovals(z *zone, n *nameState) []dns.Change {
 	var left []dns.Change
 	for _, c := range n.disowned {
 		key := c.Old.Key()
@@ -24,7 +25,7 @@ func (p *Publisher) pendingUnmarks(z *zone, n *nameState) []dns.Change {
 		}
 	}
 	if len(left) == 0 {
-		z.names.unmarked(n)
+		z.names.ownershipRemoved(n)
 	}
 	return left
 }
@@ -37,10 +38,10 @@ func (p *Publisher) admits(z *zone, name string) bool {
 // logUnselected logs, once for each zone, that names aren't published to it because the provider's
 // filter excludes them. With several publishers that may be intended.
 func (p *Publisher) logUnselected(z *zone, name string, wanted []*dns.RecordSet) {
-	if z.saidUnselected || len(wanted) == 0 || !p.Domains.Match(name) || !p.zones.holds(z, name) || p.zones.admits(name) {
+	if z.unselectedLogged || len(wanted) == 0 || !p.Domains.Match(name) || !p.zones.holds(z, name) || p.zones.admits(name) {
 		return
 	}
-	z.saidUnselected = true
+	z.unselectedLogged = true
 	p.Log.Warn("Left out names that objects ask for; this line is not repeated for the zone", "zone", z.Name, "record", name, "err", desired.Unselected)
 }
 
@@ -49,15 +50,15 @@ func (p *Publisher) logUnselected(z *zone, name string, wanted []*dns.RecordSet)
 func (p *Publisher) planDirty(z *zone) {
 	_, adjusts := p.Provider.(provider.Adjuster)
 	names := z.names.next(p.namesAtATime())
-	news := refusals{}
+	unreported := refusals{}
 	for _, n := range names {
 		w := p.want(z, n.name)
 		switch {
 		case !p.admits(z, n.name):
 			p.logUnselected(z, n.name, w.sets())
 			p.Metrics.conflicts(z, n.name, nil, p.Rules.Owner)
-			p.grant(z, n.name, wish{}, news)
-			z.others.drop(n.name)
+			p.grant(z, n.name, demand{}, unreported)
+			z.otherOwners.drop(n.name)
 			z.names.drop(n)
 			continue
 		case adjusts && len(w.wanted) > 0 && n.adjusted == nil:
@@ -65,61 +66,61 @@ func (p *Publisher) planDirty(z *zone) {
 			continue
 		case adjusts && len(w.wanted) > 0 && n.adjusted.holders != p.holders(z, n.name):
 			// The holders have changed since the query.
-			z.names.answer(n, nil)
+			z.names.responded(n, nil)
 			continue
 		case adjusts && len(w.wanted) > 0:
 			w.wanted = n.adjusted.candidates
 		}
-		p.grant(z, n.name, w, news)
+		p.grant(z, n.name, w, unreported)
 		p.planName(z, n, w)
 	}
-	p.reportRefusals(z, news)
+	p.reportRefusals(z, unreported)
 	p.logPlanned(z, names)
 	p.readmit(z)
 	p.measure(z)
 }
 
 // planName plans one name.
-func (p *Publisher) planName(z *zone, n *nameState, w wish) {
-	if unmark := p.pendingUnmarks(z, n); len(unmark) > 0 {
-		z.names.planned(n, group{name: n.name, orphans: unmark})
+func (p *Publisher) planName(z *zone, n *nameState, w demand) {
+	if removals := p.pendingOwnershipRemovals(z, n); len(removals) > 0 {
+		z.names.planned(n, group{name: n.name, orphans: removals})
 		return
 	}
-	if !w.until.IsZero() {
-		p.passOn(z, n, w.until)
+	if !w.transferAt.IsZero() {
+		p.delayTransfer(z, n, w.transferAt)
 		return
 	}
 	current := p.relabelled(p.current(z, n.name), w.sets())
 	p.noteUnowned(z, n.name, current, w.sets())
 	out := plan.Name(current, w.wanted, &p.Rules)
-	out.Changes = p.withoutVoid(z, current, out.Changes)
+	out.Changes = p.withoutNoOps(z, current, out.Changes)
 	if clash := p.findNameConflict(z, n, out.Changes); clash.message != "" {
 		p.deferToOther(z, n, clash, out)
 		return
 	}
-	explained, reason, concerned := z.mirror.node(n.name).explained, "", p.concerned(z, n.name, w)
+	explained, reason, concerned := z.mirror.node(n.name).allWanted, "", p.concerned(z, n.name, w)
 	for _, c := range out.Changes {
-		if why := p.held(c, explained, concerned); why != "" {
+		if why := p.holdReason(c, explained, concerned); why != "" {
 			reason = why
 		}
 	}
 	if reason == "" && p.complete() && !slices.ContainsFunc(out.Changes, loses) {
-		z.mirror.explain(n.name)
+		z.mirror.markAllWanted(n.name)
 	}
-	if err := p.unownable(z, out.Changes); err != nil {
+	if err := p.checkOwnable(z, out.Changes); err != nil {
 		p.postpone(z, n, group{name: n.name, changes: out.Changes}, err)
 		return
 	}
 	if len(out.Changes)+len(out.Refused) == 0 {
 		z.names.settle(n)
 	}
-	p.setReason(z, n, reason, p.conflict(z, n, w.left, out))
+	p.setReason(z, n, reason, p.conflict(z, n, w.unsupported, out))
 	p.reportLost(z, n, w.wanted, out)
 	if reason != "" {
 		z.names.hold(n)
 		return
 	}
-	if first := p.remark(z, current, out.Changes); len(first) > 0 {
+	if first := p.rewriteOwnership(z, current, out.Changes); len(first) > 0 {
 		z.names.planned(n, group{name: n.name, changes: first})
 		return
 	}
@@ -133,18 +134,18 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 		return
 	}
 	g := group{name: n.name, changes: changes, orphans: p.orphans(z, n, out)}
-	if p.pauses(z, n, g) {
+	if p.delayRepeated(z, n, g) {
 		return
 	}
 	z.names.planned(n, g)
 }
 
-// passOn delays a name until it goes to another namespace, because the holder doesn't ask for it
-// any more.
-func (p *Publisher) passOn(z *zone, n *nameState, until time.Time) {
+// delayTransfer delays a name whose holder no longer asks for it until it goes to another
+// namespace.
+func (p *Publisher) delayTransfer(z *zone, n *nameState, until time.Time) {
 	z.names.settle(n)
-	z.names.loses(n, time.Now())
-	z.names.explain(n, ReasonDelayed, "the namespace that has the name asks for it no more; it goes to another one if that stays so")
+	z.names.noteLoss(n, time.Now())
+	z.names.setReason(n, ReasonDelayed, "the namespace that has the name no longer asks for it; after the deletion delay, the name goes to another namespace")
 	z.names.wait(n, until)
 }
 
@@ -154,45 +155,46 @@ func (p *Publisher) passOn(z *zone, n *nameState, until time.Time) {
 func (p *Publisher) delay(z *zone, n *nameState, changes []dns.Change) (now []dns.Change, until time.Time) {
 	lost := budget.Losses(changes)
 	if len(lost) == 0 {
-		z.names.keeps(n)
+		z.names.clearLoss(n)
 		return changes, time.Time{}
 	}
-	until = z.names.loses(n, time.Now()).Add(p.DeletionDelay)
+	until = z.names.noteLoss(n, time.Now()).Add(p.DeletionDelay)
 	// A run that ends can't wait.
 	if p.once != nil || !time.Now().Before(until) {
 		return changes, time.Time{}
 	}
-	z.names.explain(n, ReasonDelayed, "no object asks for it any more; it is deleted after the deletion delay")
+	z.names.setReason(n, ReasonDelayed, "no object asks for it any more; it is deleted after the deletion delay")
 	return slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool {
 		return slices.ContainsFunc(lost, func(l dns.Change) bool { return l.Old == c.Old })
 	}), until
 }
 
-// setReason sets why a name isn't as wanted. A conflict takes precedence over a hold. An error stays
-// until a change succeeds.
-func (p *Publisher) setReason(z *zone, n *nameState, gate, conflict string) {
+// setReason sets why the zone doesn't have what is wanted under a name. A conflict takes precedence
+// over a hold. An error stays until a change succeeds.
+func (p *Publisher) setReason(z *zone, n *nameState, hold, conflict string) {
 	switch {
 	case conflict != "":
-		z.names.explain(n, ReasonConflict, conflict)
-	case gate != "":
-		z.names.explain(n, ReasonSource, gate)
-	case n.failures == 0 && !z.names.trials[n.name].told:
-		z.names.explain(n, "", "")
+		z.names.setReason(n, ReasonConflict, conflict)
+	case hold != "":
+		z.names.setReason(n, ReasonSource, hold)
+	case n.failures == 0 && !z.names.trials[n.name].reported:
+		z.names.setReason(n, "", "")
 	}
-	if gate != "" {
-		p.Log.Debug("Held a change", "record", n.name, "reason", gate)
+	if hold != "" {
+		p.Log.Debug("Held a change", "record", n.name, "reason", hold)
 	}
 }
 
 // ownershipNamer is implemented by registries that know the name of an ownership record in advance.
 type ownershipNamer interface {
-	// MarkerName returns the name of the ownership record of a record set, or "" if it has none.
+	// OwnershipRecordName returns the name of the ownership record of a record set, or "" if it has
+	// none.
 	OwnershipRecordName(name, recordType string) string
 }
 
-// unownable returns an error if a record set is to be created whose ownership record the provider
-// can't have.
-func (p *Publisher) unownable(z *zone, changes []dns.Change) error {
+// checkOwnable returns an error if the changes create a record set whose ownership record the
+// provider can't have.
+func (p *Publisher) checkOwnable(z *zone, changes []dns.Change) error {
 	o, ok := p.Owner.(ownershipNamer)
 	if !ok {
 		return nil
@@ -201,19 +203,19 @@ func (p *Publisher) unownable(z *zone, changes []dns.Change) error {
 		if c.Old != nil {
 			continue
 		}
-		if marker := o.OwnershipRecordName(c.New.Name, c.New.Type); marker != "" && !canOwn(p.zones, z, dns.Canonical(marker)) {
-			return outside(marker)
+		if ownership := o.OwnershipRecordName(c.New.Name, c.New.Type); ownership != "" && !canOwn(p.zones, z, dns.Canonical(ownership)) {
+			return outsideError(ownership)
 		}
 	}
 	return nil
 }
 
-// withoutVoid leaves out changes of ownership alone that would have no effect and be planned again:
+// withoutNoOps leaves out label updates that would have no effect and be planned again:
 //
 //   - The ownership record can't be written. The record set keeps the one that it has, such as one
 //     in the format without a type beside the apex of a zone.
 //   - The ownership record is shared with another name, and names an object that asks for that one.
-func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
+func (p *Publisher) withoutNoOps(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
 	o, ok := p.Owner.(ownershipNamer)
 	if !ok {
 		return changes
@@ -222,8 +224,8 @@ func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.C
 		if !owner.LabelsOnly(c) {
 			return false
 		}
-		marker := o.OwnershipRecordName(c.New.Name, c.New.Type)
-		return marker == "" || !canOwn(p.zones, z, dns.Canonical(marker)) || p.namesTwin(z, current, c)
+		ownership := o.OwnershipRecordName(c.New.Name, c.New.Type)
+		return ownership == "" || !canOwn(p.zones, z, dns.Canonical(ownership)) || p.namesTwin(z, current, c)
 	}
 	if !slices.ContainsFunc(changes, void) {
 		return changes
@@ -232,23 +234,23 @@ func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.C
 }
 
 // canOwn reports whether the provider can have an ownership record of a zone under a name.
-func canOwn(zones *zoneSet, z *zone, marker string) bool {
-	return zones.owningZone(z, marker) != nil && zones.admits(marker)
+func canOwn(zones *zoneSet, z *zone, ownership string) bool {
+	return zones.owningZone(z, ownership) != nil && zones.admits(ownership)
 }
 
 // orphanFinder is implemented by registries in the zones that recognise orphaned ownership records.
 type orphanFinder interface {
 	// Orphan reports whether an ownership record is ours and describes no existing record set.
-	Orphan(zone func(name string) []*dns.RecordSet, marker *dns.RecordSet) bool
+	Orphan(zone func(name string) []*dns.RecordSet, ownership *dns.RecordSet) bool
 	// Unmark returns the deletions of our ownership records of a record set.
 	Unmark(zone owner.Lookup, r *dns.RecordSet) []dns.Change
 }
 
-// disown handles record sets that may have been created. If the zone has a record set with such a
-// key that was neither attempted nor ours before, another writer was faster. Our ownership record
-// must then be deleted, because it would claim that record set. With an atomic provider, an
-// ownership record never exists without its record set. Even so, an earlier process may have sent
-// both to a server that was late to apply them.
+// disown handles record sets that may have been created. If the zone has another record set with
+// such a key that wasn't ours before, another writer was faster. Our ownership record must then be
+// deleted, because it would claim that record set. An atomic provider never has an ownership record
+// without its record set, but an earlier process may have sent both to a server that was late to
+// apply them.
 func (p *Publisher) disown(z *zone) {
 	c, ok := p.Owner.(orphanFinder)
 	_, atomic := p.Provider.(provider.Atomic)
@@ -256,16 +258,16 @@ func (p *Publisher) disown(z *zone) {
 		if len(n.attempts) == 0 {
 			continue
 		}
-		var unmark []dns.Change
+		var removals []dns.Change
 		for _, there := range z.mirror.lookup(name) {
-			if ok && n.attempted(there) && !n.made(there) {
-				unmark = append(unmark, c.Unmark(p.zones.lookup(z), there)...)
+			if ok && n.attempted(there) && !n.mayBeOurs(there) {
+				removals = append(removals, c.Unmark(p.zones.lookup(z), there)...)
 			}
 		}
 		if atomic {
-			unmark = slices.DeleteFunc(unmark, func(c dns.Change) bool { return p.zones.owningZone(z, c.Old.Name) == z })
+			removals = slices.DeleteFunc(removals, func(c dns.Change) bool { return p.zones.owningZone(z, c.Old.Name) == z })
 		}
-		z.names.disown(n, unmark)
+		z.names.disown(n, removals)
 	}
 }
 
@@ -278,9 +280,9 @@ const orphanListings = 2
 func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Change {
 	var changes []dns.Change
 	if c, ok := p.Owner.(orphanFinder); ok && len(out.Changes) == 0 && p.Rules.Policy == plan.Sync && p.complete() {
-		for _, marker := range z.mirror.node(n.name).ownership {
-			if c.Orphan(p.zones.lookup(z), marker) {
-				changes = append(changes, dns.Change{Old: marker})
+		for _, ownership := range z.mirror.node(n.name).ownership {
+			if c.Orphan(p.zones.lookup(z), ownership) {
+				changes = append(changes, dns.Change{Old: ownership})
 			}
 		}
 	}
@@ -290,8 +292,8 @@ func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Chang
 	return changes
 }
 
-// conflict returns what blocks a name in the zone, or what the provider can't store. It reports the
-// conflict when the message changes.
+// conflict returns a message about what blocks a name in the zone or can't be stored by the
+// provider; "" for no conflict. It reports the conflict when the message changes.
 func (p *Publisher) conflict(z *zone, n *nameState, left []unsupportedSet, out plan.Outcome) string {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	message := ""
@@ -313,7 +315,7 @@ func (p *Publisher) conflict(z *zone, n *nameState, left []unsupportedSet, out p
 // obstacle returns the message for a conflict.
 func obstacle(c plan.Conflict) string {
 	there := fmt.Sprintf("the zone's %s record %s", c.Current.Type, c.Current.Name)
-	switch foreign := c.ForeignOwner(); {
+	switch foreign := c.OtherOwner(); {
 	case c.Obstacle == plan.NotDeletable:
 		return there + " conflicts with it, and the policy forbids its deletion: delete it yourself, or set --policy=sync"
 	case foreign == "":

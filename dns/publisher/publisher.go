@@ -27,43 +27,43 @@ type Publisher struct {
 	results chan func()
 	terms   chan term
 	jobs    sync.WaitGroup
-	// visits passes functions of inspections to the loop. over is closed when the loop has ended.
-	visits chan func()
-	over   chan struct{}
+	// visits passes functions of inspections to the loop. stopped is closed when the loop has ended.
+	visits  chan func()
+	stopped chan struct{}
 
 	// The loop owns all fields below.
 
 	sources []sourceState
-	// unresolved are the objects, with the error, that have never been evaluated without one.
+	// unresolved has the error of each object that has never been evaluated successfully.
 	unresolved map[desired.Origin]unresolved
 	// statusAt is when to check the tables again.
 	statusAt time.Time
-	// departing are the deleted objects of optional kinds, with the time of deletion.
-	departing map[desired.Origin]time.Time
-	// pass is when objects were last evaluated. waiting is true if others have come in since. backlog
-	// has the objects to evaluate.
-	pass    time.Time
-	waiting bool
-	backlog *backlog
+	// pendingRemovals are the deleted objects of optional kinds, with the time of deletion.
+	pendingRemovals map[desired.Origin]time.Time
+	// lastPass is when objects were last evaluated. intakePending is true if the intake has objects
+	// since then. backlog has the objects to evaluate.
+	lastPass      time.Time
+	intakePending bool
+	backlog       *backlog
 	// unzoned and faulty limit the log lines about unzoned names, and about parts of objects that
 	// can't be used.
-	unzoned, faulty allowance
-	// contact is when anything was first read. looked is true once every source has been evaluated, or
-	// isn't awaited: until then nothing is planned.
-	contact time.Time
-	looked  bool
+	unzoned, faulty lineLimit
+	// firstRead is when any source was first read. sourcesEvaluated is true once every source has been
+	// evaluated or is no longer awaited. Nothing is planned before.
+	firstRead        time.Time
+	sourcesEvaluated bool
 
 	term     *term
 	zoneList zoneList
 	// zones is nil until the zones have been listed.
 	zones *zoneSet
-	// unverified is true if the metric of verified records may be out of date.
+	// unverified is true while the metric of verified records may be out of date.
 	unverified bool
 	// metricsOff is true if the metrics of the wanted record sets are out of date. filtered is true if
 	// the domain filter excludes all wanted names.
 	metricsOff, filtered bool
 	troubles             atomic.Pointer[[]Trouble]
-	// zoneless are the names that are in no zone of the provider.
+	// zoneless has the names that are in no zone of the provider.
 	zoneless *names
 	accounts accounts
 	// capabilities are those of the provider. batchSize, batchInterval and atATime are the stricter of
@@ -77,7 +77,7 @@ type Publisher struct {
 	// limiter limits the calls of the provider per second. Any goroutine may use it.
 	limiter *rate.Limiter
 	// calls is the number of running calls of the provider. Until throttledUntil no other may begin.
-	// throttles counts in a row how often the provider has asked for that.
+	// throttles counts the throttled calls in a row.
 	calls          int
 	throttledUntil time.Time
 	throttles      int
@@ -99,14 +99,14 @@ type Publisher struct {
 type sourceState struct {
 	// read is true once all objects of the source are known.
 	read bool
-	// open is true once its objects are evaluated: when its tables are filled, or aren't awaited any
-	// longer. Until then early collects the changed objects.
-	open  bool
-	early map[source.Key]struct{}
-	// conditions say whether the source's tables were readable at the last check. steady is since
-	// when; a table that isn't readable has no time.
-	conditions conditions
-	steady     map[string]time.Time
+	// open is true once its objects may be evaluated: its tables are filled, or no longer awaited.
+	// Until then beforeOpen collects the changed objects.
+	open       bool
+	beforeOpen map[source.Key]struct{}
+	// conditions has the errors of the source's tables at the last check. readableSince has the time
+	// since which each namespace is readable; none for an unreadable one.
+	conditions    conditions
+	readableSince map[string]time.Time
 	// For a polled source: the time of the next poll, whether one is running, and the last error.
 	pollAt  time.Time
 	polling bool
@@ -116,9 +116,9 @@ type sourceState struct {
 // term is a period in which this process may write.
 type term struct {
 	ctx context.Context
-	// over is closed when all jobs of the term have ended.
-	over chan struct{}
-	jobs *sync.WaitGroup
+	// finished is closed when all jobs of the term have ended.
+	finished chan struct{}
+	jobs     *sync.WaitGroup
 }
 
 // New returns a publisher. Run starts it.
@@ -128,7 +128,7 @@ func New(c Config) (*Publisher, error) {
 	}
 	can := c.Provider.Capabilities()
 	batchSize := cmp.Or(stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch)
-	if _, marks := c.Owner.(ownershipNamer); marks {
+	if _, namesRecords := c.Owner.(ownershipNamer); namesRecords {
 		// Each change of a record set may come with a change of its ownership record.
 		batchSize = max(batchSize/2, 1)
 	}
@@ -141,17 +141,17 @@ func New(c Config) (*Publisher, error) {
 		atATime:       stricter(can.Calls, defaultCalls),
 		limiter:       newLimiter(stricter(can.CallsPerSecond, c.Limits.CallsPerSecond)),
 
-		intake:     newIntake(),
-		backlog:    newBacklog(),
-		results:    make(chan func()),
-		visits:     make(chan func()),
-		over:       make(chan struct{}),
-		terms:      make(chan term),
-		sources:    make([]sourceState, len(c.Sources)),
-		unresolved: map[desired.Origin]unresolved{},
-		departing:  map[desired.Origin]time.Time{},
-		accounts:   newAccounts(&c),
-		panics:     panics.New(c.Log, c.Metrics.panics),
+		intake:          newIntake(),
+		backlog:         newBacklog(),
+		results:         make(chan func()),
+		visits:          make(chan func()),
+		stopped:         make(chan struct{}),
+		terms:           make(chan term),
+		sources:         make([]sourceState, len(c.Sources)),
+		unresolved:      map[desired.Origin]unresolved{},
+		pendingRemovals: map[desired.Origin]time.Time{},
+		accounts:        newAccounts(&c),
+		panics:          panics.New(c.Log, c.Metrics.panics),
 	}
 	// A counter that only appears with the first panic would start at one, and no alert would see it
 	// rise.
@@ -167,7 +167,7 @@ func New(c Config) (*Publisher, error) {
 // only once.
 func (p *Publisher) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer close(p.over)
+	defer close(p.stopped)
 	defer p.drain()
 	defer cancel()
 	timer := time.NewTimer(0)
@@ -177,7 +177,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-p.intake.wake:
-			p.waiting = true
+			p.intakePending = true
 		case f := <-p.results:
 			if ctx.Err() != nil {
 				return nil // what the stop interrupted is no failure of the provider
@@ -207,14 +207,14 @@ func (p *Publisher) Run(ctx context.Context) error {
 // Lead lets the publisher change zones until ctx ends. It returns when all writes have ended. Run
 // must be running.
 func (p *Publisher) Lead(ctx context.Context) error {
-	t := term{ctx: ctx, over: make(chan struct{}), jobs: new(sync.WaitGroup)}
+	t := term{ctx: ctx, finished: make(chan struct{}), jobs: new(sync.WaitGroup)}
 	select {
 	case p.terms <- t:
 	case <-ctx.Done():
 		return nil
 	}
 	<-ctx.Done()
-	<-t.over
+	<-t.finished
 	return nil
 }
 
@@ -230,22 +230,22 @@ func (p *Publisher) begin(t term) {
 	p.term = &t
 	p.Approvals.Begin(time.Now())
 	p.takeInstance()
-	p.unsettle()
+	p.resetFollowers()
 	// Another process may write meanwhile, so the zones must be read again.
 	p.zones = nil
 	p.zoneList = zoneList{}
 	p.zoneless = p.newZoneless()
 	p.accounts.beginTerm(time.Now())
-	p.pendingNotices.tell(p.Notify)
+	p.pendingNotices.send(p.Notify)
 }
 
 func (p *Publisher) end() {
 	t := p.term
 	p.term = nil
-	p.unsettle()
+	p.resetFollowers()
 	for _, z := range p.zones.all() {
 		// After the term these would never be reported.
-		p.confirmed(slices.Concat(z.confirming, z.made))
+		p.confirmed(slices.Concat(z.confirming, z.unconfirmed))
 	}
 	p.Metrics.end(p.zones.all())
 	p.zones = nil
@@ -253,7 +253,7 @@ func (p *Publisher) end() {
 	p.Metrics.storeFailed.Set(0)
 	go func() {
 		t.jobs.Wait()
-		close(t.over)
+		close(t.finished)
 	}()
 }
 
@@ -269,7 +269,7 @@ func (p *Publisher) drain() {
 		case <-p.results:
 		case <-done:
 			if p.term != nil {
-				close(p.term.over)
+				close(p.term.finished)
 			}
 			return
 		}
@@ -335,8 +335,8 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 	p.pollSources(ctx, now)
 	p.watchTables(now)
 	p.readObjects(now)
-	p.unzoned.end(p.Log, "Can't publish further records whose names are in no zone")
-	p.faulty.end(p.Log, "Ignore further parts of objects that can't be used")
+	p.unzoned.reset(p.Log, "Can't publish further records whose names are in no zone")
+	p.faulty.reset(p.Log, "Ignore further parts of objects that can't be used")
 	// Most of these numbers result from planning, so they are taken last.
 	defer p.noteTroubles()
 	defer p.count()
@@ -377,7 +377,7 @@ func (p *Publisher) filtersAll() bool {
 	return p.Desired.Len() > 0
 }
 
-// nextDue returns when there is something to do, if no event comes before.
+// nextDue returns the next time at which work is due, unless an event comes before.
 func (p *Publisher) nextDue(now time.Time) time.Time {
 	due := earliest(now.Add(p.Interval), p.statusAt)
 	if p.once != nil {
@@ -386,8 +386,8 @@ func (p *Publisher) nextDue(now time.Time) time.Time {
 	switch {
 	case p.backlog.len() > 0:
 		due = now
-	case p.waiting:
-		due = earliest(due, p.pass.Add(quiet))
+	case p.intakePending:
+		due = earliest(due, p.lastPass.Add(quiet))
 	}
 	for i := range p.sources {
 		switch s := &p.sources[i]; {
@@ -396,7 +396,7 @@ func (p *Publisher) nextDue(now time.Time) time.Time {
 		case p.Sources[i].Poll != nil && !s.polling:
 			due = earliest(due, s.pollAt)
 		}
-		if !p.looked {
+		if !p.sourcesEvaluated {
 			due = earliest(due, now.Add(settling))
 		}
 	}

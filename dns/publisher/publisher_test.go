@@ -30,20 +30,20 @@ func TestPublish(t *testing.T) {
 		defer w.stop()
 		w.objects.set("old", record(t, "old", "old.shop.test", "A", "192.0.2.1"), record(t, "old", "old.shop.test", "AAAA", "2001:db8::1"))
 		w.objects.set("same", record(t, "same", "same.shop.test", "A", "192.0.2.1"), record(t, "same", "same.shop.test", "AAAA", "2001:db8::1"))
-		rest()
+		waitIdle()
 		w.expectZone("old.shop.test A 192.0.2.1", "old.shop.test AAAA 2001:db8::1", "same.shop.test A 192.0.2.1", "same.shop.test AAAA 2001:db8::1")
-		w.said()
+		w.takeNotices()
 		w.objects.set("old")
 		w.objects.set("same", record(t, "same", "same.shop.test", "A", "192.0.2.2"), record(t, "same", "same.shop.test", "AAAA", "2001:db8::2"))
 		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.3"), record(t, "new", "new.shop.test", "AAAA", "2001:db8::3"))
-		rest()
+		waitIdle()
 		w.expectZone("new.shop.test A 192.0.2.3", "new.shop.test AAAA 2001:db8::3", "same.shop.test A 192.0.2.2", "same.shop.test AAAA 2001:db8::2")
 		want := []string{
 			"RecordDeleted Deleted old.shop.test A", "RecordDeleted Deleted old.shop.test AAAA",
 			"RecordReady Created new.shop.test A", "RecordReady Created new.shop.test AAAA",
 			"RecordReady Updated same.shop.test A", "RecordReady Updated same.shop.test AAAA",
 		}
-		if got := w.said(); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		if got := w.takeNotices(); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
 			t.Errorf("case 195, notices: %q, want %q", got, want)
 		}
 		if left := len(w.listing()); left != 8 {
@@ -65,7 +65,7 @@ func TestLatency(t *testing.T) {
 		}})
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("lone", record(t, "lone", "lone.shop.test", "A", "192.0.2.1"))
 		synctest.Wait()
 		if applies.Load() != 1 {
@@ -75,7 +75,7 @@ func TestLatency(t *testing.T) {
 			w.objects.set(fmt.Sprint("burst", i), record(t, "burst", fmt.Sprintf("burst%d.shop.test", i), "A", "192.0.2.1"))
 			time.Sleep(time.Millisecond / 2)
 		}
-		rest()
+		waitIdle()
 		if applies.Load() > 3 {
 			t.Errorf("%d batches for a lone change and a burst, want 3 at most", applies.Load())
 		}
@@ -93,7 +93,7 @@ func TestIdle(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		var mu sync.Mutex
 		calls := map[inmemory.Operation]int{}
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
@@ -110,7 +110,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// Changes by hand are undone at the next verification. Records of others stay as they are.
+// External changes are reverted at the next listing. Records of other owners stay unchanged.
 func TestDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -120,10 +120,10 @@ func TestDrift(t *testing.T) {
 		w.objects.set("f", record(t, "f", "foreign.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "foreign.shop.test A 192.0.2.9")
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "RecordConflict FailedSync foreign.shop.test A") {
-			t.Errorf("nothing says whose foreign.shop.test is:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "RecordConflict FailedSync foreign.shop.test A") {
+			t.Errorf("nothing says whose foreign.shop.test is:\n%s", notices)
 		}
 		for _, r := range w.listing() {
 			if r.Name == "a.shop.test" {
@@ -132,7 +132,7 @@ func TestDrift(t *testing.T) {
 		}
 		w.expectZone("foreign.shop.test A 192.0.2.9")
 		time.Sleep(DefaultInterval)
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "foreign.shop.test A 192.0.2.9")
 	})
 }
@@ -157,17 +157,17 @@ func TestBisect(t *testing.T) {
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		if got := len(w.zone()); got != 200 {
 			t.Errorf("%d records, want the 200 good ones", got)
 		}
-		said := slices.DeleteFunc(w.said(), func(s string) bool { return strings.HasPrefix(s, ReasonReady) })
-		if len(said) != 1 || !strings.HasPrefix(said[0], "RecordError FailedSync bad.shop.test A") {
-			t.Errorf("notices: %q, want one about bad.shop.test", said)
+		notices := slices.DeleteFunc(w.takeNotices(), func(s string) bool { return strings.HasPrefix(s, ReasonReady) })
+		if len(notices) != 1 || !strings.HasPrefix(notices[0], "RecordError FailedSync bad.shop.test A") {
+			t.Errorf("notices: %q, want one about bad.shop.test", notices)
 		}
 		bad.Store(false)
 		time.Sleep(2 * DefaultInterval)
-		rest()
+		waitIdle()
 		if got := len(w.zone()); got != 201 {
 			t.Errorf("%d records after the provider takes it, want 201", got)
 		}
@@ -199,10 +199,10 @@ func TestBudget(t *testing.T) {
 		w := newFixture(t)
 		fill(w)
 		w.start()
-		rest()
-		w.said()
+		waitIdle()
+		w.takeNotices()
 		empty(w, 20)
-		rest()
+		waitIdle()
 		if got := len(w.zone()); got != 80 {
 			t.Errorf("%d records, want 80: a fifth may go", got)
 		}
@@ -212,33 +212,33 @@ func TestBudget(t *testing.T) {
 				t.Errorf("%d owned of %v, want all 80", z.mirror.owned, z.mirror.records)
 			}
 		}
-		w.said()
+		w.takeNotices()
 		empty(w, 21)
-		rest()
+		waitIdle()
 		if got := len(w.zone()); got != 80 {
 			t.Errorf("%d records, want 80: no more within the window", got)
 		}
 		fill(w)
-		rest()
+		waitIdle()
 		if got := len(w.zone()); got != 100 {
 			t.Errorf("%d records, want 100: all came back", got)
 		}
 		time.Sleep(budget.DefaultLimits().Window)
-		w.said()
+		w.takeNotices()
 		// Changes within a tenth of a second after another one are handled together. Without
-		// such a change before, the first deletion could be handled alone, and made.
+		// such a change before, the first deletion could be handled alone and made.
 		w.objects.set("nobody")
 		synctest.Wait()
 		empty(w, 100)
-		rest()
+		waitIdle()
 		if got := len(w.zone()); got != 100 {
 			t.Errorf("%d records, want 100: nothing goes when all would", got)
 		}
-		said := strings.Join(w.said(), "\n")
-		if _, after, ok := strings.Cut(said, "--approve-plan="); ok {
+		notices := strings.Join(w.takeNotices(), "\n")
+		if _, after, ok := strings.Cut(notices, "--approve-plan="); ok {
 			hash = after[:16]
 		} else {
-			t.Fatalf("nothing says how to approve:\n%s", said)
+			t.Fatalf("nothing says how to approve:\n%s", notices)
 		}
 		w.stop()
 		w.change = func(c *Config) { c.Approved = hash }
@@ -262,7 +262,7 @@ func TestNothingIsDeletedForWhatIsNotKnown(t *testing.T) {
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.stop()
 		w.objects.fail("a", errors.New("template: no field Spc"))
 		w.objects.set("gone")
@@ -281,17 +281,17 @@ func TestNothingIsDeletedForWhatIsNotKnown(t *testing.T) {
 		w.objects.set("c", record(t, "c", "c.shop.test", "A", "192.0.2.1"))
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "gone.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1")
-		said := strings.Join(w.said(), "\n")
+		notices := strings.Join(w.takeNotices(), "\n")
 		for _, want := range []string{"SourceNotRead", "connection refused", "no field Spc"} {
-			if !strings.Contains(said, want) {
-				t.Errorf("no notice has %q:\n%s", want, said)
+			if !strings.Contains(notices, want) {
+				t.Errorf("no notice has %q:\n%s", want, notices)
 			}
 		}
 		away.Store(false)
 		time.Sleep(2 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1")
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.2", "b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1")
 	})
 }
@@ -310,7 +310,7 @@ func TestDomains(t *testing.T) {
 		w.objects.set("elsewhere", record(t, "elsewhere", "a.in.shop.test.example", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("a.in.shop.test A 192.0.2.1")
 	})
 }
@@ -323,9 +323,9 @@ func TestUpsertOnly(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("a")
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1")
 	})
 }
@@ -377,9 +377,9 @@ func TestCredentials(t *testing.T) {
 		w.start()
 		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
-		said := w.said()
-		if len(said) == 0 || !strings.HasPrefix(said[0], ReasonProvider) || len(said) > 2 {
-			t.Errorf("notices: %q, want one about the credentials", said)
+		notices := w.takeNotices()
+		if len(notices) == 0 || !strings.HasPrefix(notices[0], ReasonProvider) || len(notices) > 2 {
+			t.Errorf("notices: %q, want one about the credentials", notices)
 		}
 		refuse.Store(false)
 		time.Sleep(2 * DefaultInterval)

@@ -24,13 +24,13 @@ func (s *names) unqueue(n *nameState) {
 	}
 }
 
-// next returns the dirty names whose turn it is, in order. Names that may lose record sets are all
-// returned, because a budget has to know all deletions. Of other names at most so many are.
+// next returns the dirty names whose turn it is, in order: all names that may lose record sets,
+// because a budget has to know all deletions, and at most the given number of others.
 func (s *names) next(most int) []*nameState {
 	in := &s.in[dirty]
 	var next []*nameState
 	for adding := 0; len(in.names) > 0; {
-		if in.names[0].adds {
+		if in.names[0].onlyAdds {
 			if adding == most {
 				break
 			}
@@ -44,9 +44,9 @@ func (s *names) next(most int) []*nameState {
 	return next
 }
 
-// take moves the names whose turn it is to the phase applying: at most so many names with so many
-// changes in all, but at least one name. Zero means no limit. Namespaces take turns. A name that
-// has failed is taken alone, so that it can't make others fail.
+// take moves the names whose turn it is to the phase applying, up to the given numbers of names and
+// of changes, but at least one name. Zero means no limit. Namespaces take turns. A name that has
+// failed is taken alone, so that it can't make others fail.
 func (s *names) take(most, changes int) []group {
 	var taken []group
 	for count := 0; len(s.in[planned].names) > 0; {
@@ -66,21 +66,21 @@ func (s *names) take(most, changes int) []group {
 	return taken
 }
 
-// index is a heap of the names in a phase. Planned names are ordered by ticket. Dirty names are
+// phaseHeap is a heap of the names in a phase. Planned names are ordered by ticket. Dirty names are
 // too, but those that may lose record sets come first. Waiting names are ordered by time.
-type index struct {
+type phaseHeap struct {
 	phase phase
 	names []*nameState
 }
 
-func (x *index) Len() int { return len(x.names) }
+func (x *phaseHeap) Len() int { return len(x.names) }
 
-func (x *index) Less(i, j int) bool {
+func (x *phaseHeap) Less(i, j int) bool {
 	a, b := x.names[i], x.names[j]
 	switch x.phase {
 	case dirty:
-		if a.adds != b.adds {
-			return b.adds
+		if a.onlyAdds != b.onlyAdds {
+			return b.onlyAdds
 		}
 		return cmp.Or(cmp.Compare(a.ticket, b.ticket), cmp.Compare(a.serial, b.serial), strings.Compare(a.name, b.name)) < 0
 	case planned:
@@ -92,18 +92,18 @@ func (x *index) Less(i, j int) bool {
 	}
 }
 
-func (x *index) Swap(i, j int) {
+func (x *phaseHeap) Swap(i, j int) {
 	x.names[i], x.names[j] = x.names[j], x.names[i]
-	x.names[i].place, x.names[j].place = i, j
+	x.names[i].heapIndex, x.names[j].heapIndex = i, j
 }
 
-func (x *index) Push(n any) {
+func (x *phaseHeap) Push(n any) {
 	state := n.(*nameState)
-	state.place = len(x.names)
+	state.heapIndex = len(x.names)
 	x.names = append(x.names, state)
 }
 
-func (x *index) Pop() any {
+func (x *phaseHeap) Pop() any {
 	last := len(x.names) - 1
 	n := x.names[last]
 	x.names[last] = nil

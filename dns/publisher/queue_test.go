@@ -17,7 +17,7 @@ func queued() (*names, func(name string, deletes bool)) {
 		namespace, _, _ := strings.Cut(name, "-")
 		return namespace
 	}
-	s.adds = func(string) bool { return true }
+	s.onlyAdds = func(string) bool { return true }
 	return s, func(name string, deletes bool) {
 		s.touch(name)
 		change := dns.Change{New: &dns.RecordSet{Name: name}}
@@ -28,8 +28,8 @@ func queued() (*names, func(name string, deletes bool)) {
 	}
 }
 
-// tenants S3: the queue of a zone was first in, first out, so that a change waited for all of another namespace. Now
-// namespaces take turns, deletions too, and batches are as full as before.
+// tenants S3: the queue of a zone was first in, first out, so that a change waited for all of
+// another namespace. Now namespaces take turns, deletions too, and batches are as full as before.
 func TestNamespacesTakeTurns(t *testing.T) {
 	s, plan := queued()
 	for i := range 5000 {
@@ -75,7 +75,7 @@ func TestNamespacesTakeTurnsInPlanning(t *testing.T) {
 // A budget has to know all losses before any is made, so names that may lose something are planned at once.
 func TestNamesThatMayLoseAreAllPlanned(t *testing.T) {
 	s, _ := queued()
-	s.adds = func(name string) bool { return !strings.HasPrefix(name, "old") }
+	s.onlyAdds = func(name string) bool { return !strings.HasPrefix(name, "old") }
 	for i := range 300 {
 		s.touch(fmt.Sprintf("old-%d", i))
 		s.touch(fmt.Sprintf("new-%d", i))
@@ -85,13 +85,13 @@ func TestNamesThatMayLoseAreAllPlanned(t *testing.T) {
 	}
 }
 
-// Over random events: of the namespaces with planned names none is served twice more than another between two turns of it,
-// and nothing is kept of a namespace without names.
+// Over random events: of the namespaces with planned names none is served twice more than another
+// between two turns of it, and nothing is kept of a namespace without names.
 func TestTurnsAreFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, plan := queued()
 		published := map[string]bool{}
-		s.adds = func(name string) bool { return !published[name] }
+		s.onlyAdds = func(name string) bool { return !published[name] }
 		served := map[string]int{}
 		waitingSince := map[string]map[string]int{}
 		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {

@@ -10,17 +10,17 @@ import (
 // only counted.
 const maxLogged = 20
 
-// allowance counts the lines of one kind in one pass.
-type allowance struct{ lines int }
+// lineLimit counts the lines of one kind in one pass.
+type lineLimit struct{ lines int }
 
-// more reports whether a further line may be written.
-func (a *allowance) more() bool {
+// allow reports whether a further line may be written.
+func (a *lineLimit) allow() bool {
 	a.lines++
 	return a.lines <= maxLogged
 }
 
-// end starts a new pass, and logs how many lines were left out.
-func (a *allowance) end(log *slog.Logger, message string) {
+// reset starts a new pass, and logs how many lines were left out.
+func (a *lineLimit) reset(log *slog.Logger, message string) {
 	if out := a.lines - maxLogged; out > 0 {
 		log.Warn(message, "leftOut", out)
 	}

@@ -20,10 +20,10 @@ type trial struct {
 	plan  uint64
 	times int
 	last  time.Time
-	// made is true if the changes were made the last time.
-	made bool
-	// told is true after the repetition was reported.
-	told bool
+	// succeeded is true if the changes were made the last time.
+	succeeded bool
+	// reported is true after the repetition was reported.
+	reported bool
 }
 
 // digestSeed is the seed of digests. They are compared only within the process.
@@ -63,14 +63,14 @@ func (g group) digest() uint64 {
 	return h.Sum64()
 }
 
-// tried notes that the plan of a name failed by itself.
+// tried records that the plan of a name failed by itself.
 func (s *names) tried(n *nameState, now time.Time) { s.addTrial(n, trial{last: now}) }
 
-// made notes that the changes of a name were made. It reports whether the same ones were made the
+// made records that the changes of a name were made. It reports whether the same ones were made the
 // last time.
 func (s *names) made(n *nameState, now time.Time) (again bool) {
-	before := s.addTrial(n, trial{last: now, made: true})
-	return before.made
+	before := s.addTrial(n, trial{last: now, succeeded: true})
+	return before.succeeded
 }
 
 // addTrial adds a trial, and returns the preceding one if it was of the same plan.
@@ -78,7 +78,7 @@ func (s *names) addTrial(n *nameState, t trial) (before trial) {
 	t.plan, t.times = n.plan.digest(), 1
 	if of := s.trials[n.name]; of.plan == t.plan {
 		before = of
-		t.times, t.told = before.times+1, before.told
+		t.times, t.reported = before.times+1, before.reported
 	}
 	s.setTrial(n.name, t)
 	return before
@@ -111,18 +111,19 @@ func (s *names) repeats(g group, most time.Duration) (until time.Time, repeats b
 	return t.last.Add(backoff(t.times-maxRepeats, most)), true
 }
 
-// tell notes that the repetition of a name's plan is reported. It reports whether it wasn't before.
-func (s *names) tell(name string) bool {
+// markReported records that the repetition of a name's plan is reported. It reports whether it
+// wasn't before.
+func (s *names) markReported(name string) bool {
 	t := s.trials[name]
-	first := !t.told
-	t.told = true
+	first := !t.reported
+	t.reported = true
 	s.trials[name] = t
 	return first
 }
 
-// shown notes that a listing has shown the zone, except for the names in later that were written
-// since. Names without anything to do are as planned. A blind listing shows nothing: the next plan
-// may have been made before.
+// shown handles a listing of the zone. It ends the trials of settled names, because the zone is as
+// planned, except for the names in later, which were written since. A blind listing shows nothing,
+// so the next plan may be one that was made before.
 func (s *names) shown(later map[string]struct{}, blind bool) {
 	for name, t := range s.trials {
 		n := s.all[name]
@@ -131,25 +132,25 @@ func (s *names) shown(later map[string]struct{}, blind bool) {
 		case written:
 		case n == nil || n.phase == settled:
 			s.setTrial(name, trial{})
-			if n != nil && t.told {
-				s.explain(n, "", "")
+			if n != nil && t.reported {
+				s.setReason(n, "", "")
 				s.move(n, settled)
 			}
 		case blind && t.times > 1:
-			t.times, t.told = 1, false
+			t.times, t.reported = 1, false
 			s.setTrial(name, t)
 		}
 	}
 }
 
-// pauses delays a name whose plan was tried too often, and reports that once. It returns whether
-// the name waits.
-func (p *Publisher) pauses(z *zone, n *nameState, g group) bool {
+// delayRepeated delays a name whose plan was tried too often, and reports that once. It returns
+// whether the name waits.
+func (p *Publisher) delayRepeated(z *zone, n *nameState, g group) bool {
 	until, repeats := z.names.repeats(g, p.Interval)
 	if !repeats {
 		return false
 	}
-	if z.names.tell(n.name) {
+	if z.names.markReported(n.name) {
 		p.reportRepeated(z, n, g)
 	}
 	if p.once == nil && !time.Now().Before(until) {
@@ -167,7 +168,7 @@ func (p *Publisher) reportRepeated(z *zone, n *nameState, g group) {
 	}
 	const message = "the same change was made three times, and is still needed: the provider doesn't keep it, or something else writes this name. " +
 		"It is retried with growing delays: check what the provider lists under the name"
-	z.names.explain(n, ReasonError, message)
+	z.names.setReason(n, ReasonError, message)
 	c := slices.Concat(g.changes, g.orphans)[0]
 	p.Log.Warn("A change has no effect; trying it less often", "zone", z.Name, "change", describe(c), "err", message)
 	p.Notify(Notice{Record: c.RecordSet(), Objects: c.RecordSet().Objects, Action: ActionFailed, Reason: ReasonError, Message: message})

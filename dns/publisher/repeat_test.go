@@ -134,8 +134,9 @@ var liars = map[string]func(*liar){
 	},
 }
 
-// Whatever a provider does with what it is told, an hour costs a bounded number of requests, and people hear
-// of it once (peers P2: 340 requests a second, and as many lines of the log). Other names are published.
+// However a provider handles its changes, an hour costs a bounded number of requests, and the
+// failure is reported once. Other names are published (peers P2: 340 requests a second, and as many
+// log lines).
 func TestLiars(t *testing.T) {
 	for name, lie := range liars {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +171,7 @@ func lieFor(t *testing.T, lie func(*liar), change func(*Config)) (failed int) {
 	if applies > 150 || reads > 500 {
 		t.Errorf("%d writes and %d listings in an hour", applies, reads)
 	}
-	for _, line := range w.said() {
+	for _, line := range w.takeNotices() {
 		if strings.Contains(line, "FailedSync") {
 			failed++
 		}
@@ -178,8 +179,8 @@ func lieFor(t *testing.T, lie func(*liar), change func(*Config)) (failed int) {
 	return failed
 }
 
-// Of a provider that lies at random, no more is asked. It may be right for a while, and then there is
-// something new to say.
+// A provider that lies at random isn't called more often. After it was right for a while, a failure
+// is reported again.
 func TestRandomLiars(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
@@ -212,7 +213,7 @@ func TestRandomLiars(t *testing.T) {
 	})
 }
 
-// A run that ends says which name came to nothing.
+// Once returns an error with the name whose change has no effect.
 func TestOnceWithALiar(t *testing.T) {
 	for name, lie := range liars {
 		if strings.Contains(name, "every other") || strings.Contains(name, "P2") {
@@ -241,8 +242,8 @@ func TestOnceWithALiar(t *testing.T) {
 	}
 }
 
-// peers P2: of two record sets with one key in a listing, the later one counts (spec/dns.md §3.2), for the
-// plan and for the provider that compares before it writes, so that the change gets through.
+// If a key is listed twice, the later record set counts (spec/dns.md §3.2), for the plan and for a
+// provider that compares before it writes, so that the change is accepted (peers P2).
 func TestListedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -266,17 +267,17 @@ func TestListedTwice(t *testing.T) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1", "192.0.2.2"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("www.shop.test A 192.0.2.1,192.0.2.2")
-		if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Contains(notices, "FailedSync") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }
 
-// clouds F1: the record at the apex of a zone has an ownership record in the format without a type, which
-// stands beside it. The one in the present format would be outside of the zone. So nothing is written, again
-// and again, and the record stays ours.
+// The record at the apex of a zone has an ownership record in the format without a type, beside it,
+// because one in the present format would be outside of the zone. Nothing is written again and
+// again, and the record stays ours (clouds F1).
 func TestApexWithOldOwnershipRecord(t *testing.T) {
 	for _, who := range []string{"me", "before"} {
 		t.Run(who, func(t *testing.T) {
@@ -301,7 +302,7 @@ func TestApexWithOldOwnershipRecord(t *testing.T) {
 					t.Errorf("%d writes", applies)
 				}
 				w.objects.set("web", record(t, "web", zoneName, "A", "192.0.2.2"))
-				rest()
+				waitIdle()
 				w.expectZone("shop.test A 192.0.2.2")
 			})
 		})
@@ -317,8 +318,8 @@ func (b blind) Capabilities() provider.Capabilities {
 	return c
 }
 
-// dns F20: what can't be listed is written again, which repairs what others have changed. People hear of it
-// when it is new, and not every minute.
+// Records that can't be listed are written again, which reverts external changes. Only a new record
+// is reported, not each write (dns F20).
 func TestBlindWritesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -333,22 +334,22 @@ func TestBlindWritesAgain(t *testing.T) {
 		if _, applies := l.calls(); applies < 5 || applies > 12 {
 			t.Errorf("%d writes in 10 minutes", applies)
 		}
-		said := strings.Join(w.said(), "\n")
-		if n := strings.Count(said, "RecordReady"); n != 1 || strings.Contains(said, "FailedSync") {
-			t.Errorf("said:\n%s", said)
+		notices := strings.Join(w.takeNotices(), "\n")
+		if n := strings.Count(notices, "RecordReady"); n != 1 || strings.Contains(notices, "FailedSync") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		if n := testutil.ToFloat64(w.publisher.Metrics.reasserted); n < 5 {
 			t.Errorf("%v names were counted as written again", n)
 		}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
-		rest()
-		if said := strings.Join(w.said(), "\n"); strings.Count(said, "RecordReady") != 1 {
-			t.Errorf("after an edit, said:\n%s", said)
+		waitIdle()
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, "RecordReady") != 1 {
+			t.Errorf("after an edit, notices:\n%s", notices)
 		}
 	})
 }
 
-// A name that comes to nothing is counted until a listing shows that it is as objects ask for.
+// A name whose change has no effect is counted until a listing shows the wanted records.
 func TestRepeatedIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -371,8 +372,8 @@ func TestRepeatedIsCounted(t *testing.T) {
 		if n := counted(); n != 1 {
 			t.Errorf("%v names are counted", n)
 		}
-		if said := strings.Join(w.said(), "\n"); strings.Count(said, "the same change was made three times") != 1 {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, "the same change was made three times") != 1 {
+			t.Errorf("notices:\n%s", notices)
 		}
 		mu.Lock()
 		loses = false
@@ -389,7 +390,8 @@ func TestRepeatedIsCounted(t *testing.T) {
 	})
 }
 
-// tenants S5: a provider can't say whose its records are. What it lists with our owner isn't ours.
+// Owner labels of a provider are ignored: a record that it lists with our owner isn't ours (tenants
+// S5).
 func TestProviderLabelsDontCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

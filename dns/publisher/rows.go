@@ -56,7 +56,7 @@ type Row struct {
 	// Objects ask for the record set and get it. Losers ask for it and don't.
 	Objects []dns.Object
 	Losers  []RowLoser
-	// Message says why the zone doesn't have what is wanted, and what to do; empty if it does.
+	// Message says why the zone doesn't have the wanted targets, and what to do; empty if it has them.
 	Message string
 	// Next is the time of the next attempt; zero if unknown.
 	Next time.Time
@@ -76,8 +76,8 @@ func compareRowKeys(a, b RowKey) int {
 	)
 }
 
-// pair is the wanted record set of a key, and that of the zone. Either may be nil.
-type pair struct{ wanted, there *dns.RecordSet }
+// pair has the wanted record set of a key, and the zone's current one. Either may be nil.
+type pair struct{ wanted, current *dns.RecordSet }
 
 // rowsAt returns the rows of a name, by type and set identifier. It is called in the loop.
 func (p *Publisher) rowsAt(at nameInZone) []Row {
@@ -134,10 +134,10 @@ func (p *Publisher) pairs(at nameInZone) (map[dns.Key]pair, []unsupportedSet, []
 	}
 	if at.zone != nil {
 		for _, c := range p.current(at.zone, at.name) {
-			pairs[c.Set.Key()] = pair{there: c.Set}
+			pairs[c.Set.Key()] = pair{current: c.Set}
 		}
 	}
-	chosen, lost := p.decided(at, wanted)
+	chosen, lost := p.choose(at, wanted)
 	for _, w := range chosen {
 		both := pairs[w.Set.Key()]
 		both.wanted = w.Set
@@ -151,7 +151,7 @@ func newRow(key RowKey, both pair) Row {
 	if w := both.wanted; w != nil {
 		row.Wanted, row.TTL, row.Objects = w.Targets, max(0, w.TTL), w.Objects
 	}
-	if c := both.there; c != nil {
+	if c := both.current; c != nil {
 		row.Targets, row.TTL, row.Owner = c.Targets, max(0, c.TTL), c.Labels[dns.LabelOwner]
 		row.Steered = c.SetIdentifier != "" || len(c.Properties) > 0
 	}
@@ -163,12 +163,12 @@ func (p *Publisher) judge(at nameInZone, both pair, row *Row) {
 	switch {
 	case at.zone == nil:
 		p.judgeUnzoned(at.name, row)
-	case both.wanted == nil && !p.ours(both.there):
-		if row.State = RowNotOwned; p.otherInstance(both.there) != "" {
-			row.Message = "another process with our owner ID has written it: " + ownerOf(both.there.Labels) + ", and this one is the instance " + quote(p.Rules.Instance)
+	case both.wanted == nil && !p.ours(both.current):
+		if row.State = RowNotOwned; p.otherInstance(both.current) != "" {
+			row.Message = "another process with our owner ID has written it: " + ownerOf(both.current.Labels) + ", and this one is the instance " + quote(p.Rules.Instance)
 		}
-	case p.asIs(at.zone, both):
-		if row.State, row.Message = RowPublished, p.notOurs(both.there); row.Message != "" {
+	case p.satisfied(at.zone, both):
+		if row.State, row.Message = RowPublished, p.notOurs(both.current); row.Message != "" {
 			row.State = RowConflict
 		}
 	default:
@@ -179,19 +179,19 @@ func (p *Publisher) judge(at nameInZone, both pair, row *Row) {
 // ours reports whether a record set is known to be ours.
 func (p *Publisher) ours(r *dns.RecordSet) bool { return p.Rules.Owner != "" && p.Rules.Owns(r) }
 
-// asIs reports whether a zone has a record set as wanted.
-func (p *Publisher) asIs(z *zone, both pair) bool {
-	if both.wanted == nil || both.there == nil {
+// satisfied reports whether a zone has a record set as wanted.
+func (p *Publisher) satisfied(z *zone, both pair) bool {
+	if both.wanted == nil || both.current == nil {
 		return false
 	}
-	if plan.Satisfies(both.there, both.wanted) {
+	if plan.Satisfies(both.current, both.wanted) {
 		return true
 	}
 	// If the provider stores another form than the wanted one, a settled name is as wanted, except
 	// with the policy create-only.
-	n := z.names.all[both.there.Key().Name]
+	n := z.names.all[both.current.Key().Name]
 	return (n == nil || n.phase == settled && n.reason == "" && n.proposed.size() == 0) && z.known &&
-		p.Rules.Owns(both.there) && p.Rules.Policy != plan.CreateOnly
+		p.Rules.Owns(both.current) && p.Rules.Policy != plan.CreateOnly
 }
 
 // judgeUnzoned is judge for an unzoned name.
@@ -227,14 +227,14 @@ func (p *Publisher) judgeDifference(z *zone, both pair, row *Row) {
 		row.State, row.Message = RowPending, "this is a dry run, which changes nothing: run without --dry-run"
 	case n.phase != settled:
 		row.State = RowPending
-	case !z.known || !p.looked:
+	case !z.known || !p.sourcesEvaluated:
 		p.judgeUnread(z, row)
 	default:
 		p.judgeKept(both, row)
 	}
 }
 
-// heldMessage says what is known of why a name is held, and which plan has it.
+// heldMessage returns why a name is held, and which plan has its changes.
 func (p *Publisher) heldMessage(z *zone, name, message string) string {
 	plan, ok := z.ledger.PlanOf(name)
 	if !ok {
@@ -262,12 +262,12 @@ func (p *Publisher) judgeKept(both pair, row *Row) {
 	policy := string(p.Rules.Policy)
 	switch {
 	case both.wanted == nil && !p.Domains.Match(row.Name):
-		row.State, row.Message = RowUnwanted, "the domain filter leaves the name out, so its records stay as they are: delete them yourself, or widen --domain-filter"
-	case both.wanted == nil && !p.Rules.Manages(both.there.Type):
-		row.State, row.Message = RowUnwanted, "records of the type "+both.there.Type+" are not managed: add --managed-record-types="+both.there.Type
+		row.State, row.Message = RowUnwanted, "the domain filter leaves the name out, so its records stay unchanged: delete them yourself, or widen --domain-filter"
+	case both.wanted == nil && !p.Rules.Manages(both.current.Type):
+		row.State, row.Message = RowUnwanted, "records of the type "+both.current.Type+" are not managed: add --managed-record-types="+both.current.Type
 	case both.wanted == nil:
 		row.State, row.Message = RowUnwanted, "no object asks for it, and --policy="+policy+" deletes nothing: delete it yourself, or give --policy=sync"
-	case both.there == nil:
+	case both.current == nil:
 		row.State, row.Message = RowFailing, "the provider stores no record set like this one: ask for another one"
 	default:
 		row.State, row.Message = RowHeld, "the zone has something else, and --policy="+policy+" changes nothing that exists: change it yourself, or give --policy=upsert-only"

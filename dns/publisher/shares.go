@@ -18,10 +18,10 @@ func tenant(namespace string) tenantID { return unique.Make(namespace) }
 // refused because their namespace has too many.
 type shares struct {
 	limit int
-	// granted has the namespace of each name that may be created and doesn't exist yet. coming counts
-	// them by namespace.
-	granted map[string]tenantID
-	coming  map[tenantID]int
+	// granted has the namespace of each name that may be created and doesn't exist yet. grantedNames
+	// counts them by namespace.
+	granted      map[string]tenantID
+	grantedNames map[tenantID]int
 	// waiting has the refused names of each namespace, oldest first.
 	waiting map[string]*queuedNames
 }
@@ -33,23 +33,24 @@ type queuedNames struct {
 }
 
 func newShares(limit int) *shares {
-	return &shares{limit: limit, granted: map[string]tenantID{}, coming: map[tenantID]int{}, waiting: map[string]*queuedNames{}}
+	return &shares{limit: limit, granted: map[string]tenantID{}, grantedNames: map[tenantID]int{}, waiting: map[string]*queuedNames{}}
 }
 
-// full reports whether a namespace that has so many names in the zone may not get a further one.
+// full reports whether a namespace may get no further name. has is the number of its names in the
+// zone.
 func (s *shares) full(name, namespace string, has int) bool {
 	id := tenant(namespace)
-	return s.granted[name] != id && has+s.coming[id] >= s.limit
+	return s.granted[name] != id && has+s.grantedNames[id] >= s.limit
 }
 
-// grant notes who got a name. held is true if the zone has the name. It returns the refusals of
-// namespaces that had none before.
-func (s *shares) grant(name string, w wish, held bool) (first []tenancy.Refusal) {
+// grant records which namespaces got a name. held is true if the zone has the name. It returns the
+// refusals of namespaces that had none before.
+func (s *shares) grant(name string, w demand, held bool) (first []tenancy.Refusal) {
 	s.release(name)
 	if !held && len(w.granted) > 0 {
 		id := tenant(w.granted[0])
 		s.granted[name] = id
-		s.coming[id]++
+		s.grantedNames[id]++
 	}
 	for _, l := range s.waiting {
 		delete(l.names, name)
@@ -69,22 +70,21 @@ func (s *shares) grant(name string, w wish, held bool) (first []tenancy.Refusal)
 	return first
 }
 
-// release notes that a name isn't about to be created any more, because it exists now or is
-// refused.
+// release forgets the grant of a name that exists now or is refused.
 func (s *shares) release(name string) {
 	if id, known := s.granted[name]; known {
 		delete(s.granted, name)
-		if s.coming[id]--; s.coming[id] == 0 {
-			delete(s.coming, id)
+		if s.grantedNames[id]--; s.grantedNames[id] == 0 {
+			delete(s.grantedNames, id)
 		}
 	}
 }
 
-// admit removes and returns the refused names for which there is room now. has returns the number
+// admit removes and returns the refused names that are within the limit now. has returns the number
 // of names of a namespace in the zone.
 func (s *shares) admit(has func(namespace string) int) (names []string) {
 	for namespace, l := range s.waiting {
-		room := s.limit - has(namespace) - s.coming[tenant(namespace)]
+		room := s.limit - has(namespace) - s.grantedNames[tenant(namespace)]
 		for ; room > 0 && len(l.names) > 0; room-- {
 			names = append(names, l.next())
 		}

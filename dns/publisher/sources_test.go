@@ -85,8 +85,8 @@ func reading(w *fixture, t *table) {
 	}
 }
 
-// A source that is forbidden, or can't be reached, is reported, and its records stay. When it
-// can be read again, they change.
+// A source that is forbidden or unreachable is reported, and its records stay. When it can be read
+// again, they change.
 func TestUnreadableSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -95,12 +95,12 @@ func TestUnreadableSource(t *testing.T) {
 		things.set(kube.Synced, "")
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		things.set(kube.Waiting, kube.Forbidden)
 		time.Sleep(3 * statusEvery)
 		w.expectZone("a.shop.test A 192.0.2.1")
-		if said := w.said(); len(said) != 2 || said[1] != "SourceNotRead FailedSync  source service: thing can't be read: forbidden: ; its records stay as they are" {
-			t.Errorf("notices: %q", said)
+		if notices := w.takeNotices(); len(notices) != 2 || notices[1] != "SourceNotRead FailedSync  source service: thing can't be read: forbidden: ; its records stay unchanged" {
+			t.Errorf("notices: %q", notices)
 		}
 		w.stop()
 
@@ -118,8 +118,8 @@ func TestUnreadableSource(t *testing.T) {
 	})
 }
 
-// When a kind is removed from the cluster, its objects are deleted just before. This must not
-// remove records. A single deleted object takes its records with it.
+// The removal of a kind, which deletes its objects first, must not delete records. The deletion of
+// a single object does.
 func TestLostKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -130,7 +130,7 @@ func TestLostKind(t *testing.T) {
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("a")
 		time.Sleep(3 * statusEvery)
 		w.expectZone("b.shop.test A 192.0.2.1")
@@ -150,8 +150,7 @@ func TestLostKind(t *testing.T) {
 	})
 }
 
-// An object of an optional kind that is gone for a moment, and can't be evaluated when it is back, keeps its
-// records.
+// An object of an optional kind that is recreated and then can't be evaluated keeps its records.
 func TestReturnsUnevaluated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -161,7 +160,7 @@ func TestReturnsUnevaluated(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("a")
 		time.Sleep(time.Second)
 		w.objects.fail("a", errTemplate)
@@ -173,8 +172,8 @@ func TestReturnsUnevaluated(t *testing.T) {
 	})
 }
 
-// day2 B11: the removal of a kind hangs, so it can still be read, and its objects are gone. This must not
-// remove records.
+// While the removal of a kind hangs, the kind is readable without objects. Its records stay (day2
+// B11).
 func TestTerminatingKind(t *testing.T) {
 	for name, start := range map[string]func(*table){
 		"begins while Signpost runs": func(*table) {},
@@ -190,7 +189,7 @@ func TestTerminatingKind(t *testing.T) {
 				w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 				w.start()
 				defer w.stop()
-				rest()
+				waitIdle()
 				w.expectZone("a.shop.test A 192.0.2.1")
 				w.objects.set("a")
 				time.Sleep(time.Second)
@@ -205,8 +204,8 @@ func TestTerminatingKind(t *testing.T) {
 	}
 }
 
-// A namespace that can't be read says so. As long as nobody knows what it has, nothing is
-// deleted; what another one asks for is published. Namespaces of other publishers don't matter.
+// An unreadable namespace is reported. Nothing is deleted meanwhile, and records of other
+// namespaces are published. Namespaces of other publishers don't matter.
 func TestUnreadNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -217,7 +216,7 @@ func TestUnreadNamespace(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1")
 		w.stop()
 
@@ -228,14 +227,14 @@ func TestUnreadNamespace(t *testing.T) {
 		unread.setNamespace("other", kube.Waiting, kube.Forbidden)
 		w.objects.set("a")
 		w.objects.set("c", record(t, "c", "c.shop.test", "A", "192.0.2.3"))
-		w.said()
+		w.takeNotices()
 		w.start()
 		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
-		const want = "SourceNotRead FailedSync  source service: thing can't be read in the namespace pay: forbidden: ; its records stay as they are"
-		if said := w.said(); !slices.Contains(said, want) {
-			t.Errorf("notices %q, want %q among them", said, want)
+		const want = "SourceNotRead FailedSync  source service: thing can't be read in the namespace pay: forbidden: ; its records stay unchanged"
+		if notices := w.takeNotices(); !slices.Contains(notices, want) {
+			t.Errorf("notices %q, want %q among them", notices, want)
 		}
 		unread.setNamespace("pay", kube.Synced, "")
 		time.Sleep(2 * statusEvery)
@@ -243,8 +242,8 @@ func TestUnreadNamespace(t *testing.T) {
 	})
 }
 
-// dns F2: a kind on which objects of all namespaces depend, such as the Gateways of --gateway-namespace, is
-// read elsewhere than they are. While it can't be read, nothing is deleted.
+// A kind on which objects of all namespaces depend, such as the Gateways of --gateway-namespace, is
+// read in another namespace. While it is unreadable, nothing is deleted (dns F2).
 func TestUnreadNamespaceOfADependency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gateways := schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gateways"}
@@ -263,7 +262,7 @@ func TestUnreadNamespaceOfADependency(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1")
 
 		edge.setNamespace("edge", kube.Waiting, kube.Forbidden)
@@ -277,8 +276,8 @@ func TestUnreadNamespaceOfADependency(t *testing.T) {
 	})
 }
 
-// Of a kind that a cluster may lack, objects of a namespace that can be read take their
-// records with them, although another namespace can't be read any more.
+// If an optional kind is unreadable in one namespace, deleted objects of a readable namespace still
+// lose their records.
 func TestLostNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -292,7 +291,7 @@ func TestLostNamespace(t *testing.T) {
 		w.objects.setKey(pay, record(t, "p", "p.shop.test", "A", "192.0.2.2"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		things.setNamespace("team", kube.Waiting, kube.Forbidden)
 		things.setNamespace("pay", kube.Waiting, kube.Forbidden)
 		time.Sleep(2 * statusEvery)
@@ -300,8 +299,8 @@ func TestLostNamespace(t *testing.T) {
 		w.objects.setKey(pay)
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("p.shop.test A 192.0.2.2")
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "namespace pay: forbidden:  (namespaces that can't be read either: 1)") {
-			t.Errorf("notices:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "namespace pay: forbidden:  (namespaces that can't be read either: 1)") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		things.setNamespace("pay", kube.Synced, "")
 		time.Sleep(3 * statusEvery)
@@ -309,7 +308,7 @@ func TestLostNamespace(t *testing.T) {
 	})
 }
 
-// A run that is to end says which namespace it could not read.
+// Once returns an error with the namespace that it could not read.
 func TestOnceWithoutANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

@@ -12,27 +12,27 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// D4: what a person makes after the zone was listed stays, and the name is planned again at
-// once, as a conflict and not as a failure. Other names of the batch go on.
+// A manual record that was created after the listing stays. Its name is planned again at once and
+// becomes a conflict, not a failure. Other names of the batch continue (D4).
 func TestStaleIsPlannedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		hers := &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}
 		w.byHand(dns.Change{New: hers})
 		time.Sleep(3 * time.Second)
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"), record(t, "web", "api."+zoneName, "A", "192.0.2.1"))
-		rest()
-		rest()
+		waitIdle()
+		waitIdle()
 		w.expectZone("api.shop.test A 192.0.2.1", "www.shop.test A 203.0.113.66")
 		if slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
 			t.Error("her record has our ownership record")
 		}
-		said := strings.Join(w.said(), "\n")
-		if !strings.Contains(said, "RecordConflict FailedSync www.shop.test A") || strings.Contains(said, "RecordError") {
-			t.Errorf("said:\n%s", said)
+		notices := strings.Join(w.takeNotices(), "\n")
+		if !strings.Contains(notices, "RecordConflict FailedSync www.shop.test A") || strings.Contains(notices, "RecordError") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		w.objects.set("web")
 		time.Sleep(3 * time.Minute)
@@ -40,23 +40,23 @@ func TestStaleIsPlannedAgain(t *testing.T) {
 	})
 }
 
-// What a person has changed of ours is brought up to date at once, with what she made as Old.
+// An external change of one of our records is reverted at once, with the changed record as Old.
 func TestStaleUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		ours := &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"192.0.2.1"}}
 		hers := &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}
 		w.byHand(dns.Change{Old: ours, New: hers})
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
-		rest()
-		rest()
+		waitIdle()
+		waitIdle()
 		w.expectZone("www.shop.test A 192.0.2.2")
-		if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Contains(notices, "FailedSync") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }
@@ -76,21 +76,21 @@ func (w wholly) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) 
 	return w.Provider.Apply(ctx, zone, changes)
 }
 
-// A batch that is stale as a whole is planned again, too, and the zone isn't paused for it.
+// A batch that is stale as a whole is planned again too, and the zone isn't delayed.
 func TestStaleBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.provider = wholly{w.zones}
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.byHand(dns.Change{New: &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}})
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"), record(t, "web", "api."+zoneName, "A", "192.0.2.1"))
-		rest()
-		rest()
+		waitIdle()
+		waitIdle()
 		w.expectZone("api.shop.test A 192.0.2.1", "www.shop.test A 203.0.113.66")
-		if said := strings.Join(w.said(), "\n"); strings.Contains(said, "RecordError") || strings.Contains(said, "ProviderFailed") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Contains(notices, "RecordError") || strings.Contains(notices, "ProviderFailed") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }

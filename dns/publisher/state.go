@@ -29,7 +29,7 @@ func (z *zone) state(n *nameState) State {
 	if s.Reason != "" || n.phase == settled {
 		return s
 	}
-	for _, t := range []trouble{z.reading, z.writing, z.adjusting} {
+	for _, t := range []retryState{z.reading, z.writing, z.adjusting} {
 		if t.err != nil {
 			s.Reason, s.Message, s.Next = ReasonProvider, t.err.Error(), t.retryAt
 		}

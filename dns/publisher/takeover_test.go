@@ -20,8 +20,8 @@ func recordOf(from, namespace, object, recordType, target string, ttl int64) *dn
 	}
 }
 
-// tenants S1 and S2: an object of another namespace took a record, if its source or its label came
-// later and the provider adjusts records, or if it asked for an A beside a CNAME.
+// An object of another namespace can't take a record, neither by its source or label with an
+// adjusting provider nor by asking for an A beside a CNAME (tenants S1 and S2).
 func TestHolderKeepsTheName(t *testing.T) {
 	for name, test := range map[string]struct {
 		victim, evil *dns.RecordSet
@@ -75,19 +75,19 @@ func playTakeover(t *testing.T, victim, evil *dns.RecordSet, want string, adjust
 		for i, name := range order {
 			bySource[name].listen(Changed(func() *Publisher { return w.publisher }, i))
 		}
-		rest()
+		waitIdle()
 		w.lead()
-		rest()
+		waitIdle()
 	}
 	ask(victim)
 	begin()
 	ask(evil)
-	rest()
+	waitIdle()
 	w.expectZone(want)
 	if victim.Type != evil.Type || !strings.Contains(want, evil.Targets[0]) {
-		said := strings.Join(w.said(), "\n")
-		if !strings.Contains(said, "RecordConflict") || !strings.Contains(said, victim.Labels[dns.LabelResource]) {
-			t.Errorf("the loser isn't told who has the name:\n%s", said)
+		notices := strings.Join(w.takeNotices(), "\n")
+		if !strings.Contains(notices, "RecordConflict") || !strings.Contains(notices, victim.Labels[dns.LabelResource]) {
+			t.Errorf("the loser isn't told who has the name:\n%s", notices)
 		}
 	}
 	w.stop()

@@ -12,21 +12,22 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-// wish is what objects ask for under a name.
-type wish struct {
-	// wanted are the record sets in the provider's form. left are those that the provider can't store.
-	wanted []plan.Candidate
-	left   []unsupportedSet
+// demand is the record sets that objects ask for under a name, after tenancy and capabilities.
+type demand struct {
+	// wanted are the record sets in the provider's form. unsupported are those that the provider can't
+	// store.
+	wanted      []plan.Candidate
+	unsupported []unsupportedSet
 	// granted are the namespaces whose objects count. refused are the others.
 	granted []string
 	refused []tenancy.Refusal
-	// until is when the name goes to another namespace, because the holder doesn't ask for it any
-	// more; zero otherwise.
-	until time.Time
+	// transferAt is when the name goes to another namespace, if the holder doesn't ask for it any
+	// more; else zero.
+	transferAt time.Time
 }
 
 // sets returns the wanted record sets.
-func (w *wish) sets() []*dns.RecordSet { return setsOf(w.wanted) }
+func (w *demand) sets() []*dns.RecordSet { return setsOf(w.wanted) }
 
 // setsOf returns the record sets of candidates.
 func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
@@ -37,31 +38,31 @@ func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
 	return sets
 }
 
-// want returns what objects ask for under a name in a zone. Without a zone, the first zone that
-// holds the name counts.
-func (p *Publisher) want(z *zone, name string) wish {
+// want returns the demand for a name in a zone. Without a zone, the first zone that holds the name
+// counts.
+func (p *Publisher) want(z *zone, name string) demand {
 	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
-		w, rank := wish{}, p.rank(z, name)
-		w.wanted, w.left = p.splitSupported(p.Desired.Candidates(name, rank), rank)
+		w, rank := demand{}, p.rank(z, name)
+		w.wanted, w.unsupported = p.splitSupported(p.Desired.Candidates(name, rank), rank)
 		return w
 	}
 	if z == nil {
-		if holders := p.zones.holders(name); len(holders) > 0 {
+		if holders := p.zones.zonesFor(name); len(holders) > 0 {
 			z = holders[0]
 		}
 	}
 	c, until := p.caseOf(z, name)
 	d := tenancy.Decide(p.NamePolicy, c)
-	w, rank := wish{granted: d.Granted, refused: d.Refused}, p.rank(z, name)
-	w.wanted, w.left = p.splitSupported(p.Desired.CandidatesOf(name, rank, d.Granted...), rank)
+	w, rank := demand{granted: d.Granted, refused: d.Refused}, p.rank(z, name)
+	w.wanted, w.unsupported = p.splitSupported(p.Desired.CandidatesOf(name, rank, d.Granted...), rank)
 	if len(d.Granted) == 0 && len(c.Asking) > 0 {
-		w.until = until
+		w.transferAt = until
 	}
 	return w
 }
 
-// caseOf returns the input of [tenancy.Decide] for a name in a zone. The time isn't zero if the
-// holder doesn't ask for the name any more: the name then goes to another namespace.
+// caseOf returns the input of [tenancy.Decide] for a name in a zone, and when the name goes to
+// another namespace. The time is zero while the holder asks for the name.
 func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Time) {
 	c = tenancy.Case{Asking: p.Desired.Namespaces(name), Limit: p.MaxNames}
 	if len(c.Asking) == 0 || z == nil {
@@ -69,33 +70,35 @@ func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Tim
 	}
 	c.Holder, c.Held = p.holderOf(z, name)
 	if p.limitsNames() {
-		c.Full = func(namespace string) bool { return z.shares.full(name, namespace, z.mirror.heldBy[tenant(namespace)]) }
+		c.Full = func(namespace string) bool {
+			return z.shares.full(name, namespace, z.mirror.namesByHolder[tenant(namespace)])
+		}
 	}
 	if p.NamePolicy != tenancy.Namespaced {
 		return c, time.Time{}
 	}
 	if c.Held && !slices.Contains(c.Asking, c.Holder) {
 		if c.Keeps = p.mayAsk(name, c.Holder); !c.Keeps {
-			until = p.passesAt(z, name)
+			until = p.transferTime(z, name)
 			c.Keeps = !until.IsZero()
 		}
 	}
 	if !c.Held || len(c.Asking) > 1 || c.Asking[0] != c.Holder {
-		c.Stands, c.Reserved = p.standsFor(z, name)
+		c.DependsOn, c.DependsOnHolder = p.dependencyOf(z, name)
 	}
 	return c, until
 }
 
-// limitsNames reports whether the names of a namespace are counted, which needs ownership.
+// limitsNames reports whether the names of a namespace are limited. Counting them needs ownership.
 func (p *Publisher) limitsNames() bool { return p.MaxNames > 0 && p.Rules.Owner != "" }
 
-// holderOf returns the namespace that has a name: in the given zone, else in another zone that
-// holds the name.
+// holderOf returns the namespace that has a name in the given zone, else in another zone that holds
+// the name.
 func (p *Publisher) holderOf(z *zone, name string) (namespace string, held bool) {
 	if h := z.mirror.node(name).holder; h != nobody {
 		return h.Value(), true
 	}
-	for _, other := range p.zones.holders(name) {
+	for _, other := range p.zones.zonesFor(name) {
 		if h := other.mirror.node(name).holder; h != nobody {
 			return h.Value(), true
 		}
@@ -116,10 +119,10 @@ func (p *Publisher) mayAsk(name, namespace string) bool {
 	return false
 }
 
-// concerned returns whether objects of a namespace may have something of a name: with
-// [tenancy.Namespaced] those of the holder and of the namespace that gets the name. An object of any
-// other namespace can't keep a name as it is.
-func (p *Publisher) concerned(z *zone, name string, w wish) func(namespace string) bool {
+// concerned returns a function that reports whether objects of a namespace may have record sets of
+// a name. With [tenancy.Namespaced], only the holder and the namespace that gets the name may.
+// Unresolved objects of other namespaces can't delay changes of the name.
+func (p *Publisher) concerned(z *zone, name string, w demand) func(namespace string) bool {
 	holder, held := p.holderOf(z, name)
 	if p.NamePolicy != tenancy.Namespaced || !held {
 		return func(string) bool { return true }
@@ -127,16 +130,16 @@ func (p *Publisher) concerned(z *zone, name string, w wish) func(namespace strin
 	return func(namespace string) bool { return namespace == holder || slices.Contains(w.granted, namespace) }
 }
 
-// passesAt returns when a name goes to another namespace, because the holder doesn't ask for it any
-// more; zero means now. An object that is replaced is gone for a moment, and must not lose its
+// transferTime returns when a name that its holder no longer asks for goes to another namespace;
+// zero means now. An object that is being replaced is missing for a moment, and must not lose its
 // name.
-func (p *Publisher) passesAt(z *zone, name string) time.Time {
+func (p *Publisher) transferTime(z *zone, name string) time.Time {
 	if p.once != nil || p.DeletionDelay == 0 {
 		return time.Time{}
 	}
 	now, since := time.Now(), time.Time{}
 	if n := z.names.all[name]; n != nil {
-		since = n.losing
+		since = n.lossSince
 	}
 	if since.IsZero() {
 		since = now
@@ -148,12 +151,14 @@ func (p *Publisher) passesAt(z *zone, name string) time.Time {
 }
 
 // ownershipDescriber is implemented by registries that know which names an ownership record could describe.
-type ownershipDescriber interface{ Describes(marker string) []string }
+type ownershipDescriber interface {
+	Describes(ownershipName string) []string
+}
 
-// standsFor returns the name that a name belongs to, if a namespace has that one. The name of an
+// dependencyOf returns the name that a name belongs to, if a namespace has that one. The name of an
 // ACME challenge belongs to the name that it validates, and the name of an ownership record to that
 // of its record set. Two names with a common ownership record belong together.
-func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
+func (p *Publisher) dependencyOf(z *zone, name string) (other, namespace string) {
 	var candidates []string
 	if o, ok := p.Owner.(ownershipDescriber); ok && p.blocksOwnership(name) {
 		candidates = o.Describes(name)
@@ -239,7 +244,8 @@ func (p *Publisher) relabelled(current []plan.Current, wanted []*dns.RecordSet) 
 	return current
 }
 
-// namespaceOf returns the namespace whose turn a name uses: the holder, else the first that asks.
+// namespaceOf returns the namespace whose turn a name uses: the holder, else the first that asks
+// for it.
 func (p *Publisher) namespaceOf(z *zone, name string) string {
 	if h := z.mirror.node(name).holder; h != nobody {
 		return h.Value()
@@ -258,9 +264,9 @@ type refusedName struct {
 	refusal tenancy.Refusal
 }
 
-// grant notes who got a name and who was refused, and collects the refusals that were not reported
-// yet.
-func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
+// grant records which namespaces got a name and which were refused, and adds new refusals to
+// unreported.
+func (p *Publisher) grant(z *zone, name string, w demand, unreported refusals) {
 	held := z.mirror.node(name).holder != nobody
 	if p.limitsNames() {
 		full := z.shares.grant(name, w, held)
@@ -268,15 +274,15 @@ func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
 			p.tooMany(z, name, r)
 		}
 	}
-	told, now := z.refused[name], map[dns.Object]string{}
+	reported, now := z.refused[name], map[dns.Object]string{}
 	for _, r := range w.refused {
 		if r.Reason != tenancy.Taken {
 			continue
 		}
 		sets := p.Desired.WantOf(name, r.Namespace)
 		for _, o := range objectsOf(sets) {
-			if now[o] = r.Message; told[o] != r.Message {
-				news[o] = append(news[o], refusedName{sets[0], r})
+			if now[o] = r.Message; reported[o] != r.Message {
+				unreported[o] = append(unreported[o], refusedName{sets[0], r})
 			}
 		}
 	}
@@ -288,20 +294,20 @@ func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
 }
 
 // reportRefusals reports the refused names: one notice per object.
-func (p *Publisher) reportRefusals(z *zone, news refusals) {
-	for o, names := range news {
+func (p *Publisher) reportRefusals(z *zone, unreported refusals) {
+	for o, names := range unreported {
 		first := names[0]
 		message := fmt.Sprintf("the name %s is refused: %s", first.set.Name, first.refusal.Message)
 		if more := len(names) - 1; more > 0 {
 			message += fmt.Sprintf("; and %d other names of the object", more)
 		}
-		if len(news) <= maxLogged {
+		if len(unreported) <= maxLogged {
 			p.Log.Warn("Refused names", "zone", z.Name, "kind", o.Kind, "namespace", o.Namespace, "name", o.Name, "names", len(names), "err", message)
 		}
 		p.Notify(Notice{Objects: []dns.Object{o}, Record: first.set, Action: ActionFailed, Reason: string(first.refusal.Reason), Message: message})
 	}
-	if len(news) > maxLogged {
-		p.Log.Warn("Refused names of many objects", "zone", z.Name, "objects", len(news))
+	if len(unreported) > maxLogged {
+		p.Log.Warn("Refused names of many objects", "zone", z.Name, "objects", len(unreported))
 	}
 }
 
@@ -321,7 +327,7 @@ func (p *Publisher) readmit(z *zone) {
 	if !p.limitsNames() {
 		return
 	}
-	for _, name := range z.shares.admit(func(namespace string) int { return z.mirror.heldBy[tenant(namespace)] }) {
+	for _, name := range z.shares.admit(func(namespace string) int { return z.mirror.namesByHolder[tenant(namespace)] }) {
 		p.touchName(name)
 	}
 }
@@ -353,7 +359,7 @@ func (p *Publisher) mayRefuse(name string) bool {
 
 // refusalOf returns why a namespace doesn't get a name in a zone that holds it.
 func (p *Publisher) refusalOf(name, namespace string) (tenancy.Refusal, bool) {
-	for _, z := range p.zones.holders(name) {
+	for _, z := range p.zones.zonesFor(name) {
 		w := p.want(z, name)
 		if i := slices.IndexFunc(w.refused, func(r tenancy.Refusal) bool { return r.Namespace == namespace }); i >= 0 {
 			return w.refused[i], true
@@ -371,8 +377,8 @@ func settingOf(reason tenancy.Reason) string {
 }
 
 // impossibles returns the refused record sets of a name, for inspections.
-func (p *Publisher) impossibles(name string, w wish) []unsupportedSet {
-	left := slices.Clone(w.left)
+func (p *Publisher) impossibles(name string, w demand) []unsupportedSet {
+	left := slices.Clone(w.unsupported)
 	for _, r := range w.refused {
 		for _, set := range p.Desired.WantOf(name, r.Namespace) {
 			left = append(left, unsupportedSet{set, strings.TrimSpace(r.Message)})

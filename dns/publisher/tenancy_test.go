@@ -49,8 +49,8 @@ func (w *fixture) asks(namespace, object, name, recordType string, targets ...st
 	w.objects.setKey(key, r)
 }
 
-// saidOf returns the notices with a reason: the namespace and name of each object.
-func (w *fixture) saidOf(reason string) (objects []string) {
+// takeNoticesOf returns the notices with a reason: the namespace and name of each object.
+func (w *fixture) takeNoticesOf(reason string) (objects []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, n := range w.notices {
@@ -62,8 +62,8 @@ func (w *fixture) saidOf(reason string) (objects []string) {
 	return objects
 }
 
-// tenants S1 and S2: an object of another namespace changes nothing of a name that a namespace has, and is
-// told so.
+// An object of another namespace can't change a name that a namespace has, and is notified (tenants
+// S1 and S2).
 func TestANamespaceKeepsItsName(t *testing.T) {
 	for name, intruder := range map[string]struct {
 		recordType, target string
@@ -79,22 +79,22 @@ func TestANamespaceKeepsItsName(t *testing.T) {
 					namespaced(w)
 					w.start()
 					defer func() { w.stop() }()
-					rest()
+					waitIdle()
 					w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
-					rest()
+					waitIdle()
 					w.asks(namespace, "evil", "v.shop.test", intruder.recordType, intruder.target)
 					time.Sleep(2 * DefaultInterval)
 					w.expectZone("v.shop.test A 192.0.2.10")
-					if got := w.saidOf(ReasonTaken); !slices.Equal(got, []string{namespace + "/evil"}) {
+					if got := w.takeNoticesOf(ReasonTaken); !slices.Equal(got, []string{namespace + "/evil"}) {
 						t.Errorf("the name is refused to %q", got)
 					}
 					// The holder still changes what it has, also after a restart.
 					w.stop()
 					w.start()
-					rest()
+					waitIdle()
 					w.expectZone("v.shop.test A 192.0.2.10")
 					w.asks("bank", "v", "v.shop.test", "A", "192.0.2.11")
-					rest()
+					waitIdle()
 					w.expectZone("v.shop.test A 192.0.2.11")
 				})
 			})
@@ -102,9 +102,9 @@ func TestANamespaceKeepsItsName(t *testing.T) {
 	}
 }
 
-// A holder whose object is replaced keeps the name; one whose object is deleted loses the name after the
-// deletion delay. The namespace that then has the name keeps it, also if the targets are the same and the
-// first one comes back.
+// A holder whose object is replaced keeps the name. One whose object is deleted loses the name
+// after the deletion delay. The next namespace then keeps it, also if the targets are the same and
+// the former holder asks again.
 func TestANameGoesToAnotherNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -112,9 +112,9 @@ func TestANameGoesToAnotherNamespace(t *testing.T) {
 		w.start()
 		defer func() { w.stop() }()
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("aaa", "next", "v.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("bank", "v", "", "")
 		time.Sleep(2 * time.Second)
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.11")
@@ -144,16 +144,16 @@ func TestNamesThatStandForAnother(t *testing.T) {
 		w.start()
 		defer w.stop()
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("bank", "wildcard", "*.w.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("zzz", "challenge", "_acme-challenge.v.shop.test", "CNAME", "evil.example.net")
 		w.asks("zzz", "wildcard", "_acme-challenge.w.shop.test", "CNAME", "evil.example.net")
 		w.asks("zzz", "owner", "own-aaaa-v.shop.test", "CNAME", "evil.example.net")
 		w.asks("zzz", "free", "_acme-challenge.free.shop.test", "CNAME", "mine.example.net")
-		rest()
+		waitIdle()
 		w.expectZone("*.w.shop.test A 192.0.2.10", "_acme-challenge.free.shop.test CNAME mine.example.net", "v.shop.test A 192.0.2.10")
-		if got := slices.Sorted(slices.Values(w.saidOf(ReasonTaken))); !slices.Equal(got, []string{"zzz/challenge", "zzz/owner", "zzz/wildcard"}) {
+		if got := slices.Sorted(slices.Values(w.takeNoticesOf(ReasonTaken))); !slices.Equal(got, []string{"zzz/challenge", "zzz/owner", "zzz/wildcard"}) {
 			t.Errorf("refused: %q", got)
 		}
 		// Nobody has the name any more.
@@ -167,8 +167,8 @@ func TestNamesThatStandForAnother(t *testing.T) {
 	})
 }
 
-// With a replacement for wildcards, two names have one ownership record, so that one namespace has both of
-// them.
+// With a replacement for wildcards, two names share an ownership record, so that one namespace has
+// both.
 func TestNamesWithOneOwnershipRecord(t *testing.T) {
 	const wildcard, replacement = "*.foo.shop.test", "any.foo.shop.test"
 	for name, test := range map[string]struct{ first, other, has string }{
@@ -193,7 +193,7 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 				defer func() { w.stop() }()
 				if test.first != "" {
 					w.asks("bank", "v", test.first, "A", "192.0.2.10")
-					rest()
+					waitIdle()
 					w.asks("aaa", "x", test.other, "A", "6.6.6.6")
 				} else {
 					w.asks("bank", "v", wildcard, "A", "192.0.2.10")
@@ -201,7 +201,7 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 				}
 				time.Sleep(5 * time.Minute)
 				w.expectZone(test.has + " A 192.0.2.10")
-				if got := w.saidOf(ReasonTaken); !slices.Equal(got, []string{"aaa/x"}) {
+				if got := w.takeNoticesOf(ReasonTaken); !slices.Equal(got, []string{"aaa/x"}) {
 					t.Errorf("refused: %q", got)
 				}
 				w.stop()
@@ -218,8 +218,8 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 	}
 }
 
-// An object of another namespace can't keep a name as it is: neither by asking for it in a way that can't be
-// published, nor because it can't be evaluated. The holder can.
+// An object of another namespace can't delay changes of a name, neither with an invalid record set
+// nor because it can't be evaluated. An object of the holder can.
 func TestAnotherNamespaceHoldsNothingUp(t *testing.T) {
 	const name = "v.shop.test"
 	synctest.Test(t, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestAnotherNamespaceHoldsNothingUp(t *testing.T) {
 		w.start()
 		defer func() { w.stop() }()
 		w.asks("bank", "v", name, "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		wrong := invalid(t, "evil", name, "192.0.2.300")
 		wrong.Labels, wrong.Objects[0].Namespace = map[string]string{dns.LabelResource: "service/evil/evil"}, "evil"
 		w.objects.setKey(source.Key{Kind: "Service", Namespace: "evil", Name: "evil"}, wrong)
@@ -270,7 +270,7 @@ func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
 			c.Owner, c.Rules.Owner = o, "old"
 		}
 		w.start()
-		rest()
+		waitIdle()
 		w.stop()
 		w.asks("aaa", "evil", "v.shop.test", "A", "6.6.6.6")
 		w.change = func(c *Config) {
@@ -285,14 +285,13 @@ func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
 		defer w.stop()
 		time.Sleep(2 * DefaultInterval)
 		w.expectZone("v.shop.test A 192.0.2.10")
-		if got := w.saidOf(ReasonTaken); !slices.Equal(got, []string{"aaa/evil"}) {
+		if got := w.takeNoticesOf(ReasonTaken); !slices.Equal(got, []string{"aaa/evil"}) {
 			t.Errorf("refused: %q", got)
 		}
 	})
 }
 
-// A name that is refused to an object is shown beside the record that another namespace has, also when the
-// name is settled.
+// Rows show a refused object as a loser of the holder's record, also when the name is settled.
 func TestRowsShowRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -300,7 +299,7 @@ func TestRowsShowRefusals(t *testing.T) {
 		w.start()
 		defer w.stop()
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("zzz", "evil", "v.shop.test", "A", "6.6.6.6")
 		time.Sleep(2 * DefaultInterval)
 		page, err := w.publisher.Rows(t.Context(), RowFilter{}, 0, 10)
@@ -316,7 +315,7 @@ func TestRowsShowRefusals(t *testing.T) {
 	})
 }
 
-// While something isn't known of the namespace that has a name, another one doesn't get the name.
+// While the holder's objects are not all known, no other namespace gets the name.
 func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -324,9 +323,9 @@ func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
 		w.start()
 		defer func() { w.stop() }()
 		w.asks("default", "v", "v.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("aaa", "next", "v.shop.test", "A", "6.6.6.6")
-		rest()
+		waitIdle()
 		w.stop()
 		w.asks("default", "v", "", "")
 		w.objects.mu.Lock()
@@ -338,8 +337,8 @@ func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
 	})
 }
 
-// In random clusters: a name is published as the objects of one namespace ask for it, and goes to another one
-// only after the first one has asked for it no more. A restart changes nothing.
+// In random clusters, a name has the records of one namespace, and goes to another one only after
+// the first one no longer asks for it. A restart changes nothing.
 func TestNamesBelongToNamespaces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -347,7 +346,7 @@ func TestNamesBelongToNamespaces(t *testing.T) {
 			namespaced(w)
 			w.start()
 			defer func() { w.stop() }()
-			rest()
+			waitIdle()
 			m := &namesakes{w: w, asked: map[string]map[string]string{}, holder: map[string]string{}}
 			for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 				switch rapid.IntRange(0, 9).Draw(rt, "step") {
@@ -442,27 +441,27 @@ func limitedTo(w *fixture, most int) {
 	}
 }
 
-// tenants S3: a namespace has as many names as it may have. The names that are published stay, also after a
-// restart; one Event says so. Other namespaces aren't affected, and a name that goes makes room for another
-// one.
+// A namespace gets names up to its limit. Published names stay, also after a restart, and one Event
+// reports the limit. Other namespaces aren't affected, and a deleted name makes room for another
+// one (tenants S3).
 func TestTooManyNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		limitedTo(w, 10)
 		w.start()
 		defer func() { w.stop() }()
-		rest()
+		waitIdle()
 		for i := range 30 {
 			w.asks("loud", fmt.Sprintf("o%02d", 30-i), fmt.Sprintf("n%02d.shop.test", 30-i), "A", "192.0.2.1")
 			if i == 9 {
-				rest()
+				waitIdle()
 			}
 		}
 		w.asks("calm", "o", "calm.shop.test", "A", "192.0.2.2")
-		rest()
+		waitIdle()
 		w.expectSets(t, 11)
 		before := w.zone()
-		if got := w.saidOf(ReasonTooMany); len(got) != 1 {
+		if got := w.takeNoticesOf(ReasonTooMany); len(got) != 1 {
 			t.Errorf("told: %q", got)
 		}
 		if !slices.Contains(before, "n30.shop.test A 192.0.2.1") || !slices.Contains(before, "n21.shop.test A 192.0.2.1") {
@@ -478,7 +477,7 @@ func TestTooManyNames(t *testing.T) {
 		time.Sleep(DefaultInterval)
 		w.expectSets(t, 11)
 		w.asks("loud", "o28", "n28.shop.test", "A", "192.0.2.9")
-		rest()
+		waitIdle()
 		if !slices.Contains(w.zone(), "n28.shop.test A 192.0.2.9") {
 			t.Error("a published name isn't updated")
 		}
@@ -493,7 +492,7 @@ func (w *fixture) expectSets(t *testing.T, want int) {
 	}
 }
 
-// A namespace with a backlog of objects doesn't keep others waiting: each has its turn.
+// A namespace with a backlog of objects doesn't delay others: namespaces take turns.
 func TestBacklogTakesTurns(t *testing.T) {
 	b := newBacklog()
 	add := func(namespace string, n int) {

@@ -52,9 +52,8 @@ func drawTenancy(r *rand.Rand) drawn {
 	return t
 }
 
-// tenantAdjuster is the part of a provider that adjusts. It refuses targets that begin with bad, as
-// others refuse what their servers can't have; returns two record sets for one; and answers in its own
-// spelling.
+// tenantAdjuster is an adjusting provider. It refuses targets that begin with bad, returns two
+// record sets for one, and changes the spelling.
 type tenantAdjuster struct{ refuses, doubles, reverses bool }
 
 func (a *tenantAdjuster) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
@@ -97,8 +96,8 @@ type tenants struct {
 	sources []string
 	p       *Publisher
 	z       *zone
-	// has is which object has each record set, as far as the rule knows, and before what the zone
-	// had before the last step.
+	// has is the object that has each record set, as far as the rule knows. before are the record sets
+	// before the last step.
 	has    map[dns.Key]string
 	before map[dns.Key]*dns.RecordSet
 	// holders is which namespace has each name under the policy namespace, and actor that of the object of
@@ -168,7 +167,7 @@ func (w *tenants) relist() {
 func (w *tenants) noteHolders() {
 	for _, name := range tenantNames {
 		owned, holder := w.p.owned(w.z, name)
-		w.z.mirror.own(name, w.p.plain(w.z, name), owned, 0, holder)
+		w.z.mirror.setOwned(name, w.p.plain(w.z, name), owned, 0, holder)
 	}
 }
 
@@ -244,7 +243,7 @@ func (w *tenants) publish() int {
 	return 0
 }
 
-func (w *tenants) candidates(name string) wish {
+func (w *tenants) candidates(name string) demand {
 	wanted := w.p.want(w.z, name)
 	if w.adjuster == nil {
 		return wanted
@@ -434,8 +433,8 @@ func (w *tenants) keepsPresent() {
 	w.before = records
 }
 
-// tenants S1 and S2: no object of one namespace takes a record that an object of another one has, and
-// under the policy namespace no name, in 10,000 random clusters.
+// In 10,000 random clusters, no object takes a record of another namespace's object, and under the
+// policy namespace no name (tenants S1 and S2).
 func TestNobodyTakesAHeldRecord(t *testing.T) {
 	clusters := 10_000
 	if racetest.Enabled {

@@ -14,7 +14,7 @@ import (
 // maxZonesTraced limits the zones that a [Trace] lists if none holds its name.
 const maxZonesTraced = 20
 
-// Trace is the way of a name from the objects that ask for it to its zones.
+// Trace is the path of a name from the objects that ask for it to its zones.
 type Trace struct {
 	// Name is canonical.
 	Name string
@@ -35,15 +35,15 @@ type Trace struct {
 	// Listed is true once the zones have been listed. ListProblem says why they can't be.
 	Listed      bool
 	ListProblem string
-	// Homes are the zones that hold the name, mostly one. If none does, Zones are the first 20 zones,
-	// and More is the number of others.
-	Homes []Home
-	Zones []dns.Zone
-	More  int
+	// HoldingZones are the zones that hold the name, mostly one. If none does, Zones are the first 20
+	// zones, and More is the number of others.
+	HoldingZones []ZoneTrace
+	Zones        []dns.Zone
+	More         int
 }
 
-// Home is a zone that holds a name.
-type Home struct {
+// ZoneTrace is a zone that holds a name, and the state of the name there.
+type ZoneTrace struct {
 	dns.Zone
 	// Apex is true if the name is that of the zone.
 	Apex bool
@@ -65,18 +65,18 @@ type Home struct {
 // Trace traces a name. It may be called in a process that doesn't lead.
 func (p *Publisher) Trace(ctx context.Context, name string) (Trace, error) {
 	t := Trace{Name: dns.Canonical(name)}
-	err := p.visit(ctx, func() { p.followName(&t) })
+	err := p.visit(ctx, func() { p.traceName(&t) })
 	return t, err
 }
 
-func (p *Publisher) followName(t *Trace) {
+func (p *Publisher) traceName(t *Trace) {
 	t.Asks, t.Unresolved = p.Desired.OriginsOf(t.Name), p.Desired.Unresolved(t.Name)
 	w := p.want(nil, t.Name)
 	t.Wanted, t.Refused = w.sets(), w.refused
 	t.Excluded = !p.Domains.Match(t.Name)
 	t.Unread = map[string]string{}
 	for i := range p.sources {
-		if why := p.waitsFor(i); why != "" {
+		if why := p.unreadReason(i); why != "" {
 			t.Unread[p.Sources[i].Name] = why
 		}
 	}
@@ -90,10 +90,10 @@ func (p *Publisher) followName(t *Trace) {
 		return
 	}
 	t.ProviderExcludes = !p.zones.admits(t.Name)
-	for _, z := range p.zones.holders(t.Name) {
-		t.Homes = append(t.Homes, p.home(z, t.Name))
+	for _, z := range p.zones.zonesFor(t.Name) {
+		t.HoldingZones = append(t.HoldingZones, p.traceZone(z, t.Name))
 	}
-	if len(t.Homes) > 0 {
+	if len(t.HoldingZones) > 0 {
 		return
 	}
 	for _, z := range p.zones.sorted() {
@@ -105,8 +105,8 @@ func (p *Publisher) followName(t *Trace) {
 	}
 }
 
-// waitsFor says why the objects of a source aren't all known; empty if they are.
-func (p *Publisher) waitsFor(i int) string {
+// unreadReason returns why not all objects of a source are known; empty if they are.
+func (p *Publisher) unreadReason(i int) string {
 	s, src := &p.sources[i], p.Sources[i].Source
 	err := s.err
 	if src.Poll == nil && err == nil {
@@ -122,12 +122,12 @@ func (p *Publisher) waitsFor(i int) string {
 	}
 }
 
-func (p *Publisher) home(z *zone, name string) Home {
-	h := Home{Zone: z.Zone, Apex: dns.Canonical(z.Name) == name, Phase: settled.String(), Read: z.readAt, Rows: p.rowsAt(nameInZone{z, name})}
+func (p *Publisher) traceZone(z *zone, name string) ZoneTrace {
+	h := ZoneTrace{Zone: z.Zone, Apex: dns.Canonical(z.Name) == name, Phase: settled.String(), Read: z.readAt, Rows: p.rowsAt(nameInZone{z, name})}
 	if n := z.names.all[name]; n != nil {
 		h.Phase = n.phase.String()
 	}
-	for _, t := range []trouble{z.adjusting, z.writing, z.reading} {
+	for _, t := range []retryState{z.adjusting, z.writing, z.reading} {
 		if t.err != nil {
 			h.Problem, h.RetryAt = t.err.Error(), t.retryAt
 		}
@@ -148,8 +148,8 @@ func (p *Publisher) home(z *zone, name string) Home {
 	return h
 }
 
-// Decider is the settings that decide about all names of a publisher.
-type Decider struct {
+// NameSettings are the settings of a publisher that apply to all names.
+type NameSettings struct {
 	Name   string
 	Policy plan.Policy
 	// Owner is the owner ID; empty without ownership.
@@ -159,9 +159,9 @@ type Decider struct {
 	Sources []string
 }
 
-// Manner returns the settings that decide about all names. It may be called from any goroutine.
-func (p *Publisher) Manner() Decider {
-	m := Decider{Name: p.Name, Policy: p.Rules.Policy, Owner: p.Rules.Owner, DryRun: p.DryRun}
+// NameSettings returns the settings that apply to all names. It may be called from any goroutine.
+func (p *Publisher) NameSettings() NameSettings {
+	m := NameSettings{Name: p.Name, Policy: p.Rules.Policy, Owner: p.Rules.Owner, DryRun: p.DryRun}
 	for _, t := range p.Rules.Managed {
 		if p.Rules.Manages(t) {
 			m.Managed = append(m.Managed, t)

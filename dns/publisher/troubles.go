@@ -28,8 +28,7 @@ func (p *Publisher) Troubles() []Trouble {
 	return nil
 }
 
-// noteTroubles replaces the troubles. It is called in the loop, after everything that is due was
-// done.
+// noteTroubles replaces the troubles. It is called in the loop, after all work that is due.
 func (p *Publisher) noteTroubles() {
 	var found []Trouble
 	if p.term != nil {
@@ -74,7 +73,7 @@ func (p *Publisher) findTroubles() (found []Trouble) {
 	}
 	var zones []*zone
 	for _, z := range p.zones.all() {
-		if z.problem() != "" || z.mirror.others > 0 || len(z.others.unowned) > 0 {
+		if z.problem() != "" || z.mirror.otherInstances > 0 || len(z.otherOwners.unowned) > 0 {
 			zones = append(zones, z)
 		}
 	}
@@ -100,7 +99,7 @@ func (z *zone) field() string {
 // problem says why a zone can't be read or written; empty if it can.
 func (z *zone) problem() string {
 	problem := ""
-	for _, t := range []trouble{z.adjusting, z.writing, z.reading} {
+	for _, t := range []retryState{z.adjusting, z.writing, z.reading} {
 		if t.err != nil {
 			problem = t.err.Error()
 		}

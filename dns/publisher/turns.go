@@ -33,7 +33,7 @@ func (t *turns) draw(namespace string) uint64 {
 // serve notes that a ticket is served.
 func (t *turns) serve(ticket uint64) { t.served = max(t.served, ticket) }
 
-// giveBack returns a ticket of a namespace. A namespace without tickets starts anew.
+// giveBack returns a ticket of a namespace. A namespace without tickets is forgotten.
 func (t *turns) giveBack(namespace string) {
 	u := t.users[namespace]
 	if u == nil {

@@ -12,8 +12,8 @@ import (
 
 var errTemplate = errors.New("template: no field Spc")
 
-// D5: after a restart, records of objects that could not be evaluated were taken away, unless
-// their label named the object.
+// After a restart, records of objects that can't be evaluated stay, also if their label names
+// another object (D5).
 func TestUnresolvedAfterARestart(t *testing.T) {
 	unlabelled := func(r *dns.RecordSet) *dns.RecordSet {
 		r.Labels = nil
@@ -57,16 +57,16 @@ func TestUnresolvedAfterARestart(t *testing.T) {
 				w.objects.set("a", test.a)
 				w.objects.set("b", test.b)
 				w.start()
-				rest()
+				waitIdle()
 				w.expectZone(test.want...)
 				w.stop()
 				w.objects.fail("b", errTemplate)
 				w.start()
 				defer w.stop()
-				rest()
+				waitIdle()
 				w.expectZone(test.want...)
 				w.objects.set("b")
-				rest()
+				waitIdle()
 				w.expectZone(test.after...)
 			})
 		})
@@ -92,28 +92,28 @@ func withPTR(t *testing.T, w *fixture) {
 	}
 }
 
-// One object that can't be evaluated doesn't hold up the others: what this process has seen
-// explained by objects, or has written itself, changes as they do.
+// An object that can't be evaluated doesn't delay the others: record sets that evaluated objects
+// asked for in this process, or that it wrote, change with their objects.
 func TestUnresolvedHoldsUpNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1", "192.0.2.2"))
 		w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.9"))
 		w.start()
-		rest()
+		waitIdle()
 		w.stop()
 		w.objects.fail("b", errTemplate)
 		w.objects.set("gone")
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1,192.0.2.2") // the label of the other names what is gone
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.3"))
 		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.4"))
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.3", "new.shop.test A 192.0.2.4")
 		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.5"))
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.3", "new.shop.test A 192.0.2.5")
 	})
 }

@@ -28,7 +28,7 @@ func (p *Publisher) visit(ctx context.Context, look func()) error {
 		// The loop has received it and calls it.
 		<-done
 		return nil
-	case <-p.over:
+	case <-p.stopped:
 		return ErrNotRunning
 	case <-ctx.Done():
 		return fmt.Errorf("ask the publisher: it has not answered: %w", ctx.Err())

@@ -19,7 +19,7 @@ func keyOf(z dns.Zone) zoneKey { return zoneKey{z.ID, z.Name} }
 type zoneList struct {
 	busy bool
 	due  time.Time
-	trouble
+	retryState
 	// unlisted says why the list of zones may be incomplete; nil if it is complete.
 	unlisted error
 }
@@ -27,54 +27,55 @@ type zoneList struct {
 // zone is the state of a zone of the provider.
 type zone struct {
 	dns.Zone
-	mirror *mirror
-	names  *names
-	others others
-	ledger *budget.Ledger
+	mirror      *mirror
+	names       *names
+	otherOwners otherOwners
+	ledger      *budget.Ledger
 
 	// busy is true while a job for the zone is running.
 	busy bool
-	// known is true while the mirror is up to date: not before the zone was read, and not after an
-	// error with an unknown outcome. doubts counts such errors: a listing that began before the last
-	// one doesn't set known. verifyAt is when to read the zone again.
-	known    bool
-	doubts   int
-	listed   bool
-	verifyAt time.Time
+	// known is true while the mirror is up to date: after the zone was read, and until an error with
+	// an unknown outcome. unknownOutcomes counts such errors: a listing that began before the last one
+	// doesn't set known. verifyAt is when to read the zone again.
+	known           bool
+	unknownOutcomes int
+	listed          bool
+	verifyAt        time.Time
 	// version is the version in the list of zones, which may be newer than the last listing.
 	version string
 	// readAt is when the zone was last read.
 	readAt time.Time
-	// fresh is true after a listing until all differences were planned.
-	fresh bool
+	// listingUnplanned is true after a listing until all differences were planned.
+	listingUnplanned bool
 	// firstPass is when all names had been planned once. complete is true once the deletions that were
-	// delayed then were planned too.
+	// delayed at that time are planned too.
 	firstPass time.Time
 	complete  bool
 	// reading, writing and adjusting are the failures of these operations. applyAt is when the
 	// provider allows the next batch.
-	reading, writing, adjusting trouble
+	reading, writing, adjusting retryState
 	applyAt                     time.Time
-	// made are changes that may not be visible on all servers yet. confirming are those that the
-	// provider is being asked about.
-	made, confirming []group
+	// unconfirmed are changes that may not be visible on all servers yet. confirming are those that
+	// the provider is being asked to confirm.
+	unconfirmed, confirming []group
 	// limit is the maximum number of names of a batch, which is lowered after a rejection; 0 means
 	// none.
 	limit int
 	// batch is the adaptive size of batches.
 	batch batchPace
-	// blamed counts the names in a row that failed alone, without a reason from the provider.
-	blamed int
-	// saidUnselected is true after the log says that the provider's filter excludes names of the zone.
-	saidUnselected bool
+	// loneFailures counts the names in a row that failed alone, without a reason from the provider.
+	loneFailures int
+	// unselectedLogged is true after a log line said that the provider's filter excludes names of the
+	// zone.
+	unselectedLogged bool
 
 	// shares counts the names of namespaces. refused has the reported refusals.
 	shares  *shares
 	refused refusedBy
 }
 
-// trouble is the failures of an operation since its last success.
-type trouble struct {
+// retryState counts the failures of an operation since its last success.
+type retryState struct {
 	failures int
 	// retryAt is when to try again.
 	retryAt time.Time
@@ -88,7 +89,7 @@ func (p *Publisher) newZone(z dns.Zone) *zone {
 	changed := func(name string) { p.changedAt(made, name) }
 	made.mirror.changed, made.names.changed = changed, changed
 	made.names.namespaceOf = func(name string) string { return p.namespaceOf(made, name) }
-	made.names.adds = func(name string) bool { return made.mirror.node(name).owned == 0 }
+	made.names.onlyAdds = func(name string) bool { return made.mirror.node(name).owned == 0 }
 	return made
 }
 
@@ -102,7 +103,7 @@ func (p *Publisher) newZoneless() *names {
 // requireRead has the zone read again before anything else.
 func (z *zone) requireRead() {
 	z.known = false
-	z.doubts++
+	z.unknownOutcomes++
 }
 
 // reset is called when the zone holds other names than before: it is read as if for the first time.
@@ -112,13 +113,13 @@ func (z *zone) reset() {
 	z.listed = false
 	z.mirror.clear()
 	z.shares, z.refused = newShares(z.shares.limit), refusedBy{}
-	z.others = others{}
+	z.otherOwners = otherOwners{}
 	for _, n := range z.names.all {
 		z.names.drop(n)
 	}
 }
 
-// nextDueIn returns when there is something to do in the zone, but not later than latest.
+// nextDueIn returns the next time at which work in the zone is due, but not later than latest.
 func (p *Publisher) nextDueIn(z *zone, latest time.Time) time.Time {
 	if z.busy {
 		return latest
@@ -127,17 +128,17 @@ func (p *Publisher) nextDueIn(z *zone, latest time.Time) time.Time {
 	switch {
 	case !z.known:
 		due = time.Time{}
-	case !p.looked:
+	case !p.sourcesEvaluated:
 		// These names wait for sources.
 	case z.names.count(dirty) > 0:
 		due = earliest(due, z.writing.retryAt)
 	case z.names.count(planned) > 0:
 		due = earliest(due, later(z.applyAt, z.writing.retryAt))
 	}
-	if next := z.names.in[waiting].names; len(next) > 0 && p.looked {
+	if next := z.names.in[waiting].names; len(next) > 0 && p.sourcesEvaluated {
 		due = earliest(due, later(next[0].next, z.writing.retryAt))
 	}
-	if next := z.ledger.Due(); p.looked && !next.IsZero() {
+	if next := z.ledger.Due(); p.sourcesEvaluated && !next.IsZero() {
 		due = earliest(due, next)
 	}
 	return earliest(latest, later(due, z.reading.retryAt))
@@ -156,7 +157,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 		}
 		return
 	}
-	if !p.looked || now.Before(z.writing.retryAt) {
+	if !p.sourcesEvaluated || now.Before(z.writing.retryAt) {
 		return
 	}
 	z.names.due(now)
@@ -164,10 +165,10 @@ func (p *Publisher) step(z *zone, now time.Time) {
 		p.planDirty(z)
 	}
 	p.holdOverBudget(z, now)
-	if z.fresh && z.names.count(dirty, asking) == 0 {
-		z.fresh = false
-		p.completed(z)
-		p.tellOthers(z)
+	if z.listingUnplanned && z.names.count(dirty, asking) == 0 {
+		z.listingUnplanned = false
+		p.markComplete(z)
+		p.reportOtherOwners(z)
 		if z.names.count(planned) == 0 {
 			p.Metrics.noOps.Inc()
 			p.Metrics.lastSync.SetToCurrentTime()
@@ -198,7 +199,7 @@ func (p *Publisher) verify() {
 	p.unverified = false
 	there := map[string]int{}
 	for name := range p.Desired.Names() {
-		holders := p.zones.holders(name)
+		holders := p.zones.zonesFor(name)
 		if len(holders) == 0 {
 			continue
 		}
@@ -218,8 +219,8 @@ func (p *Publisher) verify() {
 
 // isOwnershipRecord reports whether a record set is an ownership record of the registry in use.
 func (p *Publisher) isOwnershipRecord(r *dns.RecordSet) bool {
-	_, marker := p.Owner.Mark(r)
-	return marker
+	_, isOwnership := p.Owner.Mark(r)
+	return isOwnership
 }
 
 // touch plans a name again in the zones that hold it, and the names that depend on it.
@@ -233,13 +234,13 @@ func (p *Publisher) touchName(name string) {
 	if p.zones == nil {
 		return
 	}
-	holders := p.zones.holders(name)
+	holders := p.zones.zonesFor(name)
 	if len(holders) == 0 {
 		p.noZone(name)
 		return
 	}
 	for _, z := range holders {
-		if p.asks(z, name) {
+		if p.needsAdjust(z, name) {
 			z.names.outdate(name)
 		} else {
 			z.names.touch(name)
@@ -247,15 +248,15 @@ func (p *Publisher) touchName(name string) {
 	}
 }
 
-// asks reports whether the provider has to be asked about the wanted record sets of a name.
-func (p *Publisher) asks(z *zone, name string) bool {
+// needsAdjust reports whether the provider has to adjust the wanted record sets of a name.
+func (p *Publisher) needsAdjust(z *zone, name string) bool {
 	if _, adjusts := p.Provider.(provider.Adjuster); !adjusts {
 		return false
 	}
 	return len(p.want(z, name).wanted) > 0
 }
 
-// noZone notes that objects ask for an unzoned name, or no longer do.
+// noZone updates the state of an unzoned name, and reports the name if objects ask for it.
 func (p *Publisher) noZone(name string) {
 	wanted := p.Desired.Want(name)
 	if len(wanted) == 0 || !p.Domains.Match(name) {
@@ -272,9 +273,9 @@ func (p *Publisher) noZone(name string) {
 	if p.zoneList.unlisted != nil {
 		message = "the name is in no zone that could be listed, and may be in another one: " + p.zoneList.unlisted.Error()
 	}
-	p.zoneless.explain(n, ReasonError, message)
+	p.zoneless.setReason(n, ReasonError, message)
 	p.zoneless.hold(n)
-	if p.unzoned.more() {
+	if p.unzoned.allow() {
 		p.Log.Warn("Can't publish a record", "record", name, "err", message)
 	}
 	p.Notify(Notice{Objects: objectsOf(wanted), Record: wanted[0], Action: ActionFailed, Reason: ReasonError, Message: message})
@@ -292,21 +293,21 @@ func objectsOf(records []*dns.RecordSet) []dns.Object {
 	return objects
 }
 
-// troubled delays an operation after an error that isn't about a single record.
-func (p *Publisher) troubled(t *trouble, operation string, err error) {
+// operationFailed delays an operation after an error that isn't about a single record.
+func (p *Publisher) operationFailed(t *retryState, operation string, err error) {
 	t.retryAt = time.Now().Add(backoff(t.failures, p.Interval))
 	if t.failures++; t.failures == 1 {
-		p.unsettle()
+		p.resetFollowers()
 	}
 	p.providerFailed(&t.err, operation, err)
 }
 
-func (p *Publisher) untroubled(t *trouble, operation string) {
+func (p *Publisher) operationSucceeded(t *retryState, operation string) {
 	if t.err != nil {
 		p.Log.Info("Provider works again", "operation", operation)
-		p.unsettle()
+		p.resetFollowers()
 	}
-	*t = trouble{}
+	*t = retryState{}
 }
 
 // providerFailed counts an error of the provider, and reports it if it is new.

@@ -27,26 +27,26 @@ func ownedBy(t *testing.T, o owner.TXTOptions) func(*Config) {
 	}
 }
 
-// A record whose ownership record would be outside of all zones isn't created, because it would have no
+// A record whose ownership record would be in no zone isn't created, because it would have no
 // owner.
-func TestMarkerOutside(t *testing.T) {
+func TestOwnershipRecordOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me"})
 		w.objects.set("apex", record(t, "apex", zoneName, "A", "192.0.2.1"))
 		w.objects.set("web", record(t, "web", "web."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.expectZone("web.shop.test A 192.0.2.1")
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "RecordError FailedSync shop.test A") || !strings.Contains(said, "%{record_type}") {
-			t.Errorf("nothing says what to do about the apex:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "RecordError FailedSync shop.test A") || !strings.Contains(notices, "%{record_type}") {
+			t.Errorf("nothing says what to do about the apex:\n%s", notices)
 		}
 		w.stop()
 		w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me", Prefix: "%{record_type}-."})
 		w.objects.set("web")
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		if got := w.zone(); len(got) != 2 {
 			t.Errorf("zone: %v, want the apex, and what has an ownership record of another format", got)
 		}
@@ -66,7 +66,7 @@ func TestZones(t *testing.T) {
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		want := map[string][]string{
 			"eu.shop.test": {"a-a.eu.shop.test", "a.eu.shop.test", "eu.shop.test"},
 			"shop.test":    {"a-b.shop.test", "a-eu.shop.test", "b.shop.test"},
@@ -91,11 +91,11 @@ func TestZones(t *testing.T) {
 		time.Sleep(2 * DefaultInterval)
 		check()
 		w.objects.set("apex", record(t, "apex", "eu.shop.test", "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		w.expectZone("a.eu.shop.test A 192.0.2.1", "eu.shop.test A 192.0.2.2", "b.shop.test A 192.0.2.1")
 		w.objects.set("apex")
 		want = map[string][]string{"eu.shop.test": {"a-a.eu.shop.test", "a.eu.shop.test"}, "shop.test": {"a-b.shop.test", "b.shop.test"}}
-		rest()
+		waitIdle()
 		check()
 	})
 }
@@ -128,7 +128,7 @@ func TestZonesAreApart(t *testing.T) {
 		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("b.other.test A 192.0.2.1")
 		provider.hangs.Store(false)
 		time.Sleep(listTimeout + 2*DefaultInterval)
@@ -184,7 +184,7 @@ func TestAdjust(t *testing.T) {
 			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2."+string(rune('1'+i%9))))
 			time.Sleep(7 * time.Millisecond)
 		}
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.2")
 	})
 }
@@ -203,7 +203,7 @@ func TestTerms(t *testing.T) {
 			}
 		})
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		w.expectZone()
 		for range 3 {
 			term, end := context.WithCancel(ctx)
@@ -212,10 +212,10 @@ func TestTerms(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			rest()
+			waitIdle()
 			w.expectZone("a.shop.test A 192.0.2.1")
 			end()
-			rest()
+			waitIdle()
 			for _, r := range w.listing() {
 				w.byHand(dns.Change{Old: r})
 			}
@@ -227,7 +227,7 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// When writes are not allowed any more, there are none.
+// Nothing is written when writes are no longer allowed.
 func TestFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -248,7 +248,7 @@ func TestFence(t *testing.T) {
 		w.expectZone()
 		lost.Store(false)
 		time.Sleep(DefaultInterval)
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1")
 	})
 }

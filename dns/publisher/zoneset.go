@@ -27,13 +27,13 @@ type zoneSet struct {
 	public, private map[string][]*zone
 	// filter is the provider's domain filter; nil if it has none.
 	filter dns.Filter
-	// alone is true if only one zone holds a name.
-	alone bool
+	// oneHolder is true if only one zone can hold a name.
+	oneHolder bool
 }
 
 func newZoneSet(zones map[zoneKey]*zone, filter dns.Filter, o owner.Owner) *zoneSet {
 	_, outside := o.(owner.Outside)
-	t := &zoneSet{byKey: zones, public: map[string][]*zone{}, private: map[string][]*zone{}, filter: filter, alone: outside}
+	t := &zoneSet{byKey: zones, public: map[string][]*zone{}, private: map[string][]*zone{}, filter: filter, oneHolder: outside}
 	for _, z := range t.sorted() {
 		apex := dns.Canonical(z.Name)
 		if z.Private {
@@ -45,20 +45,20 @@ func newZoneSet(zones map[zoneKey]*zone, filter dns.Filter, o owner.Owner) *zone
 	return t
 }
 
-// holders returns the zones that hold a canonical name, public ones first, then longer names first.
-// The slice must not be changed.
-func (t *zoneSet) holders(name string) []*zone {
+// zonesFor returns the zones that hold a canonical name, public ones first, then longer names
+// first. The slice must not be changed.
+func (t *zoneSet) zonesFor(name string) []*zone {
 	if t == nil {
 		return nil
 	}
 	found := t.containing(name)
-	if t.alone && len(found) > 1 {
+	if t.oneHolder && len(found) > 1 {
 		return found[:1]
 	}
 	return found
 }
 
-// containing returns the zones that could hold a canonical name, in the order of holders.
+// containing returns the zones that could hold a canonical name, in the order of zonesFor.
 func (t *zoneSet) containing(name string) []*zone {
 	found, _ := dns.ClosestZone(t.public, name)
 	if len(t.private) == 0 {
@@ -85,7 +85,7 @@ func (t *zoneSet) idle() []*zone {
 }
 
 // holds reports whether a zone holds a canonical name.
-func (t *zoneSet) holds(z *zone, name string) bool { return slices.Contains(t.holders(name), z) }
+func (t *zoneSet) holds(z *zone, name string) bool { return slices.Contains(t.zonesFor(name), z) }
 
 // has reports whether a zone is one of the set.
 func (t *zoneSet) has(z *zone) bool { return t != nil && t.byKey[keyOf(z.Zone)] == z }
@@ -93,7 +93,7 @@ func (t *zoneSet) has(z *zone) bool { return t != nil && t.byKey[keyOf(z.Zone)] 
 // owningZone returns the zone that should hold name: z itself if it does, else another zone of the
 // same visibility (public or private), else any that does, or nil.
 func (t *zoneSet) owningZone(z *zone, name string) *zone {
-	holders := t.holders(name)
+	holders := t.zonesFor(name)
 	if slices.Contains(holders, z) {
 		return z
 	}
@@ -122,12 +122,12 @@ func (t *zoneSet) lookup(z *zone) owner.Lookup {
 // admits reports whether the provider's filter selects a canonical name.
 func (t *zoneSet) admits(name string) bool { return t.filter == nil || t.filter.Match(name) }
 
-// listing returns what the registry is told of a listing of a zone.
+// listing returns the listing of a zone as it is passed to the registry.
 func (t *zoneSet) listing(z *zone, records []*dns.RecordSet) owner.Listing {
 	id := func(z *zone) string { return z.ID + " " + z.Name }
 	zoneOf := func(name string) string {
-		// Claims are per name. If several zones hold it, the first one is asked.
-		if holders := t.holders(name); len(holders) > 0 {
+		// Claims are per name. If several zones hold a name, only the first one counts.
+		if holders := t.zonesFor(name); len(holders) > 0 {
 			return id(holders[0])
 		}
 		return ""

@@ -46,12 +46,13 @@ type Case struct {
 	// Held is true if the zone has the name with the label of an object, whose namespace is Holder.
 	Held   bool
 	Holder string
-	// Keeps is true if the holder keeps the name although it isn't in Asking, because it may still
-	// ask, or asked until a moment ago.
+	// Keeps is true if the holder keeps the name although it isn't in Asking, because an unread or
+	// unresolved object of it may ask, or because it asked a moment ago.
 	Keeps bool
-	// Stands is the name of another namespace, Reserved, that this name belongs to, such as
-	// www.example.org for _acme-challenge.www.example.org. It is empty if there is none.
-	Stands, Reserved string
+	// DependsOn is the name that this name belongs to, such as www.example.org for
+	// _acme-challenge.www.example.org, and DependsOnHolder the namespace that has it. DependsOn is
+	// empty if there is none.
+	DependsOn, DependsOnHolder string
 	// Full reports whether a namespace may have no further name in the zone. Nil means no limit.
 	Full func(namespace string) bool
 	// Limit is the number of names that Full compares with, for messages.
@@ -74,8 +75,8 @@ type Decision struct {
 	Refused []Refusal
 }
 
-// Decide decides which namespaces get a name. The holder keeps a name as long as it asks. A name
-// without a holder goes to the first namespace that asks and may have it.
+// Decide returns which namespaces get a name. The holder keeps a name as long as it asks for it. A
+// name without a holder goes to the first namespace that asks for it and may have it.
 func Decide(p Policy, c Case) Decision {
 	var d Decision
 	owner, owned := c.owner(p)
@@ -84,8 +85,8 @@ func Decide(p Policy, c Case) Decision {
 		switch {
 		case p == Namespaced && owned && namespace != owner:
 			d.refuse(namespace, Taken, takenMessage(owner))
-		case p == Namespaced && gains && c.Stands != "" && namespace != c.Reserved:
-			d.refuse(namespace, Taken, fmt.Sprintf("it belongs to the name %s, which %s has: use another name", c.Stands, Title(c.Reserved)))
+		case p == Namespaced && gains && c.DependsOn != "" && namespace != c.DependsOnHolder:
+			d.refuse(namespace, Taken, fmt.Sprintf("it belongs to the name %s, which %s has: use another name", c.DependsOn, Title(c.DependsOnHolder)))
 		case gains && c.Full != nil && c.Full(namespace):
 			d.refuse(namespace, TooMany, fmt.Sprintf("%s has %d names in the zone, the limit (--max-names-per-namespace): remove names, or raise the limit", Title(namespace), c.Limit))
 		default:
@@ -96,7 +97,7 @@ func Decide(p Policy, c Case) Decision {
 	return d
 }
 
-// owner returns the namespace that keeps the name, whoever else asks for it.
+// owner returns the namespace that keeps the name regardless of other requests.
 func (c *Case) owner(p Policy) (string, bool) {
 	if p != Namespaced || !c.Held || !c.Keeps && !slices.Contains(c.Asking, c.Holder) {
 		return "", false

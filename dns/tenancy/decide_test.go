@@ -15,7 +15,7 @@ func TestDecide(t *testing.T) {
 	tests := map[string]struct {
 		policy Policy
 		c      Case
-		// want are the namespaces that get the name, and those that don't with the reason.
+		// want has the namespaces that get the name, and the refused ones with the reason.
 		want string
 	}{
 		"shared":                           {Shared, Case{Asking: []string{"a", "b"}}, "a b"},
@@ -30,9 +30,9 @@ func TestDecide(t *testing.T) {
 		"the first one is full":            {Namespaced, Case{Asking: []string{"a", "b"}, Full: full("a")}, "b a:TooManyNames"},
 		"full, and has the name":           {Namespaced, Case{Asking: []string{"a"}, Held: true, Holder: "a", Full: full("a")}, "a"},
 		"full, and would take it over":     {Namespaced, Case{Asking: []string{"a"}, Held: true, Holder: "b", Full: full("a")}, " a:TooManyNames"},
-		"stands for a name of another":     {Namespaced, Case{Asking: []string{"a", "b"}, Stands: "x", Reserved: "b"}, "b a:NameTaken"},
-		"had it before":                    {Namespaced, Case{Asking: []string{"a"}, Held: true, Holder: "a", Stands: "x", Reserved: "b"}, "a"},
-		"stands for another, shared":       {Shared, Case{Asking: []string{"a"}, Stands: "x", Reserved: "b"}, "a"},
+		"stands for a name of another":     {Namespaced, Case{Asking: []string{"a", "b"}, DependsOn: "x", DependsOnHolder: "b"}, "b a:NameTaken"},
+		"had it before":                    {Namespaced, Case{Asking: []string{"a"}, Held: true, Holder: "a", DependsOn: "x", DependsOnHolder: "b"}, "a"},
+		"stands for another, shared":       {Shared, Case{Asking: []string{"a"}, DependsOn: "x", DependsOnHolder: "b"}, "a"},
 		"nobody":                           {Namespaced, Case{Held: true, Holder: "a"}, ""},
 	}
 	for name, test := range tests {
@@ -50,8 +50,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Each namespace that asks is granted the name or refused, once. Under the policy namespace one at most is granted it: the
-// holder if it asks, whatever the order. Who asks besides changes nothing for the holder.
+// Each namespace that asks is granted or refused, once. Under the policy namespace at most one is
+// granted: the holder if it asks, in whatever order. Other requests change nothing for the holder.
 func TestDecideForAny(t *testing.T) {
 	namespaces := []string{"", "a", "b", "c"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,7 +62,7 @@ func TestDecideForAny(t *testing.T) {
 			Full: func(namespace string) bool { return slices.Contains(tooMany, namespace) },
 		}
 		if rapid.Bool().Draw(t, "stands") {
-			c.Stands, c.Reserved = "x", rapid.SampledFrom(namespaces).Draw(t, "reserved")
+			c.DependsOn, c.DependsOnHolder = "x", rapid.SampledFrom(namespaces).Draw(t, "reserved")
 		}
 		d := Decide(Namespaced, c)
 		all := slices.Clone(d.Granted)

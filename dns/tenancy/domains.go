@@ -98,14 +98,14 @@ func (r *Rule) check() error {
 	return nil
 }
 
-// given is a rule in a form that is efficient to use.
-type given struct {
+// compiledRule is a rule with a parsed selector.
+type compiledRule struct {
 	Rule
 	selector labels.Selector
 }
 
 // applies reports whether a rule is for a namespace. Selectors don't match an unknown namespace.
-func (g *given) applies(namespace string, set labels.Set, known bool) bool {
+func (g *compiledRule) applies(namespace string, set labels.Set, known bool) bool {
 	switch {
 	case g.ClusterScoped:
 		return namespace == ""
@@ -123,7 +123,7 @@ type Labels func(namespace string) (labels.Set, bool)
 
 // Domains says which names each namespace may ask for. A nil Domains allows all.
 type Domains struct {
-	rules  []given
+	rules  []compiledRule
 	labels Labels
 	// isOwnershipName reports whether a name has the form of an ownership record.
 	isOwnershipName func(name string) bool
@@ -132,23 +132,23 @@ type Domains struct {
 // NewDomains returns the domains of rules, or nil if there is no rule. namespaceLabels may be nil
 // if no rule has a selector. isOwnershipName reports whether a name has the form of an ownership record;
 // nil means that there are none.
-func NewDomains(rules []Rule, namespaceLabels Labels, isMarker func(name string) bool) (*Domains, error) {
+func NewDomains(rules []Rule, namespaceLabels Labels, isOwnershipName func(name string) bool) (*Domains, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}
 	if namespaceLabels == nil {
 		namespaceLabels = func(string) (labels.Set, bool) { return nil, false }
 	}
-	if isMarker == nil {
-		isMarker = func(string) bool { return false }
+	if isOwnershipName == nil {
+		isOwnershipName = func(string) bool { return false }
 	}
-	d := &Domains{labels: namespaceLabels, isOwnershipName: isMarker}
+	d := &Domains{labels: namespaceLabels, isOwnershipName: isOwnershipName}
 	for _, r := range rules {
 		r.Domains = slices.Clone(r.Domains)
 		if err := r.check(); err != nil {
 			return nil, err
 		}
-		g := given{Rule: r}
+		g := compiledRule{Rule: r}
 		if r.Selector != "" {
 			selector, err := labels.Parse(r.Selector)
 			if err != nil {
@@ -197,15 +197,15 @@ func (d *Domains) domainOf(namespace, name string) (domain string, own bool) {
 			if len(candidate) > len(domain) {
 				domain = candidate
 			}
-			own = own || d.alone(g, candidate)
+			own = own || d.exclusive(g, candidate)
 		}
 	}
 	return domain, own
 }
 
-// alone reports whether a rule is for one namespace, and no rule for another one overlaps the
+// exclusive reports whether a rule is for one namespace, and no rule for another one overlaps the
 // domain.
-func (d *Domains) alone(g *given, domain string) bool {
+func (d *Domains) exclusive(g *compiledRule, domain string) bool {
 	if g.All || g.selector != nil {
 		return false
 	}

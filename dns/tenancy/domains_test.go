@@ -31,7 +31,7 @@ func domainsOf(t *testing.T, texts ...string) *Domains {
 	return d
 }
 
-// tenants S2: names that decide about those of others, in one zone.
+// Names that affect other names, such as wildcards, need an exclusive domain (tenants S2).
 func TestDomains(t *testing.T) {
 	own := []string{"a=a.example.org", "b=b.example.org,example.net"}
 	shared := []string{"a=example.org", "b=example.org", "-=nodes.example.org"}

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve serves zones in memory until the process is told to stop. It prints its address.
+// serve serves zones in memory until the process gets a signal. It prints its address.
 func serve(zones []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -57,7 +57,7 @@ func serve(zones []string) error {
 func startProcess(t *testing.T, zones ...string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	// With the race detector a process takes a second to end, unless it is told not to.
+	// With the race detector a process takes a second to end, unless an option disables that.
 	cmd.Env = append(os.Environ(), serveVariable+"="+strings.Join(zones, ","), "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -107,7 +107,7 @@ func client(t *testing.T, url string, in provider.Input) provider.Provider {
 	t.Helper()
 	c := webhook.Plugin().New().(*webhook.Config)
 	c.URL = url
-	// Cleanups run after the test's context has ended: the connections are closed by then.
+	// Cleanups run after the test's context has ended, when the connections are closed.
 	p, err := c.Open(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func client(t *testing.T, url string, in provider.Input) provider.Provider {
 	return p
 }
 
-// Our client and our server together are a provider like any other.
+// The webhook client and server together pass the conformance kit of providers.
 func TestConformance(t *testing.T) {
 	const zone, sub, reverse = "example.test", "sub.example.test", "2.0.192.in-addr.arpa"
 	for name, start := range map[string]func(*testing.T, ...string) string{"one process": startHere, "two processes": startProcess} {
@@ -126,7 +126,7 @@ func TestConformance(t *testing.T) {
 					dns.TypePTR, dns.TypeSRV, dns.TypeNAPTR, dns.TypeDNAME,
 				},
 				Properties: []string{"webhook/x"},
-				// The protocol doesn't tell whether the provider behind made a part of the changes.
+				// The protocol can't report that the provider made a part of the changes.
 				Rejects: func(string) []*dns.RecordSet { return nil },
 				Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 					url := start(t, zone, sub, reverse)

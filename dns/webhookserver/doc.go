@@ -14,5 +14,5 @@
 //
 // # Concurrency
 //
-// The handler may be called from any goroutine. It calls the provider once at a time.
+// The handler may be called from any goroutine. Calls of the provider never overlap.
 package webhookserver

@@ -21,7 +21,7 @@ import (
 const decodedFactor = 10
 
 // operation handles a request. The result is sent as JSON; nil means no body.
-type operation func(ctx context.Context, body io.Reader) (answer any, err error)
+type operation func(ctx context.Context, body io.Reader) (response any, err error)
 
 // requestError is an error in the request.
 type requestError struct{ err error }
@@ -44,12 +44,12 @@ func (s *Server) handle(operations map[string]operation) http.HandlerFunc {
 		if s.config.MaxBodySize > 0 {
 			body = httpapi.LimitDecoded(http.MaxBytesReader(w, body, s.config.MaxBodySize), decodedFactor*s.config.MaxBodySize)
 		}
-		answer, err := s.call(r.Context(), run, body)
+		response, err := s.call(r.Context(), run, body)
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
-		s.answer(w, r, answer)
+		s.respond(w, r, response)
 	}
 }
 
@@ -64,14 +64,14 @@ func (s *Server) call(ctx context.Context, run operation, body io.Reader) (any, 
 	return run(ctx, body)
 }
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, answer any) {
-	if answer == nil {
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, response any) {
+	if response == nil {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	text, err := json.Marshal(answer)
+	text, err := json.Marshal(response)
 	if err != nil {
-		s.fail(w, r, fmt.Errorf("encode the answer: %w", err))
+		s.fail(w, r, fmt.Errorf("encode the response: %w", err))
 		return
 	}
 	w.Header().Set("Content-Type", webhook.MediaType)

@@ -110,8 +110,8 @@ func (s *Server) theirs(sets []*dns.RecordSet) []*dns.RecordSet {
 }
 
 // adjustIn adjusts record sets, each in its zone. The protocol has one response for all of them, so
-// an error names the refused ones; a client isolates them by asking for fewer. A record set without
-// a zone stays unchanged.
+// the error names the refused ones. A client isolates them by smaller requests. A record set
+// without a zone stays unchanged.
 func adjustIn(ctx context.Context, a provider.Adjuster, zones []dns.Zone, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	finder := dns.NewZoneFinder(zones)
 	byZone := map[dns.Zone][]*dns.RecordSet{}
@@ -128,15 +128,15 @@ func adjustIn(ctx context.Context, a provider.Adjuster, zones []dns.Zone, wanted
 		if len(byZone[z]) == 0 {
 			continue
 		}
-		answers, err := a.Adjust(ctx, z, byZone[z])
+		responses, err := a.Adjust(ctx, z, byZone[z])
 		if err != nil {
 			return nil, fmt.Errorf("adjust %d record sets in zone %q: %w", len(byZone[z]), z.Name, err)
 		}
-		for i, answer := range answers {
-			if answer.Err != nil {
-				errs = append(errs, fmt.Errorf("adjust %s %s: %w", byZone[z][i].Name, byZone[z][i].Type, answer.Err))
+		for i, response := range responses {
+			if response.Err != nil {
+				errs = append(errs, fmt.Errorf("adjust %s %s: %w", byZone[z][i].Name, byZone[z][i].Type, response.Err))
 			}
-			adjusted = append(adjusted, answer.Sets...)
+			adjusted = append(adjusted, response.Sets...)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -202,12 +202,12 @@ func (s *Server) route(ctx context.Context, zones []dns.Zone, changes []dns.Chan
 			byZone[z] = append(byZone[z], c)
 		}
 	}
-	begun := s.made
+	begun := s.batchesApplied
 	for _, z := range zones {
 		errs = append(errs, s.applyIn(ctx, z, byZone[z]))
 	}
 	err := errors.Join(errs...)
-	if err != nil && s.made != begun {
+	if err != nil && s.batchesApplied != begun {
 		// The error must not be one that means that nothing was made.
 		return errors.New(err.Error())
 	}
@@ -227,7 +227,7 @@ func (s *Server) applyIn(ctx context.Context, z dns.Zone, changes []dns.Change) 
 			errs = append(errs, fmt.Errorf("make %d changes in zone %q: %w", len(batch), z.Name, err))
 		}
 		if _, some := errors.AsType[*provider.ApplyError](err); err == nil || some || !errors.Is(err, provider.ErrThrottled) {
-			s.made++
+			s.batchesApplied++
 		}
 		s.applied = time.Now()
 	}

@@ -36,14 +36,15 @@ type Config struct {
 // Server serves a provider. [New] creates it.
 type Server struct {
 	config Config
-	// turn has a value while no call of the provider is running.
+	// turn is a lock of the provider. It has a value while no call is running.
 	turn chan struct{}
 	// applied is when changes were last applied, for a provider that needs pauses between calls. It is
 	// guarded by turn.
 	applied time.Time
-	// made counts the batches that may have been applied, even partly. It is guarded by turn.
-	made int
-	mux  *http.ServeMux
+	// batchesApplied counts the batches that may have been applied, even partly. It is guarded by
+	// turn.
+	batchesApplied int
+	mux            *http.ServeMux
 }
 
 // New returns a server. Run starts it.

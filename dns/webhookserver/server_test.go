@@ -74,21 +74,21 @@ func (b *backend) Apply(_ context.Context, z dns.Zone, changes []dns.Change) err
 // adjusting is a backend that adjusts.
 type adjusting struct {
 	*backend
-	answer []*dns.RecordSet
-	err    error
+	response []*dns.RecordSet
+	err      error
 	// refuses is the name of the record set that is refused.
 	refuses string
 }
 
 func (a adjusting) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
-	answers := make([]provider.Adjusted, len(wanted))
+	responses := make([]provider.Adjusted, len(wanted))
 	for i, r := range wanted {
 		if r.Name == a.refuses {
-			answers[i].Err = provider.ErrRejected
+			responses[i].Err = provider.ErrRejected
 		}
 	}
-	answers[0].Sets = a.answer
-	return answers, a.err
+	responses[0].Sets = a.response
+	return responses, a.err
 }
 
 // filtering is a backend that has a filter.
@@ -125,7 +125,7 @@ func TestStatuses(t *testing.T) {
 		provider           provider.Provider
 		method, path, body string
 		status             int
-		answer             string
+		response           string
 	}{
 		"negotiate":                {one("example.test"), "GET", "/", "", 200, `{"include":[".example.test","example.test"]}`},
 		"negotiate anywhere":       {one("example.test"), "GET", "/any/path", "", 200, `{"include":[".example.test","example.test"]}`},
@@ -175,8 +175,8 @@ func TestStatuses(t *testing.T) {
 			if w.Code != tt.status {
 				t.Errorf("status %d and %q, want %d", w.Code, w.Body, tt.status)
 			}
-			if tt.status/100 == 2 && w.Body.String() != tt.answer {
-				t.Errorf("answer %s, want %s", w.Body, tt.answer)
+			if tt.status/100 == 2 && w.Body.String() != tt.response {
+				t.Errorf("response %s, want %s", w.Body, tt.response)
 			}
 			if got := w.Header().Get("Content-Type"); tt.status == 200 && got != webhook.MediaType {
 				t.Errorf("media type %s", got)
@@ -377,7 +377,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A client that sends nothing doesn't keep the server from ending its request.
+// The server ends the request of a client that sends nothing.
 func TestHeaderTimeout(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -406,8 +406,7 @@ func TestHeaderTimeout(t *testing.T) {
 	}
 }
 
-// Any request gets a status of the protocol, and the provider gets the record sets of the
-// request.
+// Each request gets a status of the protocol, and the provider gets the record sets of the request.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{`[]`, `{}`, `[null]`, `{"create":[{"dnsName":"a.example.test"}]}`, `{"updateOld":[{}],"updateNew":[null]}`, `{"delete":[{"dnsName":"\u0000"}]}`, ``} {
 		f.Add([]byte(seed))
@@ -443,12 +442,12 @@ func marshal(t *testing.T, sets []*dns.RecordSet) string {
 	return string(text)
 }
 
-// Clients name properties as ExternalDNS does, by the keys of annotations, and providers by what
-// they declare.
+// Clients name properties by the keys of annotations, as ExternalDNS does, and providers by their
+// declared names.
 func TestNamesOfProperties(t *testing.T) {
 	const theirs = `"providerSpecific":[{"name":"old.example/cf-proxied","value":"true"},{"name":"webhook/x","value":"1"}]`
 	wanted := `[{"dnsName":"www.example.test","targets":["192.0.2.1"],"recordType":"A",` + theirs + `}]`
-	answered := strings.ReplaceAll(wanted, "old.example", "new.example")
+	renamed := strings.ReplaceAll(wanted, "old.example", "new.example")
 	ours := []dns.Property{{Name: "cf/proxied", Value: "true"}, {Name: "webhook/x", Value: "1"}}
 	p := &naming{backend: one("example.test")}
 	c := defaults(p)
@@ -459,10 +458,10 @@ func TestNamesOfProperties(t *testing.T) {
 		w := httptest.NewRecorder()
 		webhookserver.New(c).Handler().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
 		if got := w.Body.String(); w.Code/100 != 2 || got != want {
-			t.Errorf("%s %s answers with %d and\n%s\nwant\n%s", method, path, w.Code, got, want)
+			t.Errorf("%s %s responds with %d and\n%s\nwant\n%s", method, path, w.Code, got, want)
 		}
 	}
-	send("POST", "/adjustendpoints", wanted, answered)
+	send("POST", "/adjustendpoints", wanted, renamed)
 	send("POST", "/records", `{"create":`+wanted+`}`, "")
 	if len(p.seen) != 2 {
 		t.Fatalf("the provider got %d record sets, want 2", len(p.seen))
@@ -472,7 +471,7 @@ func TestNamesOfProperties(t *testing.T) {
 			t.Errorf("the provider got the properties %v", r.Properties)
 		}
 	}
-	send("GET", "/records", "", answered)
+	send("GET", "/records", "", renamed)
 }
 
 // naming is a backend that remembers the record sets that it gets, and lists them.

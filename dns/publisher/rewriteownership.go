@@ -8,15 +8,15 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// remark returns changes that rewrite the ownership records of record sets before a CNAME replaces
-// them, or none if that isn't needed. An ownership record of the format without a type has the name
-// of its record set, and can't stand beside the CNAME. A provider that applies changes in order
-// must delete it first, and the record set would have no ownership record until it is deleted
+// rewriteOwnership returns changes that rewrite the ownership records of record sets before a CNAME
+// replaces them, or none if that isn't needed. An ownership record of the format without a type has
+// the name of its record set, and can't stand beside the CNAME. A provider that applies changes in
+// order must delete it first, and the record set would have no ownership record until it is deleted
 // itself.
-func (p *Publisher) remark(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
-	_, marks := p.Owner.(ownershipNamer)
+func (p *Publisher) rewriteOwnership(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
+	_, namesRecords := p.Owner.(ownershipNamer)
 	comes := slices.ContainsFunc(changes, func(c dns.Change) bool { return c.Old == nil && c.New.Type == dns.TypeCNAME })
-	if !marks || !p.capabilities.Stepwise || !comes || p.DryRun {
+	if !namesRecords || !p.capabilities.Stepwise || !comes || p.DryRun {
 		// A dry run shows the final changes only.
 		return nil
 	}

@@ -25,34 +25,34 @@ func (p *Publisher) takeInstance() {
 	}
 }
 
-// others are the record sets of a zone that block us because of their owner.
-type others struct {
-	// unowned are the names, with their owners, whose record sets are as wanted but not ours. They
+// otherOwners are the record sets of a zone that another owner has and that block wanted ones.
+type otherOwners struct {
+	// unowned has the owners of names whose record sets are as wanted but not ours. These record sets
 	// stay when no object asks for them any more.
 	unowned map[string]string
 	// byOwner counts them by owner.
 	byOwner map[string]int
 	// example is the last record set of another instance that was seen, with that instance.
 	example string
-	// toldInstances and toldUnowned are true while the problem has been reported.
-	toldInstances, toldUnowned bool
+	// instancesReported and unownedReported are true while the problem has been reported.
+	instancesReported, unownedReported bool
 }
 
 // noteUnowned notes whether the record sets of a name are as wanted, but not ours.
 func (p *Publisher) noteUnowned(z *zone, name string, there []plan.Current, wanted []*dns.RecordSet) {
 	for _, c := range there {
 		for _, w := range wanted {
-			if c.Set.Key() == w.Key() && p.Rules.Manages(w.Type) && plan.Satisfies(c.Set, w) && p.isOthers(c.Set) {
-				z.others.drop(name)
-				z.others.add(name, ownerOf(c.Set.Labels))
+			if c.Set.Key() == w.Key() && p.Rules.Manages(w.Type) && plan.Satisfies(c.Set, w) && p.ownedByOthers(c.Set) {
+				z.otherOwners.drop(name)
+				z.otherOwners.add(name, ownerOf(c.Set.Labels))
 				return
 			}
 		}
 	}
-	z.others.drop(name)
+	z.otherOwners.drop(name)
 }
 
-func (o *others) add(name, id string) {
+func (o *otherOwners) add(name, id string) {
 	if o.unowned == nil {
 		o.unowned, o.byOwner = map[string]string{}, map[string]int{}
 	}
@@ -60,7 +60,7 @@ func (o *others) add(name, id string) {
 	o.byOwner[id]++
 }
 
-func (o *others) drop(name string) {
+func (o *otherOwners) drop(name string) {
 	id, known := o.unowned[name]
 	if !known {
 		return
@@ -71,8 +71,9 @@ func (o *others) drop(name string) {
 	}
 }
 
-// isOthers reports whether a record set isn't ours and doesn't become ours when objects ask for it.
-func (p *Publisher) isOthers(r *dns.RecordSet) bool {
+// ownedByOthers reports whether a record set isn't ours, and doesn't become ours when objects ask
+// for it.
+func (p *Publisher) ownedByOthers(r *dns.RecordSet) bool {
 	return p.Rules.Owner != "" && !p.Rules.Owns(r) && (p.Rules.OldOwner == "" || r.Labels[dns.LabelOwner] != p.Rules.OldOwner)
 }
 
@@ -94,7 +95,7 @@ func (p *Publisher) ofOtherInstances(z *zone, name string) (n int32) {
 	}
 	for _, c := range p.current(z, name) {
 		if instance := p.otherInstance(c.Set); instance != "" {
-			z.others.example = fmt.Sprintf("%s %s of the instance %s", c.Set.Name, c.Set.Type, quote(instance))
+			z.otherOwners.example = fmt.Sprintf("%s %s of the instance %s", c.Set.Name, c.Set.Type, quote(instance))
 			n++
 		}
 	}
@@ -110,23 +111,24 @@ func (p *Publisher) otherInstance(r *dns.RecordSet) string {
 	return dns.OtherInstance(r.Labels, p.Rules.Instance)
 }
 
-// tellOthers reports once that a zone has record sets that should or could be ours, but aren't.
-func (p *Publisher) tellOthers(z *zone) {
-	o := &z.others
+// reportOtherOwners reports, once, the record sets of a zone that should or could be ours but
+// aren't.
+func (p *Publisher) reportOtherOwners(z *zone) {
+	o := &z.otherOwners
 	p.measure(z)
-	p.tellProblem(&o.toldInstances, p.instancesProblem(z), z)
-	p.tellProblem(&o.toldUnowned, p.unownedProblem(z), z)
+	p.reportProblem(&o.instancesReported, p.instancesProblem(z), z)
+	p.reportProblem(&o.unownedReported, p.unownedProblem(z), z)
 }
 
-func (p *Publisher) tellProblem(told *bool, problem string, z *zone) {
+func (p *Publisher) reportProblem(reported *bool, problem string, z *zone) {
 	if problem == "" {
-		*told = false
+		*reported = false
 		return
 	}
-	if *told {
+	if *reported {
 		return
 	}
-	*told = true
+	*reported = true
 	p.Log.Warn("Records belong to another owner", "zone", z.Name, "err", problem)
 	p.Notify(Notice{Action: ActionFailed, Reason: ReasonOtherOwner, Message: problem})
 }
@@ -134,27 +136,27 @@ func (p *Publisher) tellProblem(told *bool, problem string, z *zone) {
 // instancesProblem returns the problem that other instances with our owner ID write into a zone, or
 // "".
 func (p *Publisher) instancesProblem(z *zone) string {
-	n := z.mirror.others
+	n := z.mirror.otherInstances
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf("zone %s has %d record sets that another process with our owner ID %s has written (such as %s; this one is the instance %s), and that are neither changed nor deleted: "+
 		"give each process its own --txt-owner-id; if this one replaces the other, start it with the --instance of the other",
-		z.Name, n, quote(p.Rules.Owner), z.others.example, quote(p.Rules.Instance))
+		z.Name, n, quote(p.Rules.Owner), z.otherOwners.example, quote(p.Rules.Instance))
 }
 
 // unownedProblem returns the problem that wanted record sets aren't ours, or "".
 func (p *Publisher) unownedProblem(z *zone) string {
-	all := z.others.unowned
+	all := z.otherOwners.unowned
 	if len(all) == 0 {
 		return ""
 	}
-	by := z.others.byOwner
+	by := z.otherOwners.byOwner
 	var parts []string
 	for _, id := range slices.Sorted(maps.Keys(by)) {
 		text := fmt.Sprintf("%d belong to %s", by[id], id)
 		if id == "" {
-			text = fmt.Sprintf("%d have no ownership record that is ours to find", by[id])
+			text = fmt.Sprintf("%d have no ownership record that this publisher can read", by[id])
 		}
 		if parts = append(parts, text); len(parts) == 5 && len(by) > 5 {
 			parts = append(parts, fmt.Sprintf("and there are %d other owners", len(by)-5))
@@ -170,7 +172,7 @@ const howToOwn = "if the settings were changed, go back to the --txt-owner-id, -
 
 // notOurs returns the message that a record set as wanted isn't ours, or "".
 func (p *Publisher) notOurs(r *dns.RecordSet) string {
-	if !p.isOthers(r) {
+	if !p.ownedByOthers(r) {
 		return ""
 	}
 	text := "the zone has the wanted record, but it "
@@ -178,7 +180,7 @@ func (p *Publisher) notOurs(r *dns.RecordSet) string {
 	case p.otherInstance(r) != "":
 		return text + "belongs to another process with our owner ID: " + who + ": it stays when the object is deleted; give each process its own --txt-owner-id, or this one the --instance of the other"
 	case who == "":
-		text += "has no ownership record that is ours to find"
+		text += "has no ownership record that this publisher can read"
 	default:
 		text += "belongs to " + who + ", and we are " + quote(p.Rules.Owner)
 	}

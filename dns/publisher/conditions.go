@@ -67,29 +67,30 @@ func (c conditions) err() error {
 	return first
 }
 
-// observe notes since when the tables of a source can be read.
+// observe records since when the tables of a source can be read.
 func (s *sourceState) observe(c conditions, now time.Time) {
 	s.conditions = c
-	if s.steady == nil {
-		s.steady = map[string]time.Time{}
+	if s.readableSince == nil {
+		s.readableSince = map[string]time.Time{}
 	}
 	for namespace, err := range c {
 		if err != nil {
-			delete(s.steady, namespace)
-		} else if s.steady[namespace].IsZero() {
-			s.steady[namespace] = now
+			delete(s.readableSince, namespace)
+		} else if s.readableSince[namespace].IsZero() {
+			s.readableSince[namespace] = now
 		}
 	}
 }
 
-// steadyFor reports whether the objects of a namespace have been readable for long.
-func (s *sourceState) steadyFor(namespace string, long time.Duration, now time.Time) bool {
+// readableFor reports whether the objects of a namespace have been readable for at least the given
+// time.
+func (s *sourceState) readableFor(namespace string, long time.Duration, now time.Time) bool {
 	parts := []string{""}
 	if _, apart := s.conditions[namespace]; apart {
 		parts = append(parts, namespace)
 	}
 	return !slices.ContainsFunc(parts, func(part string) bool {
-		since, steady := s.steady[part]
+		since, steady := s.readableSince[part]
 		return !steady || now.Sub(since) < long
 	})
 }
@@ -111,9 +112,9 @@ func (p *Publisher) allFilled(tables []kube.AnyTable) bool {
 // because of that.
 func (p *Publisher) unreadable(s *source.Source, needed conditions) (stay string, err error) {
 	if err := needed.err(); err != nil {
-		return "its records stay as they are", err
+		return "its records stay unchanged", err
 	}
-	return "records of the objects that need it stay as they are", p.conditions(s.Awaited).err()
+	return "records of the objects that need it stay unchanged", p.conditions(s.Awaited).err()
 }
 
 // filled reports whether a table has been filled at least once with all objects that the publisher

@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// halfway is a provider without transactions, which makes the ownership records of its first call and is
-// told to come back later before it makes the records.
+// halfway is a provider without transactions. Its first call makes the ownership records and is
+// throttled before the records.
 type halfway struct {
 	provider.Provider
 	called bool
@@ -38,16 +38,16 @@ func (h *halfway) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	return &provider.ApplyError{Errs: errs}
 }
 
-// An ownership record that was made before the provider asked for a pause doesn't claim what a person makes
-// during the pause.
-func TestPauseAfterMarker(t *testing.T) {
+// An ownership record that was written before the provider throttled doesn't claim a record that
+// somebody creates meanwhile.
+func TestThrottledAfterOwnershipRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.provider = &halfway{Provider: w.provider}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		if !slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
 			t.Fatal("there is no ownership record")
 		}

@@ -20,12 +20,13 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Over random states of a publisher: the rows that pass a filter are the same whether they are made or not.
-func TestSiftSettled(t *testing.T) {
+// In random states of a publisher, the fast path of filterRows selects the same rows as
+// filterNameRows.
+func TestFilterSettledRows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		problem, seed := "", rapid.Uint64().Draw(rt, "seed")
 		synctest.Test(t, func(t *testing.T) {
-			s := &sifting{random: rand.New(rand.NewPCG(seed, 1)), fixture: newFixture(t)}
+			s := &rowFiltering{random: rand.New(rand.NewPCG(seed, 1)), fixture: newFixture(t)}
 			s.begin()
 			defer func() { s.fixture.stop() }()
 			for range 1 + s.random.IntN(10) {
@@ -43,18 +44,18 @@ func TestSiftSettled(t *testing.T) {
 	})
 }
 
-type sifting struct {
+type rowFiltering struct {
 	random  *rand.Rand
 	fixture *fixture
 }
 
-func pick[T any](s *sifting, from []T) T { return from[s.random.IntN(len(from))] }
+func pick[T any](s *rowFiltering, from []T) T { return from[s.random.IntN(len(from))] }
 
 // The last of the names is that of ownership records of another one, too.
 var siftedNames = []string{"a.shop.test", "b.shop.test", "sub.shop.test", "own-a-a.shop.test"}
 
 // begin starts a publisher with random settings.
-func (s *sifting) begin() {
+func (s *rowFiltering) begin() {
 	policy := pick(s, plan.Policies())
 	managed := pick(s, [][]string{{"A"}, {"A", "AAAA"}, plan.DefaultManaged()})
 	without := pick(s, []string{"", "", "b.shop.test"})
@@ -87,7 +88,7 @@ type leftOut string
 func (l leftOut) Match(name string) bool { return name != string(l) }
 
 // step changes the zone, the objects or the settings.
-func (s *sifting) step() {
+func (s *rowFiltering) step() {
 	switch s.random.IntN(8) {
 	case 0:
 		s.fixture.stop()
@@ -100,7 +101,7 @@ func (s *sifting) step() {
 }
 
 // recordSet returns a random one.
-func (s *sifting) recordSet() *dns.RecordSet {
+func (s *rowFiltering) recordSet() *dns.RecordSet {
 	kind := pick(s, [][]string{{"A", "192.0.2.1", "192.0.2.2"}, {"A", "192.0.2.1"}, {"AAAA", "2001:db8::1"}, {"CNAME", "x.example.net"}, {"TXT", "hello"}})
 	r := &dns.RecordSet{Name: pick(s, siftedNames), Type: kind[0], Targets: kind[1:], TTL: 300}
 	r.SetIdentifier = pick(s, []string{"", "", "", "x", "y"})
@@ -108,7 +109,7 @@ func (s *sifting) recordSet() *dns.RecordSet {
 }
 
 // byHand puts a record set into the zone, perhaps with an ownership record, or deletes it.
-func (s *sifting) byHand() {
+func (s *rowFiltering) byHand() {
 	r := s.recordSet()
 	if s.random.IntN(2) == 0 {
 		s.fixture.zones.Delete(r.Key())
@@ -126,7 +127,7 @@ func (s *sifting) byHand() {
 }
 
 // objects has an object ask for random record sets, or for none.
-func (s *sifting) objects() {
+func (s *rowFiltering) objects() {
 	name := pick(s, []string{"one", "two"})
 	var asked []*dns.RecordSet
 	for range s.random.IntN(4) {
@@ -138,9 +139,9 @@ func (s *sifting) objects() {
 	s.fixture.objects.setKey(source.Key{Namespace: "default", Name: name}, dns.Merge(asked)...)
 }
 
-// problem compares both ways, as the publisher is and as it is before it has read everything, and returns
-// how they differ.
-func (s *sifting) problem() string {
+// problem compares both paths, also as if not all sources were evaluated, and returns how they
+// differ.
+func (s *rowFiltering) problem() string {
 	p, filter := s.fixture.publisher, RowFilter{
 		Search: pick(s, []string{"", "192.0.2.2", "service/default/one", "b."}),
 		States: pick(s, [][]RowState{nil, {RowPublished}, {RowNotOwned}, {RowPending, RowUnwanted, RowConflict}}),
@@ -149,11 +150,11 @@ func (s *sifting) problem() string {
 	err := p.visit(s.fixture.t.Context(), func() {
 		for places := range p.places() {
 			for _, at := range places {
-				problem += p.siftsOtherwise(at, filter)
-				looked := p.looked
-				p.looked = false
-				problem += p.siftsOtherwise(at, filter)
-				p.looked = looked
+				problem += p.filtersOtherwise(at, filter)
+				evaluated := p.sourcesEvaluated
+				p.sourcesEvaluated = false
+				problem += p.filtersOtherwise(at, filter)
+				p.sourcesEvaluated = evaluated
 			}
 		}
 	})
@@ -163,8 +164,8 @@ func (s *sifting) problem() string {
 	return problem
 }
 
-// siftsOtherwise returns how the rows differ that are found with and without making all rows of a name.
-func (p *Publisher) siftsOtherwise(at nameInZone, f RowFilter) string {
+// filtersOtherwise returns how the rows of the two paths differ.
+func (p *Publisher) filtersOtherwise(at nameInZone, f RowFilter) string {
 	var fast, slow []match
 	named := f.Search == "" || strings.Contains(at.name, f.Search)
 	if !p.filterSettledRows(at, f, named, func(h match) { fast = append(fast, h) }) {
@@ -182,5 +183,5 @@ func (p *Publisher) siftsOtherwise(at nameInZone, f RowFilter) string {
 		}
 		return list
 	}
-	return fmt.Sprintf("\n%s (looked: %t, filter %+v): %q, and the rows are %q: %+v", at.name, p.looked, f, states(fast), states(slow), p.rowsAt(at))
+	return fmt.Sprintf("\n%s (all sources evaluated: %t, filter %+v): %q, and the rows are %q: %+v", at.name, p.sourcesEvaluated, f, states(fast), states(slow), p.rowsAt(at))
 }

@@ -47,7 +47,7 @@ func (o *objects) set(name string, records ...*dns.RecordSet) {
 	o.setKey(source.Key{Namespace: "default", Name: name}, records...)
 }
 
-// setKey does so for an object of any namespace.
+// setKey is set for an object of any namespace.
 func (o *objects) setKey(key source.Key, records ...*dns.RecordSet) {
 	o.mu.Lock()
 	delete(o.errs, key)
@@ -57,7 +57,7 @@ func (o *objects) setKey(key source.Key, records ...*dns.RecordSet) {
 		o.records[key] = records
 	}
 	o.mu.Unlock()
-	o.tell(key)
+	o.changedKey(key)
 }
 
 func (o *objects) fail(name string, err error) {
@@ -65,10 +65,10 @@ func (o *objects) fail(name string, err error) {
 	o.mu.Lock()
 	o.errs[key] = err
 	o.mu.Unlock()
-	o.tell(key)
+	o.changedKey(key)
 }
 
-func (o *objects) tell(key source.Key) {
+func (o *objects) changedKey(key source.Key) {
 	o.mu.Lock()
 	changed := o.changed
 	o.mu.Unlock()
@@ -214,7 +214,7 @@ func (w *fixture) make() *Publisher {
 	return p
 }
 
-// establishedIn returns a store that knows zones: nothing was deleted in them lately.
+// establishedIn returns a store that knows zones without recent deletions.
 func establishedIn(zones ...string) *textStore {
 	var known []string
 	for _, z := range zones {
@@ -229,20 +229,20 @@ func (w *fixture) notice(n Notice) {
 	w.notices = append(w.notices, n)
 }
 
-// said returns the reasons of the notices since the last call, with their messages.
-func (w *fixture) said() []string {
+// takeNotices returns the reasons of the notices since the last call, with their messages.
+func (w *fixture) takeNotices() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var said []string
+	var notices []string
 	for _, n := range w.notices {
 		name := ""
 		if n.Record != nil {
 			name = n.Record.Name + " " + n.Record.Type
 		}
-		said = append(said, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", n.Reason, n.Action, name, n.Message)))
+		notices = append(notices, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", n.Reason, n.Action, name, n.Message)))
 	}
 	w.notices = nil
-	return said
+	return notices
 }
 
 // zone returns what is in the zone, without ownership records: "name TYPE targets".
@@ -279,7 +279,7 @@ func line(r *dns.RecordSet) string {
 	return fmt.Sprintf("%s %s %s", r.Name, r.Type, strings.Join(slices.Sorted(slices.Values(r.Targets)), ","))
 }
 
-// change makes a change in the zone as a human would.
+// byHand makes an external change in the zone.
 func (w *fixture) byHand(changes ...dns.Change) {
 	w.t.Helper()
 	zones, err := w.zones.Zones(w.t.Context())
@@ -291,8 +291,8 @@ func (w *fixture) byHand(changes ...dns.Change) {
 	}
 }
 
-// rest waits until nothing happens for a moment, which is much less than an interval.
-func rest() {
+// waitIdle waits until nothing happens for a moment, which is much less than an interval.
+func waitIdle() {
 	time.Sleep(2 * quiet)
 	synctest.Wait()
 }
