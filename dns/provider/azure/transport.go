@@ -62,10 +62,10 @@ func (g *gate) left(ctx context.Context) (time.Duration, error) {
 // RoundTrip implements [http.RoundTripper].
 func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Host != g.host {
-		return nil, drop(r, fmt.Errorf("%s: %w", r.URL.Host, errElsewhere))
+		return nil, httpapi.Unsent(r, fmt.Errorf("%s: %w", r.URL.Host, errElsewhere))
 	}
 	if err := g.wait(r); err != nil {
-		return nil, drop(r, err)
+		return nil, httpapi.Unsent(r, err)
 	}
 	resp, err := g.next.RoundTrip(r)
 	if err == nil {
@@ -108,12 +108,4 @@ func (g *gate) answered(resp *http.Response) {
 	case until.After(g.until):
 		g.until = until
 	}
-}
-
-// drop ends a request that isn't sent.
-func drop(r *http.Request, err error) error {
-	if r.Body != nil {
-		_ = r.Body.Close()
-	}
-	return err
 }
