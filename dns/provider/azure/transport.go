@@ -10,7 +10,6 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
-	"github.com/signpostd/signpost/internal/pause"
 )
 
 // longestHold is the longest pause that requests wait for. If Azure asks for a longer one, all
@@ -64,7 +63,8 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Host != g.host {
 		return nil, httpapi.Unsent(r, fmt.Errorf("%s: %w", r.URL.Host, errElsewhere))
 	}
-	if err := g.wait(r); err != nil {
+	ctx := r.Context()
+	if err := httpapi.Wait(ctx, func() (time.Duration, error) { return g.left(ctx) }); err != nil {
 		return nil, httpapi.Unsent(r, err)
 	}
 	resp, err := g.next.RoundTrip(r)
@@ -72,19 +72,6 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 		g.answered(resp)
 	}
 	return resp, err
-}
-
-// wait returns when the request may be sent.
-func (g *gate) wait(r *http.Request) error {
-	for {
-		left, err := g.left(r.Context())
-		if err != nil || left <= 0 {
-			return err
-		}
-		if err := pause.For(r.Context(), left); err != nil {
-			return err
-		}
-	}
 }
 
 // answered notes when an answer asks for a pause.
