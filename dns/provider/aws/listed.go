@@ -4,12 +4,12 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // keyOf returns the key under which a record set of Route 53 is listed.
@@ -38,7 +38,7 @@ func (m mapping) listed(raw *types.ResourceRecordSet) *dns.RecordSet {
 	default:
 		r.TTL = aws.ToInt64(raw.TTL)
 		for _, v := range raw.ResourceRecords {
-			r.Targets = append(r.Targets, listedValue(r.Type, aws.ToString(v.Value)))
+			r.Targets = append(r.Targets, provider.ListedValue(r.Type, aws.ToString(v.Value), listedText))
 		}
 		if r.Type == dns.TypeCNAME {
 			r.Properties = append(r.Properties, dns.Property{Name: dns.PropertyAlias, Value: string(dns.AliasFalse)})
@@ -58,22 +58,6 @@ func (m mapping) listAlias(r *dns.RecordSet, target *types.AliasTarget) {
 	if zone := aws.ToString(target.HostedZoneId); zone != aliasZone(m.Zone, name) {
 		r.Properties = append(r.Properties, dns.Property{Name: propertyTargetZone, Value: zone})
 	}
-}
-
-// listedValue returns a value as a target. The names in SRV and NAPTR records have a dot at
-// their end, and those in others none.
-func listedValue(recordType, value string) string {
-	switch recordType {
-	case dns.TypeTXT:
-		return listedText(value)
-	case dns.TypeSRV:
-		return absolute(strings.Join(strings.Fields(value), " "))
-	case dns.TypeNAPTR:
-		return absolute(strings.TrimSpace(value))
-	case dns.TypeMX:
-		return strings.Join(strings.Fields(value), " ")
-	}
-	return value
 }
 
 // plain reports whether the listed form of a record set says all that a DELETE needs.
