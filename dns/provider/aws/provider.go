@@ -75,15 +75,9 @@ func (p *route53Provider) Unlisted() error {
 	return nil
 }
 
-// DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be
-// had in a managed zone above it.
-func (p *route53Provider) DomainFilter(context.Context) dns.Filter {
-	if list := p.zones.Last(); list != nil {
-		return list
-	}
-	// Before Zones has succeeded, no name passes.
-	return &zoneList{public: dns.NewZoneFinder(nil), private: dns.NewZoneFinder(nil)}
-}
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first listing, and none in
+// an unmanaged zone, because a managed zone above it can't hold that name.
+func (p *route53Provider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
 
 // find returns a managed zone.
 func (p *route53Provider) find(ctx context.Context, zone dns.Zone) (*hostedZone, error) {

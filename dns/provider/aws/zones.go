@@ -213,8 +213,11 @@ func (l *zoneList) elsewhere(zone dns.Zone, r *dns.RecordSet) bool {
 	})
 }
 
-// Match implements [dns.Filter]: the zone of a name has to be managed.
+// Match implements [dns.Filter]: the zone of a name has to be managed. Nil selects no name.
 func (l *zoneList) Match(name string) bool {
+	if l == nil {
+		return false
+	}
 	for _, finder := range []*dns.ZoneFinder{l.public, l.private} {
 		for _, zone := range finder.FindAll(name) {
 			if l.byID[zone.ID] != nil {

@@ -108,8 +108,11 @@ func (l *zoneList) keep(zone dns.Zone, number uint64) *managedZone {
 	return &managedZone{Zone: zone, number: number}
 }
 
-// Match implements [dns.Filter]: a zone of the name has to be managed.
+// Match implements [dns.Filter]: a zone of the name has to be managed. Nil selects no name.
 func (l *zoneList) Match(name string) bool {
+	if l == nil {
+		return false
+	}
 	for _, zone := range l.public.FindAll(name) {
 		if l.byID[zone.ID] != nil {
 			return true
