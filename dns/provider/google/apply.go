@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
@@ -20,15 +19,11 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	list, err := p.zones.Known(ctx, p.list)
+	list, z, err := p.find(ctx, zone)
 	if err != nil {
-		return fmt.Errorf("before zone %s is changed: %w", zone.Name, err)
+		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
-	z := list.byID[zone.ID]
-	if z == nil {
-		return fmt.Errorf("change zone %s: %w: there is no managed zone %s in Cloud DNS", zone.Name, provider.ErrRejected, zone.ID)
-	}
-	all := units(z, changes, func(name string) error { return batch.Outside(list.public, z.Zone, name) })
+	all := z.Units(z, changes, func(name string) error { return batch.Outside(list.public, z.Zone, name) })
 	a := &batch.Applying[*unit]{Zone: &applied{managedZone: z, provider: p}, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, p.limit), len(changes))
 }
@@ -46,7 +41,7 @@ func (a *applied) Change(ctx context.Context, units []*unit) error {
 
 // Verify implements [batch.Zone].
 func (a *applied) Verify(ctx context.Context, units []*unit) (batch.State, error) {
-	return batch.Verify(ctx, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.provider.api.one(ctx, a.ID, key) }, sameRaw)
+	return batch.Verify(ctx, a.managedZone, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.provider.api.one(ctx, a.ID, key) })
 }
 
 // Refused implements [batch.Zone].

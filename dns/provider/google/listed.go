@@ -86,13 +86,35 @@ func plain(zone dns.Zone, raw *dnsapi.ResourceRecordSet, listed *dns.RecordSet) 
 	return err == nil && raw.RoutingPolicy == nil && again.Name == raw.Name && again.Ttl == raw.Ttl && slices.Equal(again.Rrdatas, raw.Rrdatas)
 }
 
-// sameRaw reports whether two record sets of Cloud DNS are the same; nil is for none. The order of
-// values means nothing.
-func sameRaw(a, b *dnsapi.ResourceRecordSet) bool {
+// Key implements [batch.Format]. Record sets of Cloud DNS have no set identifiers.
+func (*managedZone) Key(raw *rawSet) (dns.Key, bool) {
+	return keyOf(raw), slices.Contains(handled, raw.Type)
+}
+
+// Same implements [batch.Format]. The order of values means nothing.
+func (*managedZone) Same(a, b *rawSet) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	return keyOf(a) == keyOf(b) && a.Ttl == b.Ttl && slices.Equal(dns.UniqueSorted(a.Rrdatas), dns.UniqueSorted(b.Rrdatas)) && reflect.DeepEqual(a.RoutingPolicy, b.RoutingPolicy)
+}
+
+// Listed implements [batch.Format].
+func (z *managedZone) Listed(raw *rawSet) (*dns.RecordSet, bool) {
+	r := listed(raw)
+	return r, plain(z.Zone, raw, r)
+}
+
+// Wire implements [batch.Format].
+func (z *managedZone) Wire(r *dns.RecordSet) (*rawSet, error) { return wire(z.Zone, r) }
+
+// Unsupported implements [batch.Format].
+func (*managedZone) Unsupported(raw *rawSet) string {
+	policy := policyOf(raw)
+	if policy == "" {
+		return ""
+	}
+	return fmt.Sprintf("a routing policy (%s), which Signpost leaves alone: remove the policy, or ask for another name", policy)
 }
 
 // adjusted returns what will be listed for a wanted record set.

@@ -56,15 +56,23 @@ func (p *cloudDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
 // an unmanaged zone, because a managed zone above it can't hold that name.
 func (p *cloudDNS) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
 
-// Records implements provider.Provider.
-func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+// find returns a managed zone, and the list that has it.
+func (p *cloudDNS) find(ctx context.Context, zone dns.Zone) (*zoneList, *managedZone, error) {
 	list, err := p.zones.Known(ctx, p.list)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	z := list.byID[zone.ID]
-	if z == nil {
-		return nil, fmt.Errorf("%w: there is no managed zone %s with the name %s in Cloud DNS", provider.ErrRejected, zone.ID, zone.Name)
+	if z := list.byID[zone.ID]; z != nil {
+		return list, z, nil
+	}
+	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the name %s in Cloud DNS", provider.ErrRejected, zone.ID, zone.Name)
+}
+
+// Records implements provider.Provider.
+func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	_, z, err := p.find(ctx, zone)
+	if err != nil {
+		return nil, err
 	}
 	begun := time.Now()
 	sets, err := p.api.sets(ctx, z.Zone)
@@ -74,7 +82,7 @@ func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 		}
 		return nil, fmt.Errorf("read zone %s of Cloud DNS: %w", z.Name, err)
 	}
-	return z.take(sets, begun), nil
+	return z.Take(z, sets, begun), nil
 }
 
 // Adjust implements provider.Adjuster.
