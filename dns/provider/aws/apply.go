@@ -16,10 +16,7 @@ import (
 // one batch. Route 53 mostly names the record sets that it refuses, and the others are sent again. Otherwise
 // the batch is halved.
 func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
 	list, z, err := p.find(ctx, zone)

@@ -13,10 +13,7 @@ import (
 // one request. Cloud DNS mostly names the record sets that it refuses, and the others are sent again.
 // Otherwise the batch is halved.
 func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
 	list, z, err := p.find(ctx, zone)
