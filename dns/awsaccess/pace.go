@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signpostd/signpost/internal/pause"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
 // Urgency is the priority of a waiting request.
@@ -53,15 +53,7 @@ func (p *Pace) Wait(ctx context.Context, u Urgency) error {
 			p.mu.Unlock()
 		}()
 	}
-	for {
-		delay := p.take(u)
-		if delay <= 0 {
-			return ctx.Err()
-		}
-		if err := pause.For(ctx, delay); err != nil {
-			return err
-		}
-	}
+	return httpapi.Wait(ctx, func() (time.Duration, error) { return p.take(u), nil })
 }
 
 // take reserves the next request and returns 0, or returns how long to wait before another try.

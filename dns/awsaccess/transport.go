@@ -29,10 +29,10 @@ func (g Gate) RoundTrip(r *http.Request) (*http.Response, error) {
 		u = Reading
 	}
 	if u == Writing && g.DryRun {
-		return nil, drop(r, provider.ErrDryRun)
+		return nil, httpapi.Unsent(r, provider.ErrDryRun)
 	}
 	if err := g.Pace(r).Wait(r.Context(), u); err != nil {
-		return nil, drop(r, err)
+		return nil, httpapi.Unsent(r, err)
 	}
 	resp, err := g.Next.RoundTrip(r)
 	if err != nil {
@@ -40,12 +40,4 @@ func (g Gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = httpapi.LimitDecoded(resp.Body, g.Limit)
 	return resp, nil
-}
-
-// drop ends a request that isn't sent.
-func drop(r *http.Request, err error) error {
-	if r.Body != nil {
-		_ = r.Body.Close()
-	}
-	return err
 }

@@ -3,6 +3,7 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -79,10 +80,10 @@ func (e *ApplyError) Unwrap() []error {
 // NothingMade reports whether an error other than an [ApplyError] says that no change was made.
 // After any other error the outcome is unknown.
 func NothingMade(err error) bool {
-	for _, class := range []error{ErrRejected, ErrCredentials, ErrStale, ErrThrottled, ErrDryRun} {
-		if errors.Is(err, class) {
-			return true
-		}
-	}
-	return false
+	return IsAny(err, ErrRejected, ErrCredentials, ErrStale, ErrThrottled, ErrDryRun)
+}
+
+// IsAny reports whether an error is, or wraps, one of several.
+func IsAny(err error, classes ...error) bool {
+	return slices.ContainsFunc(classes, func(class error) bool { return errors.Is(err, class) })
 }

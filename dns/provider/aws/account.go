@@ -153,7 +153,7 @@ func (a *account) tags(ctx context.Context, ids []string) (map[string]map[string
 }
 
 // sets lists the record sets of a zone.
-func (a *account) sets(ctx context.Context, zone dns.Zone) (sets []types.ResourceRecordSet, err error) {
+func (a *account) sets(ctx context.Context, zone dns.Zone) (sets []*rawSet, err error) {
 	l := a.budget.Zone(zone)
 	defer func() { l.End(err) }()
 	zoneID := zone.ID
@@ -171,8 +171,8 @@ func (a *account) sets(ctx context.Context, zone dns.Zone) (sets []types.Resourc
 			if err := l.Add(1, setSize(&page.ResourceRecordSets[i])); err != nil {
 				return nil, err
 			}
+			sets = append(sets, &page.ResourceRecordSets[i])
 		}
-		sets = append(sets, page.ResourceRecordSets...)
 		if !page.IsTruncated {
 			return sets, nil
 		}

@@ -35,14 +35,7 @@ type apiError struct {
 // Error implements error. It has nothing that differs from one time to the next, such as the ID
 // of the request, so that the same failure has the same text.
 func (e *apiError) Error() string {
-	said := "Route 53 answered " + e.code
-	if e.message != "" {
-		said += fmt.Sprintf(" and %q", e.message)
-	}
-	if e.advice != "" {
-		said += ": " + e.advice
-	}
-	return said
+	return httpapi.ErrorText("Route 53 answered "+e.code, e.message, e.advice)
 }
 
 // Unwrap returns the outcome.

@@ -1,15 +1,16 @@
 package aws
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // keyOf returns the key under which a record set of Route 53 is listed.
@@ -38,7 +39,7 @@ func (m mapping) listed(raw *types.ResourceRecordSet) *dns.RecordSet {
 	default:
 		r.TTL = aws.ToInt64(raw.TTL)
 		for _, v := range raw.ResourceRecords {
-			r.Targets = append(r.Targets, listedValue(r.Type, aws.ToString(v.Value)))
+			r.Targets = append(r.Targets, provider.ListedValue(r.Type, aws.ToString(v.Value), listedText))
 		}
 		if r.Type == dns.TypeCNAME {
 			r.Properties = append(r.Properties, dns.Property{Name: dns.PropertyAlias, Value: string(dns.AliasFalse)})
@@ -60,30 +61,45 @@ func (m mapping) listAlias(r *dns.RecordSet, target *types.AliasTarget) {
 	}
 }
 
-// listedValue returns a value as a target. The names in SRV and NAPTR records have a dot at
-// their end, and those in others none.
-func listedValue(recordType, value string) string {
-	switch recordType {
-	case dns.TypeTXT:
-		return listedText(value)
-	case dns.TypeSRV:
-		return absolute(strings.Join(strings.Fields(value), " "))
-	case dns.TypeNAPTR:
-		return absolute(strings.TrimSpace(value))
-	case dns.TypeMX:
-		return strings.Join(strings.Fields(value), " ")
-	}
-	return value
-}
-
 // plain reports whether the listed form of a record set says all that a DELETE needs.
 func (m mapping) plain(raw *types.ResourceRecordSet, listed *dns.RecordSet) bool {
 	again, err := m.wire(listed)
-	return err == nil && len(again) == 1 && sameRaw(&again[0], raw)
+	return err == nil && len(again) == 1 && m.Same(&again[0], raw)
 }
 
-// sameRaw reports whether two record sets of Route 53 are the same; nil is for none.
-func sameRaw(a, b *types.ResourceRecordSet) bool { return reflect.DeepEqual(a, b) }
+// Key implements [batch.Format].
+func (mapping) Key(raw *rawSet) (dns.Key, bool) {
+	return keyOf(raw), slices.Contains(handled, string(raw.Type))
+}
+
+// Same implements [batch.Format].
+func (mapping) Same(a, b *rawSet) bool { return reflect.DeepEqual(a, b) }
+
+// Listed implements [batch.Format].
+func (m mapping) Listed(raw *rawSet) (*dns.RecordSet, bool) {
+	r := m.listed(raw)
+	return r, m.plain(raw, r)
+}
+
+// Wire implements [batch.Format].
+func (m mapping) Wire(r *dns.RecordSet) (*rawSet, error) {
+	stored, err := m.wire(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(stored) != 1 || keyOf(&stored[0]) != r.Key() {
+		return nil, errors.New("the record set becomes an alias, but wasn't adjusted")
+	}
+	return &stored[0], nil
+}
+
+// Unsupported implements [batch.Format].
+func (mapping) Unsupported(raw *rawSet) string {
+	if !unsupportedRouting(raw) {
+		return ""
+	}
+	return "a routing policy by address blocks or by a traffic policy, which Signpost leaves alone: remove it"
+}
 
 // adjusted returns what will be listed for a wanted record set.
 func (m mapping) adjusted(r *dns.RecordSet) ([]*dns.RecordSet, error) {

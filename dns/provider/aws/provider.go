@@ -75,31 +75,25 @@ func (p *route53Provider) Unlisted() error {
 	return nil
 }
 
-// DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be
-// had in a managed zone above it.
-func (p *route53Provider) DomainFilter(context.Context) dns.Filter {
-	if list := p.zones.Last(); list != nil {
-		return list
-	}
-	// Before Zones has succeeded, no name passes.
-	return &zoneList{public: dns.NewZoneFinder(nil), private: dns.NewZoneFinder(nil)}
-}
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first listing, and none in
+// an unmanaged zone, because a managed zone above it can't hold that name.
+func (p *route53Provider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
 
-// find returns a managed zone.
-func (p *route53Provider) find(ctx context.Context, zone dns.Zone) (*hostedZone, error) {
+// find returns a managed zone, and the list that has it.
+func (p *route53Provider) find(ctx context.Context, zone dns.Zone) (*zoneList, *hostedZone, error) {
 	list, err := p.zones.Known(ctx, p.list)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if z := list.byID[zone.ID]; z != nil {
-		return z, nil
+		return list, z, nil
 	}
-	return nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s", provider.ErrRejected, zone.Name, zone.ID)
+	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s", provider.ErrRejected, zone.Name, zone.ID)
 }
 
 // Records implements provider.Provider.
 func (p *route53Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	z, err := p.find(ctx, zone)
+	_, z, err := p.find(ctx, zone)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +105,7 @@ func (p *route53Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.Re
 		}
 		return nil, fmt.Errorf("read zone %s of Route 53: %w", z.Name, err)
 	}
-	return z.take(sets, begun), nil
+	return z.Take(z.mapping, sets, begun), nil
 }
 
 // Adjust implements provider.Adjuster.

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
@@ -39,34 +38,6 @@ type (
 	swap   = batch.Swap[rawSet]
 	unit   = batch.Unit[rawSet]
 )
-
-// units groups changes by subject.
-func units(z *hostedZone, changes []dns.Change, outside func(name string) error) []*unit {
-	return batch.Units(changes, func(c dns.Change) (swap, error) {
-		if err := outside(c.RecordSet().Name); err != nil {
-			return swap{}, err
-		}
-		return swapOf(z, c)
-	})
-}
-
-// swapOf returns the record sets of a change at Route 53, or why the change is impossible.
-func swapOf(z *hostedZone, c dns.Change) (swap, error) {
-	s := swap{Key: c.RecordSet().Key()}
-	var err error
-	if s.Gone, err = z.stored(c.Old); err != nil || c.New == nil {
-		return s, err
-	}
-	stored, err := z.wire(c.New)
-	switch {
-	case err != nil:
-		return s, fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, c.New.Name, c.New.Type, err)
-	case len(stored) != 1 || keyOf(&stored[0]) != c.New.Key():
-		return s, fmt.Errorf("%w: %s %s becomes an alias, but wasn't adjusted", provider.ErrRejected, c.New.Name, c.New.Type)
-	}
-	s.New = &stored[0]
-	return s, nil
-}
 
 // sizeOfUnit returns the size of a unit in a batch.
 func sizeOfUnit(u *unit) size {

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const (
@@ -177,18 +178,7 @@ func (m mapping) setContent(raw *types.ResourceRecordSet, n *dns.RecordSet) erro
 func wireValues(n *dns.RecordSet) []string {
 	values := make([]string, len(n.Targets))
 	for i, t := range n.Targets {
-		switch n.Type {
-		case dns.TypeTXT:
-			values[i] = wireText(t)
-		case dns.TypeA, dns.TypeAAAA:
-			values[i] = t
-		case dns.TypeNAPTR:
-			values[i] = absolute(strings.TrimSpace(t))
-		default:
-			values[i] = absolute(strings.Join(strings.Fields(t), " "))
-		}
+		values[i] = provider.WireValue(n.Type, t, wireText)
 	}
 	return values
 }
-
-func absolute(name string) string { return strings.TrimSuffix(name, ".") + "." }

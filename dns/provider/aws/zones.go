@@ -10,10 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/awsaccess"
@@ -213,8 +211,11 @@ func (l *zoneList) elsewhere(zone dns.Zone, r *dns.RecordSet) bool {
 	})
 }
 
-// Match implements [dns.Filter]: the zone of a name has to be managed.
+// Match implements [dns.Filter]: the zone of a name has to be managed. Nil selects no name.
 func (l *zoneList) Match(name string) bool {
+	if l == nil {
+		return false
+	}
 	for _, finder := range []*dns.ZoneFinder{l.public, l.private} {
 		for _, zone := range finder.FindAll(name) {
 			if l.byID[zone.ID] != nil {
@@ -223,43 +224,4 @@ func (l *zoneList) Match(name string) bool {
 		}
 	}
 	return false
-}
-
-// stored returns the record set of Route 53 that was listed as old, or announced by Adjust. It
-// is nil for nil.
-func (z *hostedZone) stored(old *dns.RecordSet) (*types.ResourceRecordSet, error) {
-	if old == nil {
-		return nil, nil
-	}
-	if exact := z.Exact(old.Key()); exact != nil {
-		if unsupportedRouting(exact) {
-			return nil, fmt.Errorf("%w: %s %s has a routing policy by address blocks or by a traffic policy, which Signpost leaves alone: remove it", provider.ErrRejected, old.Name, old.Type)
-		}
-		now := z.listed(exact)
-		if now.TTL == old.TTL && provider.Unchanged([]dns.Change{{Old: old}}, []*dns.RecordSet{now}) == nil {
-			return exact, nil
-		}
-	}
-	raw, err := z.wire(old)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w: %s %s isn't as it was listed: %w", provider.ErrStale, old.Name, old.Type, err)
-	case len(raw) != 1:
-		return nil, fmt.Errorf("%w: %s %s was never listed", provider.ErrStale, old.Name, old.Type)
-	}
-	return &raw[0], nil
-}
-
-// take returns what Records returns for a listing that began at a time.
-func (z *hostedZone) take(sets []types.ResourceRecordSet, begun time.Time) []*dns.RecordSet {
-	shown := make(map[dns.Key]*types.ResourceRecordSet, len(sets))
-	for i := range sets {
-		if slices.Contains(handled, string(sets[i].Type)) {
-			shown[keyOf(&sets[i])] = &sets[i]
-		}
-	}
-	return z.Take(shown, begun, sameRaw, func(raw *rawSet) (*dns.RecordSet, bool) {
-		r := z.listed(raw)
-		return r, z.plain(raw, r)
-	})
 }

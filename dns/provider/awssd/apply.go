@@ -19,10 +19,7 @@ const writers = 32
 // Apply implements [provider.Provider]. The changes of a name are one unit, since all its
 // record sets are in one service. Each unit has its own outcome.
 func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
 	n, list, err := p.find(ctx, zone)

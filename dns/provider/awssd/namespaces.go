@@ -140,8 +140,11 @@ func (l *namespaceList) outside(n *namespace, name string) error {
 	return fmt.Errorf("%w: %s is not in the namespace %s, or is in one below it", provider.ErrRejected, name, n.Name)
 }
 
-// Match implements [dns.Filter]: a namespace of the name has to be managed.
+// Match implements [dns.Filter]: a namespace of the name has to be managed. Nil selects no name.
 func (l *namespaceList) Match(name string) bool {
+	if l == nil {
+		return false
+	}
 	for _, zone := range l.public.FindAll(name) {
 		if l.byID[zone.ID] != nil {
 			return true

@@ -67,15 +67,9 @@ func (p *cloudMap) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return zones, nil
 }
 
-// DomainFilter implements provider.DomainFilterer. A name in a namespace that isn't managed can't
-// be had in a managed one above it.
-func (p *cloudMap) DomainFilter(context.Context) dns.Filter {
-	if list := p.namespaces.Last(); list != nil {
-		return list
-	}
-	// Before Zones has succeeded, no name passes.
-	return &namespaceList{public: dns.NewZoneFinder(nil)}
-}
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first listing, and none in
+// an unmanaged namespace, because a managed namespace above it can't hold that name.
+func (p *cloudMap) DomainFilter(context.Context) dns.Filter { return p.namespaces.Last() }
 
 // find returns a managed namespace, with the list that it is in.
 func (p *cloudMap) find(ctx context.Context, zone dns.Zone) (*namespace, *namespaceList, error) {

@@ -172,7 +172,7 @@ func (w *work) compare(s *service, now []*dns.RecordSet) error {
 }
 
 func hasTarget(r *dns.RecordSet, target string) bool {
-	return r != nil && slices.ContainsFunc(r.Targets, func(t string) bool { return dns.SameTargets([]string{t}, []string{target}) })
+	return r != nil && slices.ContainsFunc(r.Targets, func(t string) bool { return dns.SameTarget(t, target) })
 }
 
 // mayChange returns why the service of the name must not be changed, or nil.

@@ -14,10 +14,7 @@ import (
 // Apply implements [provider.Provider]. The changes of a name, with those of its ownership
 // records, are made one after the other; several names are made at a time.
 func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
 	ctx = p.account.gate.begin(ctx)

@@ -38,13 +38,7 @@ func (e *apiError) Error() string {
 	if e.code != "" {
 		said += fmt.Sprintf(" %q", e.code)
 	}
-	if e.message != "" {
-		said += fmt.Sprintf(" and %q", e.message)
-	}
-	if e.advice != "" {
-		said += ": " + e.advice
-	}
-	return said
+	return httpapi.ErrorText(said, e.message, e.advice)
 }
 
 // Unwrap returns the outcome.

@@ -84,15 +84,9 @@ func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return zones, nil
 }
 
-// DomainFilter implements [provider.DomainFilterer]. A name in a zone that isn't managed can't be
-// had in a managed zone above it.
-func (p *azureProvider) DomainFilter(context.Context) dns.Filter {
-	if list := p.zones.Last(); list != nil {
-		return list
-	}
-	// Before Zones has succeeded, no name passes.
-	return &zoneList{all: dns.NewZoneFinder(nil)}
-}
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first listing, and none in
+// an unmanaged zone, because a managed zone above it can't hold that name.
+func (p *azureProvider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
 
 // Records implements [provider.Provider].
 func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
-	"github.com/signpostd/signpost/internal/pause"
 )
 
 // longestHold is the longest pause that requests wait for. If Azure asks for a longer one, all
@@ -62,29 +61,17 @@ func (g *gate) left(ctx context.Context) (time.Duration, error) {
 // RoundTrip implements [http.RoundTripper].
 func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Host != g.host {
-		return nil, drop(r, fmt.Errorf("%s: %w", r.URL.Host, errElsewhere))
+		return nil, httpapi.Unsent(r, fmt.Errorf("%s: %w", r.URL.Host, errElsewhere))
 	}
-	if err := g.wait(r); err != nil {
-		return nil, drop(r, err)
+	ctx := r.Context()
+	if err := httpapi.Wait(ctx, func() (time.Duration, error) { return g.left(ctx) }); err != nil {
+		return nil, httpapi.Unsent(r, err)
 	}
 	resp, err := g.next.RoundTrip(r)
 	if err == nil {
 		g.answered(resp)
 	}
 	return resp, err
-}
-
-// wait returns when the request may be sent.
-func (g *gate) wait(r *http.Request) error {
-	for {
-		left, err := g.left(r.Context())
-		if err != nil || left <= 0 {
-			return err
-		}
-		if err := pause.For(r.Context(), left); err != nil {
-			return err
-		}
-	}
 }
 
 // answered notes when an answer asks for a pause.
@@ -108,12 +95,4 @@ func (g *gate) answered(resp *http.Response) {
 	case until.After(g.until):
 		g.until = until
 	}
-}
-
-// drop ends a request that isn't sent.
-func drop(r *http.Request, err error) error {
-	if r.Body != nil {
-		_ = r.Body.Close()
-	}
-	return err
 }

@@ -21,8 +21,11 @@ type zoneList struct {
 	all *dns.ZoneFinder
 }
 
-// Match implements [dns.Filter]: the zone of a name has to be managed.
+// Match implements [dns.Filter]: the zone of a name has to be managed. Nil selects no name.
 func (l *zoneList) Match(name string) bool {
+	if l == nil {
+		return false
+	}
 	z, ok := l.all.Find(name)
 	return ok && l.byID[z.ID] != nil
 }

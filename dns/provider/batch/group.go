@@ -2,7 +2,6 @@ package batch
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
@@ -90,10 +89,5 @@ func Outcome(errs []error) error {
 
 // StopsAll reports whether an error of one request means that no other request can succeed now.
 func StopsAll(err error) bool {
-	for _, class := range []error{provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, class) {
-			return true
-		}
-	}
-	return false
+	return provider.IsAny(err, provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, context.Canceled, context.DeadlineExceeded)
 }

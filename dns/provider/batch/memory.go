@@ -78,16 +78,21 @@ func (m *Memory[R]) expire(now time.Time) {
 }
 
 // Take returns what Records returns for a listing that began at a time. It corrects the listing by the recent changes.
-// The function listed returns a record set as Records does, and whether that form has all of it.
-func (m *Memory[R]) Take(listing map[dns.Key]*R, begun time.Time, same func(a, b *R) bool, listed func(*R) (r *dns.RecordSet, plain bool)) []*dns.RecordSet {
+func (m *Memory[R]) Take(f Format[R], sets []*R, begun time.Time) []*dns.RecordSet {
+	listing := make(map[dns.Key]*R, len(sets))
+	for _, raw := range sets {
+		if key, handled := f.Key(raw); handled {
+			listing[key] = raw
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.expire(begun)
-	m.correct(listing, same)
+	m.correct(listing, f.Same)
 	m.exact = map[dns.Key]*R{}
 	list := make([]*dns.RecordSet, 0, len(listing))
 	for key, raw := range listing {
-		r, plain := listed(raw)
+		r, plain := f.Listed(raw)
 		if !plain {
 			m.exact[key] = raw
 		}

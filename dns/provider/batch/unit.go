@@ -1,9 +1,12 @@
 package batch
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Swap is a change of one record set at the server: Gone is replaced by New. Either may be nil. R is the type
@@ -19,40 +22,89 @@ type Unit[R any] struct {
 	Swaps []Swap[R]
 }
 
-// Units groups changes by subject. The function swap returns the record sets of a change at the server, or
-// why the change is impossible.
-func Units[R any](changes []dns.Change, swap func(dns.Change) (Swap[R], error)) []*Unit[R] {
+// Format converts record sets between the provider and its server. R is the type of the server's record sets.
+type Format[R any] interface {
+	// Key returns the key of a record set, and whether Records returns its type.
+	Key(raw *R) (key dns.Key, handled bool)
+	// Same reports whether two record sets are equal; nil means none.
+	Same(a, b *R) bool
+	// Listed returns a record set as Records does, and whether Wire converts that to the same raw again.
+	Listed(raw *R) (r *dns.RecordSet, plain bool)
+	// Wire returns the record set that the server stores for one as Adjust returns it.
+	Wire(r *dns.RecordSet) (*R, error)
+	// Unsupported returns what no change keeps of a record set, or "".
+	Unsupported(raw *R) string
+}
+
+// Units groups changes by subject. outside returns why a name can't be in the zone, or nil.
+func (m *Memory[R]) Units(f Format[R], changes []dns.Change, outside func(name string) error) []*Unit[R] {
 	var list []*Unit[R]
 	for _, g := range BySubject(changes) {
 		u := &Unit[R]{Group: g}
 		for _, c := range g.Changes {
-			s, err := swap(c)
-			if err != nil {
+			if err := outside(c.RecordSet().Name); err != nil {
 				u.Fail(err)
-				continue
+			} else if s, err := m.swap(f, c); err != nil {
+				u.Fail(err)
+			} else {
+				u.Swaps = append(u.Swaps, s)
 			}
-			u.Swaps = append(u.Swaps, s)
 		}
 		list = append(list, u)
 	}
 	return list
 }
 
+// swap returns the record sets of a change at the server, or why the change is impossible.
+func (m *Memory[R]) swap(f Format[R], c dns.Change) (s Swap[R], err error) {
+	if s.Gone, err = m.stored(f, c.Old); err != nil {
+		return s, err
+	}
+	if c.New != nil {
+		if s.New, err = f.Wire(c.New); err != nil {
+			return s, fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, c.New.Name, c.New.Type, err)
+		}
+	}
+	s.Key, _ = f.Key(cmp.Or(s.New, s.Gone))
+	return s, nil
+}
+
+// stored returns the record set at the server that was listed as old, or announced by Adjust. It is nil for nil.
+func (m *Memory[R]) stored(f Format[R], old *dns.RecordSet) (*R, error) {
+	if old == nil {
+		return nil, nil
+	}
+	if exact := m.Exact(old.Key()); exact != nil {
+		if what := f.Unsupported(exact); what != "" {
+			return nil, fmt.Errorf("%w: %s %s has %s", provider.ErrRejected, old.Name, old.Type, what)
+		}
+		now, _ := f.Listed(exact)
+		if now.TTL == old.TTL && provider.Unchanged([]dns.Change{{Old: old}}, []*dns.RecordSet{now}) == nil {
+			return exact, nil
+		}
+	}
+	raw, err := f.Wire(old)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s %s isn't as it was listed: %w", provider.ErrStale, old.Name, old.Type, err)
+	}
+	return raw, nil
+}
+
 // Verify reads record sets of a batch, whose answer was lost, until one of them shows whether the batch was
 // made. All changes of a batch are made or none, so one record set is enough.
-func Verify[R any](ctx context.Context, batch []*Unit[R], read func(context.Context, dns.Key) (*R, error), same func(a, b *R) bool) (State, error) {
+func Verify[R any](ctx context.Context, f Format[R], batch []*Unit[R], read func(context.Context, dns.Key) (*R, error)) (State, error) {
 	for _, u := range batch {
 		for _, s := range u.Swaps {
-			if same(s.Gone, s.New) {
+			if f.Same(s.Gone, s.New) {
 				continue
 			}
 			now, err := read(ctx, s.Key)
 			switch {
 			case err != nil:
 				return Unclear, err
-			case same(now, s.New):
+			case f.Same(now, s.New):
 				return Done, nil
-			case same(now, s.Gone):
+			case f.Same(now, s.Gone):
 				return Undone, nil
 			}
 			return Unclear, nil

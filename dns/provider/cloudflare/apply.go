@@ -25,10 +25,7 @@ const (
 // Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in one batch.
 // Cloudflare can't compare Old as it writes, so Apply reads the names right before.
 func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
 	list, z, err := p.managed(ctx, zone)

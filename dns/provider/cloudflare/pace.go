@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signpostd/signpost/internal/pause"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
 // Cloudflare answers 1,200 requests in five minutes for a user, with all tokens together (Fundamentals,
@@ -52,15 +52,7 @@ func newPace() *pace { return &pace{most: burst, tokens: burst, filled: time.Now
 
 // wait returns when a request may be sent, or with the error of ctx.
 func (p *pace) wait(ctx context.Context, u urgency) error {
-	for {
-		delay := p.take(u)
-		if delay <= 0 {
-			return ctx.Err()
-		}
-		if err := pause.For(ctx, delay); err != nil {
-			return err
-		}
-	}
+	return httpapi.Wait(ctx, func() (time.Duration, error) { return p.take(u), nil })
 }
 
 // isHeld reports whether requests are held back.

@@ -73,15 +73,9 @@ func (p *cloudflareProvider) Unlisted() error {
 	return nil
 }
 
-// DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be
-// had in a managed zone above it.
-func (p *cloudflareProvider) DomainFilter(context.Context) dns.Filter {
-	if list := p.zones.Last(); list != nil {
-		return list
-	}
-	// Before Zones has succeeded, no name passes.
-	return &zoneList{finder: dns.NewZoneFinder(nil)}
-}
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first listing, and none in
+// an unmanaged zone, because a managed zone above it can't hold that name.
+func (p *cloudflareProvider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
 
 // managed returns a zone that is managed.
 func (p *cloudflareProvider) managed(ctx context.Context, zone dns.Zone) (*zoneList, *managedZone, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // target returns the value of a record as a target.
@@ -31,19 +32,17 @@ func target(r record) string {
 func serviceTarget(r record) string {
 	var s service
 	if len(r.Data) > 0 && json.Unmarshal(r.Data, &s) == nil && s.Target != "" {
-		return fmt.Sprintf("%d %d %d %s", s.Priority, s.Weight, s.Port, dotted(s.Target))
+		return fmt.Sprintf("%d %d %d %s", s.Priority, s.Weight, s.Port, provider.Absolute(s.Target))
 	}
 	fields := strings.Fields(r.Content)
 	if len(fields) == 3 && r.Priority != nil {
 		fields = append([]string{strconv.Itoa(int(*r.Priority))}, fields...)
 	}
 	if len(fields) == 4 {
-		fields[3] = dotted(fields[3])
+		fields[3] = provider.Absolute(fields[3])
 	}
 	return strings.Join(fields, " ")
 }
-
-func dotted(name string) string { return strings.TrimSuffix(name, ".") + "." }
 
 // value returns what is sent for a target of a type. The targets of a record set that passed
 // [dns.RecordSet.Check] have the fields that their type needs.

@@ -149,9 +149,9 @@ func keep(before *zoneList, z dns.Zone, l limits) *managedZone {
 	return &managedZone{Zone: z, limits: l, recent: recent{}, claims: claims{}}
 }
 
-// Match implements [dns.Filter]: the zone of a name has to be managed.
+// Match implements [dns.Filter]: the zone of a name has to be managed. Nil selects no name.
 func (l *zoneList) Match(name string) bool {
-	return slices.ContainsFunc(l.finder.FindAll(name), func(z dns.Zone) bool { return l.byID[z.ID] != nil })
+	return l != nil && slices.ContainsFunc(l.finder.FindAll(name), func(z dns.Zone) bool { return l.byID[z.ID] != nil })
 }
 
 // listed is called with all records of a zone. It corrects them, and remembers how many there are.

@@ -107,15 +107,7 @@ func aboveOthers(works []*work) []bool {
 
 // known reports whether an error says that nothing was changed.
 func known(err error) bool {
-	if errors.Is(err, errPartly) {
-		return false
-	}
-	for _, outcome := range []error{provider.ErrRejected, provider.ErrCredentials, provider.ErrStale, provider.ErrDryRun, errContended} {
-		if errors.Is(err, outcome) {
-			return true
-		}
-	}
-	return false
+	return !errors.Is(err, errPartly) && (provider.NothingMade(err) || errors.Is(err, errContended))
 }
 
 // divide groups changes that are made together, in the order of the changes.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
@@ -14,21 +13,14 @@ import (
 // one request. Cloud DNS mostly names the record sets that it refuses, and the others are sent again.
 // Otherwise the batch is halved.
 func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
-	list, err := p.zones.Known(ctx, p.list)
+	list, z, err := p.find(ctx, zone)
 	if err != nil {
-		return fmt.Errorf("before zone %s is changed: %w", zone.Name, err)
+		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
-	z := list.byID[zone.ID]
-	if z == nil {
-		return fmt.Errorf("change zone %s: %w: there is no managed zone %s in Cloud DNS", zone.Name, provider.ErrRejected, zone.ID)
-	}
-	all := units(z, changes, func(name string) error { return batch.Outside(list.public, z.Zone, name) })
+	all := z.Units(z, changes, func(name string) error { return batch.Outside(list.public, z.Zone, name) })
 	a := &batch.Applying[*unit]{Zone: &applied{managedZone: z, provider: p}, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, p.limit), len(changes))
 }
@@ -46,7 +38,7 @@ func (a *applied) Change(ctx context.Context, units []*unit) error {
 
 // Verify implements [batch.Zone].
 func (a *applied) Verify(ctx context.Context, units []*unit) (batch.State, error) {
-	return batch.Verify(ctx, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.provider.api.one(ctx, a.ID, key) }, sameRaw)
+	return batch.Verify(ctx, a.managedZone, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.provider.api.one(ctx, a.ID, key) })
 }
 
 // Refused implements [batch.Zone].

@@ -237,10 +237,7 @@ type bearer struct {
 func (b bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	token, quota, err := b.access.token(req.Context())
 	if err != nil {
-		if req.Body != nil {
-			_ = req.Body.Close()
-		}
-		return nil, err
+		return nil, httpapi.Unsent(req, err)
 	}
 	// A transport must not change the request.
 	changed := req.Clone(req.Context())

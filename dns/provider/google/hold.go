@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/internal/pause"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
 const (
@@ -31,18 +31,13 @@ type hold struct {
 
 // wait returns when a request may be sent. It fails if that takes too long.
 func (h *hold) wait(ctx context.Context) error {
-	for {
+	return httpapi.Wait(ctx, func() (time.Duration, error) {
 		left := h.left()
-		switch {
-		case left <= 0:
-			return ctx.Err()
-		case left > patience:
-			return &provider.ThrottledError{After: left, Err: errors.New("not sent, because Cloud DNS has had too many requests")}
+		if left > patience {
+			return 0, &provider.ThrottledError{After: left, Err: errors.New("not sent, because Cloud DNS has had too many requests")}
 		}
-		if err := pause.For(ctx, left); err != nil {
-			return err
-		}
-	}
+		return left, nil
+	})
 }
 
 func (h *hold) left() time.Duration {

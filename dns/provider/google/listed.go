@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	dnsapi "google.golang.org/api/dns/v1"
 
@@ -26,7 +25,7 @@ func listed(raw *dnsapi.ResourceRecordSet) *dns.RecordSet {
 	key := keyOf(raw)
 	r := &dns.RecordSet{Name: key.Name, Type: key.Type, TTL: raw.Ttl}
 	for _, v := range raw.Rrdatas {
-		r.Targets = append(r.Targets, listedValue(r.Type, v))
+		r.Targets = append(r.Targets, provider.ListedValue(r.Type, v, listedText))
 	}
 	if policy := policyOf(raw); policy != "" {
 		// It has no values of its own, and must be seen as there.
@@ -34,22 +33,6 @@ func listed(raw *dnsapi.ResourceRecordSet) *dns.RecordSet {
 		r.Targets = policyTargets(raw)
 	}
 	return r.Normal()
-}
-
-// listedValue returns a value as a target. The names in SRV and NAPTR records have a dot at their
-// end, and those in others none.
-func listedValue(recordType, value string) string {
-	switch recordType {
-	case dns.TypeTXT:
-		return listedText(value)
-	case dns.TypeSRV:
-		return absolute(strings.Join(strings.Fields(value), " "))
-	case dns.TypeNAPTR:
-		return absolute(strings.TrimSpace(value))
-	case dns.TypeMX:
-		return strings.Join(strings.Fields(value), " ")
-	}
-	return value
 }
 
 // policyOf returns which routing policy a record set has, or "".
@@ -73,7 +56,7 @@ func policyTargets(raw *dnsapi.ResourceRecordSet) []string {
 	var targets []string
 	add := func(datas []string) {
 		for _, v := range datas {
-			targets = append(targets, listedValue(raw.Type, v))
+			targets = append(targets, provider.ListedValue(raw.Type, v, listedText))
 		}
 	}
 	p := raw.RoutingPolicy
@@ -103,13 +86,35 @@ func plain(zone dns.Zone, raw *dnsapi.ResourceRecordSet, listed *dns.RecordSet) 
 	return err == nil && raw.RoutingPolicy == nil && again.Name == raw.Name && again.Ttl == raw.Ttl && slices.Equal(again.Rrdatas, raw.Rrdatas)
 }
 
-// sameRaw reports whether two record sets of Cloud DNS are the same; nil is for none. The order of
-// values means nothing.
-func sameRaw(a, b *dnsapi.ResourceRecordSet) bool {
+// Key implements [batch.Format]. Record sets of Cloud DNS have no set identifiers.
+func (*managedZone) Key(raw *rawSet) (dns.Key, bool) {
+	return keyOf(raw), slices.Contains(handled, raw.Type)
+}
+
+// Same implements [batch.Format]. The order of values means nothing.
+func (*managedZone) Same(a, b *rawSet) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	return keyOf(a) == keyOf(b) && a.Ttl == b.Ttl && slices.Equal(dns.UniqueSorted(a.Rrdatas), dns.UniqueSorted(b.Rrdatas)) && reflect.DeepEqual(a.RoutingPolicy, b.RoutingPolicy)
+}
+
+// Listed implements [batch.Format].
+func (z *managedZone) Listed(raw *rawSet) (*dns.RecordSet, bool) {
+	r := listed(raw)
+	return r, plain(z.Zone, raw, r)
+}
+
+// Wire implements [batch.Format].
+func (z *managedZone) Wire(r *dns.RecordSet) (*rawSet, error) { return wire(z.Zone, r) }
+
+// Unsupported implements [batch.Format].
+func (*managedZone) Unsupported(raw *rawSet) string {
+	policy := policyOf(raw)
+	if policy == "" {
+		return ""
+	}
+	return fmt.Sprintf("a routing policy (%s), which Signpost leaves alone: remove the policy, or ask for another name", policy)
 }
 
 // adjusted returns what will be listed for a wanted record set.

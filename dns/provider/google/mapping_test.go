@@ -66,7 +66,7 @@ func FuzzMapping(f *testing.F) {
 // sent again.
 func TestBlame(t *testing.T) {
 	unitOf := func(name string) *unit {
-		return &unit{Group: &batch.Group{Subject: name}, Swaps: []swap{
+		return &unit{Group: &batch.Group{Subject: name}, Swaps: []batch.Swap[rawSet]{
 			{Key: dns.Key{Name: name, Type: "A"}, New: &dnsapi.ResourceRecordSet{Name: name + ".", Type: "A"}},
 			{Key: dns.Key{Name: "a-" + name, Type: "TXT"}, Gone: &dnsapi.ResourceRecordSet{Name: "a-" + name + ".", Type: "TXT"}, New: &dnsapi.ResourceRecordSet{Name: "a-" + name + ".", Type: "TXT"}},
 		}}

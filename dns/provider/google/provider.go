@@ -52,25 +52,27 @@ func (p *cloudDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return zones, nil
 }
 
-// DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be
-// had in a managed zone above it.
-func (p *cloudDNS) DomainFilter(context.Context) dns.Filter {
-	if list := p.zones.Last(); list != nil {
-		return list
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first listing, and none in
+// an unmanaged zone, because a managed zone above it can't hold that name.
+func (p *cloudDNS) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
+
+// find returns a managed zone, and the list that has it.
+func (p *cloudDNS) find(ctx context.Context, zone dns.Zone) (*zoneList, *managedZone, error) {
+	list, err := p.zones.Known(ctx, p.list)
+	if err != nil {
+		return nil, nil, err
 	}
-	// Before Zones has succeeded, no name passes.
-	return &zoneList{public: dns.NewZoneFinder(nil), private: dns.NewZoneFinder(nil)}
+	if z := list.byID[zone.ID]; z != nil {
+		return list, z, nil
+	}
+	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the name %s in Cloud DNS", provider.ErrRejected, zone.ID, zone.Name)
 }
 
 // Records implements provider.Provider.
 func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	list, err := p.zones.Known(ctx, p.list)
+	_, z, err := p.find(ctx, zone)
 	if err != nil {
 		return nil, err
-	}
-	z := list.byID[zone.ID]
-	if z == nil {
-		return nil, fmt.Errorf("%w: there is no managed zone %s with the name %s in Cloud DNS", provider.ErrRejected, zone.ID, zone.Name)
 	}
 	begun := time.Now()
 	sets, err := p.api.sets(ctx, z.Zone)
@@ -80,7 +82,7 @@ func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 		}
 		return nil, fmt.Errorf("read zone %s of Cloud DNS: %w", z.Name, err)
 	}
-	return z.take(sets, begun), nil
+	return z.Take(z, sets, begun), nil
 }
 
 // Adjust implements provider.Adjuster.

@@ -5,7 +5,6 @@ import (
 
 	dnsapi "google.golang.org/api/dns/v1"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
@@ -34,7 +33,6 @@ func (s size) Within(limit size) bool {
 // rawSet is a record set as Cloud DNS has it.
 type (
 	rawSet = dnsapi.ResourceRecordSet
-	swap   = batch.Swap[rawSet]
 	unit   = batch.Unit[rawSet]
 )
 
@@ -54,31 +52,6 @@ func sizeOfUnit(u *unit) size {
 		count(s.Gone, &sum.deletions)
 	}
 	return sum
-}
-
-// units groups changes by subject.
-func units(z *managedZone, changes []dns.Change, outside func(name string) error) []*unit {
-	return batch.Units(changes, func(c dns.Change) (swap, error) {
-		if err := outside(c.RecordSet().Name); err != nil {
-			return swap{}, err
-		}
-		return swapOf(z, c)
-	})
-}
-
-// swapOf returns the record sets of a change at Cloud DNS, or why the change is impossible.
-func swapOf(z *managedZone, c dns.Change) (swap, error) {
-	s := swap{Key: c.RecordSet().Key()}
-	// Nothing has a set identifier here, whatever the change says.
-	s.Key.SetIdentifier = ""
-	var err error
-	if s.Gone, err = z.stored(c.Old); err != nil || c.New == nil {
-		return s, err
-	}
-	if s.New, err = wire(z.Zone, c.New); err != nil {
-		err = fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, c.New.Name, c.New.Type, err)
-	}
-	return s, err
 }
 
 // batches divides units into batches within a limit. A unit that is larger by itself fails.

@@ -11,6 +11,7 @@ import (
 	dnsapi "google.golang.org/api/dns/v1"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const (
@@ -39,7 +40,7 @@ func wire(zone dns.Zone, r *dns.RecordSet) (*dnsapi.ResourceRecordSet, error) {
 		Name: wireName(n.Name), Type: n.Type, Ttl: cmp.Or(n.TTL, defaultTTL), Rrdatas: make([]string, len(n.Targets)),
 	}
 	for i, t := range n.Targets {
-		raw.Rrdatas[i] = wireValue(n.Type, t)
+		raw.Rrdatas[i] = provider.WireValue(n.Type, t, dns.QuoteText)
 	}
 	raw.Rrdatas = dns.UniqueSorted(raw.Rrdatas)
 	return raw, nil
@@ -70,18 +71,3 @@ func check(zone dns.Zone, n *dns.RecordSet) error {
 
 // wireName returns a name as Cloud DNS answers it: in lower case, with a dot at its end.
 func wireName(name string) string { return dns.Canonical(name) + "." }
-
-// wireValue returns a target as Cloud DNS accepts it. Names end with a dot.
-func wireValue(recordType, target string) string {
-	switch recordType {
-	case dns.TypeTXT:
-		return dns.QuoteText(target)
-	case dns.TypeA, dns.TypeAAAA:
-		return target
-	case dns.TypeNAPTR:
-		return absolute(strings.TrimSpace(target))
-	}
-	return absolute(strings.Join(strings.Fields(target), " "))
-}
-
-func absolute(name string) string { return strings.TrimSuffix(name, ".") + "." }

@@ -7,12 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	dnsapi "google.golang.org/api/dns/v1"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
@@ -108,48 +106,15 @@ func (l *zoneList) keep(zone dns.Zone, number uint64) *managedZone {
 	return &managedZone{Zone: zone, number: number}
 }
 
-// Match implements [dns.Filter]: a zone of the name has to be managed.
+// Match implements [dns.Filter]: a zone of the name has to be managed. Nil selects no name.
 func (l *zoneList) Match(name string) bool {
+	if l == nil {
+		return false
+	}
 	for _, zone := range l.public.FindAll(name) {
 		if l.byID[zone.ID] != nil {
 			return true
 		}
 	}
 	return len(l.private.FindAll(name)) > 0
-}
-
-// stored returns the record set of Cloud DNS that was listed as old, or announced by Adjust. It
-// is nil for nil.
-func (z *managedZone) stored(old *dns.RecordSet) (*dnsapi.ResourceRecordSet, error) {
-	if old == nil {
-		return nil, nil
-	}
-	if exact := z.Exact(old.Key()); exact != nil {
-		if policy := policyOf(exact); policy != "" {
-			return nil, fmt.Errorf("%w: %s %s has a routing policy (%s), which Signpost leaves alone: remove the policy, or ask for another name", provider.ErrRejected, old.Name, old.Type, policy)
-		}
-		now := listed(exact)
-		if now.TTL == old.TTL && provider.Unchanged([]dns.Change{{Old: old}}, []*dns.RecordSet{now}) == nil {
-			return exact, nil
-		}
-	}
-	raw, err := wire(z.Zone, old)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s %s isn't as it was listed: %w", provider.ErrStale, old.Name, old.Type, err)
-	}
-	return raw, nil
-}
-
-// take returns what Records returns for a listing that began at a time.
-func (z *managedZone) take(sets []*dnsapi.ResourceRecordSet, begun time.Time) []*dns.RecordSet {
-	shown := make(map[dns.Key]*dnsapi.ResourceRecordSet, len(sets))
-	for _, raw := range sets {
-		if slices.Contains(handled, raw.Type) {
-			shown[keyOf(raw)] = raw
-		}
-	}
-	return z.Take(shown, begun, sameRaw, func(raw *rawSet) (*dns.RecordSet, bool) {
-		r := listed(raw)
-		return r, plain(z.Zone, raw, r)
-	})
 }

@@ -76,15 +76,15 @@ func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 	if reads(req) {
 		return d.next.RoundTrip(req)
 	}
-	return nil, unsent(req, provider.ErrDryRun)
+	return nil, Unsent(req, provider.ErrDryRun)
 }
 
 func gets(req *http.Request) bool {
 	return req.Method == http.MethodGet || req.Method == http.MethodHead
 }
 
-// unsent closes the body of a request that isn't sent, as a transport must, and returns why.
-func unsent(req *http.Request, why error) error {
+// Unsent closes the body of a request that isn't sent, as a transport must, and returns why.
+func Unsent(req *http.Request, why error) error {
 	if req.Body != nil {
 		_ = req.Body.Close()
 	}

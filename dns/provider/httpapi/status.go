@@ -44,14 +44,19 @@ func NewStatusError(server string, resp *http.Response) *StatusError {
 
 // Error implements error.
 func (e *StatusError) Error() string {
-	text := fmt.Sprintf("%s answered with status %d", e.Server, e.Status)
-	if e.Said != "" {
-		text += fmt.Sprintf(" and %q", e.Said)
+	return ErrorText(fmt.Sprintf("%s answered with status %d", e.Server, e.Status), e.Said, e.Advice)
+}
+
+// ErrorText returns the text of an error: the response, the server's message in quotes, and what the user can
+// do. The last two may be empty.
+func ErrorText(response, message, advice string) string {
+	if message != "" {
+		response += fmt.Sprintf(" and %q", message)
 	}
-	if e.Advice != "" {
-		text += ": " + e.Advice
+	if advice != "" {
+		response += ": " + advice
 	}
-	return text
+	return response
 }
 
 // Unwrap returns the outcome.

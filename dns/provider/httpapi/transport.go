@@ -59,7 +59,7 @@ type limited struct {
 // RoundTrip implements [http.RoundTripper].
 func (l limited) RoundTrip(req *http.Request) (*http.Response, error) {
 	if l.request >= 0 && req.ContentLength > l.request {
-		return nil, unsent(req, fmt.Errorf("%w: %w: it has %d, and may have %d", provider.ErrRejected, ErrTooLarge, req.ContentLength, l.request))
+		return nil, Unsent(req, fmt.Errorf("%w: %w: it has %d, and may have %d", provider.ErrRejected, ErrTooLarge, req.ContentLength, l.request))
 	}
 	if l.request >= 0 && req.ContentLength < 0 && req.Body != nil {
 		// The length is only known while the body is sent.

@@ -62,11 +62,11 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 }
 
 // acceptable says why a unit can't be made, whatever the zone has.
-func (a *adapter) acceptable(zone dns.Zone, parts *partition, u *unit) error {
+func (a *adapter) acceptable(zone dns.Zone, parts *batch.Partition, u *unit) error {
 	for _, c := range u.Changes {
 		r := c.RecordSet()
-		if found, ok := parts.all.Find(r.Name); !ok || found.ID != zone.ID {
-			return fmt.Errorf("change %s in zone %s: %w: the zone of the name is %q", r.Name, zone.Name, provider.ErrRejected, found.Name)
+		if err := parts.Outside(zone, r.Name); err != nil {
+			return err
 		}
 		if c.New == nil {
 			continue

@@ -125,10 +125,7 @@ func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	stop := w.stop
 	w.mu.Unlock()
 	if stop != nil {
-		if req.Body != nil {
-			_ = req.Body.Close()
-		}
-		return nil, stop
+		return nil, httpapi.Unsent(req, stop)
 	}
 	resp, err := w.next.RoundTrip(req)
 	if err != nil {

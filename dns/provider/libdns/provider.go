@@ -45,7 +45,7 @@ type adapter struct {
 	names     provider.ZoneNames
 	// turn has room for one call at a time: libdns asks modules for more, but few show it.
 	turn  chan struct{}
-	zones batch.Zones[partition]
+	zones batch.Zones[batch.Partition]
 
 	mu      sync.Mutex
 	learned learned
@@ -88,8 +88,8 @@ func (a *adapter) Zones(ctx context.Context) ([]dns.Zone, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.budget.Retain(parts.managed)
-	return parts.managed, nil
+	a.budget.Retain(parts.Managed)
+	return parts.Managed, nil
 }
 
 // list returns the zones that the user names, or those that the module lists.

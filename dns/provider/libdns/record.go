@@ -109,7 +109,7 @@ func (a *adapter) target(rr lib.RR) string {
 		}
 		return `"` + rr.Data + `"`
 	case dns.TypeSRV:
-		return strings.TrimSuffix(rr.Data, ".") + "."
+		return provider.Absolute(rr.Data)
 	}
 	return rr.Data
 }

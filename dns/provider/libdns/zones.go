@@ -4,50 +4,27 @@ import (
 	"context"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// partition is the zones of the account, divided into those to manage and the others.
-type partition struct {
-	managed []dns.Zone
-	// all finds the zone of a name among all zones.
-	all    *dns.ZoneFinder
-	admits map[string]bool
-}
-
 // divide lists the zones.
-func (a *adapter) divide(ctx context.Context) (*partition, error) {
+func (a *adapter) divide(ctx context.Context) (*batch.Partition, error) {
 	all, err := a.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return a.zones.Replace(func(*partition) *partition { return a.arrange(all) }), nil
+	return a.zones.Replace(func(*batch.Partition) *batch.Partition { return batch.NewPartition(all, a.admits) }), nil
 }
 
-// arrange returns the partition of zones that were found.
-func (a *adapter) arrange(all []dns.Zone) *partition {
-	parts := &partition{all: dns.NewZoneFinder(all), admits: map[string]bool{}}
-	for _, zone := range all {
-		if !parts.admits[zone.ID] && a.domains.Match(zone.Name) && a.zoneNames.Match(zone.Name) && a.zoneIDs.Match(zone.ID) {
-			parts.managed = append(parts.managed, zone)
-			parts.admits[zone.ID] = true
-		}
-	}
-	return parts
+// admits reports whether a zone is managed.
+func (a *adapter) admits(zone dns.Zone) bool {
+	return a.domains.Match(zone.Name) && a.zoneNames.Match(zone.Name) && a.zoneIDs.Match(zone.ID)
 }
 
-// DomainFilter implements [provider.DomainFilterer]. A name in a zone of the account that isn't
-// managed can't be had in a managed zone above it.
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name in an unmanaged zone, because a
+// managed zone above it can't hold that name.
 func (a *adapter) DomainFilter(ctx context.Context) dns.Filter {
-	parts, err := a.zones.Known(ctx, a.divide)
-	if err != nil {
-		// Zones returns the error. As long as no zone is known, no name passes.
-		return &partition{all: dns.NewZoneFinder(nil)}
-	}
+	// Zones returns the error. Without a listing, no name is selected.
+	parts, _ := a.zones.Known(ctx, a.divide)
 	return parts
-}
-
-// Match implements [dns.Filter].
-func (p *partition) Match(name string) bool {
-	zone, ok := p.all.Find(name)
-	return ok && p.admits[zone.ID]
 }

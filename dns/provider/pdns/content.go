@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // typeAlias is PowerDNS' own type for a name that the server resolves.
@@ -15,22 +16,20 @@ const typeAlias = "ALIAS"
 func content(recordType, target string) string {
 	switch recordType {
 	case dns.TypeCNAME, dns.TypeDNAME, dns.TypeNS, dns.TypePTR, typeAlias:
-		return absolute(target)
+		return provider.Absolute(target)
 	case dns.TypeMX, dns.TypeSRV:
 		fields := strings.Fields(target)
 		if len(fields) == 0 {
 			return target
 		}
 		last := len(fields) - 1
-		fields[last] = absolute(fields[last])
+		fields[last] = provider.Absolute(fields[last])
 		return strings.Join(fields, " ")
 	case dns.TypeTXT:
 		return dns.QuoteText(target)
 	}
 	return target
 }
-
-func absolute(name string) string { return strings.TrimSuffix(name, ".") + "." }
 
 // normal returns a record set as it is listed, or r itself if that is equal.
 func normal(r *dns.RecordSet) *dns.RecordSet {

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 const (
@@ -43,10 +43,7 @@ type powerDNS struct {
 	log       *slog.Logger
 	budget    *listlimit.Budget
 	names     provider.ZoneNames
-
-	mu sync.Mutex
-	// parts are the zones at the last listing; nil before the first one.
-	parts *partition
+	zones     batch.Zones[batch.Partition]
 }
 
 // Capabilities implements provider.Provider.
@@ -145,14 +142,13 @@ func (p *powerDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if len(changes) == 0 {
 		return nil
 	}
-	parts, err := p.known(ctx)
+	parts, err := p.zones.Known(ctx, p.divide)
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		name := c.RecordSet().Name
-		if found, ok := parts.all.Find(name); !ok || found.ID != zone.ID {
-			return fmt.Errorf("change %s in zone %s: %w: the zone of the name is %q", name, zone.Name, provider.ErrRejected, found.Name)
+		if err := parts.Outside(zone, c.RecordSet().Name); err != nil {
+			return err
 		}
 	}
 	sets, err := p.api.zone(ctx, zone)

@@ -188,7 +188,7 @@ func (a *attempt) send(ctx context.Context, s *session, groups []*group) error {
 	switch {
 	case err == nil:
 		return a.made(ctx, s, groups)
-	case !certain(err):
+	case !provider.NothingMade(err):
 		return err
 	case len(groups) == 1 || errors.Is(err, provider.ErrCredentials) && !errors.Is(err, errRefused):
 		for _, g := range groups {
@@ -231,7 +231,7 @@ func (a *attempt) made(ctx context.Context, s *session, groups []*group) error {
 
 // unsure returns an error that doesn't say that nothing was changed.
 func unsure(operation string, err error) error {
-	if certain(err) {
+	if provider.NothingMade(err) {
 		return fmt.Errorf("%s: %s", operation, err)
 	}
 	return fmt.Errorf("%s: %w", operation, err)

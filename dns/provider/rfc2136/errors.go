@@ -1,7 +1,6 @@
 package rfc2136
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/bodgit/tsig"
@@ -62,9 +61,4 @@ func (s *signer) refused(code uint16) error {
 		return fmt.Errorf("%w: the clock differs from the server's by more than five minutes (BADTIME)", provider.ErrCredentials)
 	}
 	return codeError(mdns.RcodeNotAuth)
-}
-
-// certain reports whether an error of an update says that nothing was changed.
-func certain(err error) bool {
-	return errors.Is(err, provider.ErrRejected) || errors.Is(err, provider.ErrCredentials) || errors.Is(err, provider.ErrStale)
 }
