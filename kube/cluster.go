@@ -305,6 +305,8 @@ func (c *Cluster) changed(p *part) {
 		warn("This process may not read the kind, and tries again every few seconds: grant it list and watch", "resource", s.Resource.String(), "err", s.Detail)
 	case s.Reason == OtherVersion:
 		warn("The kind can't be read in the version that the cluster has, and is tried again every few seconds; nothing is concluded from that", "resource", s.Resource.String(), "err", s.Detail)
+	case s.Reason == DiscoveryForbidden:
+		warn("The cluster lacks the version of the kind that is read, and may have others, which this process may not discover; nothing is concluded from that", "resource", s.Resource.String(), "err", s.Detail)
 	case s.Reason == Terminating:
 		warn("The definition of the kind is being removed, so its objects are deleted; until that is over, no records of theirs are", "resource", s.Resource.String())
 	case s.missing():

@@ -278,9 +278,13 @@ func TestVersionIsDropped(t *testing.T) {
 	await(t, c, "as", Synced, "")
 }
 
-// An API server that is busy doesn't say whether a kind is served in another version: the kind doesn't count as absent.
+// An API server that is busy, or refuses API discovery, doesn't say whether a kind is served in another version: the kind
+// doesn't count as absent.
 func TestOtherVersionOfABusyServer(t *testing.T) {
-	for _, code := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable} {
+	for code, reason := range map[int]Reason{
+		http.StatusForbidden:       DiscoveryForbidden,
+		http.StatusTooManyRequests: ServerError, http.StatusInternalServerError: ServerError, http.StatusServiceUnavailable: ServerError,
+	} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			s := newFakeServer()
 			h := httptest.NewServer(s)
@@ -293,9 +297,38 @@ func TestOtherVersionOfABusyServer(t *testing.T) {
 			k.Optional = true
 			as := k.Table()
 			c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
-			await(t, c, "as", Waiting, ServerError)
-			s.set(func() { s.failing["/apis/example.com"] = http.StatusForbidden })
+			await(t, c, "as", Waiting, reason)
+			if as.Status().Absent() {
+				t.Errorf("the kind counts as absent: %s", as.Status().Detail)
+			}
+			s.set(func() { delete(s.failing, "/apis/example.com") })
 			await(t, c, "as", Waiting, NotFound)
+		})
+	}
+}
+
+// While API discovery is forbidden to list the versions of a group, or the resources of another version, the status says
+// which right is missing.
+func TestForbiddenDiscovery(t *testing.T) {
+	for _, path := range []string{"/apis/example.com", "/apis/example.com/v2"} {
+		t.Run(path, func(t *testing.T) {
+			s := newFakeServer()
+			h := httptest.NewServer(s)
+			t.Cleanup(h.Close)
+			s.set(func() {
+				s.gone["as"] = true
+				s.discovery["/apis/example.com"] = `{"kind": "APIGroup", "versions": [{"version": "v2"}]}`
+				s.failing[path] = http.StatusForbidden
+			})
+			k := fakeKind("as")
+			k.Optional = true
+			as := k.Table()
+			c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+			settle(t, c) // nothing else waits for it
+			await(t, c, "as", Waiting, DiscoveryForbidden)
+			if got, want := as.Status().Detail, "grant get on /apis/example.com and /apis/example.com/*"; !strings.Contains(got, want) {
+				t.Errorf("the status says %q, want %q", got, want)
+			}
 		})
 	}
 }
@@ -361,6 +394,35 @@ func TestTerminatingDefinitionAndFailures(t *testing.T) {
 			await(t, c, "as", Synced, "")
 		})
 	}
+}
+
+// API discovery is forbidden before and after the table is filled, and allowed afterwards: that the CRD is being removed is
+// noticed nevertheless.
+func TestTerminatingDefinitionAfterRefusals(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	const path = "/apis/example.com/v1"
+	s.set(func() {
+		s.discovery[path] = `{"kind": "APIResourceList", "resources": [{"name": "as", "verbs": ["deletecollection", "list"]}]}`
+		s.objects["as"] = []string{"a"}
+		s.failing[path] = http.StatusForbidden
+	})
+	k := fakeKind("as")
+	k.Optional = true
+	as := k.Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+	becomes(t, as, "a")
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.failed < 2 { // once before the table was filled, and once after
+			return fmt.Errorf("the definition was asked for %d times", s.failed)
+		}
+		return nil
+	})
+	s.set(func() { delete(s.failing, path) })
+	await(t, c, "as", Waiting, Terminating)
 }
 
 // day2 B11: a CRD is being removed, so its objects are deleted.

@@ -37,6 +37,9 @@ const (
 	// OtherVersion: the API server serves the kind, but in another version than the one read. Its objects
 	// exist.
 	OtherVersion Reason = "other version"
+	// DiscoveryForbidden: the API server doesn't serve the kind in the version read, and refuses to list its
+	// other versions. Its objects may exist.
+	DiscoveryForbidden Reason = "discovery forbidden"
 	// Terminating: the CRD of the kind is being removed. The API server deletes the objects; they are still
 	// watched.
 	Terminating Reason = "terminating"
@@ -91,8 +94,19 @@ type NamespaceStatus struct {
 
 // missing reports whether the kind is optional and the cluster lacks or forbids it.
 func (s TableStatus) missing() bool {
-	return !s.Required && s.State == Waiting && (s.Reason == NotFound || s.Reason == Forbidden || s.Reason == OtherVersion)
+	if s.Required || s.State != Waiting {
+		return false
+	}
+	switch s.Reason {
+	case NotFound, OtherVersion:
+		return true
+	default:
+		return s.Reason.refused()
+	}
 }
+
+// refused reports whether the API server responded that a right is missing.
+func (r Reason) refused() bool { return r == Forbidden || r == DiscoveryForbidden }
 
 // Absent reports whether the table is empty because the cluster lacks the kind. Otherwise a table that isn't
 // filled says nothing about the objects.

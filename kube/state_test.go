@@ -83,6 +83,7 @@ func TestSettled(t *testing.T) {
 		{"filled and lost", TableStatus{State: Waiting, Reason: Unreachable, Required: true, Filled: true}, true},
 		{"missing", TableStatus{State: Waiting, Reason: NotFound}, true},
 		{"hidden", TableStatus{State: Waiting, Reason: Forbidden}, true},
+		{"undiscoverable", TableStatus{State: Waiting, Reason: DiscoveryForbidden}, true},
 		{"required but missing", TableStatus{State: Waiting, Reason: NotFound, Required: true}, false},
 		{"optional but out of reach", TableStatus{State: Waiting, Reason: Unreachable}, false},
 		{"optional but unauthorized", TableStatus{State: Waiting, Reason: Unauthorized}, false},
