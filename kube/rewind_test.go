@@ -254,6 +254,62 @@ func TestWithdrawnRight(t *testing.T) {
 	}
 }
 
+// A right that is refused once, as by an API server that starts, doesn't make the cluster settle without the kind.
+func TestPassingRefusalAtStart(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.ServeHTTP(w, r)
+		if r.URL.Path == "/apis/example.com/v1/as" && r.URL.Query().Get("watch") == "" {
+			s.set(func() { s.forbidden["as"] = false })
+		}
+	}))
+	t.Cleanup(h.Close)
+	s.set(func() {
+		s.objects["as"] = []string{"a"}
+		s.forbidden["as"] = true
+	})
+	k := fakeKind("as")
+	k.Optional = true
+	as := k.Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as, fakeKind("bs").Table())
+	settle(t, c)
+	if got := namesIn(as); got != "a" {
+		t.Errorf("the cluster settled while the table had %q: %+v", got, as.Status())
+	}
+}
+
+// However often a kind was refused before, the cluster settles without it only if it is refused after the required kinds
+// were filled.
+func TestLastingRefusalAtStart(t *testing.T) {
+	s := newFakeServer()
+	refused, served := 0, 0 // how often the optional kind was refused, and how often when the required one was first served
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.set(func() {
+			switch {
+			case r.URL.Path == "/apis/example.com/v1/as" && r.URL.Query().Get("watch") == "":
+				refused++
+				s.forbidden["bs"] = refused < 3
+			case r.URL.Path == "/apis/example.com/v1/bs" && !s.forbidden["bs"] && served == 0:
+				served = refused
+			}
+		})
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(h.Close)
+	s.set(func() { s.forbidden["as"], s.forbidden["bs"] = true, true })
+	k := fakeKind("as")
+	k.Optional = true
+	as := k.Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as, fakeKind("bs").Table())
+	settle(t, c)
+	s.set(func() {
+		if served < 3 || refused <= served {
+			t.Errorf("the cluster settled after %d refusals, %d of them before the required kind was served", refused, served)
+		}
+	})
+	await(t, c, "as", Waiting, Forbidden)
+}
+
 // day2 B3: the objects stay in the table while their definition serves another version.
 func TestVersionIsDropped(t *testing.T) {
 	s := newFakeServer()
