@@ -166,10 +166,11 @@ func (p *part) retryLimit() time.Duration {
 // listWatch returns the source in the form that reflectors take. Their listings don't get the reflector's
 // context, but must end with it.
 func (p *part) listWatch(ctx context.Context) *cache.ListWatch {
+	list := p.source.listings()
 	return &cache.ListWatch{
 		ListWithContextFunc: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			p.beforeFilling(ctx)
-			return p.source.list(ctx, opts)
+			return list(ctx, opts)
 		},
 		WatchFuncWithContext: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			if fills(opts) {
