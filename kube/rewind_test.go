@@ -199,6 +199,56 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// A server whose resource version goes back after each listing, or that always expires the version of the watch that
+// follows, is listed after pauses that double.
+func TestPausesBetweenListings(t *testing.T) {
+	for name, after := range map[string]string{
+		"rewinds":          bookmark(999),
+		"expired versions": `{"type": "ERROR", "object": {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			var listed []time.Time
+			h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if r.URL.Query().Get("sendInitialEvents") != "true" {
+					// The version that a watch continues at, and that of a listing when streaming has failed.
+					fmt.Fprint(w, `{"kind": "List", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": "1000"}, "items": []}`)
+					return
+				}
+				mu.Lock()
+				listed = append(listed, time.Now())
+				mu.Unlock()
+				fmt.Fprintf(w, `{"type": "BOOKMARK", "object": {"kind": "X", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": "1000", "annotations": {"k8s.io/initial-events-end": "true"}}}}`+"\n%s\n", after)
+				w.(http.Flusher).Flush()
+				<-r.Context().Done()
+			}))
+			t.Cleanup(h.Close)
+			r := newRecorder()
+			run(t, &rest.Config{Host: h.URL}, r, fakeKind("as").Table())
+			const want = 5
+			kubetest.Eventually(t, 20*time.Second, func() error {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(listed) < want {
+					return fmt.Errorf("listed %d times, want %d", len(listed), want)
+				}
+				return nil
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			for i, pause := 1, retryFirst; i < want; i, pause = i+1, 2*pause {
+				if got, least := listed[i].Sub(listed[i-1]), pause*3/4; got < least {
+					t.Errorf("pause %d took %v, want %v at least", i, got, least)
+				}
+			}
+			if n := gauge(t, r, "kube_rewinds_total", "cluster=local"); name == "rewinds" && n < want-1 {
+				t.Errorf("%v rewinds, want %d at least", n, want-1)
+			}
+		})
+	}
+}
+
 // day2 B3: a CRD no longer serves the version that is read. The objects exist, so the kind isn't missing.
 func TestOtherVersion(t *testing.T) {
 	s := newFakeServer()
