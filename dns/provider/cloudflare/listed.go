@@ -47,13 +47,13 @@ func (g groups) sets() []*dns.RecordSet {
 func set(key dns.Key, rows []record) *dns.RecordSet {
 	first := rows[0]
 	r := &dns.RecordSet{Name: key.Name, Type: key.Type, TTL: first.ttl(), Properties: first.properties()}
-	mixed, foreign := false, false
+	mixed, readOnly := false, false
 	for _, row := range rows {
 		r.Targets = append(r.Targets, target(row))
 		mixed = mixed || !row.alike(first)
-		foreign = foreign || row.foreign()
+		readOnly = readOnly || row.readOnly()
 	}
-	if foreign {
+	if readOnly {
 		r.Properties = append(r.Properties, dns.Property{Name: propertyKeptByCloudflare, Value: "true"})
 	}
 	if mixed {

@@ -78,9 +78,9 @@ func (r record) size() int {
 	return n
 }
 
-// foreign reports whether another product of Cloudflare keeps the record, such as a tunnel or the
+// readOnly reports whether another product of Cloudflare keeps the record, such as a tunnel or the
 // routing of e-mail.
-func (r record) foreign() bool {
+func (r record) readOnly() bool {
 	for name, value := range r.Meta {
 		switch string(bytes.TrimSpace(value)) {
 		case "", "null", "false", `""`, "0", "{}", "[]":

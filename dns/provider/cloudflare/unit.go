@@ -40,7 +40,7 @@ func (u *unit) prepare(m mapping, z *managedZone, now groups) {
 	u.operations, u.before = operations[outgoing]{}, nil
 	for _, c := range u.Changes {
 		key := c.RecordSet().Key()
-		if slices.ContainsFunc(now[key], record.foreign) {
+		if slices.ContainsFunc(now[key], record.readOnly) {
 			u.Fail(fmt.Errorf("%w: %s %s: another product of Cloudflare keeps a record of this name and type: remove it there", provider.ErrRejected, key.Name, key.Type))
 			return
 		}
