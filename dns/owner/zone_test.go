@@ -210,7 +210,7 @@ func drawZone(rt *rapid.T, o *TXT) zoneRecords {
 		if recordType != dns.TypeAAAA {
 			made = o.names.withoutType(made, canonical)
 		}
-		ownership := rapid.SampledFrom(made).Draw(rt, "marker").name
+		ownership := rapid.SampledFrom(made).Draw(rt, "ownership record").name
 		if len(w[ownership]) > 0 {
 			continue
 		}

@@ -64,8 +64,8 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 }
 
 // gate returns the transport of the requests of the account.
-func (a *account) gate(next http.RoundTripper, dryRun bool) awsaccess.Gate {
-	return awsaccess.Gate{Next: next, Pace: func(*http.Request) *awsaccess.Pace { return a.pace }, Reads: reads, DryRun: dryRun, Limit: answerLimit}
+func (a *account) gate(next http.RoundTripper, dryRun bool) awsaccess.LimitedTransport {
+	return awsaccess.LimitedTransport{Next: next, Pace: func(*http.Request) *awsaccess.Pace { return a.pace }, Reads: reads, DryRun: dryRun, Limit: answerLimit}
 }
 
 // reads reports whether a request changes nothing. The tags of several zones are read with a

@@ -98,7 +98,7 @@ func classify(api smithy.APIError, action, resource string) *apiError {
 	case awsaccess.IsForbidden(e.code):
 		e.outcome = provider.ErrCredentials
 		e.advice = fmt.Sprintf("allow the action route53:%s for %s", action, resource)
-	case awsaccess.IsUnknown(e.code):
+	case awsaccess.IsUnauthenticated(e.code):
 		e.outcome = provider.ErrCredentials
 		e.advice = "check the credentials of AWS, and the clock"
 		// The message may repeat the request, with a token in it.
