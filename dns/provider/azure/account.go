@@ -187,10 +187,10 @@ func zoneSize(z dns.Zone) int { return listlimit.ZoneSize + len(z.ID) + 2*len(z.
 
 // size returns the memory of a record set in bytes, with its listed form.
 func (s *stored) size() int {
-	const own, convertAll = 256, 96
+	const own, each = 256, 96
 	n := own + listlimit.EmptySetSize(s.key.name) + len(s.resource)
 	for _, r := range s.records {
-		n += convertAll + listlimit.TargetSize(r.text)
+		n += each + listlimit.TargetSize(r.text)
 		for _, part := range r.strings {
 			n += listlimit.TargetSize(part)
 		}

@@ -242,11 +242,11 @@ func (s *schedule) whole(c azuretest.Call) {
 	now := time.Now()
 	// A batch that had to wait may make the type change of an older wish first. So only a record of the same
 	// type counts that is deleted, comes back and is deleted again.
-	deletesAddress := c.Name + " " + c.Type
-	if last, again := s.gaps[deletesAddress]; again && now.Sub(last) < provider.FirstSwapPause && s.polled[c.Name] == s.polledAtGap[c.Name] {
+	key := c.Name + " " + c.Type
+	if last, again := s.gaps[key]; again && now.Sub(last) < provider.FirstSwapPause && s.polled[c.Name] == s.polledAtGap[c.Name] {
 		s.T.Errorf("after %v the name has no answer, as %v before", c, now.Sub(last))
 	}
-	s.gaps[deletesAddress] = now
+	s.gaps[key] = now
 	s.polledAtGap[c.Name] = s.polled[c.Name]
 }
 

@@ -142,15 +142,15 @@ func fill(ready []*unit, limit int) (next []*unit) {
 
 // outcome returns the error of Apply for finished units.
 func outcome(all []*unit, n int) error {
-	errs, settingsErr := batch.Errors(all, n), false
+	errs, settingsFailed := batch.Errors(all, n), false
 	for _, u := range all {
 		for i, c := range u.Changes {
 			if u.settingsErr != nil && hasSettings(c) {
-				errs[u.Places[i]], settingsErr = u.settingsErr, true
+				errs[u.Places[i]], settingsFailed = u.settingsErr, true
 			}
 		}
 	}
-	if settingsErr {
+	if settingsFailed {
 		// Records of the unit were made, so the outcome differs by change.
 		return &provider.ApplyError{Errs: errs}
 	}

@@ -68,7 +68,7 @@ func (u *unit) prepare(m mapping, z *managedZone, now groups) {
 // wanted value keeps its ID and gets the wanted attributes; in a set of ownership records, which may have
 // texts of other owners, it stays unchanged. Of the others, as many as possible get a new value, so that the
 // name always resolves.
-func (u *unit) swap(there []record, wanted []outgoing, marker bool) {
+func (u *unit) swap(there []record, wanted []outgoing, ownership bool) {
 	var missing []outgoing
 	for _, w := range wanted {
 		i := slices.IndexFunc(there, func(r record) bool { return target(r) == target(w.arrived()) })
@@ -76,7 +76,7 @@ func (u *unit) swap(there []record, wanted []outgoing, marker bool) {
 			missing = append(missing, w)
 			continue
 		}
-		if r := there[i]; !marker && !r.sameAttributes(w.arrived()) {
+		if r := there[i]; !ownership && !r.sameAttributes(w.arrived()) {
 			u.patch(r, w)
 		}
 		there = slices.Concat(there[:i], there[i+1:])
