@@ -59,7 +59,7 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	}
 	a := &account{credentials: cfg.Credentials, manage: awsaccess.NewPace(c.rate), data: awsaccess.NewPace(c.dataRate), attempts: access.Attempts, poll: c.poll, budget: in.Budget}
 	a.client = servicediscovery.NewFromConfig(cfg, func(o *servicediscovery.Options) {
-		o.HTTPClient = awsaccess.Client(awsaccess.Gate{
+		o.HTTPClient = awsaccess.Client(awsaccess.LimitedTransport{
 			Next: awsaccess.Transport(o.HTTPClient), Pace: a.paceOf, Reads: reads, DryRun: in.DryRun, Limit: answerLimit,
 		})
 		if o.BaseEndpoint != nil || os.Getenv("AWS_ENDPOINT_URL") != "" || os.Getenv("AWS_ENDPOINT_URL_SERVICEDISCOVERY") != "" {

@@ -132,7 +132,7 @@ func classify(api smithy.APIError, action string) *apiError {
 	case awsaccess.IsForbidden(e.code):
 		e.outcome = provider.ErrCredentials
 		e.advice = "allow the action servicediscovery:" + action
-	case awsaccess.IsUnknown(e.code):
+	case awsaccess.IsUnauthenticated(e.code):
 		e.outcome = errUnknown
 		e.advice = "check the credentials of AWS, and the clock"
 		e.message = ""

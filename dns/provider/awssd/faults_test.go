@@ -162,7 +162,7 @@ func (s *schedule) step() {
 	for range 1 + s.random.IntN(4) {
 		s.ask(o)
 	}
-	s.meddle()
+	s.changeExternally()
 	s.broken, s.racing = []int{0, 5, 15, 40}[s.random.IntN(4)], s.draw(30)
 	if o.Provider == nil || s.draw(40) {
 		o.Provider = o.open()
@@ -216,8 +216,8 @@ func (s *schedule) make(label string) {
 	s.persons[label] = line(v)
 }
 
-// meddle has the person do something.
-func (s *schedule) meddle() {
+// changeExternally lets the other writer do something.
+func (s *schedule) changeExternally() {
 	label := fmt.Sprint("shared", s.random.IntN(3))
 	v, there := s.server.Services("ns-1")[label]
 	_, persons := s.persons[label]

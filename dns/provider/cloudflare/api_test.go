@@ -252,14 +252,14 @@ func TestTargets(t *testing.T) {
 }
 
 // Which records other products of Cloudflare keep (spec/clouds.md §6.3).
-func TestForeign(t *testing.T) {
+func TestReadOnly(t *testing.T) {
 	for meta, want := range map[string]bool{
 		`{}`: false, `null`: false, `{"auto_added":true,"source":"primary"}`: false, `{"managed_by_apps":false,"managed_by_argo_tunnel":false}`: false,
 		`{"email_routing":true}`: true, `{"read_only":true}`: true, `{"managed_by_argo_tunnel":true}`: true, `{"origin_worker_id":"x"}`: true,
 	} {
 		var r record
-		if err := json.Unmarshal([]byte(`{"meta":`+meta+`}`), &r); err != nil || r.foreign() != want {
-			t.Errorf("%s: foreign %v, %v", meta, r.foreign(), err)
+		if err := json.Unmarshal([]byte(`{"meta":`+meta+`}`), &r); err != nil || r.readOnly() != want {
+			t.Errorf("%s: read-only %v, %v", meta, r.readOnly(), err)
 		}
 	}
 }

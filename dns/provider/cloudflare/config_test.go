@@ -15,7 +15,7 @@ func TestSettings(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	empty := filepath.Join(t.TempDir(), "empty")
 	large := filepath.Join(t.TempDir(), "large")
-	for path, size := range map[string]int{empty: 0, large: secretSize + 1} {
+	for path, size := range map[string]int{empty: 0, large: maxSecretSize + 1} {
 		if err := os.WriteFile(path, []byte(strings.Repeat("x", size)), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -127,7 +127,7 @@ func TestStatusError(t *testing.T) {
 	if len(e.Said) != saidSize || e.RetryAfter != 7*time.Second || !errors.Is(e, provider.ErrCredentials) {
 		t.Errorf("got %+v", e)
 	}
-	// D17: an answer that says when to come back says that nothing was made.
+	// An answer that says when to come back says that nothing was made (D17).
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		busy := NewStatusError("The API", &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"7"}}, Body: http.NoBody})
 		if throttled, ok := errors.AsType[*provider.ThrottledError](busy); !ok || throttled.After != 7*time.Second || !errors.Is(busy, provider.ErrThrottled) {

@@ -206,11 +206,11 @@ func (w *work) undo(ctx context.Context, u *unit, key dns.Key, value string) err
 		class = provider.ErrStale
 	}
 	why := fmt.Errorf("%w: %s %s: the libdns module %s was to write other values, and the zone shows %q", class, key.Name, key.Type, w.module.Name, value)
-	for _, markers := range []bool{false, true} {
+	for _, ownership := range []bool{false, true} {
 		var s steps
 		for _, c := range u.Changes {
 			k := c.RecordSet().Key()
-			if there := w.now.by[k]; c.Old != nil || c.RecordSet().IsOwnershipRecord() != markers || there == nil || !equalFold(there, normal(c.New)) {
+			if there := w.now.by[k]; c.Old != nil || c.RecordSet().IsOwnershipRecord() != ownership || there == nil || !equalFold(there, normal(c.New)) {
 				continue
 			}
 			gone, err := w.stored(k, w.now.by[k].Targets)

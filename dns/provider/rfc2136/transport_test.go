@@ -186,7 +186,7 @@ func rr(t *testing.T, s string) mdns.RR {
 // A listing is either complete or an error.
 func TestBrokenTransfers(t *testing.T) {
 	soa, later := rr(t, zoneName+". 60 SOA a. b. 7 1 1 1 1"), rr(t, zoneName+". 60 SOA a. b. 8 1 1 1 1")
-	www, foreign := rr(t, "www.example.test. 60 A 192.0.2.1"), rr(t, "example.org. 60 SOA a. b. 7 1 1 1 1")
+	www, otherZone := rr(t, "www.example.test. 60 A 192.0.2.1"), rr(t, "example.org. 60 SOA a. b. 7 1 1 1 1")
 	has := func(list ...mdns.RR) func(*mdns.Msg) { return func(m *mdns.Msg) { m.Answer = list } }
 	fails := func(code int) func(*mdns.Msg) { return func(m *mdns.Msg) { m.Rcode = code } }
 	for _, test := range []struct {
@@ -206,7 +206,7 @@ func TestBrokenTransfers(t *testing.T) {
 		{name: "no records", answers: []func(*mdns.Msg){has()}},
 		{name: "no records in the midst", answers: []func(*mdns.Msg){has(soa, www), has(), has(soa)}},
 		{name: "no SOA at the begin", answers: []func(*mdns.Msg){has(www, soa)}},
-		{name: "another zone", answers: []func(*mdns.Msg){has(foreign, foreign)}},
+		{name: "another zone", answers: []func(*mdns.Msg){has(otherZone, otherZone)}},
 		{name: "another serial at the end", answers: []func(*mdns.Msg){has(soa, www, later)}},
 		{name: "something behind the end", answers: []func(*mdns.Msg){has(soa, soa, www)}},
 		{name: "another question", answers: []func(*mdns.Msg){func(m *mdns.Msg) { m.Id++ }}},

@@ -35,7 +35,7 @@ func TestRecords(t *testing.T) {
 		"403":                      {reply: reply{status: 403}, fails: true, is: provider.ErrCredentials},
 		"429":                      {reply: reply{status: 429}, fails: true, is: provider.ErrThrottled},
 		"another success":          {reply: reply{status: 206, body: `[]`}, fails: true},
-		// W7: one record without a type made the whole listing fail.
+		// One record without a type made the whole listing fail (W7).
 		"null inside": {reply: reply{status: 200, body: `[null]`}, want: []*dns.RecordSet{}},
 		"no type":     {reply: reply{status: 200, body: `[{"dnsName":"b.test"},{"dnsName":"a.test","recordType":"A"}]`}, want: []*dns.RecordSet{{Name: "a.test", Type: "A"}}},
 		"no name":     {reply: reply{status: 200, body: `[{"recordType":"A"}]`}, want: []*dns.RecordSet{}},
