@@ -103,8 +103,8 @@ type lost struct {
 	leadership *leadership
 	settled    <-chan struct{}
 	work       func(context.Context) error
-	// ready returns nil when the work is in full swing. Then begin is called with the context of the work, and breaks the way
-	// of the renewals and of what else the work asks for. heal ends that.
+	// ready returns nil when the work is in full swing. Then begin is called with the context of the
+	// work, and breaks the way of the renewals and of what else the work asks for. heal ends that.
 	ready func() error
 	begin func(term context.Context)
 	heal  func()
