@@ -22,33 +22,34 @@ const (
 	headerSize = 12
 )
 
-// DNS passes the messages of one replica to a name server, over UDP and TCP, and the answers back. It changes no byte, so
-// signatures stay valid. It records each UPDATE (RFC 2136) as a history.Write, with the response code of its answer.
+// DNS is a proxy from one replica to a name server, over UDP and TCP. It changes no byte, so signatures stay
+// valid. It records each UPDATE (RFC 2136) as a history.Write, with the response code.
 type DNS struct {
 	recorder Recorder
 	replica  string
 	target   string
 	udp      *net.UDPConn
-	gate     *gate // of TCP
+	port     *port // for TCP
 	faults   faults[dnsFault]
 	ctx      context.Context // ends with Close
 	stop     context.CancelFunc
-	serving  sync.WaitGroup // UDP
+	serving  sync.WaitGroup // for UDP
 
 	mu      sync.Mutex
 	streams map[*dnsStream]struct{}
 	closed  bool
-	open    sync.WaitGroup // of streams
+	open    sync.WaitGroup // open streams
 }
 
-// dnsFault is one of these.
+// dnsFault is one fault of a DNS. Unset fields have no effect.
 type dnsFault struct {
-	requests, answers *dice // which are dropped
-	latency, jitter   time.Duration
-	cut               bool
+	requests, responses *dice // which messages are dropped
+	latency, jitter     time.Duration
+	cut                 bool
 }
 
-// NewDNS listens on a free port of 127.0.0.1, the same for UDP and TCP. The name server, host:port, is target.
+// NewDNS listens on a free port of 127.0.0.1, the same for UDP and TCP. target is the host:port of the name
+// server.
 func NewDNS(recorder Recorder, replica, target string) (*DNS, error) {
 	d := &DNS{recorder: recorder, replica: replica, target: target, streams: map[*dnsStream]struct{}{}}
 	d.ctx, d.stop = context.WithCancel(context.Background())
@@ -60,16 +61,16 @@ func NewDNS(recorder Recorder, replica, target string) (*DNS, error) {
 	return d, nil
 }
 
-// listen finds a port that is free for both.
+// listen finds a port that is free for UDP and TCP.
 func (d *DNS) listen() error {
 	var errs []error
 	for range portAttempts {
-		gate, err := newGate(0, d.serveTCP)
+		gate, err := newPort(0, d.serveTCP)
 		if err != nil {
 			return err
 		}
 		if d.udp, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(gate.addr)); err == nil {
-			d.gate = gate
+			d.port = gate
 			return nil
 		}
 		gate.close()
@@ -81,26 +82,28 @@ func (d *DNS) listen() error {
 	return errors.Join(errs...)
 }
 
-// Addr is where it listens, as 127.0.0.1:port. It stays the same.
-func (d *DNS) Addr() string { return d.gate.addr.String() }
+// Addr returns the address, as 127.0.0.1:port. It never changes.
+func (d *DNS) Addr() string { return d.port.addr.String() }
 
-// DropRequests loses a share of the requests, from 0 to 1, at random from a seed. The name server gets none of them.
+// DropRequests drops a share of the requests, from 0 to 1, at random from a seed, before the name server gets
+// them.
 func (d *DNS) DropRequests(share float64, seed uint64) (end func()) {
 	return d.begin(dnsFault{requests: newDice(share, seed)})
 }
 
-// DropAnswers loses a share of the answers, from 0 to 1, at random from a seed. The name server has done what the requests say.
-func (d *DNS) DropAnswers(share float64, seed uint64) (end func()) {
-	return d.begin(dnsFault{answers: newDice(share, seed)})
+// DropResponses drops a share of the responses, from 0 to 1, at random from a seed. The name server has
+// carried out their requests.
+func (d *DNS) DropResponses(share float64, seed uint64) (end func()) {
+	return d.begin(dnsFault{responses: newDice(share, seed)})
 }
 
-// Delay holds each message back for latency, more or less by up to jitter. The next message on the same TCP connection is
-// read afterwards.
+// Delay delays each message by latency ± jitter. The next message on the same TCP connection is read only
+// after that.
 func (d *DNS) Delay(latency, jitter time.Duration) (end func()) {
 	return d.begin(dnsFault{latency: latency, jitter: jitter})
 }
 
-// CutTCP resets all TCP connections, and refuses new ones until it ends.
+// CutTCP resets all TCP connections, and refuses new ones until end is called.
 func (d *DNS) CutTCP() (end func()) { return d.begin(dnsFault{cut: true}) }
 
 // Heal ends all faults.
@@ -111,7 +114,7 @@ func (d *DNS) Heal() {
 	d.applyLocked()
 }
 
-// Close resets all connections. When it returns, everything is recorded.
+// Close resets all connections, and returns when all updates are recorded.
 func (d *DNS) Close() {
 	d.mu.Lock()
 	d.closed = true
@@ -119,7 +122,7 @@ func (d *DNS) Close() {
 	d.resetLocked()
 	d.mu.Unlock()
 	_ = d.udp.Close()
-	d.gate.close()
+	d.port.close()
 	d.serving.Wait()
 	d.open.Wait()
 }
@@ -139,10 +142,10 @@ func (d *DNS) begin(what dnsFault) (end func()) {
 
 func (d *DNS) applyLocked() {
 	if !d.isCut() {
-		d.gate.open()
+		d.port.open()
 		return
 	}
-	d.gate.shut()
+	d.port.shut()
 	d.resetLocked()
 }
 
@@ -156,7 +159,7 @@ func (d *DNS) isCut() bool {
 	return slices.ContainsFunc(d.faults.now(), func(f *fault[dnsFault]) bool { return f.what.cut })
 }
 
-// loses waits as long as a message is delayed, and reports whether it gets lost.
+// loses waits for the delay of a message, and reports whether it is dropped.
 func (d *DNS) loses(which func(dnsFault) *dice, done <-chan struct{}) bool {
 	lost := false
 	for _, f := range d.faults.now() {
@@ -168,18 +171,18 @@ func (d *DNS) loses(which func(dnsFault) *dice, done <-chan struct{}) bool {
 	return lost
 }
 
-func ofRequests(f dnsFault) *dice { return f.requests }
-func ofAnswers(f dnsFault) *dice  { return f.answers }
+func ofRequests(f dnsFault) *dice  { return f.requests }
+func ofResponses(f dnsFault) *dice { return f.responses }
 
-// update is an UPDATE that has arrived.
+// update is a received UPDATE.
 type update struct {
 	id      uint16
 	arrived time.Duration
 	what    history.UpdateWrite
 }
 
-// read returns nil for a message that is no UPDATE. Of one that can't be decoded, it returns what can. The message isn't
-// changed afterwards.
+// read parses an UPDATE. It returns nil for other messages, and the readable part of an invalid one. The
+// message must not be changed afterwards.
 func (d *DNS) read(message []byte) *update {
 	const isAnswer, opcode = 0x80, 0x78
 	if len(message) < headerSize || message[2]&isAnswer != 0 || int(message[2]&opcode)>>3 != mdns.OpcodeUpdate {
@@ -199,15 +202,15 @@ func (d *DNS) read(message []byte) *update {
 	return u
 }
 
-// record records what has become of an update. The answer is nil if none was passed back.
-func (d *DNS) record(u *update, answer []byte) {
+// record records an update with its response, which is nil if none was forwarded.
+func (d *DNS) record(u *update, response []byte) {
 	write := &history.Write{Replica: d.replica, Status: -1, Update: &u.what}
-	if answer != nil {
+	if response != nil {
 		const rcode = 0x0f
-		write.Answered, write.Status = d.recorder.Now(), int(answer[3]&rcode)
+		write.Answered, write.Status = d.recorder.Now(), int(response[3]&rcode)
 	}
 	d.recorder.Record(history.Entry{At: u.arrived, Write: write})
 }
 
-// idOf is the ID of a message, which its answer has too.
+// idOf returns the ID of a message, which is the same in its response.
 func idOf(message []byte) uint16 { return uint16(message[0])<<8 | uint16(message[1]) }

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// dnsStream is a TCP connection of a client, and the one to the name server that belongs to it. On both, each message
-// follows its length (RFC 1035, section 4.2.2).
+// dnsStream is a TCP connection of a client with its connection to the name server. On both, each message has
+// its length as a prefix (RFC 1035, section 4.2.2).
 type dnsStream struct {
 	dns    *DNS
 	client *net.TCPConn
@@ -20,11 +20,11 @@ type dnsStream struct {
 
 	mu     sync.Mutex
 	target *net.TCPConn // nil until it is connected
-	// pending has the updates without an answer by their ID.
+	// pending has the updates without response, by ID.
 	pending map[uint16]*update
 }
 
-// serveTCP passes the messages of one connection.
+// serveTCP forwards the messages of one connection.
 func (d *DNS) serveTCP(client *net.TCPConn) {
 	s := d.add(client)
 	if s == nil {
@@ -35,7 +35,7 @@ func (d *DNS) serveTCP(client *net.TCPConn) {
 	s.run()
 }
 
-// add returns nil for a connection that isn't accepted.
+// add adds a connection. It returns nil if the connection isn't accepted.
 func (d *DNS) add(client *net.TCPConn) *dnsStream {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,7 +56,7 @@ func (d *DNS) remove(s *dnsStream) {
 	d.open.Done()
 }
 
-// reset ends both connections at once.
+// reset resets both connections.
 func (s *dnsStream) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *dnsStream) reset() {
 	}
 }
 
-// run returns when both sides are done.
+// run returns when both directions have ended.
 func (s *dnsStream) run() {
 	defer s.end()
 	target := s.connect()
@@ -76,12 +76,12 @@ func (s *dnsStream) run() {
 		return
 	}
 	var back sync.WaitGroup
-	back.Go(func() { s.pump(target, s.client, s.answer) })
+	back.Go(func() { s.pump(target, s.client, s.response) })
 	s.pump(s.client, target, s.request)
 	back.Wait()
 }
 
-// connect returns nil if the name server can't be reached.
+// connect connects to the name server. It returns nil if that is unreachable.
 func (s *dnsStream) connect() *net.TCPConn {
 	target, err := dial(s.ctx, s.dns.target)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *dnsStream) connect() *net.TCPConn {
 	return target
 }
 
-// end closes what is open, and records the updates that got no answer.
+// end closes the connections, and records the updates without response.
 func (s *dnsStream) end() {
 	s.cancel()
 	s.mu.Lock()
@@ -111,7 +111,7 @@ func (s *dnsStream) end() {
 	clear(s.pending)
 }
 
-// pump calls pass with each message, with its length, until there are no more.
+// pump calls pass with each message, including its length, until the end of the stream.
 func (s *dnsStream) pump(from, to *net.TCPConn, pass func(framed []byte) error) {
 	messages := bufio.NewReader(from)
 	for {
@@ -131,7 +131,7 @@ func (s *dnsStream) pump(from, to *net.TCPConn, pass func(framed []byte) error) 
 	}
 }
 
-// readFramed returns a message with its length before it. The error is io.EOF if the connection ends between messages.
+// readFramed reads a message with its length. The error is io.EOF if the connection ends between messages.
 func readFramed(r *bufio.Reader) ([]byte, error) {
 	length, err := r.Peek(2)
 	if err != nil {
@@ -142,7 +142,7 @@ func readFramed(r *bufio.Reader) ([]byte, error) {
 	return framed, err
 }
 
-// request passes a message to the name server.
+// request forwards a message to the name server.
 func (s *dnsStream) request(framed []byte) error {
 	if u := s.dns.read(framed[2:]); u != nil {
 		s.expect(u)
@@ -154,21 +154,21 @@ func (s *dnsStream) request(framed []byte) error {
 	return err
 }
 
-// answer passes a message back.
-func (s *dnsStream) answer(framed []byte) error {
-	if s.dns.loses(ofAnswers, s.ctx.Done()) {
+// response forwards a message to the client.
+func (s *dnsStream) response(framed []byte) error {
+	if s.dns.loses(ofResponses, s.ctx.Done()) {
 		return nil
 	}
 	if _, err := s.client.Write(framed); err != nil {
 		return err
 	}
-	if u := s.answered(framed[2:]); u != nil {
+	if u := s.matching(framed[2:]); u != nil {
 		s.dns.record(u, framed[2:])
 	}
 	return nil
 }
 
-// expect notes an update. One before it with the same ID gets no answer any more.
+// expect adds an update. An earlier one with the same ID gets no response any more.
 func (s *dnsStream) expect(u *update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,8 +178,8 @@ func (s *dnsStream) expect(u *update) {
 	s.pending[u.id] = u
 }
 
-// answered returns the update that a message answers, if there is one.
-func (s *dnsStream) answered(message []byte) *update {
+// matching returns the update that a message responds to, or nil.
+func (s *dnsStream) matching(message []byte) *update {
 	if len(message) < headerSize {
 		return nil
 	}

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Direction is one of a connection's, or both.
+// Direction is a direction of a connection, or both.
 type Direction uint32
 
-// The directions of a connection. Clients connect to a Link, and it to the target.
+// Directions of a connection. A client connects to a Link, and the Link to the target.
 const (
 	ToTarget Direction = 1 << iota
 	ToClient
@@ -21,23 +21,23 @@ const (
 	Both = ToTarget | ToClient
 )
 
-// Link passes the bytes of each connection to a target, and the answers back. A connection needs a fixed amount
-// of memory: who doesn't read stops the other side from writing.
+// Link forwards the bytes of each connection to a target and back. A connection uses a fixed amount of
+// memory, so a side that doesn't read stops the other one from writing.
 //
-// When one side closes or resets the connection, the other side sees the same. A target that can't be reached
-// looks like one that resets each connection.
+// If one side closes or resets the connection, the other side sees the same. An unreachable target looks like
+// one that resets each connection.
 type Link struct {
 	target string
-	gate   *gate
+	port   *port
 	faults faults[linkFault]
 
 	mu     sync.Mutex
 	pairs  map[*pair]struct{}
 	closed bool
-	open   sync.WaitGroup // of pairs
+	open   sync.WaitGroup // open pairs
 }
 
-// linkFault is one of these.
+// linkFault is one fault of a Link. Unset fields have no effect.
 type linkFault struct {
 	latency, jitter time.Duration
 	bytesPerSecond  int
@@ -45,37 +45,37 @@ type linkFault struct {
 	halfOpen        Direction
 }
 
-// NewLink listens on a free port of 127.0.0.1 and passes connections to the target, which is host:port.
+// NewLink listens on a free port of 127.0.0.1 and forwards connections to the target, a host:port.
 func NewLink(target string) (*Link, error) {
 	l := &Link{target: target, pairs: map[*pair]struct{}{}}
-	gate, err := newGate(0, l.serve)
+	gate, err := newPort(0, l.serve)
 	if err != nil {
 		return nil, fmt.Errorf("make a link to %s: %w", target, err)
 	}
-	l.gate = gate
+	l.port = gate
 	return l, nil
 }
 
-// Addr is where the Link listens, as 127.0.0.1:port. It stays the same.
-func (l *Link) Addr() string { return l.gate.addr.String() }
+// Addr returns the address of the Link, as 127.0.0.1:port. It never changes.
+func (l *Link) Addr() string { return l.port.addr.String() }
 
-// Delay holds each chunk of bytes back for latency, more or less by up to jitter. The next chunk is read afterwards, so what
-// is written within one latency waits for up to two.
+// Delay delays each chunk of bytes by latency ± jitter. The next chunk is read only after that, so bytes
+// written within one latency wait for up to two.
 func (l *Link) Delay(latency, jitter time.Duration) (end func()) {
 	return l.begin(linkFault{latency: latency, jitter: jitter})
 }
 
-// Slow lets only so many bytes pass in a second, on each connection in each direction. Less than one counts as one.
+// Slow limits the bytes per second of each connection and direction, to at least 1.
 func (l *Link) Slow(bytesPerSecond int) (end func()) {
 	return l.begin(linkFault{bytesPerSecond: max(1, bytesPerSecond)})
 }
 
-// Cut resets all connections, and refuses new ones until it ends.
+// Cut resets all connections, and refuses new ones until end is called.
 func (l *Link) Cut() (end func()) { return l.begin(linkFault{cut: true}) }
 
-// HalfOpen swallows all bytes in a direction, and closes nothing. Nobody is told of what the other side closes, either.
-// New connections are accepted, and get no answer. Connections on which it was once half-open never recover: they stay silent
-// until the Link is closed, or both sides have given up. New ones work when it ends.
+// HalfOpen drops all bytes and the close of a direction, and closes nothing. New connections are accepted and
+// get no response. A connection that was once half-open never recovers: it stays silent until the Link is
+// closed, or both sides have given up. New connections work after end is called.
 func (l *Link) HalfOpen(d Direction) (end func()) { return l.begin(linkFault{halfOpen: d & Both}) }
 
 // Heal ends all faults.
@@ -92,7 +92,7 @@ func (l *Link) Close() {
 	l.closed = true
 	l.resetLocked()
 	l.mu.Unlock()
-	l.gate.close()
+	l.port.close()
 	l.open.Wait()
 }
 
@@ -109,17 +109,18 @@ func (l *Link) begin(what linkFault) (end func()) {
 	}
 }
 
-// applyLocked does to the connections and to the gate what the faults say. The rest is done when bytes come.
+// applyLocked applies the faults to the connections and the port. Delays and limits are applied when bytes
+// arrive.
 func (l *Link) applyLocked() {
 	cut, dead := l.now()
 	for p := range l.pairs {
 		p.kill(dead)
 	}
 	if !cut {
-		l.gate.open()
+		l.port.open()
 		return
 	}
-	l.gate.shut()
+	l.port.shut()
 	l.resetLocked()
 }
 
@@ -138,7 +139,7 @@ func (l *Link) now() (cut bool, dead Direction) {
 	return cut, dead
 }
 
-// serve passes the bytes of one connection.
+// serve forwards the bytes of one connection.
 func (l *Link) serve(client *net.TCPConn) {
 	p := l.add(client)
 	if p == nil {
@@ -149,7 +150,7 @@ func (l *Link) serve(client *net.TCPConn) {
 	p.run(l.target)
 }
 
-// add returns nil for a connection that the Link doesn't accept.
+// add adds a connection. It returns nil if the Link doesn't accept it.
 func (l *Link) add(client *net.TCPConn) *pair {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,20 +172,20 @@ func (l *Link) remove(p *pair) {
 	l.open.Done()
 }
 
-// reset closes a connection so that the other side gets a reset, even if everything was read and written.
+// reset resets a connection, even if everything was read and written.
 func reset(conn *net.TCPConn) {
 	_ = conn.SetLinger(0) // fails only if the connection is closed already
 	_ = conn.Close()
 }
 
-// dial connects to a target. If ctx ends, a target that has accepted the connection already sees a reset.
+// dial connects to a target. If ctx ends, a target that has already accepted the connection sees a reset.
 func dial(ctx context.Context, target string) (*net.TCPConn, error) {
 	d := &net.Dialer{Timeout: dialTimeout, Control: lingerNot}
 	conn, err := d.DialContext(ctx, "tcp", target)
 	if err != nil {
 		return nil, err
 	}
-	tcp := conn.(*net.TCPConn) // that is what tcp gives
+	tcp := conn.(*net.TCPConn) // always, for tcp
 	if err := tcp.SetLinger(-1); err != nil {
 		_ = tcp.Close()
 		return nil, err

@@ -12,21 +12,21 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// chunkSize is how much is read at once, and socketBuffer how much the kernel keeps on each side. What a
-	// connection can hold while it is slow is the sum of them.
+	// chunkSize is the size of a read, and socketBuffer that of the kernel's buffer on each side. A slow
+	// connection holds at most their sum.
 	chunkSize    = 16 << 10
 	socketBuffer = 128 << 10
-	// piecesPerSecond is into how many pieces a slow connection divides what it passes in a second.
+	// piecesPerSecond is the number of writes per second on a slow connection.
 	piecesPerSecond = 20
 )
 
-// pair is a connection of a client, and the one to the target that belongs to it.
+// pair is a client's connection with its connection to the target.
 type pair struct {
 	client *net.TCPConn
 	faults *faults[linkFault]
-	ctx    context.Context // ends with reset, and when both sides are done
+	ctx    context.Context // ends with reset, and when both directions have ended
 	cancel context.CancelFunc
-	dead   atomic.Uint32 // the directions in which everything is swallowed, for ever
+	dead   atomic.Uint32 // the directions in which everything is dropped, for ever
 
 	mu     sync.Mutex
 	target *net.TCPConn // nil until it is connected
@@ -39,13 +39,13 @@ func newPair(client *net.TCPConn, faults *faults[linkFault]) *pair {
 	return p
 }
 
-// bound limits what the kernel keeps of a connection.
+// bound limits the kernel's buffers of a connection.
 func bound(conn *net.TCPConn) {
 	_ = conn.SetReadBuffer(socketBuffer)
 	_ = conn.SetWriteBuffer(socketBuffer)
 }
 
-// kill makes the pair swallow what goes in a direction. A write that waits for its reader gives up.
+// kill makes the pair drop all bytes of a direction. A blocked write ends.
 func (p *pair) kill(d Direction) {
 	if d == 0 {
 		return
@@ -61,10 +61,10 @@ func (p *pair) kill(d Direction) {
 	}
 }
 
-// isDead reports whether one of the directions is swallowed.
+// isDead reports whether one of the directions is dropped.
 func (p *pair) isDead(d Direction) bool { return p.dead.Load()&uint32(d) != 0 }
 
-// reset ends both connections at once.
+// reset resets both connections.
 func (p *pair) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *pair) reset() {
 	}
 }
 
-// run returns when both sides are done.
+// run returns when both directions have ended.
 func (p *pair) run(address string) {
 	defer p.close()
 	target, err := p.connect(address)
@@ -103,7 +103,8 @@ func (p *pair) close() {
 	}
 }
 
-// connect returns nil without an error if the client mustn't notice that there is no target.
+// connect connects to the target. It returns nil without an error if the client must not notice that the
+// target is unreachable.
 func (p *pair) connect(address string) (*net.TCPConn, error) {
 	if p.isDead(ToTarget) {
 		return nil, nil
@@ -126,7 +127,7 @@ func (p *pair) connect(address string) (*net.TCPConn, error) {
 	return target, nil
 }
 
-// pump passes bytes in one direction until their source has no more. to is nil if the direction is dead.
+// pump forwards bytes in one direction until the source ends. to is nil if the direction is dead.
 func (p *pair) pump(d Direction, from, to *net.TCPConn) {
 	buffer := make([]byte, chunkSize)
 	for {
@@ -142,7 +143,7 @@ func (p *pair) pump(d Direction, from, to *net.TCPConn) {
 	}
 }
 
-// ended tells the other side that no bytes come any more, unless it mustn't know.
+// ended closes the direction to the other side, unless that must not notice.
 func (p *pair) ended(d Direction, to *net.TCPConn, err error) {
 	switch {
 	case p.isDead(d):
@@ -153,7 +154,7 @@ func (p *pair) ended(d Direction, to *net.TCPConn, err error) {
 	}
 }
 
-// pass passes one chunk on, or swallows it. It returns false if the other side is gone.
+// pass forwards or drops one chunk. It returns false if the other side has closed.
 func (p *pair) pass(d Direction, to *net.TCPConn, chunk []byte) bool {
 	p.delay()
 	for len(chunk) > 0 {
@@ -176,8 +177,8 @@ func (p *pair) delay() {
 	}
 }
 
-// piece returns the part of a chunk that can be written now, and how long to wait until the next one, unless over is
-// closed before.
+// piece returns the part of a chunk that can be written now, and the pause before the next part. The pause
+// ends when over is closed.
 func (p *pair) piece(chunk []byte) (piece []byte, pause time.Duration, over <-chan struct{}) {
 	rate := 0
 	for _, f := range p.faults.now() {
