@@ -169,7 +169,7 @@ func TestAPIRecordsWrites(t *testing.T) {
 				}
 				k.Precondition = "" // differs between runs
 				what = append(what, k)
-				if w.Replica != "replica-a" || w.Answered == 0 || w.Status < 200 || w.Status > 201 {
+				if w.Replica != "replica-a" || w.Responded == 0 || w.Status < 200 || w.Status > 201 {
 					t.Errorf("recorded %+v", w)
 				}
 			}
@@ -177,8 +177,8 @@ func TestAPIRecordsWrites(t *testing.T) {
 				t.Errorf("recorded (-want +got):\n%s", diff)
 			}
 			for _, e := range writes(p.recorder) {
-				if e.At <= 0 || e.Write.Answered <= e.At {
-					t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Answered)
+				if e.At <= 0 || e.Write.Responded <= e.At {
+					t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Responded)
 				}
 			}
 			if err := ctx.Err(); err != nil {
@@ -282,7 +282,7 @@ func TestAPIFails(t *testing.T) {
 					t.Errorf("the client got %v", err)
 				}
 				w := p.writes(t, 1)[0]
-				if w.Status != tt.status || (w.Answered == 0) != (tt.status == -1) || w.Kubernetes.Reached != tt.applied {
+				if w.Status != tt.status || (w.Responded == 0) != (tt.status == -1) || w.Kubernetes.Reached != tt.applied {
 					t.Errorf("recorded %+v, %+v", w, w.Kubernetes)
 				}
 				// Other resources are not affected.
@@ -360,8 +360,8 @@ func TestAPIDelays(t *testing.T) {
 	if took := time.Since(begun); took < silence {
 		t.Errorf("it took %v", took)
 	}
-	if e := writes(p.recorder)[0]; e.Write.Answered-e.At < silence {
-		t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Answered)
+	if e := writes(p.recorder)[0]; e.Write.Responded-e.At < silence {
+		t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Responded)
 	}
 	p.API.Heal()
 	// A response is delayed until the client gives up, so that the result is unknown.
@@ -380,7 +380,7 @@ func TestAPIDelays(t *testing.T) {
 	if err := <-created; !errors.Is(err, context.Canceled) {
 		t.Errorf("the client got %v", err)
 	}
-	if w := p.writes(t, 2)[1]; w.Status != -1 || w.Answered != 0 || !w.Kubernetes.Reached {
+	if w := p.writes(t, 2)[1]; w.Status != -1 || w.Responded != 0 || !w.Kubernetes.Reached {
 		t.Errorf("recorded %+v, %+v", w, w.Kubernetes)
 	}
 }

@@ -207,7 +207,7 @@ func (d *DNS) record(u *update, response []byte) {
 	write := &history.Write{Replica: d.replica, Status: -1, Update: &u.what}
 	if response != nil {
 		const rcode = 0x0f
-		write.Answered, write.Status = d.recorder.Now(), int(response[3]&rcode)
+		write.Responded, write.Status = d.recorder.Now(), int(response[3]&rcode)
 	}
 	d.recorder.Record(history.Entry{At: u.arrived, Write: write})
 }

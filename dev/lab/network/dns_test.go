@@ -94,11 +94,11 @@ func (n names) recorded(want ...history.Write) {
 	kubetest.Eventually(n.t, soon, func() error {
 		var got []history.Write
 		for _, e := range writes(n.recorder) {
-			if e.At <= 0 || (e.Write.Answered != 0 && e.Write.Answered <= e.At) {
-				return fmt.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Answered)
+			if e.At <= 0 || (e.Write.Responded != 0 && e.Write.Responded <= e.At) {
+				return fmt.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Responded)
 			}
-			if (e.Write.Answered == 0) != (e.Write.Status == -1) {
-				return fmt.Errorf("status %d was answered at %v", e.Write.Status, e.Write.Answered)
+			if (e.Write.Responded == 0) != (e.Write.Status == -1) {
+				return fmt.Errorf("status %d was answered at %v", e.Write.Status, e.Write.Responded)
 			}
 			if m := new(mdns.Msg); m.Unpack(e.Write.Update.Message) != nil || m.Opcode != mdns.OpcodeUpdate || len(m.Ns) < len(e.Write.Update.Names) {
 				return fmt.Errorf("the message is %x", e.Write.Update.Message)
@@ -265,8 +265,8 @@ func TestDNSDelays(t *testing.T) {
 		}
 		end()
 		n.recorded(wrote(mdns.RcodeSuccess, "late.lab.example."))
-		if e := writes(n.recorder)[0]; e.Write.Answered-e.At < silence {
-			t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Answered)
+		if e := writes(n.recorder)[0]; e.Write.Responded-e.At < silence {
+			t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Responded)
 		}
 	}
 }

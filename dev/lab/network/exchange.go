@@ -148,6 +148,6 @@ func (x *exchange) record() {
 	}
 	x.api.recorder.Record(history.Entry{
 		At:    x.arrived,
-		Write: &history.Write{Replica: x.api.replica, Answered: x.done, Status: status, Kubernetes: &write},
+		Write: &history.Write{Replica: x.api.replica, Responded: x.done, Status: status, Kubernetes: &write},
 	})
 }

@@ -182,8 +182,8 @@ func compareRecord(t *testing.T, h history.History, origin string, updates, made
 		}
 		if w.Status >= 0 && w.Status != mdns.RcodeNotAuth && w.Status != mdns.RcodeServerFailure {
 			answered++
-			if w.Answered < e.At {
-				t.Errorf("answered at %s, sent at %s", w.Answered, e.At)
+			if w.Responded < e.At {
+				t.Errorf("answered at %s, sent at %s", w.Responded, e.At)
 			}
 		}
 		if w.Status == mdns.RcodeSuccess {

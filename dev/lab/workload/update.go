@@ -48,7 +48,7 @@ func (z *zone) attempt(ctx context.Context, e Edit) (outcome, error) {
 		Replica: Person, Status: rcode, Update: &history.UpdateWrite{Zone: z.name, Names: []string{e.Zone.Name}, Message: packed},
 	}
 	if rcode >= 0 {
-		write.Answered = z.recorder.Now()
+		write.Responded = z.recorder.Now()
 	}
 	z.recorder.Record(history.Entry{At: sent, Write: &write})
 	if err != nil {
