@@ -211,7 +211,7 @@ func (s *fixture) DNS(_ context.Context, f schedule.Fault) (schedule.End, error)
 		}
 		lose := proxy.DropRequests
 		if f.Applied {
-			lose = proxy.DropAnswers
+			lose = proxy.DropResponses
 		}
 		all = append(all, lose(f.Share, uint64(f.ID)))
 		if f.Delay > 0 {

@@ -205,7 +205,7 @@ func (f *assignmentFollower) report(validator string, at time.Duration, format s
 
 // problemsOfAssignment compares the ClusterLoadAssignment of a client with a state.
 func problemsOfAssignment(state *model.State, target model.Target, has map[string]string) []string {
-	want := model.AnswerAssignment(state, target)
+	want := model.AssignmentOf(state, target)
 	var extra, lacks, wrong []string
 	for text, reported := range has {
 		at, err := netip.ParseAddrPort(text)

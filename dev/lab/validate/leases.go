@@ -181,7 +181,7 @@ func (c *leaseCheck) lease(at time.Duration, w history.Write) {
 	delete(book.releases, w.Replica)
 	if done {
 		c.checkAcquired(book, at, w)
-		book.takes[w.Replica] = append(book.takes[w.Replica], take{at, max(at, w.Answered)})
+		book.takes[w.Replica] = append(book.takes[w.Replica], take{at, max(at, w.Responded)})
 	}
 }
 

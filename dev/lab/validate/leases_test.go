@@ -28,7 +28,7 @@ func (r *leaseRun) leaseOf(name string, at float64, replica, holder string, stat
 	if status >= 0 {
 		answered = time.Duration((at + 0.01) * float64(time.Second))
 	}
-	r.at(at, history.Entry{Write: &history.Write{Replica: replica, Status: status, Answered: answered, Kubernetes: &history.KubernetesWrite{
+	r.at(at, history.Entry{Write: &history.Write{Replica: replica, Status: status, Responded: answered, Kubernetes: &history.KubernetesWrite{
 		Verb: "update", Resource: "leases", Namespace: "kube-system", Name: name, Holder: holder, Reached: true,
 	}}})
 }

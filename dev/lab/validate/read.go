@@ -87,7 +87,7 @@ func (f *follower) query(since, until time.Duration) query {
 }
 
 func (f *follower) workloadOf(reported *pb.WeightedAddr) int32 {
-	w := model.WorkloadSaid(reported, f.target.Namespace)
+	w := model.ReportedWorkload(reported, f.target.Namespace)
 	if w == (model.Workload{}) {
 		return noWorkload
 	}

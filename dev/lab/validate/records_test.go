@@ -91,7 +91,7 @@ func (r *zoneRun) message(author string, status int, removed, added []string) {
 	if status < 0 {
 		answered = 0
 	}
-	r.add(history.Entry{Write: &history.Write{Replica: author, Status: status, Answered: answered, Update: &history.UpdateWrite{Zone: "lab.example.", Names: names, Message: wire}}})
+	r.add(history.Entry{Write: &history.Write{Replica: author, Status: status, Responded: answered, Update: &history.UpdateWrite{Zone: "lab.example.", Names: names, Message: wire}}})
 }
 
 func (r *zoneRun) calm() { r.add(history.Entry{Calm: &history.Calm{}}) }

@@ -91,7 +91,7 @@ func (j *judge) settleStream(s *stream, e streamEvent, state *model.State, end t
 
 // problemsOfGet compares the addresses that a client knows with a state.
 func (j *judge) problemsOfGet(state *model.State, target model.Target, known map[string]string) []string {
-	want := model.AnswerGet(state, target)
+	want := model.GetResponse(state, target)
 	var extra, lacks, wrong []string
 	for text, reported := range known {
 		at, err := netip.ParseAddrPort(text)
@@ -147,7 +147,7 @@ func (j *judge) objections(state *model.State, target model.Target, endpoints []
 }
 
 func (j *judge) problemsOfProfile(state *model.State, target model.Target, reported []byte) []string {
-	want, ok := model.AnswerGetProfile(state, j.history.Setup.Namespace, target)
+	want, ok := model.GetProfileResponse(state, j.history.Setup.Namespace, target)
 	if !ok {
 		return nil
 	}

@@ -258,12 +258,12 @@ func (s *sim) bring(r *replica, c *simStream) {
 	}
 }
 
-func webResponse(state *model.State) model.Answer {
+func webResponse(state *model.State) model.Response {
 	target, err := model.ParseTarget(webPath)
 	if err != nil {
 		panic(err)
 	}
-	return model.AnswerGet(state, target)
+	return model.GetResponse(state, target)
 }
 
 // open opens a stream to a replica. It ends with NotFound if the replica knows no Service.

@@ -57,7 +57,7 @@ func newZoneUpdate(at time.Duration, w history.Write) *zoneUpdate {
 	default:
 		return nil
 	}
-	u := &zoneUpdate{author: w.Replica, arrived: at, responded: w.Answered, confirmed: w.Status == dns.RcodeSuccess && w.Answered > 0, names: map[string]bool{}}
+	u := &zoneUpdate{author: w.Replica, arrived: at, responded: w.Responded, confirmed: w.Status == dns.RcodeSuccess && w.Responded > 0, names: map[string]bool{}}
 	for _, name := range w.Update.Names {
 		u.names[strings.ToLower(dns.Fqdn(name))] = true
 	}

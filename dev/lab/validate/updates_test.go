@@ -109,7 +109,7 @@ func TestAuthors(t *testing.T) {
 		}
 		now += time.Second
 		h.Entries = append(h.Entries, history.Entry{At: now, Write: &history.Write{
-			Replica: author, Status: reply.Rcode, Answered: now + time.Millisecond, Update: &history.UpdateWrite{Zone: "lab.example.", Names: names, Message: wire},
+			Replica: author, Status: reply.Rcode, Responded: now + time.Millisecond, Update: &history.UpdateWrite{Zone: "lab.example.", Names: names, Message: wire},
 		}})
 		seen := serials(t, s.Addr.String(), last)
 		if serial := last + uint32(len(seen)); wanted[serial] == "" {
