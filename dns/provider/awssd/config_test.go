@@ -216,7 +216,7 @@ func TestClasses(t *testing.T) {
 		if err != nil && (len(err.Error()) > 1000 || strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%s: the error repeats all that is said: %v", code, err)
 		}
-		if errors.Is(err, errUnknown) && strings.Contains(err.Error(), "the-token") {
+		if errors.Is(err, errUnauthenticated) && strings.Contains(err.Error(), "the-token") {
 			t.Errorf("%s: the error repeats the token: %v", code, err)
 		}
 	}

@@ -95,7 +95,7 @@ func of(resource string, r *dns.RecordSet) *dns.RecordSet {
 func (w *fixture) open() provider.Provider {
 	w.T.Helper()
 	c := configure(w.T, w.arguments...)
-	c.rate, c.dataRate, c.poll = usualRate, usualDataRate, firstPoll
+	c.rate, c.dataRate, c.poll = defaultRate, defaultDataRate, firstPoll
 	in := w.Input(w.server.Transport())
 	in.Domains, in.OwnerID = input().Domains, w.owner.OwnerID
 	p, err := c.Open(w.T.Context(), in)
