@@ -114,7 +114,7 @@ func (a *account) call(ctx context.Context, action string, send func(o func(*ser
 		}
 	})
 	if err == nil {
-		pace.Answered()
+		pace.Succeeded()
 		return nil
 	}
 	err = failure(err, action)
@@ -231,7 +231,7 @@ func (a *account) service(ctx context.Context, id string) (*service, error) {
 	case err != nil:
 		return nil, err
 	case out.Service == nil:
-		return nil, errors.New("GetService of Cloud Map: the answer has no service")
+		return nil, errors.New("GetService of Cloud Map: the response has no service")
 	}
 	s := out.Service
 	return &service{id: id, label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig}, nil
@@ -275,7 +275,7 @@ func (a *account) revision(ctx context.Context, namespace, name string) (int64, 
 		return 0, err
 	}
 	if out.InstancesRevision == nil {
-		return 0, errors.New("DiscoverInstancesRevision of Cloud Map: the answer has no revision")
+		return 0, errors.New("DiscoverInstancesRevision of Cloud Map: the response has no revision")
 	}
 	return *out.InstancesRevision, nil
 }

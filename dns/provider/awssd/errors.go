@@ -88,18 +88,18 @@ func failure(err error, action string) error {
 		return err
 	}
 	if large := httpapi.TooLarge(err); large != nil {
-		return fmt.Errorf("the answer of Cloud Map to %s: %w", action, large)
+		return fmt.Errorf("the response of Cloud Map to %s: %w", action, large)
 	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		if e := classify(api, action); e.outcome != nil || e.code != "UnknownError" {
 			return withID(err, e)
 		}
 	}
-	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil && answer.HTTPStatusCode() > 0 {
-		if answer.HTTPStatusCode()/100 == 2 {
-			return fmt.Errorf("the answer of Cloud Map to %s can't be read: %s", action, sanitize.Quote(answer.Err.Error()))
+	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && response.Response != nil && response.Response.Response != nil && response.HTTPStatusCode() > 0 {
+		if response.HTTPStatusCode()/100 == 2 {
+			return fmt.Errorf("the response of Cloud Map to %s can't be read: %s", action, sanitize.Quote(response.Err.Error()))
 		}
-		bare := &http.Response{StatusCode: answer.HTTPStatusCode(), Header: answer.Response.Header, Body: http.NoBody}
+		bare := &http.Response{StatusCode: response.HTTPStatusCode(), Header: response.Response.Header, Body: http.NoBody}
 		return httpapi.NewStatusError("Cloud Map", bare)
 	}
 	return err

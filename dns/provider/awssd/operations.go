@@ -54,7 +54,7 @@ func (a *account) operation(ctx context.Context, id string) (*types.Operation, e
 		return err
 	})
 	if err == nil && out.Operation == nil {
-		err = errors.New("the answer has no operation")
+		err = errors.New("the response has no operation")
 	}
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func operationOf(id *string, err error) (string, error) {
 		return running.operation, nil
 	}
 	if err == nil && aws.ToString(id) == "" {
-		return "", errors.New("the answer of Cloud Map names no operation")
+		return "", errors.New("the response of Cloud Map names no operation")
 	}
 	return aws.ToString(id), err
 }
@@ -110,7 +110,7 @@ func (a *account) create(ctx context.Context, zone dns.Zone, name, description, 
 	case err != nil:
 		return "", err
 	case out.Service == nil || aws.ToString(out.Service.Id) == "":
-		return "", errors.New("CreateService of Cloud Map: the answer has no ID")
+		return "", errors.New("CreateService of Cloud Map: the response has no ID")
 	}
 	return *out.Service.Id, nil
 }

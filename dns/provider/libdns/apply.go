@@ -274,7 +274,7 @@ func (w *work) result(changes []dns.Change, units []*unit) error {
 		// Apply compares the zone before it writes, so retrying all changes after the pause is safe.
 		return w.stopped
 	case w.unknown:
-		return fmt.Errorf("change zone %s with the libdns module %s: nobody knows which of %d changes were made: %v", w.zone.Name, w.module.Name, len(changes), first)
+		return fmt.Errorf("change zone %s with the libdns module %s: it is unknown which of %d changes were made: %v", w.zone.Name, w.module.Name, len(changes), first)
 	default:
 		return &provider.ApplyError{Errs: errs}
 	}

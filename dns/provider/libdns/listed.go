@@ -52,7 +52,7 @@ type listedBody struct {
 func (b *listedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	if !b.listed.take(httpapi.DecodedSize(into[:n])) {
-		err := fmt.Errorf("%w: the answers of the server would need more than %d bytes of memory: if that is right, raise --max-zone-records and the memory limit of the pod", listlimit.ErrExceeded, b.listed.limit)
+		err := fmt.Errorf("%w: the responses of the server would need more than %d bytes of memory: if that is right, raise --max-zone-records and the memory limit of the pod", listlimit.ErrExceeded, b.listed.limit)
 		b.stop(err)
 		return 0, err
 	}
