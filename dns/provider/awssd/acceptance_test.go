@@ -369,7 +369,7 @@ func TestUnownedServices(t *testing.T) {
 					w.heard(r.Name)
 				}
 			}
-			w.heard("has a service without a description, so somebody else has made it")
+			w.heard("has a service without a description, so this program didn't create it")
 		})
 	}
 }

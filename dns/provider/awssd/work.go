@@ -178,7 +178,7 @@ func hasTarget(r *dns.RecordSet, target string) bool {
 // mayChange returns why the service of the name must not be changed, or nil.
 func (w *work) mayChange(s *service) error {
 	if s.description == "" {
-		return fmt.Errorf("%w: the name has a service without a description, so somebody else has made it: delete that service, or use another name", provider.ErrRejected)
+		return fmt.Errorf("%w: the name has a service without a description, so this program didn't create it: delete that service, or use another name", provider.ErrRejected)
 	}
 	listed, owners := false, []string{}
 	for _, c := range w.Changes {
@@ -196,7 +196,7 @@ func (w *work) mayChange(s *service) error {
 	if listed {
 		return fmt.Errorf("%w: the description of its service is %s now", provider.ErrStale, sanitize.Quote(s.description))
 	}
-	return fmt.Errorf("%w: the name has a service of somebody else, whose description is %s: delete that service, or use another name", provider.ErrRejected, sanitize.Quote(s.description))
+	return fmt.Errorf("%w: the name has a service of another owner, with the description %s: delete that service, or use another name", provider.ErrRejected, sanitize.Quote(s.description))
 }
 
 // after returns the record sets of the name after the changes.

@@ -75,7 +75,7 @@ func (m *ZoneCache[R]) stored(f Format[R], old *dns.RecordSet) (*R, error) {
 	if old == nil {
 		return nil, nil
 	}
-	if exact := m.Exact(old.Key()); exact != nil {
+	if exact := m.exactListed(old.Key()); exact != nil {
 		if what := f.Unsupported(exact); what != "" {
 			return nil, fmt.Errorf("%w: %s %s has %s", provider.ErrRejected, old.Name, old.Type, what)
 		}
@@ -86,7 +86,7 @@ func (m *ZoneCache[R]) stored(f Format[R], old *dns.RecordSet) (*R, error) {
 	}
 	raw, err := f.Wire(old)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s %s isn't as it was listed: %w", provider.ErrStale, old.Name, old.Type, err)
+		return nil, fmt.Errorf("%w: %s %s differs from the listed record set: %w", provider.ErrStale, old.Name, old.Type, err)
 	}
 	return raw, nil
 }

@@ -27,8 +27,8 @@ type pastWrite[R any] struct {
 	at     time.Time
 }
 
-// Exact returns the listed record set if Records couldn't return it in full, or nil.
-func (m *ZoneCache[R]) Exact(key dns.Key) *R {
+// exactListed returns the listed record set if Records couldn't return it in full, or nil.
+func (m *ZoneCache[R]) exactListed(key dns.Key) *R {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.exact[key]
