@@ -83,7 +83,7 @@ func (a *account) call(ctx context.Context, action, resource string, send func()
 	}
 	err := send()
 	if err == nil {
-		a.pace.Answered()
+		a.pace.Succeeded()
 		return nil
 	}
 	err = failure(err, action, resource)
@@ -128,18 +128,18 @@ func (a *account) tags(ctx context.Context, ids []string) (map[string]map[string
 	all := make(map[string]map[string]string, len(ids))
 	for some := range slices.Chunk(ids, tagsPage) {
 		in := &route53.ListTagsForResourcesInput{ResourceIds: some, ResourceType: types.TagResourceTypeHostedzone}
-		var answer *route53.ListTagsForResourcesOutput
+		var response *route53.ListTagsForResourcesOutput
 		err := a.call(ctx, "ListTagsForResources", "all zones", func() (err error) {
-			answer, err = a.client.ListTagsForResources(ctx, in)
+			response, err = a.client.ListTagsForResources(ctx, in)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		for _, set := range answer.ResourceTagSets {
+		for _, set := range response.ResourceTagSets {
 			id := aws.ToString(set.ResourceId)
 			if !slices.Contains(some, id) || len(set.Tags) > maxTags {
-				return nil, fmt.Errorf("the answer to ListTagsForResources has a zone %q that was not asked for, or it has %d tags", shorten(id), len(set.Tags))
+				return nil, fmt.Errorf("the response to ListTagsForResources has a zone %q that was not asked for, or it has %d tags", shorten(id), len(set.Tags))
 			}
 			tags := make(map[string]string, len(set.Tags))
 			for _, t := range set.Tags {
@@ -243,12 +243,12 @@ func (a *account) change(ctx context.Context, zoneID string, changes []types.Cha
 
 // inSync reports whether all name servers have the changes of a request.
 func (a *account) inSync(ctx context.Context, id string) (bool, error) {
-	var answer *route53.GetChangeOutput
+	var response *route53.GetChangeOutput
 	err := a.call(ctx, "GetChange", "arn:aws:route53:::change/"+id[strings.LastIndex(id, "/")+1:], func() (err error) {
-		answer, err = a.client.GetChange(ctx, &route53.GetChangeInput{Id: &id})
+		response, err = a.client.GetChange(ctx, &route53.GetChangeInput{Id: &id})
 		return err
 	})
-	return err == nil && answer.ChangeInfo != nil && answer.ChangeInfo.Status == types.ChangeStatusInsync, err
+	return err == nil && response.ChangeInfo != nil && response.ChangeInfo.Status == types.ChangeStatusInsync, err
 }
 
 // arn returns the ARN of a zone.

@@ -60,7 +60,7 @@ func failure(err error, action, resource string) error {
 		return err
 	}
 	if large := httpapi.TooLarge(err); large != nil {
-		return fmt.Errorf("the answer of Route 53 to %s: %w", action, large)
+		return fmt.Errorf("the response of Route 53 to %s: %w", action, large)
 	}
 	if invalid, ok := errors.AsType[*types.InvalidChangeBatch](err); ok {
 		messages := invalid.Messages
@@ -69,10 +69,10 @@ func failure(err error, action, resource string) error {
 		}
 		return &invalidBatch{messages: messages}
 	}
-	answer, answered := errors.AsType[*smithyhttp.ResponseError](err)
+	response, responded := errors.AsType[*smithyhttp.ResponseError](err)
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		e := classify(api, action, resource)
-		if e.outcome == nil && answered && answer.HTTPStatusCode() == http.StatusBadRequest {
+		if e.outcome == nil && responded && response.HTTPStatusCode() == http.StatusBadRequest {
 			// Status 400 with an unknown code is a refusal, for example of more records than a zone may have.
 			// The codes for other reasons are known.
 			e.outcome = provider.ErrRejected
@@ -81,8 +81,8 @@ func failure(err error, action, resource string) error {
 			return e
 		}
 	}
-	if answered && answer.Response != nil && answer.Response.Response != nil {
-		bare := &http.Response{StatusCode: answer.HTTPStatusCode(), Header: answer.Response.Header, Body: http.NoBody}
+	if responded && response.Response != nil && response.Response.Response != nil {
+		bare := &http.Response{StatusCode: response.HTTPStatusCode(), Header: response.Response.Header, Body: http.NoBody}
 		return httpapi.NewStatusError("Route 53", bare)
 	}
 	return err

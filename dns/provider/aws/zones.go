@@ -24,7 +24,7 @@ type hostedZone struct {
 	mapping
 	account *account
 
-	batch.Memory[rawSet]
+	batch.ZoneCache[rawSet]
 
 	mu sync.Mutex
 	// pending are the requests that some name servers may lack, the oldest first.

@@ -369,7 +369,7 @@ func TestUnownedServices(t *testing.T) {
 					w.heard(r.Name)
 				}
 			}
-			w.heard("has a service without a description, so somebody else has made it")
+			w.heard("has a service without a description, so this program didn't create it")
 		})
 	}
 }
@@ -403,7 +403,7 @@ func TestTakenAfterListing(t *testing.T) {
 func TestCleanup(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		for name, description := range map[string]string{
-			"mine": mine, "bare": "", "theirs": strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys": plain, "prefix": "heritage=external-dns,external-dns/owner=me2",
+			"mine": mine, "bare": "", "theirs": strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys": unownedDescription, "prefix": "heritage=external-dns,external-dns/owner=me2",
 		} {
 			w.server.Put(cloudmaptest.Service{Namespace: "ns-1", Name: name, Description: description, Config: addresses()})
 		}
@@ -419,7 +419,7 @@ func TestCleanup(t *testing.T) {
 		}
 		w.DryRun = false
 		w.settle()
-		w.expect("bare MULTIVALUE A=300 ", "theirs MULTIVALUE A=300 "+strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys MULTIVALUE A=300 "+plain,
+		w.expect("bare MULTIVALUE A=300 ", "theirs MULTIVALUE A=300 "+strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys MULTIVALUE A=300 "+unownedDescription,
 			"prefix MULTIVALUE A=300 heritage=external-dns,external-dns/owner=me2")
 	})
 }
@@ -603,7 +603,7 @@ func TestRevisions(t *testing.T) {
 		}
 		w.server.Deny("DiscoverInstancesRevision", "")
 		requests = w.publish(wanted...)
-		if requests["ListInstances"] != 120 || requests["DiscoverInstancesRevision"] > readers {
+		if requests["ListInstances"] != 120 || requests["DiscoverInstancesRevision"] > maxReaders {
 			t.Errorf("without the right to ask for revisions: %v", requests)
 		}
 	})
@@ -693,7 +693,7 @@ func TestNoop(t *testing.T) {
 		w.owner.OwnerID = ""
 		w.server.Put(cloudmaptest.Service{Namespace: "ns-1", Name: "b", Description: "anything", Config: addresses(), Instances: address("203.0.113.1")})
 		w.settle(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.1"))
-		text := plain + ",external-dns/resource=service/default/web"
+		text := unownedDescription + ",external-dns/resource=service/default/web"
 		w.expect("a MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] "+text, "b MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] "+text)
 		w.settle()
 		w.expect("a MULTIVALUE A=300 "+text, "b MULTIVALUE A=300 "+text)

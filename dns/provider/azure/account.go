@@ -143,9 +143,9 @@ func (a *account) put(ctx context.Context, zone string, s *stored, etag string) 
 	ctx = policy.WithRetryOptions(ctx, a.writing)
 	now := *s
 	err := a.call(ctx, a.service.right("set", "write"), func() error {
-		answer, err := a.service.put(ctx, a.group, zone, s, etag)
+		response, err := a.service.put(ctx, a.group, zone, s, etag)
 		if err == nil {
-			now.etag = answer.etag
+			now.etag = response.etag
 		}
 		return err
 	})

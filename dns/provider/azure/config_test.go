@@ -301,7 +301,7 @@ func TestZoneGone(t *testing.T) {
 func TestHostileServer(t *testing.T) {
 	const set = `{"id":"x","name":"a","type":"Microsoft.Network/dnszones/A","properties":{"TTL":60,"ARecords":[null,{"ipv4Address":"192.0.2.1"}]}}`
 	for name, test := range map[string]struct{ zones, sets, want string }{
-		"another server": {`{"value":[],"nextLink":"https://evil.invalid/subscriptions"}`, "", "leads to another server"},
+		"another server": {`{"value":[],"nextLink":"https://evil.invalid/subscriptions"}`, "", "redirects to another server"},
 		"zones again":    {`{"value":[],"nextLink":"https://azure.invalid/subscriptions/again"}`, "", "has no end"},
 		"sets again":     {"", `{"value":[` + set + `],"nextLink":"https://azure.invalid/subscriptions/x/all?again"}`, "has no end"},
 		"not JSON":       {"<html>", "", "unmarshalling"},

@@ -53,12 +53,12 @@ func failure(err error, right string) error {
 		// The error comes from rateLimit, not from a response.
 		return throttled
 	}
-	answer, ok := errors.AsType[*azcore.ResponseError](err)
-	if !ok || answer.RawResponse == nil {
+	response, ok := errors.AsType[*azcore.ResponseError](err)
+	if !ok || response.RawResponse == nil {
 		return err
 	}
-	e := &apiError{status: answer.StatusCode, code: shorten(answer.ErrorCode), outcome: httpapi.Outcome(answer.StatusCode, answer.RawResponse.Header)}
-	said := body(answer.RawResponse)
+	e := &apiError{status: response.StatusCode, code: shorten(response.ErrorCode), outcome: httpapi.Outcome(response.StatusCode, response.RawResponse.Header)}
+	said := body(response.RawResponse)
 	e.message = shorten(cmp.Or(said.Error.Message, said.Message))
 	switch e.status {
 	case http.StatusUnauthorized:
@@ -77,8 +77,8 @@ func failure(err error, right string) error {
 
 // missing reports whether an error means status 404.
 func missing(err error) bool {
-	answer, ok := errors.AsType[*azcore.ResponseError](err)
-	return ok && answer.StatusCode == http.StatusNotFound
+	response, ok := errors.AsType[*azcore.ResponseError](err)
+	return ok && response.StatusCode == http.StatusNotFound
 }
 
 // said is the body of a failed response. The message is at the top, or in error.
@@ -120,14 +120,14 @@ func tokenFailure(ctx context.Context, err error) error {
 		if throttled := httpapi.Outcome(failed.RawResponse.StatusCode, failed.RawResponse.Header); errors.Is(throttled, provider.ErrThrottled) {
 			class = throttled
 		}
-		var answer struct {
+		var response struct {
 			Code        string `json:"error"`
 			Description string `json:"error_description"`
 		}
-		if json.Unmarshal(kept(failed.RawResponse), &answer) == nil && answer.Code != "" {
+		if json.Unmarshal(kept(failed.RawResponse), &response) == nil && response.Code != "" {
 			// After this mark come IDs and the time, which differ each time.
-			description, _, _ := strings.Cut(answer.Description, " Trace ID:")
-			text = shorten(answer.Code + ": " + strings.TrimSpace(description))
+			description, _, _ := strings.Cut(response.Description, " Trace ID:")
+			text = shorten(response.Code + ": " + strings.TrimSpace(description))
 		}
 	}
 	return fmt.Errorf("%w: get a token of Azure: %q: check the credentials in --azure-config-file", class, text)

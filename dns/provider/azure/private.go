@@ -37,13 +37,13 @@ func (privateService) right(what, action string) string {
 // zones implements service.
 func (p privateService) zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error) {
 	pager := p.zoneClient.NewListByResourceGroupPager(group, &armprivatedns.PrivateZonesClientListByResourceGroupOptions{Top: new(int32(page))})
-	return allPages(ctx, pager, l, zoneSize, func(answer armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
-		for _, z := range answer.Value {
+	return allPages(ctx, pager, l, zoneSize, func(response armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
+		for _, z := range response.Value {
 			if z != nil {
 				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Private: true, Version: privateRecordSets(z.Properties)})
 			}
 		}
-		return zones, answer.NextLink
+		return zones, response.NextLink
 	})
 }
 
@@ -58,23 +58,23 @@ func privateRecordSets(p *armprivatedns.PrivateZoneProperties) string {
 // list implements service.
 func (p privateService) list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error) {
 	pager := p.setClient.NewListPager(group, zone, &armprivatedns.RecordSetsClientListOptions{Top: new(int32(page))})
-	return allPages(ctx, pager, l, (*stored).size, func(answer armprivatedns.RecordSetsClientListResponse) (sets []*stored, next *string) {
-		for _, r := range answer.Value {
+	return allPages(ctx, pager, l, (*stored).size, func(response armprivatedns.RecordSetsClientListResponse) (sets []*stored, next *string) {
+		for _, r := range response.Value {
 			if r != nil {
 				sets = append(sets, fromPrivate(r))
 			}
 		}
-		return sets, answer.NextLink
+		return sets, response.NextLink
 	})
 }
 
 // get implements service.
 func (p privateService) get(ctx context.Context, group, zone string, k key) (*stored, error) {
-	answer, err := p.setClient.Get(ctx, group, zone, armprivatedns.RecordType(k.recordType), k.name, nil)
+	response, err := p.setClient.Get(ctx, group, zone, armprivatedns.RecordType(k.recordType), k.name, nil)
 	if err != nil {
 		return nil, err
 	}
-	return fromPrivate(&answer.RecordSet), nil
+	return fromPrivate(&response.RecordSet), nil
 }
 
 // put implements service.
@@ -83,11 +83,11 @@ func (p privateService) put(ctx context.Context, group, zone string, s *stored, 
 	if etag != "" {
 		condition = &armprivatedns.RecordSetsClientCreateOrUpdateOptions{IfMatch: &etag}
 	}
-	answer, err := p.setClient.CreateOrUpdate(ctx, group, zone, armprivatedns.RecordType(s.key.recordType), s.key.name, toPrivate(s), condition)
+	response, err := p.setClient.CreateOrUpdate(ctx, group, zone, armprivatedns.RecordType(s.key.recordType), s.key.name, toPrivate(s), condition)
 	if err != nil {
 		return nil, err
 	}
-	return fromPrivate(&answer.RecordSet), nil
+	return fromPrivate(&response.RecordSet), nil
 }
 
 // remove implements service.

@@ -127,7 +127,7 @@ func (p *azureProvider) find(ctx context.Context, zone dns.Zone) (*zoneList, *az
 
 // outdate makes the next call list the zones again if an error says that a zone is missing.
 func (p *azureProvider) outdate(err error) {
-	if answer, ok := errors.AsType[*apiError](err); ok && answer.status == http.StatusNotFound {
+	if response, ok := errors.AsType[*apiError](err); ok && response.status == http.StatusNotFound {
 		p.zones.Outdate()
 	}
 }

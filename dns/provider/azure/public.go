@@ -37,13 +37,13 @@ func (publicService) right(what, action string) string {
 // zones implements service.
 func (p publicService) zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error) {
 	pager := p.zoneClient.NewListByResourceGroupPager(group, &armdns.ZonesClientListByResourceGroupOptions{Top: new(int32(page))})
-	return allPages(ctx, pager, l, zoneSize, func(answer armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
-		for _, z := range answer.Value {
+	return allPages(ctx, pager, l, zoneSize, func(response armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
+		for _, z := range response.Value {
 			if z != nil {
 				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Version: recordSets(z.Properties)})
 			}
 		}
-		return zones, answer.NextLink
+		return zones, response.NextLink
 	})
 }
 
@@ -58,23 +58,23 @@ func recordSets(p *armdns.ZoneProperties) string {
 // list implements service.
 func (p publicService) list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error) {
 	pager := p.setClient.NewListAllByDNSZonePager(group, zone, &armdns.RecordSetsClientListAllByDNSZoneOptions{Top: new(int32(page))})
-	return allPages(ctx, pager, l, (*stored).size, func(answer armdns.RecordSetsClientListAllByDNSZoneResponse) (sets []*stored, next *string) {
-		for _, r := range answer.Value {
+	return allPages(ctx, pager, l, (*stored).size, func(response armdns.RecordSetsClientListAllByDNSZoneResponse) (sets []*stored, next *string) {
+		for _, r := range response.Value {
 			if r != nil {
 				sets = append(sets, fromPublic(r))
 			}
 		}
-		return sets, answer.NextLink
+		return sets, response.NextLink
 	})
 }
 
 // get implements service.
 func (p publicService) get(ctx context.Context, group, zone string, k key) (*stored, error) {
-	answer, err := p.setClient.Get(ctx, group, zone, k.name, armdns.RecordType(k.recordType), nil)
+	response, err := p.setClient.Get(ctx, group, zone, k.name, armdns.RecordType(k.recordType), nil)
 	if err != nil {
 		return nil, err
 	}
-	return fromPublic(&answer.RecordSet), nil
+	return fromPublic(&response.RecordSet), nil
 }
 
 // put implements service.
@@ -83,11 +83,11 @@ func (p publicService) put(ctx context.Context, group, zone string, s *stored, e
 	if etag != "" {
 		condition = &armdns.RecordSetsClientCreateOrUpdateOptions{IfMatch: &etag}
 	}
-	answer, err := p.setClient.CreateOrUpdate(ctx, group, zone, s.key.name, armdns.RecordType(s.key.recordType), toPublic(s), condition)
+	response, err := p.setClient.CreateOrUpdate(ctx, group, zone, s.key.name, armdns.RecordType(s.key.recordType), toPublic(s), condition)
 	if err != nil {
 		return nil, err
 	}
-	return fromPublic(&answer.RecordSet), nil
+	return fromPublic(&response.RecordSet), nil
 }
 
 // remove implements service.

@@ -33,7 +33,7 @@ func (u *unit) typeChange() *step {
 // deletesAddress reports whether the unit deletes a record set of a name that clients query.
 func (u *unit) deletesAddress(name string) bool {
 	for _, s := range u.steps {
-		if s.key.name == name && s.after == nil && provider.Answers(s.key.recordType) {
+		if s.key.name == name && s.after == nil && provider.Resolves(s.key.recordType) {
 			return true
 		}
 	}

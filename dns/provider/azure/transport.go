@@ -17,7 +17,7 @@ import (
 const maxPause = time.Minute
 
 // errOtherHost is the error of a request to another host than the resource manager.
-var errOtherHost = errors.New("an answer leads to another server: the token isn't sent there")
+var errOtherHost = errors.New("the response redirects to another server, which must not get the token")
 
 // rateLimit is the transport to the resource manager. After a response "too many requests", all requests
 // wait, because the limits of Azure apply to the whole subscription.
@@ -66,13 +66,13 @@ func (l *rateLimit) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := l.next.RoundTrip(r)
 	if err == nil {
-		l.answered(resp)
+		l.noteResponse(resp)
 	}
 	return resp, err
 }
 
-// answered evaluates a response, and starts a pause if Azure asks for one.
-func (l *rateLimit) answered(resp *http.Response) {
+// noteResponse evaluates a response, and starts a pause if Azure asks for one.
+func (l *rateLimit) noteResponse(resp *http.Response) {
 	throttled, ok := errors.AsType[*provider.ThrottledError](httpapi.Outcome(resp.StatusCode, resp.Header))
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -103,7 +103,7 @@ func (u *unit) alreadyMade(ctx context.Context, s *step, done []*step, err error
 func (u *unit) typeChangeDone() bool {
 	swap := u.typeChange()
 	return swap != nil && slices.ContainsFunc(u.steps, func(s *step) bool {
-		return s.made && s.before == nil && s.key.name == swap.key.name && provider.Answers(s.key.recordType)
+		return s.made && s.before == nil && s.key.name == swap.key.name && provider.Resolves(s.key.recordType)
 	})
 }
 
@@ -172,7 +172,7 @@ func (u *unit) inOrder() []*step {
 	rank := func(s *step) int {
 		obstructs := exclusive && s.after == nil && s.key.name == swap.key.name
 		switch {
-		case obstructs && !provider.Answers(s.key.recordType):
+		case obstructs && !provider.Resolves(s.key.recordType):
 			return inTheWay
 		case s.ownership && s.after != nil:
 			return first

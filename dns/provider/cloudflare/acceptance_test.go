@@ -766,7 +766,7 @@ func TestSameMoment(t *testing.T) {
 		w.Publish(1, want("a.shop.test", "A", "192.0.2.1"))
 		for range 3 {
 			time.Sleep(time.Minute)
-			if _, err := w.Run(want("a.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "somebody else has made a record") {
+			if _, err := w.Run(want("a.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "another program has created a record") {
 				t.Errorf("error %v", err)
 			}
 			w.Expect("a A 192.0.2.1", "a A 203.0.113.1")

@@ -35,28 +35,28 @@ func (p *cloudflareProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*
 	if list := p.zones.Last(); list != nil && list.byID[zone.ID] != nil {
 		m.limits = list.byID[zone.ID].limits
 	}
-	answers := provider.AdjustEach(wanted, m.adjusted)
+	responses := provider.AdjustEach(wanted, m.adjusted)
 	if p.recordOptions.regional {
-		requireOneRegion(answers)
+		requireOneRegion(responses)
 	}
-	return answers, nil
+	return responses, nil
 }
 
 // requireOneRegion refuses the record sets of a name if they ask for different regions.
-func requireOneRegion(answers []provider.Adjusted) {
+func requireOneRegion(responses []provider.Adjusted) {
 	byName := map[string][]int{}
-	for i, a := range answers {
+	for i, a := range responses {
 		if a.Err == nil && proxiable(a.Sets[0].Type) {
 			byName[a.Sets[0].Name] = append(byName[a.Sets[0].Name], i)
 		}
 	}
 	for name, places := range byName {
-		first, _ := answers[places[0]].Sets[0].Property(propertyRegion)
+		first, _ := responses[places[0]].Sets[0].Property(propertyRegion)
 		for _, i := range places {
-			if other, _ := answers[i].Sets[0].Property(propertyRegion); other != first {
+			if other, _ := responses[i].Sets[0].Property(propertyRegion); other != first {
 				err := fmt.Errorf("%w: %s: its records ask for the regions %q and %q: a name has one region", provider.ErrRejected, name, first, other)
 				for _, place := range places {
-					answers[place] = provider.Adjusted{Err: err}
+					responses[place] = provider.Adjusted{Err: err}
 				}
 				break
 			}

@@ -95,22 +95,22 @@ type envelope[T any] struct {
 
 // call makes a request with a body, if it isn't nil, and returns the decoded response.
 func call[T any](body any, request func(options ...option.RequestOption) error) (envelope[T], error) {
-	var answer envelope[T]
-	options := []option.RequestOption{option.WithResponseBodyInto(&answer)}
+	var response envelope[T]
+	options := []option.RequestOption{option.WithResponseBodyInto(&response)}
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return answer, fmt.Errorf("encode the request: %w", err)
+			return response, fmt.Errorf("encode the request: %w", err)
 		}
 		options = append(options, option.WithRequestBody("application/json", text))
 	}
 	if err := request(options...); err != nil {
-		return answer, err
+		return response, err
 	}
-	if !answer.Success {
-		return answer, unsuccessful(answer.Errors)
+	if !response.Success {
+		return response, unsuccessful(response.Errors)
 	}
-	return answer, nil
+	return response, nil
 }
 
 // maxListings limits the attempts to read a list that changes meanwhile.
@@ -156,15 +156,15 @@ func readOnce[T any](ctx context.Context, k listKind[T], l *listlimit.Listing, p
 	seen := map[string]bool{}
 	count := -1
 	for n := 1; ; n++ {
-		var answer envelope[[]T]
+		var response envelope[[]T]
 		err := reads.Do(ctx, func() (err error) {
-			answer, err = page(option.WithQuery("page", fmt.Sprint(n)), option.WithQuery("per_page", fmt.Sprint(k.perPage)))
+			response, err = page(option.WithQuery("page", fmt.Sprint(n)), option.WithQuery("per_page", fmt.Sprint(k.perPage)))
 			return err
 		})
 		if err != nil {
 			return nil, false, err
 		}
-		for _, r := range answer.Result {
+		for _, r := range response.Result {
 			id := k.id(r)
 			if !validID.MatchString(id) {
 				return nil, false, fmt.Errorf("an entry of the list has the ID %s, which can't be one", sanitize.Quote(id))
@@ -177,13 +177,13 @@ func readOnce[T any](ctx context.Context, k listKind[T], l *listlimit.Listing, p
 				return nil, false, err
 			}
 		}
-		complete = n == 1 || complete && count == answer.Info.TotalCount
-		count = answer.Info.TotalCount
-		last := n >= answer.Info.TotalPages
-		if answer.Info.TotalPages == 0 {
-			last = len(answer.Result) < k.perPage
+		complete = n == 1 || complete && count == response.Info.TotalCount
+		count = response.Info.TotalCount
+		last := n >= response.Info.TotalPages
+		if response.Info.TotalPages == 0 {
+			last = len(response.Result) < k.perPage
 		}
-		if last || len(answer.Result) == 0 {
+		if last || len(response.Result) == 0 {
 			return rows, n == 1 || complete && count == len(rows), nil
 		}
 		if err := l.Page(fmt.Sprint(n + 1)); err != nil {

@@ -57,7 +57,7 @@ func TestAddress(t *testing.T) {
 	in.Wrap = func(http.RoundTripper) http.RoundTripper {
 		return answering(func(r *http.Request) *http.Response {
 			sent = r.URL.String()
-			return answer(http.StatusOK, `{"success":true,"result":[],"result_info":{}}`)
+			return response(http.StatusOK, `{"success":true,"result":[],"result_info":{}}`)
 		})
 	}
 	if _, err := open(t, in).Zones(t.Context()); err != nil || !strings.HasPrefix(sent, "https://api.cloudflare.com/client/v4/zones?") {

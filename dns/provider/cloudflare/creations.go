@@ -101,7 +101,7 @@ func (z *managedZone) own(rows []record, c dns.Change) ([]record, error) {
 	ours := z.creations[key].ours(rows)
 	z.mu.Unlock()
 	if len(ours) < len(rows) && c.New != nil {
-		return nil, fmt.Errorf("%w: %s %s: somebody else has made a record of this name and type in the same moment: delete one of them", provider.ErrRejected, key.Name, key.Type)
+		return nil, fmt.Errorf("%w: %s %s: another program has created a record of this name and type at the same time: delete one of them", provider.ErrRejected, key.Name, key.Type)
 	}
 	return ours, nil
 }

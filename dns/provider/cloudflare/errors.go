@@ -74,9 +74,9 @@ func failure(resp *http.Response) error {
 	if resp.Request != nil {
 		e.path = resp.Request.URL.Path
 	}
-	var answer envelope[json.RawMessage]
-	if err := json.Unmarshal(text, &answer); err == nil && len(answer.Errors) > 0 {
-		e.take(answer.Errors)
+	var response envelope[json.RawMessage]
+	if err := json.Unmarshal(text, &response); err == nil && len(response.Errors) > 0 {
+		e.take(response.Errors)
 	}
 	e.classify()
 	if throttled, ok := e.Outcome.(*provider.ThrottledError); ok && throttled.After == 0 {

@@ -51,12 +51,12 @@ func (a *api) zone(ctx context.Context, id string) (z zone, err error) {
 	var params zones.ZoneGetParams
 	params.ZoneID.Value, params.ZoneID.Present = id, true
 	err = reads.Do(ctx, func() error {
-		answer, err := call[zone](nil, func(o ...option.RequestOption) error {
+		response, err := call[zone](nil, func(o ...option.RequestOption) error {
 			_, err := a.zoneService.Get(ctx, params, o...)
 			return err
 		})
-		if z = answer.Result; err == nil && z.ID != id {
-			err = fmt.Errorf("the answer is about the zone %s", sanitize.Name(z.ID))
+		if z = response.Result; err == nil && z.ID != id {
+			err = fmt.Errorf("the response is about the zone %s", sanitize.Name(z.ID))
 		}
 		return err
 	})
@@ -113,11 +113,11 @@ type operations[T any] struct {
 func (a *api) change(ctx context.Context, zoneID string, changes operations[outgoing]) (made operations[record], err error) {
 	var params cfdns.RecordBatchParams
 	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
-	answer, err := call[operations[record]](changes, func(o ...option.RequestOption) error {
+	response, err := call[operations[record]](changes, func(o ...option.RequestOption) error {
 		_, err := a.rows.Batch(ctx, params, o...)
 		return err
 	})
-	return answer.Result, err
+	return response.Result, err
 }
 
 // hostname is a custom hostname of a zone.
@@ -197,11 +197,11 @@ func (a *api) regions(ctx context.Context, z dns.Zone) (list []region, err error
 	l := a.budget.Part("the regional hostnames of zone " + z.Name)
 	defer l.End(nil)
 	err = reads.Do(ctx, func() error {
-		answer, err := call[[]region](nil, func(o ...option.RequestOption) error {
+		response, err := call[[]region](nil, func(o ...option.RequestOption) error {
 			_, err := a.regional.List(ctx, params, o...)
 			return err
 		})
-		list = answer.Result
+		list = response.Result
 		return err
 	})
 	for _, r := range list {

@@ -46,7 +46,7 @@ type access struct {
 func openAccess(ctx context.Context, in provider.Input) (*access, error) {
 	// Token requests change nothing, so they are also sent in a dry run.
 	in.DryRun = false
-	client, err := httpapi.NewClient(ctx, in, httpapi.Options{MaxAnswer: tokenLimit})
+	client, err := httpapi.NewClient(ctx, in, httpapi.Options{MaxResponse: tokenLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -113,13 +113,13 @@ func tokenError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	answer, ok := errors.AsType[*auth.Error](err)
-	if !ok || answer.Response == nil {
+	response, ok := errors.AsType[*auth.Error](err)
+	if !ok || response.Response == nil {
 		return fmt.Errorf("get an access token of Google: %s", sanitize.Quote(err.Error()))
 	}
-	status := answer.Response.StatusCode
-	said := fmt.Errorf("get an access token of Google: answered with status %d and %s", status, sanitize.Quote(string(answer.Body)))
-	if outcome := httpapi.Outcome(status, answer.Response.Header); errors.Is(outcome, provider.ErrRejected) || errors.Is(outcome, provider.ErrCredentials) {
+	status := response.Response.StatusCode
+	said := fmt.Errorf("get an access token of Google: answered with status %d and %s", status, sanitize.Quote(string(response.Body)))
+	if outcome := httpapi.Outcome(status, response.Response.Header); errors.Is(outcome, provider.ErrRejected) || errors.Is(outcome, provider.ErrCredentials) {
 		return fmt.Errorf("%w: %w: check the credentials, and the clock", provider.ErrCredentials, said)
 	}
 	return said

@@ -45,11 +45,11 @@ func (a *zoneApply) Verify(ctx context.Context, units []*unit) (batch.State, err
 
 // Refused implements [batch.Zone].
 func (*zoneApply) Refused(units []*unit, err error) (rest []*unit, alone error) {
-	answer, ok := errors.AsType[*apiError](err)
-	if !ok || answer.refusal() == nil {
+	response, ok := errors.AsType[*apiError](err)
+	if !ok || response.refusal() == nil {
 		return nil, nil
 	}
-	return blame(units, change(units), answer), answer
+	return blame(units, change(units), response), response
 }
 
 // Outdate implements [batch.Zone].

@@ -18,14 +18,14 @@ import (
 var changeRef = regexp.MustCompile(`entity\.change\.(additions|deletions)\[([^\[\]]+)\]`)
 
 // blame sets the errors of the units that a response names, and returns the others.
-func blame(units []*unit, c *dnsapi.Change, answer *apiError) []*unit {
+func blame(units []*unit, c *dnsapi.Change, response *apiError) []*unit {
 	byName := map[string][]*unit{}
 	for _, u := range units {
 		for _, s := range u.Swaps {
 			byName[s.Key.Name] = append(byName[s.Key.Name], u)
 		}
 	}
-	for _, item := range answer.items {
+	for _, item := range response.items {
 		for _, found := range changeRef.FindAllStringSubmatch(item.Message, -1) {
 			batch.FailAll(byName[nameIn(c, found[1], found[2])], itemError(item))
 		}

@@ -70,7 +70,7 @@ func (c *client) call(ctx context.Context, retry httpapi.Retry, right, zone stri
 		defer cancel()
 		err := send(limited, projectID)
 		if err == nil {
-			c.throttle.answered()
+			c.throttle.noteResponse()
 			return nil
 		}
 		err = failure(err, right, scopeOf(projectID, zone))

@@ -223,7 +223,7 @@ func TestHold(t *testing.T) {
 			time.Sleep(h.left())
 		}
 		time.Sleep(time.Second)
-		h.answered()
+		h.noteResponse()
 		if got := h.throttled(0); got > 2*time.Second {
 			t.Errorf("after an answer the pause is %v", got)
 		}

@@ -67,8 +67,8 @@ func (h *throttle) throttled(after time.Duration) time.Duration {
 	return h.until.Sub(now)
 }
 
-// answered notes any other response.
-func (h *throttle) answered() {
+// noteResponse notes any other response.
+func (h *throttle) noteResponse() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if time.Now().After(h.until) {

@@ -22,7 +22,7 @@ const maxID = 63
 type managedZone struct {
 	dns.Zone
 	number uint64
-	batch.Memory[rawSet]
+	batch.ZoneCache[rawSet]
 }
 
 // zoneList is the result of one listing of zones. It never changes.

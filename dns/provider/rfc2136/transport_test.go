@@ -149,25 +149,25 @@ func TestContextEnds(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	now := time.Now()
-	var turn turn
+	var position rotation
 	var got []string
 	s := newServers([]string{"a", "b", "c"}, roundRobin)
 	for range 4 {
-		got = append(got, strings.Join(s.order(&turn, now), ""))
+		got = append(got, strings.Join(s.order(&position, now), ""))
 	}
 	s.report("a", errors.New("failed"), now)
-	got = append(got, strings.Join(s.order(&turn, now), ""), strings.Join(s.order(&turn, now.Add(avoidance)), ""))
+	got = append(got, strings.Join(s.order(&position, now), ""), strings.Join(s.order(&position, now.Add(avoidance)), ""))
 	s.report("a", nil, now)
-	got = append(got, strings.Join(s.order(&turn, now), ""))
+	got = append(got, strings.Join(s.order(&position, now), ""))
 	if want := []string{"abc", "bca", "cab", "abc", "bca", "cab", "abc"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got := strings.Join(newServers([]string{"a", "b"}, disabled).order(&turn, now), ""); got != "ab" {
+	if got := strings.Join(newServers([]string{"a", "b"}, disabled).order(&position, now), ""); got != "ab" {
 		t.Errorf("disabled: %s", got)
 	}
 	seen := map[string]bool{}
 	for range 200 {
-		seen[strings.Join(newServers([]string{"a", "b"}, random).order(&turn, now), "")] = true
+		seen[strings.Join(newServers([]string{"a", "b"}, random).order(&position, now), "")] = true
 	}
 	if len(seen) != 2 {
 		t.Errorf("random: %v", seen)

@@ -341,7 +341,7 @@ func TestCallTimeout(t *testing.T) {
 		in.Wrap = func(http.RoundTripper) http.RoundTripper { return silent{} }
 		p := open(t, in, func(c *Config) { c.ReadTimeout, c.WriteTimeout = 2*time.Second, time.Second })
 		start := time.Now()
-		if _, err := p.askOnce(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
+		if _, err := p.requestFilter(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
 			t.Errorf("error %v after %v", err, time.Since(start))
 		}
 	})
