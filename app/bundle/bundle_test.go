@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/app/bundle"
 	"github.com/signpostd/signpost/app/inspect"
@@ -131,6 +135,42 @@ func TestNoSecrets(t *testing.T) {
 		}
 	}
 	if len(summary.Errors) > 0 || !slices.Contains(summary.Files, "errors.txt") {
+		t.Errorf("errors %q", summary.Errors)
+	}
+}
+
+// Of a long log the newest lines are kept. A kubelet that is asked for the last lines and for a limit of bytes returns the
+// beginning of these lines.
+func TestNewestLinesOfLog(t *testing.T) {
+	lines := strings.Repeat(strings.Repeat("!", 399)+"\n", 12000) + "the newest line\n"
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/log") {
+			http.NotFound(w, r)
+			return
+		}
+		text := lines
+		if limit, err := strconv.Atoi(r.URL.Query().Get("limitBytes")); err == nil {
+			text = text[:min(len(text), limit)]
+		}
+		_, _ = io.WriteString(w, text)
+	}))
+	defer api.Close()
+	s := source(t)
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: api.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.API = client
+	var packed bytes.Buffer
+	summary, err := bundle.Write(t.Context(), &packed, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := unpacked(t, &packed)["signpost-bundle/pods/dns/signpost-0/signpost.log"]
+	if !strings.HasSuffix(text, "\nthe newest line\n") || len(text) > 4<<20 || strings.Index(text, "\n") != 399 {
+		t.Errorf("the log has %d bytes, and ends with %q", len(text), text[max(0, len(text)-40):])
+	}
+	if !slices.ContainsFunc(summary.Errors, func(e string) bool { return strings.Contains(e, "signpost.log: only the last") }) {
 		t.Errorf("errors %q", summary.Errors)
 	}
 }

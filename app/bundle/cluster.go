@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -80,17 +81,53 @@ func object(name string, value any, err error) inspectclient.File {
 	return inspectclient.File{Name: name, Text: text, Err: err}
 }
 
-// log returns the end of the log of a container.
+// log returns the end of the log of a container. The request has no limit in bytes, because a kubelet applies it from the
+// first of the last lines on, and leaves the newest ones out.
 func (s *Source) log(ctx context.Context, pod *corev1.Pod, container, name string, previous bool) inspectclient.File {
-	lines, bytes := int64(maxLines), int64(maxLog)
-	stream, err := s.API.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container, Previous: previous, TailLines: &lines, LimitBytes: &bytes, Timestamps: true}).Stream(ctx)
+	lines := int64(maxLines)
+	stream, err := s.API.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container, Previous: previous, TailLines: &lines, Timestamps: true}).Stream(ctx)
 	if err != nil {
 		return inspectclient.File{Name: name, Err: err}
 	}
 	defer stream.Close()
-	text, err := io.ReadAll(io.LimitReader(stream, maxLog))
-	if err != nil {
+	var end tail
+	_, err = io.Copy(&end, stream)
+	text := end.text()
+	switch {
+	case err != nil:
 		err = fmt.Errorf("read the log: %w", err)
+	case end.cut:
+		err = fmt.Errorf("only the last %d bytes are kept", maxLog)
 	}
 	return inspectclient.File{Name: name, Text: text, Err: err}
+}
+
+// tail keeps the last maxLog bytes of what is written to it.
+type tail struct {
+	kept []byte
+	cut  bool
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(text []byte) (int, error) {
+	t.kept = append(t.kept, text...)
+	if len(t.kept) > 2*maxLog { // so that each byte is moved once
+		t.shorten()
+	}
+	return len(text), nil
+}
+
+func (t *tail) shorten() {
+	if extra := len(t.kept) - maxLog; extra > 0 {
+		t.cut, t.kept = true, append(t.kept[:0], t.kept[extra:]...)
+	}
+}
+
+// text returns what is kept, from the beginning of a line on: the rest of a line may have the end of a secret.
+func (t *tail) text() []byte {
+	t.shorten()
+	if at := bytes.IndexByte(t.kept, '\n'); t.cut && at >= 0 {
+		return t.kept[at+1:]
+	}
+	return t.kept
 }

@@ -314,6 +314,32 @@ func TestSlowListener(t *testing.T) {
 	})
 }
 
+// always is a topic that has changed at each comparison.
+type always struct{}
+
+func (always) next(context.Context) any { return Delta[Stream]{Reset: true} }
+
+// A listener gets the changes of a topic although the only other listener is disconnected while it joins.
+func TestJoinWhileSlowListenerLeaves(t *testing.T) {
+	h := newHub(map[Topic]func() watch{TopicStreams: func() watch { return always{} }})
+	slow := newListener([]Topic{TopicStreams})
+	h.add(t.Context(), slow)
+	for len(slow.events) < cap(slow.events) {
+		h.tell(t.Context(), TopicStreams)
+	}
+	l := newListener([]Topic{TopicStreams})
+	h.add(t.Context(), l)
+	if len(h.listeners) != 1 {
+		t.Fatalf("%d listeners, want the new one", len(h.listeners))
+	}
+	before := len(l.events)
+	h.rested[TopicStreams] = time.Time{}
+	h.look(t.Context())
+	if len(l.events) != before+1 {
+		t.Error("the new listener gets no changes")
+	}
+}
+
 // More listeners than there are places are refused, and don't take the places of lists.
 func TestManyListeners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

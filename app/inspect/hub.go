@@ -104,6 +104,9 @@ func (h *hub) add(ctx context.Context, l *listener) {
 	for _, topic := range l.topics {
 		if h.watches[topic] != nil {
 			h.tell(ctx, topic)
+		}
+		// The watch ends if its last listener is disconnected because it is too slow.
+		if h.watches[topic] != nil {
 			if topic == TopicStatus {
 				// Others have that state already.
 				h.send(l, event(topic, h.begin(ctx, topic)))

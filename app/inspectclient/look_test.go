@@ -61,6 +61,14 @@ func check(t *testing.T, what, got, want string) {
 	}
 }
 
+// Each state that a server knows can be asked for, and is counted.
+func TestAllRecordStates(t *testing.T) {
+	all := []inspect.Record{{Name: "a.example.org", Type: "A", State: inspect.RecordPublished}, {Name: "b.example.org", Type: "A", State: inspect.RecordUnwanted}}
+	if got, want := recordAnswer(all, time.Now()).Text, "\n2 records: published 1, unwanted 1.\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // Streams of all processes are in one list, whatever the number of pages.
 func TestStreams(t *testing.T) {
 	one, two := destination(), destination()

@@ -23,7 +23,7 @@ type RecordFilter struct {
 // RecordStates returns all states of records, in the order of publishing.
 func RecordStates() []inspect.RecordState {
 	return []inspect.RecordState{
-		inspect.RecordPublished, inspect.RecordPending, inspect.RecordHeld, inspect.RecordConflict, inspect.RecordNoZone, inspect.RecordFailing, inspect.RecordForeign,
+		inspect.RecordPublished, inspect.RecordPending, inspect.RecordHeld, inspect.RecordConflict, inspect.RecordNoZone, inspect.RecordFailing, inspect.RecordUnwanted, inspect.RecordForeign,
 	}
 }
 

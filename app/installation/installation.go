@@ -37,6 +37,8 @@ type Installation struct {
 	Config []byte
 	// secrets are the keys of Secrets by where the pod has them: ${NAME} or the path of a file.
 	secrets map[string]secretKey
+	// variables are the environment variables whose values the Deployment has.
+	variables map[string]string
 }
 
 // secretKey is one key of a Secret.
@@ -164,7 +166,7 @@ func (d deployment) installation(get func(name string) (*corev1.ConfigMap, error
 	return Installation{
 		Deployment: types.NamespacedName{Namespace: d.Namespace, Name: d.Name},
 		Account:    types.NamespacedName{Namespace: d.Namespace, Name: account},
-		File:       file + ":" + sanitize.Name(key), Config: []byte(text), secrets: d.secrets(),
+		File:       file + ":" + sanitize.Name(key), Config: []byte(text), secrets: d.secrets(), variables: d.variables(),
 	}, nil
 }
 
@@ -225,6 +227,17 @@ func (d deployment) secrets() map[string]secretKey {
 					addFiles(all, at, source.Secret.Name, source.Secret.Items)
 				}
 			}
+		}
+	}
+	return all
+}
+
+// variables returns the environment variables of the container whose values are not in another object.
+func (d deployment) variables() map[string]string {
+	all := map[string]string{}
+	for _, e := range d.container.Env {
+		if e.ValueFrom == nil {
+			all[e.Name] = e.Value
 		}
 	}
 	return all

@@ -3,6 +3,7 @@ package installation
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -43,13 +44,25 @@ func Local(reference string) (string, bool, error) {
 	return "", true, fmt.Errorf("the file %s does not exist here", sanitize.Name(reference))
 }
 
+// References returns what the config file of the installation may refer to after [Resolve]: the variables of its
+// Deployment. Variables and files of this machine are not those of the pod. They must not be used, because whoever may
+// create a Deployment in some namespace writes the config file, and names the servers that get its secrets.
+func (i Installation) References() settings.References {
+	return settings.References{
+		Variable: func(name string) (string, bool) { value, set := i.variables[name]; return value, set },
+		SecretFile: func(string) (string, error) {
+			return "", errors.New("files of the pod are not read on this machine: write the path in one line and without escapes, so that its Secret is found")
+		},
+	}
+}
+
 // Secrets returns the [Lookup] that reads the Secrets of the installation with a client, which is
-// nil if the API server can't be reached.
+// nil if the API server can't be reached. It knows every reference, as [Installation.References] says.
 func (i Installation) Secrets(ctx context.Context, client kubernetes.Interface) Lookup {
 	return func(reference string) (string, bool, error) {
 		key, ok := i.secrets[reference]
 		if !ok {
-			return Local(reference)
+			return i.withoutSecret(reference)
 		}
 		name := fmt.Sprintf("the key %s of the Secret %s/%s", sanitize.Name(key.Key), sanitize.Name(i.Deployment.Namespace), sanitize.Name(key.Name))
 		if client == nil {
@@ -70,6 +83,18 @@ func (i Installation) Secrets(ctx context.Context, client kubernetes.Interface) 
 		}
 		return strings.TrimRight(string(value), "\r\n"), true, nil
 	}
+}
+
+// withoutSecret returns a reference that is to no Secret of the Deployment.
+func (i Installation) withoutSecret(reference string) (string, bool, error) {
+	name, isVariable := settings.Variable(reference)
+	if value, set := i.variables[name]; isVariable && set {
+		return value, true, nil
+	}
+	if isVariable {
+		return "", true, fmt.Errorf("the Deployment sets no variable %s, or not from a key of a Secret", sanitize.Name(name))
+	}
+	return "", true, fmt.Errorf("the Deployment mounts no Secret as the file %s", sanitize.Text(reference))
 }
 
 // edit replaces a part of a line.

@@ -34,19 +34,36 @@ const (
 
 // Decode parses a config file. Its error has a line for each fault, with the file, which it calls
 // name, the line, the field and the reason.
-func Decode(name string, text []byte) (Config, error) { return decode(name, text, nil) }
+func Decode(name string, text []byte) (Config, error) { return decode(name, text, nil, References{}) }
+
+// References resolve what a config file refers to. Nil functions use this process' environment and files.
+type References struct {
+	// Variable returns an environment variable, and whether it is set.
+	Variable func(name string) (value string, set bool)
+	// SecretFile returns the secret in a file.
+	SecretFile func(path string) (string, error)
+}
+
+// DecodeFor is [Decode] for the config file of another process, such as that of a pod. With its references, the file
+// reveals nothing of this machine to the servers that it names.
+func DecodeFor(of References, name string, text []byte) (Config, error) {
+	return decode(name, text, nil, of)
+}
 
 // Check parses a config file and returns its faults, like [Decode]. also finds further faults of a
 // publisher; its error names flags.
 func Check(name string, text []byte, also func(*configure.Options) error) error {
-	_, err := decode(name, text, also)
+	_, err := decode(name, text, also, References{})
 	return err
 }
 
-func decode(name string, text []byte, also func(*configure.Options) error) (Config, error) {
+func decode(name string, text []byte, also func(*configure.Options) error, of References) (Config, error) {
+	if of.Variable == nil {
+		of.Variable = os.LookupEnv
+	}
 	c := Default()
-	c.DNS.also = also
-	d := &configDecoder{name: name, settings: map[string]Setting{}, found: map[string]*yaml.Node{}, unset: map[int]bool{}}
+	c.DNS.also, c.DNS.secretFile = also, of.SecretFile
+	d := &configDecoder{name: name, variable: of.Variable, settings: map[string]Setting{}, found: map[string]*yaml.Node{}, unset: map[int]bool{}}
 	for _, part := range []Section{&c.Process, &c.Destination, &c.Controllers, &c.DNS, &c.XDS} {
 		for _, s := range part.Settings() {
 			d.settings[s.Path] = s
@@ -86,6 +103,8 @@ func decode(name string, text []byte, also func(*configure.Options) error) (Conf
 type configDecoder struct {
 	// name is that of the file.
 	name string
+	// variable is that of [References].
+	variable func(name string) (string, bool)
 	// settings are all settings of a config file, by path.
 	settings map[string]Setting
 	// found has the key node of each field in the file, by path.
@@ -178,7 +197,7 @@ const deepest = 16
 // needs no secrets in it.
 func (d *configDecoder) variables(n *yaml.Node, level int) {
 	if name, is := Variable(n.Value); is && n.Kind == yaml.ScalarNode {
-		value, ok := os.LookupEnv(name)
+		value, ok := d.variable(name)
 		if !ok {
 			d.fail(n, n.Value, "there is no such environment variable: set it, or write the value here")
 			d.unset[n.Line] = true

@@ -15,6 +15,8 @@ type DNS struct {
 	Leader     Leader
 	// also, unless nil, checks a publisher as it is read: see [Check].
 	also func(*configure.Options) error
+	// secretFile is that of [References].
+	secretFile func(path string) (string, error)
 }
 
 // DefaultDNSLease is the default Lease of the role dns. A release of the chart with another name

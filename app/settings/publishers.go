@@ -37,7 +37,7 @@ func (v *publishersValue) decode(n *yaml.Node) error {
 	var errs []error
 	names := map[string]bool{}
 	for i, item := range n.Content {
-		o, found := decodePublisher(resolveAlias(item), v.target.also)
+		o, found := decodePublisher(resolveAlias(item), v.target)
 		if len(found) == 0 && names[o.Name] {
 			found = []*nodeError{{node: item, reason: fmt.Sprintf("another publisher has the name %q: give each publisher its own", o.Name)}}
 		}
@@ -81,9 +81,8 @@ func rivals(publishers []*configure.Options, list *yaml.Node) error {
 	return errors.Join(errs...)
 }
 
-// decodePublisher parses a publisher, whose fields have the names of flags. also, unless nil,
-// checks a publisher without faults so far.
-func decodePublisher(n *yaml.Node, also func(*configure.Options) error) (*configure.Options, []*nodeError) {
+// decodePublisher parses a publisher of a section, whose fields have the names of flags.
+func decodePublisher(n *yaml.Node, section *DNS) (*configure.Options, []*nodeError) {
 	if n.Kind != yaml.MappingNode {
 		return nil, []*nodeError{{node: n, reason: "must be a mapping, not " + describeNode(n)}}
 	}
@@ -106,15 +105,22 @@ func decodePublisher(n *yaml.Node, also func(*configure.Options) error) (*config
 	}
 	o.Settle()
 	fields.wrong(found)
-	errs := Leaves(configure.ReadSecretFiles(flags))
+	errs := Leaves(section.readSecretFiles(flags))
 	errs = append(errs, Leaves(o.Validate())...)
 	for _, r := range o.Remarks() {
 		errs = append(errs, fmt.Errorf("--%s=%s: %s", r.Flag, r.Value, r.Reason))
 	}
-	if also != nil && len(errs)+len(found) == 0 {
-		errs = Leaves(also(o))
+	if section.also != nil && len(errs)+len(found) == 0 {
+		errs = Leaves(section.also(o))
 	}
 	return o, append(found, fields.locate(flags, errs)...)
+}
+
+func (o *DNS) readSecretFiles(flags *pflag.FlagSet) error {
+	if o.secretFile == nil {
+		return configure.ReadSecretFiles(flags)
+	}
+	return configure.ReadSecretFilesBy(flags, o.secretFile)
 }
 
 // PerProcess are the flags of `signpost dns` that a publisher of a config file can't have.

@@ -43,7 +43,13 @@ func (c *checkCommand) runFile(ctx context.Context) error {
 	if err != nil {
 		return settings.Usagef("read the config file: %w", err)
 	}
-	return c.runText(ctx, c.configFile, text, installation.Local)
+	resolved, missing := installation.Resolve(text, installation.Local)
+	config, err := decodeConfig(c.configFile, resolved)
+	if err != nil {
+		return err
+	}
+	c.kube.Default(config.Process.Kubeconfig)
+	return c.runConfig(ctx, c.configFile, config, missing)
 }
 
 // readManifests returns the installation of the manifests of -f.
@@ -98,20 +104,20 @@ func (c *checkCommand) runInstallation(ctx context.Context, found installation.I
 	}
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return c.runText(ctx, found.File, found.Config, found.Secrets(limited, client))
-}
-
-// runText checks the roles of a config file.
-func (c *checkCommand) runText(ctx context.Context, name string, text []byte, lookup installation.Lookup) error {
-	resolved, missing := installation.Resolve(text, lookup)
-	config, err := decodeConfig(name, resolved)
+	resolved, missing := installation.Resolve(found.Config, found.Secrets(limited, client))
+	config, err := settings.DecodeFor(found.References(), found.File, resolved)
 	if err != nil {
 		return err
 	}
+	// A kubeconfig in the file is one of the pod.
+	return c.runConfig(ctx, found.File, config, missing)
+}
+
+// runConfig checks the roles of a config file. missing has the secrets that are unknown, by the index of the publisher.
+func (c *checkCommand) runConfig(ctx context.Context, name string, config settings.Config, missing map[int]error) error {
 	if len(config.Roles()) == 0 {
 		return noRole(name)
 	}
-	c.kube.Default(config.Process.Kubeconfig)
 	subject := c.subject(config)
 	subject.NoSecret = map[string]error{}
 	for index, why := range missing {

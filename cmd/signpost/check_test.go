@@ -95,6 +95,66 @@ func TestCheckWaits(t *testing.T) {
 	}
 }
 
+// The config file of an installation may be a tenant's: what it refers to is in the pod, and nothing of this machine
+// goes to the servers that it names.
+func TestCheckKeepsSecretsOfThisMachine(t *testing.T) {
+	t.Setenv("KUBECONFIG", "nonesuch")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	t.Setenv("OWN_TOKEN", "hunter2")
+	dir := t.TempDir()
+	key := filepath.Join(dir, "own.key")
+	if err := os.WriteFile(key, []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var leaked atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path+r.Header.Get("X-API-Key"), "hunter2") {
+			leaked.Store(r.URL.Path + " with the key " + r.Header.Get("X-API-Key"))
+		}
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer server.Close()
+	for name, test := range map[string]struct{ fields, out, err string }{
+		"a variable":            {fields: "pdns-api-key: ${OWN_TOKEN}", out: "the Deployment sets no variable OWN_TOKEN"},
+		"a variable, no secret": {fields: "pdns-api-key: key\n    pdns-server-id: ${OWN_TOKEN}", err: "there is no such environment variable"},
+		"a file":                {fields: "pdns-api-key-file: " + key, out: "the Deployment mounts no Secret as the file " + key},
+		"a file, disguised":     {fields: `pdns-api-key-file: "` + strings.ReplaceAll(key, "own", `\x6fwn`) + `"`, out: "the Deployment mounts no Secret as the file " + key},
+		"a file by an alias":    {fields: "pdns-server-id: &a " + key + "\n    pdns-api-key-file: *a", err: "files of the pod are not read on this machine"},
+		"a kubeconfig":          {fields: "pdns-api-key: key\nkubeconfig: " + key, out: "nonesuch (of KUBECONFIG) does not exist"},
+		"a plain variable":      {fields: "pdns-api-key: ${PLAIN}", out: "PowerDNS answered with status 401"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaked.Store("")
+			config := "apiVersion: signpost.dev/v1alpha1\nkind: Config\ndns:\n  publishers:\n  - source: fake\n    policy: sync\n    provider: pdns\n    txt-owner-id: o\n    pdns-server: " + server.URL + "\n    " + test.fields + "\n"
+			if name == "a kubeconfig" {
+				config = strings.Replace(config, "source: fake", "source: service", 1)
+			}
+			text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{
+				map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "c", "namespace": "evil"}, "data": map[string]any{"signpost.yaml": config}},
+				map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "d", "namespace": "evil", "labels": map[string]any{"app.kubernetes.io/name": "signpost"}},
+					"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+						"containers": []any{map[string]any{"name": "x", "args": []any{"--config=/c/signpost.yaml"}, "env": []any{map[string]any{"name": "PLAIN", "value": "plain"}}, "volumeMounts": []any{map[string]any{"name": "c", "mountPath": "/c"}}}},
+						"volumes":    []any{map[string]any{"name": "c", "configMap": map[string]any{"name": "c"}}},
+					}}}},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			manifests := filepath.Join(dir, "manifests.json")
+			if err := os.WriteFile(manifests, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, out, errText := runCommand(t.Context(), "check", "-f", manifests)
+			if got := leaked.Load(); got != "" {
+				t.Errorf("the server got %s", got)
+			}
+			if !strings.Contains(out, test.out) || !strings.Contains(errText, test.err) {
+				t.Errorf("output %q, want %q; errors %q, want %q", out, test.out, errText, test.err)
+			}
+		})
+	}
+}
+
 func TestVersionFlag(t *testing.T) {
 	if code, out, _ := runCommand(t.Context(), "--version"); code != 0 || out != "dev\n" {
 		t.Errorf("status %d, %q", code, out)

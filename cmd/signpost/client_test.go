@@ -124,7 +124,7 @@ func TestCompletion(t *testing.T) {
 		"dns --log-format |":                  "plain text json",
 		"destination --log-level |":           "panic fatal error warn info debug trace",
 		"controllers --controllers |":         "endpoints -endpoints endpointslices -endpointslices mirroring -mirroring externalworkloads -externalworkloads *",
-		"records --state |":                   "published pending held conflict no-zone failing foreign",
+		"records --state |":                   "published pending held conflict no-zone failing unwanted foreign",
 		"streams --state |":                   "synced behind stale",
 		"status -o |":                         "table wide json yaml name jsonpath= custom-columns=",
 		"records -o z|":                       "zone",

@@ -228,6 +228,7 @@ leads knows them. A record is
   conflict   the name has records of another owner, or of nobody known
   no-zone    no zone of the provider holds the name
   failing    the provider refuses it, or can't be reached
+  unwanted   it is ours, nobody asks for it, and the policy or a filter keeps it
   foreign    the zone has it, it isn't ours, and nobody asks for it
 
 With the name of a zone it shows that zone, with another name the records of that name.

@@ -122,6 +122,7 @@ func TestRefused(t *testing.T) {
 		{"two monitors", `{destination: {enabled: true}, metrics: {podMonitor: {enabled: true}, serviceMonitor: {enabled: true}}}`, "enable one of them"},
 		{"no time to end", `{destination: {enabled: true}, terminationGracePeriodSeconds: 1}`, "terminationGracePeriodSeconds"},
 		{"tokens without TLS", `xds: {enabled: true, config: {auth: token}}`, "tlsSecret"},
+		{"the account of other pods", `{destination: {enabled: true}, serviceAccount: {create: false}}`, "serviceAccount.name"},
 		{"replicas", `{destination: {enabled: true}, replicas: two}`, "replicas"},
 	}
 	for _, test := range tests {

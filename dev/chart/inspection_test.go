@@ -62,6 +62,13 @@ func TestInspectionPort(t *testing.T) {
 			}
 		})
 	}
+	objects, err := render(t, map[string]any{"controllers": map[string]any{"enabled": true}, "hostNetwork": true}, "signpost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config := find[corev1.ConfigMap](t, objects, "ConfigMap", "signpost").Data["signpost.yaml"]; !strings.Contains(config, "trustLoopback: false") {
+		t.Errorf("processes of the node need no token:\n%s", config)
+	}
 	if _, err := render(t, map[string]any{"controllers": map[string]any{"enabled": true}, "inspection": map[string]any{"port": 9996}}, "signpost"); err == nil || !strings.Contains(err.Error(), "inspection.port") {
 		t.Errorf("two servers on one port: %v", err)
 	}

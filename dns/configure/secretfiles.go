@@ -35,10 +35,13 @@ func addSecretFiles(flags *pflag.FlagSet) {
 
 // ReadSecretFiles sets secret flags from the files of the flags with the suffix -file, without a
 // final line break. The error says which flag is wrong, and never contains any of the content.
-func ReadSecretFiles(flags *pflag.FlagSet) error {
+func ReadSecretFiles(flags *pflag.FlagSet) error { return ReadSecretFilesBy(flags, secretIn) }
+
+// ReadSecretFilesBy is [ReadSecretFiles] with another function that returns the secret in a file.
+func ReadSecretFilesBy(flags *pflag.FlagSet, read func(path string) (string, error)) error {
 	var errs []error
 	eachSecretFile(flags, func(secret, file *pflag.Flag) {
-		if err := readSecretFile(flags, secret, file.Value.String()); err != nil {
+		if err := readSecretFile(flags, secret, file.Value.String(), read); err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", file.Name, err))
 		}
 	})
@@ -72,11 +75,11 @@ func (o *Options) ChangedSecrets() []string {
 	return changed
 }
 
-func readSecretFile(flags *pflag.FlagSet, secret *pflag.Flag, path string) error {
+func readSecretFile(flags *pflag.FlagSet, secret *pflag.Flag, path string, read func(path string) (string, error)) error {
 	if secret.Changed {
 		return fmt.Errorf("--%s is given, too: leave out one of them", secret.Name)
 	}
-	value, err := secretIn(path)
+	value, err := read(path)
 	if err != nil {
 		return err
 	}

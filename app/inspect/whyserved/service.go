@@ -49,6 +49,10 @@ func objectSteps(f *facts) (steps []inspect.Step, end bool) {
 	case f.serviceErr != nil:
 		steps = append(steps, unknown("Service", f.serviceErr))
 	}
+	if f.known == nil && f.service == nil {
+		return append(steps, step("Service", inspect.StepUnknown,
+			"this process has read no Service "+name+": whether the API server has it is unknown", f.ref())), true
+	}
 	if f.known == nil {
 		return append(steps, step("Service", inspect.StepWrong,
 			"the API server has the Service "+name+", and this process has not read it: look at the table of Services in its status, and whether it reads this namespace", f.ref())), true

@@ -325,6 +325,10 @@ func TestCauses(t *testing.T) {
 			randomCluster: (&randomCluster{forbids: "services"}).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictUnknown, summary: "this process may not list services in the namespace shop: give its role that right", also: "served by 1 endpoint",
 		},
+		"may not list Services, and knows none": {
+			randomCluster: &randomCluster{forbids: "services"}, query: web(80),
+			verdict: inspect.VerdictUnknown, summary: "this process may not list services in the namespace shop: give its role that right", also: "this process has read no Service shop/web",
+		},
 		"may not list pods": {
 			randomCluster: (&randomCluster{forbids: "pods"}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictUnknown, summary: "may not list pods in the namespace shop",

@@ -110,7 +110,7 @@ const looks = {
   published: "well", synced: "well", well: "well", ready: "well", serving: "well", live: "well", served: "well",
   pending: "note", note: "note", waiting: "note", listing: "note", connecting: "note", held: "held",
   behind: "wrong", deleted: "wrong", failing: "wrong", conflict: "wrong", wrong: "wrong", "not ready": "wrong", failed: "wrong", disconnected: "wrong",
-  stale: "held", warning: "held", "no-zone": "held", unknown: "held", "no-endpoints": "held", "partly-served": "held", unserved: "wrong",
+  stale: "held", warning: "held", "no-zone": "held", unwanted: "held", unknown: "held", "no-endpoints": "held", "partly-served": "held", unserved: "wrong",
 };
 const shapes = { well: "●", note: "◐", held: "▲", wrong: "◆", none: "○" };
 

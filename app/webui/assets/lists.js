@@ -64,7 +64,7 @@ export const lists = {
   },
   records: {
     line: ["State", "Name", "Type"], title: "Records", items: "records", topic: "records", search: "Name, target or object",
-    key: (r) => r.id, states: ["published", "pending", "held", "conflict", "no-zone", "failing", "foreign"],
+    key: (r) => r.id, states: ["published", "pending", "held", "conflict", "no-zone", "failing", "unwanted", "foreign"],
     columns: [
       ["State", (r) => [state(r.state)], "short"],
       ["Name", (r, ask) => [asked(r.name, r.name, ask), r.setIdentifier ? faint("set ", r.setIdentifier) : null, r.message ? long(r.message, "message") : null, r.next ? faint(`next try at ${clock(r.next)}`) : null]],

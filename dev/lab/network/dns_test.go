@@ -98,7 +98,7 @@ func (n names) recorded(want ...history.Write) {
 			}
 			got = append(got, *e.Write)
 		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Write{}, "Answered"), cmpopts.IgnoreFields(history.UpdateWrite{}, "Message")); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Write{}, "Responded"), cmpopts.IgnoreFields(history.UpdateWrite{}, "Message")); diff != "" {
 			return fmt.Errorf("recorded (-want +got):\n%s", diff)
 		}
 		return nil

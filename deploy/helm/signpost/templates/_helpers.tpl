@@ -82,7 +82,7 @@ SIGNPOST_{{ .index }}_{{ .field | upper | replace "-" "_" }}
 {{- $lease := dict "leaderElection" (dict "resourceNamespace" $namespace) -}}
 {{- $file := dict "apiVersion" "signpost.dev/v1alpha1" "kind" "Config" "log" .Values.log "admin" (dict "address" ":9996") -}}
 {{- $host := ternary "" "127.0.0.1" (eq .Values.inspection.listen "all") -}}
-{{- $_ := set $file "inspection" (dict "address" (printf "%s:%d" $host (int .Values.inspection.port)) "trustLoopback" .Values.inspection.trustLoopback) -}}
+{{- $_ := set $file "inspection" (dict "address" (printf "%s:%d" $host (int .Values.inspection.port)) "trustLoopback" (and .Values.inspection.trustLoopback (not .Values.hostNetwork))) -}}
 {{- if .Values.destination.enabled -}}
 {{- $_ := set $file "destination" (mergeOverwrite (deepCopy $lease) (deepCopy .Values.destination.config)) -}}
 {{- end -}}
