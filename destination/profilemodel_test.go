@@ -185,7 +185,7 @@ func (m *profileModel) put() {
 	applyEvent(m.live, id, v)
 }
 
-// step makes one event, tells the oracle first, and lets some time pass. Now and
+// step makes one event, after it has added the expected states to the histories, and lets some time pass. Now and
 // then all changes are delivered, and clients connect and disconnect.
 func (m *profileModel) step(t *testing.T) {
 	id, v := m.event()
