@@ -12,6 +12,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
 )
 
 // What the API has is what the page shows: numbers and every list.
@@ -230,6 +232,36 @@ func TestApproves(t *testing.T) {
 	})
 	w.do(func() { w.plans = append(w.plans, planOf("fedcba9876543210", "example.com", 3)) })
 	b.awaitText("#panel", "fedcba9876543210")
+}
+
+// Who approves sees which targets go, of which set, and how many changes of the plan the page has not shown.
+func TestPlanShowsWhatIsApproved(t *testing.T) {
+	w := shop()
+	plan := planOf("0123456789abcdef", "example.org", 150)
+	six := []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6"}
+	plan.Changes[0].Old.Targets, plan.Changes[0].Old.SetIdentifier = six, "blue"
+	plan.Changes[0].New = &dns.RecordSet{Name: plan.Changes[0].Old.Name, Type: "A", SetIdentifier: "blue", Targets: six[:5]}
+	plan.Changes[1].Old.Targets = six
+	w.plans = []budget.Plan{plan}
+	url := w.serve(t)
+	b := newTab(t)
+	b.open(url + "/#tab=plans")
+	b.await(`document.querySelectorAll("#panel .changes li").length === 100`)
+	for row, want := range map[int]string{1: "set blue 192.0.2.6 → nothing, 5 stay", 2: "192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4 and 2 more"} {
+		if got := strings.Join(strings.Fields(b.text(fmt.Sprintf("#panel .changes li:nth-child(%d)", row))), " "); !strings.HasSuffix(got, want) {
+			t.Errorf("row %d: %q, want %q", row, got, want)
+		}
+	}
+	b.click("#panel", "Approve…")
+	b.awaitText("#confirm", "50 of these changes have not been shown")
+	b.click("#confirm", "Cancel")
+	b.click("#panel", "Show more")
+	b.await(`document.querySelectorAll("#panel .changes li").length === 150`)
+	b.click("#panel", "Approve…")
+	b.await(`document.querySelector("#confirm").open`)
+	if question := b.text("#confirm"); strings.Contains(question, "not been shown") {
+		t.Errorf("the question is %q", question)
+	}
 }
 
 // A process without a role has no lists of it.

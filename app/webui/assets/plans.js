@@ -8,6 +8,17 @@ const zoneOf = (p) => p.zone + (p.publisher ? ` (publisher ${p.publisher})` : ""
 // keyOf identifies a plan among those of all publishers.
 const keyOf = (p) => JSON.stringify([p.publisher ?? "", p.zone, p.zoneId ?? "", p.hash]);
 
+// some are the first texts of a list, and how many others there are.
+const some = (list, most = 4) => list.slice(0, most).join(" ") + (list.length > most ? ` and ${number(list.length - most)} more` : "");
+
+// difference says which targets go and which come: the first targets of both lists may be the same.
+function difference(c) {
+  const old = c.targets ?? [], now = c.newTargets ?? [];
+  if (c.action === "delete") return some(old);
+  const gone = old.filter((t) => !now.includes(t)), come = now.filter((t) => !old.includes(t)), stay = old.length - gone.length;
+  return `${some(gone) || "nothing"} → ${some(come) || "nothing"}${stay ? `, ${number(stay)} stay` : ""}`;
+}
+
 // Plans is the list of plans. What is excepted of a plan stays while the plan is held.
 export class Plans {
   constructor(panel, tell) {
@@ -84,16 +95,18 @@ class Card {
     });
     this.boxed = [...(this.boxed ?? []), [box, c]];
     return make("li", {}, make("label", {}, box, make("span", { class: "action " + (c.action === "delete" ? "delete" : "update") }, c.action), make("span", { class: "name" }, c.name), make("span", {}, c.type),
-      make("span", { class: "faint" }, (c.targets ?? []).slice(0, 4).join(" ") + (c.newTargets?.length ? " → " + c.newTargets.slice(0, 4).join(" ") : ""))));
+      c.setIdentifier ? make("span", { class: "faint" }, "set ", c.setIdentifier) : null,
+      make("span", { class: "faint" }, difference(c))));
   }
 
   boxes() { return this.boxed ?? []; }
 
   confirm() {
     const { plan } = this, dialog = byId("confirm"), yes = byId("confirm-yes"), no = byId("confirm-no"), failed = byId("confirm-failed"), token = byId("confirm-token");
-    const except = [...this.except];
+    const except = [...this.except], hidden = plan.deletions + plan.updates - this.shown.length;
     put(byId("confirm-text"), make("strong", {}, `${count(plan.deletions, "deletion")} and ${count(plan.updates, "update")}`), " will be made in zone ", make("strong", {}, zoneOf(plan)),
-      except.length ? `, without ${count(except.length, "name")}: ${except.slice(0, 5).map((n) => show(n, 80)).join(", ")}${except.length > 5 ? " and others" : ""}.` : ".");
+      except.length ? `, without ${count(except.length, "name")}: ${except.slice(0, 5).map((n) => show(n, 80)).join(", ")}${except.length > 5 ? " and others" : ""}.` : ".",
+      hidden > 0 ? make("strong", {}, ` ${number(hidden)} of these changes ${hidden === 1 ? "has" : "have"} not been shown on this page.`) : null);
     put(byId("confirm-how"), `kubectl create token ACCOUNT -n NAMESPACE --audience signpost.dev/approve/${show(plan.hash, 80)}`);
     failed.hidden = true;
     yes.disabled = false;
