@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func finds(results ...Result) func(context.Context) []Result {
@@ -116,6 +118,29 @@ func TestFormats(t *testing.T) {
 }
 
 // What servers write into errors is shown in one line, without control characters, and bounded.
+// A pod that its controller has replaced, or is replacing, is no fault of the installation.
+func TestReplacedPods(t *testing.T) {
+	now, yes := metav1.Now(), true
+	owned := metav1.ObjectMeta{Namespace: "dns", Name: "p", OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "r", Controller: &yes}}}
+	deleted := owned
+	deleted.DeletionTimestamp = &now
+	for name, test := range map[string]struct {
+		pod   corev1.Pod
+		wrong bool
+	}{
+		"evicted":            {corev1.Pod{ObjectMeta: owned, Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}}, false},
+		"of a rollout":       {corev1.Pod{ObjectMeta: deleted, Status: corev1.PodStatus{Phase: corev1.PodRunning}}, false},
+		"not ready":          {corev1.Pod{ObjectMeta: owned, Status: corev1.PodStatus{Phase: corev1.PodRunning}}, true},
+		"failed, for good":   {corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, true},
+		"done, as --once is": {corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, false},
+	} {
+		why, wrong := notReady(test.pod)
+		if wrong = wrong && !replaced(test.pod); wrong != test.wrong {
+			t.Errorf("%s: %v (%s), want %v", name, wrong, why, test.wrong)
+		}
+	}
+}
+
 func TestReason(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"a\nb\x1b[31mc", strings.Repeat("x", 10000), "\xff\xfe", "a\u0085b"} {

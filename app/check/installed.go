@@ -50,8 +50,12 @@ func (a asked) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 		return nil, []Result{{State: Note, Text: fmt.Sprintf("no pod of Signpost runs yet: none in %s has the label %s", where, portforward.DefaultSelector)}}
 	}
 	var results []Result
-	ready := 0
+	ready, counted := 0, 0
 	for _, pod := range list.Items {
+		if replaced(pod) {
+			continue
+		}
+		counted++
 		if why, ok := notReady(pod); ok {
 			results = append(results, Result{
 				State: Failed, Text: fmt.Sprintf("the pod %s/%s isn't ready: %s", pod.Namespace, pod.Name, why),
@@ -61,7 +65,16 @@ func (a asked) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 		}
 		ready++
 	}
-	return list.Items, append([]Result{{State: OK, Text: fmt.Sprintf("%d of %d pods of Signpost are ready", ready, len(list.Items))}}, results...)
+	if counted == 0 {
+		return list.Items, []Result{{State: Failed, Text: fmt.Sprintf("all %d pods of Signpost have failed or are being deleted, and no others run", len(list.Items)), Hint: "see kubectl describe of their Deployment and its ReplicaSets"}}
+	}
+	return list.Items, append([]Result{{State: OK, Text: fmt.Sprintf("%d of %d pods of Signpost are ready", ready, counted)}}, results...)
+}
+
+// replaced reports whether a controller has replaced a pod, or is doing so: it is being deleted, or it has failed, as an
+// evicted pod, which stays until the garbage collector of pods removes it.
+func replaced(pod corev1.Pod) bool {
+	return metav1.GetControllerOf(&pod) != nil && (pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed)
 }
 
 // notReady says why a pod isn't ready.

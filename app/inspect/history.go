@@ -115,7 +115,9 @@ func (f *historyFilter) find(log *history.Log) History {
 			if p, ok := before[of]; ok {
 				previous = &p
 			}
-			if e.Action != history.Failed {
+			if e.Action == history.Failed {
+				delete(before, of) // it may have been made all the same
+			} else {
 				before[of] = e
 			}
 		}

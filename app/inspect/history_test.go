@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,44 @@ func TestHistory(t *testing.T) {
 }
 
 // The newest changes are kept of many, and no answer is larger than clients read.
+// Of a long list only the first targets are known, in the order of whoever wrote it, and after a failed change nobody knows
+// what the zone has. Neither is a reason to accuse another writer, or to say that the targets stayed.
+func TestUnknownTargetsAreNoReason(t *testing.T) {
+	targets := func(from, to int) (list []string) {
+		for i := from; i <= to; i++ {
+			list = append(list, fmt.Sprintf("192.0.2.%d", i))
+		}
+		return list
+	}
+	reversed := targets(1, 20)
+	slices.Reverse(reversed)
+	log := history.New(history.DefaultBytes, nil)
+	asks := []string{"Service/shop/web"}
+	add := func(name string, entries ...history.Entry) {
+		for i, e := range entries {
+			e.At, e.Kind, e.Type, e.Objects = time.Now().Add(time.Duration(i-60)*time.Second), history.Record, "A", asks
+			log.Add(history.Key{Name: name}, "shop", &e)
+		}
+	}
+	add("order", history.Entry{Action: history.Created, New: targets(1, 20)}, history.Entry{Action: history.Updated, Old: reversed, New: targets(1, 21)})
+	add("longer", history.Entry{Action: history.Created, New: targets(1, 20)}, history.Entry{Action: history.Updated, Old: targets(1, 22), New: targets(1, 20)})
+	add("last", history.Entry{Action: history.Created, New: targets(1, 20)}, history.Entry{Action: history.Updated, Old: targets(1, 20), New: append(targets(1, 19), "198.51.100.1")})
+	add("failed", history.Entry{Action: history.Created, New: targets(1, 1)}, history.Entry{Action: history.Failed, Old: targets(1, 1), New: targets(2, 2), Reason: "timeout"}, history.Entry{Action: history.Updated, Old: targets(2, 2), New: targets(3, 3)})
+	for name, want := range map[string]string{
+		"order": "Service/shop/web asks for other targets", "longer": "another writer had changed it",
+		"last": "Service/shop/web asks for other targets or properties", "failed": "Service/shop/web asks for other targets",
+	} {
+		var h History
+		w := ask(New(Config{Offers: (&fixture{}).offers(), History: log}), HistoryPath+"?name="+name)
+		if err := json.Unmarshal(w.Body.Bytes(), &h); err != nil || len(h.Changes) == 0 {
+			t.Fatalf("%s: %d %s", name, w.Code, w.Body)
+		}
+		if got := h.Changes[len(h.Changes)-1].Why; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestHistoryIsBounded(t *testing.T) {
 	log := history.New(history.DefaultBytes, nil)
 	long := strings.Repeat("x", 1000)

@@ -168,7 +168,7 @@ func (c *PastChange) recordText() string {
 // recordWhy says why a record set was changed. If the zone had something else than was published
 // before, another writer had changed it.
 func recordWhy(e, previous *history.Entry) string {
-	if previous != nil && !sameTargets(previous.New, e.Old) {
+	if previous != nil && otherTargets(targetList{previous.New, previous.MoreNew}, targetList{e.Old, e.MoreOld}) {
 		if len(e.Old) == 0 {
 			return "another writer had deleted it"
 		}
@@ -183,13 +183,29 @@ func recordWhy(e, previous *history.Entry) string {
 		return "no object asks for it; before: " + who
 	case who == "":
 		return ""
-	case e.Action == history.Updated && sameTargets(e.Old, e.New):
+	case e.Action == history.Updated && sameTargets(e.Old, e.New) && e.MoreOld+e.MoreNew == 0:
 		return who + " asks for another TTL or other properties"
+	case e.Action == history.Updated && sameTargets(e.Old, e.New) && e.MoreOld == e.MoreNew:
+		return who + " asks for other targets or properties"
 	case e.Action == history.Updated:
 		return who + " asks for other targets"
 	default:
 		return who + " asks for it"
 	}
+}
+
+// targetList is the first targets of a record set, in the order of whoever has written it, and how many others there are.
+type targetList struct {
+	first []string
+	more  int
+}
+
+// otherTargets reports whether two lists certainly differ.
+func otherTargets(a, b targetList) bool {
+	if a.more > 0 || b.more > 0 {
+		return len(a.first)+a.more != len(b.first)+b.more
+	}
+	return !sameTargets(a.first, b.first)
 }
 
 // sameTargets compares targets, however a provider writes them.
