@@ -28,7 +28,8 @@ type way struct {
 	next http.RoundTripper
 
 	mu sync.Mutex
-	// shut is not nil while the watches that were open when it was made bring nothing; all is true when no other one does, either.
+	// shut is not nil while the watches that were open when it was made bring nothing; all is true
+	// when no other one does, either.
 	shut chan struct{}
 	all  bool
 	// change may change a request, or answer it.
@@ -392,7 +393,8 @@ func TestCatchUpCountsHandlers(t *testing.T) {
 	}
 }
 
-// Tables of another process contain a change when they have come to its version, by whatever; a bookmark is no change.
+// Tables of another process contain a change when they have come to its version, by whatever; a
+// bookmark is no change.
 func TestVersionsOfChanges(t *testing.T) {
 	var w watches
 	w.filledTo("10")
@@ -408,8 +410,9 @@ func TestVersionsOfChanges(t *testing.T) {
 	}
 }
 
-// What the old watch still brings after a rewind is of a history that is gone: neither this process nor the next leader takes its
-// version for that of the tables, before the objects are listed again.
+// What the old watch still brings after a rewind is of a history that is gone: neither this process
+// nor the next leader takes its version for that of the tables, before the objects are listed
+// again.
 func TestLateChangeAfterARewind(t *testing.T) {
 	var w watches
 	w.filledTo("10")

@@ -31,9 +31,10 @@ type unreadable struct {
 // Error implements error.
 func (u *unreadable) Error() string { return u.text }
 
-// explained replaces the error of a list or watch if the API server serves the kind in another version only.
-// The kind isn't missing then, and its objects exist. If API discovery fails or is forbidden, the kind may exist
-// too: callers delete what a missing kind's objects asked for, so a refusal doesn't prove that it is missing.
+// explained replaces the error of a list or watch if the API server serves the kind in another
+// version only. The kind isn't missing then, and its objects exist. If API discovery fails or is
+// forbidden, the kind may exist too: callers delete what a missing kind's objects asked for, so a
+// refusal doesn't prove that it is missing.
 func (p *part) explained(ctx context.Context, err error) error {
 	if reasonOf(err) != NotFound || p.feed.resource.Group == "" {
 		return err
@@ -128,8 +129,8 @@ func (p *part) suspect() {
 	}
 }
 
-// followDefinition checks, on each suspicion until ctx ends, whether the CRD of the kind is being removed. A check that
-// fails is repeated.
+// followDefinition checks, on each suspicion until ctx ends, whether the CRD of the kind is being
+// removed. A check that fails is repeated.
 func (p *part) followDefinition(ctx context.Context) {
 	var delay retry
 	for {
@@ -153,8 +154,9 @@ func (p *part) followDefinition(ctx context.Context) {
 	}
 }
 
-// checkDefinition records whether the CRD of the kind is being removed. A request that fails or is forbidden says nothing:
-// what was known stays, and the caller repeats the check, because a refusal may pass.
+// checkDefinition records whether the CRD of the kind is being removed. A request that fails or is
+// forbidden says nothing: what was known stays, and the caller repeats the check, because a refusal
+// may pass.
 func (p *part) checkDefinition(ctx context.Context) error {
 	terminating, err := p.source.terminating(ctx)
 	if err != nil {

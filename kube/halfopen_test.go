@@ -22,8 +22,9 @@ var (
 	pingTimeout = flag.Duration("kube.pingtimeout", time.Second, "how long TestHalfOpenConnection waits for its answer")
 )
 
-// Faults, row 3: nobody says that a connection has died. It is noticed within the time that the settings of HTTP/2 allow, and
-// the watch goes on where it was over a new connection, without listing everything again.
+// Faults, row 3: nobody says that a connection has died. It is noticed within the time that the
+// settings of HTTP/2 allow, and the watch goes on where it was over a new connection, without
+// listing everything again.
 func TestHalfOpenConnection(t *testing.T) {
 	t.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", strconv.Itoa(int(readIdle.Seconds())))
 	t.Setenv("HTTP2_PING_TIMEOUT_SECONDS", strconv.Itoa(int(pingTimeout.Seconds())))

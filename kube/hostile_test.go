@@ -23,7 +23,8 @@ func evilPod() *corev1.Pod {
 	return pod
 }
 
-// M1: an owner's name that wasn't UTF-8 got into the catalog, and ended the process at the next question about its pod.
+// M1: an owner's name that wasn't UTF-8 got into the catalog, and ended the process at the next
+// question about its pod.
 func TestInvalidTextStaysOutM1(t *testing.T) {
 	asJSON := func(pod *corev1.Pod) *corev1.Pod {
 		pod.ManagedFields = nil // they are no JSON here
@@ -113,8 +114,8 @@ func checkText(t testing.TB, path string, v reflect.Value) {
 	}
 }
 
-// M2: 800 edits of one annotation left 200 MB in the tables of strings, and 200 edits of a pod's labels 120 MB in those of
-// sets, which never came back.
+// M2: 800 edits of one annotation left 200 MB in the tables of strings, and 200 edits of a pod's
+// labels 120 MB in those of sets, which never came back.
 func TestHeapAfterManyLivesM2(t *testing.T) {
 	r := newRecorder()
 	bind := func() binding { return binding{scope: NewScope(DefaultName), report: func(ObjectRef, Problem) {}} }
@@ -167,7 +168,8 @@ var hostileKeys = func() (keys []string) {
 	return keys
 }()
 
-// hostileLabels returns labels that differ for each edit: mostly few that are long, sometimes as many as an object can have.
+// hostileLabels returns labels that differ for each edit: mostly few that are long, sometimes as
+// many as an object can have.
 func hostileLabels(i, edit int) map[string]string {
 	keys := hostileKeys[:20]
 	if i%100 == 0 {
@@ -248,7 +250,8 @@ func hostilePod(random *rand.Rand) *corev1.Pod {
 	return pod
 }
 
-// M1: whatever a watch sends of a pod, what gets into the catalog is UTF-8, in bounded memory, and costs nobody else.
+// M1: whatever a watch sends of a pod, what gets into the catalog is UTF-8, in bounded memory, and
+// costs nobody else.
 func FuzzHostileEvents(f *testing.F) {
 	for seed := range uint64(16) {
 		f.Add(seed)

@@ -27,8 +27,8 @@ type part struct {
 	suspected chan struct{}
 	// listed is true once the tables have held all objects of the part. The feed's lock guards it.
 	listed bool
-	// requiredFilled reports whether all required tables of the cluster have been filled. settle is called after
-	// confirmed became true.
+	// requiredFilled reports whether all required tables of the cluster have been filled. settle is
+	// called after confirmed became true.
 	requiredFilled func() bool
 	settle         func()
 	// refusals is the number of attempts in a row that were refused. Only the goroutine of run uses it.
@@ -109,9 +109,10 @@ func (p *part) runUntilRewound(ctx context.Context, delay *retry) {
 	}
 }
 
-// countRefusal counts a failed attempt if the API server refused it. A refusal may pass, for example while an API server
-// starts, and a role that has settled publishes without the kind. So the second refusal in a row is the first that
-// counts, and only if the attempt began when the required tables had been filled.
+// countRefusal counts a failed attempt if the API server refused it. A refusal may pass, for
+// example while an API server starts, and a role that has settled publishes without the kind. So
+// the second refusal in a row is the first that counts, and only if the attempt began when the
+// required tables had been filled.
 func (p *part) countRefusal(certain bool) {
 	if !p.status().Reason.refused() {
 		p.refusals = 0

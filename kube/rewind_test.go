@@ -24,7 +24,8 @@ type fakeServer struct {
 	objects map[string][]string // names by resource
 	// cut closes when open watches of the first kind end.
 	cut chan struct{}
-	// discovery has documents by their path, failing the statuses of those that can't be had, and failed how often.
+	// discovery has documents by their path, failing the statuses of those that can't be had, and
+	// failed how often.
 	discovery map[string]string
 	failing   map[string]int
 	failed    int
@@ -102,7 +103,8 @@ func bookmark(version int) string {
 	return fmt.Sprintf(`{"type": "BOOKMARK", "object": {"kind": "X", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": "%d"}}}`, version)
 }
 
-// breakWatches ends the open watches after a change. A watch that ended at once, and without an event, would not be continued.
+// breakWatches ends the open watches after a change. A watch that ended at once, and without an
+// event, would not be continued.
 func (s *fakeServer) breakWatches(change func(), resources ...string) {
 	for _, resource := range resources {
 		s.events[resource] <- bookmark(s.version)
@@ -199,8 +201,8 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// A server whose resource version goes back after each listing, or that always expires the version of the watch that
-// follows, is listed after pauses that double.
+// A server whose resource version goes back after each listing, or that always expires the version
+// of the watch that follows, is listed after pauses that double.
 func TestPausesBetweenListings(t *testing.T) {
 	for name, after := range map[string]string{
 		"rewinds":          bookmark(999),
@@ -304,7 +306,8 @@ func TestWithdrawnRight(t *testing.T) {
 	}
 }
 
-// A right that is refused once, as by an API server that starts, doesn't make the cluster settle without the kind.
+// A right that is refused once, as by an API server that starts, doesn't make the cluster settle
+// without the kind.
 func TestPassingRefusalAtStart(t *testing.T) {
 	s := newFakeServer()
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -328,8 +331,8 @@ func TestPassingRefusalAtStart(t *testing.T) {
 	}
 }
 
-// However often a kind was refused before, the cluster settles without it only if it is refused after the required kinds
-// were filled.
+// However often a kind was refused before, the cluster settles without it only if it is refused
+// after the required kinds were filled.
 func TestLastingRefusalAtStart(t *testing.T) {
 	s := newFakeServer()
 	refused, served := 0, 0 // how often the optional kind was refused, and how often when the required one was first served
@@ -384,8 +387,8 @@ func TestVersionIsDropped(t *testing.T) {
 	await(t, c, "as", Synced, "")
 }
 
-// An API server that is busy, or refuses API discovery, doesn't say whether a kind is served in another version: the kind
-// doesn't count as absent.
+// An API server that is busy, or refuses API discovery, doesn't say whether a kind is served in
+// another version: the kind doesn't count as absent.
 func TestOtherVersionOfABusyServer(t *testing.T) {
 	for code, reason := range map[int]Reason{
 		http.StatusForbidden:       DiscoveryForbidden,
@@ -413,8 +416,8 @@ func TestOtherVersionOfABusyServer(t *testing.T) {
 	}
 }
 
-// While API discovery is forbidden to list the versions of a group, or the resources of another version, the status says
-// which right is missing.
+// While API discovery is forbidden to list the versions of a group, or the resources of another
+// version, the status says which right is missing.
 func TestForbiddenDiscovery(t *testing.T) {
 	for _, path := range []string{"/apis/example.com", "/apis/example.com/v2"} {
 		t.Run(path, func(t *testing.T) {
@@ -464,7 +467,8 @@ func TestOtherVersionsAreLimited(t *testing.T) {
 	}
 }
 
-// day2 B11: a CRD is being removed. Requests that fail in the meantime, which may be long, don't say that it isn't.
+// day2 B11: a CRD is being removed. Requests that fail in the meantime, which may be long, don't
+// say that it isn't.
 func TestTerminatingDefinitionAndFailures(t *testing.T) {
 	for _, code := range []int{http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
@@ -502,8 +506,8 @@ func TestTerminatingDefinitionAndFailures(t *testing.T) {
 	}
 }
 
-// API discovery is forbidden before and after the table is filled, and allowed afterwards: that the CRD is being removed is
-// noticed nevertheless.
+// API discovery is forbidden before and after the table is filled, and allowed afterwards: that the
+// CRD is being removed is noticed nevertheless.
 func TestTerminatingDefinitionAfterRefusals(t *testing.T) {
 	s := newFakeServer()
 	h := httptest.NewServer(s)

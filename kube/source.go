@@ -108,9 +108,9 @@ func (s *source) request(opts *metav1.ListOptions, accept string) *rest.Request 
 		MaxRetries(0)
 }
 
-// listings returns a function that lists all objects, or as many as the API server wants to send at a time. Only one
-// listing at a time may use it: after a rewind, when the listing before may not have ended yet, the next one needs
-// another.
+// listings returns a function that lists all objects, or as many as the API server wants to send at
+// a time. Only one listing at a time may use it: after a rewind, when the listing before may not
+// have ended yet, the next one needs another.
 func (s *source) listings() func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 	var left *allowance
 	return func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {

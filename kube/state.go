@@ -112,8 +112,8 @@ func (r Reason) refused() bool { return r == Forbidden || r == DiscoveryForbidde
 // filled says nothing about the objects.
 func (s TableStatus) Absent() bool { return !s.Filled && s.State == Waiting && s.Reason == NotFound }
 
-// settled reports whether the table was filled or its kind is missing, so that nobody need wait for it. A refusal
-// says so only if it is confirmed.
+// settled reports whether the table was filled or its kind is missing, so that nobody need wait for
+// it. A refusal says so only if it is confirmed.
 func (s TableStatus) settled(confirmed bool) bool {
 	return s.Filled || s.missing() && (confirmed || !s.Reason.refused())
 }

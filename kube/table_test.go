@@ -310,8 +310,8 @@ func compare(rt *rapid.T, table *Table[zoneOf], told, want map[string]string) {
 	}
 }
 
-// M2: a scope remembered a number of values, however long: a generation has a number of bytes, too, and long values
-// are not remembered at all.
+// M2: a scope remembered a number of values, however long: a generation has a number of bytes, too,
+// and long values are not remembered at all.
 func TestRecentHasBytes(t *testing.T) {
 	r := newInternCache[string](bounds{values: 1000, bytes: 100, length: 20})
 	for i := range 1000 {

@@ -117,8 +117,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// allowance is what is left of the limits for one listing, whose pages may each announce another page. It has one user
-// at a time. The allowance of a listing of a trusted server is nil.
+// allowance is what is left of the limits for one listing, whose pages may each announce another
+// page. It has one user at a time. The allowance of a listing of a trusted server is nil.
 type allowance struct {
 	untrusted *UntrustedLimits
 	ends      time.Time
@@ -223,8 +223,9 @@ func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 	return kind, object, err
 }
 
-// objects returns how many objects the server makes this process keep, a few events late. Each object that is added or
-// modified may be another one, and what is deleted may never have been there.
+// objects returns how many objects the server makes this process keep, a few events late. Each
+// object that is added or modified may be another one, and what is deleted may never have been
+// there.
 func (g *guarded) objects() int {
 	if g.filled() {
 		return g.held()

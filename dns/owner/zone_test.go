@@ -234,8 +234,8 @@ func drawWanted(rt *rapid.T, round int) []*dns.RecordSet {
 			Targets: []string{fmt.Sprint("wanted-", round, "-", i)}, Labels: map[string]string{dns.LabelResource: fmt.Sprint(i)},
 		}
 		if r.Name == "*.z.org" || r.Name == "any.z.org" {
-			// These names may share an ownership record. The publisher decides whose object it names, so that it isn't
-			// written in turns; here both names are of one object.
+			// These names may share an ownership record. The publisher decides whose object it names, so
+			// that it isn't written in turns; here both names are of one object.
 			r.Labels[dns.LabelResource] = "both"
 		}
 		wanted = append(wanted, r)

@@ -71,8 +71,9 @@ func TestProviders(t *testing.T) {
 // localProviders have no server that a dry run could change.
 var localProviders = []string{"inmemory", "log"}
 
-// Each provider has a test that its transport refuses what changes something in a dry run, beside what testkit/providertest
-// checks of Apply (docs/faults.md, row 21). A provider that is added without one fails here.
+// Each provider has a test that its transport refuses what changes something in a dry run, beside
+// what testkit/providertest checks of Apply (docs/faults.md, row 21). A provider that is added
+// without one fails here.
 func TestProvidersHaveTestsOfDryRuns(t *testing.T) {
 	source, err := os.ReadFile("plugins.go")
 	if err != nil {

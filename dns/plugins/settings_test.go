@@ -44,8 +44,8 @@ func thing(version, kind, rest string, annotations ...string) string {
 	return "---\napiVersion: " + version + "\nkind: " + kind + "\nmetadata: {name: thing, namespace: default, annotations: {" + strings.Join(annotations, ", ") + "}}\n" + rest + "\n"
 }
 
-// peers P3: each setting that several sources share is read by a source if, and only if, its plugin says so: the
-// checks of flags, the reference and the messages go by what it says.
+// peers P3: each setting that several sources share is read by a source if, and only if, its plugin
+// says so: the checks of flags, the reference and the messages go by what it says.
 func TestSettingsAreRead(t *testing.T) {
 	const pair, name, target = "pair.example.org", "fqdn.example.org", "192.0.2.77"
 	for _, p := range plugins.Sources() {

@@ -18,14 +18,15 @@ const (
 	maxSwaps = 1000
 )
 
-// Resolves reports whether clients query records of a type to reach a name, so that a change between two such types leaves a
-// gap.
+// Resolves reports whether clients query records of a type to reach a name, so that a change
+// between two such types leaves a gap.
 func Resolves(recordType string) bool {
 	return recordType == dns.TypeA || recordType == dns.TypeAAAA || recordType == dns.TypeCNAME
 }
 
-// Swaps remembers the type changes that a server has refused, for a provider that has to delete the old records of a name
-// before it creates those of another type. The zero value remembers none. All methods may be called from any goroutine.
+// Swaps remembers the type changes that a server has refused, for a provider that has to delete the
+// old records of a name before it creates those of another type. The zero value remembers none. All
+// methods may be called from any goroutine.
 type Swaps struct {
 	mu     sync.Mutex
 	byName map[string]*refusedSwap

@@ -6,8 +6,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Of returns a source with one own kind. evaluate returns the result for an object that is selected and can be read.
-// Dependencies are the tables of other kinds.
+// Of returns a source with one own kind. evaluate returns the result for an object that is selected
+// and can be read. Dependencies are the tables of other kinds.
 func Of[T any, P Keyed[T]](r *Reader, table *kube.Table[T], evaluate func(*T) Result, dependencies ...kube.AnyTable) Source {
 	return Source{
 		Tables: append([]kube.AnyTable{table}, dependencies...), Keys: Keys[T, P](table),
@@ -15,7 +15,8 @@ func Of[T any, P Keyed[T]](r *Reader, table *kube.Table[T], evaluate func(*T) Re
 	}
 }
 
-// Evaluate returns the result for an object of a table: why it is excluded or can't be read, else that of evaluate.
+// Evaluate returns the result for an object of a table: why it is excluded or can't be read, else
+// that of evaluate.
 func Evaluate[T any, P Keyed[T]](r *Reader, table *kube.Table[T], key Key, evaluate func(*T) Result) Result {
 	value := table.Get(key.Namespace, key.Name)
 	if value == nil {
@@ -30,8 +31,8 @@ func Evaluate[T any, P Keyed[T]](r *Reader, table *kube.Table[T], key Key, evalu
 	return evaluate(value)
 }
 
-// Custom returns the own kind of a source that reads fields F of a custom resource. read adds to an object what its
-// fields say. It is called for objects that are selected and can be read.
+// Custom returns the own kind of a source that reads fields F of a custom resource. read adds to an
+// object what its fields say. It is called for objects that are selected and can be read.
 func Custom[F, T any, P Keyed[T]](r *Reader, name, plural string, read func(scope kube.Scope, kept *T, f *F, obj *unstructured.Unstructured)) kube.Kind[T] {
 	return kube.Kind[T]{
 		Name: name, Resource: r.subject.Kind.GroupVersion().WithResource(plural), Optional: true, Form: kube.Unstructured(),

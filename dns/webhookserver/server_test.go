@@ -243,8 +243,9 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// A record set and its ownership record are applied together: a provider that refuses the one then refuses the other. So
-// are those of a name that is both that of a record set and that of an ownership record.
+// A record set and its ownership record are applied together: a provider that refuses the one then
+// refuses the other. So are those of a name that is both that of a record set and that of an
+// ownership record.
 func TestBatchesOfOwnershipRecords(t *testing.T) {
 	b := one("example.test")
 	b.batch = 2

@@ -49,7 +49,8 @@ func TestManyMembersM4(t *testing.T) {
 	}
 }
 
-// M5: each of 125,000 bad fragments of one annotation was a problem, and a line of the log, at each event of its Service.
+// M5: each of 125,000 bad fragments of one annotation was a problem, and a line of the log, at each
+// event of its Service.
 func TestProblemsOfOneObjectM5(t *testing.T) {
 	for _, annotation := range []string{remoteDiscovery, opaquePortsAnnotation} {
 		_, problems := trimService(kube.Scope{}, annotatedService(annotation, strings.Repeat("x,", 125_000)))
@@ -204,7 +205,8 @@ func checkTexts(t *testing.T, path string, v reflect.Value) {
 	}
 }
 
-// Whatever an API server sends, what gets into the catalog is UTF-8 and of bounded size, and takes bounded memory.
+// Whatever an API server sends, what gets into the catalog is UTF-8 and of bounded size, and takes
+// bounded memory.
 func FuzzHostile(f *testing.F) {
 	for seed := range uint64(40) {
 		f.Add(seed)
@@ -309,7 +311,8 @@ func TestNothingLessSafe(t *testing.T) {
 	}
 }
 
-// R1: the identity of a workload that is a DNS name was told as a URI, which proxies couldn't read: they sent plaintext.
+// R1: the identity of a workload that is a DNS name was told as a URI, which proxies couldn't read:
+// they sent plaintext.
 func TestIdentityFormsR1(t *testing.T) {
 	for identity, want := range map[string]catalog.IdentityForm{
 		"web.shop.serviceaccount.identity.linkerd.cluster.local": catalog.DNSIdentity,

@@ -39,8 +39,8 @@ const (
 // retryStatuses are those that gRPC clients can retry.
 var retryStatuses = []string{"cancelled", "deadline-exceeded", "internal", "resource-exhausted", "unavailable"}
 
-// trafficPolicy reads the annotations for xDS clients; nil if there are none. A value that can't be used is a problem,
-// and the Service is as without it.
+// trafficPolicy reads the annotations for xDS clients; nil if there are none. A value that can't be
+// used is a problem, and the Service is as without it.
 func (d *fieldReader) trafficPolicy(annotations map[string]string) *catalog.TrafficPolicy {
 	var p catalog.TrafficPolicy
 	readPolicy(d, annotations, balancerAnnotation, parseBalancer, &p.Balancer)
@@ -62,8 +62,8 @@ func (d *fieldReader) trafficPolicy(annotations map[string]string) *catalog.Traf
 	return &p
 }
 
-// retryPolicy reads the annotations about retries; nil unless signpost.dev/retry-on can be used, without which the
-// others mean nothing.
+// retryPolicy reads the annotations about retries; nil unless signpost.dev/retry-on can be used,
+// without which the others mean nothing.
 func (d *fieldReader) retryPolicy(annotations map[string]string) *catalog.RetryPolicy {
 	var backoff [2]time.Duration
 	r := catalog.RetryPolicy{Count: defaultRetries}

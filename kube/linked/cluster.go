@@ -193,8 +193,8 @@ func (c *cluster) intake(l *link) *intake {
 	return firstIntake(c.set.options.Catalog, l.cluster())
 }
 
-// readAll returns a channel that is closed once the pending connection has read everything that it can; nil if there is
-// none, or if that is known to be less than what the connection in force has.
+// readAll returns a channel that is closed once the pending connection has read everything that it
+// can; nil if there is none, or if that is known to be less than what the connection in force has.
 func (c *cluster) readAll() <-chan struct{} {
 	if len(c.lacks()) > 0 {
 		return nil
@@ -202,8 +202,8 @@ func (c *cluster) readAll() <-chan struct{} {
 	return c.pending.settled()
 }
 
-// refusedSoon notes whether the credentials in force are refused. If so, and the pending connection waits for that, it
-// returns a channel with a value when they count as refused; else nil.
+// refusedSoon notes whether the credentials in force are refused. If so, and the pending connection
+// waits for that, it returns a channel with a value when they count as refused; else nil.
 func (c *cluster) refusedSoon() <-chan time.Time {
 	now := time.Now()
 	c.mu.Lock()

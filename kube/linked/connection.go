@@ -17,13 +17,13 @@ type connection struct {
 	intake *intake
 	stop   context.CancelFunc
 	ended  chan struct{}
-	// refusedSince is since when the API server has refused the credentials; zero if it doesn't. The cluster's lock guards
-	// it.
+	// refusedSince is since when the API server has refused the credentials; zero if it doesn't. The
+	// cluster's lock guards it.
 	refusedSince time.Time
 }
 
-// refusedLimit is how long an API server must refuse credentials before they count as refused. It may refuse them for
-// seconds while it starts.
+// refusedLimit is how long an API server must refuse credentials before they count as refused. It
+// may refuse them for seconds while it starts.
 const refusedLimit = 10 * time.Second
 
 // open returns a connection for a link, whose objects go to the intake.
@@ -67,9 +67,10 @@ func (conn *connection) settled() <-chan struct{} {
 	return conn.tables.Settled()
 }
 
-// lacks returns the optional kinds that another connection has read and this one can't, whose objects would vanish if it took
-// the place of the other one. A kind that the cluster no longer has isn't lacking. Nothing is, once the credentials of the
-// other one are refused: its objects stay as they are for ever, while an API server that can't be reached may come back.
+// lacks returns the optional kinds that another connection has read and this one can't, whose
+// objects would vanish if it took the place of the other one. A kind that the cluster no longer has
+// isn't lacking. Nothing is, once the credentials of the other one are refused: its objects stay as
+// they are for ever, while an API server that can't be reached may come back.
 func (conn *connection) lacks(other *connection, now time.Time) (kinds []string) {
 	if other.refused(now) {
 		return nil
@@ -91,8 +92,8 @@ func lacking(tables, others []kube.TableStatus) (kinds []string) {
 	return kinds
 }
 
-// noteRefusal notes whether the API server refuses the credentials. The connection may be nil. The caller holds the cluster's
-// lock.
+// noteRefusal notes whether the API server refuses the credentials. The connection may be nil. The
+// caller holds the cluster's lock.
 func (conn *connection) noteRefusal(now time.Time) {
 	switch {
 	case conn == nil:
@@ -110,8 +111,8 @@ func refusal(tables []kube.TableStatus) bool {
 	})
 }
 
-// refused reports whether the API server has refused the credentials for refusedLimit. The caller holds the cluster's lock, or
-// is its goroutine.
+// refused reports whether the API server has refused the credentials for refusedLimit. The caller
+// holds the cluster's lock, or is its goroutine.
 func (conn *connection) refused(now time.Time) bool {
 	return !conn.refusedSince.IsZero() && now.Sub(conn.refusedSince) >= refusedLimit
 }

@@ -81,8 +81,8 @@ func kubeconfigAs(t *testing.T, cluster *kubetest.Cluster, user string) string {
 	})
 }
 
-// An API server that fails for a while may come back, so credentials with fewer rights still don't take away what was read of
-// optional kinds. They do once the previous ones are refused.
+// An API server that fails for a while may come back, so credentials with fewer rights still don't
+// take away what was read of optional kinds. They do once the previous ones are refused.
 func TestRotationToFewerRightsWhileTheServerFails(t *testing.T) {
 	cluster := kubetest.Start(t)
 	there := cluster.Namespace(t)
@@ -156,7 +156,8 @@ func (f failingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(r.WithContext(ctx))
 }
 
-// Credentials count as refused if the API server says so of a required kind, for a while, and nothing else is wrong.
+// Credentials count as refused if the API server says so of a required kind, for a while, and
+// nothing else is wrong.
 func TestRefusedCredentials(t *testing.T) {
 	pods := kube.TableStatus{Kind: "pod", Required: true, Filled: true, State: kube.Synced}
 	waiting := func(s kube.TableStatus, reason kube.Reason) []kube.TableStatus {
@@ -259,8 +260,8 @@ func (f *fixture) awaitInForce(name string) {
 	})
 }
 
-// day2 B7: of two Secrets for one cluster the one in force was deleted, and its credentials stayed in use as long as
-// those of the other one didn't work.
+// day2 B7: of two Secrets for one cluster the one in force was deleted, and its credentials stayed
+// in use as long as those of the other one didn't work.
 func TestCredentialsOfDeletedSecretsEnd(t *testing.T) {
 	api := kubetest.Start(t)
 	there := api.Namespace(t)
@@ -324,7 +325,8 @@ func TestCredentialsOfDeletedSecretsEnd(t *testing.T) {
 	})
 }
 
-// awaitNextSecond waits until a Secret would be younger than another one that exists: their times have no fractions.
+// awaitNextSecond waits until a Secret would be younger than another one that exists: their times
+// have no fractions.
 func (f *fixture) awaitNextSecond(s *corev1.Secret, than string) {
 	f.t.Helper()
 	secrets := f.api.Client.CoreV1().Secrets(f.namespace)

@@ -98,8 +98,8 @@ func (f forever) Read(into []byte) (int, error) {
 	return n - n%len("{},"), nil
 }
 
-// A table with more items of ours than there may be record sets is an error, and so is an answer that doesn't end. Items of
-// others aren't kept, and so aren't counted.
+// A table with more items of ours than there may be record sets is an error, and so is an answer
+// that doesn't end. Items of others aren't kept, and so aren't counted.
 func TestHostile(t *testing.T) {
 	f, _ := newTable(t)
 	for i := range 5 {

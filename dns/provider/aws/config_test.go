@@ -90,8 +90,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// If an account can't be listed, its zones stay as they are known, also those that aren't managed: their names don't go to
-// a zone above, of another account.
+// If an account can't be listed, its zones stay as they are known, also those that aren't managed:
+// their names don't go to a zone above, of another account.
 func TestZonesOfFailingAccount(t *testing.T) {
 	start(t)
 	above, below := route53test.New(), route53test.New()

@@ -75,8 +75,8 @@ func (p *route53Provider) Unlisted() error {
 	return nil
 }
 
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first listing, and none in
-// an unmanaged zone, because a managed zone above it can't hold that name.
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first
+// listing, and none in an unmanaged zone, because a managed zone above it can't hold that name.
 func (p *route53Provider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
 
 // find returns a managed zone, and the list that has it.

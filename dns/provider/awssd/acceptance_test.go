@@ -164,8 +164,9 @@ func TestTypeChanges(t *testing.T) {
 	})
 }
 
-// A type change that Cloud Map refuses doesn't cost the name its answers: they come back, and the change isn't tried again at
-// once. Whatever the reason is, the name has the new records once it is gone.
+// A type change that Cloud Map refuses doesn't cost the name its answers: they come back, and the
+// change isn't tried again at once. Whatever the reason is, the name has the new records once it is
+// gone.
 func TestTypeChangeRefused(t *testing.T) {
 	const old = "a MULTIVALUE A=60 [192.0.2.1 IPV4=192.0.2.1] [192.0.2.2 IPV4=192.0.2.2] MINE"
 	for name, refuse := range map[string]func(s *cloudmaptest.Server){
@@ -220,7 +221,8 @@ func TestTypeChangeRefused(t *testing.T) {
 	}
 }
 
-// A refused type change isn't tried again at once, because each try leaves the name without an answer for some seconds.
+// A refused type change isn't tried again at once, because each try leaves the name without an
+// answer for some seconds.
 func TestTypeChangeWaits(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.settle(set("a", "A", "192.0.2.1"))

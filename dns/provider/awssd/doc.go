@@ -1,5 +1,5 @@
-// Package awssd is the provider "aws-sd" for AWS Cloud Map (spec/dns.md §8.10, spec/clouds.md §2). It uses the SDK of
-// AWS, with the credentials of dns/awsaccess.
+// Package awssd is the provider "aws-sd" for AWS Cloud Map (spec/dns.md §8.10, spec/clouds.md §2).
+// It uses the SDK of AWS, with the credentials of dns/awsaccess.
 //
 //   - A name is a service of a namespace, and each of its targets is an instance. All record sets of a name are in one
 //     service, which has one description: the ownership text (dns/owner, Descriptions).
@@ -13,5 +13,6 @@
 //
 // # Concurrency
 //
-// The provider may be called from any goroutine. It reads several services, and changes several names, at a time.
+// The provider may be called from any goroutine. It reads several services, and changes several
+// names, at a time.
 package awssd

@@ -67,8 +67,9 @@ func (p *cloudMap) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return zones, nil
 }
 
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first listing, and none in
-// an unmanaged namespace, because a managed namespace above it can't hold that name.
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first
+// listing, and none in an unmanaged namespace, because a managed namespace above it can't hold that
+// name.
 func (p *cloudMap) DomainFilter(context.Context) dns.Filter { return p.namespaces.Last() }
 
 // find returns a managed namespace and its list.

@@ -84,8 +84,8 @@ func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return zones, nil
 }
 
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first listing, and none in
-// an unmanaged zone, because a managed zone above it can't hold that name.
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first
+// listing, and none in an unmanaged zone, because a managed zone above it can't hold that name.
 func (p *azureProvider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
 
 // Records implements [provider.Provider].

@@ -74,8 +74,9 @@ func Errors[G Grouped](groups []G, n int) []error {
 	return errs
 }
 
-// Outcome returns the error of Apply for the errors of its changes. If one error stopped all changes
-// ([StopsAll]), Outcome returns that error. Otherwise it returns a [provider.ApplyError], or nil if no change failed.
+// Outcome returns the error of Apply for the errors of its changes. If one error stopped all
+// changes ([StopsAll]), Outcome returns that error. Otherwise it returns a [provider.ApplyError],
+// or nil if no change failed.
 func Outcome(errs []error) error {
 	failed := slices.IndexFunc(errs, func(err error) bool { return err != nil })
 	if failed < 0 {

@@ -428,8 +428,9 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// A zone of --zone-id-filter that Cloudflare doesn't answer about for a moment stays as it is known, so that its names go
-// neither unpublished nor to the zone above. One that Cloudflare refuses goes. Either is said.
+// A zone of --zone-id-filter that Cloudflare doesn't answer about for a moment stays as it is
+// known, so that its names go neither unpublished nor to the zone above. One that Cloudflare
+// refuses goes. Either is said.
 func TestZoneOfFilterFails(t *testing.T) {
 	environment(t, "https://api.test/client/v4")
 	server := cloudflaretest.New()

@@ -21,8 +21,9 @@ const (
 	maxPauses = 3
 )
 
-// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in one batch.
-// Cloudflare can't compare Old as it writes, so Apply reads the names right before.
+// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records,
+// are in one batch. Cloudflare can't compare Old as it writes, so Apply reads the names right
+// before.
 func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err

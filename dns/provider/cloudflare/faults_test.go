@@ -141,8 +141,9 @@ func (s *schedule) covered() {
 func (s *schedule) restart() {
 	if s.stop != nil {
 		s.stop()
-		// It takes a moment until the next one looks at the zone. One that saw what was there before the last batch
-		// of this one would take the ownership records of that batch for its own failure (docs/decisions/0011).
+		// It takes a moment until the next one looks at the zone. One that saw what was there before the
+		// last batch of this one would take the ownership records of that batch for its own failure
+		// (docs/decisions/0011).
 		time.Sleep(longestLag)
 	}
 	s.Provider = s.open()
@@ -221,7 +222,8 @@ func (s *schedule) records(name string) []*dns.RecordSet {
 	return []*dns.RecordSet{a}
 }
 
-// changeExternally lets the other writer make a record under a name that nobody has, or change or delete one of hers.
+// changeExternally lets the other writer make a record under a name that nobody has, or change or
+// delete one of hers.
 func (s *schedule) changeExternally() {
 	s.hooks.Lock()
 	defer s.hooks.Unlock()

@@ -73,8 +73,8 @@ func (p *cloudflareProvider) Unlisted() error {
 	return nil
 }
 
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first listing, and none in
-// an unmanaged zone, because a managed zone above it can't hold that name.
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first
+// listing, and none in an unmanaged zone, because a managed zone above it can't hold that name.
 func (p *cloudflareProvider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
 
 // managed returns a managed zone and its list.

@@ -118,8 +118,8 @@ func (s *schedule) step() {
 	}
 }
 
-// changeExternally lets the other writer make a record, beside those of the publisher or where it may want to have
-// one. She makes nothing where the publisher has a record or an ownership record.
+// changeExternally lets the other writer make a record, beside those of the publisher or where it
+// may want to have one. She makes nothing where the publisher has a record or an ownership record.
 func (s *schedule) changeExternally() {
 	name := fmt.Sprint("n", s.random.IntN(9))
 	for _, line := range s.service.Records(zoneName) {

@@ -29,9 +29,10 @@ var (
 	_ provider.Adjuster = (*Files)(nil)
 )
 
-// OpenFiles reads master files, one for each zone. The name of the zone is that of its SOA record, without which a file
-// is no zone (RFC 1035, 5.2). Names that are relative before the first $ORIGIN are relative to the name of the file:
-// example.org, example.org.zone or db.example.org. Types that Provider doesn't list are ignored.
+// OpenFiles reads master files, one for each zone. The name of the zone is that of its SOA record,
+// without which a file is no zone (RFC 1035, 5.2). Names that are relative before the first $ORIGIN
+// are relative to the name of the file: example.org, example.org.zone or db.example.org. Types that
+// Provider doesn't list are ignored.
 func OpenFiles(paths []string) (*Files, error) {
 	zones := Provider{zones: map[string]*zone{}}
 	read := map[*zone][]mdns.RR{}

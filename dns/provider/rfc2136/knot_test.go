@@ -17,7 +17,8 @@ import (
 	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
-// knot starts Knot DNS with zones that may be transferred and updated with the usual key. It ends with the test.
+// knot starts Knot DNS with zones that may be transferred and updated with the usual key. It ends
+// with the test.
 func knot(t *testing.T, zones []bindtest.Zone) (port uint16) {
 	t.Helper()
 	program, err := childprocess.Find("knotd")

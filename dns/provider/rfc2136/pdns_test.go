@@ -69,8 +69,8 @@ func TestZoneIsNotAsListedPowerDNS(t *testing.T) {
 	}
 }
 
-// With wrong credentials nothing is changed. PowerDNS doesn't say what it has against them: where BIND answers BADKEY or
-// BADSIG, it refuses the update.
+// With wrong credentials nothing is changed. PowerDNS doesn't say what it has against them: where
+// BIND answers BADKEY or BADSIG, it refuses the update.
 func TestCredentialsPowerDNS(t *testing.T) {
 	s := powerDNS(t, zoneName)
 	s.mustRequest(t, http.MethodPost, "tsigkeys", map[string]any{"name": "other-key", "algorithm": "hmac-sha512", "key": keySecret})

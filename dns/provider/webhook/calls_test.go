@@ -154,8 +154,9 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// Somebody has edited the TTL, the order of the targets and a property since the zone was listed. The program gets Old exactly
-// as it lists the record now: some find by that what they have to change.
+// Somebody has edited the TTL, the order of the targets and a property since the zone was listed.
+// The program gets Old exactly as it lists the record now: some find by that what they have to
+// change.
 func TestApplySendsOldAsListed(t *testing.T) {
 	a := set("a.test", "A", "192.0.2.1", "192.0.2.2")
 	a.TTL, a.Labels = 0, map[string]string{dns.LabelOwner: "me"}

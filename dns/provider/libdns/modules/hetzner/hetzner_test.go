@@ -26,7 +26,8 @@ func TestContract(t *testing.T) {
 }
 
 const (
-	// pageSize is the most entries of a page (https://docs.hetzner.cloud/#pagination), and minTTL the least TTL.
+	// pageSize is the most entries of a page (https://docs.hetzner.cloud/#pagination), and minTTL the
+	// least TTL.
 	pageSize = 50
 	minTTL   = 60
 )
