@@ -258,7 +258,7 @@ func (api roleServer) meddle(ctx context.Context, namespace string) {
 // waysToDNS are what can be wrong with the way to the name server.
 var waysToDNS = map[string]func(*network.DNS){
 	"requests are lost": func(d *network.DNS) { d.DropRequests(1, 1) },
-	"answers are lost":  func(d *network.DNS) { d.DropAnswers(1, 1) },
+	"answers are lost":  func(d *network.DNS) { d.DropResponses(1, 1) },
 	"late":              func(d *network.DNS) { d.Delay(4*time.Second, 0) },
 	"cut":               func(d *network.DNS) { d.CutTCP() },
 }
