@@ -20,8 +20,8 @@ import (
 // schema is a JSON Schema, or a part of one.
 type schema = map[string]any
 
-// TestSchemaOfChart compares the schema of the chart's values with what the config file takes: the
-// fields of roles and publishers are those of the config file; -update rewrites it.
+// TestSchemaOfChart compares the schema of the chart's values with that of the config file, whose roles and
+// publishers have the same fields; -update rewrites it.
 func TestSchemaOfChart(t *testing.T) {
 	const file = "../../deploy/helm/signpost/values.schema.json"
 	text, err := settings.Schema()
@@ -52,8 +52,8 @@ func TestSchemaOfChart(t *testing.T) {
 	}
 }
 
-// TestSecretFieldsOfChart compares the list of the fields of publishers that the chart mounts as
-// files with those of which a config file can name a file; -update rewrites it.
+// TestSecretFieldsOfChart compares the publisher fields that the chart mounts as files with those that a
+// config file can read from a file; -update rewrites the list.
 func TestSecretFieldsOfChart(t *testing.T) {
 	const file = "../../deploy/helm/signpost/files/secret-fields.txt"
 	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
@@ -80,7 +80,7 @@ func TestSecretFieldsOfChart(t *testing.T) {
 	}
 }
 
-// valuesSchema returns the schema of the chart's values, with parts of that of the config file.
+// valuesSchema returns the schema of the chart's values, with parts of the config file's schema.
 func valuesSchema(config schema) schema {
 	definitions := config["$defs"].(schema)
 	sections := config["properties"].(schema)
@@ -89,7 +89,7 @@ func valuesSchema(config schema) schema {
 		return closed(schema{"enabled": boolean, "config": section})
 	}
 	values := closed(schema{
-		// Helm gives a chart that is a part of another one this value.
+		// Helm adds this value to a subchart.
 		"global": schema{"type": "object"},
 		"image": closed(schema{
 			"repository": some, "tag": text, "digest": schema{"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
@@ -137,8 +137,8 @@ func valuesSchema(config schema) schema {
 	return values
 }
 
-// chartPublisher returns a publisher of the config file, some of whose fields may come from Secrets.
-// Its name becomes part of the name of a ConfigMap.
+// chartPublisher returns the schema of a publisher, some of whose fields may come from Secrets. Its name
+// becomes part of the name of a ConfigMap.
 func chartPublisher(publisher schema) schema {
 	fields := publisher["properties"].(schema)
 	fields["name"] = schema{"type": "string", "pattern": "^[a-z1-9]([a-z0-9-]{0,38}[a-z0-9])?$", "description": "the name of the publisher"}
@@ -159,7 +159,7 @@ var (
 	objects = schema{"type": "array", "items": schema{"type": "object"}}
 )
 
-// closed returns the schema of an object that has no other fields.
+// closed returns the schema of an object without other fields.
 func closed(fields schema) schema {
 	return schema{"type": "object", "additionalProperties": false, "properties": fields}
 }

@@ -113,7 +113,7 @@ func (c *checkCommand) addFlags(flags *pflag.FlagSet) {
 	c.kube.Add(flags)
 }
 
-// checkRoleHelp is the help of a subcommand. That of signpost check says the rest.
+// checkRoleHelp returns the help of a subcommand. The help of signpost check has the rest.
 func checkRoleHelp(section string) string {
 	return "Check what signpost " + section + " needs, with the same flags, and change nothing. The checks, the\nrights and the exit codes are those of signpost check (see signpost check --help)."
 }
@@ -194,7 +194,7 @@ func (c *checkCommand) report(ctx context.Context, subject check.Subject) error 
 		return settings.Usagef("--timeout must be more than 0, and --wait must not be negative")
 	}
 	quiet := settings.Default().Process
-	quiet.LogLevel = "fatal" // the results say what is wrong
+	quiet.LogLevel = "fatal" // the results have the causes
 	log, err := process.StartLog(quiet, c.streams.err)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Each exit code has one meaning: 1 is also that of a wrong flag and of a wrong config file, which are
-// named.
+// TestCheckCommand shows the exit codes. 1 is also that of a wrong flag or config file, which the error
+// names.
 func TestCheckCommand(t *testing.T) {
 	t.Setenv("KUBECONFIG", "nonesuch")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
@@ -29,7 +29,7 @@ func TestCheckCommand(t *testing.T) {
 	for name, test := range map[string]struct {
 		args string
 		code int
-		// out is in the output, and err is the last line of the errors.
+		// out must be in the output, and err must be the last line of the errors.
 		out, err string
 	}{
 		"fit":                    {args: fit, out: "Everything that Signpost needs is there"},
@@ -61,13 +61,13 @@ func TestCheckCommand(t *testing.T) {
 	}
 }
 
-// --wait repeats the checks until all is fit.
+// TestCheckWaits shows that --wait repeats the checks until everything is fit.
 func TestCheckWaits(t *testing.T) {
-	var asked atomic.Int32
+	var requests atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
-		case asked.Add(1) == 1:
+		case requests.Add(1) == 1:
 			w.WriteHeader(http.StatusUnauthorized)
 		case strings.HasSuffix(r.URL.Path, "/zones"):
 			io.WriteString(w, `[{"id":"example.org.","name":"example.org.","kind":"Native"}]`)
@@ -89,7 +89,7 @@ func TestCheckWaits(t *testing.T) {
 	if code, got := result(args); code != 1 || got != "failed" {
 		t.Errorf("without --wait: status %d, %s", code, got)
 	}
-	asked.Store(0)
+	requests.Store(0)
 	if code, got := result(append(args, "--wait=30s")); code != 0 || got != "fit" {
 		t.Errorf("with --wait: status %d, %s", code, got)
 	}

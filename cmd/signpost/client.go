@@ -57,7 +57,7 @@ func (c *client) flags(cmd *cobra.Command, more ...string) {
 // namespace returns the default namespace of names. Without a kubeconfig it is "default", because a
 // server may be queried without one, and otherwise the search for pods reports the error.
 func (c *client) namespace() (string, error) {
-	if given := c.given(); given != "" {
+	if given := c.flagNamespace(); given != "" {
 		return given, nil
 	}
 	if namespace, err := c.kubectl.Namespace(); err == nil {
@@ -66,8 +66,8 @@ func (c *client) namespace() (string, error) {
 	return "default", nil
 }
 
-// given returns the namespace of the flag; "" if it wasn't set.
-func (c *client) given() string { return c.kubectl.Source().Overrides.Context.Namespace }
+// flagNamespace returns the namespace of the flag; "" if it wasn't set.
+func (c *client) flagNamespace() string { return c.kubectl.Source().Overrides.Context.Namespace }
 
 // found finds and connects the processes.
 func (c *client) found(ctx context.Context, command string) (*portforward.Found, error) {
@@ -91,7 +91,7 @@ func (c *client) portInPod(ctx context.Context) int {
 	}
 	for _, port := range []int{c.local, portforward.AdminPort, portforward.DNSAdminPort} {
 		if conn, err := ownsocket.Dial(ctx, port); err == nil {
-			_ = conn.Close() // the next one is for the question
+			_ = conn.Close() // only probes the port; the request opens another connection
 			return port
 		}
 	}
@@ -110,8 +110,8 @@ func inPod(kubeconfig string) bool {
 	return err == nil && clientcmdapi.IsConfigEmpty(loaded)
 }
 
-// ask calls f with a client of the admin servers, and prints its result.
-func (c *client) ask(cmd *cobra.Command, s streams, f func(context.Context, *inspectclient.Client) (output.Answer, error)) error {
+// query calls f with a client of the admin servers, and prints its result.
+func (c *client) query(cmd *cobra.Command, s streams, f func(context.Context, *inspectclient.Client) (output.Answer, error)) error {
 	found, err := c.found(cmd.Context(), cmd.Name())
 	if err != nil {
 		return err
@@ -124,8 +124,8 @@ func (c *client) ask(cmd *cobra.Command, s streams, f func(context.Context, *ins
 	return output.Print(s.out, c.format, a)
 }
 
-// waiting returns a function that says what a process waits for, for commands that use another
-// server of it.
+// waiting returns a function that returns what a process waits for, for commands that use another server of
+// that process.
 func (c *client) waiting(p portforward.Process) func(context.Context) string {
 	return func(ctx context.Context) string {
 		if p.Pod == nil {
@@ -166,14 +166,14 @@ func oneAtMost(what string) cobra.PositionalArgs {
 	}
 }
 
-// coded is an error with its own exit code. A nil err prints nothing.
-type coded struct {
+// exitError is an error with its own exit code. A nil err prints nothing.
+type exitError struct {
 	err  error
 	code int
 }
 
 // Error implements error.
-func (c *coded) Error() string {
+func (c *exitError) Error() string {
 	if c.err == nil {
 		return ""
 	}
@@ -181,4 +181,4 @@ func (c *coded) Error() string {
 }
 
 // Unwrap returns the error.
-func (c *coded) Unwrap() error { return c.err }
+func (c *exitError) Unwrap() error { return c.err }

@@ -23,7 +23,7 @@ import (
 	"github.com/signpostd/signpost/testkit/reachtest"
 )
 
-// running is a signpost that runs as a process of its own.
+// running is a separate signpost process.
 type running struct{ grpc, admin string }
 
 // startProcess runs a command of signpost until the test ends, and returns its addresses.
@@ -54,7 +54,7 @@ func startProcess(t *testing.T, args ...string) running {
 	})
 	t.Cleanup(func() {
 		stop()
-		_ = cmd.Wait() // it was interrupted
+		_ = cmd.Wait() // the error says that it was interrupted
 		_ = write.Close()
 		done.Wait()
 		if t.Failed() {
@@ -107,8 +107,8 @@ ports: [{name: http, port: 8080, protocol: TCP}]
 endpoints: [{addresses: [10.42.0.9], conditions: {ready: true}}]
 `
 
-// Two replicas run as processes against a real API server. The commands find them as pods, over an API
-// server that forwards ports, ask both, and print one answer.
+// TestCommandsAskAllReplicas shows that commands find two replicas as pods, through an API server that
+// forwards ports, query both, and print one response.
 func TestCommandsAskAllReplicas(t *testing.T) {
 	cluster := kubetest.Start(t)
 	namespace := cluster.Namespace(t)
@@ -165,7 +165,7 @@ func TestCommandsAskAllReplicas(t *testing.T) {
 	if want := "www.shop.invalid.\t0\tIN\tA\t192.0.2.1\n"; code != 0 || !strings.HasSuffix(out, want) {
 		t.Errorf("records: %d, %q", code, out)
 	}
-	// Nobody can find the servers of a zone that is in memory.
+	// The servers of a zone of the in-memory provider are unknown.
 	for subject, want := range map[string]int{"svc/inside": 0, "svc/far": 1, "www.shop.invalid": exitUnknown, "far.other.invalid": 1} {
 		code, out, errText := signpost("explain", subject, "-n", namespace)
 		if lines := strings.Split(strings.TrimSpace(out), "\n"); code != want || len(lines) < 4 || errText != "" {
@@ -183,7 +183,7 @@ func TestCommandsAskAllReplicas(t *testing.T) {
 	}
 }
 
-// watchStreams opens a stream at each replica, and looks for both.
+// watchStreams opens a stream to each replica, and checks that both are listed.
 func watchStreams(t *testing.T, signpost func(...string) (int, string, string), namespace string, addrs ...string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -199,7 +199,7 @@ func watchStreams(t *testing.T, signpost func(...string) (int, string, string), 
 	}
 	eventually(t, "a stream at each replica", func() error {
 		code, out, errText := signpost("streams", "svc/web", "-n", namespace, "-o", "custom-columns=P:.process,S:.service,STATE:.state,E:.endpoints")
-		// They are sorted by clients, whose ports are any.
+		// The rows are sorted by client, whose ports are random.
 		rows := strings.Split(strings.TrimSpace(out), "\n")[1:]
 		slices.Sort(rows)
 		want := []string{"signpost-0  " + namespace + "/web  synced  2", "signpost-1  " + namespace + "/web  synced  2"}

@@ -19,7 +19,7 @@ import (
 
 const heldHash = "0123456789abcdef"
 
-// fakeCluster is an API server with two replicas of the role dns, of which the second leads.
+// fakeCluster is an API server with two replicas of the dns role. The second one leads.
 func fakeCluster(t *testing.T, leader *looktest.Process) (kubeconfig string) {
 	t.Helper()
 	standby := &looktest.Process{
@@ -47,7 +47,7 @@ func fakeCluster(t *testing.T, leader *looktest.Process) (kubeconfig string) {
 				list.Items = []corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "cart"}}, {ObjectMeta: metav1.ObjectMeta{Name: "web"}}}
 			}
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(list) // the client sees the error
+			_ = json.NewEncoder(w).Encode(list) // the client reports the error
 		}),
 	}
 	return server.Start(t)
@@ -74,7 +74,7 @@ func leader() *looktest.Process {
 	}
 }
 
-// The commands find the leader by themselves.
+// TestClientCommands shows that commands find the leader.
 func TestClientCommands(t *testing.T) {
 	approved := ""
 	process := leader()
@@ -83,7 +83,7 @@ func TestClientCommands(t *testing.T) {
 	for _, test := range []struct {
 		args string
 		code int
-		out  string // what the output has
+		out  string // must be in the output
 	}{
 		{args: "records -o name", out: "record/example.net/old.example.net/A\nrecord/example.org/www.example.org/A\n"},
 		{args: "records Example.org. -o zone", out: "\nwww.example.org.\t300\tIN\tA\t192.0.2.1\n"},
@@ -111,8 +111,8 @@ func TestClientCommands(t *testing.T) {
 	}
 }
 
-// B14: shells are offered values: static ones, those of the kubeconfig and of the cluster, and those
-// that processes know.
+// TestCompletion shows that shells get static values, those of the kubeconfig and of the cluster, and those
+// of processes (B14).
 func TestCompletion(t *testing.T) {
 	kubeconfig := fakeCluster(t, leader())
 	t.Setenv("KUBECONFIG", kubeconfig)
@@ -154,7 +154,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// A cluster that doesn't answer doesn't keep the shell waiting.
+// TestCompletionOfASilentCluster shows that completion doesn't wait for a cluster that doesn't respond.
 func TestCompletionOfASilentCluster(t *testing.T) {
 	server := &reachtest.Server{Pods: []corev1.Pod{reachtest.Pod("dns", "signpost-0", "dns")}, Protocol: reachtest.Silent}
 	t.Setenv("KUBECONFIG", server.Start(t))
@@ -167,7 +167,7 @@ func TestCompletionOfASilentCluster(t *testing.T) {
 	}
 }
 
-// O2 and B15: the binary has other names.
+// TestPrograms covers the other names of the binary (O2 and B15).
 func TestPrograms(t *testing.T) {
 	for name, want := range map[string]program{
 		"/usr/bin/signpost": signpostProgram, "kubectl-signpost": kubectlProgram, "/usr/local/bin/kubectl-signpost": kubectlProgram, `kubectl-signpost.exe`: kubectlProgram, "kubectl_signpost": kubectlProgram,
@@ -201,7 +201,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// B12: what isn't for a terminal is 100 columns wide, and nothing is wider.
+// TestHelpIsNotWide shows that help is at most as wide as the terminal, and 100 columns wide without one
+// (B12).
 func TestHelpIsNotWide(t *testing.T) {
 	root := newRootCommand(streams{})
 	for _, c := range root.Commands() {

@@ -147,11 +147,11 @@ func beginning(begun string, all []string) []string {
 
 // completeZones offers the zones of publishers, and completeHashes the held plans.
 func (c *client) completeZones(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return c.completeAsked(cmd, args, begun, func(ctx context.Context, l *inspectclient.Client) ([]string, error) { return l.ZoneNames(ctx) })
+	return c.completeFrom(cmd, args, begun, func(ctx context.Context, l *inspectclient.Client) ([]string, error) { return l.ZoneNames(ctx) })
 }
 
 func (c *client) completeHashes(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return c.completeAsked(cmd, args, begun, func(ctx context.Context, l *inspectclient.Client) ([]string, error) {
+	return c.completeFrom(cmd, args, begun, func(ctx context.Context, l *inspectclient.Client) ([]string, error) {
 		a, err := l.Plans(ctx, "")
 		var hashes []string
 		for _, name := range a.Names {
@@ -161,8 +161,8 @@ func (c *client) completeHashes(cmd *cobra.Command, args []string, begun string)
 	})
 }
 
-// completeAsked offers the responses of processes, if they come in time.
-func (c *client) completeAsked(cmd *cobra.Command, args []string, begun string, f func(context.Context, *inspectclient.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+// completeFrom offers values from the processes, if they respond in time.
+func (c *client) completeFrom(cmd *cobra.Command, args []string, begun string, f func(context.Context, *inspectclient.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -179,7 +179,7 @@ func (c *client) completeAsked(cmd *cobra.Command, args []string, begun string, 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	for i := range names {
-		names[i] = output.Clean(names[i]) // they come from others, and go to a shell
+		names[i] = output.Clean(names[i]) // untrusted text must not reach a shell
 	}
 	return beginning(begun, names[:min(len(names), mostCompletions)]), cobra.ShellCompDirectiveNoFileComp
 }
@@ -207,7 +207,7 @@ func completeFlags(cmd *cobra.Command) {
 	complete(cmd, "controllers", append(names, "*")...)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if name, _ := pflag.UnquoteUsage(f); name != "path" && f.Value.Type() != "bool" {
-			complete(cmd, f.Name) // nothing is better than the names of files
+			complete(cmd, f.Name) // files are offered instead
 		}
 	})
 	if cmd.ValidArgsFunction == nil {

@@ -105,15 +105,15 @@ func validate(ctx context.Context, file string) error {
 	if err != nil {
 		return fmt.Errorf("read the config file: %w", err)
 	}
-	return settings.Check(file, text, func(o *configure.Options) error { return opens(ctx, o) })
+	return settings.Check(file, text, func(o *configure.Options) error { return checkPublisher(ctx, o) })
 }
 
 // aboutFlag matches an error about a setting. Others are about this host, such as credentials that
 // only a pod has.
 var aboutFlag = regexp.MustCompile(`(^|[ :])--[a-z]`)
 
-// opens returns the faults of the sources' and the provider's settings of a publisher.
-func opens(ctx context.Context, o *configure.Options) error {
+// checkPublisher returns the faults of the settings of a publisher's sources and provider.
+func checkPublisher(ctx context.Context, o *configure.Options) error {
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	dry := *o
@@ -123,10 +123,10 @@ func opens(ctx context.Context, o *configure.Options) error {
 		_, err := dry.OpenProvider(ctx, configure.Input{Log: slog.New(slog.DiscardHandler)})
 		outcome <- err
 	}()
-	found := parts(o.CheckSources())
+	found := joinedErrors(o.CheckSources())
 	select {
 	case err := <-outcome:
-		for _, e := range parts(err) {
+		for _, e := range joinedErrors(err) {
 			if aboutFlag.MatchString(e.Error()) {
 				found = append(found, e)
 			}
@@ -136,8 +136,8 @@ func opens(ctx context.Context, o *configure.Options) error {
 	return errors.Join(found...)
 }
 
-// parts returns the errors that are joined in err, also if the joined ones have been wrapped.
-func parts(err error) []error {
+// joinedErrors returns the errors that are joined in err, even if the joined error was wrapped.
+func joinedErrors(err error) []error {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if leaves := settings.Leaves(e); len(leaves) > 1 {
 			return leaves

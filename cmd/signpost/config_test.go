@@ -17,13 +17,13 @@ func TestConfigCommands(t *testing.T) {
 		return path
 	}
 	good := write("good.yaml", "dns:\n  publishers:\n    - {name: a, source: fake, provider: pdns, policy: sync, pdns-api-key: hidden, pdns-server: \"http://user:hidden@localhost:8081\"}\n")
-	// B8: two errors in the fields, and some that only the provider and a source find, in the same pass.
+	// Two errors in fields are reported together with some that only the provider and a source detect (B8).
 	bad := write("bad.yaml", "log: {levl: info}\ndns:\n  publishers:\n    - name: a\n      source: service\n      provider: rfc2136\n      policy: sync\n    - {name: b, source: ingres, provider: inmemory, policy: sync}\n    - {name: c, source: unstructured, unstructured-resource: widgets, provider: inmemory, policy: sync}\n")
 	for name, test := range map[string]struct {
 		args string
 		code int
 		out  []string
-		// errs are the lines of the errors, and never is in no output.
+		// errs are the lines of the errors, and never must not be in any output.
 		errs  []string
 		never string
 	}{

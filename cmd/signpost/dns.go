@@ -18,7 +18,7 @@ type notices struct{ bytes.Buffer }
 func newDNSCommand(s streams) *cobra.Command {
 	c := settings.NewDNSFlags()
 	// Flags are parsed before the format of the log is known, so pflag's messages are logged later.
-	said := &notices{}
+	messages := &notices{}
 	cmd := &cobra.Command{
 		Use:   "dns",
 		Short: "Publish DNS records, in place of ExternalDNS",
@@ -38,11 +38,11 @@ Before the first start, look at what would be changed:
 			if err := c.Settle(cmd.Flags()); err != nil {
 				return err
 			}
-			c.Said = slices.Collect(strings.Lines(said.String()))
+			c.Said = slices.Collect(strings.Lines(messages.String()))
 			return process.RunDNS(cmd.Context(), c, cmd.Flags(), s.err)
 		},
 	}
 	c.AddFlags(cmd.Flags())
-	cmd.Flags().SetOutput(said)
+	cmd.Flags().SetOutput(messages)
 	return cmd
 }

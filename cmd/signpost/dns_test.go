@@ -11,15 +11,15 @@ import (
 // emptyRun is a run that needs no cluster.
 const emptyRun = "dns --source=empty --provider=inmemory --policy=sync --once --dry-run"
 
-// TestDNSCommand has case 197: `--once --dry-run` with inmemory succeeds, but it fails with an
-// unknown provider, without a policy, with a bad log format, and when a source fails.
+// TestDNSCommand shows that `--once --dry-run` with inmemory succeeds, and that it fails with an unknown
+// provider, without a policy, with a bad log format, and if a source fails (case 197).
 func TestDNSCommand(t *testing.T) {
 	t.Setenv("KUBECONFIG", "nonesuch")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	tests := map[string]struct {
 		args string // separated by spaces
 		code int
-		err  string // the last line of the errors, without its prefix; PROVIDERS is all of them
+		err  string // the last line of the errors, without its prefix; PROVIDERS stands for all of them
 	}{
 		"case 197":                    {args: emptyRun + " --inmemory-zone=example.org"},
 		"case 197: fake records":      {args: "dns --source=fake --provider=inmemory --inmemory-zone=example.com --policy=sync --once --dry-run --log-level=error"},
@@ -52,7 +52,7 @@ func TestDNSCommand(t *testing.T) {
 	}
 }
 
-// allProviders is the list of all providers that errors have, which gets longer.
+// allProviders returns the growing list of providers in errors.
 func allProviders() string {
 	var names []string
 	for _, p := range plugins.Providers() {
@@ -62,7 +62,7 @@ func allProviders() string {
 	return strings.Join(names, ", ")
 }
 
-// The command reads its environment. Flags that are given override it.
+// TestDNSEnvironment shows that the command reads its environment, and that flags override it.
 func TestDNSEnvironment(t *testing.T) {
 	t.Setenv("EXTERNAL_DNS_SOURCE", "empty\nempty")
 	t.Setenv("EXTERNAL_DNS_PROVIDER", "inmemory")

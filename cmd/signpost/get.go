@@ -30,7 +30,7 @@ stream ends.`,
   signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086`,
 		Args: oneAuthority,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return q.ask(cmd, args[0], func(o destclient.Options) error { return destclient.Get(cmd.Context(), o, s.out, s.err) })
+			return q.query(cmd, args[0], func(o destclient.Options) error { return destclient.Get(cmd.Context(), o, s.out, s.err) })
 		},
 	}
 	q.flags(cmd)
@@ -56,8 +56,8 @@ func (q *destinationQuery) flags(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = q.completeServices
 }
 
-// ask finds a server and queries the authority.
-func (q *destinationQuery) ask(cmd *cobra.Command, authority string, f func(destclient.Options) error) error {
+// query finds a server and queries the authority.
+func (q *destinationQuery) query(cmd *cobra.Command, authority string, f func(destclient.Options) error) error {
 	o := q.options
 	var err error
 	if o.Authority, err = inspectclient.Authority(authority, q.domain, q.namespace); err != nil {

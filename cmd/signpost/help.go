@@ -93,12 +93,12 @@ func addHelpAll(cmd *cobra.Command) {
 	if cmd.RunE == nil || !hasManyFlags(cmd) {
 		return
 	}
-	var asked bool
-	cmd.Flags().BoolVar(&asked, helpAll, false, "show all flags")
+	var showAll bool
+	cmd.Flags().BoolVar(&showAll, helpAll, false, "show all flags")
 	cmd.Flags().Lookup(helpAll).Hidden = true
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if asked {
+		if showAll {
 			return cmd.Help()
 		}
 		return run(cmd, args)

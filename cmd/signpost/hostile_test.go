@@ -23,11 +23,10 @@ import (
 	"github.com/signpostd/signpost/testkit/looktest"
 )
 
-// evil is a text that sets the title of a terminal, colors it, begins a line and turns its order.
+// evil is a text that sets the title of a terminal, colors it, starts a line and reverses its direction.
 const evil = "x\x1b]0;PWNED\a\x1b[31m\nsignpost: all is well\r\u202e\u009b5m\u200b"
 
-// checkTame fails the test if an output has what a terminal would take for a command, or a line of a
-// value.
+// checkTame fails the test if an output has a terminal command, or a line that comes from a value.
 func checkTame(t *testing.T, what, text string) {
 	t.Helper()
 	for _, r := range text {
@@ -41,7 +40,7 @@ func checkTame(t *testing.T, what, text string) {
 	}
 }
 
-// hostileProcess has evil text in all fields.
+// hostileProcess returns a process with evil text in all fields.
 func hostileProcess() *looktest.Process {
 	now, n := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 1
 	ref := inspect.ObjectRef{Kind: evil, Namespace: evil, Name: evil, Cluster: evil}
@@ -66,7 +65,8 @@ func hostileProcess() *looktest.Process {
 	}
 }
 
-// tenants S12: whatever a server of the inspection API says, commands write text only, and JSON stays JSON.
+// TestHostileInspection shows that commands print only clean text, and valid JSON, for any response of the
+// inspection API (tenants S12).
 func TestHostileInspection(t *testing.T) {
 	addr := hostileProcess().Start(t)
 	for _, command := range []string{
@@ -83,7 +83,7 @@ func TestHostileInspection(t *testing.T) {
 			}
 			checkTame(t, fmt.Sprint(args), errText)
 			if format == "yaml" || strings.HasPrefix(format, "jsonpath") {
-				// A value may have lines of its own there, as in the file of a user.
+				// In this output, a value may have several lines, as in a user's file.
 				out = strings.ReplaceAll(out, "\nsignpost: all is well", "")
 			}
 			checkTame(t, fmt.Sprint(args), out)
@@ -96,7 +96,7 @@ func TestHostileInspection(t *testing.T) {
 	checkTame(t, "records -o zone", out+errText)
 }
 
-// hostileDestination answers with evil text, or with an evil error.
+// hostileDestination responds with evil text, or with an evil error.
 type hostileDestination struct {
 	pb.UnimplementedDestinationServer
 	fails bool
@@ -135,7 +135,8 @@ func (h *hostileDestination) GetProfile(_ *pb.GetDestination, stream grpc.Server
 	})
 }
 
-// tenants S12: get and profile printed ESC, BEL and bidirectional characters of the server.
+// TestHostileDestination shows that get and profile don't print ESC, BEL and bidirectional characters of the
+// server (tenants S12).
 func TestHostileDestination(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -170,7 +171,7 @@ func TestHostileDestination(t *testing.T) {
 	}
 }
 
-// hostileObjects are objects of a tenant with escape sequences in all places that plan shows.
+// hostileObjects are objects of a tenant with escape sequences in all fields that plan shows.
 const hostileObjects = `apiVersion: externaldns.k8s.io/v1alpha1
 kind: DNSEndpoint
 metadata: {name: term, namespace: tenantb}
@@ -202,7 +203,7 @@ spec: {type: LoadBalancer, ports: [{port: 80}]}
 status: {loadBalancer: {ingress: [{ip: 192.0.2.10}]}}
 `
 
-// tenants S12: plan printed escape sequences and line breaks of tenants.
+// TestHostilePlan shows that plan doesn't print escape sequences and line breaks of tenants (tenants S12).
 func TestHostilePlan(t *testing.T) {
 	dir := t.TempDir()
 	objects, zone := filepath.Join(dir, "objects.yaml"), filepath.Join(dir, "zone")
@@ -229,7 +230,8 @@ func TestHostilePlan(t *testing.T) {
 	}
 }
 
-// dns, finding 22: with --log-format=json every line is JSON, also what is said of flags before the log begins.
+// TestJSONLogFromTheFirstLine shows that with --log-format=json every line is JSON, including messages about
+// flags (dns, finding 22).
 func TestJSONLogFromTheFirstLine(t *testing.T) {
 	ctx := t.Context()
 	_, _, errText := runCommand(ctx, "dns", "--log-format=json", "--once", "--policy=sync", "--source=empty", "--provider=inmemory", "--inmemory-zone=example.org", "--registry=noop", "--rfc2136-tsig-axfr", "--metrics-address=127.0.0.1:0")

@@ -67,13 +67,13 @@ func main() {
 // executeAs runs the command line of a program.
 func executeAs(ctx context.Context, p program, args []string, to streams) int {
 	out, errs := output.NewTerminal(to.out), output.NewTerminal(to.err)
-	defer func() { _, _ = out.Close(), errs.Close() }() // an output that fails has said so
+	defer func() { _, _ = out.Close(), errs.Close() }() // an output that failed has already been reported
 	s := streams{out: out, err: errs}
 	root := newRootCommand(s)
 	p.adapt(root)
 	root.SetArgs(dropInArgs(root, p.arguments(args)))
 	cmd, err := root.ExecuteContextC(ctx)
-	own := new(coded)
+	own := new(exitError)
 	switch {
 	case err == nil:
 		return exitOK

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../deploy/crds")),
-		// A connection that was closed waits for its streams, whose other ends are in this process.
+		// A closed connection waits for its streams, whose other ends are in this process.
 		goleak.IgnoreTopFunction("github.com/moby/spdystream.(*Connection).shutdown"))
 }
 
@@ -40,7 +40,7 @@ func TestExecute(t *testing.T) {
 	tests := map[string]struct {
 		args string // separated by spaces
 		code int
-		// out and err are the last lines; err without its prefix.
+		// out and err must be the last lines; err has no prefix.
 		out, err string
 	}{
 		"nothing":                  {code: 2, err: "no command given: use one of those above"},
@@ -136,8 +136,8 @@ func TestHelpGolden(t *testing.T) {
 	}
 }
 
-// The help of a command with many flags fits on two screens: it has the main flags, and counts the
-// others (findings L14). --help-all has all of them, also without the flags that the command
+// TestHelpAll shows that the help of a command with many flags fits on two screens, with the main flags and
+// the number of others (findings L14). --help-all has all of them, even without the flags that the command
 // requires.
 func TestHelpAll(t *testing.T) {
 	for _, command := range []string{"dns", "plan", "check dns", "rbac"} {
@@ -169,8 +169,7 @@ func TestVersionJSON(t *testing.T) {
 	}
 }
 
-// The dashes are those of Linkerd for destination; for dns and plan, --no-NAME is as in
-// ExternalDNS.
+// TestDropInArgs shows that destination accepts Linkerd's dashes, and dns and plan ExternalDNS' --no-NAME.
 func TestDropInArgs(t *testing.T) {
 	tests := map[string]struct{ args, want string }{
 		"nothing":        {},
@@ -198,12 +197,12 @@ func TestDropInArgs(t *testing.T) {
 	}
 }
 
-// endless is a Destination server whose streams bring one message and stay open.
+// endless is a Destination server whose streams send one message and stay open.
 type endless struct {
 	pb.UnimplementedDestinationServer
 }
 
-// Get implements pb.DestinationServer.
+// Get implements [pb.DestinationServer].
 func (endless) Get(_ *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Update]) error {
 	none := &pb.Update{Update: &pb.Update_NoEndpoints{NoEndpoints: &pb.NoEndpoints{}}}
 	if err := stream.Send(none); err != nil {
@@ -213,7 +212,7 @@ func (endless) Get(_ *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Up
 	return nil
 }
 
-// The command runs as a process of its own. The first interrupt ends it with success.
+// TestGetEndsOnInterrupt shows that the first interrupt ends the command with success, in a separate process.
 func TestGetEndsOnInterrupt(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

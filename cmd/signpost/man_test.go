@@ -24,7 +24,7 @@ func TestManPages(t *testing.T) {
 	}
 	root := newRootCommand(streams{out: os.Stdout, err: os.Stderr})
 	root.DisableAutoGenTag = true
-	// The same commit gives the same pages.
+	// The date is constant, so that the same commit gives the same pages.
 	date := time.Unix(0, 0).UTC()
 	if err := doc.GenManTree(root, &doc.GenManHeader{Title: "SIGNPOST", Section: "1", Source: "signpost " + version.Version, Date: &date}, dir); err != nil {
 		t.Fatal(err)

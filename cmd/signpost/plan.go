@@ -119,7 +119,7 @@ func newPlanCommand(s streams) *cobra.Command {
 }
 
 func (c *planCommand) run(cmd *cobra.Command, s streams) error {
-	config, err := c.settled(cmd.Flags())
+	config, err := c.effectiveConfig(cmd.Flags())
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 	if c.format.IsTable() {
 		err = p.WriteTable(s.out)
 	} else {
-		err = output.Print(s.out, c.format, planAnswer(p))
+		err = output.Print(s.out, c.format, planResult(p))
 	}
 	switch {
 	case err != nil:
@@ -157,7 +157,7 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 }
 
 // planAnswer returns a plan for formats other than a table. Its items are the changes.
-func planAnswer(p *preview.Plan) output.Answer {
+func planResult(p *preview.Plan) output.Answer {
 	a := output.Answer{Value: p, Items: []any{}}
 	for _, z := range p.Zones {
 		for _, c := range z.Changes {
@@ -168,8 +168,8 @@ func planAnswer(p *preview.Plan) output.Answer {
 	return a
 }
 
-// settled returns the config of the flags, or of the config file that they name.
-func (c *planCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
+// effectiveConfig returns the config of the flags, or of the config file that they name.
+func (c *planCommand) effectiveConfig(flags *pflag.FlagSet) (settings.Config, error) {
 	if c.configFile != "" {
 		return c.fromFile(flags)
 	}

@@ -22,9 +22,9 @@ import (
 	"github.com/signpostd/signpost/internal/golden"
 )
 
-// TestPlan runs `signpost plan` as the files testdata/plan/*.txtar say. The section args has
-// the arguments, one on each line, and stdin has standard input. status, stdout and stderr are
-// the expected results, which -update rewrites. Other sections are files to create.
+// TestPlan runs `signpost plan` for each file testdata/plan/*.txtar. Its section args has the arguments, one
+// per line, and stdin the standard input. status, stdout and stderr are the expected results, which -update
+// rewrites. Other sections are files to create.
 func TestPlan(t *testing.T) {
 	files, err := filepath.Glob("testdata/plan/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -126,7 +126,8 @@ a-older TXT "heritage=external-dns,external-dns/owner=default,external-dns/resou
 `
 )
 
-// The command writes no secret, whether it uses, refuses or ignores the flag.
+// TestPlanShowsNoSecrets shows that the command prints no secret, whether it uses, refuses or ignores the
+// flag.
 func TestPlanShowsNoSecrets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "objects.yaml", []byte(planObjects1))
@@ -158,7 +159,7 @@ func TestPlanShowsNoSecrets(t *testing.T) {
 	for _, name := range secrets {
 		args = append(args, "--"+name+"="+secret)
 	}
-	// The key has to have 32 bytes.
+	// The key must have 32 bytes.
 	check("flags", exitFailure, args...)
 	check("flags with a key", exitDiffers, append(args, "--txt-encrypt-aes-key=01234567890123456789012345678901")...)
 	for _, name := range slices.Concat(ignored, secrets) {
@@ -167,8 +168,8 @@ func TestPlanShowsNoSecrets(t *testing.T) {
 	check("environment", exitFailure)
 }
 
-// The hash doesn't depend on the settings of who makes the plan: one can look at held
-// deletions with plan, and approve them for dns.
+// TestPlanHash shows that the hash doesn't depend on who makes the plan, so that deletions shown by plan can
+// be approved for dns.
 func TestPlanHash(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "objects.yaml", []byte(planObjects1))
@@ -200,7 +201,7 @@ func TestPlanHash(t *testing.T) {
 	}
 }
 
-// The fields of the JSON output are those that the help describes.
+// TestPlanJSONIsDocumented shows that the help describes all fields of the JSON output.
 func TestPlanJSONIsDocumented(t *testing.T) {
 	full := preview.Plan{
 		Zones: []preview.Zone{{

@@ -25,7 +25,7 @@ connects again when the stream ends.`,
   signpost profile svc/web -n emojivoto --token '{"ns":"emojivoto"}' -o json`,
 		Args: oneAuthority,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return q.ask(cmd, args[0], func(o destclient.Options) error { return destclient.Profile(cmd.Context(), o, s.out, s.err) })
+			return q.query(cmd, args[0], func(o destclient.Options) error { return destclient.Profile(cmd.Context(), o, s.out, s.err) })
 		},
 	}
 	q.flags(cmd)

@@ -54,7 +54,7 @@ func newRBACCommand(s streams) *cobra.Command {
 }
 
 func (c *rbacCommand) run(flags *pflag.FlagSet, out io.Writer) error {
-	config, err := c.settled(flags)
+	config, err := c.effectiveConfig(flags)
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func (c *rbacCommand) run(flags *pflag.FlagSet, out io.Writer) error {
 	return nil
 }
 
-// settled returns the config of the flags, or of the config file that they name.
-func (c *rbacCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
+// effectiveConfig returns the config of the flags, or of the config file that they name.
+func (c *rbacCommand) effectiveConfig(flags *pflag.FlagSet) (settings.Config, error) {
 	if c.configFile != "" {
 		return readPublishers(c.configFile, flags, []string{"config", "service-account"}, withoutSecrets)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The roles for the flags come with their bindings, and nothing else does.
+// TestRBAC shows that exactly the roles for the flags are printed, with their bindings.
 func TestRBAC(t *testing.T) {
 	code, out, errText := runCommand(t.Context(), "rbac", "--source=ingress", "--provider=inmemory", "--policy=sync", "--namespace=shop", "--service-account=dns/publisher", "--dry-run")
 	const want = `apiVersion: rbac.authorization.k8s.io/v1
@@ -82,7 +82,8 @@ dns:
 	}
 }
 
-// That a flag is deprecated is no part of what a command prints, which goes to kubectl.
+// TestDeprecatedFlagOnStandardError shows that the warning about a deprecated flag isn't in the output, which
+// goes to kubectl.
 func TestDeprecatedFlagOnStandardError(t *testing.T) {
 	code, out, errText := runCommand(t.Context(), "rbac", "--source=fake", "--provider=rfc2136", "--rfc2136-zone=example.org", "--rfc2136-host=192.0.2.53", "--rfc2136-tsig-axfr", "--rfc2136-insecure", "--policy=sync")
 	if code != 0 || strings.Contains(out, "deprecated") || !strings.Contains(errText, "--rfc2136-tsig-axfr has been deprecated") {

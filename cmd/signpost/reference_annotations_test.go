@@ -15,9 +15,9 @@ import (
 	"github.com/signpostd/signpost/internal/golden"
 )
 
-// TestReferenceOfAnnotations compares the generated parts of docs/dns/annotations.md and of the pages
-// with examples with the table of annotations, with what the plugins say that they read, and with the
-// examples that the tests of the sources run.
+// TestReferenceOfAnnotations compares the generated parts of docs/dns/annotations.md and of the pages with
+// examples with the table of annotations, with the annotations of the plugins, and with the examples that the
+// sources' tests run.
 func TestReferenceOfAnnotations(t *testing.T) {
 	const page = "../../docs/dns/annotations.md"
 	golden.Part(t, page, "annotations of names and targets", annotationTable(func(name string) []string { return readersOf(name, false) }))
@@ -50,8 +50,7 @@ func examplePages() map[string][]source.Plugin {
 	return pages
 }
 
-// readersOf returns the sources that read an annotation: because they read those for providers, or
-// because they name it.
+// readersOf returns the sources that read an annotation, either as one for providers or by its name.
 func readersOf(name string, forProviders bool) []string {
 	var names []string
 	for _, p := range plugins.Sources() {
@@ -75,8 +74,8 @@ func annotationTable(readers func(name string) []string) string {
 	return golden.Table(rows)
 }
 
-// TestAnnotationsAreRead: every annotation of the table is read by a source, and what the plugins
-// name is in the table.
+// TestAnnotationsAreRead shows that a source reads each annotation of the table, and that the table has each
+// annotation of a plugin.
 func TestAnnotationsAreRead(t *testing.T) {
 	known := map[string]bool{}
 	for _, kind := range source.AnnotationKinds() {
@@ -94,8 +93,8 @@ func TestAnnotationsAreRead(t *testing.T) {
 	}
 }
 
-// describeExamples has an example of each source that reads annotations. The example is the
-// scenario example.txtar of the source, which its own test runs.
+// describeExamples returns an example of each source that reads annotations: the scenario example.txtar,
+// which the source's own test runs.
 func describeExamples(all []source.Plugin) (string, error) {
 	var b strings.Builder
 	all = slices.SortedFunc(slices.Values(all), func(a, b source.Plugin) int { return strings.Compare(a.Name, b.Name) })
@@ -124,7 +123,7 @@ func describeExamples(all []source.Plugin) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// exampleOf reads the example of a source, which is in its directory, or below that of its family.
+// exampleOf reads the example of a source from its directory, or from that of its family.
 func exampleOf(name string) (*txtar.Archive, error) {
 	family, member, _ := strings.Cut(name, "-")
 	for _, dir := range []string{filepath.Join(strings.ReplaceAll(name, "-", ""), "testdata"), filepath.Join(family, "testdata", member)} {

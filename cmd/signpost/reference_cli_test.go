@@ -16,10 +16,10 @@ import (
 	"github.com/signpostd/signpost/internal/golden"
 )
 
-// A commandPage has the commands of a group. It is generated.
+// A commandPage is a generated page with the commands of a group.
 type commandPage struct{ group, file, title string }
 
-// The pages about commands: docs/cli.md has what the commands have in common.
+// Pages about commands. docs/cli.md has the common parts.
 const (
 	commandsPage = "../../docs/cli.md"
 	commandPages = "../../docs/cli/"
@@ -46,13 +46,13 @@ func TestReferenceOfCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Part(t, commandsPage, "flags that find processes", describeAskFlags(status))
+	golden.Part(t, commandsPage, "flags that find processes", describeQueryFlags(status))
 	for _, p := range pagesOfGroups {
 		p.compare(t, root)
 	}
 }
 
-// commandIndex lists all commands with the pages that have them.
+// commandIndex lists all commands with their pages.
 func commandIndex(root *cobra.Command) string {
 	rows := [][]string{{"Command", "What it does"}}
 	for _, p := range pagesOfGroups {
@@ -108,7 +108,7 @@ func describeCommand(text *strings.Builder, c *cobra.Command) {
 	}
 }
 
-// flagsElsewhere are commands whose flags another page has.
+// flagsElsewhere are commands whose flags are on another page.
 var flagsElsewhere = map[string]string{
 	"dns":  "[flags](../dns/flags.md).",
 	"plan": "those of [signpost dns](../dns/flags.md), and `--config` (a config file whose publishers to show), `--filename` (`-f`, manifests to read instead of a cluster), `--zone-file` (a master file to read instead of the provider's zone), `--output` (`-o`).",
@@ -123,16 +123,16 @@ func outdented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// describeFlagsOf writes a table of the flags of a command. Those of each client are in one section.
+// describeFlagsOf writes a table of a command's flags. The flags that all clients have are in one section.
 func describeFlagsOf(text *strings.Builder, c *cobra.Command) {
 	groups := flaggroup.Groups(c.LocalFlags(), flagHeadings...)
 	if c.Parent() != nil && c.Parent().HasParent() && strings.HasPrefix(c.CommandPath(), "signpost check ") {
-		return // they are those of the role, and of check
+		return // the same flags as for the role, or for check
 	}
 	asks := c.Flags().Lookup("signpost-namespace") != nil
 	var rows []string
 	for _, g := range groups {
-		if asks && slices.Contains(askHeadings, g.Heading) {
+		if asks && slices.Contains(queryHeadings, g.Heading) {
 			continue
 		}
 		g.Flags.VisitAll(func(f *pflag.Flag) {
@@ -153,14 +153,14 @@ func writeRows(text *strings.Builder, rows []string) {
 	}
 }
 
-// askHeadings are those of the flags that all commands have that ask processes.
-var askHeadings = []string{"Process", "Cluster"}
+// queryHeadings are the headings of the flags of all commands that query processes.
+var queryHeadings = []string{"Process", "Cluster"}
 
-// describeAskFlags returns the table of these flags.
-func describeAskFlags(c *cobra.Command) string {
+// describeQueryFlags returns the table of these flags.
+func describeQueryFlags(c *cobra.Command) string {
 	var rows []string
-	for _, g := range flaggroup.Groups(c.Flags(), askHeadings...) {
-		if slices.Contains(askHeadings, g.Heading) {
+	for _, g := range flaggroup.Groups(c.Flags(), queryHeadings...) {
+		if slices.Contains(queryHeadings, g.Heading) {
 			g.Flags.VisitAll(func(f *pflag.Flag) { rows = append(rows, flagRow(f)) })
 		}
 	}

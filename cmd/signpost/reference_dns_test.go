@@ -28,8 +28,8 @@ import (
 
 //go:generate go test . -run ^Test(Reference|Rights)OfDNS$ -update
 
-// TestReferenceOfDNS compares the pages of docs/dns with what the program has; -update
-// rewrites them. Package process has the page of metrics.
+// TestReferenceOfDNS compares the pages of docs/dns with the program; -update rewrites them. Package process
+// has the page of metrics.
 func TestReferenceOfDNS(t *testing.T) {
 	for _, page := range []struct {
 		name, title string
@@ -49,8 +49,8 @@ func TestReferenceOfDNS(t *testing.T) {
 	}
 }
 
-// TestDescribeSources has case 217, the generator of the page of sources: an incomplete plugin
-// is an error, and the order of the plugins makes no difference.
+// TestDescribeSources shows that an incomplete plugin is an error for the generator of the page of sources,
+// and that the order of the plugins makes no difference (case 217).
 func TestDescribeSources(t *testing.T) {
 	want, err := describeSources(plugins.Sources())
 	if err != nil {
@@ -96,7 +96,7 @@ func describeSources(all []source.Plugin) (string, error) {
 		categories[category] = append(categories[category], fmt.Sprintf("- **%s**: %s.\n", p.Name, p.Summary))
 		rows = append(rows, []string{
 			"**" + p.Name + "**", strings.Join(p.Filters, ","), p.Namespaces, strconv.FormatBool(p.Templates),
-			// Events are about the objects that ask for records.
+			// Only sources with objects have Events.
 			strconv.FormatBool(len(kindsOf(p)) > 0), strconv.FormatBool(p.Properties), category, strings.Join(kindsOf(p), "<br/>"),
 		})
 	}
@@ -124,12 +124,12 @@ func kindsOf(p source.Plugin) []string {
 	return kinds
 }
 
-// undeclared is a source that doesn't say what it reads.
+// undeclared is a source without declared resources.
 type undeclared struct{ source.Config }
 
 func (undeclared) Resources() []source.Resource { return nil }
 
-// checkSource says what a plugin lacks.
+// checkSource returns an error if a plugin lacks a field.
 func checkSource(p source.Plugin) error {
 	for _, field := range []struct{ name, value string }{{"name", p.Name}, {"summary", p.Summary}, {"category", p.Category}} {
 		if field.value == "" {
@@ -206,8 +206,8 @@ func annotationRows() [][]string {
 	return rows
 }
 
-// describeFlags describes the flags of the command. A table of its own has those that are
-// also fields of the publishers of a config file.
+// describeFlags describes the flags of the command. Flags that are also fields of publishers in a config file
+// have a table of their own.
 func describeFlags() string {
 	all := newDNSCommand(streams{}).Flags()
 	publisher := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
@@ -230,7 +230,7 @@ func describeFlags() string {
 	return b.String()
 }
 
-// flagRows describes the flags that admits returns true for; all of them if it is nil.
+// flagRows describes the flags for which admits is true; all if it is nil.
 func flagRows(flags *pflag.FlagSet, admits func(*pflag.Flag) bool) [][]string {
 	rows := [][]string{{"Flag", "Variable", "Default", "Repeatable", "Secret", "Meaning"}}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -260,7 +260,7 @@ func variable(flag string) string {
 	return "EXTERNAL_DNS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// The program reads the variables that the page names.
+// TestVariableOfFlag shows that the program reads the variables on the page.
 func TestVariableOfFlag(t *testing.T) {
 	c := settings.NewDNSFlags()
 	flags := pflag.NewFlagSet("dns", pflag.ContinueOnError)
@@ -315,13 +315,13 @@ var (
 	guideConfig = regexp.MustCompile("(?s)```yaml\n(apiVersion: .*?)```")
 )
 
-// guidePages are the pages about the role dns that are written by hand.
+// guidePages are the handwritten pages about the dns role.
 var guidePages = []string{
 	"dns.md", "dns/aws.md", "dns/aws-sd.md", "dns/cloudflare.md", "dns/coredns.md", "dns/deletions.md", "dns/differences.md", "dns/google.md", "dns/ownership.md",
 	"dns/pdns.md", "dns/rfc2136.md", "dns/rights.md", "dns/troubleshooting.md", "dns/webhook.md", "dns/zones.md",
 }
 
-// The flags and metrics that the pages about the role dns name exist.
+// TestGuideToDNS shows that all flags and metrics on the pages about the dns role exist.
 func TestGuideToDNS(t *testing.T) {
 	metrics, err := os.ReadFile("../../docs/dns/metrics.md")
 	if err != nil {
@@ -333,7 +333,7 @@ func TestGuideToDNS(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, match := range guideFlag.FindAllSubmatch(text, -1) {
-			// --for is a flag of kubectl, and --no- begins a boolean flag that is off.
+			// --for is a flag of kubectl, and --no- starts a negated boolean flag.
 			if name := string(match[1]); name != "for" && name != "no" && newDNSCommand(streams{}).Flags().Lookup(name) == nil && newPlanCommand(streams{}).Flags().Lookup(name) == nil &&
 				newRunCommand(streams{}).Flags().Lookup(name) == nil && newRBACCommand(streams{}).Flags().Lookup(name) == nil &&
 				newApproveCommand(streams{}).Flags().Lookup(name) == nil {
@@ -349,7 +349,7 @@ func TestGuideToDNS(t *testing.T) {
 	}
 }
 
-// The fields of the config file in docs/dns.md exist.
+// TestGuideConfig shows that the fields of the config file in docs/dns.md exist.
 func TestGuideConfig(t *testing.T) {
 	text, err := os.ReadFile("../../docs/dns.md")
 	if err != nil {

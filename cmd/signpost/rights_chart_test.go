@@ -18,8 +18,8 @@ import (
 	"github.com/signpostd/signpost/internal/golden"
 )
 
-// chartRights is what the chart makes its roles of. The names of Leases and ConfigMaps are left
-// to its templates, because they depend on values.
+// chartRights has the rules of the chart's roles. The names of Leases and ConfigMaps are in its templates,
+// because they depend on values.
 type chartRights struct {
 	Destination chartDestination            `json:"destination"`
 	XDS         chartXDS                    `json:"xds"`
@@ -44,7 +44,7 @@ type chartXDS struct {
 	Links   []chartRule `json:"links"`
 }
 
-// chartSourceRules has what a source needs in each namespace that it reads, and everywhere.
+// chartSourceRules has the rules of a source in each namespace that it reads, and cluster-wide.
 type chartSourceRules struct {
 	Within     []chartRule `json:"within,omitempty"`
 	Everywhere []chartRule `json:"everywhere,omitempty"`
@@ -58,8 +58,8 @@ type chartRule struct {
 	Verbs     []string `json:"verbs"`
 }
 
-// TestRightsOfChart compares what the chart grants with what the roles, controllers and sources
-// declare; -update rewrites it.
+// TestRightsOfChart compares the chart's rules with those that the roles, controllers and sources declare;
+// -update rewrites them.
 func TestRightsOfChart(t *testing.T) {
 	const file = "../../deploy/helm/signpost/files/rights.yaml"
 	rights := chartRights{Destination: destinationRights(), XDS: xdsRights(), Controllers: map[string][]chartRule{}, Sources: map[string]chartSourceRules{}}
@@ -133,7 +133,7 @@ func sourceRoles(t *testing.T, name string, more ...string) []rbac.Role {
 	return rbac.DNS(c.Config, types.NamespacedName{Namespace: "kube-system", Name: "signpost"})
 }
 
-// rulesOf returns the rules of one of several roles, which is named NAME or NAME/NAMESPACE.
+// rulesOf returns the rules of the role named NAME or NAME/NAMESPACE.
 func rulesOf(roles []rbac.Role, name string) []chartRule {
 	rules := []chartRule{}
 	for _, r := range roles {
@@ -143,7 +143,7 @@ func rulesOf(roles []rbac.Role, name string) []chartRule {
 		}
 		for _, rule := range r.Rules {
 			if rule.Object != "" {
-				continue // the templates know these
+				continue // in the templates
 			}
 			made := chartRule{APIGroups: []string{rule.Group}, Resources: []string{rule.Resource}, Verbs: rule.Verbs}
 			if len(rule.Paths) > 0 {
@@ -157,8 +157,8 @@ func rulesOf(roles []rbac.Role, name string) []chartRule {
 	return rules
 }
 
-// TestDefinitionsOfChart compares the resource definitions in the chart with those of deploy/crds:
-// a chart can't have files from elsewhere.
+// TestDefinitionsOfChart compares the CustomResourceDefinitions in the chart with those of deploy/crds,
+// because a chart can't include files from elsewhere.
 func TestDefinitionsOfChart(t *testing.T) {
 	for _, name := range []string{"externaldns.k8s.io_dnsendpoints.yaml", "externaldns.k8s.io_dnsrecords.yaml"} {
 		const copied = "../../deploy/helm/signpost/files/crds/"

@@ -15,13 +15,13 @@ import (
 	"github.com/signpostd/signpost/internal/golden"
 )
 
-// TestRightsOfDNS compares the roles in deploy with what all sources declare that they read and
-// write; -update rewrites them. The comment above them is by hand.
+// TestRightsOfDNS compares the roles in deploy with the resources that all sources declare; -update rewrites
+// them, but not the comment above them.
 func TestRightsOfDNS(t *testing.T) {
 	c := settings.NewDNSFlags()
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.AddFlags(flags)
-	// Flags that have a source read more than by default.
+	// With these flags, sources read more resources than by default.
 	if err := flags.Parse([]string{"--gateway-listener-sets", "--traefik-enable-legacy"}); err != nil {
 		t.Fatal(err)
 	}
@@ -30,15 +30,15 @@ func TestRightsOfDNS(t *testing.T) {
 	}
 	c.Publisher.Registry.Kind = "crd"
 	c.Config.DNS.Leader.Elect = true
-	// Only with --registry=txt is there an instance to read.
+	// An instance must be read only with --registry=txt.
 	other := settings.NewDNSFlags().Publisher
 	other.Sources = []string{"service"}
 	c.Config.DNS.Publishers = append(c.Config.DNS.Publishers, other)
 	checkRoles(t, "dns", rbac.DNS(c.Config, types.NamespacedName{Namespace: "kube-system", Name: "signpost-dns"}))
 }
 
-// TestRightsOfTheOthers compares the roles in deploy with what the tables of the other roles and
-// the controllers declare.
+// TestRightsOfTheOthers compares the roles in deploy with the resources of the other roles' tables and the
+// controllers.
 func TestRightsOfTheOthers(t *testing.T) {
 	c := settings.Default()
 	c.RunsDestination = true
@@ -51,8 +51,7 @@ func TestRightsOfTheOthers(t *testing.T) {
 	checkRoles(t, "xds", rbac.XDS(c))
 }
 
-// checkRoles compares what follows the comment of a file in deploy/rbac with roles; -update
-// rewrites it.
+// checkRoles compares a file in deploy/rbac, after its first comment, with roles; -update rewrites it.
 func checkRoles(t *testing.T, name string, roles []rbac.Role) {
 	t.Helper()
 	file, begin := "../../deploy/rbac/"+name+".yaml", "apiVersion:"
@@ -79,7 +78,7 @@ func checkRoles(t *testing.T, name string, roles []rbac.Role) {
 	}
 }
 
-// forAnyNamespace returns a role as a ClusterRole, which is to be bound in one namespace.
+// forAnyNamespace returns a role as a ClusterRole, to be bound in one namespace.
 func forAnyNamespace(r rbac.Role) rbac.Role {
 	if r.Namespace != "" {
 		r.Namespace = ""

@@ -142,7 +142,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return settings.Usagef("unexpected argument %q: %q takes flags only; give a boolean flag its value with an equals sign, as in --flag=false", args[0], cmd.CommandPath())
 }
 
-// explainFlagError says which flag is wrong and what to do about it.
+// explainFlagError returns the error with the wrong flag and an advice.
 func explainFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {

@@ -95,8 +95,8 @@ func readConfig(file string) (settings.Config, error) {
 	return decodeConfig(file, text)
 }
 
-// withoutSecrets reads a config file for a command that asks no provider: a secret that only the pod
-// has may be missing.
+// withoutSecrets reads a config file for a command that contacts no provider. A secret that only the pod has
+// may be missing.
 func withoutSecrets(file string) (settings.Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -107,7 +107,7 @@ exist.`,
 			}
 			err := xdsclient.Get(cmd.Context(), o, s.out)
 			if errors.Is(err, xdsclient.ErrUnknown) {
-				return &coded{code: exitUsage}
+				return &exitError{code: exitUsage}
 			}
 			return err
 		},

@@ -8,8 +8,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// axe finds no violation of WCAG 2.2 A and AA in any list, wide and narrow. AXE names axe.min.js, such as of the npm
-// package axe-core 4; without it the test is skipped, because the repository has no copy.
+// TestAxe shows that axe finds no violation of WCAG 2.2 A and AA in any list, wide and narrow. AXE is the
+// path of axe.min.js, such as that of the npm package axe-core 4. Without AXE the test is skipped, because
+// the repository has no copy.
 func TestAxe(t *testing.T) {
 	file := os.Getenv("AXE")
 	if file == "" {

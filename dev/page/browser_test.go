@@ -20,10 +20,10 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// patience is how long anything may take on a busy machine. Tests wait for conditions.
+// patience is the time limit of a condition on a busy machine.
 const patience = 60 * time.Second
 
-// One browser serves all tests. Each test has a context of its own in it, with its own storage.
+// chrome is the browser of all tests. Each test has its own context in it, with its own storage.
 var chrome context.Context
 
 func TestMain(m *testing.M) { os.Exit(withBrowser(kubetest.Wrap(m).Run)) }
@@ -57,7 +57,7 @@ func withBrowser(run func() int) int {
 	return run()
 }
 
-// tab is a window of the browser, and what went wrong in it.
+// tab is a window of the browser, with its errors.
 type tab struct {
 	*testing.T
 	ctx   context.Context
@@ -65,8 +65,9 @@ type tab struct {
 	wrong []string
 }
 
-// newTab opens a window, which is closed before the servers that were started before it. Unless the test takes them away, errors of the console, violations of the policy, exceptions and
-// dialogs fail the test at its end.
+// newTab opens a window, which is closed before the servers that were started before it. Errors of the
+// console, violations of the policy, exceptions and dialogs fail the test at its end, unless the test removes
+// them.
 func newTab(t *testing.T) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chrome, chromedp.WithNewBrowserContext())
@@ -116,7 +117,7 @@ func (b *tab) note(text string) {
 	b.wrong = append(b.wrong, text)
 }
 
-// complaints takes what went wrong away.
+// complaints returns and removes the errors.
 func (b *tab) complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,7 +126,7 @@ func (b *tab) complaints() []string {
 	return wrong
 }
 
-// run makes steps, each of them in time.
+// run runs steps, each with the time limit.
 func (b *tab) run(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
 	for _, step := range steps {
@@ -150,21 +151,21 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	return result
 }
 
-// open opens a page and waits until it has its numbers and is live.
+// open opens a page and waits until it has its numbers and its event stream.
 func (b *tab) open(url string) {
 	b.Helper()
 	b.run(chromedp.Navigate(url))
 	b.await(`document.querySelector("#live").textContent.includes("live") && document.querySelector("#panel").children.length > 0 && document.querySelector("#panel").getAttribute("aria-busy") !== "true"`)
 }
 
-// await waits until an expression is true. The page looks itself, so that its policy isn't in the way, and so that what is
-// true for a moment only isn't missed as easily.
+// await waits until an expression is true. The page itself polls, so that its content security policy
+// doesn't interfere, and a short-lived truth isn't missed as easily.
 func (b *tab) await(expression string) {
 	b.Helper()
 	b.awaitFor(patience, expression)
 }
 
-// awaitFor is await with another patience.
+// awaitFor is await with another time limit.
 func (b *tab) awaitFor(limit time.Duration, expression string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, limit)
@@ -181,7 +182,7 @@ func (b *tab) awaitText(selector, text string) {
 	b.await(fmt.Sprintf(`(document.querySelector(%q)?.innerText ?? "").replace(/\s+/g, " ").includes(%q)`, selector, text))
 }
 
-// text returns the text of an element as it is seen.
+// text returns the visible text of an element.
 func (b *tab) text(selector string) string {
 	b.Helper()
 	return eval[string](b, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector))
@@ -206,7 +207,7 @@ func eval[V any](b *tab, expression string) V {
 	return v
 }
 
-// shot writes a picture of the page to the directory in PAGE_SHOTS, if there is one.
+// shot writes a screenshot to the directory in PAGE_SHOTS, if set.
 func (b *tab) shot(name string) {
 	b.Helper()
 	dir := os.Getenv("PAGE_SHOTS")

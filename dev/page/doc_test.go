@@ -1,5 +1,5 @@
-// Package page_test opens the page of a process in a real browser. It is a module of its own, so that
-// the client of the browser isn't in the go.mod of the product.
+// Package page_test tests the page of a process in a real browser. It is a separate module, so that the
+// client of the browser isn't in the product's go.mod.
 //
-// Read browser_test.go and fixture_test.go first: a browser, and what the roles of a test offer.
+// Reading order: browser_test.go (the browser) and fixture_test.go (the data of the roles), then the tests.
 package page_test

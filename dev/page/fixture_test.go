@@ -20,7 +20,7 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 )
 
-// fixture is what the roles of a test offer. Its fields are changed with do.
+// fixture has the data of the roles. Its fields are changed with do.
 type fixture struct {
 	mu       sync.Mutex
 	streams  []inspect.Stream
@@ -37,11 +37,12 @@ type fixture struct {
 	status   inspect.Status
 	replicas []inspect.Replica
 	figures  *inspect.Figures // nil for those that the server records
-	// arrived is called with the path of each request before it is handled; nil for nothing. It is set before serve.
+	// arrived is called with the path of each request before it is handled. It may be nil, and is set before
+	// serve.
 	arrived func(path string)
 }
 
-// approval is a request for approval that has come.
+// approval is a received request for approval.
 type approval struct {
 	hash   string
 	except []string
@@ -53,7 +54,7 @@ func (w *fixture) do(change func()) {
 	change()
 }
 
-// change changes a record and lets listeners know.
+// change changes a record and notifies listeners.
 func (w *fixture) change(r inspect.Record) {
 	w.do(func() {
 		if i := slices.IndexFunc(w.records, func(old inspect.Record) bool { return old.ID == r.ID }); i >= 0 {
@@ -122,7 +123,7 @@ func admits(f inspect.RecordFilter, r inspect.Record) bool {
 		slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), f.Search) })
 }
 
-// RecordChanges has the last changes of all.
+// RecordChanges returns the last changes of all zones.
 func (w *fixture) RecordChanges(_ context.Context, since uint64, _ int) (inspect.Delta[inspect.Record], uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +161,7 @@ func (w *fixture) Plans() []budget.Plan {
 
 func (w *fixture) Unplanned() (time.Time, bool) { return time.Time{}, false }
 
-// Approve takes a plan away.
+// Approve removes a plan.
 func (w *fixture) Approve(_ context.Context, hash string, except []string) (budget.Approval, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -175,7 +176,7 @@ func (w *fixture) Approve(_ context.Context, hash string, except []string) (budg
 	return a, nil
 }
 
-// approver allows a token to approve, and nothing else.
+// approver is an authorizer that allows a token to approve, and nothing else.
 type approver struct{}
 
 func (approver) Allow(_ context.Context, a inspect.Attempt) error {
@@ -185,7 +186,7 @@ func (approver) Allow(_ context.Context, a inspect.Attempt) error {
 	return &inspect.Refused{Reason: "the token may not do that"}
 }
 
-// serve serves the page of a fixture as an admin server does. With no roles it has all.
+// serve serves the page of a fixture like an admin server. Without roles it has all.
 func (w *fixture) serve(t testing.TB, roles ...string) string {
 	t.Helper()
 	offers := []inspect.Offer{{Role: "destination", Streams: w, Services: w, Explains: w}, {
@@ -206,7 +207,7 @@ func (w *fixture) serve(t testing.TB, roles ...string) string {
 		},
 		Replicas: func() []inspect.Replica { return locked(w, func() []inspect.Replica { return w.replicas }) },
 	})
-	// It is there until the pages that it has are closed.
+	// The context ends after the pages were closed.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()
@@ -243,13 +244,14 @@ func (w *fixture) serve(t testing.TB, roles ...string) string {
 	return s.URL
 }
 
-// ago is a time before another.
+// ago returns a time before another one.
 func ago(now time.Time, d time.Duration) *time.Time {
 	at := now.Add(-d)
 	return &at
 }
 
-// figuresUntil are 15 minutes of figures, in which a stream was behind and the records were unknown for a while.
+// figuresUntil returns 15 minutes of figures, in which a stream was behind and the records were unknown for a
+// while.
 func figuresUntil(now time.Time) *inspect.Figures {
 	f := &inspect.Figures{Newest: now, IntervalSeconds: 5}
 	for name, value := range map[inspect.FigureName]func(i int) int{
@@ -271,7 +273,7 @@ func figuresUntil(now time.Time) *inspect.Figures {
 	return f
 }
 
-// shop is a fixture with some of everything.
+// shop returns a fixture with data of all kinds.
 func shop() *fixture {
 	now := time.Now()
 	w := &fixture{status: inspect.Status{
@@ -354,7 +356,7 @@ func planOf(hash, zone string, n int) budget.Plan {
 	return p
 }
 
-// listenAt serves a handler at an address of this host until the test ends.
+// listenAt serves a handler on a local address until the test ends.
 func listenAt(t testing.TB, h http.Handler) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 )
 
-// hostile are texts that somebody may write into an object, or a foreign server into a record.
+// hostile are texts that somebody may write into an object, or an untrusted server into a record.
 var hostile = []string{
 	`<img src=x onerror=alert(1)>`,
 	`<script>alert(2)</script>`,
@@ -28,7 +28,7 @@ var hostile = []string{
 	"𝕏" + strings.Repeat("é́́́́", 200),
 }
 
-// badFixture has such a text in every place.
+// badFixture returns a fixture with such a text in every field.
 func badFixture() *fixture {
 	w := shop()
 	w.records, w.services, w.streams, w.problems, w.steps = nil, nil, nil, nil, nil
@@ -57,10 +57,11 @@ func badFixture() *fixture {
 	return w
 }
 
-// counts are the elements that only text as markup could have made, and what ran.
+// made counts the elements that only text interpreted as markup could have created, and scripts that ran.
 const made = `document.querySelectorAll("img, iframe, object, embed, body script, body svg:not(.mark, #figures svg), [onerror], [onload], a[href]:not(.skip), link:not([href^='/assets/'])").length`
 
-// Text of others is text wherever it is: it makes no element, runs nothing, and the page keeps its width.
+// TestHostileText shows that untrusted text stays text everywhere: it creates no element, runs no script, and
+// doesn't widen the page.
 func TestHostileText(t *testing.T) {
 	w := badFixture()
 	url := w.serve(t)
@@ -93,7 +94,7 @@ func TestHostileText(t *testing.T) {
 			}
 			b.shot(fmt.Sprintf("hostile %s %d", tab, width))
 		}
-		// A change brings such texts into the list of changes, and the question before an approval has them.
+		// A change brings such texts into the list of changes, and an approval into the confirmation.
 		r := w.records[0]
 		r.Message = "changed"
 		w.change(r)
@@ -112,7 +113,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// A hash that somebody else has written chooses what is shown, and nothing more.
+// TestHostileHash shows that a crafted hash selects what is shown, and has no other effect.
 func TestHostileHash(t *testing.T) {
 	url := shop().serve(t)
 	for _, hash := range []string{
@@ -123,12 +124,12 @@ func TestHostileHash(t *testing.T) {
 		if n := eval[int](b, made); n != 0 {
 			t.Errorf("%s: %d elements are not ours", hash, n)
 		}
-		b.run(chromedp.Navigate("about:blank")) // a list that was refused is read again
+		b.run(chromedp.Navigate("about:blank")) // a list that was refused is loaded again
 		allow(b, "400")
 	}
 }
 
-// What a web page of another origin finds out, and does, as the browser lets it.
+// attack is what a web page of another origin tries in the browser.
 const attack = `<!doctype html><title>attack</title><script>
 const target = %q;
 const results = {};
@@ -151,8 +152,8 @@ const frame = (u) => new Promise((d) => { const f = document.createElement("ifra
 })();
 </script>`
 
-// A web page of another origin can't read, post, listen, frame or load.
-func TestForeignOrigin(t *testing.T) {
+// TestOtherOrigin shows that a web page of another origin can't read, post, listen, frame or load.
+func TestOtherOrigin(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
 	other := listenAt(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
@@ -168,7 +169,7 @@ func TestForeignOrigin(t *testing.T) {
 				t.Errorf("from %s: %s: %.200s", from, name, result)
 			}
 		}
-		b.complaints() // of a browser that refuses
+		b.complaints() // the browser's refusals
 	}
 	w.do(func() {
 		if len(w.approved) != 0 {
@@ -177,18 +178,19 @@ func TestForeignOrigin(t *testing.T) {
 	})
 }
 
-// A name that was made to stand for this host gets nothing, though to the browser it is one origin.
+// TestRebinding shows that a DNS name that was rebound to this host gets nothing, although it is the same
+// origin for the browser.
 func TestRebinding(t *testing.T) {
 	w := shop()
 	rebound := strings.Replace(w.serve(t), "127.0.0.1", "rebound.example", 1)
-	b := newTab(t) // after the server, so that it is closed before
+	b := newTab(t) // opened after the server, so that it is closed first
 	for _, path := range []string{"/", "/assets/app.js", "/api/v1alpha1/status", "/api/v1alpha1/changes"} {
 		b.run(chromedp.Navigate(rebound + path))
 		if text := b.text("body"); !strings.Contains(text, "another host than localhost") {
 			t.Errorf("%s: %.200s", path, text)
 		}
 	}
-	// It is the origin of the refusal, so that it may send what it likes.
+	// The page of the refusal has the same origin, so it may send any request.
 	eval[bool](b, `(window.answer = null, fetch("/api/v1alpha1/plan/0123456789abcdef/approve", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }).then((r) => { window.answer = r.status; }), true)`)
 	b.await(`window.answer === 403`)
 	w.do(func() {
@@ -196,5 +198,5 @@ func TestRebinding(t *testing.T) {
 			t.Errorf("approved: %v", w.approved)
 		}
 	})
-	b.complaints() // of a browser that got 403, also for an icon
+	b.complaints() // the browser's errors for the status 403, also for the icon
 }

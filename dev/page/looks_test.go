@@ -11,7 +11,7 @@ import (
 // notWide is true if nothing makes the page wider than the window.
 const notWide = `document.documentElement.scrollWidth <= document.documentElement.clientWidth`
 
-// contrasts are the texts whose color has a contrast below 4.5 to what is behind them.
+// contrasts are the texts whose contrast to the background is below 4.5.
 const contrasts = `(() => {
   const c = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const rgba = (color) => { c.clearRect(0, 0, 1, 1); c.fillStyle = color; c.fillRect(0, 0, 1, 1); return [...c.getImageData(0, 0, 1, 1).data]; };
@@ -27,7 +27,7 @@ const contrasts = `(() => {
   return bad;
 })()`
 
-// Three widths, light and dark: each list fits, and each text can be read.
+// TestLooks shows that each list fits at three widths, light and dark, and that each text is readable.
 func TestLooks(t *testing.T) {
 	w := shop()
 	url := w.serve(t)

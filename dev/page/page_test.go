@@ -16,7 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 )
 
-// What the API has is what the page shows: numbers and every list.
+// TestShows shows that the page has the numbers and all lists of the API.
 func TestShows(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
@@ -51,7 +51,8 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// The page begins with what is wrong now, the worst first and each cause once, and says so when nothing is.
+// TestNow shows that the page starts with the current problems, the worst first and each cause once, or says
+// that there are none.
 func TestNow(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
@@ -84,7 +85,7 @@ func TestNow(t *testing.T) {
 	b.await(`document.activeElement.id === "tab-now"`)
 }
 
-// The server filters and pages: by text, by state, by zone.
+// TestFilters shows that the server filters and pages by text, state and zone.
 func TestFilters(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
@@ -102,7 +103,8 @@ func TestFilters(t *testing.T) {
 	b.awaitText("#panel", "Nothing matches")
 }
 
-// A change arrives without a reload: in its row, in the numbers and in the list of changes.
+// TestChanges shows that a change appears without a reload, in its row, in the numbers and in the list of
+// changes.
 func TestChanges(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
@@ -126,7 +128,8 @@ func TestChanges(t *testing.T) {
 	b.await(`document.querySelector("#tiles").innerText.replace(/\s+/g, " ").includes("0 problems")`)
 }
 
-// A change is shown if the requests ahead of the scripts come after them. Scripts may run in either order.
+// TestLateFirstRequests shows that a change appears even if the first requests arrive after the scripts,
+// which may run in either order.
 func TestLateFirstRequests(t *testing.T) {
 	w := shop()
 	listed := make(chan struct{})
@@ -149,7 +152,7 @@ func TestLateFirstRequests(t *testing.T) {
 	b.await(`document.querySelectorAll("#panel tbody tr").length === 2`)
 }
 
-// Text that is typed is explained, and the address of the page has it.
+// TestExplains shows that a typed name is explained, and is in the address of the page.
 func TestExplains(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
@@ -178,7 +181,7 @@ func TestExplains(t *testing.T) {
 	allow(b, "400")
 }
 
-// allow takes away complaints about answers that were asked for.
+// allow removes errors for expected responses.
 func allow(b *tab, code string) {
 	b.Helper()
 	for _, c := range b.complaints() {
@@ -188,7 +191,8 @@ func allow(b *tab, code string) {
 	}
 }
 
-// An approval is one request, with the names that are left out, after a question that says how much and where.
+// TestApproves shows that an approval is one request, without the excluded names, after a confirmation with
+// the number of deletions and the zone.
 func TestApproves(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
@@ -205,7 +209,7 @@ func TestApproves(t *testing.T) {
 	if n := locked(w, func() int { return len(w.posts) }); n != 0 {
 		t.Fatalf("%d POSTs after Cancel", n)
 	}
-	// tenants S4: a forwarded port alone doesn't approve.
+	// A forwarded port alone is no right to approve (tenants S4).
 	b.click("#panel", "Approve…")
 	b.click("#confirm", "Approve")
 	b.awaitText("#confirm-failed", "needs a token")
@@ -218,7 +222,7 @@ func TestApproves(t *testing.T) {
 	b.click("#panel", "Approve…")
 	b.awaitText("#confirm-how", "signpost.dev/approve/0123456789abcdef")
 	eval[bool](b, `(document.querySelector("#confirm-token").value = "may-approve", true)`)
-	// Somebody clicks twice.
+	// The user clicks twice.
 	eval[bool](b, `(() => { const yes = document.querySelector("#confirm-yes"); yes.click(); yes.click(); return true; })()`)
 	b.awaitText("#panel", "Approved in example.org: 11 deletions")
 	b.awaitText("#panel", "No deletions wait")
@@ -264,7 +268,7 @@ func TestPlanShowsWhatIsApproved(t *testing.T) {
 	}
 }
 
-// A process without a role has no lists of it.
+// TestRoles shows that a process without a role has no lists of that role.
 func TestRoles(t *testing.T) {
 	for role, want := range map[string]string{
 		"dns": "now records plans problems clusters tables", "destination": "now services streams problems clusters tables", "none": "now problems clusters tables",
@@ -278,7 +282,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// Without a connection the page says since when, and it comes back by itself.
+// TestDisconnected shows that the page says since when the connection is lost, and reconnects by itself.
 func TestDisconnected(t *testing.T) {
 	w := shop()
 	proxy := newProxy(t, w.serve(t))
@@ -291,10 +295,11 @@ func TestDisconnected(t *testing.T) {
 	b.awaitText("#process", "v9.9.9")
 	b.awaitText("#live", "live")
 	b.awaitText("#feed", "connected again")
-	b.complaints() // of a server that wasn't there
+	b.complaints() // the errors of the unreachable server
 }
 
-// Tabs are chosen with the arrows, and everything that can be clicked is reached and seen.
+// TestKeyboard shows that arrow keys select tabs, and that all controls can be reached and have a visible
+// focus.
 func TestKeyboard(t *testing.T) {
 	url := shop().serve(t)
 	b := newTab(t)
@@ -320,7 +325,8 @@ func TestKeyboard(t *testing.T) {
 	}
 }
 
-// 100,000 records: the page has its first rows within a second, and never more than a page of them.
+// TestManyRecords shows that the page has its first rows of 100,000 records within a second, and never more
+// than one page of them.
 func TestManyRecords(t *testing.T) {
 	w := shop()
 	w.records = nil
@@ -331,9 +337,10 @@ func TestManyRecords(t *testing.T) {
 	b := newTab(t)
 	b.open(url + "/#tab=records")
 	b.await(`document.querySelectorAll("#panel tbody tr").length === 100`)
-	// A search, as somebody sees it: from the key to the rows. 200 ms of it wait for the next key.
+	// The time of a search, from the key to the rows, includes 200 ms in which the page waits for the next
+	// key.
 	took := eval[float64](b, `performance.getEntriesByType("resource").filter((e) => e.name.includes("/records?")).pop().responseEnd - performance.getEntriesByType("navigation")[0].startTime`)
-	t.Logf("first rows after %.0f ms", took) // a figure for docs/page.md; machines differ
+	t.Logf("first rows after %.0f ms", took) // for docs/page.md; it depends on the machine
 	b.click("#panel", "Next")
 	b.awaitText("#panel tbody", "n000100.example.org")
 	b.await(`document.querySelectorAll("#panel tbody tr").length === 100`)

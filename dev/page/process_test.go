@@ -16,7 +16,7 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// published is a Service with an address, a name that it asks for, and one whose zone nobody has.
+// published is a Service with an address, a name in the zone, and one without zone.
 const published = `apiVersion: v1
 kind: Service
 metadata:
@@ -25,7 +25,8 @@ metadata:
 spec: {type: ClusterIP, ports: [{port: 80}]}
 `
 
-// A process that runs publishes the name of a Service in a real API server, and the page of it shows that as it happens.
+// TestProcess shows that a process publishes the name of a Service from a real API server, and that its page
+// shows that live.
 func TestProcess(t *testing.T) {
 	cluster := kubetest.Start(t)
 	ns := cluster.Namespace(t)
@@ -47,7 +48,7 @@ func TestProcess(t *testing.T) {
 	b.awaitText("#panel", "synced service 1")
 }
 
-// startSignpost runs the role dns until the test ends, and returns where its admin server is.
+// startSignpost runs the dns role until the test ends, and returns the address of its admin server.
 func startSignpost(t *testing.T, kubeconfig, ns string) (url string) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "signpost")
@@ -59,7 +60,8 @@ func startSignpost(t *testing.T, kubeconfig, ns string) (url string) {
 	return url
 }
 
-// startBinary runs a program until the test ends, and returns where its admin server is, and the process.
+// startBinary runs a program until the test ends, and returns the address of its admin server, and the
+// process ID.
 func startBinary(t *testing.T, binary string, args ...string) (url string, pid int) {
 	t.Helper()
 	cmd := exec.Command(binary, args...)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// proxy stands between the browser and a server, as kubectl port-forward does, and can be cut.
+// proxy is a proxy between the browser and a server, like kubectl port-forward, that can be cut.
 type proxy struct {
 	url, target string
 	listener    net.Listener
@@ -45,7 +45,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// hold keeps a connection, to be cut, and says whether it may be.
+// hold adds a connection, and reports whether it is accepted.
 func (p *proxy) hold(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,7 @@ func (p *proxy) join(c net.Conn) {
 	_, _ = io.Copy(c, to)
 }
 
-// cut closes all connections, and those that come.
+// cut closes all connections, and refuses new ones.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -37,41 +37,43 @@ var (
 )
 
 const (
-	// scaleServices have namesPerService names each.
+	// scaleServices is the number of Services, with namesPerService names each.
 	scaleServices, namesPerService, scaleStreams = 10_000, 10, 20_000
-	// scaleConnections are the connections of all streams.
+	// scaleConnections is the number of connections for all streams.
 	scaleConnections = 100
 	// scaleLoads is how often each list is loaded.
 	scaleLoads = 7
-	// scaleRounds are measured without and with the page in turns, each with scaleUpdates changes.
+	// scaleRounds is the number of rounds without and with the page, with scaleUpdates changes each.
 	scaleRounds, scaleUpdates = 3, 10
-	// scalePatience is how long the load may take to come up.
+	// scalePatience is the time limit until the load is complete.
 	scalePatience = 10 * time.Minute
 )
 
 // scaleLists are the lists whose first rows are measured.
 var scaleLists = []string{"now", "services", "streams", "records"}
 
-// scaled is a program with all the load.
+// scaled is a program with the whole load.
 type scaled struct {
 	name, url string
 	pid       int
 	load      *streamLoad
 	// loads are the stages of each load of a list.
 	loads map[string][]stages
-	// without and with are what the fan-out of a change took without and with the page, and cpu what the process used.
+	// without and with are the fan-out times of changes without and with the page, and the CPU time of the
+	// process.
 	without, with fanOuts
 }
 
-// fanOuts are how long changes took, and the CPU of the process meanwhile.
+// fanOuts are the durations of changes, and the CPU time of the process meanwhile.
 type fanOuts struct {
 	took []time.Duration
 	cpu  time.Duration
 }
 
-// TestScale measures the page of a process with much to show, in a real browser (-scale=1): the time until the first rows
-// of each list are painted, without a cache, and the fan-out of changes with and without the page. It needs ../../bin/signpost
-// (make bin/signpost). Several programs (-programs=OLD,NEW) are measured in turns.
+// TestScale measures the page of a process with a large load in a real browser (-scale=1): the time until the
+// first rows of each list are painted, without a cache, and the fan-out of changes with and without the page.
+// It needs ../../bin/signpost (make bin/signpost). Several programs (-programs=OLD,NEW) are measured in
+// turns.
 func TestScale(t *testing.T) {
 	if *scale <= 0 {
 		t.Skip("-scale isn't set")
@@ -121,22 +123,22 @@ func TestScale(t *testing.T) {
 		t.Logf("%s: fan-out of a change to %d streams: without the page %s; with it %s", p.name, streams, p.without, p.with)
 	}
 	t.Logf("load of the machine %s", loadAverage())
-	b.complaints() // the connection that ended when the page was left
+	b.complaints() // the connection that ended with the page
 }
 
-// measure changes the endpoints that the streams of p watch, and adds how long that took.
+// measure changes the endpoints of p's streams, and adds the durations.
 func (p *scaled) measure(t *testing.T, client kubernetes.Interface, f *fanOuts) {
 	before := cpuOf(t, p.pid)
 	f.took = append(f.took, p.load.fanOut(t, client)...)
 	f.cpu += cpuOf(t, p.pid) - before
 }
 
-// String returns the p50 and p99, and the CPU for each change.
+// String returns the p50 and p99, and the CPU time per change.
 func (f fanOuts) String() string {
 	return fmt.Sprintf("p50 %v, p99 %v, %v of CPU", quantileOf(f.took, .5), quantileOf(f.took, .99), (f.cpu / (scaleRounds * scaleUpdates)).Round(time.Millisecond))
 }
 
-// cpuOf returns the CPU time that a process has used. The clock of /proc has 100 ticks a second.
+// cpuOf returns the CPU time of a process. The clock of /proc has 100 ticks per second.
 func cpuOf(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -171,7 +173,7 @@ func quantileOf(all []time.Duration, q float64) time.Duration {
 	return all[int(q*float64(len(all)-1))].Round(time.Millisecond)
 }
 
-// noteRows is a script that notes when the first rows are in the document, and when they have been painted.
+// noteRows is a script that records when the first rows are in the document, and when they are painted.
 const noteRows = `(() => {
   const look = new MutationObserver(() => {
     if (window.rows || !document.querySelector("#panel tbody tr, #panel .finding, #panel .now.is-well")) return;
@@ -186,11 +188,11 @@ const noteRows = `(() => {
   look.observe(document, { childList: true, subtree: true });
 })();`
 
-// stages are when the stages of a load ended, in ms after the page was asked for: the document and its scripts had come,
-// the rows were asked for, their answer had come, they were in the document, and they were painted.
+// stages are the times of a load, in ms after its start: the document and its scripts were loaded, the rows
+// were requested and received, and they were in the document and painted.
 type stages struct{ Document, Scripts, Asked, Answered, Made, Painted float64 }
 
-// firstRows loads a list.
+// firstRows loads a list and returns its stages.
 func (b *tab) firstRows(url, list string) stages {
 	b.Helper()
 	b.run(chromedp.Navigate("about:blank"))
@@ -220,7 +222,7 @@ func summary(loads []stages) string {
 		of(.5, func(s stages) float64 { return s.Answered }), of(.5, func(s stages) float64 { return s.Made }))
 }
 
-// loadServices creates Services that ask for names.
+// loadServices creates Services with names in DNS.
 func loadServices(t *testing.T, client kubernetes.Interface, n int) {
 	t.Helper()
 	g, ctx := errgroup.WithContext(t.Context())
@@ -245,7 +247,7 @@ func loadServices(t *testing.T, client kubernetes.Interface, n int) {
 	}
 }
 
-// slice is the slice of the Service. whole says whether its last endpoint is there.
+// slice returns the slice of the Service, with its last endpoint if whole is true.
 func (l *streamLoad) slice(whole bool) *discoveryv1.EndpointSlice {
 	port, n := int32(8080), 20
 	if !whole {
@@ -261,8 +263,8 @@ func (l *streamLoad) slice(whole bool) *discoveryv1.EndpointSlice {
 	return s
 }
 
-// startScaled runs the roles destination and dns of a program, and returns their addresses and the process. Each program
-// of a test leads by a Lease of its own.
+// startScaled runs the roles destination and dns of a program, and returns their addresses and the process
+// ID. Each program of a test has its own Lease.
 func startScaled(t *testing.T, program, kubeconfig string, number int) (grpcAddr, adminURL string, pid int) {
 	t.Helper()
 	grpcAddr = freeAddress(t)
@@ -285,7 +287,7 @@ dns:
 	return grpcAddr, "http://" + admin, pid
 }
 
-// freeAddress returns a local address that nobody listens on.
+// freeAddress returns a free local address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -303,11 +305,12 @@ type streamLoad struct {
 	// got counts the messages.
 	got atomic.Int64
 	mu  sync.Mutex
-	// late is when the messages of the last change came.
+	// late has the arrival times of the messages of the last change.
 	late []time.Time
 }
 
-// openStreams creates a Service and opens streams for it until the test ends. It waits until each has its first answer.
+// openStreams creates a Service and opens streams for it until the test ends. It waits until each has its
+// first response.
 func openStreams(t *testing.T, client kubernetes.Interface, service, addr string, n int) *streamLoad {
 	t.Helper()
 	l := &streamLoad{service: service, n: n}
@@ -356,7 +359,7 @@ func (l *streamLoad) read(ctx context.Context, conn *grpc.ClientConn) {
 	}
 }
 
-// await waits until so many messages have come.
+// await waits for this number of messages.
 func (l *streamLoad) await(t *testing.T, n int64) {
 	t.Helper()
 	kubetest.Eventually(t, scalePatience, func() error {
@@ -367,7 +370,7 @@ func (l *streamLoad) await(t *testing.T, n int64) {
 	})
 }
 
-// fanOut changes the endpoints, and returns how long after a write each stream had the change.
+// fanOut changes the endpoints, and returns the delay of the change on each stream.
 func (l *streamLoad) fanOut(t *testing.T, client kubernetes.Interface) (all []time.Duration) {
 	t.Helper()
 	for i := range scaleUpdates {

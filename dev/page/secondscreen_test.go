@@ -11,7 +11,8 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 )
 
-// The first view has the replicas, one line each: this one, what it leads and since when, and one of another revision.
+// TestReplicas shows that the first view has one line for each replica: this one, with its Leases and since
+// when it holds them, and one of another revision.
 func TestReplicas(t *testing.T) {
 	w := shop()
 	b := newTab(t)
@@ -28,7 +29,8 @@ func TestReplicas(t *testing.T) {
 	b.awaitText(".replica-list", "No leader is known for dns.")
 }
 
-// Each figure has a line, its numbers as text and a text alternative; values that weren't known are a gap of the line.
+// TestFigures shows that each figure has a line, its numbers as text and a text alternative, and that unknown
+// values are a gap.
 func TestFigures(t *testing.T) {
 	w := shop()
 	b := newTab(t)
@@ -48,7 +50,7 @@ func TestFigures(t *testing.T) {
 	b.await(`document.querySelector("#figures").hidden`)
 }
 
-// A process has figures from its start on.
+// TestFiguresOfProcess shows that a process has figures from its start.
 func TestFiguresOfProcess(t *testing.T) {
 	w := shop()
 	w.figures = nil
@@ -57,7 +59,7 @@ func TestFiguresOfProcess(t *testing.T) {
 	b.awaitText("#figures", "30 open streams")
 }
 
-// On a phone each row is one line that fits, until it is opened with a tap or the keyboard.
+// TestPhoneRows shows that on a phone each row is one line that fits, until a tap or a key opens it.
 func TestPhoneRows(t *testing.T) {
 	w := shop()
 	url := w.serve(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// The controllers of a real kube-controller-manager are turned off, and on again. Slices stay the same objects, and no address of a pod
-// that is there is lost.
+// TestControllers turns the controllers of a real kube-controller-manager off, and on again. The slices stay
+// the same objects, and no address of an existing pod is lost.
 func TestControllers(t *testing.T) {
 	bin := programs(t)
 	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds", Nodes: 1}).Cluster
@@ -63,7 +63,7 @@ func TestControllers(t *testing.T) {
 		t.Errorf("the slices were written by %v", managers)
 	}
 
-	// The way back.
+	// Rollback.
 	signpost.Stop(20 * time.Second)
 	manager.Stop(20 * time.Second)
 	managed("--controllers=*")
@@ -74,19 +74,19 @@ func TestControllers(t *testing.T) {
 	}
 	seen, lost, what := end(w.ip(t, 4))
 	t.Logf("Controllers: changes of slices that a watch saw: %d; slices deleted and addresses lost: %d", seen, lost)
-	// Signpost has written twice at least, and the controllers after it once.
+	// Signpost has written at least twice, and the controllers after it once.
 	if seen < 3 || lost > 0 {
 		t.Errorf("saw %d changes, lost %d: %v", seen, lost, what)
 	}
 }
 
-// slicesOf are the EndpointSlices of a namespace, and the pods for them.
+// slicesOf are the EndpointSlices of a namespace, and their pods.
 type slicesOf struct {
 	cluster   *kubetest.Cluster
 	namespace string
 }
 
-// run makes a pod on a node of the cluster, which makes it ready.
+// run creates a pod on a node, and makes it ready.
 func (w slicesOf) run(t *testing.T, i int) {
 	t.Helper()
 	nodes, err := w.cluster.Client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
@@ -109,7 +109,7 @@ func (w slicesOf) remove(t *testing.T, i int) {
 	}
 }
 
-// ip returns the address of a pod, when it has one.
+// ip returns the address of a pod as soon as the pod has one.
 func (w slicesOf) ip(t *testing.T, i int) (ip string) {
 	t.Helper()
 	kubetest.Eventually(t, patience, func() error {
@@ -156,7 +156,7 @@ func (w slicesOf) await(t *testing.T, want ...string) {
 	})
 }
 
-// addresses returns the addresses of a slice that are ready.
+// addresses returns the ready addresses of a slice.
 func addresses(s *discoveryv1.EndpointSlice) map[string]bool {
 	ready := map[string]bool{}
 	for _, e := range s.Endpoints {
@@ -182,7 +182,7 @@ func (w slicesOf) uids(t *testing.T) map[string]types.UID {
 	return uids
 }
 
-// managers returns who has written the slices.
+// managers returns the writers of the slices.
 func (w slicesOf) managers(t *testing.T) (names []string) {
 	t.Helper()
 	items, err := w.list(t.Context())
@@ -197,8 +197,8 @@ func (w slicesOf) managers(t *testing.T) (names []string) {
 	return names
 }
 
-// lookOn watches the slices. What it returns ends that when the watch has shown a last address, and says how many changes there were, and how many of them deleted a slice or took one
-// of the addresses away.
+// lookOn watches the slices. The returned function stops when the watch has shown a last address. It returns
+// the number of changes, and how many of them deleted a slice or removed one of the addresses.
 func (w slicesOf) lookOn(t *testing.T, kept ...string) func(last string) (seen, lost int, what []string) {
 	t.Helper()
 	list, err := w.cluster.Client.DiscoveryV1().EndpointSlices(w.namespace).List(t.Context(), metav1.ListOptions{})
@@ -223,9 +223,9 @@ func (w slicesOf) lookOn(t *testing.T, kept ...string) func(last string) (seen, 
 			s, ok := change.Object.(*discoveryv1.EndpointSlice)
 			if !ok {
 				select {
-				case <-ended: // The end of a watch may be an error.
+				case <-ended: // an error is a normal end of a watch
 				default:
-					lost++ // The watch failed, so nobody knows what was lost.
+					lost++ // the watch failed, so losses are unknown
 					what = append(what, fmt.Sprint(change.Object))
 				}
 				continue

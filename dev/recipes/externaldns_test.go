@@ -21,7 +21,7 @@ import (
 
 const secret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
 
-// leftByExternalDNS are records with their ownership records, and one of a person.
+// leftByExternalDNS are records with their ownership records, and an unmanaged one.
 const leftByExternalDNS = `
 www A 192.0.2.10
 a-www TXT "heritage=external-dns,external-dns/owner=prod,external-dns/resource=service/shop/web"
@@ -30,7 +30,8 @@ a-api TXT "heritage=external-dns,external-dns/owner=prod,external-dns/resource=s
 mail A 192.0.2.99
 `
 
-// The image of ExternalDNS's Deployment becomes ours and goes back, and no record is lost on the way.
+// TestExternalDNS replaces the image of ExternalDNS' Deployment by ours and rolls back. No record is lost
+// meanwhile.
 func TestExternalDNS(t *testing.T) {
 	bin := programs(t)
 	cluster := kubetest.StartOwn(t, kubetest.Options{}).Cluster
@@ -66,7 +67,7 @@ func TestExternalDNS(t *testing.T) {
 	}
 	run := func() *process {
 		admin := kubetest.Address(t)
-		// The address is the only thing that a pod doesn't need.
+		// The address is the only argument that a pod doesn't need.
 		p := start(t, bin, "external-dns", admin, env, append(slices.Clone(swapped.Args), "--metrics-address="+admin)...)
 		p.awaitReady(t)
 		return p
@@ -78,7 +79,7 @@ func TestExternalDNS(t *testing.T) {
 	p.Stop(20 * time.Second)
 	p.wantAllowed(t)
 
-	// Back: what ExternalDNS finds differs by the new name only, and another start finds nothing to do.
+	// Rollback: for ExternalDNS only the new name differs, and after another start nothing.
 	cluster.Apply(t, named("new", "", "192.0.2.12"), "shop")
 	p = run()
 	zone.await(t, "new.example.test. A", "")
@@ -95,7 +96,7 @@ func TestExternalDNS(t *testing.T) {
 	}
 }
 
-// wantImage fails the test unless both ways name the image whose entrypoint is external-dns.
+// wantImage fails the test unless both methods name the image with the entrypoint external-dns.
 func wantImage(t *testing.T, values, swap string) {
 	t.Helper()
 	var v struct {
@@ -117,7 +118,7 @@ func wantImage(t *testing.T, values, swap string) {
 	}
 }
 
-// named returns a Service with a name in DNS, or without one.
+// named returns a Service, with or without a DNS name.
 func named(service, host, address string) string {
 	annotations := ""
 	if host != "" {
@@ -132,7 +133,7 @@ status: {loadBalancer: {ingress: [{ip: %s}]}}
 `, service, annotations, address)
 }
 
-// apply applies a file of testdata, after it has replaced words.
+// apply applies a file of testdata after replacing words.
 func apply(t *testing.T, cluster *kubetest.Cluster, file string, words ...string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
@@ -169,7 +170,7 @@ func startZone(t *testing.T) zone {
 	})}
 }
 
-// records returns the records of the zone but the SOA, sorted, each as "name TYPE data".
+// records returns the records of the zone without the SOA, sorted, each as "name TYPE data".
 func (z zone) records() ([]string, error) {
 	query := new(mdns.Msg)
 	query.SetAxfr("example.test.")
@@ -202,7 +203,7 @@ func (z zone) transfer(t *testing.T) []string {
 	return records
 }
 
-// await waits until a record set has a value with some words, or is gone if there are none.
+// await waits until a record set has a value with these words or, without words, is gone.
 func (z zone) await(t *testing.T, set, words string) {
 	t.Helper()
 	kubetest.Eventually(t, patience, func() error {
@@ -218,8 +219,8 @@ func (z zone) await(t *testing.T, set, words string) {
 	})
 }
 
-// lookOn transfers the zone all the time. What it returns ends that, and says how often it looked, and how many of the record sets
-// were missing.
+// lookOn transfers the zone all the time. The returned function stops that, and returns the number of
+// transfers and of missing record sets.
 func (z zone) lookOn(t *testing.T, sets ...string) func() (looks, lost int) {
 	t.Helper()
 	done := make(chan struct{})
@@ -236,7 +237,7 @@ func (z zone) lookOn(t *testing.T, sets ...string) func() (looks, lost int) {
 			}
 			records, err := z.records()
 			if err != nil {
-				continue // The server is busy; only what it answers counts.
+				continue // the server is busy; only successful transfers count
 			}
 			looks++
 			for _, set := range sets {

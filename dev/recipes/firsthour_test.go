@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// firstOutput is how long the first command of README.md may take after the build.
+// firstOutput is the time limit of the first command of README.md, after the build.
 const firstOutput = 60 * time.Second
 
-// A clean clone and a program are enough for the first output.
+// TestFirstHour shows that a clean clone and the program are enough for the first output.
 func TestFirstHour(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -54,8 +54,9 @@ func rows(t *testing.T, page string) (all [][]string) {
 	return all
 }
 
-// Each answer of docs/troubleshooting.md is that of signpost explain in the case of its row, for six missing endpoints and
-// four missing records. The tests of app/process and app/dnsinspect play the cases.
+// TestCauses shows that each row of docs/troubleshooting.md has the output of signpost explain in its case,
+// for six missing endpoints and four missing records. The tests of app/process and app/dnsinspect run the
+// cases.
 func TestCauses(t *testing.T) {
 	dirs := map[string]string{"endpoint": "../../app/process/testdata/explain", "record": "../../app/dnsinspect/testdata"}
 	count := map[string]int{}
@@ -79,7 +80,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// docs/slo.md has an objective for all alerts that page, and names no alert that doesn't exist.
+// TestServiceLevels shows that docs/slo.md has an objective for each alert that pages, and no unknown alert.
 func TestServiceLevels(t *testing.T) {
 	alerts, err := os.ReadFile("../../deploy/observe/alerts.yaml")
 	if err != nil {
@@ -110,7 +111,8 @@ func TestServiceLevels(t *testing.T) {
 	}
 }
 
-// The limits of docs/performance.md follow its rule, and the first one is the default of the chart.
+// TestMemoryLimits shows that the limits of docs/performance.md follow its formula, and that the first one is
+// the default of the chart.
 func TestMemoryLimits(t *testing.T) {
 	limit := regexp.MustCompile(`^(\d+)(Mi|Gi)\b`)
 	number := func(s string) int {

@@ -25,14 +25,14 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// patience is how long something may take that is normally there within a second or two.
+// patience is the time limit for events that normally take a second or two.
 const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../deploy/crds")))
 }
 
-// blocks returns the blocks of a page that have a name, by their names.
+// blocks returns the named blocks of a page.
 func blocks(t *testing.T, page string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../docs", page))
@@ -72,7 +72,7 @@ func block(t *testing.T, page, name string) string {
 	return text
 }
 
-// programs returns a directory with the programs of bin/, by all their names.
+// programs returns a directory with the programs of bin/ under all their names.
 func programs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -93,8 +93,8 @@ func programs(t *testing.T) string {
 
 // A shell runs the commands of pages.
 type shell struct {
-	dir string   // where they run
-	env []string // with PATH and KUBECONFIG
+	dir string   // working directory
+	env []string // includes PATH and KUBECONFIG
 }
 
 // newShell returns a shell for the administrator of a cluster.
@@ -104,7 +104,7 @@ func newShell(t *testing.T, bin, kubeconfig string, env ...string) shell {
 	return shell{dir: t.TempDir(), env: append(own, env...)}
 }
 
-// run returns what a script prints to its standard output, and fails the test if a command fails.
+// run returns the standard output of a script, and fails the test if a command fails.
 func (s shell) run(t *testing.T, script string) string {
 	t.Helper()
 	out, err := s.try(t, script)
@@ -114,17 +114,17 @@ func (s shell) run(t *testing.T, script string) string {
 	return out
 }
 
-// try returns what a script prints to its standard output.
+// try returns the standard output of a script, and its error.
 func (s shell) try(t *testing.T, script string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-euc", script)
 	cmd.Dir, cmd.Env = s.dir, s.env
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%w:\n%s\nit printed:\n%s%s", err, script, out.String(), said.String())
+		return "", fmt.Errorf("%w:\n%s\nit printed:\n%s%s", err, script, out.String(), stderr.String())
 	}
 	return out.String(), nil
 }
@@ -136,7 +136,7 @@ type process struct {
 	log   childprocess.Log
 }
 
-// start starts a program of a directory, until the test ends at the latest. The admin address is what it serves /ready on.
+// start starts a program of a directory until the test ends. admin is the address that serves /ready.
 func start(t *testing.T, bin, name, admin string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{admin: admin}
@@ -162,7 +162,7 @@ func tail(text string) string {
 	return strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
 
-// awaitReady waits until /ready says that all is well.
+// awaitReady waits until /ready reports success.
 func (p *process) awaitReady(t *testing.T) {
 	t.Helper()
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -185,7 +185,7 @@ func (p *process) awaitReady(t *testing.T) {
 	})
 }
 
-// wantAllowed fails the test if something was refused to the process.
+// wantAllowed fails the test if the API server has refused a request of the process.
 func (p *process) wantAllowed(t *testing.T) {
 	t.Helper()
 	for line := range strings.Lines(p.log.String()) {
@@ -195,7 +195,7 @@ func (p *process) wantAllowed(t *testing.T) {
 	}
 }
 
-// kubeconfigOf returns the path of a kubeconfig with a token of a service account, as a pod has it.
+// kubeconfigOf returns the path of a kubeconfig with the token of a service account, as in a pod.
 func kubeconfigOf(t *testing.T, cluster *kubetest.Cluster, namespace, account string) string {
 	t.Helper()
 	token, err := cluster.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})

@@ -14,12 +14,12 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// pages are those whose commands of signpost have to exist.
+// pages are the pages whose signpost commands must exist.
 var pages = []string{
 	"../README.md", "README.md", "dns.md", "dns/deletions.md", "dns/troubleshooting.md", "install.md", "look.md", "migrate-controllers.md", "migrate-external-dns.md", "migrate-linkerd.md", "troubleshooting.md", "tutorial.md", "upgrading.md",
 }
 
-// The values of the page are those with which dev/chart tries the chart.
+// TestValues shows that the values on the page are those with which dev/chart tests the chart.
 func TestValues(t *testing.T) {
 	for _, v := range []struct{ page, block, file string }{
 		{"install.md", "dns", "plain"},
@@ -36,7 +36,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// The manifest for those without Helm can be applied, and its config file is right.
+// TestPlainManifest shows that the manifest without Helm can be applied, and that its config file is valid.
 func TestPlainManifest(t *testing.T) {
 	bin := programs(t)
 	cluster := kubetest.StartOwn(t, kubetest.Options{}).Cluster
@@ -51,7 +51,7 @@ func TestPlainManifest(t *testing.T) {
 		t.Fatalf("config maps: %v, %v", configs, err)
 	}
 	path, key := filepath.Join(sh.dir, "signpost.yaml"), filepath.Join(sh.dir, "key")
-	// Where the pod has the Secret as a file.
+	// Path of the Secret's file in the pod.
 	text := strings.ReplaceAll(configs.Items[0].Data["signpost.yaml"], "/etc/signpost-secrets/0-rfc2136-tsig-secret", key)
 	for name, content := range map[string]string{path: text, key: secret} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
@@ -60,14 +60,15 @@ func TestPlainManifest(t *testing.T) {
 	}
 	sh.run(t, "signpost config validate "+path)
 	sh.run(t, "signpost rbac --config "+path+" --service-account=signpost/signpost | kubectl apply --dry-run=server -f -")
-	// The Deployment's account may do all that the config file needs, so that nothing is said of rights but that all is well.
+	// The account of the Deployment has all rights for the config file, so signpost check reports no missing
+	// right.
 	out := sh.run(t, "signpost check --config "+path+" --as system:serviceaccount:signpost:signpost --timeout 2s || true")
 	if rights := regexp.MustCompile(`(?m)^rights of dns\n  ok `); !rights.MatchString(out) {
 		t.Errorf("signpost check says\n%s", out)
 	}
 }
 
-// Each command of signpost that a page shows exists, with all its flags.
+// TestCommandsExist shows that each signpost command on a page exists, with all its flags.
 func TestCommandsExist(t *testing.T) {
 	command := regexp.MustCompile("(?m)(?:`|^ *|\\| )(?:bin/)?signpost ([a-z][^`|\n]*)")
 	help := map[string]string{}
@@ -102,7 +103,7 @@ func TestCommandsExist(t *testing.T) {
 	}
 }
 
-// helpOf returns what a command says about itself with --help or --help-all.
+// helpOf returns the output of a command with --help or --help-all.
 func helpOf(t *testing.T, name, flag string) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -25,7 +25,8 @@ import (
 
 const authority = "web.shop.svc.cluster.local:80"
 
-// The container becomes ours and goes back; the endpoints of a client that reconnects stay the same, and none is ever removed.
+// TestLinkerd replaces the image of the container by ours and rolls back. A client that reconnects keeps its
+// endpoints, and none is ever removed.
 func TestLinkerd(t *testing.T) {
 	bin := programs(t)
 	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster
@@ -41,7 +42,7 @@ func TestLinkerd(t *testing.T) {
 	kubeconfig := kubeconfigOf(t, cluster, "linkerd", "linkerd-destination")
 	run := func(hostname string, c corev1.Container) (p *process, addr string) {
 		admin, addr := kubetest.Address(t), kubetest.Address(t)
-		// The addresses, and the kubeconfig, are all that a pod doesn't need.
+		// The addresses and the kubeconfig are the only arguments that a pod doesn't need.
 		p = start(t, bin, "signpost", admin, []string{"HOSTNAME=" + hostname}, append(slices.Clone(c.Args), "-addr="+addr, "-metrics-addr="+admin, "-kubeconfig="+kubeconfig)...)
 		p.awaitReady(t)
 		return p, addr
@@ -66,7 +67,7 @@ func TestLinkerd(t *testing.T) {
 	c.await(t, "10.1.0.1", "10.1.0.2", "10.1.0.3")
 	wantHolder(t, cluster, "linkerd-destination-new")
 
-	// Back, as an upgrade without the post-renderer does it.
+	// Rollback, like an upgrade without the post-renderer.
 	apply(t, cluster, "linkerd.yaml")
 	if diff := cmp.Diff(before, pod()); diff != "" {
 		t.Errorf("the container after the way back (-want +got):\n%s", diff)
@@ -87,7 +88,7 @@ func TestLinkerd(t *testing.T) {
 	}
 }
 
-// compare runs Signpost beside the other controller and asks both, as the page does.
+// compare runs Signpost beside the other controller and queries both, as on the page.
 func compare(t *testing.T, bin string, sh shell, page map[string]string, linkerd string) {
 	t.Helper()
 	addr, admin := kubetest.Address(t), kubetest.Address(t)
@@ -104,8 +105,8 @@ func compare(t *testing.T, bin string, sh shell, page map[string]string, linkerd
 	p.Stop(20 * time.Second)
 }
 
-// throughPostRenderer sends Linkerd's manifests through the files of the page and applies the result. Nothing but the image
-// of one container may change.
+// throughPostRenderer runs Linkerd's manifests through the files of the page and applies the result. Only the
+// image of one container may change.
 func throughPostRenderer(t *testing.T, sh shell, page map[string]string) {
 	t.Helper()
 	for name, text := range map[string]string{"signpost.yaml": page["image"], "kustomization.yaml": page["kustomization"], "with-signpost": page["post-renderer"]} {
@@ -147,7 +148,7 @@ func decode(t *testing.T, text string) map[string]map[string]any {
 	return byName
 }
 
-// wantHolder waits until a process has the Lease for writing.
+// wantHolder waits until a process holds the Lease of the writer.
 func wantHolder(t *testing.T, cluster *kubetest.Cluster, hostname string) {
 	t.Helper()
 	kubetest.Eventually(t, patience, func() error {
@@ -183,7 +184,8 @@ endpoints:
 	return text
 }
 
-// A client follows one Service as a proxy does: when its stream ends, it opens another one, and keeps what it knows.
+// A client follows one Service like a proxy: when its stream ends, it opens another one and keeps its
+// endpoints.
 type client struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -218,7 +220,7 @@ func (c *client) run(ctx context.Context) {
 	}
 }
 
-// stream follows one stream to its end.
+// stream reads one stream to its end.
 func (c *client) stream(ctx context.Context, addr string) {
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -248,7 +250,7 @@ func (c *client) take(update *pb.Update, first bool) {
 		c.streams++
 		for a := range c.known {
 			if !added[a] {
-				c.lost++ // A new stream begins with all endpoints.
+				c.lost++ // a new stream starts with all endpoints
 			}
 		}
 	}
@@ -261,7 +263,7 @@ func (c *client) take(update *pb.Update, first bool) {
 	}
 }
 
-// server changes whom the client asks next time.
+// server changes the server of the next stream.
 func (c *client) server(addr string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -294,7 +296,7 @@ func (c *client) awaitStreams(t *testing.T, n int) {
 	})
 }
 
-// stop ends the client and says how many streams it had, and how much was lost.
+// stop ends the client, and returns the number of its streams and of lost endpoints.
 func (c *client) stop() (streams, lost int) {
 	c.cancel()
 	<-c.done

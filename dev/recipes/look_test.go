@@ -9,10 +9,11 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// exits2 returns a script that succeeds if a command ends with the exit code 2: there are changes.
+// exits2 returns a script that succeeds if a command ends with exit code 2, which means changes.
 func exits2(command string) string { return strings.TrimSpace(command) + " || test $? = 2" }
 
-// The first command of README.md prints what the page shows, with the files in examples/plan.
+// TestReadme shows that the first command of README.md prints the output on the page, with the files in
+// examples/plan.
 func TestReadme(t *testing.T) {
 	page := blocks(t, "../README.md")
 	root, err := filepath.Abs("../..")
@@ -26,7 +27,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// The commands of docs/look.md print what the page shows. For Linkerd's controller stands a process of Signpost.
+// TestLook shows that the commands of docs/look.md print the output on the page. A process of Signpost
+// replaces Linkerd's controller.
 func TestLook(t *testing.T) {
 	bin := programs(t)
 	page := blocks(t, "look.md")

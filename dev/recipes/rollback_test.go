@@ -17,11 +17,11 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// older is the directory of the program of an earlier commit, which dev/rollback.sh builds.
+// older is the directory with the program of an earlier commit, which dev/rollback.sh builds.
 var older = flag.String("rollback.older", "", "directory with signpost of an earlier commit")
 
-// An update and its rollback lose nothing: each program reads the ownership records and the budget store that the other
-// one wrote. Deletions that one has counted and held stay held by the other.
+// TestRollback shows that an update and its rollback lose nothing: each program reads the ownership records
+// and the budget store of the other one. Counted and held deletions stay so.
 func TestRollback(t *testing.T) {
 	newer, err := filepath.Abs("../../bin")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// swapped lets programs replace each other at one zone, with one budget store.
+// swapped lets programs replace each other for one zone and one budget store.
 func swapped(t *testing.T, order []string) {
 	cluster := kubetest.StartOwn(t, kubetest.Options{}).Cluster
 	zone := startZone(t)
@@ -64,12 +64,12 @@ func swapped(t *testing.T, order []string) {
 		p := startPublisher(t, program, cluster.Kubeconfig, zone)
 		if turn == 0 {
 			zone.awaitAddresses(t, want)
-			withdraw(0, 10) // as many as may be deleted in ten minutes
+			withdraw(0, 10) // the maximum in ten minutes
 			for i := range 10 {
 				delete(want, fmt.Sprintf("n%d.example.test.", i))
 			}
 			zone.awaitAddresses(t, want)
-			withdraw(10, 15) // held, by all programs
+			withdraw(10, 15) // held by all programs
 		}
 		publish(fmt.Sprint("new", turn), "192.0.2.2")
 		publish(fmt.Sprint("n", 20+turn), "192.0.2.3")
@@ -91,7 +91,7 @@ func startPublisher(t *testing.T, dir, kubeconfig string, z zone) *process {
 	return p
 }
 
-// addresses returns the A records that Signpost has made.
+// addresses returns the A records of Signpost.
 func (z zone) addresses() (map[string]string, error) {
 	records, err := z.records()
 	found := map[string]string{}
@@ -116,8 +116,8 @@ func (z zone) awaitAddresses(t *testing.T, want map[string]string) {
 	})
 }
 
-// wantOwned fails the test unless the zone has exactly these names after a program has ended, and an ownership record for
-// each of them.
+// wantOwned fails the test unless the zone, after the end of a program, has exactly these names, each with an
+// ownership record.
 func (z zone) wantOwned(t *testing.T, want map[string]string) {
 	t.Helper()
 	found, err := z.addresses()

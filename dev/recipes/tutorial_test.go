@@ -12,7 +12,8 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// The commands of the tutorial work in the order of the page, and print what it shows. Only ports are others.
+// TestTutorial shows that the commands of the tutorial work in order, and print the output on the page. Only
+// ports differ.
 func TestTutorial(t *testing.T) {
 	bin := programs(t)
 	page := blocks(t, "tutorial.md")
@@ -53,7 +54,7 @@ func TestTutorial(t *testing.T) {
 			signpost.awaitLog(t, ports.Replace(page["signpost-out"]))
 		}
 		if i == 1 || want == "" {
-			out := sh.run(t, script) // It makes something, so it runs once.
+			out := sh.run(t, script) // it isn't idempotent, so it runs once
 			if !prints(out, want) || i == 1 && strings.Contains(out, "web-") {
 				t.Errorf("%s printed\n%s\nand the page shows\n%s", name, out, want)
 			}
@@ -80,8 +81,8 @@ func (s shell) start(t *testing.T, admin, command string) *process {
 	return start(t, "/bin", "sh", admin, s.env, "-euc", "cd "+s.dir+" && exec "+strings.TrimSpace(command))
 }
 
-// varying are the parts of outputs that are different each time: times, a path, a version, addresses of pods and of a Service,
-// zones, random parts of names, ages, and a random port.
+// varying are the parts of outputs that differ between runs: times, a path, a version, addresses of pods and
+// of a Service, zones, random parts of names, ages, and a random port.
 var varying = []string{
 	`\b20\d\d-\d\d-\d\dT[0-9:.]+Z`, `=/\S+/tutorial/kubeconfig`, `version=\S+`, `identity=\S+`,
 	`\b10\.128\.\d+\.\d+\b`, `\b10\.96\.\d+\.\d+\b`, `\bzone-\d\b`, `\bweb-[0-9a-z]{8,10}-[0-9a-z]{5}\b`, `\bweb-[0-9a-z]{10}\b`,
@@ -90,8 +91,8 @@ var varying = []string{
 
 var anyVarying = regexp.MustCompile(strings.Join(varying, "|"))
 
-// shown returns a pattern for what a page shows: its lines in their order, with others between them. A varying part stands for
-// any text of its kind.
+// shown returns a pattern for an output on a page: its lines in order, with others between them. A varying
+// part matches any text of its kind.
 func shown(text string) *regexp.Regexp {
 	text = strings.TrimSpace(text)
 	var b strings.Builder
@@ -117,8 +118,8 @@ func kindOf(part string) string {
 	})]
 }
 
-// prints reports whether an output is what a page shows, with as many different addresses of pods: those that are the same on
-// the page are the same in the output.
+// prints reports whether an output matches that on a page. Addresses of pods that are equal on the page must
+// be equal in the output, and different ones must differ.
 func prints(out, page string) bool {
 	pattern := regexp.MustCompile(`\b10\.128\.\d+\.\d+\b`)
 	pods := func(text string) int {
@@ -130,7 +131,7 @@ func prints(out, page string) bool {
 	return strings.TrimSpace(page) == "" || part != "" && (pods(page) == 0 || pods(part) == pods(page))
 }
 
-// An output is what a page shows only if all but the varying parts is the same.
+// TestPrints shows that an output matches only if all but the varying parts is equal.
 func TestPrints(t *testing.T) {
 	for _, c := range []struct {
 		page, out string
@@ -153,7 +154,8 @@ func TestPrints(t *testing.T) {
 	}
 }
 
-// awaitLog waits until a process has logged the lines that a page shows, in any order: its roles don't wait for each other.
+// awaitLog waits until a process has logged the lines on a page, in any order, because roles start in
+// parallel.
 func (p *process) awaitLog(t *testing.T, page string) {
 	t.Helper()
 	kubetest.Eventually(t, patience, func() error {
@@ -167,7 +169,7 @@ func (p *process) awaitLog(t *testing.T, page string) {
 	})
 }
 
-// await repeats a command until it prints what the page shows.
+// await repeats a command until its output matches the page.
 func (s shell) await(t *testing.T, script, page string) {
 	t.Helper()
 	kubetest.Eventually(t, patience, func() error {

@@ -54,9 +54,9 @@ func (s Settings) ReadAnnotations(all map[string]string) *Annotations {
 	var ours []annotation
 	var strangers []string
 	for key, value := range all {
-		if name, rank, ok := s.ours(key); ok {
+		if name, rank, ok := s.splitKey(key); ok {
 			ours = append(ours, annotation{name: name, key: key, value: value, rank: rank})
-		} else if s.reading != nil && nearlyOurs(key) {
+		} else if s.reader != nil && resemblesPrefix(key) {
 			strangers = append(strangers, key)
 		}
 	}
@@ -80,8 +80,8 @@ func (s Settings) ReadAnnotations(all map[string]string) *Annotations {
 	return read
 }
 
-// ours returns the name of an annotation about records and the position of its prefix.
-func (s *Settings) ours(key string) (name string, rank int, ok bool) {
+// splitKey returns the name of an annotation about records and the position of its prefix.
+func (s *Settings) splitKey(key string) (name string, rank int, ok bool) {
 	for rank, prefix := range s.Prefixes {
 		if name, ok := strings.CutPrefix(key, prefix); ok {
 			return name, rank, true

@@ -112,7 +112,7 @@ func (r *Reader) AddPairs(o *Object, findings *Findings, records []*dns.RecordSe
 		return records, nil
 	}
 	return r.Templates.Combine(records, func() ([]*dns.RecordSet, error) {
-		pairs, err := r.Templates.Pairs(o.Whole)
+		pairs, err := r.Templates.Pairs(o.FullObject)
 		return r.Origin(o).pairs(findings, Cut(findings, pairs, NameLimit, "--fqdn-target-template")), err
 	})
 }
@@ -125,20 +125,20 @@ func (r *Reader) AddNames(o *Object, findings *Findings, records []*dns.RecordSe
 		return records, nil
 	}
 	return r.Templates.Combine(records, func() ([]*dns.RecordSet, error) {
-		names, err := r.Templates.Names(o.Whole)
+		names, err := r.Templates.Names(o.FullObject)
 		if err == nil && r.Templates.HasTargets() {
-			targets, err = r.Templates.Targets(o.Whole)
+			targets, err = r.Templates.Targets(o.FullObject)
 			targets = Cut(findings, targets, AddressLimit, "--target-template")
 		}
 		return r.Origin(o).All(Cut(findings, names, NameLimit, "--fqdn-template"), targets), err
 	})
 }
 
-// skip says why an object with these names and targets has no record.
+// skip returns why an object with these names and targets has no record.
 func (r *Reader) skip(o *Object, names, targets []string, missing Missing) Skip {
 	switch {
 	case missing == Missing{}:
-		return r.skipByPlaces(o, names, targets)
+		return r.skipFromSubject(o, names, targets)
 	case len(names) > 0:
 		return Skip{Reason: SkipNoTarget, Subject: shortened(names[0]), Message: missing.Target}
 	case r.Templates != nil:
@@ -147,8 +147,8 @@ func (r *Reader) skip(o *Object, names, targets []string, missing Missing) Skip 
 	return Skip{Reason: SkipNoHostname, Message: "nothing says under which name to publish the object: " + missing.Name}
 }
 
-// skipByPlaces is skip with messages derived from the subject.
-func (r *Reader) skipByPlaces(o *Object, names, targets []string) Skip {
+// skipFromSubject is skip with messages derived from the subject.
+func (r *Reader) skipFromSubject(o *Object, names, targets []string) Skip {
 	switch {
 	case len(targets) > 0 || len(names) == 0 && !r.Templates.HasNames():
 		return r.NoHostname(o)

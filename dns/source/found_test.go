@@ -30,8 +30,8 @@ func published(t *testing.T, found *source.Found, annotations map[string]string,
 	return reader.Publish(&object, found, source.Missing{Name: "say a name", Target: "say a target"})
 }
 
-// shown returns the record sets of a result, each as its name, type and targets, and the reasons of
-// what was skipped.
+// shown returns the record sets of a result, each as its name, type and targets, and the reasons of its
+// skips.
 func shown(r source.Result) string {
 	var words []string
 	for _, set := range r.Records {
@@ -92,7 +92,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// What is over a limit is left out and reported, in bounds.
+// TestFoundLimits shows that names beyond a limit are dropped and reported, and that the reports are limited
+// too.
 func TestFoundLimits(t *testing.T) {
 	t.Parallel()
 	many := make([]string, 5000)
@@ -106,7 +107,7 @@ func TestFoundLimits(t *testing.T) {
 		found.AddTarget("targets", name)
 	}
 	found.AddName("long", strings.Repeat("é", 200)+"\xff")
-	for range 2 { // publishing doesn't change what was found
+	for range 2 { // publishing doesn't change found
 		got := published(t, &found, nil)
 		if len(got.Records) != source.NameLimit || len(got.Records[0].Targets) != source.AddressLimit {
 			t.Errorf("%d names, want %d", len(got.Records), source.NameLimit)

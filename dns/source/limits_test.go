@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Findings are bounded in number and in bytes, and a copy of them is one's own.
+// TestFindings shows that findings are limited in number and in bytes, and that a copy is independent.
 func TestFindings(t *testing.T) {
 	var kept source.Findings
 	for i := range 7 {

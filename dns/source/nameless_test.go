@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Split-horizon V9: a filter isn't why an object gives no record that asks for no name: nobody has to
-// change the filter, or the labels and annotations of the object.
+// TestFilteredWithoutName shows that an excluded object that asks for no name isn't reported as filtered,
+// because changing the filter would not help (split-horizon V9).
 func TestFilteredWithoutName(t *testing.T) {
 	const hostname = "external-dns.kubernetes.io/hostname"
 	for name, test := range map[string]struct {
@@ -44,7 +44,8 @@ func TestFilteredWithoutName(t *testing.T) {
 	}
 }
 
-// An object that a filter excludes is found by the names in its fields, and keeps a few of them only.
+// TestExcludedObjectsKeepNames shows that an excluded object is found by the names in its fields, and keeps
+// only a few of them.
 func TestExcludedObjectsKeepNames(t *testing.T) {
 	s, err := settings("--annotation-filter=net=public")
 	if err != nil {

@@ -124,18 +124,18 @@ type Object struct {
 	// Selected is false if the settings exclude the object. All other fields but Key are then empty,
 	// except remarks in Annotations and the names that it would ask for. [Object.Excluded] says why.
 	Selected bool
-	// excluded says why the object isn't selected. wanted are the names that it asks for.
+	// excluded is why the object isn't selected. wanted are the names that the object asks for.
 	excluded *Skip
 	wanted   []string
 	// Annotations is not nil if Selected is true.
 	Annotations *Annotations
-	// Unreadable says why the fields of the object can't be read; empty if they can. An unreadable
-	// object asks for nothing.
+	// Unreadable is why the fields of the object can't be read; empty if they can. An unreadable object asks
+	// for nothing.
 	Unreadable string
-	// Whole is the object, with its kind and API version, for templates; otherwise nil. It lacks large
-	// and useless parts: managed fields, the annotation of kubectl apply, and status.conditions unless
-	// the [Subject] keeps them.
-	Whole runtime.Object
+	// FullObject is the object, with its kind and API version, for templates; otherwise nil. It lacks large
+	// and useless parts: managed fields, the annotation of kubectl apply, and status.conditions unless the
+	// [Subject] keeps them.
+	FullObject runtime.Object
 }
 
 // lastApplied is an annotation that is as large as the object and useless in templates.
@@ -160,7 +160,7 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 		Annotations: r.settings.ReadAnnotations(obj.GetAnnotations()),
 	}
 	if r.Templates != nil {
-		read.Whole = r.whole(obj)
+		read.FullObject = r.fullObject(obj)
 	}
 	return read
 }
@@ -181,9 +181,9 @@ func (r *Reader) ReadFields(s kube.Scope, obj *unstructured.Unstructured, fields
 	return read
 }
 
-// whole returns a copy of an object for templates. The kind is added, because the API server omits
-// it in lists.
-func (r *Reader) whole(obj runtime.Object) runtime.Object {
+// fullObject returns a copy of an object for templates. The kind is added, because the API server omits it in
+// lists.
+func (r *Reader) fullObject(obj runtime.Object) runtime.Object {
 	whole := obj.DeepCopyObject()
 	whole.GetObjectKind().SetGroupVersionKind(r.subject.Kind)
 	if m, ok := whole.(metav1.Object); ok && m.GetAnnotations()[lastApplied] != "" {
@@ -205,7 +205,7 @@ func dropConditions(obj runtime.Object) {
 	}
 	status := reflect.Indirect(reflect.ValueOf(obj)).FieldByName("Status")
 	for status.Kind() == reflect.Pointer {
-		status = status.Elem() // of nil it is no value
+		status = status.Elem() // invalid for a nil pointer
 	}
 	if status.Kind() != reflect.Struct {
 		return

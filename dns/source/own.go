@@ -6,8 +6,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Of returns a source with one own kind. evaluate returns the result for an object that is selected
-// and can be read. Dependencies are the tables of other kinds.
+// Of returns a source with one own kind. evaluate returns the result for a selected, readable object.
+// dependencies are the tables of other kinds.
 func Of[T any, P Keyed[T]](r *Reader, table *kube.Table[T], evaluate func(*T) Result, dependencies ...kube.AnyTable) Source {
 	return Source{
 		Tables: append([]kube.AnyTable{table}, dependencies...), Keys: Keys[T, P](table),
@@ -15,8 +15,8 @@ func Of[T any, P Keyed[T]](r *Reader, table *kube.Table[T], evaluate func(*T) Re
 	}
 }
 
-// Evaluate returns the result for an object of a table: why it is excluded or can't be read, else
-// that of evaluate.
+// Evaluate returns the result for an object of a table: why the object is excluded or unreadable, or else the
+// result of evaluate.
 func Evaluate[T any, P Keyed[T]](r *Reader, table *kube.Table[T], key Key, evaluate func(*T) Result) Result {
 	value := table.Get(key.Namespace, key.Name)
 	if value == nil {
@@ -31,8 +31,8 @@ func Evaluate[T any, P Keyed[T]](r *Reader, table *kube.Table[T], key Key, evalu
 	return evaluate(value)
 }
 
-// Custom returns the own kind of a source that reads fields F of a custom resource. read adds to an
-// object what its fields say. It is called for objects that are selected and can be read.
+// Custom returns the own kind of a source that decodes fields F of a custom resource. read copies the fields
+// into kept. It is called for selected, readable objects only.
 func Custom[F, T any, P Keyed[T]](r *Reader, name, plural string, read func(scope kube.Scope, kept *T, f *F, obj *unstructured.Unstructured)) kube.Kind[T] {
 	return kube.Kind[T]{
 		Name: name, Resource: r.subject.Kind.GroupVersion().WithResource(plural), Optional: true, Form: kube.Unstructured(),
@@ -47,14 +47,13 @@ func Custom[F, T any, P Keyed[T]](r *Reader, name, plural string, read func(scop
 	}
 }
 
-// Named is an object that itself says its names and targets.
+// Named is an object whose own fields contain its names and targets.
 type Named struct {
 	Object
 	Found Found
 }
 
-// OpenNamed opens a source of a custom resource whose objects say their names and targets in fields F, and in
-// annotations.
+// OpenNamed opens a source of a custom resource whose names and targets are in fields F and in annotations.
 func OpenNamed[F any](in Input, subject Subject, name, plural string, missing Missing, read func(found *Found, f *F)) Source {
 	r := NewReader(in.Settings, subject)
 	table := Custom(r, name, plural, func(_ kube.Scope, kept *Named, f *F, _ *unstructured.Unstructured) {
@@ -75,5 +74,5 @@ type BalancerAddress struct {
 	Hostname string `json:"hostname"`
 }
 
-// Addresses returns the address and the name of an entry, for [AddBalancer].
+// Addresses returns the IP and the hostname of an entry, for [AddBalancer].
 func (a BalancerAddress) Addresses() (ip, hostname string) { return a.IP, a.Hostname }

@@ -16,12 +16,12 @@ const (
 	nameLimit = 63
 )
 
-// reading describes the source that reads annotations. Without it, there are no remarks about keys.
-type reading struct {
+// annotationReader describes the source that reads annotations. Without it, keys get no remarks.
+type annotationReader struct {
 	source string
 	names  []string
-	// on is empty, or names objects other than the source's own, such as " on Gateways".
-	on string
+	// suffix is empty, or names objects other than the source's own, such as " on Gateways".
+	suffix string
 	// properties is true if the source reads annotations for providers.
 	properties bool
 }
@@ -29,17 +29,17 @@ type reading struct {
 // For returns the settings for a source. Its objects get remarks about annotations that it doesn't
 // read.
 func (s Settings) For(p Plugin) Settings {
-	if s.reading = nil; len(p.Annotations) == 0 {
+	if s.reader = nil; len(p.Annotations) == 0 {
 		return s // Annotations have no meaning there.
 	}
-	s.reading = &reading{source: p.Name, names: p.AnnotationNames(), properties: p.Properties}
+	s.reader = &annotationReader{source: p.Name, names: p.AnnotationNames(), properties: p.Properties}
 	return s
 }
 
 // ForOthers returns the settings for objects that a source depends on, such as "Gateways", and
 // whose annotations with the given names it reads.
 func (s Settings) ForOthers(source, objects string, names ...string) Settings {
-	s.reading = &reading{source: source, names: names, on: " on " + objects}
+	s.reader = &annotationReader{source: source, names: names, suffix: " on " + objects}
 	return s
 }
 
@@ -60,8 +60,8 @@ func (r *Annotations) remark(s Skip) {
 	}
 }
 
-// remarkSpaces says that spaces inside of names are removed, as in ExternalDNS, because they look
-// like separators.
+// remarkSpaces remarks that spaces inside of names are removed, as in ExternalDNS, because they look like
+// separators.
 func (r *Annotations) remarkSpaces(a annotation) {
 	for element := range strings.SplitSeq(a.value, ",") {
 		if element = strings.Trim(element, " "); strings.Contains(element, " ") {
@@ -72,25 +72,25 @@ func (r *Annotations) remarkSpaces(a annotation) {
 	}
 }
 
-// remarkKey reports an annotation of ours that the source doesn't read.
+// remarkKey remarks on one of our annotations that the source doesn't read.
 func (r *Annotations) remarkKey(a annotation, s *Settings) {
-	if s.reading == nil || slices.Contains(s.reading.names, a.name) {
+	if s.reader == nil || slices.Contains(s.reader.names, a.name) {
 		return
 	}
 	if _, ok := s.Declared.Property(a.name); ok {
-		if !s.reading.properties {
-			r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "it is for providers, and the source " + s.reading.source + " reads no such annotation" + s.reading.on + ": remove it"})
+		if !s.reader.properties {
+			r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "it is for providers, and the source " + s.reader.source + " reads no such annotation" + s.reader.suffix + ": remove it"})
 		}
 		return
 	}
 	if kindOfAnnotation(a.name) != nil {
-		r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "the source " + s.reading.source + " does not read this annotation" + s.reading.on + ": remove it, or see which objects it is for"})
+		r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "the source " + s.reader.source + " does not read this annotation" + s.reader.suffix + ": remove it, or see which objects it is for"})
 		return
 	}
 	r.remark(Skip{SkipUnknownAnnotation, keyText(a.key), "nothing reads this annotation: " + suggestion(a.name, s)})
 }
 
-// remarkUnknownPrefix reports an annotation whose prefix is nearly ours.
+// remarkUnknownPrefix remarks on an annotation whose prefix is nearly one of ours.
 func (r *Annotations) remarkUnknownPrefix(key string, s *Settings) {
 	prefix, name, _ := strings.Cut(key, "/")
 	meant := strings.Join(s.Prefixes, " or ")
@@ -104,7 +104,7 @@ func (r *Annotations) remarkUnknownPrefix(key string, s *Settings) {
 	r.remark(Skip{SkipUnknownAnnotation, keyText(key), "nothing reads annotations that begin like this: did you mean " + meant + s.nearestName(name) + "?"})
 }
 
-// suggestion says what to do about an annotation that nothing reads.
+// suggestion returns the advice for an annotation that nothing reads.
 func suggestion(name string, s *Settings) string {
 	if near, ok := nearest.Of(bounded(name), s.knownNames()); ok && near != "" {
 		return "did you mean " + near + "?"
@@ -121,9 +121,9 @@ func (s *Settings) nearestName(name string) string {
 // knownNames returns the annotations that the source reads.
 func (s *Settings) knownNames() []string {
 	var names []string
-	if s.reading != nil {
-		names = append(names, s.reading.names...)
-		if !s.reading.properties {
+	if s.reader != nil {
+		names = append(names, s.reader.names...)
+		if !s.reader.properties {
 			return names
 		}
 	}
@@ -143,8 +143,8 @@ func bounded(text string) string { return text[:min(len(text), nameLimit)] }
 // ambassadorKey is an annotation of ExternalDNS without our prefix.
 const ambassadorKey = "external-dns.ambassador-service"
 
-// nearlyOurs reports whether the prefix of a key resembles ours.
-func nearlyOurs(key string) bool {
+// resemblesPrefix reports whether the prefix of a key resembles one of ours.
+func resemblesPrefix(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	return (strings.Contains(prefix, "external-dns") || strings.Contains(prefix, "externaldns")) && key != ambassadorKey
 }

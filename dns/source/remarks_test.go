@@ -12,7 +12,7 @@ import (
 )
 
 // reading returns the settings of a source that reads annotations, with flags.
-func reading(t *testing.T, plugin source.Plugin, flags ...string) source.Settings {
+func annotationReader(t *testing.T, plugin source.Plugin, flags ...string) source.Settings {
 	t.Helper()
 	s, err := settings(flags...)
 	if err != nil {
@@ -24,7 +24,7 @@ func reading(t *testing.T, plugin source.Plugin, flags ...string) source.Setting
 	return s.For(plugin)
 }
 
-// TestRemarks: a key or a value that looks like a mistake is said, and changes nothing.
+// TestRemarks shows that a probable mistake in a key or a value gets a remark and changes nothing else.
 func TestRemarks(t *testing.T) {
 	t.Parallel()
 	const prefix = "external-dns.kubernetes.io/"
@@ -73,7 +73,7 @@ func TestRemarks(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			read := reading(t, test.plugin, test.flags...).ReadAnnotations(map[string]string{test.key: test.value})
+			read := annotationReader(t, test.plugin, test.flags...).ReadAnnotations(map[string]string{test.key: test.value})
 			var got []string
 			for _, r := range read.Remarks {
 				got = append(got, fmt.Sprintf("%s %s: %s", r.Reason, r.Subject, r.Message))
@@ -85,7 +85,8 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestRemarksBounded: a tenant's annotations make few and short remarks, and don't break lines.
+// TestRemarksBounded shows that remarks are few, short and free of line breaks, because a tenant controls the
+// annotations.
 func TestRemarksBounded(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{}
@@ -94,7 +95,7 @@ func TestRemarksBounded(t *testing.T) {
 		all[fmt.Sprintf("external-dns%d\n%s/", i, strings.Repeat("x", 10000))] = ""
 	}
 	all["external-dns.kubernetes.io/hostname"] = strings.Repeat("a b", 10000)
-	remarks := reading(t, source.Plugin{Name: "service", Annotations: source.CommonAnnotations}).ReadAnnotations(all).Remarks
+	remarks := annotationReader(t, source.Plugin{Name: "service", Annotations: source.CommonAnnotations}).ReadAnnotations(all).Remarks
 	size := 0
 	for _, r := range remarks {
 		size += len(r.Subject) + len(r.Message)
@@ -107,7 +108,7 @@ func TestRemarksBounded(t *testing.T) {
 	}
 }
 
-// Each annotation of a source exists, and the table says everything about each.
+// TestAnnotationKinds shows that each annotation of a source is in the table, with all fields.
 func TestAnnotationKinds(t *testing.T) {
 	t.Parallel()
 	for _, kind := range source.AnnotationKinds() {

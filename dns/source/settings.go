@@ -50,7 +50,7 @@ type Settings struct {
 	ExcludeUnschedulable bool
 
 	// reading is set by For.
-	reading *reading
+	reader *annotationReader
 }
 
 // Selects reports whether an object of a source's own kind is selected by namespace, annotations
@@ -71,7 +71,7 @@ func (s Settings) excludes(obj metav1.Object) *Skip {
 	for _, prefix := range s.Prefixes {
 		if controller, ok := annotations[prefix+"controller"]; ok {
 			if controller != "dns-controller" {
-				return othersOf(controller)
+				return otherControllerSkip(controller)
 			}
 			break
 		}

@@ -45,7 +45,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSettingsErrors: the rules of spec/dns.md §5.4 that are about sources.
+// TestSettingsErrors covers the rules of spec/dns.md §5.4 for sources.
 func TestSettingsErrors(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -85,7 +85,7 @@ func TestSettingsErrors(t *testing.T) {
 	}
 }
 
-// names returns n names with commas between them.
+// names returns n names separated by commas.
 func names(n int) string {
 	all := make([]string, n)
 	for i := range all {
@@ -94,7 +94,7 @@ func names(n int) string {
 	return strings.Join(all, ",")
 }
 
-// Names of namespaces may be in one list or in several, and twice.
+// TestNamespaces shows that namespaces may be in one list or in several, and repeated.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ flags, want []string }{

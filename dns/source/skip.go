@@ -53,16 +53,16 @@ var (
 	skipByLabels      = &Skip{SkipFiltered, "metadata.labels", "--label-filter does not match the labels of the object: change one of them"}
 )
 
-// othersOf is the skip of an object whose annotation controller names another program.
-func othersOf(controller string) *Skip {
+// otherControllerSkip is the skip of an object whose annotation controller names another program.
+func otherControllerSkip(controller string) *Skip {
 	return &Skip{
 		SkipOtherController, "metadata.annotations",
 		"the annotation controller is " + sanitize.Quote(controller) + ", which leaves the object to another program: remove it, or set it to dns-controller",
 	}
 }
 
-// Exclude drops the wishes of an object and keeps the reason, which is shared between objects. Only
-// the key, the reason, remarks about annotations, and a few of the names in annotations are kept.
+// Exclude removes everything that an object asks for, and keeps the reason, which objects share. Only the
+// key, the reason, remarks about annotations, and a few of the names in annotations are kept.
 func (o *Object) Exclude(reason *Skip) {
 	excluded := Object{Key: o.Key, excluded: reason, wanted: wantedOf(o.Annotations)}
 	if o.Annotations != nil && len(o.Annotations.Remarks) > 0 {
@@ -71,15 +71,15 @@ func (o *Object) Exclude(reason *Skip) {
 	*o = excluded
 }
 
-// Want notes a name in a field of an excluded object. Only a few are kept.
+// Want stores a name in a field of an excluded object. Only a few are kept.
 func (o *Object) Want(name string) {
 	if name != "" && o.excluded != nil && len(o.wanted) < maxWanted {
 		o.wanted = boundedNames(append(o.wanted, name))
 	}
 }
 
-// wantAt notes the names at a path of fields, which leads through lists. Istio writes a namespace
-// before a name.
+// wantAt stores the names at a path of fields, which leads through lists. Istio writes a namespace before a
+// name.
 func (o *Object) wantAt(value any, path []string) {
 	switch v := value.(type) {
 	case []any:
@@ -109,7 +109,7 @@ func (o *Object) Excluded() Result {
 	return result
 }
 
-// NoHostname returns the skip of an object without a name. It says where a name could be set.
+// NoHostname returns the skip of an object without a name, with the fields that could set one.
 func (r *Reader) NoHostname(o *Object) Skip {
 	hostname, s := r.key(AnnotationHostname), Skip{Reason: SkipNoHostname}
 	ignored := r.settings.IgnoreHostnameAnnotation

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// TestExclude: of an object that a source leaves out stay its key, a reason that all such objects
-// share, and remarks about its annotations. There may be 100,000 such objects.
+// TestExclude shows that an excluded object keeps only its key, a reason that objects share, and remarks
+// about its annotations, because there may be 100,000 such objects.
 func TestExclude(t *testing.T) {
 	key := source.Key{Kind: "Pod", Namespace: "a", Name: "b"}
 	reason := &source.Skip{Reason: source.SkipNotPublished, Message: "it has finished"}
@@ -28,7 +28,7 @@ func TestExclude(t *testing.T) {
 			kept: source.Object{Key: key, Annotations: &source.Annotations{Remarks: []source.Skip{remark}}}, want: []source.Skip{*reason, remark},
 		},
 	} {
-		o := source.Object{Key: key, UID: "u", Selected: true, Annotations: &source.Annotations{Hostnames: []string{"x.example.org"}, Remarks: test.remarks}, Whole: &corev1.Pod{}}
+		o := source.Object{Key: key, UID: "u", Selected: true, Annotations: &source.Annotations{Hostnames: []string{"x.example.org"}, Remarks: test.remarks}, FullObject: &corev1.Pod{}}
 		o.Exclude(reason)
 		if diff := cmp.Diff(test.kept, o, cmpopts.IgnoreUnexported(source.Object{})); diff != "" {
 			t.Errorf("%s: what is kept (-want +got):\n%s", test.name, diff)

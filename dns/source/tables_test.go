@@ -23,8 +23,8 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-// TestRead: case 216 for what ExternalDNS calls transformers: an object is cut down
-// when it arrives, to the same again when it arrives again, and isn't changed.
+// TestRead shows that an object is trimmed when it arrives, always to the same result, and isn't changed
+// (case 216, ExternalDNS' transformers).
 func TestRead(t *testing.T) {
 	t.Parallel()
 	const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
@@ -47,7 +47,7 @@ func TestRead(t *testing.T) {
 	}
 	reader := source.NewReader(s, subject)
 	read := reader.Read(kube.Scope{}, object)
-	if text, err := json.Marshal(read); err != nil || strings.Contains(string(text), `"o"`) || read.Whole != nil {
+	if text, err := json.Marshal(read); err != nil || strings.Contains(string(text), `"o"`) || read.FullObject != nil {
 		t.Errorf("case 216: what is kept has more than it needs: %s, %v", text, err)
 	}
 	if diff := cmp.Diff(read, reader.Read(kube.Scope{}, object), cmp.AllowUnexported(source.Object{})); diff != "" {
@@ -70,7 +70,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, ok := source.NewReader(s, subject).Read(kube.Scope{}, object).Whole.(*corev1.Service)
+	whole, ok := source.NewReader(s, subject).Read(kube.Scope{}, object).FullObject.(*corev1.Service)
 	if !ok || whole.Kind != "Service" || whole.APIVersion != "v1" || whole.Annotations[lastApplied] != "" || whole.Annotations["other"] != "o" {
 		t.Errorf("case 216: templates see %+v, want the object with its kind, without %s", whole, lastApplied)
 	}
@@ -106,7 +106,7 @@ func (p *pointed) DeepCopyObject() runtime.Object {
 	return &pointed{TypeMeta: p.TypeMeta, ObjectMeta: *p.ObjectMeta.DeepCopy(), Status: p.Status.DeepCopy()}
 }
 
-// Templates see objects of any form without their conditions, whatever else these have.
+// TestConditionsAreDropped shows that templates see objects of any form without their conditions.
 func TestConditionsAreDropped(t *testing.T) {
 	t.Parallel()
 	s, err := settings("--fqdn-template=x")
@@ -135,7 +135,7 @@ func TestConditionsAreDropped(t *testing.T) {
 		"whose status is a string": {loose("ready"), `"status":"ready"`},
 	} {
 		before := of.object.DeepCopyObject()
-		text, err := json.Marshal(reader.Read(kube.Scope{}, of.object).Whole)
+		text, err := json.Marshal(reader.Read(kube.Scope{}, of.object).FullObject)
 		if err != nil || strings.Contains(string(text), "Ready") || !strings.Contains(string(text), of.want) {
 			t.Errorf("%s is seen as %s, %v; want %s in it, and no conditions", name, text, err, of.want)
 		}
@@ -151,8 +151,8 @@ type indexed struct {
 	team string
 }
 
-// TestIndexes: case 216 for indexes: objects that aren't selected aren't found, nor are those
-// that are gone; an index may be by a label.
+// TestIndexes shows that indexes don't have excluded and deleted objects, and that a label can be an index
+// (case 216).
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	var table *kube.Table[indexed]
@@ -214,7 +214,7 @@ func TestIndexes(t *testing.T) {
 	if got, want := s.Changed(), "default/a\ndefault/e\n"; got != want {
 		t.Errorf("the handler told of %q, want %q", got, want)
 	}
-	// A table can't get options once it is part of a cluster, nor be part of another one.
+	// A table of a cluster can't get options, and can't join another cluster.
 	if _, err := kube.New(kube.Options{Config: &rest.Config{Host: "http://localhost"}, Logger: slog.New(slog.DiscardHandler)}, table); err == nil {
 		t.Error("case 216: a table may be part of two clusters")
 	}

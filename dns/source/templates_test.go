@@ -114,8 +114,8 @@ func spelled() *unstructured.Unstructured {
 	}}
 }
 
-// W3: fields have both spellings, that of Go and that of JSON, at each level. Below the first
-// level of spec, only that of JSON was known, so that objects weren't published.
+// TestTemplateSpellings shows that fields have the spellings of Go and of JSON at each level. Only JSON's was
+// known below the first level of spec, so that objects weren't published (W3).
 func TestTemplateSpellings(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, template, want, err string }{
@@ -153,14 +153,14 @@ func TestTemplateSpellings(t *testing.T) {
 	}
 }
 
-// W3: an object with a Go type has exactly the fields of that type, so that a misspelt
-// condition is an error.
+// TestTemplateSpellingsOfTypes shows that an object with a Go type has only the fields of that type, so that
+// a misspelt condition is an error (W3).
 func TestTemplateSpellingsOfTypes(t *testing.T) {
 	t.Parallel()
 	for template, want := range map[string]string{
 		"{{range .Spec.Ports}}{{.name}}.{{.Port}},{{end}}": "dns.53,http.80",
 		"{{if .Spec.Nope}}a{{end}}":                        "",
-		"{{(index .Spec.Ports 1).NodePort}}":               "0", // JSON leaves it out. The copied template once changed the original.
+		"{{(index .Spec.Ports 1).NodePort}}":               "0", // JSON omits the field; the copied template once changed the original
 	} {
 		templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: []string{template}})
 		if err != nil {
@@ -173,7 +173,7 @@ func TestTemplateSpellingsOfTypes(t *testing.T) {
 	}
 }
 
-// TestTemplateView: keys of spec and status have the names of Go, too (spec/dns.md §6.11).
+// TestTemplateView shows that keys of spec and status have the names of Go, too (spec/dns.md §6.11).
 func TestTemplateView(t *testing.T) {
 	t.Parallel()
 	object := &unstructured.Unstructured{Object: map[string]any{
@@ -192,7 +192,7 @@ func TestTemplateView(t *testing.T) {
 	}
 }
 
-// TestTemplatePairs: case 173, pairs of a name and a target.
+// TestTemplatePairs covers pairs of a name and a target (case 173).
 func TestTemplatePairs(t *testing.T) {
 	t.Parallel()
 	s, err := settings("--fqdn-target-template=h.example:192.0.2.1, h.example : 192.0.2.2,v6.example:2001:db8::1,n.example.:lb.example.com.", "--fqdn-target-template=none,:x,y:,:")
@@ -216,7 +216,7 @@ func texts(sets []*dns.RecordSet) []string {
 	return list
 }
 
-// TestCombine: the rule of 6.12, case 144.
+// TestCombine covers the rule of spec/dns.md §6.12 (case 144).
 func TestCombine(t *testing.T) {
 	t.Parallel()
 	found, made := source.Origin{}.Records("found.example", []string{"192.0.2.1"}), source.Origin{}.Records("made.example", []string{"192.0.2.1"})
@@ -298,8 +298,8 @@ func FuzzTemplates(f *testing.F) {
 	})
 }
 
-// D16: --fqdn-template and --target-template give each name all targets, in the sources that
-// read both. In others the targets are those of the object.
+// TestTargetTemplates shows that --fqdn-template and --target-template give each name all targets in sources
+// that read both, and that names have the object's targets in others (D16).
 func TestTargetTemplates(t *testing.T) {
 	t.Parallel()
 	s, err := settings("--fqdn-template={{.Name}}.example,x.example", "--target-template={{range .Spec.ClusterIPs}}{{.}},{{end}}")

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// table is one that a test fills.
+// table is a table that a test fills.
 type table struct {
 	kube.AnyTable
 	filled atomic.Bool
@@ -23,8 +23,8 @@ type table struct {
 func (t *table) Filled() bool             { return t.filled.Load() }
 func (t *table) Status() kube.TableStatus { return kube.TableStatus{Kind: "thing"} }
 
-// W12: an object waits for the tables that it refers to, and is evaluated again once these are
-// filled.
+// TestWaiting shows that an object waits for the tables that it refers to, and is evaluated when they are
+// filled (W12).
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var changed []source.Key

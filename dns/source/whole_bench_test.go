@@ -23,8 +23,8 @@ type readable interface {
 	Unmarshal([]byte) error
 }
 
-// BenchmarkWholeMemory reports what an object costs that templates may look at, as the API
-// server sends it.
+// BenchmarkWholeMemory reports the memory of an object that is kept for templates, as the API server sends
+// it.
 func BenchmarkWholeMemory(b *testing.B) {
 	const count = 5000
 	for _, kind := range []struct {

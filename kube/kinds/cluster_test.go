@@ -7,7 +7,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// The objects of a cluster without a name are those that the catalog takes for our own.
+// TestDefaultNameIsThatOfOurCluster shows that the catalog treats objects of a cluster without a name as our
+// own.
 func TestDefaultNameIsThatOfOurCluster(t *testing.T) {
 	if kube.DefaultName != catalog.LocalCluster {
 		t.Errorf("kube.DefaultName is %q, want catalog.LocalCluster, %q", kube.DefaultName, catalog.LocalCluster)

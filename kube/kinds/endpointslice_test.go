@@ -15,7 +15,7 @@ func addrs(texts ...string) []netip.Addr {
 	return all
 }
 
-// slice returns the slice x of the Service web, changed.
+// slice returns the slice x of the Service web after a change.
 func slice(change func(*catalog.EndpointSlice)) *catalog.EndpointSlice {
 	s := &catalog.EndpointSlice{
 		Cluster: "east", Namespace: "ns", Name: "x",
@@ -121,7 +121,7 @@ addressType: FQDN
 endpoints: [{addresses: [example.com]}]
 `,
 			want: slice(func(s *catalog.EndpointSlice) { s.AddressType, s.Subsets = "FQDN", nil }),
-			// mesh finding 17: it isn't used, and that is said.
+			// The slice isn't used, and that is reported (mesh finding 17).
 			problems: []string{"addressType"},
 		},
 	})

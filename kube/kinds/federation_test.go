@@ -7,7 +7,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Whatever the annotations say, members have names and differ from each other, and each other
+// FuzzFederation checks that members have distinct, non-empty names for any annotation, and that each other
 // fragment is a problem.
 func FuzzFederation(f *testing.F) {
 	for _, list := range []string{"", "a@west", "a@west,b@east", "a@west, a@west", "a", "@", "a@b@c", "a@local,,"} {

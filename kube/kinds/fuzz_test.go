@@ -21,7 +21,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// FuzzTrim feeds any JSON to all trim functions. They must not panic, nor return what the catalog
+// FuzzTrim calls all trim functions with any JSON. They must not panic, nor return anything that the catalog
 // must never get, nor depend on what a scope shares.
 func FuzzTrim(f *testing.F) {
 	for _, seed := range []string{
@@ -48,7 +48,7 @@ func FuzzTrim(f *testing.F) {
 	})
 }
 
-// partial makes a trim function of metadata one of objects that have nothing else.
+// partial makes a trim function of metadata accept objects that have only metadata.
 func partial[T any](trim func(kube.Scope, metav1.Object) (*T, []kube.Problem)) func(kube.Scope, *metav1.PartialObjectMetadata) (*T, []kube.Problem) {
 	return func(s kube.Scope, m *metav1.PartialObjectMetadata) (*T, []kube.Problem) { return trim(s, m) }
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// FuzzServiceProfileTrim feeds any JSON to the types of ServiceProfiles and what is
-// decoded to the trim function: nothing may be lost or made up on the way, and no
-// condition may be deeper than the types promise.
+// FuzzServiceProfileTrim decodes any JSON as a ServiceProfile and trims it: nothing may be lost or added, and
+// no condition may be deeper than the types allow.
 func FuzzServiceProfileTrim(f *testing.F) {
 	for _, seed := range []string{
 		`{"metadata":{"name":"x","namespace":"ns"},"spec":{"routes":[{"name":"r","condition":{"method":"GET","pathRegex":"/"},"timeout":"1s","isRetryable":true}]}}`,
@@ -37,7 +36,7 @@ func FuzzServiceProfileTrim(f *testing.F) {
 	})
 }
 
-// durationOf returns the ttl of a retry budget, and false when it is no duration.
+// durationOf returns the ttl of a retry budget, or false if it is no duration.
 func durationOf(b *linkerd.RetryBudget) (time.Duration, bool) {
 	if b == nil {
 		return 0, true
@@ -46,7 +45,7 @@ func durationOf(b *linkerd.RetryBudget) (time.Duration, bool) {
 	return ttl, err == nil
 }
 
-// checkProfile compares what was decoded with what was kept.
+// checkProfile compares the decoded profile with the trimmed one.
 func checkProfile(t *testing.T, from *linkerd.ServiceProfile, got *catalog.ServiceProfile) {
 	t.Helper()
 	if got.Name != from.Name || got.Namespace != from.Namespace {
@@ -88,11 +87,11 @@ func checkProfile(t *testing.T, from *linkerd.ServiceProfile, got *catalog.Servi
 	}
 }
 
-// matches compares decoded conditions, of the type A, with those that are kept, of the type B.
+// matches compares decoded conditions of type A with trimmed ones of type B.
 type matches[A, B any] struct {
-	// same reports whether the fields of a condition are kept as they are.
+	// same reports whether the fields of two conditions are equal.
 	same func(*A, *B) bool
-	// below gives the conditions in one to what compares them.
+	// below calls compare for the conditions inside of a condition.
 	below func(a *A, b *B, compare func([]*A, []*B))
 }
 

@@ -31,7 +31,7 @@ func annotatedService(annotation, value string) *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", Annotations: map[string]string{annotation: value}}}
 }
 
-// distinctMembers returns a list of as many members, which all differ.
+// distinctMembers returns a list of n different members.
 func distinctMembers(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -40,8 +40,8 @@ func distinctMembers(n int) string {
 	return b.String()
 }
 
-// M4: each member of a federated Service was compared with all before it. One annotation of 42,000 members
-// stopped all changes of Services for 12 seconds.
+// TestManyMembersM4 shows that many members are trimmed quickly. Each was once compared with all before it,
+// and one annotation of 42,000 members stopped all changes of Services for 12 seconds (M4).
 func TestManyMembersM4(t *testing.T) {
 	svc, problems := trimService(kube.Scope{}, annotatedService(remoteDiscovery, distinctMembers(300)))
 	if n := len(svc.Federation.Remote); n != 256 || len(problems) != 1 {
@@ -49,8 +49,8 @@ func TestManyMembersM4(t *testing.T) {
 	}
 }
 
-// M5: each of 125,000 bad fragments of one annotation was a problem, and a line of the log, at each
-// event of its Service.
+// TestProblemsOfOneObjectM5 shows that the problems of an object are limited. Each of 125,000 bad fragments
+// of an annotation was once a problem, and a log line for each event of its Service (M5).
 func TestProblemsOfOneObjectM5(t *testing.T) {
 	for _, annotation := range []string{remoteDiscovery, opaquePortsAnnotation} {
 		_, problems := trimService(kube.Scope{}, annotatedService(annotation, strings.Repeat("x,", 125_000)))
@@ -60,7 +60,7 @@ func TestProblemsOfOneObjectM5(t *testing.T) {
 	}
 }
 
-// M4: the time for a list of members is proportional to its length.
+// TestManyMembersAreQuickM4 shows that the time for a list of members is proportional to its length (M4).
 func TestManyMembersAreQuickM4(t *testing.T) {
 	list := distinctMembers(42_000)
 	begun := time.Now()
@@ -68,15 +68,15 @@ func TestManyMembersAreQuickM4(t *testing.T) {
 	if n := len(d.federation(map[string]string{remoteDiscovery: list}).Remote); n != membersLimit {
 		t.Errorf("%d members, want %d", n, membersLimit)
 	}
-	if took := time.Since(begun); took > 3*time.Second { // it takes 10 ms; it took 12 s
+	if took := time.Since(begun); took > 3*time.Second { // 10 ms now, 12 s before
 		t.Errorf("it took %v", took)
 	}
 }
 
-// The budget of one object, in bytes that are allocated for it.
+// trimBudget is the maximum of bytes allocated for one object.
 const trimBudget = 8 << 20
 
-// hostile draws objects of any kind from pools of what no API server should ever send.
+// hostile draws objects of any kind from values that no API server should send.
 type hostile struct{ *rand.Rand }
 
 var hostileTexts = []string{
@@ -93,7 +93,7 @@ var hostileKeys = []string{
 
 func pick[T any](h hostile, pool []T) T { return pool[h.IntN(len(pool))] }
 
-// fill fills a value with what it draws.
+// fill fills a value with drawn ones.
 func (h hostile) fill(v reflect.Value, depth int) {
 	if depth == 0 || !v.CanSet() {
 		return
@@ -154,7 +154,7 @@ func (h hostile) labels() map[string]string {
 	return m
 }
 
-// checkHostile draws an object, and checks what is let in of it.
+// checkHostile draws an object, and checks the trimmed one.
 func checkHostile[K, T any](t *testing.T, seed uint64, trim func(kube.Scope, *K) (*T, []kube.Problem)) {
 	t.Helper()
 	object := new(K)
@@ -182,7 +182,7 @@ func checkHostile[K, T any](t *testing.T, seed uint64, trim func(kube.Scope, *K)
 	}
 }
 
-// checkTexts reports each text in a value that isn't UTF-8, or is longer than any that is let in.
+// checkTexts reports each text in a value that isn't UTF-8 or is longer than any limit.
 func checkTexts(t *testing.T, path string, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {
@@ -205,8 +205,8 @@ func checkTexts(t *testing.T, path string, v reflect.Value) {
 	}
 }
 
-// Whatever an API server sends, what gets into the catalog is UTF-8 and of bounded size, and takes
-// bounded memory.
+// FuzzHostile checks that trimmed objects are UTF-8 and of limited size, and that trimming takes limited
+// memory, for any object of an API server.
 func FuzzHostile(f *testing.F) {
 	for seed := range uint64(40) {
 		f.Add(seed)
@@ -224,7 +224,7 @@ func FuzzHostile(f *testing.F) {
 	})
 }
 
-// The largest objects that etcd stores, 1.5 MB, take no more than the budget.
+// TestLargestObjects shows that the largest objects in etcd, 1.5 MB, stay within the budget.
 func TestLargestObjects(t *testing.T) {
 	const size = 1_500_000
 	address := corev1.EndpointAddress{IP: "10.0.0.1"}
@@ -277,7 +277,7 @@ func repeat[T any](item T, n int) []T {
 	return list
 }
 
-// What protects a workload is there, or the workload isn't.
+// TestNothingLessSafe shows that a workload is refused if a field that protects it is unusable.
 func TestNothingLessSafe(t *testing.T) {
 	bad := []string{"evil\xff", strings.Repeat("x", 254)}
 	mesh := func(m workload.MeshTLS) *catalog.Workload {
@@ -311,8 +311,8 @@ func TestNothingLessSafe(t *testing.T) {
 	}
 }
 
-// R1: the identity of a workload that is a DNS name was told as a URI, which proxies couldn't read:
-// they sent plaintext.
+// TestIdentityFormsR1 shows that an identity that is a DNS name isn't sent as a URI. Proxies couldn't parse
+// that, and sent plaintext (R1).
 func TestIdentityFormsR1(t *testing.T) {
 	for identity, want := range map[string]catalog.IdentityForm{
 		"web.shop.serviceaccount.identity.linkerd.cluster.local": catalog.DNSIdentity,
@@ -328,7 +328,7 @@ func TestIdentityFormsR1(t *testing.T) {
 	}
 }
 
-// Case T22: names of ports count before ranges, and what is neither is a problem.
+// TestPortLists shows that an item is first a port name and then a range, and otherwise a problem (case T22).
 func TestPortLists(t *testing.T) {
 	named := func(name string) []uint16 {
 		return map[string][]uint16{"http": {8080}, "both": {1, 2}, "80-90": {7}}[name]

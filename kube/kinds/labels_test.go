@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// encodedLabels returns the fields "labels" of metadata that has these labels only.
+// encodedLabels returns the fields "labels" of metadata with only these labels.
 func encodedLabels(t interface{ Fatal(...any) }, labels map[string]string) []byte {
 	message, err := (&metav1.ObjectMeta{Labels: labels}).Marshal()
 	if err != nil {
@@ -32,7 +32,7 @@ func encodedLabels(t interface{ Fatal(...any) }, labels map[string]string) []byt
 	return fields
 }
 
-// Labels are those of the object, in each form and after any other labels.
+// TestLabels shows that the labels are those of the object, in each form and after any other labels.
 func TestLabels(t *testing.T) {
 	scopes := []kube.Scope{{}, kube.NewScope("local")}
 	rapid.Check(t, func(t *rapid.T) {
@@ -54,8 +54,8 @@ func TestLabels(t *testing.T) {
 	})
 }
 
-// Objects with the same labels share them, those that came in a message and those that
-// came as objects.
+// TestLabelsAreShared shows that objects with equal labels share them, whether decoded from protobuf or from
+// objects.
 func TestLabelsAreShared(t *testing.T) {
 	s := kube.NewScope("local")
 	labels := map[string]string{"app": "web", "pod-template-hash": "6d4cf56db6", "tier": ""}
@@ -86,7 +86,7 @@ func TestMalformedLabels(t *testing.T) {
 	}
 }
 
-// A scope is asked by the goroutine of a watch, and by that of a reflector that lists.
+// The goroutine of a watch and that of a listing reflector use a scope at the same time.
 func TestScopeFromManyGoroutines(t *testing.T) {
 	s := kube.NewScope("local")
 	var all sync.WaitGroup

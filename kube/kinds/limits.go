@@ -140,7 +140,7 @@ func (d *fieldReader) required(text string, limit int, field string) string {
 	return kept
 }
 
-// unfit says why a text doesn't fit. It returns "" if the problem is only counted.
+// unfit returns why a text doesn't fit, or "" if the problem is only counted.
 func (d *fieldReader) unfit(text string, limit int) string {
 	switch {
 	case d.Full():

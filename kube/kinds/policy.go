@@ -30,17 +30,17 @@ const (
 	defaultRetries = 2
 	// retriesLimit is the largest number of retries: gRPC clients make at most 5 attempts.
 	retriesLimit = 4
-	// delayLimit bounds all durations.
+	// delayLimit is the maximum of all durations.
 	delayLimit = 24 * time.Hour
-	// subsetLimit is the largest number of endpoints that a client may be told to use.
+	// subsetLimit is the largest number of endpoints in a subset.
 	subsetLimit = 1 << 16
 )
 
-// retryStatuses are those that gRPC clients can retry.
+// retryStatuses are the statuses that gRPC clients can retry.
 var retryStatuses = []string{"cancelled", "deadline-exceeded", "internal", "resource-exhausted", "unavailable"}
 
-// trafficPolicy reads the annotations for xDS clients; nil if there are none. A value that can't be
-// used is a problem, and the Service is as without it.
+// trafficPolicy reads the annotations for xDS clients; nil if there are none. An invalid value is a problem,
+// and is treated as missing.
 func (d *fieldReader) trafficPolicy(annotations map[string]string) *catalog.TrafficPolicy {
 	var p catalog.TrafficPolicy
 	readPolicy(d, annotations, balancerAnnotation, parseBalancer, &p.Balancer)
@@ -49,11 +49,11 @@ func (d *fieldReader) trafficPolicy(annotations map[string]string) *catalog.Traf
 	readPolicy(d, annotations, timeoutAnnotation, parseDelay, &p.Timeout)
 	p.Retry = d.retryPolicy(annotations)
 	if _, protected := annotations[tlsAnnotation]; protected {
-		p.TLS = catalog.SPIFFE // unless the value can be used: calls must not be less protected than was meant
+		p.TLS = catalog.SPIFFE // the default for an invalid value, because calls must not be less protected than intended
 		readPolicy(d, annotations, tlsAnnotation, parseTLS, &p.TLS)
 	}
 	if _, restricted := annotations[visibleToAnnotation]; restricted {
-		p.VisibleTo = ownNamespace // unless the value can be used: it must not show more than was meant
+		p.VisibleTo = ownNamespace // the default for an invalid value, because the Service must not be visible to more clients than intended
 		readPolicy(d, annotations, visibleToAnnotation, parseNamespaces, &p.VisibleTo)
 	}
 	if p == (catalog.TrafficPolicy{}) {
@@ -62,8 +62,8 @@ func (d *fieldReader) trafficPolicy(annotations map[string]string) *catalog.Traf
 	return &p
 }
 
-// retryPolicy reads the annotations about retries; nil unless signpost.dev/retry-on can be used,
-// without which the others mean nothing.
+// retryPolicy reads the annotations about retries. It returns nil if signpost.dev/retry-on is missing or
+// invalid, because the others have no effect without it.
 func (d *fieldReader) retryPolicy(annotations map[string]string) *catalog.RetryPolicy {
 	var backoff [2]time.Duration
 	r := catalog.RetryPolicy{Count: defaultRetries}
@@ -77,7 +77,7 @@ func (d *fieldReader) retryPolicy(annotations map[string]string) *catalog.RetryP
 	return &r
 }
 
-// readPolicy sets what an annotation says, if the object has it and it can be used.
+// readPolicy sets to to the value of an annotation, if the object has the annotation and the value is valid.
 func readPolicy[T any](d *fieldReader, annotations map[string]string, annotation string, parse func(string) (T, error), to *T) {
 	text, ok := annotations[annotation]
 	if !ok {
@@ -98,7 +98,7 @@ func readPolicy[T any](d *fieldReader, annotations map[string]string, annotation
 // setting is an item of a list such as "ring-hash; header=x-user".
 type setting struct {
 	key, value string
-	valued     bool
+	hasValue   bool
 }
 
 func settings(text string) []setting {
@@ -118,7 +118,7 @@ var balancerKinds = map[string]catalog.BalancerKind{
 func parseBalancer(text string) (catalog.Balancer, error) {
 	list := settings(text)
 	kind, ok := balancerKinds[list[0].key]
-	if !ok || list[0].valued {
+	if !ok || list[0].hasValue {
 		return catalog.Balancer{}, fmt.Errorf("write least-request, ring-hash, weighted-round-robin, subset, pick-first or round-robin")
 	}
 	b := catalog.Balancer{Kind: kind}
@@ -126,7 +126,7 @@ func parseBalancer(text string) (catalog.Balancer, error) {
 		switch {
 		case kind == catalog.RingHash && s.key == "header" && isHeaderName(s.value):
 			b.Header = s.value
-		case kind == catalog.RingHash && s.key == "stable" && !s.valued:
+		case kind == catalog.RingHash && s.key == "stable" && !s.hasValue:
 			b.Stable = true
 		case kind == catalog.SubsetOf && s.key == "size":
 			n, err := parseNumber(s.value, subsetLimit)
@@ -172,7 +172,7 @@ func parseTLS(text string) (catalog.EndpointTLS, error) {
 	}
 }
 
-// isHeaderName reports whether a text can be the name of a header of HTTP/2.
+// isHeaderName reports whether a text can be the name of an HTTP/2 header.
 func isHeaderName(text string) bool {
 	return text != "" && len(text) <= labelLimit && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
@@ -192,7 +192,7 @@ func parseOutliers(text string) (*catalog.OutlierDetection, error) {
 
 func setOutlier(o *catalog.OutlierDetection, s setting) (err error) {
 	number := func(to *uint32, standard, most uint32) {
-		if *to = standard; s.valued || standard == 0 {
+		if *to = standard; s.hasValue || standard == 0 {
 			*to, err = parseNumber(s.value, most)
 		}
 	}
@@ -219,7 +219,7 @@ func setOutlier(o *catalog.OutlierDetection, s setting) (err error) {
 	return err
 }
 
-// parseNumber reads a number from 1 to most.
+// parseNumber parses a number from 1 to most.
 func parseNumber(text string, most uint32) (uint32, error) {
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32)
 	if err != nil || n == 0 || n > uint64(most) {
@@ -228,7 +228,7 @@ func parseNumber(text string, most uint32) (uint32, error) {
 	return uint32(n), nil
 }
 
-// parseDelay reads a duration of at least 1 ms.
+// parseDelay parses a duration of at least 1 ms.
 func parseDelay(text string) (time.Duration, error) {
 	delay, err := time.ParseDuration(strings.TrimSpace(text))
 	if err != nil || delay < time.Millisecond || delay > delayLimit {
@@ -237,7 +237,7 @@ func parseDelay(text string) (time.Duration, error) {
 	return delay, nil
 }
 
-// parseRetryOn reads a list of statuses, and returns it sorted and without repeats.
+// parseRetryOn parses a list of statuses, and returns it sorted and without duplicates.
 func parseRetryOn(text string) (string, error) {
 	var on []string
 	for status := range strings.SplitSeq(text, ",") {
@@ -251,7 +251,7 @@ func parseRetryOn(text string) (string, error) {
 	return strings.Join(slices.Compact(on), ","), nil
 }
 
-// parseBackoff reads the first delay and, after a comma, the longest one.
+// parseBackoff parses the first delay and, after a comma, the longest one.
 func parseBackoff(text string) (backoff [2]time.Duration, err error) {
 	first, longest, both := strings.Cut(text, ",")
 	if backoff[0], err = parseDelay(first); err != nil || !both {

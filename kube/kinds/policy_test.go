@@ -30,7 +30,7 @@ func TestBadPoliciesAreProblems(t *testing.T) { // case 35 of xDS
 	}
 }
 
-// A Service with a bad list of namespaces is seen by its own only.
+// TestVisibleTo shows that a Service with an invalid list of namespaces is visible only in its own.
 func TestVisibleTo(t *testing.T) { // case 60 of xDS
 	for text, want := range map[string]string{
 		".": ".", "shop": "shop", " b , a,b": "a,b", "web,.": ".,web", "": ".", "a,,b": ".", "A": ".", "*": ".", strings.Repeat("a", 600): ".",
@@ -44,7 +44,7 @@ func TestVisibleTo(t *testing.T) { // case 60 of xDS
 	}
 }
 
-// A Service whose TLS can't be read is not called without TLS.
+// TestEndpointTLS shows that a Service with an unreadable TLS setting isn't called without TLS.
 func TestEndpointTLS(t *testing.T) { // case 39 of xDS
 	for text, want := range map[string]catalog.EndpointTLS{
 		"spiffe": catalog.SPIFFE, " linkerd ": catalog.LinkerdTLS, "": catalog.SPIFFE, "spifee": catalog.SPIFFE, "none": catalog.SPIFFE, strings.Repeat("a", 600): catalog.SPIFFE,

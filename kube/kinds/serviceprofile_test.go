@@ -7,7 +7,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// profileNamed returns what is kept of a ServiceProfile that says nothing, after a change.
+// profileNamed returns a trimmed empty ServiceProfile after a change.
 func profileNamed(change func(*catalog.ServiceProfile)) *catalog.ServiceProfile {
 	p := &catalog.ServiceProfile{Cluster: "east", Namespace: "ns", Name: "x"}
 	change(p)
@@ -67,7 +67,7 @@ spec:
 func TestTrimServiceProfileOfOtherShapes(t *testing.T) {
 	runTrim(t, trimServiceProfile, []trimCase[catalog.ServiceProfile]{
 		{
-			// What is missing is kept as missing: it makes the profile invalid later on.
+			// A missing part stays missing, and later makes the profile invalid.
 			name: "nothing where something must be", yaml: `
 metadata: {name: x, namespace: ns}
 spec:
@@ -115,7 +115,7 @@ spec:
 		{name: "routes of another shape", yaml: `{metadata: {name: x, namespace: ns}, spec: {routes: 7}}`, problems: []string{"spec"}},
 		{name: "weight that is none", yaml: `{metadata: {name: x, namespace: ns}, spec: {dstOverrides: [{weight: half}]}}`, problems: []string{"spec"}},
 		{
-			// One bad part makes all of a profile worthless; a timeout doesn't.
+			// One invalid part makes the whole profile unusable, but an invalid timeout doesn't.
 			name: "a ttl that is no duration", yaml: `{metadata: {name: x, namespace: ns}, spec: {retryBudget: {ttl: ten}, routes: [{name: r, condition: {method: GET}}]}}`,
 			want: profileNamed(func(p *catalog.ServiceProfile) { p.Invalid = true }), problems: []string{"spec.retryBudget.ttl"},
 		},
@@ -131,7 +131,7 @@ spec:
 			problems: []string{"spec.routes[0].timeout"},
 		},
 		{
-			// first-hour H2: proxies ignore such a route, and nobody said so.
+			// Proxies ignore such a route, so the problem must be reported (first-hour H2).
 			name: "a regular expression that is none", yaml: `{metadata: {name: x, namespace: ns}, spec: {routes: [{name: r, condition: {pathRegex: "/a/[^/]*"}}, {name: s, condition: {not: {all: [{pathRegex: "/(unclosed"}]}}}]}}`,
 			want: profileNamed(func(p *catalog.ServiceProfile) {
 				p.Routes = []catalog.Route{

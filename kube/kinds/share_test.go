@@ -23,7 +23,7 @@ func podWith(inbound string, ports ...corev1.ContainerPort) *corev1.Pod {
 	return p
 }
 
-// Pods with the same ports and the same listeners share them; others have their own.
+// TestPodsShareLists shows that pods with the same ports and listeners share them.
 func TestPodsShareLists(t *testing.T) {
 	s := kube.NewScope("local")
 	trimmed := func(p *corev1.Pod) *catalog.Workload {

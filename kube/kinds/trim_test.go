@@ -18,11 +18,11 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// trimCase is an object as a user would write it, and what is kept of it.
+// trimCase has an object as a user would write it, and the expected trimmed object.
 type trimCase[T any] struct {
 	name, yaml string
 	want       *T
-	// problems are the fields that are complained about.
+	// problems are the fields of the expected problems.
 	problems []string
 }
 
@@ -47,7 +47,7 @@ func runTrim[K any, T any](t *testing.T, trim func(kube.Scope, *K) (*T, []kube.P
 	}
 }
 
-// fieldsOf returns what the problems are about, after checking that they say more.
+// fieldsOf returns the fields of the problems, after checking that each has a reason.
 func fieldsOf(t *testing.T, problems []kube.Problem) []string {
 	t.Helper()
 	var all []string
@@ -128,8 +128,8 @@ spec: {containers: [{name: linkerd-proxy, ports: [{containerPort: 0}, {container
 	})
 }
 
-// peers P7: an ExternalWorkload that was written as v1alpha1 arrives without meshTLS. It is not
-// served in plaintext, and the problem says what to do.
+// TestTrimExternalWorkloadOfAnOlderVersion shows that an ExternalWorkload written as v1alpha1, which arrives
+// without meshTLS, isn't served in plaintext, and that the problem says what to do (peers P7).
 func TestTrimExternalWorkloadOfAnOlderVersion(t *testing.T) {
 	old := &workload.ExternalWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm"}, Spec: workload.ExternalWorkloadSpec{WorkloadIPs: []workload.WorkloadIP{{IP: "10.1.0.1"}}}}
 	trimmed, problems := trimExternalWorkload(kube.NewScope("local"), old)
@@ -138,7 +138,8 @@ func TestTrimExternalWorkloadOfAnOlderVersion(t *testing.T) {
 	}
 }
 
-// mesh finding 14: the appProtocol linkerd.io/opaque makes a port opaque, for TCP.
+// TestTrimOpaqueProtocol shows that the appProtocol linkerd.io/opaque makes a TCP port opaque (mesh finding
+// 14).
 func TestTrimOpaqueProtocol(t *testing.T) {
 	runTrim(t, trimService, []trimCase[catalog.Service]{{
 		name: "opaque", yaml: `

@@ -11,8 +11,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// typicalPod returns a meshed pod of a Deployment as the API server sends it, with
-// strings of its own as decoding leaves them.
+// typicalPod returns a meshed pod of a Deployment, with unshared strings as decoding leaves them.
 func typicalPod(i int) *corev1.Pod {
 	s := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 	set := i / 10

@@ -38,7 +38,7 @@ func service(name, ingress string) string {
 
 const annotated = "external-dns.ambassador-service: emissary"
 
-// Each Host without records says why.
+// TestWhyNot shows that each Host without records has a reason.
 func TestWhyNot(t *testing.T) {
 	tests := []struct {
 		name, objects, flag string
@@ -59,7 +59,8 @@ func TestWhyNot(t *testing.T) {
 	}
 }
 
-// peers P4: external IPs of the Service are the targets, also beside a load balancer, as at ExternalDNS.
+// TestExternalIPs shows that external IPs of the Service take precedence over its load balancer, as in
+// ExternalDNS (peers P4).
 func TestExternalIPs(t *testing.T) {
 	const fixed = "---\napiVersion: v1\nkind: Service\nmetadata: {name: emissary}\nspec: {type: LoadBalancer, ports: [{port: 80}], externalIPs: [192.0.2.8, 192.0.2.9]}\n"
 	for _, status := range []string{"", "status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}\n"} {
@@ -70,7 +71,7 @@ func TestExternalIPs(t *testing.T) {
 	}
 }
 
-// What is too long, or too much, is a problem.
+// TestHostile shows that a value beyond a limit is a problem.
 func TestHostile(t *testing.T) {
 	long := strings.Repeat("a", 600)
 	addresses := make([]string, 5000)
@@ -104,7 +105,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// A Host isn't reported at the start, when its Service has not been read yet.
+// TestWaits shows that a Host has no problem at the start, before its Service was read.
 func TestWaits(t *testing.T) {
 	fixture := sourcetest.OpenWithout(t, ambassadorhost.Plugin(), "services", host(annotated, "x.example.org")+service("emissary", "{ip: 192.0.2.1}"))
 	if got := fixture.Records(); !strings.Contains(got, "error wait for the first list of the kind service") {
@@ -123,8 +124,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// Whatever changes, a Host whose records are different is evaluated again: Apply and Delete
-// compare the records before and after.
+// TestRandomChanges shows that each Host whose records change is evaluated again: Apply and Delete compare
+// the records before and after.
 func TestRandomChanges(t *testing.T) {
 	t.Parallel()
 	d := rand.New(rand.NewPCG(3, 0))

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// peerEndpoint is the struct of another program: other types, another order, pointers, and
-// a field more.
+// peerEndpoint is the struct of another program, with other types, another order, pointers and one more
+// field.
 type peerEndpoint struct {
 	Targets          peerTargets
 	DNSName          string
@@ -36,7 +36,7 @@ type peerTargets []string
 
 type peerProperty struct{ Value, Name string }
 
-// serve starts a server that does this with each connection.
+// serve starts a server that calls do with each connection.
 func serve(t *testing.T, do func(net.Conn)) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -99,7 +99,7 @@ func TestPoll(t *testing.T) {
 		},
 	} {
 		s := open(t, serve(t, func(conn net.Conn) { _ = gob.NewEncoder(conn).Encode(test.send) }))
-		for range 2 { // each time over a new connection
+		for range 2 { // each poll uses a new connection
 			got, err := s.Poll(t.Context())
 			if err != nil {
 				t.Fatalf("%s: %v", test.name, err)
@@ -129,7 +129,7 @@ func TestPollFails(t *testing.T) {
 	}
 }
 
-// The end of the process doesn't wait for a silent server.
+// TestPollEndsWithItsContext shows that the end of the process doesn't wait for a silent server.
 func TestPollEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := open(t, serve(t, func(net.Conn) { cancel(); <-t.Context().Done() }))
@@ -145,13 +145,13 @@ func TestDecodeBoundsTheSize(t *testing.T) {
 	}
 }
 
-// endless is gob that defines types without end.
+// endless is an endless sequence of type definitions in gob.
 type endless struct{}
 
-// Read implements io.Reader with messages of the greatest size that gob takes.
+// Read implements [io.Reader] with messages of the maximum size of gob.
 func (endless) Read(p []byte) (int, error) {
 	for i := range p {
-		p[i] = 0xfc // a length of four bytes, and then anything
+		p[i] = 0xfc // a length of four bytes, then arbitrary bytes
 	}
 	if len(p) >= 5 {
 		copy(p, []byte{0xfc, 0x3f, 0xff, 0xff, 0xff})

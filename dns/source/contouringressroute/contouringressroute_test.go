@@ -17,8 +17,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, contouringressroute.Plugin()) }
 
-// W12: an IngressRoute was reported at the start, when Contour's Service had not been read yet,
-// as if there were no such Service.
+// TestWaitsForServices shows that an IngressRoute has no problem at the start, before Contour's Service was
+// read (W12).
 func TestWaitsForServices(t *testing.T) {
 	fixture := sourcetest.OpenWithout(t, contouringressroute.Plugin(), "services", `
 apiVersion: contour.heptio.com/v1beta1

@@ -38,58 +38,57 @@ type conditions struct {
 	limiter  *rate.Limiter
 	// pruned is true if the API server drops conditions, because the definition lacks them.
 	pruned bool
-	// wrote has the last write of each object, until the table has that or a later version.
-	wrote map[source.Key]wrote
+	// writes has the last write of each object, until the table has that or a later version.
+	writes map[source.Key]conditionWrite
 }
 
-// wrote is a write of conditions: the version in the table at that time, and the digest of the
+// conditionWrite is a write of conditions: the version in the table before it, and the digest of the
 // conditions.
-type wrote struct {
-	before *endpoint
-	said   uint64
+type conditionWrite struct {
+	version *endpoint
+	digest  uint64
 }
 
-// said returns the digest of an object's conditions: those in the table, or those of a write that
-// isn't in the table yet.
-func (c *conditions) said(e *endpoint) uint64 {
+// current returns the digest of an object's conditions: those in the table, or those of a write that isn't in
+// the table yet.
+func (c *conditions) current(e *endpoint) uint64 {
 	if c == nil {
-		return e.said
+		return e.conditions
 	}
-	if w, ok := c.wrote[e.Key]; ok && w.before == e {
-		return w.said
+	if w, ok := c.writes[e.Key]; ok && w.version == e {
+		return w.digest
 	}
-	delete(c.wrote, e.Key)
-	return e.said
+	delete(c.writes, e.Key)
+	return e.conditions
 }
 
-// note remembers a write.
-func (c *conditions) note(e *endpoint, wanted []metav1.Condition) {
+// remember stores a write.
+func (c *conditions) remember(e *endpoint, wanted []metav1.Condition) {
 	if c != nil && len(wanted) > 0 {
-		c.wrote[e.Key] = wrote{e, digest(wanted)}
+		c.writes[e.Key] = conditionWrite{e, digest(wanted)}
 	}
 }
 
-// forget forgets a deleted object.
+// forget drops the write of a deleted object.
 func (c *conditions) forget(key source.Key) {
 	if c != nil {
-		delete(c.wrote, key)
+		delete(c.writes, key)
 	}
 }
 
-// pendingAfter is how often an object is checked again, with growing delays, before its condition
-// says that something is pending: for about three seconds. After a restart, for example, most
-// objects aren't pending any more by then.
+// pendingAfter is how often an object is checked again, with growing delays, before its condition becomes
+// Pending: for about three seconds. After a restart, for example, most objects aren't pending any more by
+// then.
 const pendingAfter = 5
 
-// passing reports whether conditions are likely to be outdated soon, so that they need not be
-// written.
-func passing(wanted []metav1.Condition, looks int) bool {
+// transient reports whether conditions will probably be outdated soon, so that they need not be written.
+func transient(wanted []metav1.Condition, looks int) bool {
 	programmed := meta.FindStatusCondition(wanted, externaldns.ConditionProgrammed)
 	return programmed != nil && programmed.Reason == source.OutcomePending && looks < pendingAfter
 }
 
 func (s *endpoints) newConditions() *conditions {
-	return &conditions{outcomes: s.outcomes, limiter: rate.NewLimiter(conditionsPerSecond, conditionsAtOnce), wrote: map[source.Key]wrote{}}
+	return &conditions{outcomes: s.outcomes, limiter: rate.NewLimiter(conditionsPerSecond, conditionsAtOnce), writes: map[source.Key]conditionWrite{}}
 }
 
 var errUnknownOutcome = errors.New("the outcome of the object is not known yet")
@@ -130,10 +129,10 @@ func digest(all []metav1.Condition) uint64 {
 			continue
 		}
 		known = true
-		said := *c
-		said.LastTransitionTime = metav1.Time{}
+		stripped := *c
+		stripped.LastTransitionTime = metav1.Time{}
 		// A condition can always be encoded.
-		text, _ := json.Marshal(said)
+		text, _ := json.Marshal(stripped)
 		_, _ = h.Write(text)
 	}
 	if !known {

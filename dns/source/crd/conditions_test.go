@@ -21,34 +21,34 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// told are outcomes that a test says.
-type told struct {
+// fakeOutcomes are outcomes that a test sets.
+type fakeOutcomes struct {
 	mu      sync.Mutex
 	outcome *source.Outcome
-	asked   int
+	calls   int
 	changes chan []source.Key
 }
 
-func (o *told) say(reason, message string) {
+func (o *fakeOutcomes) set(reason, message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.outcome = &source.Outcome{Accepted: source.Verdict{True: true, Reason: source.OutcomeAccepted}, Programmed: source.Verdict{True: reason == source.OutcomeProgrammed, Reason: reason, Message: message}}
 }
 
-func (o *told) Outcome(context.Context, source.Key) (*source.Outcome, error) {
+func (o *fakeOutcomes) Outcome(context.Context, source.Key) (*source.Outcome, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.asked++
+	o.calls++
 	return o.outcome, nil
 }
 
-func (o *told) times() int {
+func (o *fakeOutcomes) callCount() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.asked
+	return o.calls
 }
 
-func (o *told) Follow(ctx context.Context, changed func([]source.Key)) error {
+func (o *fakeOutcomes) Follow(ctx context.Context, changed func([]source.Key)) error {
 	for {
 		select {
 		case keys := <-o.changes:
@@ -78,8 +78,8 @@ func programmed(t *testing.T, objects dynamic.ResourceInterface, name string) (c
 	return meta.FindStatusCondition(conditions, "Programmed"), object.GetResourceVersion(), len(conditions)
 }
 
-// B16: conditions follow what is said of an object, a long message is cut, those of others stay, and
-// what says nothing new isn't written.
+// TestConditions shows that conditions follow the outcome, that a long message is cut, that other writers'
+// conditions stay, and that unchanged conditions aren't written (B16).
 func TestConditions(t *testing.T) {
 	api := kubetest.Start(t)
 	namespace := api.Namespace(t)
@@ -90,7 +90,7 @@ func TestConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := open(t, api, crd.NewConfig())
-	outcomes := &told{changes: make(chan []source.Key)}
+	outcomes := &fakeOutcomes{changes: make(chan []source.Key)}
 	o.config.Report(outcomes)
 	start(t, func(ctx context.Context) error { return o.config.WriteStatus(ctx, api.Dynamic) })
 	key := source.Key{Kind: "DNSEndpoint.externaldns.k8s.io", Namespace: namespace, Name: "a"}
@@ -106,21 +106,21 @@ func TestConditions(t *testing.T) {
 		})
 		return version
 	}
-	outcomes.say(source.OutcomeConflict, strings.Repeat("ä", 100_000))
+	outcomes.set(source.OutcomeConflict, strings.Repeat("ä", 100_000))
 	outcomes.changes <- []source.Key{key}
 	await(source.OutcomeConflict)
 	if c, _, _ := programmed(t, objects, "a"); len(c.Message) > 1024 || !strings.HasSuffix(c.Message, "ä…") {
 		t.Errorf("the message has %d bytes", len(c.Message))
 	}
-	outcomes.say(source.OutcomeProgrammed, "")
+	outcomes.set(source.OutcomeProgrammed, "")
 	outcomes.changes <- nil
 	version := await(source.OutcomeProgrammed)
-	before := outcomes.times()
+	before := outcomes.callCount()
 	for range 5 {
 		outcomes.changes <- []source.Key{key}
 	}
 	kubetest.Eventually(t, 20*time.Second, func() error {
-		if outcomes.times() == before {
+		if outcomes.callCount() == before {
 			return fmt.Errorf("it was not asked again")
 		}
 		return nil
@@ -151,8 +151,8 @@ spec:
           status: {type: object, properties: {observedGeneration: {type: integer, format: int64}}}
 `
 
-// A definition without conditions, as that of ExternalDNS is, gets none: the API server drops them,
-// and they are not written again and again.
+// TestConditionsThatArePruned shows that conditions that the API server drops aren't written again and again,
+// as with ExternalDNS' definition, which has none.
 func TestConditionsThatArePruned(t *testing.T) {
 	api := kubetest.Start(t)
 	namespace := api.Namespace(t)
@@ -165,8 +165,8 @@ func TestConditionsThatArePruned(t *testing.T) {
 		return err
 	})
 	o := open(t, api, config)
-	outcomes := &told{changes: make(chan []source.Key)}
-	outcomes.say(source.OutcomeProgrammed, "")
+	outcomes := &fakeOutcomes{changes: make(chan []source.Key)}
+	outcomes.set(source.OutcomeProgrammed, "")
 	config.Report(outcomes)
 	start(t, func(ctx context.Context) error { return config.WriteStatus(ctx, api.Dynamic) })
 	var versions []string
@@ -184,11 +184,11 @@ func TestConditionsThatArePruned(t *testing.T) {
 		}
 		versions = append(versions, version)
 	}
-	asked := outcomes.times()
+	calls := outcomes.callCount()
 	outcomes.changes <- nil
 	outcomes.changes <- nil
-	if now := outcomes.times(); now != asked {
-		t.Errorf("it was asked %d times more", now-asked)
+	if now := outcomes.callCount(); now != calls {
+		t.Errorf("it was asked %d times more", now-calls)
 	}
 	for i, name := range []string{"a", "b"} {
 		if _, version, _ := programmed(t, objects, name); version != versions[i] {

@@ -73,7 +73,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	s.table = s.tableKind().Table(
 		source.Notify[endpoint](in.Changed),
-		kube.WithHandler(func(_, new *endpoint) { s.status.note(new) }),
+		kube.WithHandler(func(_, new *endpoint) { s.status.enqueue(new) }),
 	)
 	c.opened = s
 	return source.Of(s.reader, s.table, s.evaluate), nil

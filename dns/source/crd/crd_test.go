@@ -64,7 +64,7 @@ func TestOpenChecksTheKind(t *testing.T) {
 	}
 }
 
-// opened is a source at work on a real API server.
+// opened is a running source with a real API server.
 type opened struct {
 	config *crd.Config
 	source source.Source
@@ -88,7 +88,7 @@ func open(t *testing.T, api *kubetest.Cluster, config *crd.Config) *opened {
 	return o
 }
 
-// start runs something until the test ends or stop is called.
+// start runs run until the test ends or stop is called.
 func start(t *testing.T, run func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -231,7 +231,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// Objects of another group, whose CRD comes later than the source.
+// TestCustomGroup covers objects of another group, whose CRD is created after the source.
 func TestCustomGroup(t *testing.T) {
 	api := kubetest.Start(t)
 	namespace := api.Namespace(t)
@@ -245,7 +245,7 @@ func TestCustomGroup(t *testing.T) {
 		if err := api.Dynamic.Resource(crds).Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
-		// Until it is gone, applying it again would change what is about to go.
+		// Applying the definition again before it is gone would change the one that is being deleted.
 		kubetest.Eventually(t, 20*time.Second, func() error {
 			_, err := api.Dynamic.Resource(crds).Get(context.Background(), name, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) {

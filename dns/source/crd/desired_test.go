@@ -24,9 +24,8 @@ spec:
   - {dnsName: d.example.org, recordType: A, targets: [192.0.2.1.]}
 `
 
-// W13: an entry with an unsuitable target was refused before --force-default-targets replaced
-// the target. D12: entries that can't be published still ask for their names, so that these
-// keep what they have.
+// TestUnsuitableTargets shows that --force-default-targets replaces an unsuitable target before the entry is
+// checked (W13), and that an entry that can't be published still asks for its name, whose records stay (D12).
 func TestUnsuitableTargets(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

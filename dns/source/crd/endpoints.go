@@ -33,11 +33,11 @@ type endpoint struct {
 	source.Object
 	// generation is that of the object; observed is that of its status.
 	generation, observed int64
-	// said is the digest of the conditions in the status.
-	said     uint64
-	records  []*dns.RecordSet
-	problems []dns.Problem
-	// unreadable says why the spec can't be read. There are then no records.
+	// conditions is the digest of the conditions in the status.
+	conditions uint64
+	records    []*dns.RecordSet
+	problems   []dns.Problem
+	// unreadable is why the spec can't be read. There are then no records.
 	unreadable string
 }
 
@@ -52,7 +52,7 @@ func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpo
 		return kept, nil
 	}
 	kept.generation, kept.observed = obj.Generation, obj.Status.ObservedGeneration
-	kept.said = digest(obj.Status.Conditions)
+	kept.conditions = digest(obj.Status.Conditions)
 	if kept.unreadable = obj.Spec.Problem; kept.unreadable != "" {
 		return kept, nil
 	}
@@ -198,7 +198,7 @@ func translate(e *externaldns.Endpoint, origin source.Origin) *dns.RecordSet {
 	r.Labels[dns.LabelResource] = origin.Resource
 	r.Properties = origin.Properties
 	if recordTypeOf(e) == dns.TypeSRV {
-		// These may be written without a dot, but aren't published so.
+		// These targets may be written without a final dot, but must be published with one.
 		for i, target := range r.Targets {
 			r.Targets[i] = strings.TrimSuffix(target, ".") + "."
 		}

@@ -31,8 +31,8 @@ spec:
       z: 'x\044external-dns/owner=cluster2'
 `
 
-// tenants S5 and S6: the labels of a DNSEndpoint that have a fixed meaning are Signpost's own,
-// and a label that an ownership text can't have is a problem of the object. The record set is published.
+// TestLabels shows that labels with a fixed meaning are dropped from a DNSEndpoint, and that a label that an
+// ownership record can't store is a problem, while the record set is published (tenants S5 and S6).
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	fixture := sourcetest.MustOpen(t, crd.Plugin(), labelled)

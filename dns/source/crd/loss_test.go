@@ -32,8 +32,8 @@ const someEndpoints = `
 {apiVersion: externaldns.k8s.io/v1alpha1, kind: DNSEndpoint, metadata: {name: two}, spec: {endpoints: [{dnsName: two.shop.test, recordType: A, targets: [192.0.2.2]}]}}
 `
 
-// Somebody removes the CustomResourceDefinition: the API server deletes all DNSEndpoints and
-// then knows the kind no more. Their records stay. (Issue 5: a source that loses its CRD.)
+// TestRecordsOutliveTheKind shows that records stay when somebody deletes the CustomResourceDefinition,
+// although the API server deletes all DNSEndpoints with it (issue 5).
 func TestRecordsOutliveTheKind(t *testing.T) {
 	api := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../../deploy/crds"})
 	namespace := api.Namespace(t)
@@ -76,7 +76,7 @@ func TestRecordsOutliveTheKind(t *testing.T) {
 		if err := addresses(2); err != nil {
 			return err
 		}
-		// Longer than objects that are really gone take to go.
+		// The time is longer than the deletion of records takes.
 		if time.Since(begun) < 20*time.Second {
 			return errors.New("too early to tell")
 		}

@@ -52,8 +52,8 @@ type status struct {
 	queue workqueue.TypedRateLimitingInterface[source.Key]
 }
 
-// note queues an object if its status is out of date. It ignores nil.
-func (s *status) note(e *endpoint) {
+// enqueue queues an object if its status is out of date. It ignores nil.
+func (s *status) enqueue(e *endpoint) {
 	if e == nil || !e.outdated() {
 		return
 	}
@@ -98,29 +98,28 @@ func (s *endpoints) writeStatus(ctx context.Context, client dynamic.Interface) e
 	var following sync.WaitGroup
 	defer following.Wait()
 	following.Go(func() { s.follow(ctx, queue) })
-	s.noteAll(queue)
+	s.enqueueAll(queue)
 	for {
 		key, over := queue.Get()
 		if over {
 			return nil
 		}
-		switch err := s.observe(ctx, client, look{key, queue.NumRequeues(key)}, c); {
+		switch err := s.observe(ctx, client, attempt{key, queue.NumRequeues(key)}, c); {
 		case err == nil || ctx.Err() != nil:
 			queue.Forget(key)
 		case errors.Is(err, errUnknownOutcome), apierrors.IsConflict(err):
-			// Another writer has just written the object, perhaps without a change that the table
-			// would see.
+			// Another writer has just changed the object, perhaps without a change that the table sees.
 			queue.AddRateLimited(key)
 		default:
-			s.unwritten(ctx, key, "trying again later", err)
+			s.logFailure(ctx, key, "trying again later", err)
 			queue.AddRateLimited(key)
 		}
 		queue.Done(key)
 	}
 }
 
-// noteAll queues all objects whose status may be out of date.
-func (s *endpoints) noteAll(queue workqueue.TypedRateLimitingInterface[source.Key]) {
+// enqueueAll queues all objects whose status may be out of date.
+func (s *endpoints) enqueueAll(queue workqueue.TypedRateLimitingInterface[source.Key]) {
 	for _, e := range s.table.List() {
 		if e.Selected && (s.outcomes != nil || e.outdated()) {
 			queue.Add(e.Key)
@@ -135,7 +134,7 @@ func (s *endpoints) follow(ctx context.Context, queue workqueue.TypedRateLimitin
 	}
 	err := s.outcomes.Follow(ctx, func(keys []source.Key) {
 		if keys == nil {
-			s.noteAll(queue)
+			s.enqueueAll(queue)
 		}
 		for _, key := range keys {
 			queue.Add(key)
@@ -151,26 +150,26 @@ func (s *endpoints) writeStatusOnce(ctx context.Context, client dynamic.Interfac
 		if !e.outdated() {
 			continue
 		}
-		if err := s.observe(ctx, client, look{key: e.Key}, nil); err != nil {
-			s.unwritten(ctx, e.Key, "leaving it", err)
+		if err := s.observe(ctx, client, attempt{key: e.Key}, nil); err != nil {
+			s.logFailure(ctx, e.Key, "leaving it", err)
 		}
 	}
 	return nil
 }
 
-func (s *endpoints) unwritten(ctx context.Context, key source.Key, then string, err error) {
+func (s *endpoints) logFailure(ctx context.Context, key source.Key, then string, err error) {
 	s.log.WarnContext(ctx, "The status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "err", err)
 }
 
-// look is a check of an object, with the number of unsuccessful ones before it.
-type look struct {
-	key  source.Key
-	past int
+// attempt is a check of an object, with the number of unsuccessful ones before it.
+type attempt struct {
+	key     source.Key
+	retries int
 }
 
 // observe writes the table's generation and the conditions into the status of an object. It writes
 // nothing if the status has them already.
-func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, l look, c *conditions) error {
+func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, l attempt, c *conditions) error {
 	e := s.table.Get(l.key.Namespace, l.key.Name)
 	if e == nil || !e.Selected {
 		c.forget(l.key)
@@ -178,10 +177,10 @@ func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, l loo
 	}
 	wanted, unknown := c.wanted(ctx, e)
 	if unknown == nil && !e.outdated() {
-		switch said := c.said(e); {
-		case wanted == nil || said == digest(wanted):
+		switch current := c.current(e); {
+		case wanted == nil || current == digest(wanted):
 			return nil
-		case said != 0 && passing(wanted, l.past):
+		case current != 0 && transient(wanted, l.retries):
 			return errUnknownOutcome
 		}
 	}
@@ -209,7 +208,7 @@ func (s *endpoints) write(ctx context.Context, client dynamic.Interface, e *endp
 		return fmt.Errorf("get %s %s: %w", s.kind.Kind, e.Key, err)
 	}
 	if obj.GetUID() != e.UID {
-		return nil // The table will be told of the new generation.
+		return nil // the object was recreated, and its table event follows
 	}
 	changed := setConditions(obj, wanted)
 	if changed = setObserved(obj, e.generation) || changed; !changed {
@@ -222,7 +221,7 @@ func (s *endpoints) write(ctx context.Context, client dynamic.Interface, e *endp
 		s.log.InfoContext(ctx, "conditions of objects can't be written, because their definition has no status.conditions: apply deploy/crds", "kind", s.kind.Kind)
 		return nil
 	case err == nil:
-		c.note(e, wanted)
+		c.remember(e, wanted)
 		return nil
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("update status of %s %s: %w; add the status subresource to its CRD", s.kind.Kind, e.Key, err)

@@ -36,7 +36,7 @@ func object(annotations, spec, status string) string {
 
 var key = source.Key{Kind: "VirtualServer.cis.f5.com", Namespace: "default", Name: "a"}
 
-// An object without a record says why, and what to do.
+// TestSkipped shows that an object without a record has a reason and an advice.
 func TestSkipped(t *testing.T) {
 	t.Parallel()
 	skips := sourcetest.Skips(t, f5.VirtualServer(), key)
@@ -50,14 +50,15 @@ func TestSkipped(t *testing.T) {
 	skips("annotations", object("", "", ""), source.SkipFiltered, "--annotation-filter", "--annotation-filter=a")
 }
 
-// Why there is no address doesn't hide that an annotation is misspelled.
+// TestMisspelled shows that the reason of a missing address doesn't hide the remark about a misspelt
+// annotation.
 func TestMisspelled(t *testing.T) {
 	t.Parallel()
 	s := sourcetest.MustOpen(t, f5.VirtualServer(), object(prefix+"tagret: 192.0.2.1", "host: a.example.org", ""))
 	sourcetest.WantSkip(t, s.Evaluate(key), source.SkipNoTarget, "BIG-IP doesn't serve", source.SkipUnknownAnnotation)
 }
 
-// What of an object is over a limit, or can't be read, is reported.
+// TestHostile shows that a value that is beyond a limit, or unreadable, is reported.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 300)

@@ -19,26 +19,26 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// The cluster of the benchmarks: routes on 10 Gateways. The Gateway that changes has 100 routes,
-// of which one is in the namespace that changes.
+// Sizes of the benchmarks: the routes are on 10 Gateways. The Gateway that changes has 100 routes, one of
+// which is in the namespace that changes.
 const (
 	gateways  = 10
 	concerned = 100
 )
 
-// bench is a running source, and the server that it reads from.
+// bench is a running source with its server.
 type bench struct {
 	b      *testing.B
 	server *objectserver.Server
 	source source.Source
 
-	mu   sync.Mutex
-	told map[source.Key]bool
-	wake chan struct{}
+	mu      sync.Mutex
+	pending map[source.Key]bool
+	wake    chan struct{}
 }
 
 func benchRoute(i int, host string) *unstructured.Unstructured {
-	// The first routes are those of the Gateway that changes.
+	// The first routes belong to the Gateway that changes.
 	of := "edge-0"
 	if i >= concerned {
 		of = fmt.Sprint("edge-", 1+i%(gateways-1))
@@ -82,9 +82,9 @@ func benchNamespace(i int, label string) *unstructured.Unstructured {
 	}}
 }
 
-// newBench fills the server.
+// newBench fills the server with objects.
 func newBench(b *testing.B, routes int) *bench {
-	s := &bench{b: b, told: map[source.Key]bool{}, wake: make(chan struct{}, 1)}
+	s := &bench{b: b, pending: map[source.Key]bool{}, wake: make(chan struct{}, 1)}
 	var kinds []schema.GroupKind
 	for _, r := range gateway.HTTPRoute().New().Resources() {
 		kinds = append(kinds, r.Kind.GroupKind())
@@ -106,7 +106,7 @@ func (s *bench) put(obj *unstructured.Unstructured) {
 	}
 }
 
-// open runs the source until the function that it returns is called.
+// open runs the source until the returned function is called.
 func (s *bench) open() (end func()) {
 	settings, err := source.NewOptions().Settings()
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *bench) open() (end func()) {
 
 func (s *bench) changed(k source.Key) {
 	s.mu.Lock()
-	s.told[k] = true
+	s.pending[k] = true
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
@@ -139,22 +139,22 @@ func (s *bench) changed(k source.Key) {
 	}
 }
 
-// evaluate evaluates what has changed, until these are that many objects.
+// evaluate evaluates changed objects until the given number was evaluated.
 func (s *bench) evaluate(want int) {
 	for left := want; left > 0; {
 		<-s.wake
 		s.mu.Lock()
-		told := s.told
-		s.told = map[source.Key]bool{}
+		changed := s.pending
+		s.pending = map[source.Key]bool{}
 		s.mu.Unlock()
-		for k := range told {
+		for k := range changed {
 			s.source.Evaluate(k)
 		}
-		left -= len(told)
+		left -= len(changed)
 	}
 }
 
-// cpu is the time that the process has used, with the server.
+// cpu returns the CPU time of the process, including the server.
 func cpu(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -163,13 +163,13 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkChange reports the CPU time from a change in the API server to the records, with the
-// server. It doesn't depend on the number of the routes that the change doesn't concern.
+// BenchmarkChange reports the CPU time from a change in the API server to the records, including the server.
+// It doesn't depend on the number of unaffected routes.
 func BenchmarkChange(b *testing.B) {
 	changes := []struct {
 		name      string
 		concerned int
-		// object returns the object with a change if i is even, and as it was if i is odd.
+		// object returns the object, changed if i is even, and unchanged if i is odd.
 		object func(i int) *unstructured.Unstructured
 	}{
 		{"route", 1, func(i int) *unstructured.Unstructured {
@@ -190,7 +190,7 @@ func BenchmarkChange(b *testing.B) {
 					s.evaluate(change.concerned)
 				}
 				b.ReportMetric(float64((cpu(b)-before).Microseconds())/float64(i), "cpu-µs/op")
-				if i%2 == 1 { // the next run begins where this one did
+				if i%2 == 1 { // the next run must begin in the same state
 					s.put(change.object(1))
 					s.evaluate(change.concerned)
 				}
@@ -200,8 +200,8 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
-// BenchmarkStart reports the time until all routes have been read and evaluated, and the memory
-// that the source keeps of each, with its namespace.
+// BenchmarkStart reports the time until all routes are read and evaluated, and the memory of each route with
+// its namespace.
 func BenchmarkStart(b *testing.B) {
 	const routes = 10_000
 	s := newBench(b, routes)

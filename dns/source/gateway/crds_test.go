@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-// definitions applies the definitions of the Gateway API's kinds to a cluster. They are read
-// from its module, in the version that dev/gatewayapi names, and never from a copy.
+// definitions applies the CRDs of the Gateway API to a cluster. They come from its module, in the version of
+// dev/gatewayapi, not from a copy.
 func definitions(t *testing.T, cluster *kubetest.Cluster, channel string) {
 	t.Helper()
 	module := sourcetest.ModuleDir(t, "../../../dev/gatewayapi", "sigs.k8s.io/gateway-api")

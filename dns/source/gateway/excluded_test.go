@@ -8,7 +8,8 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-// A route that --annotation-filter leaves out was not found by its names, unlike an Ingress.
+// TestExcludedRoutesKeepTheirNames shows that a route that --annotation-filter excludes is found by its
+// names, like an Ingress.
 func TestExcludedRoutesKeepTheirNames(t *testing.T) {
 	s := sourcetest.MustOpen(t, plugins["httproute"], `
 apiVersion: gateway.networking.k8s.io/v1

@@ -57,7 +57,7 @@ const (
 	wild = `{name: wild, port: 443, protocol: HTTPS, hostname: "*.example.org"}`
 )
 
-// in adds where routes may come from to a listener.
+// in adds the allowed namespaces of routes to a listener.
 func in(listener, namespaces string) string {
 	return strings.TrimSuffix(listener, "}") + ", allowedRoutes: {namespaces: {" + namespaces + "}}}"
 }
@@ -93,7 +93,7 @@ func record(name, targets string) string {
 	return "  " + name + " " + kind + " " + targets + " resource=httproute/default/shop\n"
 }
 
-// TestRecords has spec/dns.md case 202, and what §6.5 says beside it.
+// TestRecords covers spec/dns.md case 202 and the rest of §6.5.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	const (
@@ -223,8 +223,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// In whatever order kinds are read at the start, routes are evaluated once what they depend on is
-// there, and nothing is reported before.
+// TestOrderOfReading shows that routes are evaluated when their dependencies were read, in any order, and
+// that nothing is reported before.
 func TestOrderOfReading(t *testing.T) {
 	t.Parallel()
 	manifests := namespace("default", "team: a") + gw("name: edge", "192.0.2.1", in(open, "from: Selector, selector: {matchLabels: {team: a}}")) + route("name: shop", "shop.example.org", "name: edge")

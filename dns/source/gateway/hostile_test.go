@@ -51,8 +51,8 @@ func acceptedCondition() []any { return []any{map[string]any{"type": "Accepted",
 
 func gatewayRef(i int) map[string]any { return map[string]any{"name": fmt.Sprint("edge-", i)} }
 
-// A route with thousands of parents and names, on Gateways with thousands of listeners, costs what
-// the limits say, and says what is wrong.
+// TestHostileRoute shows that limits bound the cost of a route with thousands of parents and names, on
+// Gateways with thousands of listeners, and that the excess is reported.
 func TestHostileRoute(t *testing.T) {
 	const thousands = 5000
 	s := opened(t, HTTPRoute())
@@ -80,7 +80,8 @@ func TestHostileRoute(t *testing.T) {
 	}
 }
 
-// What of a Gateway is over a limit or can't be used is a problem, and the rest is used.
+// TestHostileGateway shows that parts of a Gateway that are beyond a limit or invalid are problems, and that
+// the rest is used.
 func TestHostileGateway(t *testing.T) {
 	s := opened(t, HTTPRoute())
 	long := strings.Repeat("a", 300)
@@ -95,7 +96,7 @@ func TestHostileGateway(t *testing.T) {
 	tests := []struct {
 		name string
 		obj  *unstructured.Unstructured
-		// listeners and targets are how many are kept.
+		// listeners and targets are the numbers of kept ones.
 		listeners, targets int
 		problem            string
 	}{
@@ -128,7 +129,7 @@ func TestHostileGateway(t *testing.T) {
 	}
 }
 
-// The route with the most work that the limits allow is evaluated in time.
+// TestLargestRoute shows that the most expensive route within the limits is evaluated in time.
 func TestLargestRoute(t *testing.T) {
 	s := opened(t, HTTPRoute())
 	names := make([]string, namesLimit)
@@ -166,7 +167,7 @@ func problemsOf(f *source.Findings) []dns.Problem {
 	return result.Problems
 }
 
-// Routes with the same parents share the list of them.
+// TestSharedParents shows that routes with the same parents share the list.
 func TestSharedParents(t *testing.T) {
 	s, scope := opened(t, HTTPRoute()), kube.NewScope("local")
 	var kept []*route

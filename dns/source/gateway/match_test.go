@@ -2,7 +2,7 @@ package gateway
 
 import "testing"
 
-// TestOverlap has spec/dns.md §6.5.10.
+// TestOverlap covers spec/dns.md §6.5.10.
 func TestOverlap(t *testing.T) {
 	tests := []struct{ a, b, want string }{
 		{"", "", ""},
@@ -43,7 +43,7 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// FuzzPattern: what two patterns have in common is covered by both, in whichever order they are.
+// FuzzPattern checks that both patterns cover their overlap, in either order.
 func FuzzPattern(f *testing.F) {
 	f.Add("*.example.org", "a.example.org")
 	f.Add("Bücher.example.org.", "*.org")

@@ -116,16 +116,16 @@ func (s *routes) hostnamesFrom(p *source.Findings, annotations map[string]string
 // acceptingParents returns the parents in the status that have accepted the route, and that are
 // still in the spec.
 func acceptingParents(p *source.Findings, f *routeFields, namespace string) []parent {
-	asked := map[owner]bool{}
+	wanted := map[owner]bool{}
 	for _, ref := range source.Cut(p, f.Spec.ParentRefs, parentsLimit, "spec.parentRefs") {
 		if of, ok := ref.owner(namespace); ok {
-			asked[of] = true
+			wanted[of] = true
 		}
 	}
 	var list []parent
 	for _, status := range source.Cut(p, f.Status.Parents, parentsLimit, "status.parents") {
 		of, ok := status.ParentRef.owner(namespace)
-		if ok && asked[of] && accepted(status.Conditions) {
+		if ok && wanted[of] && accepted(status.Conditions) {
 			list = append(list, parent{of: of, section: status.ParentRef.SectionName, port: status.ParentRef.Port})
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-// drawn draws objects of few names, so that most changes concern something.
+// drawn draws objects with few names, so that most changes have an effect.
 type drawn struct{ *rand.Rand }
 
 func pick[T any](d drawn, of ...T) T { return of[d.IntN(len(of))] }
@@ -60,8 +60,8 @@ func (d drawn) object() string {
 		"parents: [{parentRef: {"+one+"}, "+condition()+"}, {parentRef: {"+other+"}, "+condition()+"}]")
 }
 
-// Whatever changes, each route whose records are different is evaluated again: Apply and Delete
-// compare the records of all routes before and after.
+// TestRandomChanges shows that each route whose records change is evaluated again: Apply and Delete compare
+// the records of all routes before and after.
 func TestRandomChanges(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestRandomChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// At first there is something of everything.
+			// Start with objects of all kinds.
 			for range 40 {
 				s.Apply(d.object())
 			}
@@ -93,7 +93,7 @@ func TestRandomChanges(t *testing.T) {
 	}
 }
 
-// remove deletes a Gateway after it was made sure that there is one.
+// remove deletes a Gateway, which it creates first if necessary.
 func remove(s *sourcetest.Fixture, d drawn) {
 	of := d.namespace()
 	s.Apply(gw("namespace: "+of+", name: edge", "192.0.2.1", in(open, "from: All")))

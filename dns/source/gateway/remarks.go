@@ -8,26 +8,26 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// ownersOf calls say once for each Gateway and ListenerSet that has accepted a route, with the
-// remarks about its annotations.
-func (s *routes) ownersOf(r *route, say func(of owner, about annotated)) {
+// ownersOf calls yield once for each Gateway and ListenerSet that has accepted a route, with the remarks
+// about its annotations.
+func (s *routes) ownersOf(r *route, yield func(of owner, about annotated)) {
 	for i, p := range r.parents {
 		switch {
-		case i > 0 && r.parents[i-1].of == p.of: // they are sorted
+		case i > 0 && r.parents[i-1].of == p.of: // parents are sorted
 		case !p.of.listenerSet:
 			if g := s.gateways.Get(p.of.namespace, p.of.name); g != nil {
-				say(p.of, g.annotated)
+				yield(p.of, g.annotated)
 			}
 		case s.listenerSets != nil:
 			if l := s.listenerSets.Get(p.of.namespace, p.of.name); l != nil {
-				say(p.of, l.annotated)
+				yield(p.of, l.annotated)
 			}
 		}
 	}
 }
 
-// remarks returns the remarks about annotations of a route's Gateways. These have no explanation of
-// their own, because they have no records.
+// remarks returns the remarks about annotations of a route's Gateways, because Gateways have no records and
+// so no explanation of their own.
 func (s *routes) remarks(r *route) []source.Skip {
 	var list []source.Skip
 	s.ownersOf(r, func(of owner, about annotated) {
@@ -59,8 +59,8 @@ func (s *routes) wildcards(r *route, records []*dns.RecordSet) []source.Skip {
 		return nil
 	}
 	i := slices.IndexFunc(records, func(set *dns.RecordSet) bool {
-		asked := func(host string) bool { return dns.Canonical(host) == set.Name }
-		return strings.HasPrefix(set.Name, "*.") && !slices.ContainsFunc(s.reader.Hosts(&r.Object), asked)
+		wanted := func(host string) bool { return dns.Canonical(host) == set.Name }
+		return strings.HasPrefix(set.Name, "*.") && !slices.ContainsFunc(s.reader.Hosts(&r.Object), wanted)
 	})
 	if i < 0 {
 		return nil

@@ -232,7 +232,7 @@ func (s *routes) evaluate(r *route) source.Result {
 func (s *routes) names(p *source.Findings, r *route) ([]string, error) {
 	names := slices.Clone(r.hostnames)
 	if t := s.reader.Templates; t.HasNames() && (!r.declares || t.Combines()) {
-		made, err := t.Names(r.Whole)
+		made, err := t.Names(r.FullObject)
 		if err != nil {
 			return nil, err
 		}
@@ -326,7 +326,7 @@ func (set parentSet) targets(p *source.Findings, of [][]string) []string {
 
 // attached returns the listeners of a parent that a route is attached to, and their targets.
 func (s *routes) attached(r *route, p parent) ([]listener, []string) {
-	listeners, targets := s.owned(p.of)
+	listeners, targets := s.listenersOf(p.of)
 	var list []listener
 	for _, l := range listeners {
 		switch {
@@ -340,9 +340,9 @@ func (s *routes) attached(r *route, p parent) ([]listener, []string) {
 	return list, targets
 }
 
-// owned returns the listeners of a Gateway or ListenerSet, and their targets. A ListenerSet has no
+// listenersOf returns the listeners of a Gateway or ListenerSet, and their targets. A ListenerSet has no
 // listeners unless its Gateway admits it.
-func (s *routes) owned(of owner) ([]listener, []string) {
+func (s *routes) listenersOf(of owner) ([]listener, []string) {
 	if !of.listenerSet {
 		if g := s.gateways.Get(of.namespace, of.name); g != nil {
 			return g.listeners, g.targets

@@ -21,21 +21,20 @@ func refusals(in kube.Scope, f *routeFields, namespace string) []refusal {
 		if !ok {
 			continue
 		}
-		asked := parent{of: of, section: ref.SectionName, port: ref.Port}
-		if reason, is := statusOf(f, asked, namespace); !is {
-			asked.of.namespace, asked.of.name, asked.section = in.Intern(of.namespace), in.Intern(of.name), in.Intern(ref.SectionName)
-			list = append(list, refusal{parent: asked, reason: in.Intern(reason)})
+		wanted := parent{of: of, section: ref.SectionName, port: ref.Port}
+		if reason, is := statusOf(f, wanted, namespace); !is {
+			wanted.of.namespace, wanted.of.name, wanted.section = in.Intern(of.namespace), in.Intern(of.name), in.Intern(ref.SectionName)
+			list = append(list, refusal{parent: wanted, reason: in.Intern(reason)})
 		}
 	}
 	return list
 }
 
-// statusOf returns whether a parent has accepted the route, and the reason in the status if it
-// hasn't.
-func statusOf(f *routeFields, asked parent, namespace string) (reason string, is bool) {
+// statusOf returns whether a parent has accepted the route, and otherwise the reason in the status.
+func statusOf(f *routeFields, wanted parent, namespace string) (reason string, is bool) {
 	for _, status := range f.Status.Parents[:min(len(f.Status.Parents), parentsLimit)] {
 		of, ok := status.ParentRef.owner(namespace)
-		if !ok || asked != (parent{of: of, section: status.ParentRef.SectionName, port: status.ParentRef.Port}) {
+		if !ok || wanted != (parent{of: of, section: status.ParentRef.SectionName, port: status.ParentRef.Port}) {
 			continue
 		}
 		if accepted(status.Conditions) {
@@ -113,13 +112,13 @@ func (s *routes) refusalOf(r refusal) source.Skip {
 	if skip, found := s.withoutOwner(r.of); found {
 		return skip
 	}
-	said := "and its controller has not said why"
+	reason := "and its controller has not said why"
 	if r.reason != "" {
-		said = "with the reason " + sanitize.Name(r.reason)
+		reason = "with the reason " + sanitize.Name(r.reason)
 	}
 	return source.Skip{
 		Reason: source.SkipNotAccepted, Subject: "status.parents",
-		Message: r.of.text() + " has not accepted the route, " + said + ": see its conditions in status.parents",
+		Message: r.of.text() + " has not accepted the route, " + reason + ": see its conditions in status.parents",
 	}
 }
 
@@ -171,7 +170,7 @@ func (s *routes) withoutListeners(r *route, p parent, attached bool) source.Skip
 		skip.Message = p.of.text() + " has no address in status.addresses: wait until its controller has written one, or set the annotation target of the Gateway"
 		return skip
 	}
-	all, _ := s.owned(p.of)
+	all, _ := s.listenersOf(p.of)
 	named := slices.ContainsFunc(all, func(l listener) bool {
 		return (p.section == "" || p.section == l.name) && (p.port == 0 || p.port == l.port)
 	})

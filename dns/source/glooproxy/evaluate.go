@@ -68,7 +68,7 @@ func (s *proxies) origin(findings *source.Findings, p *proxy, h virtualHost) (so
 	origin := s.reader.Origin(&p.Object)
 	origin.TTL = 0
 	merged := map[string]string{}
-	for _, key := range h.made {
+	for _, key := range h.virtualServices {
 		v := s.virtualServices.Get(key.Namespace, key.Name)
 		if v == nil {
 			return origin, fmt.Errorf("virtual hosts of Proxy %s: there is no VirtualService %s, of which Gloo has made a virtual host: "+
@@ -78,7 +78,7 @@ func (s *proxies) origin(findings *source.Findings, p *proxy, h virtualHost) (so
 	}
 	read := s.settings.ReadAnnotations(merged)
 	for _, problem := range read.Problems {
-		findings.Problem(problem.Subject+" of VirtualService "+h.made[len(h.made)-1].String(), problem.Value, problem.Reason)
+		findings.Problem(problem.Subject+" of VirtualService "+h.virtualServices[len(h.virtualServices)-1].String(), problem.Value, problem.Reason)
 	}
 	origin.TTL, origin.SetIdentifier, origin.Properties = read.TTL, read.SetIdentifier, read.Properties
 	return origin, nil

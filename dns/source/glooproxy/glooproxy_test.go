@@ -59,7 +59,7 @@ func listeners(metadata string, hosts ...string) string {
 
 const balanced = "type: LoadBalancer"
 
-// Each Proxy without records says why.
+// TestWhyNot shows that each Proxy without records has a reason.
 func TestWhyNot(t *testing.T) {
 	one := listeners("name: l", host("name: h", "x.example.org"))
 	tests := []struct {
@@ -92,8 +92,8 @@ func many(n int, format string) []string {
 	return list
 }
 
-// A Proxy with more domains and references than are used says so, and is evaluated in time. So
-// does one with a VirtualService whose annotation is wrong.
+// TestHostile shows that a Proxy with too many domains and references is reported and evaluated in time, and
+// one with a VirtualService with a wrong annotation too.
 func TestHostile(t *testing.T) {
 	objects := service(balanced, "{ip: 192.0.2.1}, {ip: 192.0.2.2}") + object("VirtualService", "shop, annotations: {external-dns.kubernetes.io/ttl: soon}", "")
 	for i := range 64 {
@@ -126,7 +126,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// A Proxy isn't reported at the start, when what it depends on has not been read yet.
+// TestWaits shows that a Proxy has no problem at the start, before its dependencies were read.
 func TestWaits(t *testing.T) {
 	objects := object("Proxy", "edge", listeners("name: l", host(from("VirtualService", "shop"), "x.example.org"))) +
 		object("VirtualService", "shop", "") + service(balanced, "{ip: 192.0.2.1}")
@@ -147,8 +147,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// Whatever changes, a Proxy whose records are different is evaluated again: Apply and Delete
-// compare the records before and after.
+// TestRandomChanges shows that each Proxy whose records change is evaluated again: Apply and Delete compare
+// the records before and after.
 func TestRandomChanges(t *testing.T) {
 	t.Parallel()
 	d := rand.New(rand.NewPCG(2, 0))

@@ -32,8 +32,8 @@ type proxy struct {
 type virtualHost struct {
 	// domains are without ports, and without "*".
 	domains []string
-	// made are the VirtualServices behind it.
-	made []source.Key
+	// virtualServices are the VirtualServices from which Gloo has made the host.
+	virtualServices []source.Key
 }
 
 // fields are the fields of a Proxy that are read.
@@ -140,7 +140,7 @@ type trimming struct {
 }
 
 func (t *trimming) listener(l *listener) {
-	for _, key := range t.madeOf(ofGateway, l.Static, l.Older) {
+	for _, key := range t.sourcesOf(ofGateway, l.Static, l.Older) {
 		switch {
 		case slices.Contains(t.gateways, key):
 		case len(t.gateways) < source.ReferenceLimit:
@@ -179,13 +179,13 @@ func (t *trimming) host(h *host) {
 		}
 	}
 	if len(kept.domains) > 0 {
-		kept.made = t.madeOf(ofVirtualService, h.Static, h.Older)
+		kept.virtualServices = t.sourcesOf(ofVirtualService, h.Static, h.Older)
 		t.hosts = append(t.hosts, kept)
 	}
 }
 
-// madeOf returns the objects of one kind behind a part of a Proxy.
-func (t *trimming) madeOf(kind string, static staticMetadata, older olderMetadata) []source.Key {
+// sourcesOf returns the objects of one kind from which Gloo has made a part of a Proxy.
+func (t *trimming) sourcesOf(kind string, static staticMetadata, older olderMetadata) []source.Key {
 	var keys []source.Key
 	add := func(of, namespace, name string) {
 		if of != kind {
@@ -207,7 +207,7 @@ func (t *trimming) madeOf(kind string, static staticMetadata, older olderMetadat
 func (p *proxy) virtualServiceKeys() []string {
 	keys := map[string]bool{}
 	for _, h := range p.hosts {
-		for _, key := range h.made {
+		for _, key := range h.virtualServices {
 			keys[key.String()] = true
 		}
 	}

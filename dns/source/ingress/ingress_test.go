@@ -29,8 +29,8 @@ func TestRealAPIServer(t *testing.T) {
 	sourcetest.RunReal(t, ingress.Plugin(), kubetest.Start(t), "lifecycle")
 }
 
-// object returns an Ingress with annotations, spec and the addresses of its load
-// balancer, each of them YAML in one line.
+// object returns an Ingress with annotations, spec and the addresses of its load balancer, each in YAML on
+// one line.
 func object(annotations, spec, addresses string) string {
 	return `apiVersion: networking.k8s.io/v1
 kind: Ingress
@@ -57,7 +57,7 @@ func TestRecords(t *testing.T) {
 		name                         string
 		flags                        []string
 		annotations, spec, addresses string
-		// want are the record sets without their label, which all have.
+		// want are the record sets without their common label.
 		want []string
 	}{
 		{name: "case 174: an address", spec: rule, addresses: one, want: []string{a1}},
@@ -185,7 +185,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestTTLProblems: values that are no TTL are problems of the annotation, and cost only that.
+// TestTTLProblems shows that an invalid TTL is a problem of the annotation, and has no other effect.
 func TestTTLProblems(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"foo", "-10", "2147483648", ""} {
@@ -200,20 +200,20 @@ func TestTTLProblems(t *testing.T) {
 	}
 }
 
-// TestUnsynced: a source whose table can't be filled is not the same as a source without
-// records (case 186: ExternalDNS ends then).
+// TestUnsynced shows that a source whose table can't be filled differs from one without records (case 186:
+// ExternalDNS ends then).
 func TestUnsynced(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
+	var requests atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		http.Error(w, "no", http.StatusForbidden)
 	}))
 	t.Cleanup(server.Close)
-	var told atomic.Bool
+	var changed atomic.Bool
 	opened, err := ingress.Plugin().New().Open(source.Input{
 		Settings: source.Settings{Prefixes: source.DefaultPrefixes},
-		Changed:  func(source.Key) { told.Store(true) },
+		Changed:  func(source.Key) { changed.Store(true) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -227,13 +227,13 @@ func TestUnsynced(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- cluster.Run(ctx) }()
 	kubetest.Eventually(t, 30*time.Second, func() error {
-		if n := asked.Load(); n < 3 {
-			return errAsked(n)
+		if n := requests.Load(); n < 3 {
+			return errRequests(n)
 		}
 		return nil
 	})
-	if status := cluster.Status()[0]; status.Filled || told.Load() {
-		t.Errorf("case 186: the table counts as filled (%+v) or the source was told of changes (%v) by a server that answers nothing", status, told.Load())
+	if status := cluster.Status()[0]; status.Filled || changed.Load() {
+		t.Errorf("case 186: the table counts as filled (%+v) or the source was told of changes (%v) by a server that answers nothing", status, changed.Load())
 	}
 	cancel()
 	if err := <-done; err != nil {
@@ -241,11 +241,11 @@ func TestUnsynced(t *testing.T) {
 	}
 }
 
-type errAsked int32
+type errRequests int32
 
-func (e errAsked) Error() string { return "the server was not asked three times yet" }
+func (e errRequests) Error() string { return "the server was not asked three times yet" }
 
-// TestWholeObjects: templates see fields that are otherwise trimmed away.
+// TestWholeObjects shows that templates see fields that are otherwise trimmed.
 func TestWholeObjects(t *testing.T) {
 	t.Parallel()
 	s := sourcetest.MustOpen(t, ingress.Plugin(), object("example.com/team: blue", `rules: [{http: {paths: [{path: /, pathType: Exact, backend: {service: {name: web}}}]}}]`, one),

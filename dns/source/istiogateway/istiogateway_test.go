@@ -27,8 +27,7 @@ func TestRealAPIServer(t *testing.T) {
 	sourcetest.RunReal(t, istiogateway.Plugin(), cluster, "lifecycle")
 }
 
-// W12: a Gateway was reported at the start, when its Ingress had not been read yet, as if
-// there were no such Ingress.
+// TestWaitsForIngresses shows that a Gateway has no problem at the start, before its Ingress was read (W12).
 func TestWaitsForIngresses(t *testing.T) {
 	fixture := sourcetest.OpenWithout(t, istiogateway.Plugin(), "ingresses", `
 apiVersion: networking.istio.io/v1

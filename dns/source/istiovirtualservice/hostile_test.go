@@ -22,8 +22,8 @@ func list(n int, item string) string {
 
 var shop = source.Key{Kind: "VirtualService.networking.istio.io", Namespace: "default", Name: "shop"}
 
-// A VirtualService with thousands of hosts and Gateways, on Gateways with thousands of hosts and
-// addresses, costs what the limits say, and says what is wrong.
+// TestHostile shows that limits bound the cost of a VirtualService with thousands of hosts and Gateways, on
+// Gateways with thousands of hosts and addresses, and that the excess is reported.
 func TestHostile(t *testing.T) {
 	var objects strings.Builder
 	for i := range 70 {
@@ -64,7 +64,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Each VirtualService without records says why.
+// TestWhyNot shows that each VirtualService without records has a reason.
 func TestWhyNot(t *testing.T) {
 	objects := gateway("edge", `selector: {istio: edge}, servers: [{hosts: ["*.example.org"]}]`) +
 		object("Gateway", "name: edge, namespace: other", `servers: [{hosts: ["*"]}]`)

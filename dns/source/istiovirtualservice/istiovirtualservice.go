@@ -114,7 +114,7 @@ func (s *virtualServices) records(b *binding) ([]*dns.RecordSet, error) {
 		var err error
 		records, err = t.Combine(records, func() ([]*dns.RecordSet, error) {
 			var err error
-			made, err = t.Names(v.Whole)
+			made, err = t.Names(v.FullObject)
 			made = source.Cut(b.findings, made, source.NameLimit, "--fqdn-template")
 			var more []*dns.RecordSet
 			for _, host := range made {

@@ -39,8 +39,8 @@ func service(name, selector, address string) string {
 	return fmt.Sprintf("---\napiVersion: v1\nkind: Service\nmetadata: {name: %s}\nspec: {selector: {%s}, externalIPs: [\"%s\"], ports: [{port: 80}]}\n", name, selector, address)
 }
 
-// A VirtualService isn't reported at the start, when its Gateway or the Ingress of that has not
-// been read yet, as if there were none.
+// TestWaits shows that a VirtualService has no problem at the start, before its Gateway or the Gateway's
+// Ingress was read.
 func TestWaits(t *testing.T) {
 	objects := virtualService("shop", "hosts: [shop.example.org], gateways: [edge]") +
 		object("Gateway", "name: edge, annotations: {external-dns.kubernetes.io/ingress: front}", `servers: [{hosts: ["*"]}]`)
@@ -67,8 +67,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// What an event costs depends on the objects concerned: it has two VirtualServices evaluated
-// again among few others and among many.
+// TestCostOfEvents shows that the cost of an event depends only on the affected objects: two VirtualServices
+// are evaluated again among few others and among many.
 func TestCostOfEvents(t *testing.T) {
 	for _, others := range []int{3, 300} {
 		t.Run(fmt.Sprint(others), func(t *testing.T) {

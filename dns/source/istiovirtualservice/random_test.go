@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-// drawn draws objects of few names, so that most changes concern something.
+// drawn draws objects with few names, so that most changes have an effect.
 type drawn struct{ *rand.Rand }
 
 func pick[T any](d drawn, of ...T) T { return of[d.IntN(len(of))] }
@@ -37,8 +37,8 @@ func (d drawn) object() string {
 		pick(d, "x.example.org", `"*", y.example.org`, "x.example.net"), pick(d, "edge", "a/edge", "mesh"), pick(d, "back", "b/edge", "b/missing"), pick(d, "", "", `"*"`, ".", "a")))
 }
 
-// Whatever changes, each VirtualService whose records are different is evaluated again: Apply and
-// Delete compare the records of all of them before and after.
+// TestRandomChanges shows that each VirtualService whose records change is evaluated again: Apply and Delete
+// compare all records before and after.
 func TestRandomChanges(t *testing.T) {
 	for i, flags := range [][]string{nil, {"--fqdn-template={{.Name}}.example.org"}, {"--namespace=a"}} {
 		for seed := range uint64(2 - i/2) {

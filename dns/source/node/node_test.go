@@ -103,7 +103,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestNoAddress: case 206, where ExternalDNS gives up altogether.
+// TestNoAddress covers case 206, in which ExternalDNS fails for all nodes.
 func TestNoAddress(t *testing.T) {
 	t.Parallel()
 	s := sourcetest.MustOpen(t, node.Plugin(), object("", "", `{type: Hostname, address: node1}`))

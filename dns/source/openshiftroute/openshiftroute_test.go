@@ -36,7 +36,7 @@ func entry(host, router, canonical, admitted string) string {
 	return fmt.Sprintf(`{host: "%s", routerName: "%s", routerCanonicalHostname: "%s", conditions: [{type: Admitted, status: "%s"}]}`, host, router, canonical, admitted)
 }
 
-// Each Route without records says why.
+// TestWhyNot shows that each Route without records has a reason.
 func TestWhyNot(t *testing.T) {
 	const canonical = "default.apps.example.net"
 	tests := []struct {
@@ -61,14 +61,15 @@ func TestWhyNot(t *testing.T) {
 	}
 }
 
-// Why no entry counts doesn't hide that an annotation is misspelled.
+// TestMisspelled shows that the reason of a missing entry doesn't hide the remark about a misspelt
+// annotation.
 func TestMisspelled(t *testing.T) {
 	s := sourcetest.MustOpen(t, openshiftroute.Plugin(), route(", annotations: {external-dns.kubernetes.io/hostnme: x}", ""))
 	sourcetest.WantSkip(t, s.Evaluate(shop), source.SkipNotAccepted, "wait until a router", source.SkipUnknownAnnotation)
 }
 
-// A status with thousands of entries costs no more than one, and names that are too long are
-// problems.
+// TestHostile shows that a status with thousands of entries costs no more than one, and that too long names
+// are problems.
 func TestHostile(t *testing.T) {
 	long := strings.Repeat("a", 300)
 	refused := make([]string, 5000)
@@ -99,8 +100,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Whatever changes, a Route whose records are different is evaluated again: Apply compares the
-// records before and after.
+// TestRandomChanges shows that each Route whose records change is evaluated again: Apply compares the records
+// before and after.
 func TestRandomChanges(t *testing.T) {
 	t.Parallel()
 	d := rand.New(rand.NewPCG(1, 0))

@@ -10,7 +10,7 @@ func (s *services) serviceChanged(_, svc *service) {
 		return
 	}
 	for _, host := range svc.lookedUp {
-		s.hosts.want(host)
+		s.hosts.schedule(host)
 	}
 }
 
@@ -28,7 +28,7 @@ func (s *services) sliceChanged(before, now *slice) {
 func distinct(before, now *slice) []*slice {
 	var list []*slice
 	for _, sl := range []*slice{before, now} {
-		if sl != nil && sl != unused && (len(list) == 0 || list[0].service != sl.service) {
+		if sl != nil && sl != emptySlice && (len(list) == 0 || list[0].service != sl.service) {
 			list = append(list, sl)
 		}
 	}

@@ -101,7 +101,7 @@ func (e *evaluation) annotated() ([]*dns.RecordSet, error) {
 
 // named returns the record sets of the names of --fqdn-template.
 func (e *evaluation) named() ([]*dns.RecordSet, error) {
-	names, err := e.reader.Templates.Names(e.svc.Whole)
+	names, err := e.reader.Templates.Names(e.svc.FullObject)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func headlessOf(annotations, more string) string {
 	return specified("P/hostname: foo.example.org"+annotations, "type: ClusterIP, clusterIP: None, selector: {app: foo}"+more)
 }
 
-// member returns a pod of it. Spec is what spec has besides.
+// member returns a pod of foo. spec has additional fields.
 func member(name, annotations, spec string) string {
 	return withPrefix(`
 ---
@@ -28,7 +28,7 @@ status: {hostIP: 10.0.1.1, phase: Running, conditions: [{type: Ready, status: 'T
 `)
 }
 
-// sliceOf returns an EndpointSlice of the Service foo that nobody manages.
+// sliceOf returns an EndpointSlice of the Service foo without a managed-by label.
 func sliceOf(name, addressType string, endpoints ...string) string {
 	return `
 ---
@@ -197,8 +197,7 @@ func TestHeadlessLeavesOut(t *testing.T) {
 	})
 }
 
-// dns/desired merges what the Services of cases 169 and 170 ask for; here each one asks for
-// its own part.
+// TestSharedNames shows the parts of each Service in cases 169 and 170. Package desired merges them.
 func TestSharedNames(t *testing.T) {
 	another := func(text string) string {
 		return "\n---\n" + strings.NewReplacer("name: foo,", "name: bar,", "service-name: foo", "service-name: bar", "name: s,", "name: t,").Replace(text)
@@ -219,8 +218,8 @@ func TestSharedNames(t *testing.T) {
 	})
 }
 
-// case 172: endpoints are followed with and without the flag, and Changed is only called when
-// the result may change.
+// TestHeadlessFollows shows that endpoints are followed with and without the flag, and that Changed is only
+// called when the result may change (case 172).
 func TestHeadlessFollows(t *testing.T) {
 	virtual := `
 ---
@@ -260,7 +259,7 @@ spec: {clusterIP: 10.0.0.9, selector: {app: foo}}
 	}
 }
 
-// Services that depend on nodes without being of the type NodePort, or although they have a
+// TestNodesAreFollowed covers Services that depend on nodes without being of type NodePort, or despite a
 // target annotation.
 func TestNodesAreFollowed(t *testing.T) {
 	for _, test := range []struct{ name, service, before, after string }{
@@ -298,8 +297,8 @@ status: {addresses: [{type: ExternalIP, address: 54.10.11.77}]}
 	}
 }
 
-// W12: a healthy headless Service was reported at the start, when its pods had not been read
-// yet, as if its EndpointSlice were wrong. Now that is only said when they have been.
+// TestHeadlessWaitsForPods shows that a headless Service has no problem at the start, before its pods were
+// read (W12).
 func TestHeadlessWaitsForPods(t *testing.T) {
 	objects := withPrefix(headlessOf("", "") + member("foo-0", "", "") + sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"), at("10.1.0.7", "gone")))
 	fixture := sourcetest.OpenWithout(t, Plugin(), "pods", objects)
@@ -321,7 +320,7 @@ func TestHeadlessWaitsForPods(t *testing.T) {
 	}
 }
 
-// A Service that needs no pods doesn't wait for them.
+// TestOthersDontWait shows that a Service that needs no pods doesn't wait for them.
 func TestOthersDontWait(t *testing.T) {
 	fixture := sourcetest.OpenWithout(t, Plugin(), "pods", loadBalancer("P/hostname: foo.example.org", "{ip: 1.2.3.4}"))
 	if got, want := fixture.Records(), fooKey+"  foo.example.org A 1.2.3.4"+foo; got != want {

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A selector selects the same as one of Kubernetes: the empty one selects everything (W1). An
-// index finds it under one of the labels of everything that it selects.
+// TestSelects shows that a selector selects the same pods as in Kubernetes, all if empty (W1), and that an
+// index finds it by one of the labels of each selected pod.
 func TestSelects(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
@@ -44,7 +44,7 @@ func checkSelects(t *rapid.T) {
 	}
 }
 
-// The pods of a StatefulSet share their labels.
+// TestLabelsOfStatefulSet shows that the pods of a StatefulSet share their labels.
 func TestLabelsOfStatefulSet(t *testing.T) {
 	of := func(name, index string) labelText {
 		return newLabelText(map[string]string{

@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// row is what a table of package kube has for each object, under a rowKey, which each of
-// its indexes has, too.
+// row is the entry of an object in a table of package kube, and rowKey the key of that entry and of each
+// index.
 type (
 	rowKey struct{ namespace, name string }
 	row    struct {
@@ -22,8 +22,7 @@ type (
 	}
 )
 
-// sharedTexts makes equal texts share their memory, as the Scope of a cluster does; the one
-// of tests doesn't.
+// sharedTexts shares equal texts, like the Scope of a cluster. The Scope of tests doesn't.
 type sharedTexts map[string]string
 
 func (s sharedTexts) intern(text *string) {
@@ -34,7 +33,7 @@ func (s sharedTexts) intern(text *string) {
 	s[*text] = *text
 }
 
-// replicaOf returns the n-th of many pods, twenty of which belong together.
+// replicaOf returns the n-th pod. Twenty pods each have the same owner.
 func replicaOf(n int) *corev1.Pod {
 	set := n / 20
 	return &corev1.Pod{
@@ -51,7 +50,7 @@ func replicaOf(n int) *corev1.Pod {
 	}
 }
 
-// memberOf returns one of a StatefulSet.
+// memberOf returns a pod of a StatefulSet.
 func memberOf(n int) *corev1.Pod {
 	pod := replicaOf(n)
 	index := fmt.Sprint(n % 20)
@@ -61,7 +60,7 @@ func memberOf(n int) *corev1.Pod {
 	return pod
 }
 
-// sent returns a pod as the API server sends it: it shares nothing with others.
+// sent returns a pod as decoded from the API server's response, which shares no memory.
 func sent(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	message, err := pod.Marshal()
@@ -75,8 +74,8 @@ func sent(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	return decoded
 }
 
-// A watched pod takes less than 300 bytes, with its row in the table and in the index
-// (spec/dns.md §16), and one that has finished takes next to nothing (§15.14).
+// TestMemoryOfPods shows that a pod takes less than 300 bytes in the table and the index (spec/dns.md §16),
+// and a finished pod hardly any (§15.14).
 func TestMemoryOfPods(t *testing.T) {
 	const count = 20000
 	measure := func(phase corev1.PodPhase, podOf func(int) *corev1.Pod) uint64 {
@@ -90,7 +89,7 @@ func TestMemoryOfPods(t *testing.T) {
 			kept, _ := s.trimPod(kube.Scope{}, obj)
 			key := rowKey{obj.Namespace, obj.Name}
 			shared.intern(&key.namespace)
-			if kept != nothing {
+			if kept != emptyPod {
 				for _, text := range []*string{&kept.namespace, (*string)(&kept.labels), &kept.node, &kept.hostIP} {
 					shared.intern(text)
 				}
@@ -118,7 +117,7 @@ func TestMemoryOfPods(t *testing.T) {
 	}
 }
 
-// heap returns how much memory is in use.
+// heap returns the memory in use.
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()

@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-// twoNodes have external and internal addresses; the second also one of IPv6.
+// twoNodes have external and internal addresses; the second also has one of IPv6.
 const twoNodes = `
 ---
 apiVersion: v1
@@ -41,7 +41,7 @@ func nodePortOf(annotations, more string) string {
   ports: [{port: 80, nodePort: 30192, protocol: TCP}]`+more)
 }
 
-// srv is the record set that goes with it.
+// srv is the SRV record set of nodePortOf.
 const srv = `  _foo._tcp.foo.example.org SRV "0 50 30192 foo.example.org."` + foo
 
 func TestNodePort(t *testing.T) {
@@ -112,7 +112,7 @@ spec: {unschedulable: true}
 status: {addresses: [{type: ExternalIP, address: 54.10.11.9}]}
 `
 
-// podOf returns a pod in the namespace testing. The state is what status has besides.
+// podOf returns a pod in the namespace testing. state has additional fields of the status.
 func podOf(name, node, state string) string {
 	return `
 ---
@@ -190,8 +190,8 @@ func TestKopsOnNodes(t *testing.T) {
 	})
 }
 
-// Changed is only called when the result may change: this is what an event of a pod or node
-// costs.
+// TestNodePortFollows shows that Changed is only called when the result may change, because pods and nodes
+// change often.
 func TestNodePortFollows(t *testing.T) {
 	both := nodePortOf("", ", externalTrafficPolicy: Local") + `
 ---
@@ -230,8 +230,8 @@ spec: {type: NodePort, selector: {app: foo}}
 	step("a Service without a name", "", func() { fixture.Delete("Service", source.Key{Namespace: "testing", Name: "plain"}) })
 }
 
-// dns F12: without the right to read nodes, the Services that need them waited for them, and so did all
-// others.
+// TestOnlySomeWaitForNodes shows that, without the right to read nodes, only Services that need nodes wait
+// for them (dns F12).
 func TestOnlySomeWaitForNodes(t *testing.T) {
 	const unread = fooKey + "  error wait for the first list of the kind node\n"
 	pods := member("foo-0", "", "") + sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"))

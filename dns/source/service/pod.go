@@ -44,7 +44,7 @@ type podExtra struct {
 func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	finished := obj.Status.Phase == corev1.PodSucceeded || obj.Status.Phase == corev1.PodFailed
 	if finished || s.excludedNamespace(obj.Namespace) {
-		return nothing, nil
+		return emptyPod, nil
 	}
 	kept := &pod{
 		namespace: scope.Intern(obj.Namespace), name: obj.Name,
@@ -73,21 +73,21 @@ func (p *pod) hostname() string {
 	if p.named {
 		return p.name
 	}
-	return p.rest().hostname
+	return p.extraFields().hostname
 }
 
 // targets returns the annotation target.
-func (p *pod) targets() []string { return source.SplitList(p.rest().targets) }
+func (p *pod) targets() []string { return source.SplitList(p.extraFields().targets) }
 
-func (p *pod) rest() podExtra {
+func (p *pod) extraFields() podExtra {
 	if p.extra == (unique.Handle[podExtra]{}) {
 		return podExtra{}
 	}
 	return p.extra.Value()
 }
 
-// nothing is shared by all pods without any kept field.
-var nothing = &pod{}
+// emptyPod is shared by all pods without any kept field.
+var emptyPod = &pod{}
 
 // excludedNamespace reports whether a namespace is excluded.
 func (s *services) excludedNamespace(namespace string) bool {

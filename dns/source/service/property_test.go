@@ -21,7 +21,7 @@ func (d draw) of(what string, texts ...string) string {
 	return rapid.SampledFrom(texts).Draw(d.T, what)
 }
 
-// service returns a Service that may depend on anything.
+// service returns a Service with random dependencies.
 func (d draw) service(name string) string {
 	annotations := d.of("hostname", "P/hostname: foo.example.org", "P/hostname: foo.example.org", "P/internal-hostname: in.example.org", "") +
 		d.of("target", "", "", ", P/target: 9.9.9.9") + d.of("endpoints-type", "", ", P/endpoints-type: NodeExternalIP", ", P/endpoints-type: HostIP") +
@@ -52,7 +52,7 @@ func (d draw) node(name string) string {
 		d.of("address type", "ExternalIP", "InternalIP"), d.of("node address", "54.10.11.1", "10.0.1.2"))
 }
 
-// object returns an object of a few that there may be, and its kind and key.
+// object returns one of a few possible objects, with its kind and key.
 func (d draw) object() (manifest, kind string, key source.Key) {
 	switch kind = d.of("kind", "Service", "Pod", "Pod", "EndpointSlice.discovery.k8s.io", "Node"); kind {
 	case "Service":
@@ -70,14 +70,14 @@ func (d draw) object() (manifest, kind string, key source.Key) {
 	}
 }
 
-// After any changes of any objects, evaluating the objects that Changed was called with gives
-// the same records as evaluating all objects.
+// TestChangedIsEnough shows that, after random changes, evaluating the objects for which Changed was called
+// gives the same records as evaluating all.
 func TestChangedIsEnough(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		h := draw{rt}.history()
 		var failed string
-		// The fixture ends with a test, so each history is one.
+		// Each history needs its own test, because the fixture ends with a test.
 		t.Run("history", func(t *testing.T) { failed = h.play(t) })
 		if failed != "" {
 			rt.Fatal(failed)
@@ -85,7 +85,7 @@ func TestChangedIsEnough(t *testing.T) {
 	})
 }
 
-// Histories in which an evaluation was once missing.
+// TestHistories repeats histories in which an evaluation was once missing.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	local := "type: NodePort, externalTrafficPolicy: Local, selector: {app: foo}"
@@ -107,8 +107,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// history is changes of objects. Each step has several changes, and the source is evaluated
-// after each step.
+// history is a sequence of steps with several changes each. The source is evaluated after each step.
 type history struct {
 	begin string
 	steps []historyStep
@@ -116,7 +115,7 @@ type history struct {
 
 type historyStep struct {
 	apply string
-	// kind is that of the object to delete; empty when there is none.
+	// kind is that of the object to delete, or empty.
 	kind   string
 	delete source.Key
 }
@@ -148,7 +147,7 @@ func (d draw) history() history {
 	return h
 }
 
-// play returns what is wrong.
+// play returns the error of a history, or "".
 func (h history) play(t *testing.T) string {
 	fixture := sourcetest.MustOpen(t, Plugin(), h.begin, "--compatibility=kops-dns-controller")
 	known := map[source.Key]string{{Namespace: "testing", Name: "foo"}: text(source.Result{}), {Namespace: "testing", Name: "bar"}: text(source.Result{})}

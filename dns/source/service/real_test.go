@@ -9,8 +9,8 @@ import (
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, Plugin()) }
 
-// The same objects and the same records with a real API server. One after the other: nodes
-// belong to the whole cluster.
+// TestRealAPIServer runs the scenarios with a real API server, one after the other because nodes are
+// cluster-scoped.
 func TestRealAPIServer(t *testing.T) {
 	cluster := kubetest.Start(t)
 	for _, scenario := range []string{"loadbalancer", "headless", "nodeport"} {

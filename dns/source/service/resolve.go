@@ -70,8 +70,8 @@ func newLookups(r resolver, inUse func(string) bool, changed func(string)) *look
 	return &lookups{resolver: r, inUse: inUse, changed: changed, wake: make(chan struct{}, 1), hosts: map[string]*lookup{}}
 }
 
-// want schedules the lookup of a new name.
-func (l *lookups) want(host string) {
+// schedule schedules the lookup of a new name.
+func (l *lookups) schedule(host string) {
 	l.mu.Lock()
 	known := l.hosts[host] != nil
 	if !known {
@@ -110,7 +110,7 @@ func (l *lookups) run(ctx context.Context) {
 		now := time.Now()
 		due, next := l.takeDue(now)
 		for _, host := range due {
-			under.Go(func() { l.look(ctx, host) })
+			under.Go(func() { l.lookUp(ctx, host) })
 		}
 		timer.Reset(next.Sub(now))
 	}
@@ -130,7 +130,7 @@ func (l *lookups) takeDue(now time.Time) (hosts []string, next time.Time) {
 				next = h.due
 			}
 		case !l.inUse(host):
-			// A Service that needs the name from now on calls want after this.
+			// A Service that needs the name later calls schedule after this.
 			delete(l.hosts, host)
 		case l.busy < lookupLimit:
 			l.busy++
@@ -142,16 +142,16 @@ func (l *lookups) takeDue(now time.Time) (hosts []string, next time.Time) {
 	return hosts, next
 }
 
-// look looks up a name.
-func (l *lookups) look(ctx context.Context, host string) {
-	addresses, err := l.ask(ctx, host)
-	if l.note(ctx, host, addresses, err) {
+// lookUp looks up a name and stores the result.
+func (l *lookups) lookUp(ctx context.Context, host string) {
+	addresses, err := l.resolve(ctx, host)
+	if l.store(ctx, host, addresses, err) {
 		l.changed(host)
 	}
 	l.wakeUp()
 }
 
-func (l *lookups) ask(ctx context.Context, host string) ([]string, error) {
+func (l *lookups) resolve(ctx context.Context, host string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	found, err := l.resolver.LookupNetIP(ctx, "ip", host)
@@ -168,9 +168,9 @@ func (l *lookups) ask(ctx context.Context, host string) ([]string, error) {
 	return sorted(addresses), nil
 }
 
-// note stores the result of a lookup, and reports whether the result of get has changed. A
-// cancelled lookup is ignored.
-func (l *lookups) note(ctx context.Context, host string, addresses []string, err error) bool {
+// store stores the result of a lookup, and reports whether the result of get has changed. A cancelled lookup
+// is ignored.
+func (l *lookups) store(ctx context.Context, host string, addresses []string, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.hosts[host]

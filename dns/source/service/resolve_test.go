@@ -20,34 +20,34 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-// zone is a resolver that knows what it is told. It answers when open is closed.
-type zone struct {
+// fakeResolver is a resolver whose results a test sets. It responds when open is closed.
+type fakeResolver struct {
 	open chan struct{}
 
-	mu      sync.Mutex
-	answers map[string][]string
-	errs    map[string]error
-	asked   map[string]int
-	// under is how many lookups are under way, and most how many were at once.
-	under, most int
+	mu        sync.Mutex
+	addresses map[string][]string
+	errs      map[string]error
+	lookups   map[string]int
+	// running is the number of running lookups, and most their maximum.
+	running, most int
 }
 
-func newZone() *zone {
-	z := &zone{open: make(chan struct{}), answers: map[string][]string{}, errs: map[string]error{}, asked: map[string]int{}}
+func newResolver() *fakeResolver {
+	z := &fakeResolver{open: make(chan struct{}), addresses: map[string][]string{}, errs: map[string]error{}, lookups: map[string]int{}}
 	close(z.open)
 	return z
 }
 
 // LookupNetIP implements resolver.
-func (z *zone) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+func (z *fakeResolver) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
 	z.mu.Lock()
-	z.asked[host]++
-	z.under++
-	z.most = max(z.most, z.under)
+	z.lookups[host]++
+	z.running++
+	z.most = max(z.most, z.running)
 	z.mu.Unlock()
 	defer func() {
 		z.mu.Lock()
-		z.under--
+		z.running--
 		z.mu.Unlock()
 	}()
 	select {
@@ -62,38 +62,38 @@ func (z *zone) LookupNetIP(ctx context.Context, network, host string) ([]netip.A
 		return nil, fmt.Errorf("asked for %s", network)
 	case z.errs[host] != nil:
 		return nil, z.errs[host]
-	case z.answers[host] == nil:
+	case z.addresses[host] == nil:
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
 	var list []netip.Addr
-	for _, text := range z.answers[host] {
+	for _, text := range z.addresses[host] {
 		list = append(list, netip.MustParseAddr(text))
 	}
 	return list, nil
 }
 
-func (z *zone) set(host string, err error, addresses ...string) {
+func (z *fakeResolver) set(host string, err error, addresses ...string) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.errs[host], z.answers[host] = err, addresses
+	z.errs[host], z.addresses[host] = err, addresses
 }
 
-func (z *zone) times(host string) int {
+func (z *fakeResolver) times(host string) int {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	return z.asked[host]
+	return z.lookups[host]
 }
 
-// inquiry runs lookups in a bubble of synctest.
-type inquiry struct {
+// lookupTest runs lookups in a bubble of synctest.
+type lookupTest struct {
 	*lookups
-	mu   sync.Mutex
-	used map[string]bool
-	told []string
+	mu       sync.Mutex
+	used     map[string]bool
+	notified []string
 }
 
-func newInquiry(z *zone) *inquiry {
-	q := &inquiry{used: map[string]bool{}}
+func newLookupTest(z *fakeResolver) *lookupTest {
+	q := &lookupTest{used: map[string]bool{}}
 	q.lookups = newLookups(z, func(host string) bool {
 		q.mu.Lock()
 		defer q.mu.Unlock()
@@ -101,31 +101,31 @@ func newInquiry(z *zone) *inquiry {
 	}, func(host string) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.told = append(q.told, host)
+		q.notified = append(q.notified, host)
 	})
 	return q
 }
 
-// interest says whether a name is in use.
-func (q *inquiry) interest(host string, used bool) {
+// setInUse sets whether a name is in use.
+func (q *lookupTest) setInUse(host string, used bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.used[host] = used
 }
 
-// takeTold returns whom changed was called with since, sorted.
-func (q *inquiry) takeTold() []string {
+// takeNotified returns the names for which changed was called since the last call, sorted.
+func (q *lookupTest) takeNotified() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	told := q.told
-	q.told = nil
-	slices.Sort(told)
-	return told
+	notified := q.notified
+	q.notified = nil
+	slices.Sort(notified)
+	return notified
 }
 
 // begin runs lookups until the test ends.
-func begin(t *testing.T, z *zone) *inquiry {
-	q := newInquiry(z)
+func begin(t *testing.T, z *fakeResolver) *lookupTest {
+	q := newLookupTest(z)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -139,8 +139,8 @@ func begin(t *testing.T, z *zone) *inquiry {
 	return q
 }
 
-// expect lets time pass and checks what get returns then, and whom changed was called with.
-func (q *inquiry) expect(t *testing.T, after time.Duration, host, want string, told ...string) {
+// expect lets time pass, and checks the result of get and the names for which changed was called.
+func (q *lookupTest) expect(t *testing.T, after time.Duration, host, want string, notified ...string) {
 	t.Helper()
 	time.Sleep(after)
 	synctest.Wait()
@@ -152,38 +152,38 @@ func (q *inquiry) expect(t *testing.T, after time.Duration, host, want string, t
 	if !strings.Contains(got, want) || want == "" && got != "" {
 		t.Errorf("%s is %q, want %q", host, got, want)
 	}
-	if got := q.takeTold(); !slices.Equal(got, told) {
-		t.Errorf("changed was called with %v, want %v", got, told)
+	if got := q.takeNotified(); !slices.Equal(got, notified) {
+		t.Errorf("changed was called with %v, want %v", got, notified)
 	}
 }
 
 func TestLookups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		z := newZone()
+		z := newResolver()
 		z.set("lb", nil, "192.0.2.2", "192.0.2.1", "::ffff:192.0.2.1")
 		q := begin(t, z)
-		q.interest("lb", true)
+		q.setInUse("lb", true)
 		q.expect(t, 0, "lb", "not done yet")
-		q.want("lb")
+		q.schedule("lb")
 		q.expect(t, 0, "lb", "192.0.2.1 192.0.2.2", "lb")
-		q.want("lb")
+		q.schedule("lb")
 		q.expect(t, lookupRefresh-time.Millisecond, "lb", "192.0.2.1 192.0.2.2")
 		if n := z.times("lb"); n != 1 {
 			t.Errorf("asked %d times in a minute, want once", n)
 		}
 		z.set("lb", nil, "192.0.2.2", "192.0.2.1")
-		q.expect(t, lookupRefresh, "lb", "192.0.2.1 192.0.2.2") // the same in another order
+		q.expect(t, lookupRefresh, "lb", "192.0.2.1 192.0.2.2") // in another order
 		z.set("lb", nil, "192.0.2.3")
 		q.expect(t, lookupRefresh, "lb", "192.0.2.3", "lb")
-		// The last answer stays, whatever the failure is.
+		// The last result stays after any failure.
 		z.set("lb", errors.New("server misbehaving"))
 		q.expect(t, lookupRefresh, "lb", "192.0.2.3")
 		z.set("lb", nil)
 		q.expect(t, lookupRefresh, "lb", "192.0.2.3")
 		z.set("lb", nil, "192.0.2.4")
 		q.expect(t, lookupRetry, "lb", "192.0.2.4", "lb")
-		// Nobody is interested any more.
-		q.interest("lb", false)
+		// The name is not in use any more.
+		q.setInUse("lb", false)
 		q.expect(t, 2*lookupRefresh, "lb", "not done yet")
 		n := z.times("lb")
 		q.expect(t, 2*lookupRefresh, "lb", "not done yet")
@@ -195,11 +195,11 @@ func TestLookups(t *testing.T) {
 
 func TestLookupsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		z := newZone()
+		z := newResolver()
 		z.set("lb", errors.New("server misbehaving"))
 		q := begin(t, z)
-		q.interest("lb", true)
-		q.want("lb")
+		q.setInUse("lb", true)
+		q.schedule("lb")
 		q.expect(t, 0, "lb", "server misbehaving", "lb")
 		if _, err := q.get("lb"); notFound(err) {
 			t.Error("a failure of the server says that the name doesn't exist")
@@ -217,28 +217,28 @@ func TestLookupsThatFail(t *testing.T) {
 	})
 }
 
-// Names without an answer delay others for a limited time, and there are never more lookups
-// than allowed.
+// TestLookupsAreLimited shows that names without a response delay others for a limited time, and that the
+// number of parallel lookups is limited.
 func TestLookupsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		z := newZone()
+		z := newResolver()
 		z.open = make(chan struct{})
 		q := begin(t, z)
 		hosts := make([]string, 3*lookupLimit)
 		for i := range hosts {
 			hosts[i] = fmt.Sprintf("lb-%02d", i)
-			q.interest(hosts[i], true)
+			q.setInUse(hosts[i], true)
 			z.set(hosts[i], nil, "192.0.2.1")
-			q.want(hosts[i])
+			q.schedule(hosts[i])
 		}
 		time.Sleep(lookupTimeout + time.Millisecond)
 		synctest.Wait()
-		if n := len(q.takeTold()); n != lookupLimit {
+		if n := len(q.takeNotified()); n != lookupLimit {
 			t.Errorf("%d lookups have timed out, want %d", n, lookupLimit)
 		}
 		close(z.open)
 		synctest.Wait()
-		if n := len(q.takeTold()); n != 2*lookupLimit {
+		if n := len(q.takeNotified()); n != 2*lookupLimit {
 			t.Errorf("%d names have been looked up, want %d", n, 2*lookupLimit)
 		}
 		if z.most != lookupLimit {
@@ -247,20 +247,20 @@ func TestLookupsAreLimited(t *testing.T) {
 	})
 }
 
-// Running lookups end with the context, and change nothing then.
+// TestLookupsEnd shows that running lookups end with the context, and then change nothing.
 func TestLookupsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		z := newZone()
+		z := newResolver()
 		z.open = make(chan struct{})
-		q := newInquiry(z)
-		q.interest("lb", true)
+		q := newLookupTest(z)
+		q.setInUse("lb", true)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			q.run(ctx)
 		}()
-		q.want("lb")
+		q.schedule("lb")
 		synctest.Wait()
 		cancel()
 		<-done
@@ -272,7 +272,7 @@ func TestLookupsEnd(t *testing.T) {
 }
 
 // resolving returns the plugin with a resolver.
-func resolving(z *zone) source.Plugin {
+func resolving(z *fakeResolver) source.Plugin {
 	plugin := Plugin()
 	plugin.New = func() source.Config {
 		c := NewConfig()
@@ -282,13 +282,13 @@ func resolving(z *zone) source.Plugin {
 	return plugin
 }
 
-// case 133: the names of load balancers are looked up.
+// TestResolveLoadBalancers shows that the names of load balancers are looked up (case 133).
 func TestResolveLoadBalancers(t *testing.T) {
 	const flag = "--resolve-service-load-balancer-hostname"
 	named := func(name, host string) string {
 		return strings.ReplaceAll(loadBalancer("P/hostname: foo.example.org", "{ip: 1.2.3.4}, {hostname: "+host+"}"), "foo", name) + "---\n"
 	}
-	z := newZone()
+	z := newResolver()
 	z.open = make(chan struct{})
 	z.set("known.example.com", nil, "2001:db8::1", "192.0.2.1")
 	z.set("broken.example.com", errors.New("server misbehaving"))
@@ -299,14 +299,14 @@ func TestResolveLoadBalancers(t *testing.T) {
 		t.Errorf("case 133: before the lookup:\n%swant among it\n%s", before, want)
 	}
 	fixture.Changed()
-	told := map[string]bool{}
+	changed := map[string]bool{}
 	close(z.open)
 	kubetest.Eventually(t, 30*time.Second, func() error {
 		for key := range strings.Lines(fixture.Changed()) {
-			told[key] = true
+			changed[key] = true
 		}
-		if len(told) != 3 {
-			return fmt.Errorf("told of %v, want three Services", told)
+		if len(changed) != 3 {
+			return fmt.Errorf("told of %v, want three Services", changed)
 		}
 		return nil
 	})

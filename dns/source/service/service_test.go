@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-// histories is how many histories the property is tried with, unless -rapid.checks says
-// otherwise: each takes a third of a second, and waits most of the time, as all tests do.
+// histories is the default number of histories of the property test, because each takes a third of a second,
+// mostly waiting.
 const histories = "20"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func unlessGiven(name, value string) {
 	}
 }
 
-// fixtureCase is objects and what comes of them.
+// fixtureCase has objects and their expected records.
 type fixtureCase struct {
 	name  string
 	flags []string
@@ -82,7 +82,7 @@ spec: {` + spec + `}
 `)
 }
 
-// foo is what the records of the Service foo end with; fooKey comes before them.
+// foo is the end of each line of the Service foo's records; fooKey is the beginning.
 const (
 	foo    = " resource=service/testing/foo\n"
 	fooKey = "testing/foo\n"
@@ -155,7 +155,7 @@ func TestHostnames(t *testing.T) {
 		},
 		{
 			name: "case 152: a label that is too long", objects: loadBalancer("P/hostname: "+strings.Repeat("a", 64)+".example.org", ip),
-			// Whoever takes records checks them: dns/desired drops this one and says so.
+			// Package desired, not the source, drops this name and reports it.
 			want: fooKey + "  " + strings.Repeat("a", 64) + ".example.org A 1.2.3.4" + foo,
 		},
 	})
@@ -210,7 +210,7 @@ func TestLoadBalancer(t *testing.T) {
 	})
 }
 
-// case 147: a TTL that is none is reported and not used.
+// TestUnusableTTL shows that an invalid TTL is reported and ignored (case 147).
 func TestUnusableTTL(t *testing.T) {
 	for _, ttl := range []string{"foo", "-10"} {
 		fixture := sourcetest.MustOpen(t, Plugin(), loadBalancer(`P/hostname: foo.example.org, P/ttl: "`+ttl+`"`, `{ip: 1.2.3.4}`))
@@ -221,7 +221,7 @@ func TestUnusableTTL(t *testing.T) {
 	}
 }
 
-// case 148: an unknown type.
+// TestUnknownType covers case 148.
 func TestUnknownType(t *testing.T) {
 	_, err := sourcetest.Open(t, Plugin(), "--service-type-filter=ClusterIP", "--service-type-filter=Unknown")
 	if err == nil || !strings.Contains(err.Error(), `--service-type-filter "Unknown"`) {
@@ -316,7 +316,7 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-// case 145: an unknown field of a template.
+// TestTemplateFails covers an unknown field in a template (case 145).
 func TestTemplateFails(t *testing.T) {
 	fixture := sourcetest.MustOpen(t, Plugin(), loadBalancer("", `{ip: 1.2.3.4}`), "--fqdn-template={{.Calibre}}.example.org")
 	if got := fixture.Records(); !strings.Contains(got, "error execute --fqdn-template for Service testing/foo") {
@@ -324,8 +324,8 @@ func TestTemplateFails(t *testing.T) {
 	}
 }
 
-// What comes of annotations of older programs has the label resource, unlike that of ExternalDNS:
-// without it, the Service couldn't hold its name (docs/dns/tenancy.md).
+// TestCompatibility shows that records from annotations of older programs have the label resource, unlike in
+// ExternalDNS. Without the label, the Service couldn't hold its name (docs/dns/tenancy.md).
 func TestCompatibility(t *testing.T) {
 	entries := `{ip: 1.2.3.4}, {hostname: lb.example.com}, {ip: "2001:db8::1"}`
 	all := func(name string) string {

@@ -51,7 +51,7 @@ func (e *evaluation) missing(nothing bool) []source.Skip {
 	if !nothing || len(list) > 0 {
 		return list
 	}
-	if names, err := e.reader.Templates.Names(e.svc.Whole); err == nil && len(names) > 0 {
+	if names, err := e.reader.Templates.Names(e.svc.FullObject); err == nil && len(names) > 0 {
 		return appendMissing(list, names[0], e.outside, e.withoutOutside)
 	}
 	if names := slices.Concat(e.svc.legacy.external, e.svc.legacy.internal); len(names) > 0 {

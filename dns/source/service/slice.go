@@ -35,8 +35,8 @@ type endpoint struct {
 	notReady bool
 }
 
-// unused is shared by all slices without any kept field.
-var unused = &slice{}
+// emptySlice is shared by all slices without any kept field.
+var emptySlice = &slice{}
 
 func (s *services) trimSlice(scope kube.Scope, obj *discoveryv1.EndpointSlice) (*slice, []kube.Problem) {
 	of := obj.Labels[discoveryv1.LabelServiceName]
@@ -44,7 +44,7 @@ func (s *services) trimSlice(scope kube.Scope, obj *discoveryv1.EndpointSlice) (
 	// Most slices belong to Services that aren't headless, as their labels say.
 	_, headless := obj.Labels[corev1.IsHeadlessService]
 	if of == "" || managed && !headless || s.excludedNamespace(obj.Namespace) {
-		return unused, nil
+		return emptySlice, nil
 	}
 	kept := &slice{
 		service: source.Key{Namespace: scope.Intern(obj.Namespace), Name: scope.Intern(of)}, name: obj.Name, managed: managed,

@@ -31,7 +31,7 @@ func object(annotations, spec, status string) string {
 
 var key = source.Key{Kind: "RouteGroup.zalando.org", Namespace: "default", Name: "a"}
 
-// An object without a record says why, and what to do.
+// TestSkipped shows that an object without a record has a reason and an advice.
 func TestSkipped(t *testing.T) {
 	t.Parallel()
 	skips := sourcetest.Skips(t, skipperroutegroup.Plugin(), key)
@@ -44,7 +44,7 @@ func TestSkipped(t *testing.T) {
 	skips("annotations", object("", "", ""), source.SkipFiltered, "--annotation-filter", "--annotation-filter=a")
 }
 
-// What of an object is over a limit, or can't be read, is reported.
+// TestHostile shows that a value that is beyond a limit, or unreadable, is reported.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 300)

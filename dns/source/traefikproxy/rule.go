@@ -28,7 +28,7 @@ func hostsOf(rule string) (hosts []string, fault string) {
 	for s.rest != "" && s.next() {
 	}
 	if len(s.open) > 0 {
-		s.wrong("a parenthesis isn't closed")
+		s.fail("a parenthesis isn't closed")
 	}
 	return s.hosts, s.fault
 }
@@ -44,27 +44,27 @@ type scanner struct {
 	open []parenthesis
 	// not is true after an odd number of !, until the end of their operand. word is the last name, in
 	// lower case, until its parenthesis.
-	not  bool
-	word string
+	negated bool
+	word    string
 }
 
 // parenthesis is the state inside of one.
 type parenthesis struct {
 	// not is true if the content is negated. names is true if it has the values of one of the
 	// matchers.
-	not, names bool
+	negated, names bool
 }
 
-// inside returns the innermost parenthesis; without any, the rule itself.
-func (s *scanner) inside() parenthesis {
+// current returns the innermost open parenthesis; without any, the rule itself.
+func (s *scanner) current() parenthesis {
 	if len(s.open) == 0 {
 		return parenthesis{}
 	}
 	return s.open[len(s.open)-1]
 }
 
-// wrong notes the first fault.
-func (s *scanner) wrong(what string) {
+// fail stores the first fault.
+func (s *scanner) fail(what string) {
 	if s.fault == "" {
 		s.fault = what + ": correct the rule, which Traefik can't read either"
 	}
@@ -96,37 +96,37 @@ func (s *scanner) sign(c byte) {
 	case ' ', '\t', '\n', '\r':
 		return
 	case '!':
-		s.not = !s.not
+		s.negated = !s.negated
 		return
 	case '(':
-		s.open = append(s.open, parenthesis{not: s.inside().not != s.not, names: slices.Contains(matchers, s.word)})
+		s.open = append(s.open, parenthesis{negated: s.current().negated != s.negated, names: slices.Contains(matchers, s.word)})
 	case ')':
 		if len(s.open) == 0 {
-			s.wrong("a parenthesis is closed that isn't open")
+			s.fail("a parenthesis is closed that isn't open")
 		} else {
 			s.open = s.open[:len(s.open)-1]
 		}
 	case '&', '|', ',':
 	default:
-		s.wrong("there is text outside of quotes that no rule has")
+		s.fail("there is text outside of quotes that no rule has")
 	}
-	s.not, s.word = false, ""
+	s.negated, s.word = false, ""
 }
 
 // value reads a string in backticks, taken literally, or in double quotes, with Go's escapes.
 func (s *scanner) value() bool {
 	quoted, err := strconv.QuotedPrefix(s.rest)
 	if err != nil {
-		s.wrong("a quotation mark isn't closed, or there is no such escape after a backslash")
+		s.fail("a quotation mark isn't closed, or there is no such escape after a backslash")
 		return false
 	}
-	s.rest, s.not, s.word = s.rest[len(quoted):], false, ""
+	s.rest, s.negated, s.word = s.rest[len(quoted):], false, ""
 	text, err := strconv.Unquote(quoted)
 	if err != nil {
-		s.wrong("a text in quotation marks can't be read")
+		s.fail("a text in quotation marks can't be read")
 		return true
 	}
-	if in := s.inside(); in.names && !in.not {
+	if in := s.current(); in.names && !in.negated {
 		s.add(strings.TrimSpace(text))
 	}
 	return true

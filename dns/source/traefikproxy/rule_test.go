@@ -53,7 +53,7 @@ func TestHostsOf(t *testing.T) {
 	}
 }
 
-// Each step of the scanner reads at least one byte of the rule, and none twice.
+// TestLongestRules shows that each step of the scanner reads at least one byte of the rule, and none twice.
 func TestLongestRules(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]string{
@@ -98,8 +98,8 @@ func FuzzHostsOf(f *testing.F) {
 		if fault != "" || len(rule) > ruleLimit/4 {
 			return
 		}
-		// A rule without a fault may be a part of another. Negated, it matches what it didn't match
-		// before, and negated twice the same.
+		// A rule without a fault may be an operand. Its negation matches the names that it excludes, and its
+		// double negation the same names.
 		if part, _ := hostsOf("(" + rule + ") && Path(`/`)"); !slices.Equal(hosts, part) {
 			t.Errorf("%q: as a part it gives %q, alone %q", rule, part, hosts)
 		}

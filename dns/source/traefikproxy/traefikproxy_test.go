@@ -30,7 +30,7 @@ func TestRealAPIServer(t *testing.T) {
 
 const prefix = "external-dns.kubernetes.io/"
 
-// object returns a route whose rules are the matches.
+// object returns a route whose rules have these matches.
 func object(kind, metadata string, matches ...string) string {
 	text := fmt.Sprintf("---\napiVersion: traefik.io/v1alpha1\nkind: %s\nmetadata: {%s}\nspec: {routes: [", kind, metadata)
 	for _, match := range matches {
@@ -39,7 +39,7 @@ func object(kind, metadata string, matches ...string) string {
 	return text + "]}\n"
 }
 
-// A route without a record says why, and what to do.
+// TestSkipped shows that a route without a record has a reason and an advice.
 func TestSkipped(t *testing.T) {
 	t.Parallel()
 	skips := sourcetest.Skips(t, traefikproxy.Plugin(), source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "a"})
@@ -51,8 +51,8 @@ func TestSkipped(t *testing.T) {
 	skips("a filter", object("IngressRoute", "name: a"), source.SkipFiltered, "--label-filter", "--label-filter=a")
 }
 
-// A route with more rules and names than anybody needs costs what the limits say, and says what is
-// left out.
+// TestHostile shows that limits bound the cost of a route with too many rules and names, and that the excess
+// is reported.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	var rules []string
@@ -92,7 +92,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Whatever changes, each route whose records are different is evaluated again, in all kinds.
+// TestRandomChanges shows that each route whose records change is evaluated again, in all kinds.
 func TestRandomChanges(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestRandomChanges(t *testing.T) {
 	}
 }
 
-// Resources depend on the flags, and all of them are optional.
+// TestResources shows that the resources depend on the flags, and that all are optional.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]*traefikproxy.Config{

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
 }
 
-// known is the configuration for tests, which know the kinds of the objects that they have.
+// known is a config that knows the kinds of the tests' objects.
 type known struct{ *unstructured.Config }
 
 var kinds = map[string]string{"widgets": "Widget", "gadgets": "Gadget", "configmaps": "ConfigMap", "nodes": "Node"}
@@ -48,7 +48,8 @@ func TestRealAPIServer(t *testing.T) {
 	}
 }
 
-// Case 207: a bad identifier is an error at the start, which names the flag and says what to write.
+// TestBadResources shows that an invalid resource is an error at the start, with the flag and an advice (case
+// 207).
 func TestBadResources(t *testing.T) {
 	t.Parallel()
 	many := make([]string, 101)
@@ -89,7 +90,7 @@ func TestBadResources(t *testing.T) {
 	}
 }
 
-// The same resource twice is one.
+// TestResources shows that a repeated resource counts once.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	c := &unstructured.Config{Names: []string{"widgets.v1.example.com", "nodes.v1", " widgets.v1.example.com "}}
@@ -115,7 +116,7 @@ func widget(kind, name, annotations, more string) string {
 	return fmt.Sprintf("---\napiVersion: example.com/v1\nkind: %s\nmetadata: {name: %s, annotations: {%s}}\n%s\n", kind, name, annotations, more)
 }
 
-// An object without a record says why, and what to do.
+// TestSkipped shows that an object without a record has a reason and an advice.
 func TestSkipped(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -143,8 +144,7 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// Objects that belong to no namespace are published whatever --namespace says, as by the source
-// node.
+// TestNodes shows that cluster-scoped objects are published whatever --namespace is, as by the source node.
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	s := sourcetest.MustOpen(t, plugin(), "{apiVersion: v1, kind: Node, metadata: {name: a, annotations: {"+prefix+"hostname: a.example.org, "+prefix+"target: 192.0.2.1}}}",
@@ -154,8 +154,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// An object with more names and targets than anybody needs costs what the limits say, and says
-// what is left out.
+// TestHostile shows that limits bound the cost of an object with too many names and targets, and that the
+// excess is reported.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	var names, targets, lines strings.Builder
@@ -171,7 +171,7 @@ func TestHostile(t *testing.T) {
 	tests := []struct {
 		name, manifest string
 		flags          []string
-		// records is how many record sets there are, and targets how many targets each has.
+		// records is the number of record sets, and targets that of the targets of each.
 		records, targets int
 		problem          string
 	}{
@@ -196,7 +196,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Whatever changes, each object whose records are different is evaluated again, in both kinds.
+// TestRandomChanges shows that each object whose records change is evaluated again, in both kinds.
 func TestRandomChanges(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestRandomChanges(t *testing.T) {
 	}
 }
 
-// Keys lists the objects of all kinds, also those that aren't selected.
+// TestKeys shows that Keys lists the objects of all kinds, including excluded ones.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	cluster := kubetest.Start(t)
@@ -253,7 +253,7 @@ func TestKeys(t *testing.T) {
 	if want := []string{"ConfigMap a", "Widget.example.com a"}; !slices.Equal(got, want) {
 		t.Errorf("keys %q, want %q", got, want)
 	}
-	// A kind that the cluster lacks is waited for, and said so.
+	// A missing kind is reported in the status of its table.
 	status := s.Tables[2].Status()
 	if status.Kind != "gizmos_v1_example_com" || status.Reason != kube.NotFound || status.Required || !s.Tables[0].Filled() {
 		t.Errorf("the kind that isn't there: %+v", status)

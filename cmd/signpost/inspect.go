@@ -33,7 +33,7 @@ for they wait, who leads, and how much they serve and publish.`,
 		Example: "  signpost status\n  signpost status --addr 127.0.0.1:9996 -o yaml",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) { return l.Status(ctx) })
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) { return l.Status(ctx) })
 		},
 	}
 	c.flags(cmd)
@@ -60,17 +60,17 @@ found out.`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var now inspect.Now
-			err := c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Answer, err error) {
+			err := c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Answer, err error) {
 				a, now, err = l.Now(ctx)
 				return a, err
 			})
 			switch {
 			case err != nil:
-				return &coded{err, exitUnknown}
+				return &exitError{err, exitUnknown}
 			case len(now.Findings) > 0:
-				return &coded{code: exitFailure}
+				return &exitError{code: exitFailure}
 			case len(now.Unknown) > 0:
-				return &coded{code: exitUnknown}
+				return &exitError{code: exitUnknown}
 			}
 			return nil
 		},
@@ -108,7 +108,7 @@ SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 			if everywhere {
 				filter.Namespace = ""
 			}
-			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
 				return l.Streams(ctx, filter)
 			})
 		},
@@ -128,7 +128,7 @@ SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 
 // streamSubject sets the Service, the pod and the namespace of the filter.
 func (c *client) streamSubject(filter *inspectclient.StreamFilter, args []string) error {
-	filter.Namespace = c.given()
+	filter.Namespace = c.flagNamespace()
 	if filter.Pod != "" && !strings.Contains(filter.Pod, "/") {
 		namespace, err := c.namespace()
 		if err != nil {
@@ -167,7 +167,7 @@ ready), partly-served (some ports or places get none), no-ports, external-name, 
 		Example: "  signpost services\n  signpost services -n shop -o wide",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
 				return l.Services(ctx, c.oneNamespace(everywhere), search)
 			})
 		},
@@ -183,7 +183,7 @@ func (c *client) oneNamespace(everywhere bool) string {
 	if everywhere {
 		return ""
 	}
-	return c.given()
+	return c.flagNamespace()
 }
 
 func newProblemsCommand(s streams) *cobra.Command {
@@ -198,7 +198,7 @@ do. Without -n it shows all namespaces.`,
 		Example: "  signpost problems\n  signpost problems -n shop",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
 				return l.Problems(ctx, c.oneNamespace(everywhere), search)
 			})
 		},
@@ -245,7 +245,7 @@ name, say which one with --publisher.`,
 			if filter.States, err = recordStates(states); err != nil {
 				return err
 			}
-			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
 				a, records, err := l.Records(ctx, filter)
 				if err != nil || c.format.Kind != outputZone {
 					return a, err
@@ -318,20 +318,20 @@ something is wrong, and 2 if that couldn't be found out.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subject, err := inspectclient.Subject(args[0], c.namespace)
 			if err != nil {
-				return &coded{err, exitUnknown}
+				return &exitError{err, exitUnknown}
 			}
 			verdict := inspect.VerdictUnknown
-			err = c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Answer, err error) {
+			err = c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Answer, err error) {
 				a, verdict, err = l.Explain(ctx, subject)
 				return a, err
 			})
 			switch {
 			case err != nil:
-				return &coded{err, exitUnknown}
+				return &exitError{err, exitUnknown}
 			case verdict == inspect.VerdictWrong:
-				return &coded{code: exitFailure}
+				return &exitError{code: exitFailure}
 			case verdict != inspect.VerdictWell:
-				return &coded{code: exitUnknown}
+				return &exitError{code: exitUnknown}
 			}
 			return nil
 		},
