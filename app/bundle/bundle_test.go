@@ -45,6 +45,7 @@ var planted = map[string]string{
 	"in a URL":          "urlpassw0rd",
 	"in JSON":           "jsonpassword77",
 	"in an annotation":  "annotatedsecret",
+	"behind signs":      "tailofasecret",
 }
 
 func text(t *testing.T, body string) http.Handler {
@@ -58,7 +59,7 @@ func source(t *testing.T) bundle.Source {
 	s := planted
 	process := &looktest.Process{
 		Status:  &inspect.Status{Roles: []string{"destination", "dns"}, Details: []string{"login failed: password=" + s["a password in log"]}},
-		Streams: []inspect.Stream{{ID: "1", Target: "web.shop:80"}}, Services: []inspect.Service{}, Records: []inspect.Record{}, Plans: []inspect.Plan{},
+		Streams: []inspect.Stream{{ID: "1", Target: "web.shop:80"}}, Services: []inspect.Service{}, Records: []inspect.Record{{Name: "a", Message: `refused: x&<"` + s["behind signs"]}}, Plans: []inspect.Plan{},
 		Problems: []inspect.Problem{{Object: inspect.ObjectRef{Kind: "Service", Name: "x"}, Value: "https://me:" + s["in a URL"] + "@example.org/", Reason: "Authorization: Bearer " + s["a bearer token"]}},
 		Paths: map[string]http.Handler{
 			"/metrics":         text(t, "answer 42\n# "+s["argument"]+"\n"),
@@ -70,7 +71,7 @@ func source(t *testing.T) bundle.Source {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "signpost-0", Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": s["in an annotation"]}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "signpost", Args: []string{"dns", "--pdns-api-key=" + s["argument"], "--rfc2136-tsig-secret", s["argument of two"], "--policy=sync", "--note=" + s["a JSON web token"]},
-			Env: []corev1.EnvVar{{Name: "EXTERNAL_DNS_TXT_ENCRYPT_AES_KEY", Value: s["variable"]}, {Name: "STRIPE_API_KEY", Value: s["variable by name"]}, {Name: "NOTE", Value: "-----BEGIN EC PRIVATE KEY-----\n" + s["a private key"] + "\n-----END EC PRIVATE KEY-----"}},
+			Env: []corev1.EnvVar{{Name: "EXTERNAL_DNS_TXT_ENCRYPT_AES_KEY", Value: s["variable"]}, {Name: "STRIPE_API_KEY", Value: s["variable by name"]}, {Name: "SIGNS", Value: `x&<"` + s["behind signs"]}, {Name: "NOTE", Value: "-----BEGIN EC PRIVATE KEY-----\n" + s["a private key"] + "\n-----END EC PRIVATE KEY-----"}},
 		}}},
 	}
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "signpost-dns"}}

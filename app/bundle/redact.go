@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,9 +39,22 @@ func newMasks(flags []string, pods []*corev1.Pod) *masks {
 	return m
 }
 
+// add adds a secret, as it is and as it is in JSON, in which the characters of HTML may be escaped, too.
 func (m *masks) add(value string) {
-	if len(value) >= shortest {
-		m.values = append(m.values, []byte(value))
+	if len(value) < shortest {
+		return
+	}
+	m.values = append(m.values, []byte(value))
+	for _, escapeHTML := range []bool{true, false} {
+		var quoted bytes.Buffer
+		e := json.NewEncoder(&quoted)
+		e.SetEscapeHTML(escapeHTML)
+		// A text can always be encoded.
+		_ = e.Encode(value)
+		text := bytes.TrimSpace(quoted.Bytes())
+		if inner := text[1 : len(text)-1]; string(inner) != value {
+			m.values = append(m.values, inner)
+		}
 	}
 }
 
