@@ -56,17 +56,17 @@ func withGateway(s *EndpointSlice) *EndpointSlice {
 }
 
 var reuseCases = map[string]reuseCase{
-	"nothing":                    {},
-	"the slice is put again":     {steps: [][]Object{{reuseEndpoints(unchanged)}}},
-	"the Service":                {steps: [][]Object{{service("web")}}},
-	"a pod":                      {steps: [][]Object{{pod("a")}}, added: []string{addressA}},
-	"an owner":                   {steps: [][]Object{{owner("ReplicaSet", "rs", OwnerRef{"Deployment", "web"})}}, added: []string{addressB}},
-	"a Server":                   {steps: [][]Object{{opaqueServer("x", 80, having("app", "a"))}}, added: []string{addressA}},
-	"a Server of nobody":         {steps: [][]Object{{opaqueServer("x", 80, having("app", "x"))}}},
-	"another slice":              {steps: [][]Object{{slice("s2", "web", IPv4, at("10.0.0.7", podKey("a")))}}, added: []string{"10.0.0.7 a"}},
-	"a pod is gone":              {remove: podKey("old").ID(), removed: []string{addressOld}},
-	"an endpoint is gone":        {steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { return l[1:] })}}, removed: []string{addressA}},
-	"the endpoints change order": {steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { slices.Reverse(l); return l })}}},
+	"nothing":                       {},
+	"the slice is put again":        {steps: [][]Object{{reuseEndpoints(unchanged)}}},
+	"the Service":                   {steps: [][]Object{{service("web")}}},
+	"a pod":                         {steps: [][]Object{{pod("a")}}, added: []string{addressA}},
+	"an owner":                      {steps: [][]Object{{owner("ReplicaSet", "rs", OwnerRef{"Deployment", "web"})}}, added: []string{addressB}},
+	"a Server":                      {steps: [][]Object{{opaqueServer("x", 80, having("app", "a"))}}, added: []string{addressA}},
+	"a Server that selects nothing": {steps: [][]Object{{opaqueServer("x", 80, having("app", "x"))}}},
+	"another slice":                 {steps: [][]Object{{slice("s2", "web", IPv4, at("10.0.0.7", podKey("a")))}}, added: []string{"10.0.0.7 a"}},
+	"a pod is deleted":              {remove: podKey("old").ID(), removed: []string{addressOld}},
+	"an endpoint is removed":        {steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { return l[1:] })}}, removed: []string{addressA}},
+	"the endpoints change order":    {steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { slices.Reverse(l); return l })}}},
 	"an endpoint is added": {
 		steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { return append(l, at("10.0.0.0", podKey("a"))) })}},
 		added: []string{"10.0.0.0 a"},

@@ -197,7 +197,7 @@ func (p profileResolver) claimed(at netip.AddrPort, by []*workloadEntry) {
 		return
 	}
 	a, b := by[0].workload.Key, by[1].workload.Key
-	p.conflict(fmt.Sprintf("%d workloads have the address %s, such as %s/%s and %s/%s: no rule decides which of them has it; delete the one that is gone",
+	p.conflict(fmt.Sprintf("%d workloads have the address %s, such as %s/%s and %s/%s: no rule decides which of them has it; delete the one that no longer runs",
 		len(by), at, a.Namespace, a.Name, b.Namespace, b.Name))
 }
 

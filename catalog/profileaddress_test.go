@@ -55,7 +55,7 @@ func TestProfileOfPodIP(t *testing.T) {
 	foreign := pod("a", runs("10.0.0.1"))
 	foreign.Key.Cluster = "west"
 	runProfiles(t, map[string]profileCase{
-		"P13 P22 an IP of nobody":         {ask, []profileStep{after(bare)}},
+		"P13 P22 unused IP":               {ask, []profileStep{after(bare)}},
 		"P14 P22 opaque by default":       {queryIP("10.0.0.1", 3306), []profileStep{after("endpoint 10.0.0.1:3306 opaque"), after("endpoint 10.0.0.1:3306 Pod/a opaque", podA)}},
 		"P8 its IP":                       {ask, []profileStep{after(a, podA), deleted(bare, podA)}},
 		"P9 its second IP":                {queryIP("fd00::1", 80), []profileStep{after("endpoint [fd00::1]:80 Pod/a", pod("a", runs("10.0.0.1", "fd00::1")))}},
@@ -115,7 +115,7 @@ func TestProfileOfHostPort(t *testing.T) {
 		"§3.6 in the network of its host": {ask, []profileStep{after(a, pod("a", runs("192.168.0.1"), onHost("192.168.0.1", 80), func(w *Workload) { w.HostNetwork = true }))}},
 		"P10 Pending":                     {ask, []profileStep{after(bare, pod("a", runs(), onHost("192.168.0.1", 80), pending)), after(a, podA)}},
 		"Q17 a Server names its port":     {ask, []profileStep{after(a, podA), after(a+" opaque", opaqueNamed("s", "mapped")), deleted(a, opaqueNamed("s", "mapped"))}},
-		// mesh finding 1: Servers and annotations are about the ports of the pod.
+		// Servers and annotations refer to the ports of the pod (mesh finding 1).
 		"mesh finding 1 a Server numbers its port": {ask, []profileStep{after(a, podA), after(a+" opaque", opaqueServer("s", 1080, &Selector{})), after(a, opaqueServer("s", 80, &Selector{}))}},
 		"mesh finding 1 annotated":                 {ask, []profileStep{after(a+" opaque", pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), opaquePod("1080"))), after(a, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), opaquePod("80")))}},
 		// Two pods may map one port at different addresses of their host (mesh finding 6).
@@ -205,13 +205,13 @@ func TestProfileOfServersAndOwners(t *testing.T) {
 	transparent := opaqueServer("s", 80, &Selector{})
 	transparent.Opaque = false
 	runProfiles(t, map[string]profileCase{
-		"P21 Q3 comes and goes":       {ask, []profileStep{after(a, plain), after(a+" opaque", opaqueServer("s", 80, &Selector{})), deleted(a, transparent)}},
+		"P21 Q3 is added and removed": {ask, []profileStep{after(a, plain), after(a+" opaque", opaqueServer("s", 80, &Selector{})), deleted(a, transparent)}},
 		"P21 before the pod":          {ask, []profileStep{after("endpoint 10.0.0.1:80", opaqueServer("s", 80, &Selector{})), after(a+" opaque", plain)}},
 		"Q3 no longer opaque":         {ask, []profileStep{after(a+" opaque", plain, opaqueServer("s", 80, &Selector{})), after(a, transparent)}},
 		"Q3 selects another":          {ask, []profileStep{after(a+" opaque", plain, opaqueServer("s", 80, having("app", "web"))), after(a, opaqueServer("s", 80, having("app", "db")))}},
 		"Q3 another port":             {ask, []profileStep{after(a+" opaque", plain, opaqueServer("s", 80, &Selector{})), after(a, opaqueServer("s", 81, &Selector{}))}},
 		"Q3 an annotation remains":    {ask, []profileStep{after(a+" opaque", pod("a", runs("10.0.0.1"), opaquePod("80")), opaqueServer("s", 80, &Selector{})), deleted(a+" opaque", transparent)}},
-		"Q16 one of two goes":         {ask, []profileStep{after(a+" opaque", plain, opaqueServer("s", 80, &Selector{}), opaqueServer("r", 80, &Selector{})), deleted(a+" opaque", transparent), deleted(a, opaqueServer("r", 0, nil))}},
+		"Q16 one of two is deleted":   {ask, []profileStep{after(a+" opaque", plain, opaqueServer("s", 80, &Selector{}), opaqueServer("r", 80, &Selector{})), deleted(a+" opaque", transparent), deleted(a, opaqueServer("r", 0, nil))}},
 		"Q16 another is not opaque":   {ask, []profileStep{after(a+" opaque", plain, opaqueServer("r", 80, &Selector{}), transparent)}},
 		"Q17 by name":                 {ask, []profileStep{after(a, plain), after(a+" opaque", opaqueNamed("s", "http")), after(a, opaqueNamed("s", "admin"))}},
 		"Q5 undeclared":               {queryIP("10.0.0.1", 9999), []profileStep{after("endpoint 10.0.0.1:9999 Pod/a", plain), after("endpoint 10.0.0.1:9999 Pod/a opaque", opaqueServer("s", 9999, &Selector{}))}},

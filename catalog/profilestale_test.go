@@ -63,10 +63,10 @@ var profileStaleCases = map[string]profileStaleCase{
 	"a slice":                              {put: []Object{slice("web-1", "web", IPv4)}, want: []string{"web-0"}},
 	"a slice of another Service":           {put: []Object{slice("db-1", "db", IPv4, at("10.0.0.1", podKey("a")))}},
 	"an owner":                             {put: []Object{owner("ReplicaSet", "rs", OwnerRef{"Deployment", "web"})}, want: []string{"host of a", "pod a", "web-0"}},
-	"an owner of nobody":                   {put: []Object{owner("ReplicaSet", "other", OwnerRef{"Deployment", "web"})}},
+	"an owner of no workload":              {put: []Object{owner("ReplicaSet", "other", OwnerRef{"Deployment", "web"})}},
 	"a Server of one pod":                  {put: []Object{opaqueServer("s", 80, having("app", "db"))}, want: []string{"pod b"}},
 	"a Server of all ExternalWorkloads":    {put: []Object{externalServer("s", &Selector{})}, want: []string{"vm"}},
-	"a Server of nobody":                   {put: []Object{opaqueServer("s", 80, having("app", "none"))}},
+	"a Server that selects nothing":        {put: []Object{opaqueServer("s", 80, having("app", "none"))}},
 	"a node":                               {put: []Object{&Node{Cluster: LocalCluster, Name: "n1", Zone: "west"}}},
 	"two changes of one thing in one step": {put: []Object{pod("b", runs("10.0.0.2")), opaqueServer("s", 80, &Selector{})}, want: []string{"host of a", "pod a", "pod b", "web-0"}},
 }

@@ -24,9 +24,9 @@ func TestServiceSet(t *testing.T) {
 		stale  []string // the namespaces whose sets are stale, besides that of all
 	}{
 		"nothing new":                  {put: in("a", "one", port(80))},
-		"a Service comes":              {put: in("a", "new"), stale: []string{"a"}},
-		"a Service goes":               {remove: in("b", "three").ID(), stale: []string{"b"}},
-		"an unknown Service goes":      {remove: in("b", "nine").ID()},
+		"a Service is created":         {put: in("a", "new"), stale: []string{"a"}},
+		"a Service is deleted":         {remove: in("b", "three").ID(), stale: []string{"b"}},
+		"a missing Service is deleted": {remove: in("b", "nine").ID()},
 		"a port":                       {put: in("a", "one", port(81)), stale: []string{"a"}},
 		"the type":                     {put: in("a", "one", port(80), func(s *Service) { s.ExternalName = true }), stale: []string{"a"}},
 		"who may see it":               {put: in("a", "one", port(80), func(s *Service) { s.Policy = &TrafficPolicy{VisibleTo: "b"} }), stale: []string{"a"}},

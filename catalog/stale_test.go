@@ -32,7 +32,7 @@ func testObjects() []Object {
 	}
 }
 
-var townServices = []string{"both", "bare", "db", "empty", "unheard", "vms", "web"}
+var testServices = []string{"both", "bare", "db", "empty", "missing", "vms", "web"}
 
 // staleCase is a change and the Services that it affects.
 type staleCase struct {
@@ -64,19 +64,19 @@ var staleCases = map[string]staleCase{
 	"nothing":                            {},
 	"a Service":                          {put: []Object{service("web")}, want: []string{"web"}},
 	"a Service without slices":           {put: []Object{service("empty")}, want: []string{"empty"}},
-	"a Service that was asked about":     {put: []Object{service("unheard")}, want: []string{"unheard"}},
-	"a Service that nobody knows":        {put: []Object{service("new")}},
+	"a Service with a snapshot":          {put: []Object{service("missing")}, want: []string{"missing"}},
+	"a Service without a snapshot":       {put: []Object{service("new")}},
 	"a Service of another cluster":       {put: []Object{inOtherCluster(service("web"))}},
 	"a Service deleted":                  {remove: []ID{service("web").ID()}, want: []string{"web"}},
 	"a slice":                            {put: []Object{slice("web-1", "web", IPv4)}, want: []string{"web"}},
 	"a new slice":                        {put: []Object{slice("web-2", "web", IPv6)}, want: []string{"web"}},
 	"a slice of no Service":              {put: []Object{slice("x", "nobody", IPv4, at("10.0.0.1", podKey("a")))}},
 	"a slice deleted":                    {remove: []ID{slice("web-1", "", "").ID()}, want: []string{"web"}},
-	"a slice that goes to another":       {put: []Object{slice("web-1", "empty", IPv4)}, want: []string{"empty", "web"}},
+	"a slice that changes its Service":   {put: []Object{slice("web-1", "empty", IPv4)}, want: []string{"empty", "web"}},
 	"a pod":                              {put: []Object{pod("b")}, want: []string{"both", "db"}},
 	"a pod deleted":                      {remove: []ID{podKey("a").ID()}, want: []string{"both", "web"}},
 	"Q13 a pod that was missing":         {put: []Object{pod("late")}, want: []string{"web"}},
-	"a pod that nobody names":            {put: []Object{pod("c")}},
+	"a pod in no slice":                  {put: []Object{pod("c")}},
 	"a pod of another cluster":           {put: []Object{inOtherCluster(pod("a"))}},
 	"an ExternalWorkload":                {put: []Object{workload(externalKey("vm"))}, want: []string{"vms"}},
 	"an ExternalWorkload named as a pod": {put: []Object{workload(externalKey("a"))}},
@@ -87,7 +87,7 @@ var staleCases = map[string]staleCase{
 	"a Server of one workload":           {put: []Object{opaqueServer("new", 80, having("app", "db"))}, want: []string{"both", "db"}},
 	"a Server of all pods":               {put: []Object{opaqueServer("new", 80, &Selector{})}, want: []string{"both", "db", "web"}},
 	"a Server of all ExternalWorkloads":  {put: []Object{externalServer("new", &Selector{})}, want: []string{"vms"}},
-	"a Server of nobody":                 {put: []Object{opaqueServer("new", 80, having("app", "none"))}},
+	"a Server that selects nothing":      {put: []Object{opaqueServer("new", 80, having("app", "none"))}},
 	"a Server without selectors":         {put: []Object{opaqueServer("new", 80, nil)}},
 	"a Server of another protocol":       {put: []Object{&Server{Cluster: LocalCluster, Namespace: testNamespace, Name: "new", Pods: &Selector{}}}},
 	"a Server of another cluster":        {put: []Object{inOtherCluster(opaqueServer("new", 80, &Selector{}))}},
@@ -112,7 +112,7 @@ func TestStale(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := started(testObjects()...)
 			before := map[string]*Snapshot{}
-			for _, name := range townServices {
+			for _, name := range testServices {
 				before[name] = c.Service(serviceKey(name))
 			}
 			for _, id := range tc.remove {
@@ -120,7 +120,7 @@ func TestStale(t *testing.T) {
 			}
 			apply(c, tc.put...)
 			var stale, renewed []string
-			for _, name := range townServices {
+			for _, name := range testServices {
 				if isClosed(before[name].Stale()) {
 					stale = append(stale, name)
 				}
@@ -151,21 +151,21 @@ func isClosed(c <-chan struct{}) bool {
 // state, which becomes stale when one of them is added.
 func TestNode(t *testing.T) {
 	node := func(name, zone string) *Node { return &Node{Cluster: LocalCluster, Name: name, Zone: zone} }
-	const known, other, unknown = "n1", "n2", "unheard"
+	const known, other, unknown = "n1", "n2", "missing"
 	for name, tc := range map[string]struct {
 		put    []Object
 		remove string
 		stale  []string
 		zones  map[string]string
 	}{
-		"relabelled":         {put: []Object{node(known, "west")}, stale: []string{known}, zones: map[string]string{known: "west", other: "east"}},
-		"the label goes":     {put: []Object{node(known, "")}, stale: []string{known}, zones: map[string]string{known: "", other: "east"}},
-		"seen again":         {put: []Object{node(known, "east")}, zones: map[string]string{known: "east"}},
-		"deleted":            {remove: known, stale: []string{known}, zones: map[string]string{known: ""}},
-		"unknown is known":   {put: []Object{node(unknown, "west")}, stale: []string{unknown}, zones: map[string]string{unknown: "west"}},
-		"another appears":    {put: []Object{node("n3", "west")}, stale: []string{unknown}, zones: map[string]string{unknown: ""}},
-		"unknown is deleted": {remove: unknown, zones: map[string]string{unknown: ""}},
-		"in another cluster": {put: []Object{&Node{Cluster: "west", Name: known, Zone: "west"}}, stale: []string{unknown}, zones: map[string]string{known: "east"}},
+		"relabelled":           {put: []Object{node(known, "west")}, stale: []string{known}, zones: map[string]string{known: "west", other: "east"}},
+		"the label is removed": {put: []Object{node(known, "")}, stale: []string{known}, zones: map[string]string{known: "", other: "east"}},
+		"seen again":           {put: []Object{node(known, "east")}, zones: map[string]string{known: "east"}},
+		"deleted":              {remove: known, stale: []string{known}, zones: map[string]string{known: ""}},
+		"unknown is known":     {put: []Object{node(unknown, "west")}, stale: []string{unknown}, zones: map[string]string{unknown: "west"}},
+		"another appears":      {put: []Object{node("n3", "west")}, stale: []string{unknown}, zones: map[string]string{unknown: ""}},
+		"unknown is deleted":   {remove: unknown, zones: map[string]string{unknown: ""}},
+		"in another cluster":   {put: []Object{&Node{Cluster: "west", Name: known, Zone: "west"}}, stale: []string{unknown}, zones: map[string]string{known: "east"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := started(node(known, "east"), node(other, "east"))

@@ -167,7 +167,7 @@ func (j *journal) wrap(base http.RoundTripper) http.RoundTripper {
 		}
 		if err == nil && j.loses(e) {
 			_ = response.Body.Close()
-			return errorResponse(r, apierrors.NewServiceUnavailable("the answer is lost")), nil
+			return errorResponse(r, apierrors.NewServiceUnavailable("the response is lost")), nil
 		}
 		return response, err
 	}}

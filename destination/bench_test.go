@@ -30,9 +30,9 @@ func (s *topic) republish(v *view, snapshot *catalog.Snapshot) bool {
 	next := s.resolve(v)
 	d, published := v.publish(next)
 	if published && s.config.History != nil {
-		var told sentChanges
-		told.add(v, next, d)
-		s.remember(told)
+		var sent sentChanges
+		sent.add(v, next, d)
+		s.remember(sent)
 	}
 	return published
 }

@@ -150,7 +150,7 @@ func TestNoCallLogAtInfo(t *testing.T) {
 			allocations.responseSent(a)
 			allocations.end(t.Context(), nil)
 		}); n > 0 {
-			t.Errorf("%v allocations for a call without a trail", n)
+			t.Errorf("%v allocations for a call without a callLog", n)
 		}
 	})
 }

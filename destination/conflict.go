@@ -36,7 +36,7 @@ func conflictProblem(r catalog.AddressConflict) objectmeta.Problem {
 	kept := fmt.Sprintf("the %s %s/%s", kindOf(r.Winner), r.Winner.Namespace, r.Winner.Name)
 	p := objectmeta.Problem{
 		Kind: kindOf(r.Loser), Namespace: r.Loser.Namespace, Name: r.Loser.Name, Field: "address " + r.IP.String(),
-		Reason: kept + " has the address too and is used, because it is ready or younger; delete the one that is gone",
+		Reason: kept + " has the address too and is used, because it is ready or younger; delete the one that no longer runs",
 	}
 	if r.Undecided {
 		p.Reason = kept + " has the address too, so lookups of the address fail with Unavailable; delete one of them, or recreate it"

@@ -115,7 +115,8 @@ func errNotUTF8(err error) error {
 	return fmt.Errorf("can't be sent to proxies: %w; write the text of the object in UTF-8", err)
 }
 
-// marshalAddr encodes an address as marshal does, except that its labels come last. It takes the labels from w.
+// marshalAddr encodes an address as marshal does, except that its labels come last. It takes the labels from
+// w.
 func marshalAddr(w *pb.WeightedAddr) ([]byte, error) {
 	labels := w.MetricLabels
 	w.MetricLabels = nil
@@ -127,8 +128,8 @@ func marshalAddr(w *pb.WeightedAddr) ([]byte, error) {
 	return appendLabels(b, fieldAddrLabels, labels)
 }
 
-// appendLabels appends a field of labels in the order of their names. proto does so by reflection, which takes half of
-// the time and of the garbage of an address.
+// appendLabels appends a field of labels in the order of their names. proto does so by reflection, which
+// takes half of the time and of the garbage of an address.
 func appendLabels(b []byte, field protowire.Number, labels map[string]string) ([]byte, error) {
 	names := make([]string, 0, maxAddrLabels)
 	for name, value := range labels {

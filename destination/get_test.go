@@ -123,7 +123,7 @@ func TestGetFirstResponse(t *testing.T) {
 			{put: put(pod("a", opaqueOn("8080"))), want: []string{"add " + first}},
 			{put: put(pod("a", opaqueOn("8080")))}, // unchanged
 		}},
-		"the Service is deleted and comes back": {objects: put(web, a, s), events: []event{
+		"the Service is deleted and is created again": {objects: put(web, a, s), events: []event{
 			{want: []string{"add " + first}},
 			{remove: []catalog.ID{web.ID()}, want: []string{"remove " + first}},
 			{put: put(web), want: []string{"add " + first}},
@@ -192,7 +192,7 @@ func TestGetPlaces(t *testing.T) {
 			{want: []string{"add " + first}},
 			{put: put(slice("s", at("10.0.0.1", podKey("a"), hint("east"))))},
 		}},
-		"S12 hints come and go": {token: n1, objects: put(web, a, b, plain, east), events: []event{
+		"S12 hints are added and removed": {token: n1, objects: put(web, a, b, plain, east), events: []event{
 			{want: []string{"add " + first + " " + second}},
 			// With hints, the zone decides whether an endpoint is near.
 			{put: put(apart), want: []string{"remove " + second}},

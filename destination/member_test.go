@@ -96,7 +96,7 @@ func TestFederatedMembersAddedAndRemoved(t *testing.T) {
 		wantSent(t, "F4, it is back", c, "add 10.0.0.1:8080")
 		f.catalog.Replace("north", nil)
 		f.settle()
-		wantSent(t, "Q20, the cluster is gone", c, "remove 10.2.0.1:8080")
+		wantSent(t, "Q20, the cluster is unlinked", c, "remove 10.2.0.1:8080")
 		f.change(append(member("north", "10.2.0.2"), linked("north")))
 		wantSent(t, "Q20, it is linked again", c, "add 10.2.0.2:8080")
 		f.change(nil, service("web").ID())

@@ -45,24 +45,24 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 		}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "destination_refused_total",
-			Help: "What clients sent or asked for that a limit refused, by the limit. An unusable context_token is ignored.",
+			Help: "Connections, requests and queries that a limit refused, by the limit. An invalid context_token is only ignored.",
 		}, []string{"reason"}),
 		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "destination_address_conflicts_total",
-			Help: "Times that an answer found an address that several Services or several workloads claim. The log names them once.",
+			Help: "Times that a response met an address that several Services or several workloads claim. The log names each address once.",
 		}, []string{"claimants"}),
 		addressOverflow: prometheus.NewCounter(prometheus.CounterOpts{Name: "endpoint_profile_updates_queue_overflow", Help: overflowHelp}),
 
 		open:        prometheus.NewDesc("destination_open_streams", "Open streams.", []string{"method"}, nil),
 		subscribers: prometheus.NewDesc("endpoints_subscribers", "Streams that want these endpoints.", endpoints, nil),
-		updates:     prometheus.NewDesc("endpoints_updates", "Changes of these endpoints since somebody wants them.", endpoints, nil),
-		pods:        prometheus.NewDesc("endpoints_pods", "Endpoints in the current answer; the most, where it depends on the client's place.", endpoints, nil),
+		updates:     prometheus.NewDesc("endpoints_updates", "Changes of these endpoints since their first open stream.", endpoints, nil),
+		pods:        prometheus.NewDesc("endpoints_pods", "Endpoints in the current response; the largest number, if it depends on the node or zone of the client.", endpoints, nil),
 		exists:      prometheus.NewDesc("endpoints_exists", "1 if the Service exists, 0 if not.", endpoints, nil),
 
 		profileSubscribers:  prometheus.NewDesc("profile_subscribers", "Streams that want the profile of this Service.", profiles, nil),
-		profileUpdates:      prometheus.NewDesc("profile_updates", "Changes of this profile since somebody wants it.", profiles, nil),
+		profileUpdates:      prometheus.NewDesc("profile_updates", "Changes of this profile since its first open stream.", profiles, nil),
 		workloadSubscribers: prometheus.NewDesc("workload_subscribers", "Streams that want the profile of an address.", nil, nil),
-		workloadUpdates:     prometheus.NewDesc("workload_updates", "Changes of the profiles of addresses that somebody wants.", nil, nil),
+		workloadUpdates:     prometheus.NewDesc("workload_updates", "Changes of the profiles of addresses with open streams.", nil, nil),
 		serviceSubscribers:  prometheus.NewDesc("service_subscribers", "Streams that want to know the opaque ports of this Service.", []string{"namespace", "name"}, nil),
 
 		endpointOverflow: prometheus.NewDesc("endpoint_updates_queue_overflow", overflowHelp, []string{"service"}, nil),

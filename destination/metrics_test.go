@@ -209,10 +209,10 @@ type quick struct{}
 func (quick) SendMsg(any) error { return nil }
 
 // stuck is a client that doesn't read.
-type stuck struct{ asked, done chan struct{} }
+type stuck struct{ sending, done chan struct{} }
 
 func (s stuck) SendMsg(any) error {
-	close(s.asked)
+	close(s.sending)
 	<-s.done
 	return nil
 }
@@ -243,7 +243,7 @@ func TestLagOfNewStream(t *testing.T) {
 				out := stuck{make(chan struct{}), make(chan struct{})}
 				s, releaseNew := open(f.server, out)
 				go func() { defer releaseNew(); _ = s.run(t.Context()) }()
-				<-out.asked
+				<-out.sending
 				time.Sleep(5 * time.Second)
 				if got := s.lag(time.Now()); got != 5*time.Second {
 					t.Errorf("a stream that began 5 s ago is %v behind", got)

@@ -52,7 +52,7 @@ func (s sequences) play(t *testing.T, play func(t *testing.T, seed uint64)) {
 // pausable is a client that can stop reading for a while.
 type pausable struct {
 	lock   sync.Mutex
-	paused chan struct{} // not nil while the client doesn't read; closed when it goes on
+	paused chan struct{} // not nil while the client doesn't read; closed when it continues
 }
 
 func (r *pausable) pause() {

@@ -33,14 +33,14 @@ func TestGetProfileLiveService(t *testing.T) {
 			after(wanted, web), after(wantedOpaque, profileService("web", func(s *catalog.Service) { s.OpaqueProtocol = *portsOf("80") })), after(wanted, web),
 		}},
 		"T19 annotated later": {path: webPath, events: []profileEvent{after(wanted, web), after(wantedOpaque, opaque), after(wanted, web)}},
-		"T11 T15 the client's comes and goes": {path: webPath, token: "ns:client-ns", events: []profileEvent{
+		"T11 T15 the client's is added and removed": {path: webPath, token: "ns:client-ns", events: []profileEvent{
 			after(wanted, web), after(wantProfileOn("client-ns", "client's"), clients), after(nil, own), without(wantProfileOn("ns", "own"), clients), without(wanted, own),
 		}},
 		"T14 the own changes below": {path: webPath, token: "ns:client-ns", events: []profileEvent{
 			after(wantProfileOn("client-ns", "client's"), web, own, clients), after(nil, profileOn("ns", "changed")), after(nil, profileOn("client-ns", "client's")),
 		}},
 		"T21 deleted": {path: webPath, events: []profileEvent{after(wantProfileOn("ns", "own"), web, own), without(wanted, own), without(nil, own)}},
-		"Q22 a port comes and goes": {path: "web.ns.svc.cluster.local:80", events: []profileEvent{
+		"Q22 a port is added and removed": {path: "web.ns.svc.cluster.local:80", events: []profileEvent{
 			after(&pb.DestinationProfile{}, profileService("web", withPorts(81))), after(nil, profileService("web", withPorts(82))), after(nil, own),
 			after(wantProfileOn("ns", "own"), web), after(&pb.DestinationProfile{}, profileService("web", withPorts(81))),
 		}},
@@ -174,7 +174,7 @@ func TestGetProfileOfAddressConflict(t *testing.T) {
 		s.put(profilePod("old", "10.0.0.1", profileAnnotated("81")))
 		want := []objectmeta.Problem{{
 			Kind: "Pod", Namespace: "ns", Name: "old", Field: "address 10.0.0.1",
-			Reason: "the Pod ns/young has the address too and is used, because it is ready or younger; delete the one that is gone",
+			Reason: "the Pod ns/young has the address too and is used, because it is ready or younger; delete the one that no longer runs",
 		}}
 		if diff := cmp.Diff(want, s.reported()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -251,7 +251,7 @@ func TestGetProfileRefusalTexts(t *testing.T) {
 			webPath:                             "service web.ns not found",
 			"web-0.web.ns.svc.cluster.local:80": "service web.ns has no endpoint of the hostname web-0",
 			"named.ns.svc.cluster.local:80":     "invalid authority: service named.ns is of type ExternalName",
-			"10.0.0.1:80":                       "2 workloads have the address 10.0.0.1:80, such as ns/a and ns/b: no rule decides which of them has it; delete the one that is gone",
+			"10.0.0.1:80":                       "2 workloads have the address 10.0.0.1:80, such as ns/a and ns/b: no rule decides which of them has it; delete the one that no longer runs",
 		} {
 			c := s.open(path, "")
 			if got := status.Convert(c.err).Message(); got != want {

@@ -179,14 +179,14 @@ func playProfileModel(t *testing.T, seed uint64) {
 	}
 }
 
-// put makes an event that no client has to know of.
+// put makes an event before any client is open.
 func (m *profileModel) put() {
 	id, v := m.event()
 	applyEvent(m.live, id, v)
 }
 
-// step makes one event, tells the oracle first, and lets some time pass. Now and
-// then everything comes to rest, and clients come and go.
+// step makes one event, after it has added the expected states to the histories, and lets some time pass. Now and
+// then all changes are delivered, and clients connect and disconnect.
 func (m *profileModel) step(t *testing.T) {
 	id, v := m.event()
 	defer spent().check(t, id)

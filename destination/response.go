@@ -53,8 +53,8 @@ type response struct {
 // step is the encoded difference between a response and the one before.
 type step []*frame
 
-// fullFrames returns the messages with all endpoints, for a new stream. Streams that open at the same time share
-// them.
+// fullFrames returns the messages with all endpoints, for a new stream. Streams that open at the same time
+// share them.
 func (a *response) fullFrames() []*frame {
 	a.mu.Lock()
 	defer a.mu.Unlock()

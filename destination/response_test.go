@@ -97,7 +97,7 @@ func TestRing(t *testing.T) {
 			before, a := v.current.Load(), next()
 			_, published := v.publish(a)
 			if !slices.Equal(v.entries, a.entries) {
-				rt.Fatal("the newest entries are not kept for the next answer")
+				rt.Fatal("the newest entries are not kept for the next response")
 			}
 			if published != (v.current.Load() == a) || published != channel.IsClosed(before.stale) {
 				rt.Fatalf("published %v, which disagrees with the streams", published)

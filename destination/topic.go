@@ -102,20 +102,20 @@ func (s *topic) refresh() {
 	}
 	s.snapshot = s.catalog.Service(s.query.service)
 	changed := false
-	var told sentChanges
+	var changes sentChanges
 	for _, v := range s.views {
 		next := s.resolve(v)
 		d, published := v.publish(next)
 		if published {
 			changed = true
 			if s.config.History != nil {
-				told.add(v, next, d)
+				changes.add(v, next, d)
 			}
 		}
 	}
 	if changed {
 		s.updates.Add(1)
-		s.remember(told)
+		s.remember(changes)
 	}
 }
 

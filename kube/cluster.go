@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -185,6 +186,7 @@ func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tab
 		}
 		for _, p := range f.parts {
 			p.state.changed, p.state.lastContact = func() { c.changed(p) }, c.lastContact
+			p.requiredFilled, p.settle = c.requiredFilled, c.checkSettled
 		}
 		c.metrics.add(f)
 	}
@@ -257,7 +259,8 @@ func (c *Cluster) Run(ctx context.Context) error {
 }
 
 // Settled returns a channel that is closed when each table has been filled once, or the cluster is known to
-// lack its optional kind. The handlers have then been called for all objects.
+// lack or forbid its optional kind. The handlers have then been called for all objects. A kind counts as
+// forbidden after two refusals, the second one after all required kinds were filled.
 func (c *Cluster) Settled() <-chan struct{} { return c.settled }
 
 // Status returns the status of each resource, in the order of the tables. Tables that share a watch share a
@@ -305,6 +308,8 @@ func (c *Cluster) changed(p *part) {
 		warn("This process may not read the kind, and tries again every few seconds: grant it list and watch", "resource", s.Resource.String(), "err", s.Detail)
 	case s.Reason == OtherVersion:
 		warn("The kind can't be read in the version that the cluster has, and is tried again every few seconds; nothing is concluded from that", "resource", s.Resource.String(), "err", s.Detail)
+	case s.Reason == DiscoveryForbidden:
+		warn("The cluster lacks the version of the kind that is read, and may have others, which this process may not discover; nothing is concluded from that", "resource", s.Resource.String(), "err", s.Detail)
 	case s.Reason == Terminating:
 		warn("The definition of the kind is being removed, so its objects are deleted; until that is over, no records of theirs are", "resource", s.Resource.String())
 	case s.missing():
@@ -312,10 +317,17 @@ func (c *Cluster) changed(p *part) {
 	default:
 		warn("The kind can't be read now, and is tried again every few seconds; what is known of it stays", "resource", s.Resource.String(), "reason", s.Reason, "err", s.Detail)
 	}
-	for _, f := range c.feeds {
-		if !f.settled() {
-			return
-		}
+	c.checkSettled()
+}
+
+// checkSettled closes the channel that Settled returns if all tables are settled.
+func (c *Cluster) checkSettled() {
+	if !slices.ContainsFunc(c.feeds, func(f *feed) bool { return !f.settled() }) {
+		c.settle()
 	}
-	c.settle()
+}
+
+// requiredFilled reports whether all required tables have been filled.
+func (c *Cluster) requiredFilled() bool {
+	return !slices.ContainsFunc(c.feeds, func(f *feed) bool { return !f.optional && !f.status().Filled })
 }

@@ -103,7 +103,7 @@ func differ(want, got []string) error {
 func listAgrees(t *testing.T, c *Cluster) {
 	t.Helper()
 	for _, f := range c.feeds {
-		list, err := f.parts[0].source.list(t.Context(), metav1.ListOptions{})
+		list, err := f.parts[0].source.listings()(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Errorf("list %s: %v", f.kind, err)
 			continue

@@ -32,15 +32,17 @@ type unreadable struct {
 func (u *unreadable) Error() string { return u.text }
 
 // explained replaces the error of a list or watch if the API server serves the kind in another version only.
-// The kind isn't missing then, and its objects exist.
+// The kind isn't missing then, and its objects exist. If API discovery fails or is forbidden, the kind may exist
+// too: callers delete what a missing kind's objects asked for, so a refusal doesn't prove that it is missing.
 func (p *part) explained(ctx context.Context, err error) error {
 	if reasonOf(err) != NotFound || p.feed.resource.Group == "" {
 		return err
 	}
 	others, cause := p.source.otherVersions(ctx)
 	switch {
-	case isForbidden(cause): // it may not be asked
-		return err
+	case cause != nil && reasonOf(cause) == Forbidden:
+		return &unreadable{DiscoveryForbidden, fmt.Sprintf("the API server doesn't serve %[1]s in %[2]s, and forbids the discovery of other versions: grant get on /apis/%[3]s and /apis/%[3]s/*, as the ClusterRole system:discovery does: %[4]v",
+			p.feed.resource.GroupResource(), p.feed.resource.Version, p.feed.resource.Group, cause)}
 	case cause != nil:
 		return fmt.Errorf("ask whether the cluster has %s in another version: %w", p.feed.resource.GroupResource(), cause)
 	case len(others) == 0:
@@ -49,9 +51,6 @@ func (p *part) explained(ctx context.Context, err error) error {
 	return &unreadable{OtherVersion, fmt.Sprintf("the cluster serves %s in %s, and not in %s, which is read: serve %s too, or run a Signpost that reads what is served",
 		p.feed.resource.GroupResource(), strings.Join(others, ", "), p.feed.resource.Version, p.feed.resource.Version)}
 }
-
-// isForbidden reports whether a request failed because of missing rights. Other failures pass.
-func isForbidden(err error) bool { return err != nil && reasonOf(err) == Forbidden }
 
 // otherVersions returns the other versions of the group in which the API server serves the resource.
 func (s *source) otherVersions(ctx context.Context) (others []string, err error) {
@@ -154,14 +153,11 @@ func (p *part) followDefinition(ctx context.Context) {
 	}
 }
 
-// checkDefinition records whether the CRD of the kind is being removed. A request that fails says nothing: what was known
-// stays. Without the right to ask there is nothing to repeat, and the CRD counts as not being removed unless it was.
+// checkDefinition records whether the CRD of the kind is being removed. A request that fails or is forbidden says nothing:
+// what was known stays, and the caller repeats the check, because a refusal may pass.
 func (p *part) checkDefinition(ctx context.Context) error {
 	terminating, err := p.source.terminating(ctx)
-	switch {
-	case isForbidden(err):
-		return nil
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	p.state.setTerminating(terminating)

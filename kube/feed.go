@@ -183,7 +183,7 @@ func (f *feed) status() TableStatus {
 
 // settled reports whether waiting for the tables would not help.
 func (f *feed) settled() bool {
-	return !slices.ContainsFunc(f.parts, func(p *part) bool { return !p.status().settled() })
+	return !slices.ContainsFunc(f.parts, func(p *part) bool { return !p.settled() })
 }
 
 // listed reports whether each part has been listed. The caller holds the lock.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,14 @@ type part struct {
 	suspected chan struct{}
 	// listed is true once the tables have held all objects of the part. The feed's lock guards it.
 	listed bool
+	// requiredFilled reports whether all required tables of the cluster have been filled. settle is called after
+	// confirmed became true.
+	requiredFilled func() bool
+	settle         func()
+	// refusals is the number of attempts in a row that were refused. Only the goroutine of run uses it.
+	refusals int
+	// confirmed is true if the API server has refused the part again after all required tables were filled.
+	confirmed atomic.Bool
 }
 
 // newParts returns the parts of a feed: one per namespace or, without namespaces, one.
@@ -39,7 +48,10 @@ func newParts(f *feed, b binding) []*part {
 	}
 	parts := make([]*part, len(namespaces))
 	for i, namespace := range namespaces {
-		parts[i] = &part{feed: f, namespace: namespace, state: newState(b.now), watches: &watches{}, rewinds: b.rewinds, suspected: make(chan struct{}, 1)}
+		parts[i] = &part{
+			feed: f, namespace: namespace, state: newState(b.now), watches: &watches{}, rewinds: b.rewinds, suspected: make(chan struct{}, 1),
+			requiredFilled: func() bool { return true }, settle: func() {},
+		}
 	}
 	b.rewinds.parts = append(b.rewinds.parts, parts...)
 	return parts
@@ -81,13 +93,14 @@ func (p *part) runUntilRewound(ctx context.Context, delay *retry) {
 		Backoff:         &wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: 0.2, Steps: 10, Cap: p.feed.atMost(retryLimit)},
 	})
 	for ctx.Err() == nil {
-		begun := p.state.now()
+		begun, certain := p.state.now(), p.requiredFilled()
 		err := reflector.ListAndWatchWithContext(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
 			p.state.failed(p.explained(ctx, err))
+			p.countRefusal(certain)
 		}
 		if p.state.now().Sub(begun) > healthy {
 			*delay = retry{}
@@ -95,6 +108,24 @@ func (p *part) runUntilRewound(ctx context.Context, delay *retry) {
 		pause(ctx, delay.next(p.retryLimit()))
 	}
 }
+
+// countRefusal counts a failed attempt if the API server refused it. A refusal may pass, for example while an API server
+// starts, and a role that has settled publishes without the kind. So the second refusal in a row is the first that
+// counts, and only if the attempt began when the required tables had been filled.
+func (p *part) countRefusal(certain bool) {
+	if !p.status().Reason.refused() {
+		p.refusals = 0
+		p.confirmed.Store(false)
+		return
+	}
+	p.refusals++
+	if p.refusals > 1 && certain && !p.confirmed.Swap(true) {
+		p.settle()
+	}
+}
+
+// settled reports whether waiting for the tables would not help.
+func (p *part) settled() bool { return p.status().settled(p.confirmed.Load()) }
 
 // beforeFilling checks whether the CRD of the kind is being removed, because a listing may be incomplete
 // then. If the check fails, it is repeated when the tables have been filled.
@@ -126,7 +157,7 @@ func (p *part) continued(ctx context.Context) error {
 var errRewound = errors.New("the resource version of the API server went back")
 
 func (p *part) retryLimit() time.Duration {
-	if p.status().missing() {
+	if p.status().missing() && p.settled() {
 		return p.feed.atMost(retryLimitMissing)
 	}
 	return p.feed.atMost(retryLimit)
@@ -135,10 +166,11 @@ func (p *part) retryLimit() time.Duration {
 // listWatch returns the source in the form that reflectors take. Their listings don't get the reflector's
 // context, but must end with it.
 func (p *part) listWatch(ctx context.Context) *cache.ListWatch {
+	list := p.source.listings()
 	return &cache.ListWatch{
 		ListWithContextFunc: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			p.beforeFilling(ctx)
-			return p.source.list(ctx, opts)
+			return list(ctx, opts)
 		},
 		WatchFuncWithContext: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			if fills(opts) {

@@ -199,6 +199,56 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// A server whose resource version goes back after each listing, or that always expires the version of the watch that
+// follows, is listed after pauses that double.
+func TestPausesBetweenListings(t *testing.T) {
+	for name, after := range map[string]string{
+		"rewinds":          bookmark(999),
+		"expired versions": `{"type": "ERROR", "object": {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			var listed []time.Time
+			h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if r.URL.Query().Get("sendInitialEvents") != "true" {
+					// The version that a watch continues at, and that of a listing when streaming has failed.
+					fmt.Fprint(w, `{"kind": "List", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": "1000"}, "items": []}`)
+					return
+				}
+				mu.Lock()
+				listed = append(listed, time.Now())
+				mu.Unlock()
+				fmt.Fprintf(w, `{"type": "BOOKMARK", "object": {"kind": "X", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": "1000", "annotations": {"k8s.io/initial-events-end": "true"}}}}`+"\n%s\n", after)
+				w.(http.Flusher).Flush()
+				<-r.Context().Done()
+			}))
+			t.Cleanup(h.Close)
+			r := newRecorder()
+			run(t, &rest.Config{Host: h.URL}, r, fakeKind("as").Table())
+			const want = 5
+			kubetest.Eventually(t, 20*time.Second, func() error {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(listed) < want {
+					return fmt.Errorf("listed %d times, want %d", len(listed), want)
+				}
+				return nil
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			for i, pause := 1, retryFirst; i < want; i, pause = i+1, 2*pause {
+				if got, least := listed[i].Sub(listed[i-1]), pause*3/4; got < least {
+					t.Errorf("pause %d took %v, want %v at least", i, got, least)
+				}
+			}
+			if n := gauge(t, r, "kube_rewinds_total", "cluster=local"); name == "rewinds" && n < want-1 {
+				t.Errorf("%v rewinds, want %d at least", n, want-1)
+			}
+		})
+	}
+}
+
 // day2 B3: a CRD no longer serves the version that is read. The objects exist, so the kind isn't missing.
 func TestOtherVersion(t *testing.T) {
 	s := newFakeServer()
@@ -254,6 +304,62 @@ func TestWithdrawnRight(t *testing.T) {
 	}
 }
 
+// A right that is refused once, as by an API server that starts, doesn't make the cluster settle without the kind.
+func TestPassingRefusalAtStart(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.ServeHTTP(w, r)
+		if r.URL.Path == "/apis/example.com/v1/as" && r.URL.Query().Get("watch") == "" {
+			s.set(func() { s.forbidden["as"] = false })
+		}
+	}))
+	t.Cleanup(h.Close)
+	s.set(func() {
+		s.objects["as"] = []string{"a"}
+		s.forbidden["as"] = true
+	})
+	k := fakeKind("as")
+	k.Optional = true
+	as := k.Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as, fakeKind("bs").Table())
+	settle(t, c)
+	if got := namesIn(as); got != "a" {
+		t.Errorf("the cluster settled while the table had %q: %+v", got, as.Status())
+	}
+}
+
+// However often a kind was refused before, the cluster settles without it only if it is refused after the required kinds
+// were filled.
+func TestLastingRefusalAtStart(t *testing.T) {
+	s := newFakeServer()
+	refused, served := 0, 0 // how often the optional kind was refused, and how often when the required one was first served
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.set(func() {
+			switch {
+			case r.URL.Path == "/apis/example.com/v1/as" && r.URL.Query().Get("watch") == "":
+				refused++
+				s.forbidden["bs"] = refused < 3
+			case r.URL.Path == "/apis/example.com/v1/bs" && !s.forbidden["bs"] && served == 0:
+				served = refused
+			}
+		})
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(h.Close)
+	s.set(func() { s.forbidden["as"], s.forbidden["bs"] = true, true })
+	k := fakeKind("as")
+	k.Optional = true
+	as := k.Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as, fakeKind("bs").Table())
+	settle(t, c)
+	s.set(func() {
+		if served < 3 || refused <= served {
+			t.Errorf("the cluster settled after %d refusals, %d of them before the required kind was served", refused, served)
+		}
+	})
+	await(t, c, "as", Waiting, Forbidden)
+}
+
 // day2 B3: the objects stay in the table while their definition serves another version.
 func TestVersionIsDropped(t *testing.T) {
 	s := newFakeServer()
@@ -278,9 +384,13 @@ func TestVersionIsDropped(t *testing.T) {
 	await(t, c, "as", Synced, "")
 }
 
-// An API server that is busy doesn't say whether a kind is served in another version: the kind doesn't count as absent.
+// An API server that is busy, or refuses API discovery, doesn't say whether a kind is served in another version: the kind
+// doesn't count as absent.
 func TestOtherVersionOfABusyServer(t *testing.T) {
-	for _, code := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable} {
+	for code, reason := range map[int]Reason{
+		http.StatusForbidden:       DiscoveryForbidden,
+		http.StatusTooManyRequests: ServerError, http.StatusInternalServerError: ServerError, http.StatusServiceUnavailable: ServerError,
+	} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			s := newFakeServer()
 			h := httptest.NewServer(s)
@@ -293,9 +403,38 @@ func TestOtherVersionOfABusyServer(t *testing.T) {
 			k.Optional = true
 			as := k.Table()
 			c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
-			await(t, c, "as", Waiting, ServerError)
-			s.set(func() { s.failing["/apis/example.com"] = http.StatusForbidden })
+			await(t, c, "as", Waiting, reason)
+			if as.Status().Absent() {
+				t.Errorf("the kind counts as absent: %s", as.Status().Detail)
+			}
+			s.set(func() { delete(s.failing, "/apis/example.com") })
 			await(t, c, "as", Waiting, NotFound)
+		})
+	}
+}
+
+// While API discovery is forbidden to list the versions of a group, or the resources of another version, the status says
+// which right is missing.
+func TestForbiddenDiscovery(t *testing.T) {
+	for _, path := range []string{"/apis/example.com", "/apis/example.com/v2"} {
+		t.Run(path, func(t *testing.T) {
+			s := newFakeServer()
+			h := httptest.NewServer(s)
+			t.Cleanup(h.Close)
+			s.set(func() {
+				s.gone["as"] = true
+				s.discovery["/apis/example.com"] = `{"kind": "APIGroup", "versions": [{"version": "v2"}]}`
+				s.failing[path] = http.StatusForbidden
+			})
+			k := fakeKind("as")
+			k.Optional = true
+			as := k.Table()
+			c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+			settle(t, c) // nothing else waits for it
+			await(t, c, "as", Waiting, DiscoveryForbidden)
+			if got, want := as.Status().Detail, "grant get on /apis/example.com and /apis/example.com/*"; !strings.Contains(got, want) {
+				t.Errorf("the status says %q, want %q", got, want)
+			}
 		})
 	}
 }
@@ -361,6 +500,35 @@ func TestTerminatingDefinitionAndFailures(t *testing.T) {
 			await(t, c, "as", Synced, "")
 		})
 	}
+}
+
+// API discovery is forbidden before and after the table is filled, and allowed afterwards: that the CRD is being removed is
+// noticed nevertheless.
+func TestTerminatingDefinitionAfterRefusals(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	const path = "/apis/example.com/v1"
+	s.set(func() {
+		s.discovery[path] = `{"kind": "APIResourceList", "resources": [{"name": "as", "verbs": ["deletecollection", "list"]}]}`
+		s.objects["as"] = []string{"a"}
+		s.failing[path] = http.StatusForbidden
+	})
+	k := fakeKind("as")
+	k.Optional = true
+	as := k.Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+	becomes(t, as, "a")
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.failed < 2 { // once before the table was filled, and once after
+			return fmt.Errorf("the definition was asked for %d times", s.failed)
+		}
+		return nil
+	})
+	s.set(func() { delete(s.failing, path) })
+	await(t, c, "as", Waiting, Terminating)
 }
 
 // day2 B11: a CRD is being removed, so its objects are deleted.

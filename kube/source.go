@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,7 +24,7 @@ import (
 )
 
 const (
-	// listTimeout bounds a whole listing, which may be large.
+	// listTimeout bounds a response with a listing, or with a page of one, which may be large.
 	listTimeout = 5 * time.Minute
 	// watchGrace is how much longer than requested a watch may last before it is cancelled.
 	watchGrace = 30 * time.Second
@@ -54,9 +53,6 @@ type source struct {
 	buffer int
 	// untrusted is nil for a trusted API server.
 	untrusted *UntrustedLimits
-	// listed is how many objects the pages so far of the present listing had, at least one each. After a rewind, the
-	// listing before may not have ended yet.
-	listed atomic.Int64
 	// held returns how many objects the tables have. continued returns nil if a watch may continue at their
 	// version.
 	held      func() int
@@ -112,61 +108,68 @@ func (s *source) request(opts *metav1.ListOptions, accept string) *rest.Request 
 		MaxRetries(0)
 }
 
-func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	if opts.Continue == "" {
-		s.listed.Store(0)
+// listings returns a function that lists all objects, or as many as the API server wants to send at a time. Only one
+// listing at a time may use it: after a rewind, when the listing before may not have ended yet, the next one needs
+// another.
+func (s *source) listings() func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	var left *allowance
+	return func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+		if opts.Continue == "" {
+			left = s.untrusted.allowance()
+		}
+		list, err := s.listPage(ctx, opts, left)
+		if err != nil {
+			return nil, err
+		}
+		left.add(meta.LenList(list))
+		return list, nil
 	}
-	list, err := s.listPage(ctx, opts)
-	if err == nil {
-		s.listed.Add(max(1, int64(meta.LenList(list))))
-	}
-	return list, err
 }
 
-// listPage lists all objects, or as many as the API server wants to send at a time.
-func (s *source) listPage(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	bounded, cancel := context.WithTimeout(ctx, listTimeout)
+// listPage lists one page, within what is left for the listing.
+func (s *source) listPage(ctx context.Context, opts metav1.ListOptions, left *allowance) (runtime.Object, error) {
+	bounded, cancel := left.context(ctx)
 	defer cancel()
-	request := s.request(&opts, s.form.acceptList)
-	if s.form.protobuf() {
-		return s.listEntries(bounded, request)
+	list, err := s.receivePage(bounded, opts, left.check)
+	if err != nil && opts.Continue != "" && ctx.Err() == nil {
+		err = left.overtime(err)
 	}
-	list := s.form.newList()
-	if err := request.Do(bounded).Into(list); err != nil {
-		return nil, s.classify(err)
-	}
-	if err := s.checkCount(meta.LenList(list)); err != nil {
+	if err != nil {
 		return nil, s.classify(err)
 	}
 	return list, nil
 }
 
-// listEntries returns all objects as entries.
-func (s *source) listEntries(ctx context.Context, request *rest.Request) (runtime.Object, error) {
+// receivePage returns a page. check returns an error if the page has too many objects.
+func (s *source) receivePage(ctx context.Context, opts metav1.ListOptions, check func(objects int) error) (runtime.Object, error) {
+	request := s.request(&opts, s.form.acceptList)
+	if s.form.protobuf() {
+		return s.listEntries(ctx, request, check)
+	}
+	list := s.form.newList()
+	if err := request.Do(ctx).Into(list); err != nil {
+		return nil, err
+	}
+	return list, check(meta.LenList(list))
+}
+
+// listEntries returns all objects of a page as entries.
+func (s *source) listEntries(ctx context.Context, request *rest.Request, check func(objects int) error) (runtime.Object, error) {
 	body, err := request.Stream(ctx)
 	if err != nil {
-		return nil, s.classify(err)
+		return nil, err
 	}
 	defer body.Close()
 	objects, err := newObjects(s.form)
 	if err != nil {
 		return nil, err
 	}
-	l := &lister{in: bufio.NewReaderSize(body, s.buffer), entries: s.entries, objects: objects, check: s.checkCount}
+	l := &lister{in: bufio.NewReaderSize(body, s.buffer), entries: s.entries, objects: objects, check: check}
 	list, err := l.read()
 	if err != nil {
-		return nil, s.classify(fmt.Errorf("read list of %s: %w", s.path[len(s.path)-1], err))
+		return nil, fmt.Errorf("read list of %s: %w", s.path[len(s.path)-1], err)
 	}
 	return list, nil
-}
-
-// checkCount returns an error if a page with so many objects makes more of them than the limits for an untrusted server
-// allow.
-func (s *source) checkCount(objects int) error {
-	if s.untrusted == nil {
-		return nil
-	}
-	return s.untrusted.check(int(s.listed.Load()) + objects)
 }
 
 // classify returns a request's error as it may be shown: without texts of an untrusted server.

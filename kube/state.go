@@ -37,6 +37,9 @@ const (
 	// OtherVersion: the API server serves the kind, but in another version than the one read. Its objects
 	// exist.
 	OtherVersion Reason = "other version"
+	// DiscoveryForbidden: the API server doesn't serve the kind in the version read, and refuses to list its
+	// other versions. Its objects may exist.
+	DiscoveryForbidden Reason = "discovery forbidden"
 	// Terminating: the CRD of the kind is being removed. The API server deletes the objects; they are still
 	// watched.
 	Terminating Reason = "terminating"
@@ -91,15 +94,29 @@ type NamespaceStatus struct {
 
 // missing reports whether the kind is optional and the cluster lacks or forbids it.
 func (s TableStatus) missing() bool {
-	return !s.Required && s.State == Waiting && (s.Reason == NotFound || s.Reason == Forbidden || s.Reason == OtherVersion)
+	if s.Required || s.State != Waiting {
+		return false
+	}
+	switch s.Reason {
+	case NotFound, OtherVersion:
+		return true
+	default:
+		return s.Reason.refused()
+	}
 }
+
+// refused reports whether the API server responded that a right is missing.
+func (r Reason) refused() bool { return r == Forbidden || r == DiscoveryForbidden }
 
 // Absent reports whether the table is empty because the cluster lacks the kind. Otherwise a table that isn't
 // filled says nothing about the objects.
 func (s TableStatus) Absent() bool { return !s.Filled && s.State == Waiting && s.Reason == NotFound }
 
-// settled reports whether the table was filled or its kind is missing, so that nobody need wait for it.
-func (s TableStatus) settled() bool { return s.Filled || s.missing() }
+// settled reports whether the table was filled or its kind is missing, so that nobody need wait for it. A refusal
+// says so only if it is confirmed.
+func (s TableStatus) settled(confirmed bool) bool {
+	return s.Filled || s.missing() && (confirmed || !s.Reason.refused())
+}
 
 // state is the status of the tables of one feed. The source, the store and the feed record events in it.
 //

@@ -73,21 +73,27 @@ func TestStateMachine(t *testing.T) {
 
 func TestSettled(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		status TableStatus
-		want   bool
+		name      string
+		status    TableStatus
+		want      bool
+		confirmed bool
 	}{
-		{"new", TableStatus{State: Connecting, Required: true}, false},
-		{"new optional", TableStatus{State: Connecting}, false},
-		{"filled", TableStatus{State: Synced, Required: true, Filled: true}, true},
-		{"filled and lost", TableStatus{State: Waiting, Reason: Unreachable, Required: true, Filled: true}, true},
-		{"missing", TableStatus{State: Waiting, Reason: NotFound}, true},
-		{"hidden", TableStatus{State: Waiting, Reason: Forbidden}, true},
-		{"required but missing", TableStatus{State: Waiting, Reason: NotFound, Required: true}, false},
-		{"optional but out of reach", TableStatus{State: Waiting, Reason: Unreachable}, false},
-		{"optional but unauthorized", TableStatus{State: Waiting, Reason: Unauthorized}, false},
+		{"new", TableStatus{State: Connecting, Required: true}, false, false},
+		{"new optional", TableStatus{State: Connecting}, false, false},
+		{"filled", TableStatus{State: Synced, Required: true, Filled: true}, true, false},
+		{"filled and lost", TableStatus{State: Waiting, Reason: Unreachable, Required: true, Filled: true}, true, false},
+		{"missing", TableStatus{State: Waiting, Reason: NotFound}, true, false},
+		{"refused once", TableStatus{State: Waiting, Reason: Forbidden}, false, false},
+		{"refused again", TableStatus{State: Waiting, Reason: Forbidden}, true, true},
+		{"discovery refused once", TableStatus{State: Waiting, Reason: DiscoveryForbidden}, false, false},
+		{"discovery refused again", TableStatus{State: Waiting, Reason: DiscoveryForbidden}, true, true},
+		{"served in another version", TableStatus{State: Waiting, Reason: OtherVersion}, true, false},
+		{"required but refused", TableStatus{State: Waiting, Reason: Forbidden, Required: true}, false, true},
+		{"required but missing", TableStatus{State: Waiting, Reason: NotFound, Required: true}, false, false},
+		{"optional but out of reach", TableStatus{State: Waiting, Reason: Unreachable}, false, false},
+		{"optional but unauthorized", TableStatus{State: Waiting, Reason: Unauthorized}, false, false},
 	} {
-		if got := c.status.settled(); got != c.want {
+		if got := c.status.settled(c.confirmed); got != c.want {
 			t.Errorf("%s: settled is %v", c.name, got)
 		}
 	}

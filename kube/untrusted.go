@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"syscall"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,8 +26,10 @@ import (
 // read what only this process can reach. Errors carry our own text and the status code instead. Redirects are
 // not followed, for the same reason.
 type UntrustedLimits struct {
-	// ListBytes bounds a response that isn't a watch; 1 GiB by default.
+	// ListBytes bounds a response that isn't a watch, and all pages of a listing together; 1 GiB by default.
 	ListBytes int64
+	// ListTime bounds a listing, with all of its pages; 5 minutes by default.
+	ListTime time.Duration
 	// EventBytes bounds one event of a watch; 32 MiB by default.
 	EventBytes int64
 	// Objects bounds the objects of a kind, over all pages of a listing; 500,000 by default.
@@ -36,6 +39,9 @@ type UntrustedLimits struct {
 func (f UntrustedLimits) withDefaults() *UntrustedLimits {
 	if f.ListBytes == 0 {
 		f.ListBytes = 1 << 30
+	}
+	if f.ListTime == 0 {
+		f.ListTime = listTimeout
 	}
 	if f.EventBytes == 0 {
 		f.EventBytes = 2 * frameLimit
@@ -79,29 +85,88 @@ func (l *limiter) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	limit := l.untrusted.ListBytes
+	listing, _ := r.Context().Value(allowanceKey{}).(*allowance)
 	switch {
 	case response.StatusCode != http.StatusOK:
 		limit = min(limit, errorBytes)
 	case r.URL.Query().Get("watch") != "":
 		return response, nil
+	case listing != nil:
+		response.Body = &limited{response.Body, "listing", limit, &listing.bytes}
+		return response, nil
 	}
-	response.Body = &limited{ReadCloser: response.Body, left: limit, limit: limit}
+	left := limit
+	response.Body = &limited{response.Body, "response", limit, &left}
 	return response, nil
 }
 
 // limited is a response body with a size limit.
 type limited struct {
 	io.ReadCloser
-	left, limit int64
+	what  string
+	limit int64
+	left  *int64
 }
 
 // Read implements io.Reader.
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		return 0, limitError(fmt.Sprintf("its response is larger than %d bytes", l.limit))
+	if *l.left -= int64(n); *l.left < 0 {
+		return 0, limitError(fmt.Sprintf("its %s is larger than %d bytes", l.what, l.limit))
 	}
 	return n, err
+}
+
+// allowance is what is left of the limits for one listing, whose pages may each announce another page. It has one user
+// at a time. The allowance of a listing of a trusted server is nil.
+type allowance struct {
+	untrusted *UntrustedLimits
+	ends      time.Time
+	bytes     int64
+	// objects is how many objects the pages so far had, at least one each.
+	objects int
+}
+
+// allowanceKey is the key of the allowance in the context of requests.
+type allowanceKey struct{}
+
+// allowance returns the allowance of a new listing.
+func (f *UntrustedLimits) allowance() *allowance {
+	if f == nil {
+		return nil
+	}
+	return &allowance{untrusted: f, ends: time.Now().Add(f.ListTime), bytes: f.ListBytes}
+}
+
+// context returns the context of the next page.
+func (a *allowance) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a == nil {
+		return context.WithTimeout(ctx, listTimeout)
+	}
+	return context.WithDeadline(context.WithValue(ctx, allowanceKey{}, a), a.ends)
+}
+
+// check returns an error if a page with so many objects makes more of them than the limits allow.
+func (a *allowance) check(objects int) error {
+	if a == nil {
+		return nil
+	}
+	return a.untrusted.check(a.objects + objects)
+}
+
+// add counts a page.
+func (a *allowance) add(objects int) {
+	if a != nil {
+		a.objects += max(1, objects)
+	}
+}
+
+// overtime returns what the error of a page means: the time of the listing is over, or the error itself.
+func (a *allowance) overtime(err error) error {
+	if a == nil || time.Now().Before(a.ends) {
+		return err
+	}
+	return limitError(fmt.Sprintf("its listing takes longer than %s", a.untrusted.ListTime))
 }
 
 // meter counts the bytes of an event.

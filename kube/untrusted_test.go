@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -56,7 +59,7 @@ func TestForeignLimits(t *testing.T) {
 		want   string
 	}{
 		"within all":        {untrustedServer(t, 3, false, 10), UntrustedLimits{ListBytes: 10_000, EventBytes: 10_000, Objects: 3}, ""},
-		"large listing":     {untrustedServer(t, 3, false, 10_000), UntrustedLimits{ListBytes: 10_000}, "its response is larger than 10000 bytes"},
+		"large listing":     {untrustedServer(t, 3, false, 10_000), UntrustedLimits{ListBytes: 10_000}, "its listing is larger than 10000 bytes"},
 		"many in a listing": {untrustedServer(t, 4, false, 10), UntrustedLimits{Objects: 3}, "it has more than 3 objects of the kind"},
 		"many in a watch":   {untrustedServer(t, 4, true, 10), UntrustedLimits{Objects: 3}, "it has more than 3 objects of the kind"},
 		"large event":       {untrustedServer(t, 0, true, 200_000), UntrustedLimits{EventBytes: 10_000, ListBytes: 1}, "larger than"},
@@ -134,6 +137,77 @@ func TestForeignObjectsAreLimited(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The limits hold for all pages of a listing together, because each page may announce another one.
+func TestForeignListingIsLimitedAsAWhole(t *testing.T) {
+	for name, test := range map[string]struct {
+		limits UntrustedLimits
+		want   string
+	}{
+		"bytes": {UntrustedLimits{ListBytes: 10_000}, "its listing is larger than 10000 bytes"},
+		"time":  {UntrustedLimits{ListTime: 300 * time.Millisecond}, "its listing takes longer than 300ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := runWith(t, Options{Config: pagesOf(t, math.MaxInt), Untrusted: &test.limits}, Servers().Table())
+			kubetest.Eventually(t, 20*time.Second, func() error {
+				if s := c.Status()[0]; !strings.Contains(s.Detail, test.want) {
+					return fmt.Errorf("%s %q, want %q", s.State, s.Detail, test.want)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// A listing within the limits isn't charged with the one before.
+func TestForeignListingsAreLimitedOneByOne(t *testing.T) {
+	c := runWith(t, Options{Config: pagesOf(t, 3), Untrusted: &UntrustedLimits{ListBytes: 10_000, Objects: 5}}, Servers().Table())
+	list := c.feeds[0].parts[0].source.listings()
+	for range 5 {
+		opts := metav1.ListOptions{}
+		for pages := 1; ; pages++ {
+			page, err := list(t.Context(), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := meta.ListAccessor(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if opts.Continue = m.GetContinue(); opts.Continue == "" {
+				if pages != 3 {
+					t.Errorf("%d pages, want 3", pages)
+				}
+				break
+			}
+		}
+	}
+	await(t, c, Servers().Name, Synced, "")
+}
+
+// pagesOf returns the config of a server that lists one object of about 2,000 bytes on each of n pages.
+func pagesOf(t *testing.T, n int) *rest.Config {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch q := r.URL.Query(); {
+		case q.Get("watch") == "":
+			i, _ := strconv.Atoi(q.Get("continue"))
+			more := ""
+			if i+1 < n {
+				more = strconv.Itoa(i + 1)
+			}
+			fmt.Fprintf(w, `{"kind":"ServerList","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"resourceVersion":"9","continue":%q},"items":[`+
+				`{"kind":"Server","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"namespace":"ns","name":"s%d","resourceVersion":"9","annotations":{"a":%q}}}]}`, more, i, strings.Repeat("a", 2000))
+		case q.Get("sendInitialEvents") == "true":
+			http.Error(w, "no", http.StatusUnprocessableEntity)
+		default:
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+	}))
+	t.Cleanup(server.Close)
+	return &rest.Config{Host: server.URL}
 }
 
 // An event that goes on for ever is cut off, and what comes after short ones is not.

@@ -118,8 +118,9 @@ var attacks = map[string]attack{
 	},
 }
 
-// Case 59: while clients attack, the stream of another client gets each change, and is never ended. Afterwards nothing of
-// the attack is left. The log of the test has the delays: go test -run TestAbuse -v.
+// Case 59: while clients attack, the stream of another client gets each change, and is never ended.
+// Afterwards nothing of the attack is left. The log of the test has the delays: go test -run
+// TestAbuse -v.
 func TestAbuse(t *testing.T) {
 	for name, attack := range attacks {
 		t.Run(name, func(t *testing.T) {

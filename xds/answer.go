@@ -24,8 +24,8 @@ func (c *Config) namer() resource.Namer {
 	return resource.Namer{ClusterDomain: c.ClusterDomain, Authorities: c.Authorities, TrustDomain: c.TrustDomain}
 }
 
-// parse returns a question in the form that most clients share: without the namespace of the client if that makes no
-// difference.
+// parse returns a question in the form that most clients share: without the namespace of the client
+// if that makes no difference.
 func (c *Config) parse(q question) asked {
 	if !q.route() {
 		q.namespace = ""
@@ -103,8 +103,9 @@ func (a *asked) hides(visibleTo string, from *stream) bool {
 // errPending is the error of a question about a linked cluster that isn't synced yet and may have the Service.
 var errPending = errors.New("the linked cluster is not synced yet")
 
-// subject returns what the question is about; the error is the reason why nothing is. If the Service may be in a linked
-// cluster that isn't synced yet, a port number is taken as it is. For clients that may not see the Service, there is none.
+// subject returns what the question is about; the error is the reason why nothing is. If the
+// Service may be in a linked cluster that isn't synced yet, a port number is taken as it is. For
+// clients that may not see the Service, there is none.
 func (a *asked) subject(v *view, f facts) (s resource.Subject, err error) {
 	if a.unusable != nil {
 		return s, a.unusable
@@ -125,8 +126,9 @@ func (a *asked) subject(v *view, f facts) (s resource.Subject, err error) {
 	return s, err
 }
 
-// missing makes what clients get for a name that doesn't exist (§5). Endpoints are never missing: Envoy waits for those
-// of each Cluster, and a gRPC client keeps the Cluster of a Service that is deleted.
+// missing makes what clients get for a name that doesn't exist (§5). Endpoints are never missing:
+// Envoy waits for those of each Cluster, and a gRPC client keeps the Cluster of a Service that is
+// deleted.
 func (a *asked) missing(v *view, why error) *frame {
 	name := a.question.name
 	switch {

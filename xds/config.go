@@ -21,7 +21,8 @@ type Config struct {
 	EnableIPv6 bool
 	// Authorities are those of xdstp names that are answered, beside the empty one.
 	Authorities []string
-	// EgressBudget is how many bytes a second the changes of one resource may cost before they are delayed (§6.10).
+	// EgressBudget is how many bytes a second the changes of one resource may cost before they are
+	// delayed (§6.10).
 	EgressBudget int
 	// MaxConnectionAge is how long a connection is kept, so that clients spread over replicas again.
 	MaxConnectionAge time.Duration
@@ -29,8 +30,8 @@ type Config struct {
 	TLS *tls.Config
 	// Authenticate returns who a client is. If it is nil, clients are believed what they say (§7.3).
 	Authenticate auth.Authenticator
-	// Rejected is told of each version of a resource of a Service that a kind of client rejects, once, with the reason. It
-	// must not block. It may be nil.
+	// Rejected is told of each version of a resource of a Service that a kind of client rejects, once,
+	// with the reason. It must not block. It may be nil.
 	Rejected func(of catalog.ServiceKey, message string)
 	// Limits bound what clients can make the server hold.
 	Limits clientlimits.Limits

@@ -12,8 +12,8 @@ import (
 // crowd is how many streams BenchmarkOtherService opens to the Service that changes at the same time.
 const crowd, streamsOfConnection = 10_000, 50
 
-// BenchmarkOtherService measures how long a change of a Service takes to its only stream, right after a change of a Service
-// with very many streams.
+// BenchmarkOtherService measures how long a change of a Service takes to its only stream, right
+// after a change of a Service with very many streams.
 func BenchmarkOtherService(b *testing.B) {
 	w := startWorld(b)
 	busy := service("shop", "web", "http:80")

@@ -54,8 +54,9 @@ func (in *interest) countNew(names []string) (n int) {
 // subscribeDelta subscribes to a name. A client may have versions from an earlier stream. A name that is
 // subscribed to already is sent again.
 //
-// The endpoints of a client that has Clusters, too, are sent whatever it has of them: it uses a Cluster that differs from
-// that of the earlier stream only after another response with its endpoints (§6.6), and names both in any order.
+// The endpoints of a client that has Clusters, too, are sent whatever it has of them: it uses a
+// Cluster that differs from that of the earlier stream only after another response with its
+// endpoints (§6.6), and names both in any order.
 func (s *stream) subscribeDelta(typ resourceType, name string, has map[string]string) error {
 	in := &s.types[typ]
 	in.named = true

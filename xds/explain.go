@@ -20,8 +20,8 @@ type FirstResponse struct {
 	VisibleTo string
 	// Pending is true while endpoints in a linked cluster may be unknown.
 	Pending bool
-	// Places are the endpoints by the place of the client, the first one for a client whose place is unknown. MorePlaces
-	// is how many have no answer here.
+	// Places are the endpoints by the place of the client, the first one for a client whose place is
+	// unknown. MorePlaces is how many have no answer here.
 	Places     []PlaceResponse
 	MorePlaces int
 }
@@ -75,8 +75,8 @@ func placeResponse(filter catalog.Filter, set catalog.PlacedSet) PlaceResponse {
 	return told
 }
 
-// Subscribers returns how many streams are subscribed to a Service, and which of its resources they have rejected: a line
-// for each resource and kind of client, sorted.
+// Subscribers returns how many streams are subscribed to a Service, and which of its resources they
+// have rejected: a line for each resource and kind of client, sorted.
 func (s *Server) Subscribers(key catalog.ServiceKey) (streams int, rejected []string) {
 	lines := map[string]int{}
 	for _, st := range s.streams.All() {

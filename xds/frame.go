@@ -47,15 +47,16 @@ type frame struct {
 	// used is true for a Listener, Cluster or routes of a Service.
 	used bool
 
-	// full is the resource as field of a DiscoveryResponse, with its version and type behind it if single says so.
+	// full is the resource as field of a DiscoveryResponse, with its version and type behind it if
+	// single says so.
 	full mem.SliceBuffer
 	// part is the resource as field of a DeltaDiscoveryResponse, made when a stream needs it first.
 	once sync.Once
 	part mem.SliceBuffer
 }
 
-// The field numbers of DiscoveryResponse, DeltaDiscoveryResponse and Resource. Those of both responses are equal where
-// the fields are.
+// The field numbers of DiscoveryResponse, DeltaDiscoveryResponse and Resource. Those of both
+// responses are equal where the fields are.
 const (
 	fieldVersion   = protowire.Number(1)
 	fieldResources = protowire.Number(2)
@@ -79,8 +80,8 @@ func frameOf(typ resourceType, r resource.Resource) *frame {
 	return f
 }
 
-// kept returns what the clients of a view have, which is never taken away from them (§5.4): their endpoints become
-// none, and come back with the Service.
+// kept returns what the clients of a view have, which is never taken away from them (§5.4): their
+// endpoints become none, and come back with the Service.
 func (f *frame) kept() *frame {
 	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, leadsTo: f.leadsTo, used: true, made: time.Now()}
 }
@@ -120,8 +121,8 @@ type response struct {
 // Encoded implements [precoded.Message].
 func (r *response) Encoded() mem.BufferSlice { return r.bytes }
 
-// newResponse returns the response with these frames, the bytes of further fields, and a nonce. Fields may come in any
-// order, so that the nonce is at the end.
+// newResponse returns the response with these frames, the bytes of further fields, and a nonce.
+// Fields may come in any order, so that the nonce is at the end.
 func newResponse(variant string, items []item, more []byte, nonce uint64) *response {
 	r := &response{}
 	r.bytes = r.two[:0]
@@ -133,8 +134,8 @@ func newResponse(variant string, items []item, more []byte, nonce uint64) *respo
 	return r
 }
 
-// newNonce returns a nonce that clients can't guess: a stream whose client answers with it has read the response, so that
-// there is room for another one.
+// newNonce returns a nonce that clients can't guess: a stream whose client answers with it has read
+// the response, so that there is room for another one.
 func newNonce() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails

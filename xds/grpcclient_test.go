@@ -193,7 +193,8 @@ func TestGRPCBalances(t *testing.T) {
 	}
 }
 
-// Cases 6 and 7: a name that doesn't exist fails at once, and works on the same channel when the Service is created.
+// Cases 6 and 7: a name that doesn't exist fails at once, and works on the same channel when the
+// Service is created.
 func TestGRPCUnknownName(t *testing.T) {
 	w := startWorld(t)
 	c := w.dial("web.shop:50051")
@@ -210,7 +211,8 @@ func TestGRPCUnknownName(t *testing.T) {
 	succeeds(t, c)
 }
 
-// Case 50: a client that knows two addresses of the server asks the second one while the first one doesn't know the cluster.
+// Case 50: a client that knows two addresses of the server asks the second one while the first one
+// doesn't know the cluster.
 func TestGRPCUnsyncedReplica(t *testing.T) {
 	w := startWorld(t)
 	w.catalog.Put(w.web)

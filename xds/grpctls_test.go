@@ -82,8 +82,9 @@ func (w *world) dialSecurely(dir string) healthpb.HealthClient {
 	return healthpb.NewHealthClient(conn)
 }
 
-// Case 39: a client of grpc-go connects to endpoints whose certificates name the service accounts of their pods, and to no
-// other. The identities follow the pods. A client without certificates doesn't connect without TLS instead.
+// Case 39: a client of grpc-go connects to endpoints whose certificates name the service accounts
+// of their pods, and to no other. The identities follow the pods. A client without certificates
+// doesn't connect without TLS instead.
 func TestGRPCTLSToEndpoints(t *testing.T) {
 	w := startWorld(t)
 	a := newAuthority(t)

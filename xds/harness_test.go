@@ -137,8 +137,8 @@ func (f *fixture) rest() {
 	synctest.Wait()
 }
 
-// change puts objects and deletes others in one step of the catalog, and waits for the outcome: right after a step, a catalog
-// waits for more changes.
+// change puts objects and deletes others in one step of the catalog, and waits for the outcome:
+// right after a step, a catalog waits for more changes.
 func (f *fixture) change(put []catalog.Object, remove ...catalog.ID) {
 	f.catalog.Put(&catalog.Node{Cluster: catalog.LocalCluster, Name: "unused"})
 	synctest.Wait()

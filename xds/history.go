@@ -6,8 +6,8 @@ import (
 	"github.com/signpostd/signpost/internal/history"
 )
 
-// remember adds to the history that the clients of a view are sent another version. The caller holds the lock of
-// the topic.
+// remember adds to the history that the clients of a view are sent another version. The caller
+// holds the lock of the topic.
 func (t *topic) remember(v *view, before, after *frame) {
 	if t.config.History == nil || before == nil || len(v.subscribers) == 0 {
 		return
@@ -28,8 +28,8 @@ func (t *topic) remember(v *view, before, after *frame) {
 	t.config.History.Add(key, key.Namespace, &e)
 }
 
-// without returns the addresses of a list that another one lacks: the first ones, and how many more there are. Both are
-// sorted.
+// without returns the addresses of a list that another one lacks: the first ones, and how many more
+// there are. Both are sorted.
 func without(list, other []netip.AddrPort) (lacking []netip.AddrPort, more int) {
 	for _, a := range list {
 		for len(other) > 0 && other[0].Compare(a) < 0 {

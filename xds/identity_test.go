@@ -36,7 +36,8 @@ func (f *fixture) as(identity string) *ads {
 	return a
 }
 
-// Case 60: a client that doesn't prove who it is gets nothing. What it proves beats what it says and its address.
+// Case 60: a client that doesn't prove who it is gets nothing. What it proves beats what it says
+// and its address.
 func TestIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, objects := shop()
@@ -63,7 +64,8 @@ func TestIdentity(t *testing.T) {
 	})
 }
 
-// Case 60: for clients in other namespaces, a Service that isn't visible to them doesn't exist, until it is visible.
+// Case 60: for clients in other namespaces, a Service that isn't visible to them doesn't exist,
+// until it is visible.
 func TestVisibility(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, objects := shop()

@@ -15,13 +15,14 @@ type OpenStream struct {
 	// ID is unique in the process. Variant is sotw or delta.
 	ID      uint64
 	Variant string
-	// Client is the user agent, and Peer the address; each may be unknown. Pod, Namespace, Node and Zone are what the
-	// client says, or those of the pod that has its address.
+	// Client is the user agent, and Peer the address; each may be unknown. Pod, Namespace, Node and
+	// Zone are what the client says, or those of the pod that has its address.
 	Client                     string
 	Peer                       netip.AddrPort
 	Pod, Namespace, Node, Zone string
-	// Names are what it is subscribed to, sorted: of all types together, each once. "*" is among them for a wildcard for
-	// Clusters, and its Clusters are, too. Service is that of the first of them that is the name of one.
+	// Names are what it is subscribed to, sorted: of all types together, each once. "*" is among them
+	// for a wildcard for Clusters, and its Clusters are, too. Service is that of the first of them
+	// that is the name of one.
 	Names   []string
 	Service catalog.ServiceKey
 	// LeftOut is how many Clusters the wildcard lacks, because there are too many.
@@ -51,8 +52,8 @@ func (s *Server) OpenStreams() []OpenStream {
 	return list
 }
 
-// CountStreams returns how many streams are open, and for how many of them a change has been known for longer than a
-// time without having been sent.
+// CountStreams returns how many streams are open, and for how many of them a change has been known
+// for longer than a time without having been sent.
 func (s *Server) CountStreams(than time.Duration) (open, behind int) {
 	now := time.Now()
 	for _, st := range s.streams.All() {
@@ -96,8 +97,9 @@ func (s *stream) inspect(now time.Time) OpenStream {
 	return o
 }
 
-// all returns the subscriptions, sorted, and how many of them have changed since the stream sent something. The locks of
-// topics are taken after that of the stream is released: topics take them the other way round.
+// all returns the subscriptions, sorted, and how many of them have changed since the stream sent
+// something. The locks of topics are taken after that of the stream is released: topics take them
+// the other way round.
 func (s *stream) all() (list []*subscription, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +110,8 @@ func (s *stream) all() (list []*subscription, waiting int) {
 	return list, len(s.dirty)
 }
 
-// inspect returns the Service that a subscription asks for, whether there is none, and how many endpoints the client
-// can use.
+// inspect returns the Service that a subscription asks for, whether there is none, and how many
+// endpoints the client can use.
 func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, unknown bool, usable int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

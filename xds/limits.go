@@ -15,25 +15,27 @@ import (
 // What a stream may ask for (§10.4).
 const (
 	maxNameLength = 512
-	// maxNames bounds the resources that a stream is subscribed to, and maxNamesOfEnvoy those of a client other than
-	// gRPC, which has one stream for all of its targets.
+	// maxNames bounds the resources that a stream is subscribed to, and maxNamesOfEnvoy those of a
+	// client other than gRPC, which has one stream for all of its targets.
 	maxNames, maxNamesOfEnvoy = 1_000, 20_000
-	// maxWildcard bounds the Clusters that a wildcard adds to them, and maxNamespaces the namespaces that it is for.
+	// maxWildcard bounds the Clusters that a wildcard adds to them, and maxNamespaces the namespaces
+	// that it is for.
 	maxWildcard, maxNamespaces = 10_000, 64
 	maxInitialVersions         = 50_000
-	// requestRate is how many requests a second of one stream are handled, after a burst: a client acknowledges each
-	// of its first responses with one.
+	// requestRate is how many requests a second of one stream are handled, after a burst: a client
+	// acknowledges each of its first responses with one.
 	requestRate, requestBurst = 100, 2_000
 	// resendRate bounds the bytes a second that one client causes by subscribing again, after a burst.
 	resendRate, resendBurst = 8 << 20, 1 << 20
-	// intakeRate bounds the bytes a second of the requests of one client, after a burst. A new name counts as many bytes
-	// more, because it may be a new topic, and a rejection as many for each resource that it may be about.
+	// intakeRate bounds the bytes a second of the requests of one client, after a burst. A new name
+	// counts as many bytes more, because it may be a new topic, and a rejection as many for each
+	// resource that it may be about.
 	intakeRate, intakeBurst    = 32 << 20, 64 << 20
 	newNameCost, rejectionCost = 1 << 10, 16
 	// listedCost is the same for a Cluster that a wildcard covers.
 	listedCost = 128
-	// maxSubscriptions bounds what one client is subscribed to over all of its streams, by name and by wildcards. Each costs
-	// about 250 bytes.
+	// maxSubscriptions bounds what one client is subscribed to over all of its streams, by name and by
+	// wildcards. Each costs about 250 bytes.
 	maxSubscriptions = 200_000
 	// maxBudgets is how many clients have a budget at a time.
 	maxBudgets = 20_000
@@ -92,7 +94,8 @@ type budget struct {
 	subscriptions atomic.Int64
 }
 
-// subscribe counts another subscription. It returns false if that is one too many; otherwise one unsubscribe follows.
+// subscribe counts another subscription. It returns false if that is one too many; otherwise one
+// unsubscribe follows.
 func (b *budget) subscribe() bool {
 	if b.subscriptions.Add(1) <= maxSubscriptions {
 		return true
@@ -108,8 +111,8 @@ func (b *budget) take(ctx context.Context, cost int) error {
 	return b.intake.WaitN(ctx, min(cost, intakeBurst))
 }
 
-// budgets are those of clients that had a stream lately, so that a client gains nothing if it connects again. If they are
-// too many, all begin anew.
+// budgets are those of clients that had a stream lately, so that a client gains nothing if it
+// connects again. If they are too many, all begin anew.
 type budgets struct {
 	mu sync.Mutex
 	m  map[clientlimits.ClientID]*budget

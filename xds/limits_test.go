@@ -143,8 +143,8 @@ func TestResubscriptionLoop(t *testing.T) {
 	})
 }
 
-// Case 58: a stream that doesn't read delays nobody. When it reads again it gets what it had been sent before, and the
-// newest state.
+// Case 58: a stream that doesn't read delays nobody. When it reads again it gets what it had been
+// sent before, and the newest state.
 func TestStalledStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := service("shop", "web", "http:80")
@@ -177,8 +177,8 @@ func TestStalledStream(t *testing.T) {
 	})
 }
 
-// §6.10: changes that would cost more than the budget are merged. Nothing is lost, and what takes an endpoint away
-// waits for half a second at most.
+// §6.10: changes that would cost more than the budget are merged. Nothing is lost, and what takes
+// an endpoint away waits for half a second at most.
 func TestPacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := service("shop", "web", "http:80")
@@ -217,8 +217,8 @@ func TestPacing(t *testing.T) {
 	})
 }
 
-// Case 59: what one request may name is decided before any of its names has a topic. A client that may keep two questions
-// is refused for its names, and not for the third question.
+// Case 59: what one request may name is decided before any of its names has a topic. A client that
+// may keep two questions is refused for its names, and not for the third question.
 func TestLimitBeforeCost(t *testing.T) {
 	tooMany := names(maxNamesOfEnvoy + 1)
 	long := append(names(5), strings.Repeat("x", maxNameLength+1))
@@ -244,7 +244,8 @@ func TestLimitBeforeCost(t *testing.T) {
 	}
 }
 
-// §10.4: names count for a stream across its types and requests, and a name that is repeated or replaced doesn't add up.
+// §10.4: names count for a stream across its types and requests, and a name that is repeated or
+// replaced doesn't add up.
 func TestNamesOfAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{})
@@ -272,8 +273,8 @@ func TestNamesOfAStream(t *testing.T) {
 	})
 }
 
-// Case 59: requests of one client with names, also with others each time, and rejections have a rate, over all of its
-// streams. A client that connects again gains nothing.
+// Case 59: requests of one client with names, also with others each time, and rejections have a
+// rate, over all of its streams. A client that connects again gains nothing.
 func TestIntake(t *testing.T) {
 	const namesOfRequest = 1_000
 	list := func(n int) []string {

@@ -14,8 +14,9 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// stateIn returns the endpoints of the only ClusterLoadAssignment of a response, such as "10.0.0.1:80 10.0.0.2:80+[fd00::2]:80
-// 10.0.0.3:80/DRAINING": additional addresses follow a plus sign.
+// stateIn returns the endpoints of the only ClusterLoadAssignment of a response, such as
+// "10.0.0.1:80 10.0.0.2:80+[fd00::2]:80 10.0.0.3:80/DRAINING": additional addresses follow a plus
+// sign.
 func stateIn(t *testing.T, r *discovery.DiscoveryResponse) string {
 	t.Helper()
 	text := func(a *corepb.Address) string {

@@ -118,8 +118,8 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 // maxRejections bounds the rejections that are remembered. When there are more, some may be logged again.
 const maxRejections = 1_000
 
-// Rates of lines of the log and Events about rejections: a second, and burst. Clients make up the reasons, and each Event
-// is an object in the API server.
+// Rates of lines of the log and Events about rejections: a second, and burst. Clients make up the
+// reasons, and each Event is an object in the API server.
 const (
 	lineRate, lineBurst   = rate.Limit(1), 100
 	eventRate, eventBurst = rate.Limit(1) / 10, 20
@@ -147,8 +147,8 @@ type rejection struct {
 	kind          clientKind
 }
 
-// tell logs a rejection of a resource of a Service, unless it is known. The key is zero if there is no Service that the
-// client may see.
+// tell logs a rejection of a resource of a Service, unless it is known. The key is zero if there is
+// no Service that the client may see.
 func (rs *rejections) tell(r rejection, of catalog.ServiceKey, why string) {
 	if !rs.isNew(r) {
 		return

@@ -24,7 +24,8 @@ func (a *ads) listener(t *testing.T, name string) string {
 	return clusterIn(t, r.GetResources()[0])
 }
 
-// Case 2: each form of a name has a Listener of exactly that name, and all lead to one Cluster and share its endpoints.
+// Case 2: each form of a name has a Listener of exactly that name, and all lead to one Cluster and
+// share its endpoints.
 func TestFormsOfNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, objects := shop()
@@ -51,8 +52,8 @@ func TestFormsOfNames(t *testing.T) {
 	})
 }
 
-// Cases 3, 6 and 10: a name without a usable port, without a Service, or with an ExternalName is answered at once, with
-// a Cluster that is called by the reason and has no endpoints.
+// Cases 3, 6 and 10: a name without a usable port, without a Service, or with an ExternalName is
+// answered at once, with a Cluster that is called by the reason and has no endpoints.
 func TestReasons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		external := service("shop", "ext", "http:80")
@@ -114,7 +115,8 @@ func TestServiceAppears(t *testing.T) {
 	})
 }
 
-// Case 29 and §5.4: what a client uses isn't deleted: the endpoints become none, and come back with the Service.
+// Case 29 and §5.4: what a client uses isn't deleted: the endpoints become none, and come back with
+// the Service.
 func TestServiceIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, objects := shop()
@@ -163,8 +165,8 @@ func TestHostnameOfEndpoint(t *testing.T) {
 	})
 }
 
-// Case 5: a name without a namespace is that of a Service in the namespace of the pod that has the client's address, or
-// of the namespace that the client says.
+// Case 5: a name without a namespace is that of a Service in the namespace of the pod that has the
+// client's address, or of the namespace that the client says.
 func TestShortNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, objects := shop()
@@ -211,8 +213,9 @@ func TestAuthorities(t *testing.T) {
 	})
 }
 
-// Case 9: a name with the authority of a linked cluster has the endpoints of the Service there. Before the cluster is
-// synced, nothing false is said about it; after it is unlinked, the endpoints become none.
+// Case 9: a name with the authority of a linked cluster has the endpoints of the Service there.
+// Before the cluster is synced, nothing false is said about it; after it is unlinked, the endpoints
+// become none.
 func TestLinkedClusters(t *testing.T) {
 	for name, tt := range map[string]struct {
 		port     string

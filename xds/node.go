@@ -158,8 +158,8 @@ func (s *stream) nodeText(text string) string {
 	return strings.Clone(text)
 }
 
-// locatePeer completes what the client didn't say with what is known of the pod that has its address (§7.2). It is
-// called after the client's own words are known, which count first.
+// locatePeer completes what the client didn't say with what is known of the pod that has its
+// address (§7.2). It is called after the client's own words are known, which count first.
 func (s *stream) locatePeer() {
 	c := &s.client
 	if !c.peer.IsValid() || c.node != "" && c.namespace != "" {

@@ -37,8 +37,9 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 // minHold is the shortest delay of a stream. Most responses are too small for any.
 const minHold = 10 * time.Millisecond
 
-// hold makes all but endpoints wait after a response, for as long as it takes to send it to all streams with the same
-// Clusters within the budget. A SotW response has all Clusters of a wildcard, whichever has changed.
+// hold makes all but endpoints wait after a response, for as long as it takes to send it to all
+// streams with the same Clusters within the budget. A SotW response has all Clusters of a wildcard,
+// whichever has changed.
 func (s *stream) hold(typ resourceType, size int) {
 	if typ.Single() {
 		return

@@ -36,8 +36,8 @@ func hinted(of *catalog.Service) *catalog.EndpointSlice {
 	return s
 }
 
-// Cases 20 and 23: the endpoints for the client's zone have priority 0, wherever its place is known from. When its node
-// gets another zone, it gets them anew on the same stream, and nothing else.
+// Cases 20 and 23: the endpoints for the client's zone have priority 0, wherever its place is known
+// from. When its node gets another zone, it gets them anew on the same stream, and nothing else.
 func TestPlaces(t *testing.T) {
 	web := service("shop", "web", "http:80")
 	zoneA, zoneB := &catalog.Node{Cluster: catalog.LocalCluster, Name: "n", Zone: "a"}, &catalog.Node{Cluster: catalog.LocalCluster, Name: "n", Zone: "b"}

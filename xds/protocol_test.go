@@ -107,7 +107,8 @@ func TestSubscribeAgain(t *testing.T) {
 	})
 }
 
-// Case 41: of a longer list of names only the new endpoints are sent, and all Clusters; of a shorter one nothing.
+// Case 41: of a longer list of names only the new endpoints are sent, and all Clusters; of a
+// shorter one nothing.
 func TestMoreNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, objects := shop()
@@ -220,8 +221,8 @@ func TestRejectionOfMissingService(t *testing.T) {
 	})
 }
 
-// Cases 44 and 59: after a Cluster is rejected its plain variant is sent, once. A client that rejects that one too gets
-// neither again.
+// Cases 44 and 59: after a Cluster is rejected its plain variant is sent, once. A client that
+// rejects that one too gets neither again.
 func TestRejectionOfPlainCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, objects := shop()
@@ -346,8 +347,8 @@ func (d *delta) expect(what string, want ...string) {
 	}
 }
 
-// Case 43 and §5.3: subscriptions count whatever the nonce is; what is known is sent again, and what is missing is
-// said once.
+// Case 43 and §5.3: subscriptions count whatever the nonce is; what is known is sent again, and
+// what is missing is said once.
 func TestDelta(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, objects := shop()
@@ -411,8 +412,8 @@ func TestDeltaReconnects(t *testing.T) {
 	})
 }
 
-// Case 48: a client reconnects that has Clusters, too. One that differs is used only after another response with its
-// endpoints, whatever the client has of them.
+// Case 48: a client reconnects that has Clusters, too. One that differs is used only after another
+// response with its endpoints, whatever the client has of them.
 func TestDeltaReconnectsWithClusters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, objects := shop()
@@ -524,8 +525,9 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// §5.2: a ServiceProfile may send a share of the requests to a Service that doesn't exist. Its Cluster is sent, without
-// endpoints, or clients would wait for it with all requests. When the Service appears, its endpoints come.
+// §5.2: a ServiceProfile may send a share of the requests to a Service that doesn't exist. Its
+// Cluster is sent, without endpoints, or clients would wait for it with all requests. When the
+// Service appears, its endpoints come.
 func TestWeightedClusterOfMissingService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, objects := shop()

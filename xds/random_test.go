@@ -23,7 +23,8 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// randomCluster is a cluster with random objects: the Services a and b in the namespace shop with their slices, pods and nodes.
+// randomCluster is a cluster with random objects: the Services a and b in the namespace shop with
+// their slices, pods and nodes.
 type randomCluster struct {
 	r       *rand.Rand
 	objects map[catalog.ID]catalog.Object
@@ -125,7 +126,8 @@ func (c *randomCluster) shuffled() []catalog.Object {
 	return list
 }
 
-// randomNames are names of all forms: of Services, one of their endpoints, a port that is missing and a Service that is.
+// randomNames are names of all forms: of Services, one of their endpoints, a port that is missing
+// and a Service that is.
 func randomNames() (routeNames, clusterNames []string) {
 	for _, of := range []string{"a", "b"} {
 		routeNames = append(routeNames, of+".shop:80", of+".shop", of+".shop.svc.cluster.local:grpc", of+":9", "none.shop:80")
@@ -155,8 +157,8 @@ func (f *fixture) resources(agent, on string) map[string]string {
 	return all
 }
 
-// Case 49: replicas that were told of the same objects in another order, one of which has seen others before, have equal
-// versions of all resources.
+// Case 49: replicas that were told of the same objects in another order, one of which has seen
+// others before, have equal versions of all resources.
 func TestVersionsOfReplicas(t *testing.T) {
 	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) {
@@ -197,8 +199,8 @@ func TestVersionsOfReplicas(t *testing.T) {
 	}
 }
 
-// Case 25: whatever the slices have in common, no ClusterLoadAssignment has what clients reject, and none lacks an
-// endpoint or has one too many.
+// Case 25: whatever the slices have in common, no ClusterLoadAssignment has what clients reject,
+// and none lacks an endpoint or has one too many.
 func TestRandomSlices(t *testing.T) {
 	config := Config{EnableIPv6: true}.withDefaults()
 	checked := 0
@@ -322,7 +324,8 @@ func (c *randomCluster) checkHealth(t *testing.T, at string, got []*endpointpb.L
 	}
 }
 
-// addresses returns the addresses of ready and draining endpoints, and whether they are ready in one of the slices.
+// addresses returns the addresses of ready and draining endpoints, and whether they are ready in
+// one of the slices.
 func (c *randomCluster) addresses(s *catalog.Service, port string) map[string]bool {
 	ready := map[string]bool{}
 	if s == nil || s.ExternalName {

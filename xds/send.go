@@ -38,8 +38,9 @@ func (s *stream) flush() error {
 	return s.flushEnded(ended)
 }
 
-// refreshAhead makes the Clusters that changed Listeners and routes lead to, and the endpoints of changed Clusters, as
-// new as these: each topic learns of a change by itself, and the order holds within one flush only.
+// refreshAhead makes the Clusters that changed Listeners and routes lead to, and the endpoints of
+// changed Clusters, as new as these: each topic learns of a change by itself, and the order holds
+// within one flush only.
 func (s *stream) refreshAhead() {
 	var changed []*subscription
 	s.mu.Lock()
@@ -54,8 +55,8 @@ func (s *stream) refreshAhead() {
 	}
 }
 
-// renewAfter makes as new as the catalog what the client uses after a resource: Clusters after Listeners and routes, and
-// endpoints, which a client may also have without their Cluster.
+// renewAfter makes as new as the catalog what the client uses after a resource: Clusters after
+// Listeners and routes, and endpoints, which a client may also have without their Cluster.
 func (s *stream) renewAfter(sub *subscription) {
 	if sub.typ == endpoints {
 		return
@@ -160,8 +161,8 @@ func (sub *subscription) due() *frame {
 	return f
 }
 
-// offered returns the resource that is right for the client: its plain variant if the client has rejected the other
-// one, nil if there is none.
+// offered returns the resource that is right for the client: its plain variant if the client has
+// rejected the other one, nil if there is none.
 func (sub *subscription) offered() *frame {
 	f := sub.follow()
 	switch {
@@ -318,8 +319,8 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	return nil
 }
 
-// beginSending notes since when the oldest of the changes has been known that are being sent. It waits if the client has
-// unsubscribed from what it is sent again.
+// beginSending notes since when the oldest of the changes has been known that are being sent. It
+// waits if the client has unsubscribed from what it is sent again.
 func (s *stream) beginSending(items []item) {
 	oldest, again := time.Now(), 0
 	for _, i := range items {
@@ -337,8 +338,9 @@ func (s *stream) beginSending(items []item) {
 	}
 }
 
-// reject notes that a client has rejected a response. Nothing else is a rejection (§6.4). Of a response with several
-// resources, those count that the reason names, or all if it names none: clients accept the others.
+// reject notes that a client has rejected a response. Nothing else is a rejection (§6.4). Of a
+// response with several resources, those count that the reason names, or all if it names none:
+// clients accept the others.
 func (s *stream) reject(typ resourceType, nonce, why string) {
 	in := &s.types[typ]
 	n := nonceFrom(nonce)
@@ -368,7 +370,8 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 	}
 }
 
-// visibleService returns the Service that a subscription asks for; zero if there is none, or none that the client may see.
+// visibleService returns the Service that a subscription asks for; zero if there is none, or none
+// that the client may see.
 func (sub *subscription) visibleService() catalog.ServiceKey {
 	if key, unknown, _ := sub.topic.inspect(sub); !unknown {
 		return key

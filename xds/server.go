@@ -49,8 +49,9 @@ type Server struct {
 	renewing sync.WaitGroup
 }
 
-// NewServer returns a server for the catalog, with its metrics registered with r. It serves through a gRPC server that
-// was made with ServerOptions, passed to Register and serves on a Listener; and Run has to run at the same time.
+// NewServer returns a server for the catalog, with its metrics registered with r. It serves through
+// a gRPC server that was made with ServerOptions, passed to Register and serves on a Listener; and
+// Run has to run at the same time.
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config = config.withDefaults()
 	s := &Server{
@@ -70,8 +71,8 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 // Opened returns how many streams were opened so far. It may be called at any time.
 func (s *Server) Opened() uint64 { return s.opened.Load() }
 
-// ServerOptions returns the options that a gRPC server needs to send the server's messages, and to hold clients to the
-// limits.
+// ServerOptions returns the options that a gRPC server needs to send the server's messages, and to
+// hold clients to the limits.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	limits := &s.config.Limits
 	options := append(limits.ServerOptions(), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
@@ -83,17 +84,19 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 	return options
 }
 
-// connectionGrace is how long the streams of a connection that is too old are kept. A client that has had a response
-// sees no error when its stream ends.
+// connectionGrace is how long the streams of a connection that is too old are kept. A client that
+// has had a response sees no error when its stream ends.
 const connectionGrace = 10 * time.Second
 
-// Listener returns a listener that accepts as many connections as the limits allow, and none before the cluster is known.
+// Listener returns a listener that accepts as many connections as the limits allow, and none before
+// the cluster is known.
 func (s *Server) Listener(l net.Listener) net.Listener {
 	return clientlimits.NewListener(syncedListener{l, s}, &s.config.Limits, s.refused, s.log)
 }
 
-// syncedListener closes connections until the cluster is known (§6.11). A client would wait for its first response for 15 s
-// in vain, and one that knows several addresses takes another one, which it wouldn't do if only its streams were refused.
+// syncedListener closes connections until the cluster is known (§6.11). A client would wait for its
+// first response for 15 s in vain, and one that knows several addresses takes another one, which it
+// wouldn't do if only its streams were refused.
 type syncedListener struct {
 	net.Listener
 	server *Server
@@ -118,8 +121,9 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	}
 }
 
-// Run waits until the context ends. Then it ends all streams with the status OK, and returns when they have ended. The
-// gRPC server has to be stopped at the same time, and has to cut off clients that don't read. Run is called once.
+// Run waits until the context ends. Then it ends all streams with the status OK, and returns when
+// they have ended. The gRPC server has to be stopped at the same time, and has to cut off clients
+// that don't read. Run is called once.
 func (s *Server) Run(ctx context.Context) error {
 	<-ctx.Done()
 	s.mu.Lock()

@@ -27,8 +27,9 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// stream is one open call of either variant. The goroutine of its handler only waits, and a second one receives. While
-// there is something to do, a worker owns what follows, except what says otherwise: it handles requests and sends.
+// stream is one open call of either variant. The goroutine of its handler only waits, and a second
+// one receives. While there is something to do, a worker owns what follows, except what says
+// otherwise: it handles requests and sends.
 type stream struct {
 	id      uint64
 	opened  time.Time
@@ -38,7 +39,8 @@ type stream struct {
 	variant string
 	api     *api // the service that was called
 
-	// client and moved don't change once identified is closed. moved closes when the node of the client has changed.
+	// client and moved don't change once identified is closed. moved closes when the node of the
+	// client has changed.
 	client     client
 	identified chan struct{}
 	moved      <-chan struct{}
@@ -48,34 +50,36 @@ type stream struct {
 	nonce      uint64
 	budget     *budget // that of the client
 
-	// covered has the Clusters of a wildcard, nil without one. listing is those that the stream is subscribed to, which
-	// anybody may read, and users is how many streams share them.
+	// covered has the Clusters of a wildcard, nil without one. listing is those that the stream is
+	// subscribed to, which anybody may read, and users is how many streams share them.
 	covered *sharedListing
 	listing atomic.Pointer[listing]
 	users   int
 	// held is until when all but endpoints wait (§6.10).
 	held time.Time
 
-	// received has a request that waits for a worker. working is held by whoever owns the stream, and worker is who it is.
+	// received has a request that waits for a worker. working is held by whoever owns the stream, and
+	// worker is who it is.
 	received chan discoveryRequest
 	working  sync.Mutex
 	worker   *worker
-	// unread is true until the client has answered the last response. Until then, sending may have to wait for it.
+	// unread is true until the client has answered the last response. Until then, sending may have to
+	// wait for it.
 	unread bool
 	// mu guards what follows, and the maps of interests for those who don't own the stream.
 	mu sync.Mutex
 	// dirty are the subscriptions whose view has changed, and perhaps some that have ended.
 	dirty []*subscription
-	// awake is why there is something to do, the first lane of several; lanes if there is nothing. busy is true while a
-	// worker does it or will.
+	// awake is why there is something to do, the first lane of several; lanes if there is nothing.
+	// busy is true while a worker does it or will.
 	awake lane
 	busy  bool
 	// ended closes when the stream has to end: with the status err, or with a panic.
 	ended    chan struct{}
 	err      error
 	panicked *panics.Carried
-	// lag is for how long the change that is being sent has been known, and responses counts what was sent. Anybody may
-	// read them.
+	// lag is for how long the change that is being sent has been known, and responses counts what was
+	// sent. Anybody may read them.
 	lag       streams.Lag
 	responses atomic.Uint64
 }
@@ -92,15 +96,16 @@ type discoveryRequest interface {
 // interest is what a stream wants of one type.
 type interest struct {
 	subscriptions map[string]*subscription
-	// asked is true once a request counted, and names are those of the last one, if they have to be all of them.
+	// asked is true once a request counted, and names are those of the last one, if they have to be
+	// all of them.
 	asked      bool
 	askedNames []string
 	// named is true once a resource was named: an empty list of names is a wildcard only before.
 	named, wildcard bool
 	// owed is true when a wildcard has to be answered, also if it has no resources.
 	owed bool
-	// has is the version of all resources that a client has from an earlier stream, and lost are the names of those that
-	// a delta client has and that don't exist.
+	// has is the version of all resources that a client has from an earlier stream, and lost are the
+	// names of those that a delta client has and that don't exist.
 	has  string
 	lost []string
 	// names counts the subscriptions by name.
@@ -125,8 +130,8 @@ type subscription struct {
 	// sent is the version that the client has been sent, and resend that it is to be sent whatever it has.
 	sent   string
 	resend bool
-	// rejected are the versions that the client has rejected last: the newest first, "" for none. There are two,
-	// because after a resource its plain variant may be rejected, too.
+	// rejected are the versions that the client has rejected last: the newest first, "" for none.
+	// There are two, because after a resource its plain variant may be rejected, too.
 	rejected [2]string
 	// refused is true while the client has rejected what it was sent last. Anybody may read it.
 	refused atomic.Bool
@@ -168,9 +173,9 @@ func (s *stream) run() error {
 
 var errSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not arrive in time")
 
-// first waits until the first request says who the client is, or the stream ends. A stream without a request costs as
-// much as one with an answer, so a client may have only so many of them, for so long. The channel closes when the node
-// of the client has changed.
+// first waits until the first request says who the client is, or the stream ends. A stream without
+// a request costs as much as one with an answer, so a client may have only so many of them, for so
+// long. The channel closes when the node of the client has changed.
 func (s *stream) first() (moved <-chan struct{}, err error) {
 	if err := s.server.clients.BeginRequest(s.client.id); err != nil {
 		return nil, err
@@ -228,8 +233,8 @@ func (s *stream) wakeLocked(why lane) {
 	}
 }
 
-// work handles a request, if there is one, and sends what the client lacks. A worker calls it, and does so again after
-// other streams if there is more to do.
+// work handles a request, if there is one, and sends what the client lacks. A worker calls it, and
+// does so again after other streams if there is more to do.
 func (s *stream) work(w *worker) {
 	s.working.Lock()
 	defer s.working.Unlock()
@@ -270,9 +275,9 @@ func (s *stream) step() error {
 	return s.flush()
 }
 
-// receive receives requests until the call ends, not more than requestRate a second, nor more than the budget of the
-// client has room for. The requests after wait in the flow control of the client. A request that changes nothing goes no
-// further: each response has one.
+// receive receives requests until the call ends, not more than requestRate a second, nor more than
+// the budget of the client has room for. The requests after wait in the flow control of the client.
+// A request that changes nothing goes no further: each response has one.
 func (s *stream) receive() {
 	defer s.server.running.Done()
 	limiter := rate.NewLimiter(requestRate, requestBurst)
@@ -301,8 +306,8 @@ func (s *stream) receive() {
 	}
 }
 
-// changesNothing reports whether a request only says that the client has accepted a response. While something is being
-// done, that isn't known.
+// changesNothing reports whether a request only says that the client has accepted a response. While
+// something is being done, that isn't known.
 func (s *stream) changesNothing(r discoveryRequest) bool {
 	typ, ok := resource.TypeOf(r.GetTypeUrl())
 	if !ok || r.GetErrorDetail() != nil || r.GetResponseNonce() == "" || !s.working.TryLock() {

@@ -12,12 +12,12 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// question is a resource name as clients ask for it. The routes of a Listener also depend on the namespace of the
-// client: its ServiceProfiles come first.
+// question is a resource name as clients ask for it. The routes of a Listener also depend on the
+// namespace of the client: its ServiceProfiles come first.
 type question struct {
 	name, namespace string
-	// typ is the type that the name is read for. Listeners and routes share a topic, and so do Clusters and endpoints,
-	// unless their names have the type in them.
+	// typ is the type that the name is read for. Listeners and routes share a topic, and so do
+	// Clusters and endpoints, unless their names have the type in them.
 	typ resourceType
 }
 
@@ -38,8 +38,8 @@ func (q question) route() bool {
 	return q.typ == listeners || q.typ == routes
 }
 
-// topic has the views of one question, for all types. All of them answer from the same snapshot. Its goroutine renews
-// them when the snapshot is stale.
+// topic has the views of one question, for all types. All of them answer from the same snapshot.
+// Its goroutine renews them when the snapshot is stale.
 type topic struct {
 	asked
 	server *Server
@@ -130,8 +130,8 @@ func (t *topic) renew() (from facts, due time.Time) {
 	return t.facts, due
 }
 
-// refresh makes the newest version of all views from the current state of the catalog, if theirs is out of date. The
-// caller holds the lock.
+// refresh makes the newest version of all views from the current state of the catalog, if theirs is
+// out of date. The caller holds the lock.
 func (t *topic) refresh() {
 	if t.unusable != nil || t.ended || t.facts.current() {
 		return
@@ -207,8 +207,8 @@ func (t *topic) drop(sub *subscription) {
 	}
 }
 
-// acquire returns the topic of a question. Each acquire without an error is followed by one release. The error is the
-// status of a question that is one too many.
+// acquire returns the topic of a question. Each acquire without an error is followed by one
+// release. The error is the status of a question that is one too many.
 func (s *Server) acquire(q question, by clientlimits.ClientID) (*topic, error) {
 	a := s.config.parse(q)
 	return s.topics.Acquire(a.question, func() (t *topic, err error) {
@@ -221,8 +221,8 @@ func (s *Server) acquire(q question, by clientlimits.ClientID) (*topic, error) {
 // release ends the topic when this was its last user.
 func (s *Server) release(t *topic) { s.topics.Release(t.question, func(t *topic) { t.end() }) }
 
-// renewFor counts a question of a client, and runs what renews its answers until end is called. The error is the status of
-// a question that is one too many.
+// renewFor counts a question of a client, and runs what renews its answers until end is called. The
+// error is the status of a question that is one too many.
 func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (end func(), err error) {
 	if err := s.clients.BeginQuery(by); err != nil {
 		return nil, err

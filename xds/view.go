@@ -13,8 +13,8 @@ type view struct {
 	viewKey
 	current atomic.Pointer[frame] // what streams send; never nil once it has subscribers
 
-	// The lock of the topic guards these. latest is the newest version, which is not the current one while it is held
-	// back: since then, and the urgent part of it since urgent.
+	// The lock of the topic guards these. latest is the newest version, which is not the current one
+	// while it is held back: since then, and the urgent part of it since urgent.
 	latest *frame
 	since  time.Time
 	urgent time.Time
@@ -23,7 +23,8 @@ type view struct {
 	subscribers map[*subscription]struct{}
 }
 
-// take makes f the newest version, unless it says the same as the current one. The caller holds the lock of the topic.
+// take makes f the newest version, unless it says the same as the current one. The caller holds the
+// lock of the topic.
 func (v *view) take(f *frame) {
 	if f.same(v.current.Load()) {
 		v.latest, v.since, v.urgent = v.current.Load(), time.Time{}, time.Time{}

@@ -43,8 +43,9 @@ type sharedListing struct {
 	streams map[*stream]struct{}
 }
 
-// join makes a stream wake up for each listing of a coverage until it leaves. A coverage that no other stream has counts as
-// a question of the client. The error is the status of one that is one too many.
+// join makes a stream wake up for each listing of a coverage until it leaves. A coverage that no
+// other stream has counts as a question of the client. The error is the status of one that is one
+// too many.
 func (s *Server) join(of coverage, st *stream) (*sharedListing, error) {
 	shared, err := s.listings.Acquire(of, func() (sl *sharedListing, err error) {
 		sl = &sharedListing{coverage: of, server: s, streams: map[*stream]struct{}{}}
@@ -136,8 +137,9 @@ type listed struct {
 	rank    int
 }
 
-// fairShare returns the ports that are listed, and how many are too many: the first one of each namespace counts before the
-// second one of any. So a namespace with many Services leaves no other one out.
+// fairShare returns the ports that are listed, and how many are too many: the first one of each
+// namespace counts before the second one of any. So a namespace with many Services leaves no other
+// one out.
 func fairShare(all []listed) (kept []listed, leftOut int) {
 	if len(all) <= maxWildcard {
 		return all, 0
@@ -182,9 +184,9 @@ func (sl *sharedListing) tell(before *listing) {
 	}
 }
 
-// want subscribes to all resources of the type, of which the client has versions from an earlier stream: one of all, or
-// one of each. Only Clusters have a wildcard, and not for gRPC clients; otherwise it has no resources. The error is a
-// status.
+// want subscribes to all resources of the type, of which the client has versions from an earlier
+// stream: one of all, or one of each. Only Clusters have a wildcard, and not for gRPC clients;
+// otherwise it has no resources. The error is a status.
 func (s *stream) want(typ resourceType, has string, each map[string]string) error {
 	in := &s.types[typ]
 	if in.wildcard {

@@ -23,7 +23,8 @@ import (
 	"github.com/signpostd/signpost/xds/auth"
 )
 
-// envoyIn is the node of an Envoy in the namespace shop, with namespaces for its wildcards unless they are empty.
+// envoyIn is the node of an Envoy in the namespace shop, with namespaces for its wildcards unless
+// they are empty.
 func envoyIn(namespaces string) *corepb.Node {
 	metadata := map[string]string{"NAMESPACE": "shop"}
 	if namespaces != "" {
@@ -283,7 +284,8 @@ func TestWildcardReconnect(t *testing.T) {
 	})
 }
 
-// Case 60: a wildcard is without the Services that the caller's namespace may not see, and follows a change of that.
+// Case 60: a wildcard is without the Services that the caller's namespace may not see, and follows
+// a change of that.
 func TestWildcardVisibility(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		private := service("shop", "web", "http:80")
@@ -425,7 +427,8 @@ func TestWildcardPacing(t *testing.T) {
 	})
 }
 
-// §6.4: of a response with several Clusters, a client rejects those that its reason names. The others are unaffected.
+// §6.4: of a response with several Clusters, a client rejects those that its reason names. The
+// others are unaffected.
 func TestWildcardRejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{}, service("shop", "web", "http:80", "more:8080"))
@@ -442,7 +445,8 @@ func TestWildcardRejection(t *testing.T) {
 	})
 }
 
-// §10.3: what is said of a stream with a wildcard, and the history of the Clusters that its client gets and loses.
+// §10.3: what is said of a stream with a wildcard, and the history of the Clusters that its client
+// gets and loses.
 func TestWildcardInspected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := history.New(history.DefaultBytes, nil)

@@ -5,16 +5,17 @@ import (
 	"sync"
 )
 
-// workers let a few goroutines do the work of all streams: handle requests and send. A stream that has a goroutine for
-// that would keep its stack, 8 kB, which is more than all else that an idle stream costs.
+// workers let a few goroutines do the work of all streams: handle requests and send. A stream that
+// has a goroutine for that would keep its stack, 8 kB, which is more than all else that an idle
+// stream costs.
 type workers struct {
 	// slots is how many goroutines work, beside those that may wait for a client.
 	slots int
 
 	mu   sync.Mutex
 	busy int // slots in use
-	// lanes have the streams that wait, and the next worker looks into the one after turn first: what concerns one stream
-	// doesn't wait for all of what concerns many.
+	// lanes have the streams that wait, and the next worker looks into the one after turn first: what
+	// concerns one stream doesn't wait for all of what concerns many.
 	lanes [lanes][]*stream
 	turn  lane
 }
@@ -66,7 +67,8 @@ func (ws *workers) waiting() bool {
 	return slices.ContainsFunc(ws.lanes[:], func(l []*stream) bool { return len(l) > 0 })
 }
 
-// take returns the stream that has waited longest in the next lane with one; nil if none waits. The caller holds the lock.
+// take returns the stream that has waited longest in the next lane with one; nil if none waits. The
+// caller holds the lock.
 func (ws *workers) take() *stream {
 	for range lanes {
 		ws.turn = (ws.turn + 1) % lanes

@@ -22,8 +22,8 @@ import (
 	"github.com/signpostd/signpost/internal/grpcrecover"
 )
 
-// Case 58: more streams than there are workers don't read, and acknowledge what they haven't read, in case nonces
-// could be guessed. Others get each change.
+// Case 58: more streams than there are workers don't read, and acknowledge what they haven't read,
+// in case nonces could be guessed. Others get each change.
 func TestStalledStreams(t *testing.T) {
 	for _, acknowledges := range []bool{false, true} {
 		t.Run(fmt.Sprintf("acknowledges=%t", acknowledges), func(t *testing.T) {
@@ -105,7 +105,8 @@ func TestPanicOfWorker(t *testing.T) {
 	})
 }
 
-// A stream that a change of its own concerns, and one with a request, don't wait for all streams of another change.
+// A stream that a change of its own concerns, and one with a request, don't wait for all streams of
+// another change.
 func TestLanes(t *testing.T) {
 	var ws workers // without slots
 	own, asking := &stream{id: 1}, &stream{id: 2}

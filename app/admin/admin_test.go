@@ -368,7 +368,8 @@ func (a *at) Accept() (net.Conn, error) {
 func (a *at) Close() error   { a.once.Do(func() { close(a.gone) }); return nil }
 func (a *at) Addr() net.Addr { return &net.TCPAddr{} }
 
-// tenants, finding 19: one host has a bounded number of connections, and hosts that have many make room for others.
+// tenants, finding 19: one host has a bounded number of connections, and hosts that have many make
+// room for others.
 func TestConnectionsOfHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &at{conns: make(chan net.Conn), gone: make(chan struct{})}

@@ -54,8 +54,9 @@ func rfc2136(addr string, more ...string) []string {
 	return append([]string{"--provider=rfc2136", "--rfc2136-host=" + host, "--rfc2136-port=" + port, "--rfc2136-tsig-secret-alg=hmac-sha256"}, more...)
 }
 
-// Each case has one thing wrong, and check names that one. What the settings have wrong is failed, as what the server refuses
-// is, and not unknown: a secret that isn't base64 will never work (findings M9).
+// Each case has one thing wrong, and check names that one. What the settings have wrong is failed,
+// as what the server refuses is, and not unknown: a secret that isn't base64 will never work
+// (findings M9).
 func TestZonesOfBIND(t *testing.T) {
 	t.Parallel()
 	server := startBIND(t)
@@ -191,7 +192,8 @@ func TestZonesOfPowerDNS(t *testing.T) {
 	}
 }
 
-// Finding of tenants, two processes with one owner ID: records of our owner by two instances are a failure, by one they are not.
+// Finding of tenants, two processes with one owner ID: records of our owner by two instances are a
+// failure, by one they are not.
 func TestInstancesOfOneOwner(t *testing.T) {
 	failed := func(instances map[string]int) (texts []string) {
 		z := configure.ZoneSurvey{Zone: dns.Zone{Name: "example.org"}, Read: true, Records: 8, Owners: map[string]int{"default": 8}, Instances: instances}

@@ -2,7 +2,8 @@ package inspect
 
 import "time"
 
-// Figures are numbers of the last 15 minutes. A process keeps them in memory of a fixed size, and loses them when it ends.
+// Figures are numbers of the last 15 minutes. A process keeps them in memory of a fixed size, and
+// loses them when it ends.
 type Figures struct {
 	// Newest is when the last value of each figure was read, and IntervalSeconds the time between two values.
 	Newest          time.Time `json:"newest"`
@@ -29,7 +30,7 @@ const (
 	FigureBehind FigureName = "streamsBehind"
 	// FigureChanges: the changes within each interval that [HistoryPath] tells.
 	FigureChanges FigureName = "changes"
-	// FigureUnpublished: the wanted records that aren't published, and those that wait to be deleted. Only the leader
-	// knows them. If counting takes long, a value stands for several intervals.
+	// FigureUnpublished: the wanted records that aren't published, and those that wait to be deleted.
+	// Only the leader knows them. If counting takes long, a value stands for several intervals.
 	FigureUnpublished FigureName = "recordsNotPublished"
 )

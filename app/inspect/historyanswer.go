@@ -32,14 +32,15 @@ type PastChange struct {
 	Why  string `json:"why,omitempty"`
 	// Source is the role, the controller or the publisher that made the change.
 	Source string `json:"source,omitempty"`
-	// Streams is how many streams were told. Port and Hostname are what they ask for, and ClientZone and ClientNode
-	// their place if only one place was told.
+	// Streams is how many streams were told. Port and Hostname are what they ask for, and ClientZone
+	// and ClientNode their place if only one place was told.
 	Streams    int    `json:"streams,omitempty"`
 	Port       int    `json:"port,omitempty"`
 	Hostname   string `json:"hostname,omitempty"`
 	ClientZone string `json:"clientZone,omitempty"`
 	ClientNode string `json:"clientNode,omitempty"`
-	// Endpoints is how many there are after the change: endpoints of the streams, or ready addresses of the object.
+	// Endpoints is how many there are after the change: endpoints of the streams, or ready addresses
+	// of the object.
 	Endpoints *int `json:"endpoints,omitempty"`
 	NotReady  int  `json:"notReady,omitempty"`
 	// Added, Changed and Removed are addresses, at most 32 each. The numbers say how many more there are.
@@ -51,7 +52,8 @@ type PastChange struct {
 	MoreRemoved int      `json:"moreRemoved,omitempty"`
 	// Object is the written object, or the xDS resource.
 	Object string `json:"object,omitempty"`
-	// Zone, Type, SetIdentifier and TTL are those of a record set. Old and New are its targets, at most 16 each.
+	// Zone, Type, SetIdentifier and TTL are those of a record set. Old and New are its targets, at
+	// most 16 each.
 	Zone          string   `json:"zone,omitempty"`
 	Type          string   `json:"type,omitempty"`
 	SetIdentifier string   `json:"setIdentifier,omitempty"`

@@ -13,8 +13,9 @@ const (
 	changesEvery = time.Second
 	// compareTimeout limits the comparison of a topic.
 	compareTimeout = 2 * time.Second
-	// compareRest is how many times as long as a comparison took the topic isn't compared again, so that a page costs a
-	// fiftieth of a processor for each topic. compareMost limits that, because a comparison may have waited.
+	// compareRest is how many times as long as a comparison took the topic isn't compared again, so
+	// that a page costs a fiftieth of a processor for each topic. compareMost limits that, because a
+	// comparison may have waited.
 	compareRest, compareMost = 50, 5 * time.Second
 	// maxListeners limits the parallel listeners.
 	maxListeners = 8

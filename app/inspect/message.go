@@ -58,8 +58,9 @@ type Plan struct {
 	Owned     int       `json:"owned"`
 	Deletions int       `json:"deletions"`
 	Updates   int       `json:"updates"`
-	// Spent deletions were made within the window of the budget, of Limit that may be made without approval; both are 0
-	// if there is no limit. Room is when there is room for the deletions of the plan, if nothing else is deleted before.
+	// Spent deletions were made within the window of the budget, of Limit that may be made without
+	// approval; both are 0 if there is no limit. Room is when there is room for the deletions of the
+	// plan, if nothing else is deleted before.
 	Spent int        `json:"spent,omitempty"`
 	Limit int        `json:"limit,omitempty"`
 	Room  *time.Time `json:"room,omitempty"`

@@ -53,8 +53,8 @@ const (
 type Finding struct {
 	Area     Area     `json:"area"`
 	Severity Severity `json:"severity"`
-	// Subject is what it is about, such as "Service shop/web" or "zone example.org". Others are further subjects with
-	// the same cause, at most 8.
+	// Subject is what it is about, such as "Service shop/web" or "zone example.org". Others are
+	// further subjects with the same cause, at most 8.
 	Subject string   `json:"subject"`
 	Others  []string `json:"others,omitempty"`
 	// Count is how many subjects have the cause.
@@ -83,9 +83,11 @@ type Now struct {
 
 // The bounds of a [Now].
 const (
-	// maxFindings is how many findings it has, and maxOthers how many subjects a finding names beside the first.
+	// maxFindings is how many findings it has, and maxOthers how many subjects a finding names beside
+	// the first.
 	maxFindings, maxOthers = 100, 8
-	// maxSubjects is how many subjects of an area are looked at one by one. Of more than that, the number is known.
+	// maxSubjects is how many subjects of an area are looked at one by one. Of more than that, the
+	// number is known.
 	maxSubjects = 200
 )
 
@@ -98,8 +100,8 @@ func (f *Finding) compare(other *Finding) int {
 	)
 }
 
-// Summarize returns findings the worst first. Those with the same cause are one, and several processes that have found
-// the same about a subject count once. It is a pure function.
+// Summarize returns findings the worst first. Those with the same cause are one, and several
+// processes that have found the same about a subject count once. It is a pure function.
 func Summarize(all []Finding, checked time.Time) Now {
 	now := Now{Findings: []Finding{}, Checked: checked}
 	for _, f := range byCause(sameSubjects(all)) {
@@ -118,7 +120,8 @@ func (n *Now) bound(most int) {
 	}
 }
 
-// sameSubjects joins what several processes have found about a subject of an area. The cause that says most is kept.
+// sameSubjects joins what several processes have found about a subject of an area. The cause that
+// says most is kept.
 func sameSubjects(all []Finding) []Finding {
 	at := map[string]int{}
 	var list []Finding

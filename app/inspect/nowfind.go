@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// nowFor is for how long an answer to [NowPath] is good at least. It is good for longer where finding it out takes
-	// long, so that this takes at most a tenth of the time.
+	// nowFor is for how long an answer to [NowPath] is good at least. It is good for longer where
+	// finding it out takes long, so that this takes at most a tenth of the time.
 	nowFor, nowShare = time.Second, 10
 	// causesTime is how long the causes of Services may be looked for, which takes requests to the API server.
 	causesTime = 2 * time.Second
 	// causeFor is for how long the cause of a Service is kept, and earlyFor how old an early answer may be.
 	causeFor, earlyFor = time.Minute, time.Minute
-	// staleAfter is after how many seconds changes that may have been missed are wrong. Gaps between two watches are
-	// shorter.
+	// staleAfter is after how many seconds changes that may have been missed are wrong. Gaps between
+	// two watches are shorter.
 	staleAfter = 5
 )
 
@@ -44,7 +44,8 @@ type search struct {
 	unknown []string
 	at      time.Time
 	took    time.Duration
-	// known are the causes of Services from the last search, and causes those of this one, by NAMESPACE/NAME and state.
+	// known are the causes of Services from the last search, and causes those of this one, by
+	// NAMESPACE/NAME and state.
 	known, causes map[string]cause
 	// onlyKnown leaves out the explanation of Services whose cause isn't known.
 	onlyKnown bool
@@ -83,8 +84,8 @@ func (s *Server) now(ctx context.Context, p parameters) (any, error) {
 	return now, nil
 }
 
-// find returns a search that is recent enough, or searches. With onlyKnown an older one is enough, and it waits for no
-// other search and explains no Service.
+// find returns a search that is recent enough, or searches. With onlyKnown an older one is enough,
+// and it waits for no other search and explains no Service.
 func (f *finder) find(ctx context.Context, onlyKnown bool) *search {
 	last, recent := f.recent()
 	switch {
@@ -154,8 +155,8 @@ func (f *search) more(area Area, severity Severity, n int, what, list string) {
 	}
 }
 
-// process finds what is wrong with the process, with who leads, with the kinds of objects that it reads, and with linked
-// clusters.
+// process finds what is wrong with the process, with who leads, with the kinds of objects that it
+// reads, and with linked clusters.
 func (f *search) process(context.Context) {
 	if f.server.config.Status == nil {
 		return
@@ -212,8 +213,8 @@ func (f *search) kind(t Table) {
 	}
 }
 
-// kindCause says why a kind can't be read. Kinds that can't be read for one reason have one text: it has no path of a
-// URL.
+// kindCause says why a kind can't be read. Kinds that can't be read for one reason have one text:
+// it has no path of a URL.
 func kindCause(t Table) string {
 	if server, failure, ok := cutURL(t.Detail); ok {
 		return fmt.Sprintf("the API server %s can't be reached: %s", server, failure)
@@ -225,8 +226,8 @@ func kindCause(t Table) string {
 	return text
 }
 
-// cutURL splits the error of a request, such as `… Get "https://10.0.0.1/api/v1/pods?limit=500": dial tcp …`, into the
-// server and what went wrong.
+// cutURL splits the error of a request, such as `… Get "https://10.0.0.1/api/v1/pods?limit=500":
+// dial tcp …`, into the server and what went wrong.
 func cutURL(text string) (server, failure string, ok bool) {
 	_, rest, found := strings.Cut(text, `Get "`)
 	if !found {
@@ -275,7 +276,8 @@ func (f *search) zones(ctx context.Context) {
 	}
 }
 
-// leads reports whether this process knows records and plans. A standby has none, and says who has in its status.
+// leads reports whether this process knows records and plans. A standby has none, and says who has
+// in its status.
 func (f *search) leads() bool {
 	o, ok := f.server.plansOffer()
 	if !ok {

@@ -78,8 +78,8 @@ func Window[T any](all []T, offset, limit int) ([]T, Page) {
 	return all[from:to:to], page
 }
 
-// sortedWindow returns one page of a list that isn't sorted, as [Window] would of the sorted one. It sorts only what the
-// first pages need.
+// sortedWindow returns one page of a list that isn't sorted, as [Window] would of the sorted one.
+// It sorts only what the first pages need.
 func sortedWindow[T any](all []T, compare func(a, b *T) int, offset, limit int) ([]T, Page) {
 	end := min(offset+limit, len(all))
 	page := Page{Total: len(all)}

@@ -17,8 +17,8 @@ var (
 	}
 )
 
-// pastChange returns an entry as a change. previous is the change before of the same record set, nil if it isn't
-// known.
+// pastChange returns an entry as a change. previous is the change before of the same record set,
+// nil if it isn't known.
 func pastChange(key history.Key, e, previous *history.Entry) PastChange {
 	c := PastChange{
 		At: e.At, Kind: changeKinds[e.Kind], Action: changeActions[e.Action], Subject: key.Name, Cluster: key.Cluster, Source: e.Source,
@@ -165,8 +165,8 @@ func (c *PastChange) recordText() string {
 	}
 }
 
-// recordWhy says why a record set was changed. If the zone had something else than was published before, another
-// writer had changed it.
+// recordWhy says why a record set was changed. If the zone had something else than was published
+// before, another writer had changed it.
 func recordWhy(e, previous *history.Entry) string {
 	if previous != nil && otherTargets(targetList{previous.New, previous.MoreNew}, targetList{e.Old, e.MoreOld}) {
 		if len(e.Old) == 0 {

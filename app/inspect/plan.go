@@ -178,7 +178,8 @@ func withHash(all []held, hash string) []held {
 	return slices.DeleteFunc(all, func(h held) bool { return h.Hash != hash })
 }
 
-// asHash returns the plans that have a hash, or else what is left of earlier plans that had it, which can be approved, too.
+// asHash returns the plans that have a hash, or else what is left of earlier plans that had it,
+// which can be approved, too.
 func asHash(all []held, hash string) []held {
 	if now := withHash(slices.Clone(all), hash); len(now) > 0 {
 		return now

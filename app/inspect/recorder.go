@@ -15,7 +15,8 @@ const (
 	maxValues = int(15 * time.Minute / FigureInterval)
 	// unknownValue is a value that wasn't known. No figure is negative.
 	unknownValue = -1
-	// countRest is how many times as long as counting records took they aren't counted again: a count visits all of them.
+	// countRest is how many times as long as counting records took they aren't counted again: a count
+	// visits all of them.
 	countRest = 100
 )
 
@@ -30,8 +31,8 @@ type recorder struct {
 	// changes is the count of changes when it was last read.
 	changes uint64
 
-	// unpublished is the last count of records that aren't published, and countAgain when they are counted again. Only
-	// the goroutine of run uses them.
+	// unpublished is the last count of records that aren't published, and countAgain when they are
+	// counted again. Only the goroutine of run uses them.
 	unpublished int
 	countAgain  time.Time
 }
@@ -109,7 +110,8 @@ func (r *recorder) record(ctx context.Context, now time.Time) {
 	r.newest = now
 }
 
-// count counts the records that aren't published, unless it has just taken long. Until then the last count stands.
+// count counts the records that aren't published, unless it has just taken long. Until then the
+// last count stands.
 func (r *recorder) count(ctx context.Context, now time.Time) {
 	source, ok := first(r.server, zonesOf)
 	if !ok {

@@ -32,7 +32,8 @@ func valuesOf(t *testing.T, s *Server) map[FigureName][]int {
 	return all
 }
 
-// Each figure has what its role counts, changes since the value before, and null while another process knows the records.
+// Each figure has what its role counts, changes since the value before, and null while another
+// process knows the records.
 func TestFigures(t *testing.T) {
 	w := &fixture{streams: streamsNumbered(3), zones: []Zone{{Name: "example.org", Records: map[RecordState]int{RecordPublished: 5, RecordHeld: 2, RecordPending: 1, RecordForeign: 9}}}}
 	log := history.New(history.DefaultBytes, nil)
@@ -65,7 +66,8 @@ func (z *slowZones) Zones(context.Context) ([]Zone, error) {
 	return []Zone{{Records: map[RecordState]int{RecordPending: z.counts}}}, nil
 }
 
-// Records whose count takes a second are counted again after a hundred seconds, and the count stands until then.
+// Records whose count takes a second are counted again after a hundred seconds, and the count
+// stands until then.
 func TestSlowCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zones := &slowZones{}

@@ -86,7 +86,7 @@ func (p page) text(t *testing.T, all sources) string {
 		fmt.Fprintf(&b, "\n## `GET %s`\n\n%s\n", d.path, all.constants[d.constant])
 		b.WriteString(d.example(t))
 	}
-	b.WriteString("\n## Types\n\nThese are the Go types of the answers. The tag of a field has its name in JSON; a field with `omitempty` may be missing.\n")
+	b.WriteString("\n## Types\n\nThese are the Go types of the responses. The tag of a field has its name in JSON; a field with `omitempty` may be missing.\n")
 	for _, file := range p.sources {
 		for _, name := range all.order[file] {
 			fmt.Fprintf(&b, "\n```go\n%s\n```\n", all.types[name])

@@ -9,8 +9,8 @@ import (
 // MaxReplicas limits the replicas of a status.
 const MaxReplicas = 50
 
-// replicas returns this process first, then the others by name: the pods that the roles know, and the holders of Leases
-// that are none of these.
+// replicas returns this process first, then the others by name: the pods that the roles know, and
+// the holders of Leases that are none of these.
 func (s *Server) replicas(status *Status) []Replica {
 	if status.Process == "" {
 		return nil

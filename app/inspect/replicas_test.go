@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A status names this process first and then the other pods and holders of Leases, with what each leads. A pod of our pod
-// template has our version.
+// A status names this process first and then the other pods and holders of Leases, with what each
+// leads. A pod of our pod template has our version.
 func TestReplicas(t *testing.T) {
 	at := time.Unix(1000, 0).UTC()
 	yes, no := true, false

@@ -28,8 +28,8 @@ type Config struct {
 	ClusterDomain string
 	// Access authorises requests with a token; nil refuses them.
 	Access Access
-	// Replicas returns the pods of this installation, at most [MaxReplicas] of them, as the roles know them; nil if no
-	// role reads pods. It is cheap.
+	// Replicas returns the pods of this installation, at most [MaxReplicas] of them, as the roles know
+	// them; nil if no role reads pods. It is cheap.
 	Replicas func() []Replica
 	// History has the changes of the last hour; nil if none are kept.
 	History *history.Log
@@ -126,8 +126,8 @@ func notFound(w http.ResponseWriter, r *http.Request, paths []string) {
 	fail(w, http.StatusNotFound, Failure{Error: "there is no such path: there are " + strings.Join(paths, ", ")})
 }
 
-// answering returns a handler that responds with an answer in JSON, or with its error. Only the allowed parameters may be
-// given.
+// answering returns a handler that responds with an answer in JSON, or with its error. Only the
+// allowed parameters may be given.
 func answering(allowed []string, limit time.Duration, answer func(*http.Request, parameters) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), limit)

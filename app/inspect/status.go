@@ -10,16 +10,16 @@ const Root = "/api/v1alpha1"
 const (
 	// StatusPath has a [Status]: the process as a whole.
 	StatusPath = Root + "/status"
-	// NowPath has a [Now]: what is wrong, the worst first, and why. Parameters: each (true: each subject on its own,
-	// instead of one finding for those with the same cause), known (true: an early answer, which may be a
-	// minute old and explains no Service whose cause isn't known yet).
+	// NowPath has a [Now]: what is wrong, the worst first, and why. Parameters: each (true: each
+	// subject on its own, instead of one finding for those with the same cause), known (true: an early
+	// answer, which may be a minute old and explains no Service whose cause isn't known yet).
 	NowPath = Root + "/now"
-	// StreamsPath has a [StreamList]: the open calls of the Destination API, and the streams of xDS clients. Parameters:
-	// service (NAMESPACE/NAME), pod (NAMESPACE/NAME), node, state (a [StreamState]; several with commas, the worst first),
-	// search (a part of any of these texts).
+	// StreamsPath has a [StreamList]: the open calls of the Destination API, and the streams of xDS
+	// clients. Parameters: service (NAMESPACE/NAME), pod (NAMESPACE/NAME), node, state (a
+	// [StreamState]; several with commas, the worst first), search (a part of any of these texts).
 	StreamsPath = Root + "/streams"
-	// ServicesPath has a [ServiceList]: what is served. Parameters: namespace, state (a [ServiceState]; several with
-	// commas, the worst first), search.
+	// ServicesPath has a [ServiceList]: what is served. Parameters: namespace, state (a
+	// [ServiceState]; several with commas, the worst first), search.
 	ServicesPath = Root + "/services"
 	// RecordsPath has a [RecordList]: the records of publishers. Parameters: publisher, zone, state (a
 	// [RecordState]; several with commas), search (a part of a name, a target or an object), object
@@ -33,8 +33,8 @@ const (
 	// with port), address (IP or IP:PORT), name (a DNS name) and object (KIND/NAMESPACE/NAME, or
 	// KIND/NAME), or q, which is any of them as free text.
 	ExplainPath = Root + "/explain"
-	// HistoryPath has a [History]: what changed in the last hour. It has one of the parameters of ExplainPath, or none
-	// for all changes, and since (a duration, 1h at most) and limit.
+	// HistoryPath has a [History]: what changed in the last hour. It has one of the parameters of
+	// ExplainPath, or none for all changes, and since (a duration, 1h at most) and limit.
 	HistoryPath = Root + "/history"
 	// FiguresPath has [Figures]: a few numbers of the last 15 minutes, as the page draws them.
 	FiguresPath = Root + "/figures"
@@ -83,8 +83,8 @@ type Leading struct {
 	Unled []string `json:"unled,omitempty"`
 }
 
-// Replica is a process of an installation. Other processes are known from the Leases that they hold and, in the roles
-// destination and xds, from the EndpointSlices that they share with this process.
+// Replica is a process of an installation. Other processes are known from the Leases that they hold
+// and, in the roles destination and xds, from the EndpointSlices that they share with this process.
 type Replica struct {
 	// Process is the name of the pod.
 	Process string `json:"process"`
@@ -94,7 +94,8 @@ type Replica struct {
 	Ready *bool `json:"ready,omitempty"`
 	// Version is that of the program; empty if unknown. A pod of the same pod template has the same version.
 	Version string `json:"version,omitempty"`
-	// Revision is the label pod-template-hash: two of them mean a rollout that isn't complete. Node is where the pod runs.
+	// Revision is the label pod-template-hash: two of them mean a rollout that isn't complete. Node is
+	// where the pod runs.
 	Revision string `json:"revision,omitempty"`
 	Node     string `json:"node,omitempty"`
 	// Started is when the process was started or, for another one, when its pod was created; nil if unknown.
@@ -210,8 +211,8 @@ type Delta[T any] struct {
 	// Changed are new or changed items, Gone the IDs of deleted ones.
 	Changed []T      `json:"changed,omitempty"`
 	Gone    []string `json:"gone,omitempty"`
-	// GoneNames are what people call those that are gone, in the same order, such as "www.example.org A"; nil where the
-	// IDs say it.
+	// GoneNames are what people call those that are gone, in the same order, such as "www.example.org
+	// A"; nil where the IDs say it.
 	GoneNames []string `json:"goneNames,omitempty"`
 	// Reset says that there were too many changes to tell: read the list again.
 	Reset bool `json:"reset,omitempty"`

@@ -25,15 +25,15 @@ type Stream struct {
 	ID string `json:"id"`
 	// Process is the process with the call. Clients that query several processes set it.
 	Process string `json:"process,omitempty"`
-	// Method is Get or GetProfile, or of xDS "xDS sotw CLIENT" or "xDS delta CLIENT", with the client's name and version.
-	// Target is the requested authority in its canonical form; of xDS, the first resource names, and which of them are
-	// unknown, rejected or left out.
+	// Method is Get or GetProfile, or of xDS "xDS sotw CLIENT" or "xDS delta CLIENT", with the
+	// client's name and version. Target is the requested authority in its canonical form; of xDS, the
+	// first resource names, and which of them are unknown, rejected or left out.
 	Method string `json:"method"`
 	Target string `json:"target"`
 	// Service is NAMESPACE/NAME; empty for a profile of an address.
 	Service string `json:"service,omitempty"`
-	// Peer is the address of the client. Pod, Namespace and Node come from its token; of xDS, from its token, its
-	// certificate, its bootstrap file or the pod with its address.
+	// Peer is the address of the client. Pod, Namespace and Node come from its token; of xDS, from its
+	// token, its certificate, its bootstrap file or the pod with its address.
 	Peer      string `json:"peer,omitempty"`
 	Pod       string `json:"pod,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
@@ -42,7 +42,8 @@ type Stream struct {
 	View  string      `json:"view,omitempty"`
 	State StreamState `json:"state"`
 	// Endpoints is the number of endpoints in the last message. Sent is its version, and Current the
-	// newest one; versions are per view. Of xDS, Sent counts responses, and Current also the resources that wait to be sent.
+	// newest one; versions are per view. Of xDS, Sent counts responses, and Current also the resources
+	// that wait to be sent.
 	Endpoints int    `json:"endpoints"`
 	Sent      uint64 `json:"sent"`
 	Current   uint64 `json:"current"`
@@ -51,7 +52,8 @@ type Stream struct {
 	Opened     time.Time `json:"opened"`
 }
 
-// StreamList is the response of [StreamsPath], sorted by target, then by client. With several states, the worst come first.
+// StreamList is the response of [StreamsPath], sorted by target, then by client. With several
+// states, the worst come first.
 type StreamList struct {
 	Streams []Stream `json:"streams"`
 	Page

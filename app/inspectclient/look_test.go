@@ -256,7 +256,8 @@ www.example.org  A      published  192.0.2.1,192.0.2.2,192.0.2.3 + 1 more  defau
 	}
 }
 
-// Losers of records (DNS findings, no. 9): a record says which objects ask for it and don't get it, and what is wrong with the record comes first.
+// Losers of records (DNS findings, no. 9): a record says which objects ask for it and don't get it,
+// and what is wrong with the record comes first.
 func TestLosersOfRecords(t *testing.T) {
 	lost := func(namespace string) inspect.RecordLoser {
 		return inspect.RecordLoser{

@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/app/portforward"
 )
 
-// Now returns what is wrong now in all processes, the worst first. It fails if no process answers. What a process can't
-// say is among what is unknown.
+// Now returns what is wrong now in all processes, the worst first. It fails if no process answers.
+// What a process can't say is among what is unknown.
 func (c *Client) Now(ctx context.Context) (output.Answer, inspect.Now, error) {
 	answers := each(c.processes, func(p portforward.Process) (inspect.Now, error) {
 		var now inspect.Now

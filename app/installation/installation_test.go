@@ -112,8 +112,8 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// The values of Secrets are in the place of references, and lines keep their numbers. Without a value a placeholder is
-// there, and the publisher is named.
+// The values of Secrets are in the place of references, and lines keep their numbers. Without a
+// value a placeholder is there, and the publisher is named.
 func TestResolve(t *testing.T) {
 	here := filepath.Join(t.TempDir(), "here")
 	if err := os.WriteFile(here, []byte("x"), 0o600); err != nil {

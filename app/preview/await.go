@@ -9,20 +9,21 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// unknownAddress stands for an address that only a cluster knows, in the manifests that are read instead of one. It is
-// the dummy address of RFC 7600, which no host has.
+// unknownAddress stands for an address that only a cluster knows, in the manifests that are read
+// instead of one. It is the dummy address of RFC 7600, which no host has.
 const unknownAddress = "192.0.0.8"
 
-// Awaited is a name of an object whose address isn't known yet, and which the zone has already: whether that would be
-// changed isn't known.
+// Awaited is a name of an object whose address isn't known yet, and which the zone has already:
+// whether that would be changed isn't known.
 type Awaited struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
 	Targets []string `json:"targets"`
 }
 
-// awaitAddresses gives an object from a manifest the status that a cluster would give it, with an unknown address. An
-// object that has a status, as one that was read from a cluster, is left as it is.
+// awaitAddresses gives an object from a manifest the status that a cluster would give it, with an
+// unknown address. An object that has a status, as one that was read from a cluster, is left as it
+// is.
 func awaitAddresses(obj *unstructured.Unstructured) {
 	kind := obj.GroupVersionKind()
 	switch {
@@ -79,8 +80,8 @@ func setUnlessThere(obj *unstructured.Unstructured, value any, path ...string) {
 // awaits reports whether a record set has a target that isn't known.
 func awaits(r *dns.RecordSet) bool { return r != nil && slices.Contains(r.Targets, unknownAddress) }
 
-// settleAwaited takes the names out of changes of which it isn't known whether they would change: their new address isn't
-// known, and the zone has the name already.
+// settleAwaited takes the names out of changes of which it isn't known whether they would change:
+// their new address isn't known, and the zone has the name already.
 func settleAwaited(changes []dns.Change) (settled []dns.Change, awaited []Awaited) {
 	unknown := map[string]bool{}
 	for _, c := range changes {

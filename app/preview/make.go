@@ -133,7 +133,8 @@ const instanceTimeout = 10 * time.Second
 // errInterrupted is the error of a plan that a signal has ended.
 var errInterrupted = errors.New("interrupted before the plan was complete")
 
-// openObjects says where to read objects; nil if no source needs any. Of manifests it returns what no source reads.
+// openObjects says where to read objects; nil if no source needs any. Of manifests it returns what
+// no source reads.
 func (o Options) openObjects(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	if len(o.Inputs.Manifests) > 0 {
 		return o.Inputs.serveManifests(publisher)

@@ -23,7 +23,8 @@ type Plan struct {
 	Errors   []string  `json:"errors"`
 	// Warnings are annotations that are probably misspelled, with manifests only.
 	Warnings []Unpublished `json:"warnings,omitempty"`
-	// Lacking is how many objects of manifests give no record, or not all; Unread are those that no source reads.
+	// Lacking is how many objects of manifests give no record, or not all; Unread are those that no
+	// source reads.
 	Lacking int      `json:"lacking,omitempty"`
 	Unread  []Unread `json:"unread,omitempty"`
 	// Unpublished says why objects give no record, or not all; with --verbose only. There are
@@ -260,7 +261,8 @@ func sortUnread(list []Unread) {
 	})
 }
 
-// readBySome leaves out the kinds that one of so many publishers reads: each publisher has noted those that it doesn't.
+// readBySome leaves out the kinds that one of so many publishers reads: each publisher has noted
+// those that it doesn't.
 func (p *Plan) readBySome(publishers int) {
 	type kind struct{ kind, group string }
 	noted := map[kind]int{}

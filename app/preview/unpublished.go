@@ -111,8 +111,8 @@ func (p *Plan) writeUnpublished(text *strings.Builder) {
 // maxWarnings is how many annotations are warned of.
 const maxWarnings = 20
 
-// warn adds what deserves a look in manifests: annotations that are probably misspelled, and how many objects give no
-// record.
+// warn adds what deserves a look in manifests: annotations that are probably misspelled, and how
+// many objects give no record.
 func (p *Plan) warn(explained publisher.Explanations) {
 	p.Lacking = len(explained.List) + explained.More
 	for _, e := range explained.List {
@@ -143,7 +143,8 @@ func (p *Plan) writeLeftOut(text *strings.Builder) {
 	}
 }
 
-// String returns how many objects of a kind there are, and what reads them, such as 1 Ingress (add --source=ingress).
+// String returns how many objects of a kind there are, and what reads them, such as 1 Ingress (add
+// --source=ingress).
 func (u Unread) String() string {
 	text := fmt.Sprintf("%d %s", u.Count, u.Kind)
 	if len(u.Sources) > 0 {

@@ -103,8 +103,8 @@ type lost struct {
 	leadership *leadership
 	settled    <-chan struct{}
 	work       func(context.Context) error
-	// ready returns nil when the work is in full swing. Then begin is called with the context of the work, and breaks the way
-	// of the renewals and of what else the work asks for. heal ends that.
+	// ready returns nil when the work is in full swing. Then begin is called with the context of the
+	// work, and breaks the way of the renewals and of what else the work asks for. heal ends that.
 	ready func() error
 	begin func(term context.Context)
 	heal  func()
@@ -258,7 +258,7 @@ func (api roleServer) meddle(ctx context.Context, namespace string) {
 // waysToDNS are what can be wrong with the way to the name server.
 var waysToDNS = map[string]func(*network.DNS){
 	"requests are lost": func(d *network.DNS) { d.DropRequests(1, 1) },
-	"answers are lost":  func(d *network.DNS) { d.DropAnswers(1, 1) },
+	"answers are lost":  func(d *network.DNS) { d.DropResponses(1, 1) },
 	"late":              func(d *network.DNS) { d.Delay(4*time.Second, 0) },
 	"cut":               func(d *network.DNS) { d.CutTCP() },
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// newDestinationRole makes the role that serves the Destination API from a catalog, which other roles can share.
+// newDestinationRole makes the role that serves the Destination API from a catalog, which other
+// roles can share.
 func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery, error) {
 	config, err := destinationConfig(&o, in.Report)
 	if err != nil {

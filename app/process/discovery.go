@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// discovery is a catalog with what fills it: the tables of our own cluster and the links to others. The roles of a
-// process that answer from a catalog share one.
+// discovery is a catalog with what fills it: the tables of our own cluster and the links to others.
+// The roles of a process that answer from a catalog share one.
 type discovery struct {
 	known  *catalog.Catalog
 	links  *links
@@ -25,8 +25,8 @@ type discoveryConfig struct {
 	opaque catalog.PortSet
 	// from is where endpoints are read.
 	from kinds.EndpointsFrom
-	// linkNamespace is the namespace of the Secrets of linked clusters, and throughProxies allows kubeconfigs that name
-	// a proxy.
+	// linkNamespace is the namespace of the Secrets of linked clusters, and throughProxies allows
+	// kubeconfigs that name a proxy.
 	linkNamespace  string
 	throughProxies bool
 }

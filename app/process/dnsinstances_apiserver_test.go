@@ -15,8 +15,9 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// Finding of tenants, two processes with one owner ID: two processes, as those of two clusters, with one owner ID on one zone of a BIND. Neither
-// deletes what the other one has made, and each deletes its own.
+// Finding of tenants, two processes with one owner ID: two processes, as those of two clusters,
+// with one owner ID on one zone of a BIND. Neither deletes what the other one has made, and each
+// deletes its own.
 func (api roleServer) testDNSInstances(t *testing.T) {
 	b := startBIND(t, "")
 	east, west := api.Namespace(t), api.Namespace(t)

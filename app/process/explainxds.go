@@ -40,8 +40,8 @@ func (x *explainedXDS) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 	return append(steps, xdsClients(streams, rejected))
 }
 
-// xdsPortStep says what clients of a port get, at each place. A reason that no client is told, because none asks, is a
-// note.
+// xdsPortStep says what clients of a port get, at each place. A reason that no client is told,
+// because none asks, is a note.
 func xdsPortStep(port uint16, t xds.FirstResponse, isAsked bool) inspect.Step {
 	s := inspect.Step{What: "xDS", State: inspect.StepWell}
 	if t.Refusal != nil {

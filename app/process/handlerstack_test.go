@@ -29,9 +29,10 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// A handler that waits keeps a stack of 4 kB, below all interceptors of the process (decision 0071), and so does the
-// goroutine that receives the requests of an xDS stream. Stacks grow by doubling, so one frame too many costs 4 kB for each
-// open stream. A few may be interrupted where they need more.
+// A handler that waits keeps a stack of 4 kB, below all interceptors of the process (decision
+// 0071), and so does the goroutine that receives the requests of an xDS stream. Stacks grow by
+// doubling, so one frame too many costs 4 kB for each open stream. A few may be interrupted where
+// they need more.
 func TestStackOfHandlers(t *testing.T) {
 	const streams = 2000
 	get := &pb.GetDestination{Path: "web.ns.svc.cluster.local:80", ContextToken: `{"ns":"ns","nodeName":"n","pod":"p"}`}

@@ -100,8 +100,9 @@ type someLeadership struct {
 func (l someLeadership) leads() (bool, string)        { return l.lead, l.leader }
 func (l someLeadership) trouble() (string, time.Time) { return l.failing, time.Time{} }
 
-// A sync that fails is a step that is wrong, and says why; a standby doesn't know. day2 B4: so is a repair that waits.
-// day2 B2: a process that is refused the Lease doesn't believe that another one writes.
+// A sync that fails is a step that is wrong, and says why; a standby doesn't know. day2 B4: so is a
+// repair that waits. day2 B2: a process that is refused the Lease doesn't believe that another one
+// writes.
 func TestExplainWaits(t *testing.T) {
 	leads := someLeadership{lead: true}
 	service := inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web"}}

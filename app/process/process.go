@@ -59,9 +59,9 @@ type role struct {
 	Name string
 	// Tables have to be filled by the cluster.
 	Tables []kube.AnyTable
-	// Register adds what the role serves to a gRPC server of its own, which listens at Addr. It is nil for a
-	// role that serves nothing. AddrFlag is the flag of the address, for errors. Listener, which may be nil, wraps
-	// what the server listens on.
+	// Register adds what the role serves to a gRPC server of its own, which listens at Addr. It is nil
+	// for a role that serves nothing. AddrFlag is the flag of the address, for errors. Listener, which
+	// may be nil, wraps what the server listens on.
 	Register       func(grpc.ServiceRegistrar)
 	Addr, AddrFlag string
 	ServerOptions  []grpc.ServerOption

@@ -177,7 +177,8 @@ func registered(server pb.DestinationServer) []grpcServer {
 	return []grpcServer{s}
 }
 
-// Roles share the admin server. That two of them serve the same there is an error. Each has a gRPC server of its own.
+// Roles share the admin server. That two of them serve the same there is an error. Each has a gRPC
+// server of its own.
 func TestRolesDontReplaceEachOther(t *testing.T) {
 	get := func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, ending{}) }
 	clusters := map[string]http.Handler{"/clusters": http.NotFoundHandler()}

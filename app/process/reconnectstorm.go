@@ -18,8 +18,8 @@ const (
 	stormStreams  = 100
 	// stormCalm is how long no storm must be seen before garbage is collected as usual again.
 	stormCalm = 2 * time.Second
-	// stormHeap is the size to which the heap grows during a storm before garbage is collected, in percent of the
-	// memory limit. stormGrowth bounds it, in percent of what is in use.
+	// stormHeap is the size to which the heap grows during a storm before garbage is collected, in
+	// percent of the memory limit. stormGrowth bounds it, in percent of what is in use.
 	stormHeap   = 55
 	stormGrowth = 400
 )
@@ -31,9 +31,9 @@ func mayCollectLater() bool {
 	return !set && debug.SetMemoryLimit(-1) < math.MaxInt64
 }
 
-// stormPercent returns the growth of the heap, in percent, before garbage is collected during a storm. limit is the
-// memory limit, live what the heap had in use after the last collection, and roots the size of stacks and globals, by
-// which the runtime lets the heap grow too; all in bytes.
+// stormPercent returns the growth of the heap, in percent, before garbage is collected during a
+// storm. limit is the memory limit, live what the heap had in use after the last collection, and
+// roots the size of stacks and globals, by which the runtime lets the heap grow too; all in bytes.
 func stormPercent(limit, live, roots uint64) int {
 	size := min(limit, 1<<50) / 100 * stormHeap // without an overflow below
 	if size <= live {
@@ -54,8 +54,8 @@ func (c *collector) delay() {
 	debug.SetGCPercent(max(percent, c.usual))
 }
 
-// resume collects garbage first. Under the usual percentage, a heap of this size would make every goroutine that
-// allocates help with the collection.
+// resume collects garbage first. Under the usual percentage, a heap of this size would make every
+// goroutine that allocates help with the collection.
 func (c *collector) resume() {
 	runtime.GC()
 	debug.SetGCPercent(c.usual)

@@ -43,7 +43,8 @@ func describeMetrics(t *testing.T) (string, error) {
 		golden.Table(rows), nil
 }
 
-// everyDNSSource returns a config of the role with all sources, an election, and the only provider that has metrics.
+// everyDNSSource returns a config of the role with all sources, an election, and the only provider
+// that has metrics.
 func everyDNSSource() settings.Config {
 	c := settings.NewDNSFlags()
 	for _, p := range plugins.Sources() {

@@ -13,7 +13,8 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// catalogWith returns a catalog with a slice of pods that our pod "signpost-a-1" of the namespace linkerd is in.
+// catalogWith returns a catalog with a slice of pods that our pod "signpost-a-1" of the namespace
+// linkerd is in.
 func catalogWith(t *testing.T, pods ...*catalog.Workload) *catalog.Catalog {
 	t.Helper()
 	known := catalog.New(catalog.Options{})
@@ -44,8 +45,8 @@ func replicaPod(namespace, name, hash, account string) *catalog.Workload {
 	}
 }
 
-// The replicas are the pods of our account in our slices: not those of another account or namespace, and no finished one.
-// A pod that is being deleted isn't ready.
+// The replicas are the pods of our account in our slices: not those of another account or
+// namespace, and no finished one. A pod that is being deleted isn't ready.
 func TestReplicas(t *testing.T) {
 	finished, leaving := replicaPod("linkerd", "signpost-a-4", "a", "signpost"), replicaPod("linkerd", "signpost-a-3", "a", "signpost")
 	finished.Finished, leaving.Terminating = true, true

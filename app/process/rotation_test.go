@@ -15,7 +15,8 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 )
 
-// In a pod a changed secret ends the process, so that the kubelet starts it with the new one. Elsewhere it warns.
+// In a pod a changed secret ends the process, so that the kubelet starts it with the new one.
+// Elsewhere it warns.
 func TestRotation(t *testing.T) {
 	for _, restarts := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "key")

@@ -184,8 +184,8 @@ func TestFormerLease(t *testing.T) {
 	})
 }
 
-// day2 B2: a process whose requests for the Lease are refused says so in /ready, status and problems, with the API server's
-// sentence, from the start on.
+// day2 B2: a process whose requests for the Lease are refused says so in /ready, status and
+// problems, with the API server's sentence, from the start on.
 func TestRefusedRequestsForTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

@@ -144,8 +144,8 @@ func (l *lateWatchesOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.roundTrip(r, l.next)
 }
 
-// A standby that didn't hear of the newest pods became the leader, and took them out of the slices that the former leader
-// had written: it knew those.
+// A standby that didn't hear of the newest pods became the leader, and took them out of the slices
+// that the former leader had written: it knew those.
 func (api roleServer) testStaleStandby(t *testing.T) {
 	ns := api.Namespace(t)
 	api.Apply(t, podsOfWeb, ns)
@@ -195,8 +195,8 @@ func (api roleServer) testStaleStandby(t *testing.T) {
 	}
 }
 
-// day2 B9: after SIGTERM the next leader took one to three seconds to find out what it knew already. It believes what the former
-// one has left in the Lease.
+// day2 B9: after SIGTERM the next leader took one to three seconds to find out what it knew
+// already. It believes what the former one has left in the Lease.
 func (api roleServer) testNextLeaderWritesAtOnce(t *testing.T) {
 	ns := api.Namespace(t)
 	api.Apply(t, podsOfWeb, ns)

@@ -53,8 +53,8 @@ func (api roleServer) token(t *testing.T, namespace, audience string) string {
 	return token
 }
 
-// spec/xds.md case 60 and spec/xds.md §10.2: with the roles in deploy/rbac, tokens of the API server are verified, and a rejection is an
-// Event.
+// spec/xds.md case 60 and spec/xds.md §10.2: with the roles in deploy/rbac, tokens of the API
+// server are verified, and a rejection is an Event.
 func (api roleServer) testXDSTokens(t *testing.T) {
 	ns := api.Namespace(t)
 	api.Apply(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default}}\n---\n"+podsOfWeb, ns)
@@ -115,7 +115,8 @@ func (api roleServer) testXDSTokens(t *testing.T) {
 	s.stop(t)
 }
 
-// spec/xds.md §7.3: a client certificate counts in the trust domains of the settings only, by default in that of pods.
+// spec/xds.md §7.3: a client certificate counts in the trust domains of the settings only, by
+// default in that of pods.
 func (api roleServer) testXDSCertificates(t *testing.T) {
 	ns, dir := api.Namespace(t), t.TempDir()
 	a, err := certtest.NewAuthority()

@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// The xds role has a gRPC server of its own, alone and beside the destination role. Until the cluster is known it
-// refuses streams, and the process isn't ready.
+// The xds role has a gRPC server of its own, alone and beside the destination role. Until the
+// cluster is known it refuses streams, and the process isn't ready.
 func TestXDSRole(t *testing.T) {
 	for name, destination := range map[string]bool{"alone": false, "beside destination": true} {
 		t.Run(name, func(t *testing.T) {

@@ -20,8 +20,8 @@ var account = types.NamespacedName{Namespace: "dns", Name: "publisher"}
 // budget is the name of the role for what was deleted, which every publisher that writes needs.
 const budget = "signpost-dns-budget"
 
-// roles returns the roles for flags, without that for budgets unless these are set: a line for each rule: the kind, the namespace and the name
-// of the role, the resource, and the verbs.
+// roles returns the roles for flags, without that for budgets unless these are set: a line for each
+// rule: the kind, the namespace and the name of the role, the resource, and the verbs.
 func roles(t *testing.T, args ...string) []string {
 	t.Helper()
 	c := settings.NewDNSFlags()
@@ -147,7 +147,8 @@ func TestDNS(t *testing.T) {
 	}
 }
 
-// Whoever does not give the right to nodes is told which objects wait, unless a source needs nodes for all of its objects.
+// Whoever does not give the right to nodes is told which objects wait, unless a source needs nodes
+// for all of its objects.
 func TestWithoutNodes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -73,8 +73,8 @@ func Destination(c settings.Config) []Role {
 	return append(roles, links)
 }
 
-// XDS returns the roles that the xds role of a config needs, alone in its process. It reads what the destination role
-// reads, and writes nothing but Events.
+// XDS returns the roles that the xds role of a config needs, alone in its process. It reads what
+// the destination role reads, and writes nothing but Events.
 func XDS(c settings.Config) []Role {
 	serving := Role{Name: "signpost-xds"}
 	for _, t := range kinds.CatalogTables(nil, kinds.FromEndpointSlices) {

@@ -49,7 +49,8 @@ func TestDestination(t *testing.T) {
 			set:  func(c *settings.Config) { c.Destination.ControllerNamespace = "mesh" },
 			with: []string{"mesh/signpost-destination-lease leases?", "mesh/signpost-destination-links secrets?"},
 		},
-		// tenants S10: with all Secrets of the control plane's namespace, who has the process has the key of the mesh.
+		// tenants S10: with all Secrets of the control plane's namespace, who has the process has the key
+		// of the mesh.
 		"links in a namespace of their own": {
 			set:     func(c *settings.Config) { c.Destination.LinkNamespace = "links" },
 			with:    []string{"linkerd/signpost-destination-lease leases?", "links/signpost-destination-links secrets?"},

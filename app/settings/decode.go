@@ -180,7 +180,8 @@ func (d *configDecoder) parse(text []byte) (*yaml.Node, error) {
 // variable matches a reference to an environment variable.
 var variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
-// Variable returns the name of the environment variable that a value of a config file stands for, as in ${NAME}.
+// Variable returns the name of the environment variable that a value of a config file stands for,
+// as in ${NAME}.
 func Variable(value string) (name string, ok bool) {
 	m := variable.FindStringSubmatch(value)
 	if m == nil {

@@ -124,7 +124,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// Each module is fetched with the page and not when the one that imports it has come, so that rows come earlier.
+// Each module is fetched with the page and not when the one that imports it has come, so that rows
+// come earlier.
 func TestModulesArePreloaded(t *testing.T) {
 	index, err := os.ReadFile("assets/index.html")
 	if err != nil {

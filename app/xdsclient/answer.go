@@ -48,7 +48,8 @@ type clusterTLS struct {
 	Identities []identity `json:"identities"`
 }
 
-// identity has one entry: what a name in a certificate is compared with, by how: exact, prefix, suffix, regex or contains.
+// identity has one entry: what a name in a certificate is compared with, by how: exact, prefix,
+// suffix, regex or contains.
 type identity map[string]string
 
 type answerLocality struct {

@@ -1,8 +1,9 @@
-// Package xdsclient asks an xDS server what a gRPC client would get for a target, and prints it as a tree: Listener,
-// routes, Clusters, endpoints.
+// Package xdsclient asks an xDS server what a gRPC client would get for a target, and prints it as
+// a tree: Listener, routes, Clusters, endpoints.
 //
-// The command `signpost xds get` calls it. It works with any server of the aggregated stream, and reads the few fields
-// that it prints by their numbers: the generated code of Envoy's API would be most of the program. wire.go has these.
+// The command `signpost xds get` calls it. It works with any server of the aggregated stream, and
+// reads the few fields that it prints by their numbers: the generated code of Envoy's API would be
+// most of the program. wire.go has these.
 //
 // # Concurrency
 //

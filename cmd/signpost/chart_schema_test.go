@@ -52,8 +52,8 @@ func TestSchemaOfChart(t *testing.T) {
 	}
 }
 
-// TestSecretFieldsOfChart compares the list of the fields of publishers that the chart mounts as files with those of
-// which a config file can name a file; -update rewrites it.
+// TestSecretFieldsOfChart compares the list of the fields of publishers that the chart mounts as
+// files with those of which a config file can name a file; -update rewrites it.
 func TestSecretFieldsOfChart(t *testing.T) {
 	const file = "../../deploy/helm/signpost/files/secret-fields.txt"
 	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)

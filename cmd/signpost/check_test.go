@@ -131,11 +131,13 @@ func TestCheckKeepsSecretsOfThisMachine(t *testing.T) {
 			}
 			text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{
 				map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "c", "namespace": "evil"}, "data": map[string]any{"signpost.yaml": config}},
-				map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "d", "namespace": "evil", "labels": map[string]any{"app.kubernetes.io/name": "signpost"}},
+				map[string]any{
+					"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "d", "namespace": "evil", "labels": map[string]any{"app.kubernetes.io/name": "signpost"}},
 					"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
 						"containers": []any{map[string]any{"name": "x", "args": []any{"--config=/c/signpost.yaml"}, "env": []any{map[string]any{"name": "PLAIN", "value": "plain"}}, "volumeMounts": []any{map[string]any{"name": "c", "mountPath": "/c"}}}},
 						"volumes":    []any{map[string]any{"name": "c", "configMap": map[string]any{"name": "c"}}},
-					}}}},
+					}}},
+				},
 			}})
 			if err != nil {
 				t.Fatal(err)

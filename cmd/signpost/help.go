@@ -78,8 +78,8 @@ func usage(cmd *cobra.Command) error {
 	return err
 }
 
-// helpAll is the flag that shows all flags of a command with more than manyFlags. The --help of such a command shows the
-// main ones. The flag is hidden, because --help names it where it helps.
+// helpAll is the flag that shows all flags of a command with more than manyFlags. The --help of
+// such a command shows the main ones. The flag is hidden, because --help names it where it helps.
 const (
 	helpAll   = "help-all"
 	manyFlags = 80
@@ -115,8 +115,8 @@ func hasManyFlags(cmd *cobra.Command) bool {
 	return false
 }
 
-// flagUsages returns the flags of a command: of one with many, the main ones and those without a heading, and how many
-// there are under the other headings.
+// flagUsages returns the flags of a command: of one with many, the main ones and those without a
+// heading, and how many there are under the other headings.
 func flagUsages(cmd *cobra.Command) string {
 	groups := flaggroup.Groups(cmd.Flags(), flagHeadings...)
 	lines := width(cmd.OutOrStdout())

@@ -136,8 +136,9 @@ func TestHelpGolden(t *testing.T) {
 	}
 }
 
-// The help of a command with many flags fits on two screens: it has the main flags, and counts the others (findings L14).
-// --help-all has all of them, also without the flags that the command requires.
+// The help of a command with many flags fits on two screens: it has the main flags, and counts the
+// others (findings L14). --help-all has all of them, also without the flags that the command
+// requires.
 func TestHelpAll(t *testing.T) {
 	for _, command := range []string{"dns", "plan", "check dns", "rbac"} {
 		_, short, _ := runCommand(t.Context(), append(strings.Fields(command), "--help")...)

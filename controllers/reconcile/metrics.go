@@ -11,17 +11,17 @@ import (
 
 // Metrics are the metrics of all loops of a process.
 type Metrics struct {
-	queues             *queueMetrics
-	syncs              *prometheus.HistogramVec
-	writes             *prometheus.CounterVec
-	transition         *prometheus.HistogramVec
-	persistentFailures *prometheus.CounterVec
-	repairs            *prometheus.CounterVec
-	problems           *prometheus.CounterVec
-	panics             *prometheus.CounterVec
-	lastWrite          *prometheus.GaugeVec
-	oldest             *ages
-	sizes              *sizes
+	queues     *queueMetrics
+	syncs      *prometheus.HistogramVec
+	writes     *prometheus.CounterVec
+	transition *prometheus.HistogramVec
+	persisting *prometheus.CounterVec
+	repairs    *prometheus.CounterVec
+	problems   *prometheus.CounterVec
+	panics     *prometheus.CounterVec
+	lastWrite  *prometheus.GaugeVec
+	oldest     *ages
+	sizes      *sizes
 }
 
 // NewMetrics returns metrics. It registers those of the queues with queues and the others with r; a nil
@@ -40,7 +40,7 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 			Name: "controller_transition_to_write_seconds", Help: "Time from the change that caused a write (endpoints.kubernetes.io/last-change-trigger-time, in whole seconds) to the end of the write.",
 			Buckets: []float64{0.5, 1, 2, 5, 10, 30, 60, 300},
 		}, []string{"controller"}),
-		persistentFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
+		persisting: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "controller_persistent_failures_total", Help: "Services whose sync failed 15 times in a row. They are tried again all the same.",
 		}, []string{"controller"}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -56,12 +56,12 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 			Name: "controller_last_write_timestamp_seconds", Help: "Time of the last write that succeeded.",
 		}, []string{"controller"}),
 		oldest: newAges(prometheus.NewDesc(
-			"controller_oldest_unwritten_seconds", "How long the oldest change has been waiting whose write failed, is held back, or is delayed because another writer keeps changing the object; 0 when none is.", []string{"controller"}, nil,
+			"controller_oldest_unwritten_seconds", "How long the oldest change has been waiting whose write failed, is held back, or is delayed because another writer keeps changing the object; 0 without one.", []string{"controller"}, nil,
 		)),
 		sizes: newSizes(),
 	}
 	if r != nil {
-		r.MustRegister(m.syncs, m.writes, m.transition, m.persistentFailures, m.repairs, m.problems, m.panics, m.lastWrite, m.oldest, m.sizes.slices, m.sizes.endpoints)
+		r.MustRegister(m.syncs, m.writes, m.transition, m.persisting, m.repairs, m.problems, m.panics, m.lastWrite, m.oldest, m.sizes.slices, m.sizes.endpoints)
 	}
 	if queues != nil {
 		m.queues.register(queues)
@@ -77,9 +77,7 @@ func (m *Metrics) observeSync(controller string, took time.Duration, err error) 
 	m.syncs.WithLabelValues(controller, result).Observe(took.Seconds())
 }
 
-func (m *Metrics) persistent(controller string) {
-	m.persistentFailures.WithLabelValues(controller).Inc()
-}
+func (m *Metrics) persistent(controller string) { m.persisting.WithLabelValues(controller).Inc() }
 
 // repaired counts a sync that reverted another writer's change.
 func (m *Metrics) repaired(controller string) { m.repairs.WithLabelValues(controller).Inc() }

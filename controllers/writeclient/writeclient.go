@@ -1,8 +1,8 @@
 // Package writeclient makes clients of Endpoints and EndpointSlices for controllers that lead for a term.
 //
-// A write continues after its context has ended, unless leadership was lost: see detachFromCancel. It is not
-// retried, because the loops of the controllers do that. Everything else is as in client-go. Package controllers
-// wraps its clients with [Slices] and [Endpoints].
+// A write continues after its context has ended, unless leadership was lost: see detachFromCancel. Writes are
+// not retried, because the loops of the controllers do that. Everything else is as in client-go. Package
+// controllers wraps its clients with [Slices] and [Endpoints].
 //
 // # Concurrency
 //

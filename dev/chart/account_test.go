@@ -49,8 +49,8 @@ func TestServiceAccount(t *testing.T) {
 			kubetest.Eventually(t, time.Minute, p.ready)
 			refused := p.linesWith("forbidden")
 			if name == "dns-namespaces" {
-				// The right to the namespace kube-system is for whoever reads all namespaces. Without it there is
-				// no instance (docs/dns/ownership.md).
+				// The right to the namespace kube-system is for whoever reads all namespaces. Without it there
+				// is no instance (docs/dns/ownership.md).
 				refused = slices.DeleteFunc(refused, func(line string) bool { return strings.Contains(line, "may not read the namespace kube-system") })
 			}
 			if len(refused) > 0 {

@@ -138,7 +138,8 @@ func rightsOf(t *testing.T, objects []*unstructured.Unstructured) (rights []righ
 	return rights
 }
 
-// everything switches on all roles; two publishers read most sources and keep ownership in TXT records and in DNSRecords.
+// everything switches on all roles; two publishers read most sources and keep ownership in TXT
+// records and in DNSRecords.
 const everything = `
 destination: {enabled: true}
 controllers: {enabled: true}
@@ -150,7 +151,8 @@ dns:
 crds: {dns: true}
 `
 
-// unasked returns why a right is granted that nothing in the test asks for, and nothing if it must be asked for.
+// unasked returns why a right is granted that nothing in the test asks for, and nothing if it must
+// be asked for.
 func unasked(r right) string {
 	switch {
 	case r.verb == "list" && !slices.Contains([]string{"dnsrecords"}, r.resource):
@@ -166,8 +168,8 @@ func unasked(r right) string {
 	}
 }
 
-// Under the account of the chart nothing is refused, and what the chart grants is used: by what happens in a cluster on an
-// ordinary day, or else unasked has a reason.
+// Under the account of the chart nothing is refused, and what the chart grants is used: by what
+// happens in a cluster on an ordinary day, or else unasked has a reason.
 func TestAudit(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "audit.log")
 	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds", Nodes: 1, AuditLog: log})
@@ -229,8 +231,9 @@ func wantChecked(t *testing.T, cluster *kubetest.Cluster, config map[string]any)
 	}
 }
 
-// requests returns which rights were used, and fails the test for each request that was refused, or that something else
-// than the chart allowed. What every account may do, such as asking which kinds there are, isn't about an object.
+// requests returns which rights were used, and fails the test for each request that was refused, or
+// that something else than the chart allowed. What every account may do, such as asking which kinds
+// there are, isn't about an object.
 func requests(t *testing.T, log string, rights []right) map[string]bool {
 	t.Helper()
 	asked := map[string]bool{}
@@ -258,8 +261,8 @@ type day struct {
 	namespace string
 }
 
-// shop is what people put into a cluster: with it each kind that Signpost writes is written. Its argument is the end of
-// addresses.
+// shop is what people put into a cluster: with it each kind that Signpost writes is written. Its
+// argument is the end of addresses.
 const shop = `
 apiVersion: v1
 kind: Service

@@ -169,8 +169,9 @@ func restricted(t *testing.T, cluster *kubetest.Cluster) string {
 	return name
 }
 
-// accepted applies objects as a dry run, and fails the test if one is refused or if the API server warns. The pod of a
-// Deployment is sent by itself, too, because security standards are enforced for pods only.
+// accepted applies objects as a dry run, and fails the test if one is refused or if the API server
+// warns. The pod of a Deployment is sent by itself, too, because security standards are enforced
+// for pods only.
 func accepted(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured, namespace string) {
 	t.Helper()
 	groups, err := restmapper.GetAPIGroupResources(cluster.Client.Discovery())

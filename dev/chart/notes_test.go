@@ -50,9 +50,9 @@ dns:
     - {name: public, source: [service], provider: inmemory, inmemory-zone: [example.org], policy: sync, txt-owner-id: my-cluster}
 `
 
-// Install in three steps: the manifests of the chart are fit before they are installed; they are accepted; and each
-// command that Helm prints then says that all is well. The pod runs as its account, and its ports are forwarded as
-// kubelets do.
+// Install in three steps: the manifests of the chart are fit before they are installed; they are
+// accepted; and each command that Helm prints then says that all is well. The pod runs as its
+// account, and its ports are forwarded as kubelets do.
 func TestNotes(t *testing.T) {
 	const namespace = "signpost"
 	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster

@@ -24,7 +24,8 @@ metadata:
   name: signpost
 `
 
-// The manifest for those without Helm is what the chart makes of a value file, in the order in which Helm installs it.
+// The manifest for those without Helm is what the chart makes of a value file, in the order in
+// which Helm installs it.
 func TestPlainManifest(t *testing.T) {
 	objects, err := render(t, valueFiles(t)["plain"], "signpost")
 	if err != nil {

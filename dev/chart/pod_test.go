@@ -88,7 +88,8 @@ func TestKeptCRDs(t *testing.T) {
 	}
 }
 
-// Secrets are files, which can change without new pods. Fields that a config file takes from no file are variables.
+// Secrets are files, which can change without new pods. Fields that a config file takes from no
+// file are variables.
 func TestSecretsAreFiles(t *testing.T) {
 	values := map[string]any{}
 	if err := yaml.Unmarshal([]byte(`

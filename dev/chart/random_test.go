@@ -137,6 +137,10 @@ func (g *generator) values(root map[string]any) map[string]any {
 		}
 		role["enabled"] = i == g.IntN(3) || slices.Contains(roles, name)
 	}
+	// The chart refuses an account that it doesn't make and that has no name.
+	if account, _ := values["serviceAccount"].(map[string]any); account["create"] == false {
+		account["name"] = "default"
+	}
 	if dns := values["dns"].(map[string]any); dns["enabled"] == true {
 		publishers := []any{}
 		for n := range 1 + g.IntN(2) {

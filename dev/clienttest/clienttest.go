@@ -1,5 +1,5 @@
-// Package clienttest has what programs share that start a local cluster and other programs: [Programs], waiting for a
-// condition, and the tables in Markdown that they print.
+// Package clienttest has what programs share that start a local cluster and other programs:
+// [Programs], waiting for a condition, and the tables in Markdown that they print.
 //
 // They are dev/consumers, with kube-proxy and CoreDNS behind the slices, dev/xds, with xDS clients, and
 // dev/differential, with the controllers of Kubernetes.

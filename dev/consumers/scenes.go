@@ -123,7 +123,8 @@ func took(result *tally.Result, what string, begun time.Time, err error) {
 	result.Took(what, time.Since(begun))
 }
 
-// begin creates the Service and starts pods on a node, waits until all of them serve, and for a moment in which nothing happens.
+// begin creates the Service and starts pods on a node, waits until all of them serve, and for a
+// moment in which nothing happens.
 func (st *stage) begin(ctx context.Context, node string, count int) ([]pod, error) {
 	if err := st.createService(ctx, false); err != nil {
 		return nil, err

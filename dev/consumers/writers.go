@@ -82,8 +82,8 @@ func (s *side) killLeader(ctx context.Context) (killed time.Time, err error) {
 	return time.Now(), nil
 }
 
-// awaitLeader waits until the standby leads, and starts another standby: earlier, either of the two could get the
-// Lease.
+// awaitLeader waits until the standby leads, and starts another standby: earlier, either of the two
+// could get the Lease.
 func (s *side) awaitLeader(ctx context.Context) (err error) {
 	before := s.writers.holder
 	err = s.Await(ctx, "another writer holds the Lease", func() bool {

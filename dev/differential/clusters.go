@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// heartbeat is how often nodes say that they are alive; after ten minutes without, their pods would become unready.
+	// heartbeat is how often nodes say that they are alive; after ten minutes without, their pods
+	// would become unready.
 	heartbeat = 2 * time.Minute
 )
 
@@ -27,8 +28,8 @@ var zones = []string{"z1", "z2", "z2", ""}
 
 func nodeName(i int) string { return fmt.Sprintf("diff-%d", i) }
 
-// ownNode stands for the one node that a sequence has for itself, deletes and creates again. Nodes have no namespace, so
-// the node is named after that of the sequence.
+// ownNode stands for the one node that a sequence has for itself, deletes and creates again. Nodes
+// have no namespace, so the node is named after that of the sequence.
 const ownNode = "own"
 
 // nodeIn returns the name of a node in the sequence of a namespace.
@@ -105,7 +106,8 @@ func (s *side) createNodes(ctx context.Context) error {
 		if zone != "" {
 			node.Labels[corev1.LabelTopologyZone] = zone
 		} else {
-			// One node without a zone would leave all slices without hints for zones, but for a node that isn't for work.
+			// One node without a zone would leave all slices without hints for zones, but for a node that
+			// isn't for work.
 			node.Labels["node-role.kubernetes.io/control-plane"] = ""
 		}
 		if _, err := s.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {

@@ -95,14 +95,14 @@ var reasons = []reason{
 		name: "slices of a former selector are deleted",
 		why: "When somebody writes the Endpoints of a Service that has lost its selector, Kubernetes leaves the slices of the selector beside " +
 			"the mirrored ones. Signpost deletes them.",
-		documented: `docs/controllers.md: "the slices that the selector has left are deleted once the Endpoints are mirrored"`,
+		documented: `docs/controllers.md: "If a Service loses its selector and somebody writes its Endpoints, the slices of the selector are deleted."`,
 		explains:   leftoversAreDeleted,
 	},
 	{
 		name: "Kubernetes is late",
 		why: "Kubernetes writes what Signpost has already, seconds later, and nothing else has happened in between. Its controllers put off " +
 			"what they can't write yet, because their caches lag or their requests are limited, for longer and longer.",
-		documented: `docs/controllers.md: "What the Kubernetes controllers can't write at once, they put off"`,
+		documented: `docs/controllers.md: "The Kubernetes controllers retry after a second"`,
 		explains:   kubernetesIsLate,
 	},
 	{

@@ -5,19 +5,23 @@
 //	make differential SEED=540 STEPS=25        the one sequence that begins with this seed
 //	go run ./dev/differential --help           all flags
 //
-// A sequence is 25 steps in a namespace of its own; several are played side by side. A step is one to four writes
-// of Services, Pods or Endpoints, after which both clusters have to settle on the same Endpoints and EndpointSlices: labels,
-// annotations, owners, ports, addresses, conditions, hints. Names and UIDs are compared by what they refer to. A
-// difference is either one of the table in explained.go, which has a reason and the page that documents it, or it
-// fails the run. What fails is printed with its seed and step, the objects of both sides, and the shortest history
-// that shows it again. Exit codes: 0 when every difference is explained, 1 when one isn't or something broke.
+// A sequence is 25 steps in a namespace of its own; several are played side by side. A step is one
+// to four writes of Services, Pods or Endpoints, after which both clusters have to settle on the
+// same Endpoints and EndpointSlices: labels, annotations, owners, ports, addresses, conditions,
+// hints. Names and UIDs are compared by what they refer to. A difference is either one of the table
+// in explained.go, which has a reason and the page that documents it, or it fails the run. What
+// fails is printed with its seed and step, the objects of both sides, and the shortest history that
+// shows it again. Exit codes: 0 when every difference is explained, 1 when one isn't or something
+// broke.
 //
 // Both clusters are bin/localcluster on 127.0.0.1, in temporary directories, and end with this process.
 //
-// In reading order: main.go has the flags; run.go plays sequences side by side, and play.go plays one. sequence.go
-// draws them (draw.go has the objects), and operation.go carries them out. feed.go watches what is written, outputs.go brings it
-// into a form that can be compared, compare.go compares, judge.go finds out how long differences last and who ends them, and
-// explained.go has the table. shorten.go finds short histories, report.go prints, clusters.go starts the clusters, and pulse.go measures how fast they are.
+// In reading order: main.go has the flags; run.go plays sequences side by side, and play.go plays
+// one. sequence.go draws them (draw.go has the objects), and operation.go carries them out. feed.go
+// watches what is written, outputs.go brings it into a form that can be compared, compare.go
+// compares, judge.go finds out how long differences last and who ends them, and explained.go has
+// the table. shorten.go finds short histories, report.go prints, clusters.go starts the clusters,
+// and pulse.go measures how fast they are.
 package main
 
 import (

@@ -16,8 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// operation is something that a user, or the kubelet, does. Operations are values that are never changed, so that a
-// sequence can be played again. What an operation does depends on what exists, which is the same in both clusters.
+// operation is something that a user, or the kubelet, does. Operations are values that are never
+// changed, so that a sequence can be played again. What an operation does depends on what exists,
+// which is the same in both clusters.
 type operation interface {
 	// String says what it does, for the history.
 	String() string
@@ -111,8 +112,9 @@ func changeFamilies(spec *corev1.ServiceSpec) {
 	spec.IPFamilyPolicy = &policy
 }
 
-// handOver takes the selector from a Service and writes its Endpoints by hand in the same moment, as one
-// `kubectl apply` of both does. Nothing happens between the two writes, so that controllers may see them in either order.
+// handOver takes the selector from a Service and writes its Endpoints by hand in the same moment,
+// as one `kubectl apply` of both does. Nothing happens between the two writes, so that controllers
+// may see them in either order.
 type handOver struct {
 	onService
 	wanted *corev1.Endpoints
@@ -251,7 +253,8 @@ type createNode struct {
 func (o createNode) String() string { return fmt.Sprintf("create the own node in zone %q", o.zone) }
 
 func (o createNode) do(ctx context.Context, c kubernetes.Interface, namespace string) error {
-	// As a node of the control plane it doesn't count in the distribution over zones, which other sequences depend on.
+	// As a node of the control plane it doesn't count in the distribution over zones, which other
+	// sequences depend on.
 	labels := map[string]string{"node-role.kubernetes.io/control-plane": ""}
 	if o.zone != "" {
 		labels[corev1.LabelTopologyZone] = o.zone
@@ -345,7 +348,8 @@ func (o deleteSlices) do(ctx context.Context, c kubernetes.Interface, namespace 
 		metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + o.Service})
 }
 
-// touch changes an annotation of a Service that means nothing, after which controllers look at the Service again.
+// touch changes an annotation of a Service that means nothing, after which controllers look at the
+// Service again.
 type touch struct {
 	onService
 	times int

@@ -21,8 +21,8 @@ const (
 	requestsOfWrite = 4
 )
 
-// pulse knows how long requests take in a cluster: on a busy machine, controllers that stand still may only be waiting.
-// Its methods may be called from any goroutine.
+// pulse knows how long requests take in a cluster: on a busy machine, controllers that stand still
+// may only be waiting. Its methods may be called from any goroutine.
 type pulse struct {
 	mu    sync.Mutex
 	beats []beat

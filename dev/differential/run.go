@@ -15,7 +15,8 @@ import (
 
 const (
 	aliveEvery = time.Second
-	// attempts is how often a history is played, side by side, to see a difference again: some depend on timing.
+	// attempts is how often a history is played, side by side, to see a difference again: some depend
+	// on timing.
 	attempts = 12
 )
 

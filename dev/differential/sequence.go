@@ -31,8 +31,8 @@ func drawSequence(seed uint64, steps int) []step {
 	return sequence
 }
 
-// drawer remembers what it has drawn, so that most operations find something to do. What really exists may differ,
-// because the API server refuses some of it; operations cope with that.
+// drawer remembers what it has drawn, so that most operations find something to do. What really
+// exists may differ, because the API server refuses some of it; operations cope with that.
 type drawer struct {
 	painter
 	pods    map[string]drawnPod

@@ -2,9 +2,9 @@ package main
 
 import "slices"
 
-// shorten returns a short history that shows the same as a long one, and whether even the long one shows it
-// again. again plays a history and says whether it shows it; once it says no to everything, shorten ends. concerned
-// says of an operation whether it has to do with what is shown.
+// shorten returns a short history that shows the same as a long one, and whether even the long one
+// shows it again. again plays a history and says whether it shows it; once it says no to
+// everything, shorten ends. concerned says of an operation whether it has to do with what is shown.
 func shorten(history []step, concerned func(operation) bool, again func([]step) bool) ([]step, bool) {
 	last := history[len(history)-1]
 	earlier := history[:len(history)-1]

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// needs returns a function that shows the fault in histories that have these operations in this order, and counts
-// how often it is called.
+// needs returns a function that shows the fault in histories that have these operations in this
+// order, and counts how often it is called.
 func needs(calls *int, wanted ...string) func([]step) bool {
 	return func(history []step) bool {
 		*calls++

@@ -1,6 +1,7 @@
-// Command gocontrolplane is an xDS server as people write it with github.com/envoyproxy/go-control-plane: it watches the
-// EndpointSlices of one Service, and makes a snapshot of all resources after each change. dev/bench measures Signpost
-// beside it (make bench ONLY=xds). Its module is separate, so that no other program depends on go-control-plane's server.
+// Command gocontrolplane is an xDS server as people write it with
+// github.com/envoyproxy/go-control-plane: it watches the EndpointSlices of one Service, and makes a
+// snapshot of all resources after each change. dev/bench measures Signpost beside it (make bench
+// ONLY=xds). Its module is separate, so that no other program depends on go-control-plane's server.
 //
 // All clients share one snapshot. Its resources have the names and the content that Signpost gives them.
 package main

@@ -3,10 +3,10 @@
 //
 //	image --out dist/signpost.oci.tar --version v1.2.3 linux/amd64=FILE linux/arm64=FILE
 //
-// `make image` runs it. The archive has two images of the same layers, for all platforms: one whose entrypoint is
-// signpost, and one, with the suffix -external-dns, whose entrypoint is external-dns, which is
-// another name of the same program: the charts of ExternalDNS pass flags only. The same input
-// gives the same bytes: an archive can be compared with one that somebody else has made.
+// `make image` runs it. The archive has two images of the same layers, for all platforms: one whose
+// entrypoint is signpost, and one, with the suffix -external-dns, whose entrypoint is external-dns,
+// which is another name of the same program: the charts of ExternalDNS pass flags only. The same
+// input gives the same bytes: an archive can be compared with one that somebody else has made.
 //
 // main.go has the command line, image.go makes images, and archive.go writes them.
 //

@@ -9,10 +9,10 @@ import (
 	"github.com/signpostd/signpost/dev/lab/schedule"
 )
 
-// everyMutant stands for all of them.
-const everyMutant = "all"
+// allMutants is the value of --mutant for all mutants.
+const allMutants = "all"
 
-// buildSkewed makes the binary that the runs of some profiles need beside bin/signpost: one whose clock can be set.
+// buildSkewed builds a second Signpost binary, whose clock can be set, for the profiles that need it.
 func buildSkewed(ctx context.Context, o options, edits ...overlay.Edit) (options, error) {
 	if !slices.Contains([]string{schedule.Mixed, schedule.Skew, schedule.FastClock}, o.profile) {
 		return o, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-// stopGrace is what a process gets to end by itself at the end of a run.
+// stopGrace is how long a process may take to end at the end of a run.
 const stopGrace = 15 * time.Second
 
 // child is a program that the lab started.
@@ -22,7 +22,7 @@ type child struct {
 	name, log string
 }
 
-// startChild runs a program, whose output is added to the file at log.
+// startChild starts a program and appends its output to the file at log.
 func startChild(name, log, program string, env []string, args ...string) (*child, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -39,7 +39,7 @@ func startChild(name, log, program string, env []string, args ...string) (*child
 	return &child{p, name, log}, nil
 }
 
-// ended returns an error when the program has ended, with the end of its output.
+// ended returns an error with the last output if the program has ended.
 func (c *child) ended() error {
 	select {
 	case <-c.Exited():

@@ -6,14 +6,14 @@ import (
 	"github.com/signpostd/signpost/dev/lab/witness"
 )
 
-// lookupClient is a client with a name, and the replicas that it asks in turn.
+// lookupClient is a named client and the replicas that it queries in turn.
 type lookupClient struct {
 	name     string
 	replicas []string
 	witness.Client
 }
 
-// services are those that clients ask for.
+// services returns the names of the Services that clients query.
 func services() []string {
 	names := []string{"own-0", "own-1", "own-2", "own-3", "mirror-0", "mirror-1", "head-0", "head-1"}
 	for i := range 12 {
@@ -26,7 +26,7 @@ func path(service string, port int) string {
 	return fmt.Sprintf("%s.%s.svc.cluster.local:%d", service, namespace, port)
 }
 
-// clientsOf returns all clients, with names that faults have as their targets.
+// clientsOf returns all clients. Their names are targets of faults.
 func clientsOf() []lookupClient {
 	all := append(proxies(), xdsClients()...)
 	for i := range all {
@@ -35,8 +35,8 @@ func clientsOf() []lookupClient {
 	return all
 }
 
-// xdsClients returns clients of xDS that ask for the endpoints of everything, in both variants of the
-// protocol: of each replica, and going from one to the other.
+// xdsClients returns xDS clients that request the endpoints of all Services, in both variants of the
+// protocol: one for each replica, and some that alternate between the replicas.
 func xdsClients() []lookupClient {
 	var names []string
 	for i, service := range services() {
@@ -46,27 +46,27 @@ func xdsClients() []lookupClient {
 		}
 	}
 	var all []lookupClient
-	ask := func(call string, replicas ...string) {
+	add := func(call string, replicas ...string) {
 		c := lookupClient{replicas: replicas}
 		c.Call, c.Names = call, names
 		all = append(all, c)
 	}
 	for i, replica := range replicaNames {
-		ask([]string{witness.CallEDS, witness.CallDeltaEDS}[i%2], replica)
+		add([]string{witness.CallEDS, witness.CallDeltaEDS}[i%2], replica)
 	}
-	ask(witness.CallEDS, replicaNames...)
-	ask(witness.CallDeltaEDS, replicaNames...)
+	add(witness.CallEDS, replicaNames...)
+	add(witness.CallDeltaEDS, replicaNames...)
 	return all
 }
 
-// proxies returns who asks what of the Destination API: each replica is asked for the endpoints of
-// everything, some clients go from one replica to the other, and some ask for profiles.
+// proxies returns the clients of the Destination API. Each replica has a client for the endpoints of each
+// Service. Some clients alternate between the replicas, and some request profiles.
 func proxies() []lookupClient {
 	var all []lookupClient
-	ask := func(call, path, token string, replicas ...string) {
+	add := func(call, path, token string, replicas ...string) {
 		c := lookupClient{replicas: replicas}
 		c.Call, c.Target, c.ContextToken = call, path, token
-		// A proxy has one connection for all that it asks.
+		// A proxy has one connection for all its streams.
 		c.Connection = fmt.Sprintf("proxy-%d", len(all)%4)
 		all = append(all, c)
 	}
@@ -76,20 +76,20 @@ func proxies() []lookupClient {
 			token = fmt.Sprintf(`{"ns":%q,"nodeName":"node-%d"}`, namespace, i%4)
 		}
 		for _, replica := range replicaNames {
-			ask(witness.CallGet, path(service, 80), token, replica)
+			add(witness.CallGet, path(service, 80), token, replica)
 		}
 		if i%2 == 0 {
-			ask(witness.CallGet, path(service, 80), token, replicaNames...)
-			ask(witness.CallGetProfile, path(service, 80), token, replicaNames...)
+			add(witness.CallGet, path(service, 80), token, replicaNames...)
+			add(witness.CallGetProfile, path(service, 80), token, replicaNames...)
 		}
 		if i%3 == 2 {
-			ask(witness.CallGet, path(service, 90), token, replicaNames[i%2]) // which some Services declare for some time
+			add(witness.CallGet, path(service, 90), token, replicaNames[i%2]) // some Services have this port only for some time
 		}
 	}
 	return all
 }
 
-// numbersOf returns the places of clients, by their names.
+// numbersOf returns the index of each client by its name.
 func numbersOf(all []lookupClient) map[string]int {
 	numbers := map[string]int{}
 	for i, c := range all {
@@ -98,8 +98,8 @@ func numbersOf(all []lookupClient) map[string]int {
 	return numbers
 }
 
-// connect leads clients to the replicas, through the links.
-func (s *stage) connect(all []lookupClient) []witness.Client {
+// connect connects the clients to the replicas through the links.
+func (s *fixture) connect(all []lookupClient) []witness.Client {
 	var clients []witness.Client
 	for _, c := range all {
 		links := s.links

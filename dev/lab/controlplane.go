@@ -17,24 +17,24 @@ import (
 	"github.com/signpostd/signpost/dev/lab/etcdctl"
 )
 
-// The components of the control plane.
+// Components of the control plane.
 const (
 	etcd      = "etcd"
 	apiServer = "kube-apiserver"
 )
 
-// startPatience is how long the control plane, or a component that comes back, may take.
-const startPatience = 2 * time.Minute
+// startTimeout is how long the control plane, or a restarted component, may take to be ready.
+const startTimeout = 2 * time.Minute
 
 // controlPlane is a real etcd and a real API server.
 type controlPlane struct {
 	*child
 	dir string
-	// etcdURL is where etcd listens, also after it has been killed.
+	// etcdURL is the address of etcd, which stays the same after a kill.
 	etcdURL string
 }
 
-// kubeconfig is that of the administrator.
+// kubeconfig returns the path of the administrator's kubeconfig.
 func (c *controlPlane) kubeconfig() string { return filepath.Join(c.dir, "kubeconfig") }
 
 func startControlPlane(ctx context.Context, dir, program string) (*controlPlane, error) {
@@ -43,7 +43,7 @@ func startControlPlane(ctx context.Context, dir, program string) (*controlPlane,
 		return nil, err
 	}
 	c := &controlPlane{child: p, dir: dir}
-	err = await(ctx, "the control plane", startPatience, func() (bool, error) {
+	err = await(ctx, "the control plane", startTimeout, func() (bool, error) {
 		if ended := p.ended(); ended != nil {
 			return false, ended
 		}
@@ -59,7 +59,7 @@ func startControlPlane(ctx context.Context, dir, program string) (*controlPlane,
 	return c, nil
 }
 
-// pid returns the process of a component; 0 while there is none.
+// pid returns the process ID of a component, or 0 if it doesn't run.
 func (c *controlPlane) pid(component string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(c.dir, "pids", component))
 	if errors.Is(err, os.ErrNotExist) {
@@ -73,15 +73,14 @@ func (c *controlPlane) pid(component string) (int, error) {
 	return pid, nil
 }
 
-// takeAway kills a component and stops the process that is started in its place before it serves, until the
-// returned function is called.
-func (c *controlPlane) takeAway(ctx context.Context, component string) (giveBack func() error, err error) {
+// takeDown kills a component, and stops its replacement before that serves, until bringUp is called.
+func (c *controlPlane) takeDown(ctx context.Context, component string) (bringUp func() error, err error) {
 	old, err := c.kill(ctx, component)
 	if err != nil {
 		return nil, err
 	}
 	next := 0
-	err = await(ctx, component+" to be started again", startPatience, func() (bool, error) {
+	err = await(ctx, component+" to be started again", startTimeout, func() (bool, error) {
 		var err error
 		if next, err = c.pid(component); err != nil || next == 0 || next == old {
 			return false, err
@@ -94,7 +93,7 @@ func (c *controlPlane) takeAway(ctx context.Context, component string) (giveBack
 	return func() error { return syscall.Kill(next, syscall.SIGCONT) }, nil
 }
 
-// stop makes a component answer nothing any more. It ends with takeAway.
+// stop suspends a component. End that with takeDown.
 func (c *controlPlane) stop(component string) error {
 	pid, err := c.pid(component)
 	if err == nil {
@@ -106,10 +105,10 @@ func (c *controlPlane) stop(component string) error {
 	return nil
 }
 
-// etcdCopy is where the copy of etcd's data is kept.
+// etcdCopy returns the directory of the copy of etcd's data.
 func (c *controlPlane) etcdCopy() string { return filepath.Join(c.dir, "etcd-copy") }
 
-// replaceEtcd gives etcd the data of the copy, and returns when it serves them.
+// replaceEtcd replaces etcd's data by the copy, and returns when etcd serves it.
 func (c *controlPlane) replaceEtcd(ctx context.Context, bumpAbove int64) error {
 	if err := etcdctl.ReplaceData(c.dir, c.etcdCopy()); err != nil {
 		return err
@@ -121,10 +120,10 @@ func (c *controlPlane) replaceEtcd(ctx context.Context, bumpAbove int64) error {
 	return err
 }
 
-// kill ends a component and returns the id that its process had.
+// kill kills a component and returns its process ID.
 func (c *controlPlane) kill(ctx context.Context, component string) (int, error) {
 	var pid int
-	err := await(ctx, component, startPatience, func() (bool, error) {
+	err := await(ctx, component, startTimeout, func() (bool, error) {
 		var err error
 		pid, err = c.pid(component)
 		return pid != 0, err
@@ -138,7 +137,7 @@ func (c *controlPlane) kill(ctx context.Context, component string) (int, error) 
 	return pid, nil
 }
 
-// fill makes etcd refuse writes, as it does when its quota is used up, until the returned function is called.
+// fill makes etcd refuse writes, as if its quota were used up, until clear is called.
 func (c *controlPlane) fill(ctx context.Context) (clear func(context.Context) error, err error) {
 	alarm := func(ctx context.Context, action pb.AlarmRequest_AlarmAction) error {
 		return etcdctl.With(ctx, c.etcdURL, func(ctx context.Context, client *clientv3.Client) error {

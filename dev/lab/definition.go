@@ -15,16 +15,16 @@ import (
 	"github.com/signpostd/signpost/dev/lab/schedule"
 )
 
-// definitions are the CustomResourceDefinitions whose version is dropped.
+// definitions are the CustomResourceDefinitions of which a fault drops the version.
 var definitions = []string{"externalworkloads.workload.linkerd.io", "serviceprofiles.linkerd.io"}
 
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// otherVersion is what a definition serves in the place of a version that is dropped.
+// otherVersion is the only served version of a definition while its own version is dropped.
 const otherVersion = "v1lab1"
 
-// dropVersion has a definition serve its version under another name only. The objects stay stored as they are.
-func (s *stage) dropVersion(ctx context.Context, name string) (schedule.End, error) {
+// dropVersion makes a definition serve its version under another name only. The stored objects don't change.
+func (s *fixture) dropVersion(ctx context.Context, name string) (schedule.End, error) {
 	client, err := dynamic.NewForConfig(s.rest)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (s *stage) dropVersion(ctx context.Context, name string) (schedule.End, err
 	}, err
 }
 
-// withOtherVersion returns versions of which none is served but a copy of the stored one.
+// withOtherVersion returns versions with a copy of the stored one, which alone is served.
 func withOtherVersion(versions []any) []any {
 	var all []any
 	for _, v := range versions {

@@ -17,16 +17,16 @@ import (
 	"github.com/signpostd/signpost/dev/lab/schedule"
 )
 
-var _ schedule.Injector = (*stage)(nil)
+var _ schedule.Injector = (*fixture)(nil)
 
-// thief holds a stolen Lease. It is no replica.
+// thief is the holder of a stolen Lease. No replica has this name.
 const thief = "thief"
 
-// keptRevisions are those that a compaction leaves.
+// keptRevisions is the number of revisions that a compaction keeps.
 const keptRevisions = 5
 
-// Replica implements schedule.Injector.
-func (s *stage) Replica(ctx context.Context, f schedule.Fault) (schedule.End, error) {
+// Replica implements [schedule.Injector].
+func (s *fixture) Replica(ctx context.Context, f schedule.Fault) (schedule.End, error) {
 	r := s.replicas[f.Target]
 	switch f.Kind {
 	case schedule.Pause:
@@ -39,8 +39,8 @@ func (s *stage) Replica(ctx context.Context, f schedule.Fault) (schedule.End, er
 	return func(context.Context) error { return r.start() }, nil
 }
 
-// Cluster implements schedule.Injector.
-func (s *stage) Cluster(ctx context.Context, f schedule.Fault) (schedule.End, error) {
+// Cluster implements [schedule.Injector].
+func (s *fixture) Cluster(ctx context.Context, f schedule.Fault) (schedule.End, error) {
 	switch f.Kind {
 	case schedule.EtcdFull:
 		clear, err := s.control.fill(ctx)
@@ -54,26 +54,27 @@ func (s *stage) Cluster(ctx context.Context, f schedule.Fault) (schedule.End, er
 	case schedule.DropVersion:
 		return s.dropVersion(ctx, f.Target)
 	case schedule.EtcdKill:
-		return s.takeAway(ctx, etcd)
+		return s.takeDown(ctx, etcd)
 	default:
-		return s.takeAway(ctx, apiServer)
+		return s.takeDown(ctx, apiServer)
 	}
 }
 
-func (s *stage) takeAway(ctx context.Context, component string) (schedule.End, error) {
-	giveBack, err := s.control.takeAway(ctx, component)
+func (s *fixture) takeDown(ctx context.Context, component string) (schedule.End, error) {
+	bringUp, err := s.control.takeDown(ctx, component)
 	if err != nil {
 		return nil, err
 	}
-	return func(context.Context) error { return giveBack() }, nil
+	return func(context.Context) error { return bringUp() }, nil
 }
 
-// compact makes etcd forget what only those need who have missed something. The witness must have seen it.
-func (s *stage) compact(ctx context.Context, f schedule.Fault) (schedule.End, error) {
+// compact compacts etcd, so that watches that were interrupted must list again. It first waits for the
+// witness.
+func (s *fixture) compact(ctx context.Context, f schedule.Fault) (schedule.End, error) {
 	end := func(context.Context) error { return nil }
 	if f.Relist {
 		var err error
-		if end, err = s.takeAway(ctx, apiServer); err != nil {
+		if end, err = s.takeDown(ctx, apiServer); err != nil {
 			return nil, err
 		}
 	}
@@ -90,11 +91,12 @@ func (s *stage) compact(ctx context.Context, f schedule.Fault) (schedule.End, er
 	return end, nil
 }
 
-// restoreEtcd gives etcd the data of the copy. The witness must have seen all that is lost.
-func (s *stage) restoreEtcd(ctx context.Context, f schedule.Fault) (schedule.End, error) {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+// restoreEtcd replaces etcd's data by the copy, after the witness has seen all that will be lost.
+func (s *fixture) restoreEtcd(ctx context.Context, f schedule.Fault) (schedule.End, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	// Nothing is written any more. It isn't killed yet: the next one may only ever see the restored data.
+	// The API server is suspended so that nothing is written. It isn't killed yet, because its replacement
+	// must see only the restored data.
 	if err := s.control.stop(apiServer); err != nil {
 		return nil, err
 	}
@@ -115,24 +117,24 @@ func (s *stage) restoreEtcd(ctx context.Context, f schedule.Fault) (schedule.End
 		return nil, err
 	}
 	s.player.EtcdRestored()
-	giveBack, err := s.control.takeAway(ctx, apiServer)
+	bringUp, err := s.control.takeDown(ctx, apiServer)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		return errors.Join(giveBack(), s.serves(ctx))
+		return errors.Join(bringUp(), s.waitReady(ctx))
 	}, nil
 }
 
-// serves waits until the API server is ready.
-func (s *stage) serves(ctx context.Context) error {
-	return await(ctx, "the API server", startPatience, func() (bool, error) {
+// waitReady waits until the API server is ready.
+func (s *fixture) waitReady(ctx context.Context) error {
+	return await(ctx, "the API server", startTimeout, func() (bool, error) {
 		err := s.client.CoreV1().RESTClient().Get().AbsPath("/readyz").Timeout(time.Second).Do(ctx).Error()
 		return err == nil, err
 	})
 }
 
-// ends makes an End of what ends a fault of the network.
+// ends returns an End for the functions that end a fault of the network.
 func ends(all ...func()) schedule.End {
 	return func(context.Context) error {
 		for _, end := range all {
@@ -142,8 +144,8 @@ func ends(all ...func()) schedule.End {
 	}
 }
 
-// Link implements schedule.Injector.
-func (s *stage) Link(_ context.Context, f schedule.Fault) (schedule.End, error) {
+// Link implements [schedule.Injector].
+func (s *fixture) Link(_ context.Context, f schedule.Fault) (schedule.End, error) {
 	if proxy, ok := s.dns[f.Target]; ok {
 		return ends(breakDNS(proxy, f)), nil
 	}
@@ -171,7 +173,7 @@ func breakLink(link *network.Link, f schedule.Fault) (end func()) {
 	}
 }
 
-// breakDNS does to datagrams what comes nearest to a fault of connections.
+// breakDNS applies to datagrams the nearest equivalent of a fault of connections.
 func breakDNS(proxy *network.DNS, f schedule.Fault) (end func()) {
 	switch f.Kind {
 	case schedule.Delay:
@@ -185,23 +187,23 @@ func breakDNS(proxy *network.DNS, f schedule.Fault) (end func()) {
 	}
 }
 
-// API implements schedule.Injector.
-func (s *stage) API(_ context.Context, f schedule.Fault) (schedule.End, error) {
+// API implements [schedule.Injector].
+func (s *fixture) API(_ context.Context, f schedule.Fault) (schedule.End, error) {
 	path, ok := s.paths[f.Target]
 	if !ok {
 		return nil, fmt.Errorf("there is no link %s to the API server", f.Target)
 	}
 	if f.Kind == schedule.WithdrawRight {
 		end, err := path.API.Fail(network.Failure{Share: 1, Resource: f.Resource, Status: http.StatusForbidden})
-		path.API.CutWatches() // a watch that is open would go on
+		path.API.CutWatches() // or open watches would continue
 		return ends(end), err
 	}
 	end, err := path.API.Fail(network.Failure{Share: f.Share, Seed: uint64(f.ID), Status: max(0, f.Status), Reset: f.Status == schedule.Reset, Applied: f.Applied})
 	return ends(end), err
 }
 
-// DNS implements schedule.Injector.
-func (s *stage) DNS(_ context.Context, f schedule.Fault) (schedule.End, error) {
+// DNS implements [schedule.Injector].
+func (s *fixture) DNS(_ context.Context, f schedule.Fault) (schedule.End, error) {
 	var all []func()
 	for name, proxy := range s.dns {
 		if name != f.Target && f.Target != schedule.AllDNS {
@@ -209,7 +211,7 @@ func (s *stage) DNS(_ context.Context, f schedule.Fault) (schedule.End, error) {
 		}
 		lose := proxy.DropRequests
 		if f.Applied {
-			lose = proxy.DropAnswers
+			lose = proxy.DropResponses
 		}
 		all = append(all, lose(f.Share, uint64(f.ID)))
 		if f.Delay > 0 {
@@ -222,21 +224,21 @@ func (s *stage) DNS(_ context.Context, f schedule.Fault) (schedule.End, error) {
 	return ends(all...), nil
 }
 
-// NameServer implements schedule.Injector.
-func (s *stage) NameServer(ctx context.Context, f schedule.Fault) (schedule.End, error) {
+// NameServer implements [schedule.Injector].
+func (s *fixture) NameServer(ctx context.Context, f schedule.Fault) (schedule.End, error) {
 	if f.Kind == schedule.BINDRestart {
 		return s.names.Restart, s.names.Kill()
 	}
 	return func(context.Context) error { return s.names.Resume() }, s.names.Pause(ctx)
 }
 
-// Lease implements schedule.Injector. Replicas take an empty Lease at once.
-func (s *stage) Lease(ctx context.Context, f schedule.Fault) (schedule.End, error) {
-	return func(ctx context.Context) error { return s.hold(ctx, f.Target, "") }, s.hold(ctx, f.Target, thief)
+// Lease implements [schedule.Injector]. A replica takes an empty Lease at once.
+func (s *fixture) Lease(ctx context.Context, f schedule.Fault) (schedule.End, error) {
+	return func(ctx context.Context) error { return s.writeHolder(ctx, f.Target, "") }, s.writeHolder(ctx, f.Target, thief)
 }
 
-// hold writes who holds a Lease, as often as the API server refuses.
-func (s *stage) hold(ctx context.Context, lease, holder string) error {
+// writeHolder writes the holder of a Lease, and retries until the API server accepts.
+func (s *fixture) writeHolder(ctx context.Context, lease, holder string) error {
 	namespace, name, _ := strings.Cut(lease, "/")
 	leases := s.client.CoordinationV1().Leases(namespace)
 	ctx, cancel := context.WithTimeout(ctx, 50*time.Second)
@@ -248,7 +250,7 @@ func (s *stage) hold(ctx context.Context, lease, holder string) error {
 				return err
 			}
 			if holder == "" && (l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity != thief) {
-				return nil // a replica has it already
+				return nil // a replica holds it already
 			}
 			now := metav1.NowMicro()
 			l.Spec.HolderIdentity, l.Spec.RenewTime, l.Spec.AcquireTime = &holder, &now, &now
@@ -259,8 +261,8 @@ func (s *stage) hold(ctx context.Context, lease, holder string) error {
 	})
 }
 
-// Certificates implements schedule.Injector.
-func (s *stage) Certificates(_ context.Context, f schedule.Fault) (schedule.End, error) {
+// Certificates implements [schedule.Injector].
+func (s *fixture) Certificates(_ context.Context, f schedule.Fault) (schedule.End, error) {
 	path, ok := s.paths[f.Target]
 	if !ok {
 		return nil, fmt.Errorf("there is no certificate of %s", f.Target)
@@ -268,8 +270,8 @@ func (s *stage) Certificates(_ context.Context, f schedule.Fault) (schedule.End,
 	return ends(), path.API.RotateCertificate()
 }
 
-// Client implements schedule.Injector.
-func (s *stage) Client(_ context.Context, f schedule.Fault) (schedule.End, error) {
+// Client implements [schedule.Injector].
+func (s *fixture) Client(_ context.Context, f schedule.Fault) (schedule.End, error) {
 	number, ok := s.clients[f.Target]
 	if !ok {
 		return nil, fmt.Errorf("there is no client %s", f.Target)

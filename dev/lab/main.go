@@ -1,22 +1,23 @@
-// Command lab runs two replicas of Signpost, breaks everything around them while objects change, records
-// what everybody saw, and lets validators judge it.
+// Command lab runs two replicas of Signpost, injects faults around them while objects change, records what
+// every client and watcher saw, and checks the recorded history with validators.
 //
 //	go run ./dev/lab                             one run of three minutes with a new seed (what `make lab` does)
 //	go run ./dev/lab --seed 7                    the run of a seed once more
 //	go run ./dev/lab --seed 1 --runs 24 --parallel 3 --duration 3m
-//	go run ./dev/lab --profile outage            only one kind of bad day; --help lists them
-//	go run ./dev/lab --mutant late-fence         a Signpost with a planted fault, to which a validator must object
-//	go run ./dev/lab --check dev/lab/out/seed-7/history.jsonl   judge a history once more
+//	go run ./dev/lab --profile outage            only one kind of fault; --help lists them
+//	go run ./dev/lab --mutant late-fence         a Signpost with a planted bug, which a validator must find
+//	go run ./dev/lab --check dev/lab/out/seed-7/history.jsonl   check a history once more
 //
-// The parts are real: etcd, an API server, BIND, bin/signpost, clients over gRPC. Between them stand proxies, which can
-// cut, slow down and lose what passes ([network]). What is edited ([workload]) and broken ([schedule]) comes from the seed.
-// After the edits and faults comes a calm, in which everything has to become as the model says ([model], [validate]). A run
+// etcd, the API server, BIND, bin/signpost and the gRPC clients are real. Proxies between them cut, delay and
+// drop traffic ([network]). The seed determines the edits ([workload]) and the faults ([schedule]). At the
+// end comes a calm, in which everything must converge to the state of the model ([model], [validate]). A run
 // with findings keeps its directory, with the history and all logs.
 //
-// Exit codes: 0 without findings, or if each mutant was found; 1 with findings, or mutants that weren't found; 2 for a wrong command line, 3 when the lab itself has failed.
+// Exit codes: 0 without findings, or if each mutant was found; 1 with findings, or if a mutant wasn't found;
+// 2 for a wrong command line; 3 if the lab itself has failed.
 //
-// In reading order: main.go, run.go, stage.go; controlplane.go, replica.go, child.go and clients.go are the parts of a stage, injector.go
-// breaks them.
+// Reading order: main.go, run.go, fixture.go. controlplane.go, replica.go, child.go and clients.go are the
+// parts of the fixture. injector.go injects faults.
 package main
 
 import (
@@ -41,14 +42,14 @@ import (
 	"github.com/signpostd/signpost/dev/lab/validate"
 )
 
-// The exit codes.
+// Exit codes.
 const (
 	exitFindings = 1
 	exitUsage    = 2
 	exitLab      = 3
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	seed                   uint64
 	runs, parallel         int
@@ -57,7 +58,7 @@ type options struct {
 	rate                   float64
 	out, check             string
 	signpost, localcluster string
-	skewed                 string // a Signpost whose clock can be set; built when a run needs it
+	skewed                 string // path of a Signpost whose clock can be set; built if a run needs it
 }
 
 func main() {
@@ -105,7 +106,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	flags.DurationVar(&o.duration, "duration", 3*time.Minute, "how long objects are edited and things are broken")
 	flags.DurationVar(&o.calm, "calm", time.Minute, "how long everything may take afterwards until it is as it has to be")
 	flags.StringVar(&o.profile, "profile", "", "what is broken, mixed or, for a mutant, its own if empty: "+strings.Join(profileNames(), ", "))
-	flags.StringVar(&o.mutant, "mutant", "", "run a Signpost with a planted fault, which a validator has to find; several with commas, or "+everyMutant+": "+strings.Join(mutantNames(), ", "))
+	flags.StringVar(&o.mutant, "mutant", "", "run a Signpost with a planted fault, which a validator has to find; several with commas, or "+allMutants+": "+strings.Join(mutantNames(), ", "))
 	flags.Float64Var(&o.rate, "rate", 10, "edits a second")
 	flags.StringVar(&o.out, "out", "dev/lab/out", "directory for histories and logs")
 	flags.StringVar(&o.check, "check", "", "judge this history instead of running anything")
@@ -131,7 +132,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	return o, err
 }
 
-// check says what is wrong with names and times.
+// check validates names and times.
 func check(o options) error {
 	if o.duration < schedule.Shortest {
 		return fmt.Errorf("--duration %s: use %s or more", o.duration, schedule.Shortest)
@@ -140,7 +141,7 @@ func check(o options) error {
 	if o.profile != "" && !slices.Contains(profiles, o.profile) {
 		return fmt.Errorf("there is no profile %q: take %s", o.profile, strings.Join(profiles, ", "))
 	}
-	if o.mutant == "" || o.mutant == everyMutant {
+	if o.mutant == "" || o.mutant == allMutants {
 		return nil
 	}
 	for _, name := range strings.Split(o.mutant, ",") {
@@ -151,7 +152,7 @@ func check(o options) error {
 	return nil
 }
 
-// runAll runs all seeds, and returns how many findings there are.
+// runAll runs all seeds, and returns the number of findings.
 func runAll(ctx context.Context, out io.Writer, o options) (found int, err error) {
 	o.profile = cmp.Or(o.profile, schedule.Mixed)
 	if o, err = buildSkewed(ctx, o); err != nil {
@@ -190,7 +191,7 @@ func runAll(ctx context.Context, out io.Writer, o options) (found int, err error
 	return found, errors.Join(append(errs, context.Cause(ctx))...)
 }
 
-// judgeFile judges a history that was written before.
+// judgeFile checks a recorded history.
 func judgeFile(out io.Writer, path string) (found int, err error) {
 	h, err := history.ReadFile(path)
 	if err != nil {
@@ -201,7 +202,7 @@ func judgeFile(out io.Writer, path string) (found int, err error) {
 	return len(r.findings), nil
 }
 
-// judge asks all validators.
+// judge runs all validators.
 func judge(h history.History) []validate.Finding {
 	var findings []validate.Finding
 	for _, v := range validate.All() {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A short run with all parts has nothing to object to, and leaves no history behind.
+// TestRun shows that a short run with all parts has no findings and removes its history.
 func TestRun(t *testing.T) {
 	localcluster, err := kubetest.Localcluster()
 	if err != nil {
@@ -35,7 +35,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What can't be run is refused, with what to use.
+// TestUsage shows that a wrong command line is refused with a hint.
 func TestUsage(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
@@ -56,10 +56,10 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A history is judged once more; a file that is none is the lab's own failure.
+// TestCheck checks a recorded history. A file that isn't a history is an error of the lab.
 func TestCheck(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.jsonl")
-	// A person's record is there, and gone with the next serial, without anybody's update.
+	// A record of the person exists, and is removed by the next serial without any update.
 	lines := `{"seed":9,"namespace":"lab","zones":["lab.example."],"owner":"lab"}
 {"at":1,"zone":{"name":"lab.example.","serial":100,"whole":true,"added":["mail.lab.example. 300 IN A 192.0.2.1"]}}
 {"at":2000000000,"zone":{"name":"lab.example.","serial":101,"removed":["mail.lab.example. 300 IN A 192.0.2.1"]}}

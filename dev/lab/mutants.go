@@ -11,13 +11,13 @@ import (
 	"github.com/signpostd/signpost/dev/lab/overlay"
 )
 
-// mutantSeeds is how many seeds a mutant may survive.
+// mutantSeeds is the number of seeds that are tried for a mutant.
 const mutantSeeds = 3
 
-// runMutants plays each planted fault until its validator objects. It returns how many were not found.
+// runMutants runs each mutant until its validator finds it. It returns how many were not found.
 func runMutants(ctx context.Context, out io.Writer, o options) (missed int, err error) {
 	for _, m := range overlay.Mutants() {
-		if o.mutant != everyMutant && !slices.Contains(strings.Split(o.mutant, ","), m.Name) {
+		if o.mutant != allMutants && !slices.Contains(strings.Split(o.mutant, ","), m.Name) {
 			continue
 		}
 		found, err := runMutant(ctx, out, o, m)
@@ -31,7 +31,7 @@ func runMutants(ctx context.Context, out io.Writer, o options) (missed int, err 
 	return missed, nil
 }
 
-// runMutant reports whether the validator that has to object to a mutant does so.
+// runMutant reports whether the validator of a mutant finds it.
 func runMutant(ctx context.Context, out io.Writer, o options, m overlay.Mutant) (bool, error) {
 	if o.profile == "" {
 		o.profile = m.Profile

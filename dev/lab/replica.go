@@ -15,26 +15,26 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-// replica is one of the processes that the lab breaks, with all roles. Its addresses stay the same when it is started again.
+// replica is one of the Signpost processes, with all roles. Its addresses don't change when it is restarted.
 type replica struct {
 	name, dir string
 	program   string
 	env       []string
-	grpc      string // where it serves the Destination API
-	xds       string // where it serves xDS
-	admin     string // where it serves metrics
+	grpc      string // address of the Destination API
+	xds       string // address of the xDS server
+	admin     string // address of the metrics
 	config    string // path
 
-	// ended takes the name and the last lines of a process that ended by itself.
+	// ended is called with the name and the last output of a process that ended by itself.
 	ended func(name string, last error)
 
 	mu      sync.Mutex
-	process *child // nil while it shouldn't run
+	process *child // nil if it shouldn't run
 	waiting sync.WaitGroup
 }
 
-// places is what the config file of a replica names.
-type places struct {
+// configValues are the values in the config file of a replica.
+type configValues struct {
 	Kubeconfig, Admin, GRPC, XDS, Host, Port, KeyName, Secret, Owner, Zone string
 }
 
@@ -75,8 +75,8 @@ dns:
       max-updates: 10000
 `))
 
-// newReplica prepares a replica, with a kubeconfig that is there already.
-func newReplica(dir, name string, p places) (*replica, error) {
+// newReplica prepares a replica whose kubeconfig exists already.
+func newReplica(dir, name string, p configValues) (*replica, error) {
 	r := &replica{name: name, dir: dir, config: filepath.Join(dir, name+".yaml")}
 	for _, address := range []*string{&r.grpc, &r.xds, &r.admin} {
 		var err error
@@ -94,7 +94,7 @@ func newReplica(dir, name string, p places) (*replica, error) {
 
 func (r *replica) log() string { return filepath.Join(r.dir, r.name+".log") }
 
-// start runs it, if it doesn't run already.
+// start starts the process, if it doesn't run already.
 func (r *replica) start() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,12 +106,12 @@ func (r *replica) start() error {
 		return err
 	}
 	r.process = p
-	r.waiting.Go(func() { r.keep(p) })
+	r.waiting.Go(func() { r.supervise(p) })
 	return nil
 }
 
-// keep starts a process again that has ended by itself, as the kubelet does.
-func (r *replica) keep(p *child) {
+// supervise restarts a process that has ended by itself, as the kubelet does.
+func (r *replica) supervise(p *child) {
 	<-p.Exited()
 	r.mu.Lock()
 	byItself := r.process == p
@@ -128,7 +128,7 @@ func (r *replica) keep(p *child) {
 	}
 }
 
-// end makes it end by a signal, and returns when it has ended.
+// end sends a signal to the process, and waits until it has ended.
 func (r *replica) end(ctx context.Context, s syscall.Signal) {
 	r.mu.Lock()
 	p := r.process
@@ -137,7 +137,7 @@ func (r *replica) end(ctx context.Context, s syscall.Signal) {
 	if p == nil {
 		return
 	}
-	// The errors of signals say that it has ended already.
+	// Signals fail if the process has ended already.
 	_ = p.Signal(s)
 	select {
 	case <-p.Exited():
@@ -146,7 +146,7 @@ func (r *replica) end(ctx context.Context, s syscall.Signal) {
 	}
 }
 
-// signal sends a signal, if it runs.
+// signal sends a signal, if the process runs.
 func (r *replica) signal(s syscall.Signal) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,7 +159,7 @@ func (r *replica) signal(s syscall.Signal) error {
 	return nil
 }
 
-// ready asks it whether it is.
+// ready reports whether the process is ready.
 func (r *replica) ready() bool {
 	client := http.Client{Timeout: time.Second}
 	answer, err := client.Get("http://" + r.admin + "/ready")
@@ -170,7 +170,7 @@ func (r *replica) ready() bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// stop ends it at the end of a run.
+// stop stops the process at the end of a run.
 func (r *replica) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()

@@ -26,22 +26,22 @@ import (
 	"github.com/signpostd/signpost/dev/lab/workload"
 )
 
-// mostShown is how many findings of a run are printed. All are in its directory.
+// mostShown is the number of printed findings of a run. All are in its directory.
 const mostShown = 10
 
-// leaseDuration is that of the config files of replicas.
+// leaseDuration is that of the replicas' config files.
 const leaseDuration = 6 * time.Second
 
-// result is what became of a run.
+// result is the result of a run.
 type result struct {
 	seed     uint64
 	dir      string
 	entries  int
-	calm     time.Duration // from the end of the faults until everything was as it had to be
+	calm     time.Duration // from the end of the faults until everything had converged
 	findings []validate.Finding
 }
 
-// String is a line without findings, and some more with.
+// String returns one line for a run without findings, and more for one with findings.
 func (r result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d entries, %d findings", r.seed, r.entries, len(r.findings))
@@ -58,7 +58,7 @@ func (r result) String() string {
 	return b.String()
 }
 
-// run plays one seed. An error means that the lab has failed.
+// run runs one seed. The error means that the lab itself has failed.
 func run(ctx context.Context, o options, seed uint64) (r result, err error) {
 	r = result{seed: seed, dir: filepath.Join(o.out, fmt.Sprintf("seed-%d", seed))}
 	if err := os.RemoveAll(r.dir); err != nil {
@@ -68,7 +68,7 @@ func run(ctx context.Context, o options, seed uint64) (r result, err error) {
 		Seed: seed, Duration: o.duration, LeaseDuration: leaseDuration, Namespace: namespace, Zones: []string{zone + "."}, Owner: owner, TrustDomain: "cluster.local",
 		UnsafeClock: o.profile == schedule.FastClock,
 	}
-	s, err := newStage(o, setup, r.dir)
+	s, err := newFixture(o, setup, r.dir)
 	if err != nil {
 		return r, err
 	}
@@ -99,8 +99,8 @@ func writeFindings(r result) error {
 	return os.WriteFile(filepath.Join(r.dir, "findings.txt"), []byte(b.String()), 0o600)
 }
 
-// play is a run from the start of its parts to the end of the calm, whose length it returns.
-func (s *stage) play(ctx context.Context, seed uint64) (calm time.Duration, err error) {
+// play starts all parts, injects the faults, and returns how long the calm took.
+func (s *fixture) play(ctx context.Context, seed uint64) (calm time.Duration, err error) {
 	plan, err := workload.New(workload.Settings{Seed: seed, Rate: s.options.rate, Namespace: namespace, Zone: zone + ".", Headless: workload.WithNames})
 	if err != nil {
 		return 0, err
@@ -110,7 +110,7 @@ func (s *stage) play(ctx context.Context, seed uint64) (calm time.Duration, err 
 	}
 	s.player, err = workload.NewPlayer(workload.Config{
 		Plan: plan, API: s.rest, NameServer: s.names.Addr, Recorder: s.recorder,
-		Key: workload.Key{Name: personsKey, Algorithm: keyAlgorithm, Secret: s.keys[personsKey]},
+		Key: workload.Key{Name: personKey, Algorithm: keyAlgorithm, Secret: s.keys[personKey]},
 	})
 	if err != nil {
 		return 0, err
@@ -119,32 +119,32 @@ func (s *stage) play(ctx context.Context, seed uint64) (calm time.Duration, err 
 	if err != nil {
 		return 0, err
 	}
-	s.zone = witness.NewZone(witness.ZoneConfig{Server: s.names.Addr.String(), Name: zone + ".", Key: &witness.Key{Name: ourKey, Algorithm: keyAlgorithm, Secret: s.keys[ourKey]}}, s.recorder)
+	s.zone = witness.NewZone(witness.ZoneConfig{Server: s.names.Addr.String(), Name: zone + ".", Key: &witness.Key{Name: signpostKey, Algorithm: keyAlgorithm, Secret: s.keys[signpostKey]}}, s.recorder)
 	endWatch := s.watch(ctx, s.cluster.Run, s.zone.Run)
 	defer func() { err = errors.Join(err, endWatch()) }()
 	if err := s.player.Prepare(ctx); err != nil {
 		return 0, err
 	}
-	if err := s.createForeignSlices(ctx); err != nil {
+	if err := s.createUserSlices(ctx); err != nil {
 		return 0, err
 	}
 	faults, err := s.startSignpost(ctx, seed)
 	if err != nil {
 		return 0, err
 	}
-	asking, stopAsking := context.WithCancel(ctx)
+	streaming, stopStreaming := context.WithCancel(ctx)
 	var clients sync.WaitGroup
-	clients.Go(func() { s.streams.Run(asking) })
+	clients.Go(func() { s.streams.Run(streaming) })
 	defer clients.Wait()
-	defer stopAsking()
-	if err := s.bad(ctx, faults); err != nil {
+	defer stopStreaming()
+	if err := s.runFaults(ctx, faults); err != nil {
 		return 0, err
 	}
 	return s.waitForCalm(ctx)
 }
 
-// startSignpost starts the replicas and prepares their clients, and returns what is going to be broken.
-func (s *stage) startSignpost(ctx context.Context, seed uint64) (schedule.Schedule, error) {
+// startSignpost starts the replicas, prepares their clients, and returns the faults.
+func (s *fixture) startSignpost(ctx context.Context, seed uint64) (schedule.Schedule, error) {
 	clients := clientsOf()
 	s.clients = numbersOf(clients)
 	if err := s.connectReplicas(); err != nil {
@@ -164,8 +164,8 @@ func (s *stage) startSignpost(ctx context.Context, seed uint64) (schedule.Schedu
 	return faults, err
 }
 
-// watch runs witnesses. The returned function ends them, and returns what they may have missed.
-func (s *stage) watch(ctx context.Context, witnesses ...func(context.Context) error) (end func() error) {
+// watch runs witnesses. end stops them, and returns an error if they may have missed something.
+func (s *fixture) watch(ctx context.Context, witnesses ...func(context.Context) error) (end func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	errs := make([]error, len(witnesses))
 	var wg sync.WaitGroup
@@ -183,8 +183,8 @@ func (s *stage) watch(ctx context.Context, witnesses ...func(context.Context) er
 	}
 }
 
-// bad edits and breaks things for as long as the run lasts.
-func (s *stage) bad(ctx context.Context, faults schedule.Schedule) error {
+// runFaults edits objects and injects faults for the duration of the run.
+func (s *fixture) runFaults(ctx context.Context, faults schedule.Schedule) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	errs := make([]error, 2)
@@ -206,9 +206,9 @@ func (s *stage) bad(ctx context.Context, faults schedule.Schedule) error {
 	return errors.Join(s.setClocks(ctx), s.collectGarbage(ctx), s.burst(ctx))
 }
 
-// burst changes slices of somebody else several times within some milliseconds, so that the last changes of the run come
-// together with those before.
-func (s *stage) burst(ctx context.Context) error {
+// burst changes slices of another writer several times within some milliseconds, so that the last changes of
+// the run arrive together with the ones before.
+func (s *fixture) burst(ctx context.Context) error {
 	var names []string
 	for i := range 4 {
 		names = append(names, fmt.Sprintf("own-%d-person", i))
@@ -222,8 +222,8 @@ func (s *stage) burst(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// flap adds an address to a slice and takes it away, five times. A slice that isn't there is left alone.
-func (s *stage) flap(ctx context.Context, name, address string) error {
+// flap adds an address to a slice and removes it, five times. A missing slice is ignored.
+func (s *fixture) flap(ctx context.Context, name, address string) error {
 	client := s.client.DiscoveryV1().EndpointSlices(namespace)
 	slice, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -245,16 +245,17 @@ func (s *stage) flap(ctx context.Context, name, address string) error {
 	return nil
 }
 
-// collectGarbage deletes the slices whose Service is gone, as the garbage collector of Kubernetes does, which isn't part of the
-// lab. The library of Kubernetes leaves an empty slice of a Service to the next one of the same name, until it is collected.
-func (s *stage) collectGarbage(ctx context.Context) error {
-	return await(ctx, "the collection of garbage", startPatience, func() (bool, error) {
+// collectGarbage deletes the slices of deleted Services in place of Kubernetes' garbage collector, which
+// isn't part of the lab. The slice library of Kubernetes leaves an empty slice to the next Service of the
+// same name until it is collected.
+func (s *fixture) collectGarbage(ctx context.Context) error {
+	return await(ctx, "the collection of garbage", startTimeout, func() (bool, error) {
 		err := s.collectGarbageOnce(ctx)
 		return err == nil, err
 	})
 }
 
-func (s *stage) collectGarbageOnce(ctx context.Context) error {
+func (s *fixture) collectGarbageOnce(ctx context.Context) error {
 	services, err := s.client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list the Services: %w", err)
@@ -280,9 +281,9 @@ func (s *stage) collectGarbageOnce(ctx context.Context) error {
 	return nil
 }
 
-// setClocks starts a replica again whose clock was wrong, with a right one: the name server believes nobody whose clock is
-// five minutes wrong (RFC 8945, section 10), so that nothing would converge.
-func (s *stage) setClocks(ctx context.Context) error {
+// setClocks restarts a replica that had a wrong clock with a right one. The name server refuses signatures
+// with a clock that is five minutes wrong (RFC 8945, section 10), so nothing would converge otherwise.
+func (s *fixture) setClocks(ctx context.Context) error {
 	for _, r := range s.replicas {
 		if r.env == nil {
 			continue
@@ -296,8 +297,8 @@ func (s *stage) setClocks(ctx context.Context) error {
 	return nil
 }
 
-// waitForCalm waits until everything is as it has to be, as long as that may take.
-func (s *stage) waitForCalm(ctx context.Context) (time.Duration, error) {
+// waitForCalm waits until everything has converged, at most for the time of --calm.
+func (s *fixture) waitForCalm(ctx context.Context) (time.Duration, error) {
 	s.recorder.Record(history.Entry{Calm: &history.Calm{Started: true}})
 	started := s.recorder.Now()
 	tick := time.NewTicker(time.Second)
@@ -317,8 +318,8 @@ func (s *stage) waitForCalm(ctx context.Context) (time.Duration, error) {
 	return length, s.control.ended()
 }
 
-// converged asks the validators of convergence about what there is so far.
-func (s *stage) converged() bool {
+// converged runs the validators of convergence on the history so far.
+func (s *fixture) converged() bool {
 	h := s.recorder.History()
 	h.Entries = append(slices.Clone(h.Entries), history.Entry{At: s.recorder.Now(), Calm: &history.Calm{}})
 	return validate.Settled(h)

@@ -20,9 +20,9 @@ import (
 	"github.com/signpostd/signpost/dev/localcluster/cluster"
 )
 
-// kubeGitVersion is the variable that a release build of Kubernetes sets with a linker flag. Without it the API server
-// reports v0.0.0-master, which Helm charts and version checks of clients refuse. Setting it here instead keeps a plain
-// `go build` sufficient.
+// kubeGitVersion is the variable that a release build of Kubernetes sets with a linker flag.
+// Without it the API server reports v0.0.0-master, which Helm charts and version checks of clients
+// refuse. Setting it here instead keeps a plain `go build` sufficient.
 //
 //go:linkname kubeGitVersion k8s.io/component-base/version.gitVersion
 var kubeGitVersion string
@@ -44,8 +44,8 @@ func component(name string) func(args []string) {
 	}
 }
 
-// kubernetesCommand wraps the command of a Kubernetes component. The command is made only when it is wanted: making one
-// registers flags and feature gates for the whole process.
+// kubernetesCommand wraps the command of a Kubernetes component. The command is made only when it
+// is wanted: making one registers flags and feature gates for the whole process.
 func kubernetesCommand(command func() *cobra.Command) func(args []string) {
 	return func(args []string) {
 		kubeGitVersion = moduleVersion("k8s.io/kubernetes")

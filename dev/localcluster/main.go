@@ -1,9 +1,11 @@
-// Command localcluster runs a small but real Kubernetes on the loopback interface, without Docker, downloads or root:
+// Command localcluster runs a small but real Kubernetes on the loopback interface, without Docker,
+// downloads or root:
 //
 //	localcluster up --dir DIR [--nodes 3] [--crds DIR] [--endpoint-controllers=signpost|kubernetes] [--audit-log FILE]
 //
-// starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler, each as a child process of this binary, and
-// simulated nodes on which pods become Running and Ready. It prints a line per component and, at last, the kubeconfig's path:
+// starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler, each as a child process
+// of this binary, and simulated nodes on which pods become Running and Ready. It prints a line per
+// component and, at last, the kubeconfig's path:
 //
 //	export KUBECONFIG=DIR/kubeconfig
 //	kubectl create deployment web --image=any --replicas=3
@@ -12,8 +14,8 @@
 //	kubectl annotate pod NAME signpost.dev/ready=false     # and it is not ready
 //	kill -9 $(cat DIR/pids/kube-apiserver)                 # and it comes back after --restart-delay
 //
-// Endpoints and EndpointSlices are left to `bin/signpost controllers --kubeconfig DIR/kubeconfig`, beside it; with
-// --endpoint-controllers=kubernetes the cluster writes them itself.
+// Endpoints and EndpointSlices are left to `bin/signpost controllers --kubeconfig DIR/kubeconfig`,
+// beside it; with --endpoint-controllers=kubernetes the cluster writes them itself.
 //
 // Ctrl-C ends it. Each component is also a subcommand with its usual flags, such as `localcluster etcd --help`.
 // Build it from the repository's root: go build -C dev/localcluster -o ../../bin/localcluster .

@@ -81,8 +81,9 @@ type env struct {
 	stop   func() // for a test that goes on without the cluster; the end of the test stops it in any case
 }
 
-// startCluster runs a cluster for the length of the test, with the default options but for what change says. A Report
-// that change sets is called, too, and holds up the start for as long as it runs.
+// startCluster runs a cluster for the length of the test, with the default options but for what
+// change says. A Report that change sets is called, too, and holds up the start for as long as it
+// runs.
 func startCluster(t *testing.T, change func(*cluster.Options)) env {
 	t.Helper()
 	options := cluster.Default()
@@ -172,7 +173,8 @@ func (e env) rolledOut(n int32) {
 	})
 }
 
-// published waits until the service's slices of each family have exactly n ready addresses, and returns all addresses.
+// published waits until the service's slices of each family have exactly n ready addresses, and
+// returns all addresses.
 func (e env) published(n int) map[string]bool {
 	e.Helper()
 	var addresses map[string]bool
@@ -224,7 +226,8 @@ func (e env) createWeb(replicas int32) {
 	}
 }
 
-// The default: a Deployment rolls out, and its endpoints are left to somebody else. Those of the API server are there.
+// The default: a Deployment rolls out, and its endpoints are left to somebody else. Those of the
+// API server are there.
 func TestWithoutEndpointControllers(t *testing.T) {
 	e := startCluster(t, func(*cluster.Options) {})
 	e.createWeb(2)
@@ -241,7 +244,8 @@ func TestWithoutEndpointControllers(t *testing.T) {
 	})
 }
 
-// The life of a Deployment and of its endpoints, which Kubernetes writes here, with the API server killed in the middle.
+// The life of a Deployment and of its endpoints, which Kubernetes writes here, with the API server
+// killed in the middle.
 func TestDeployment(t *testing.T) {
 	e := startCluster(t, func(o *cluster.Options) { o.EndpointControllers = cluster.EndpointsByKubernetes })
 	e.createWeb(3)
@@ -304,8 +308,9 @@ func (e env) kill(component string) {
 	}
 }
 
-// When many definitions take long, kube-controller-manager is at work before the first node is registered, and writes to
-// each as soon as it sees it. On a second start the nodes are there already. Either way they become Ready, with all addresses.
+// When many definitions take long, kube-controller-manager is at work before the first node is
+// registered, and writes to each as soon as it sees it. On a second start the nodes are there
+// already. Either way they become Ready, with all addresses.
 func TestManyDefinitions(t *testing.T) {
 	const definitionCount, nodeCount = 14, 20
 	dir, definitions := t.TempDir(), t.TempDir()
@@ -351,7 +356,8 @@ func TestManyDefinitions(t *testing.T) {
 	}
 }
 
-// awaitControllers returns when kube-controller-manager has begun to write: it makes the default service account.
+// awaitControllers returns when kube-controller-manager has begun to write: it makes the default
+// service account.
 func awaitControllers(ctx context.Context, kubeconfig string) error {
 	client, err := newClient(kubeconfig)
 	if err != nil {

@@ -116,7 +116,8 @@ func xdsAlerts() []Alert {
 	return []Alert{
 		{
 			Name: "SignpostXdsRefused", Severity: Ticket,
-			// A process that starts refuses connections (unsynced), and of a node only what is too long is ignored (node).
+			// A process that starts refuses connections (unsynced), and of a node only what is too long is
+			// ignored (node).
 			Expr:        `sum by (job, namespace, pod, instance, reason) (increase(xds_refused_total{reason!~"unsynced|node"}[15m])) > 0`,
 			Summary:     "{{ $labels.pod }} refused xDS clients because of the limit {{ $labels.reason }}: they have no endpoints, or old ones.",
 			Description: "Look up the limit in docs/xds.md, and the client in signpost streams -o wide. For identity, check the tokens or certificates of the clients.",

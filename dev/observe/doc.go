@@ -1,5 +1,6 @@
-// Package observe has the alerts and dashboards of Signpost as Go values: [Alerts] and [Dashboards]. Its test writes
-// them, with -update, to deploy/observe and to the files of the Helm chart, and compares them otherwise.
+// Package observe has the alerts and dashboards of Signpost as Go values: [Alerts] and
+// [Dashboards]. Its test writes them, with -update, to deploy/observe and to the files of the Helm
+// chart, and compares them otherwise.
 //
 // The other tests start Signpost and say whether each metric and label exists, whether each alert fires
 // when it should, and whether all are quiet while the process is healthy. The package is a module of its own,

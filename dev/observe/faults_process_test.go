@@ -22,7 +22,8 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// large is a Service with so many endpoints that the answer exceeds the window of a stream. Its argument is a port.
+// large is a Service with so many endpoints that the answer exceeds the window of a stream. Its
+// argument is a port.
 func large(port int) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nkind: Service\nmetadata: {name: large}\nspec: {ports: [{port: 80}]}\n")

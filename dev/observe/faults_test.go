@@ -117,8 +117,8 @@ func TestZoneFailingAndDeletionsHeld(t *testing.T) {
 	newPrometheus(t, p).wantFiring(6*time.Minute, "SignpostZoneFailing")
 }
 
-// Somebody has made the ConfigMap of the budget immutable, and then a second release with other publishers waits
-// for the Lease of the first.
+// Somebody has made the ConfigMap of the budget immutable, and then a second release with other
+// publishers waits for the Lease of the first.
 func TestBudgetStoreFailingAndPublishersUnled(t *testing.T) {
 	cluster, server := kubetest.Start(t), startBIND(t)
 	namespace := cluster.Namespace(t)
@@ -298,7 +298,8 @@ metadata: {name: %[1]s}
 spec: {policyName: %[1]s, validationActions: [Deny]}
 `
 
-// An admission policy refuses what a controller writes, for more than a minute. Meanwhile Prometheus scrapes twice a second.
+// An admission policy refuses what a controller writes, for more than a minute. Meanwhile
+// Prometheus scrapes twice a second.
 func TestWritesFailing(t *testing.T) {
 	t.Parallel()
 	cluster, server := kubetest.Start(t), startBIND(t)

@@ -93,8 +93,8 @@ func TestXDSClients(t *testing.T) {
 	prom.wantFiring(16*time.Minute, "SignpostXdsRejected", "SignpostXdsBehind")
 }
 
-// A large Service with many clients changes ten times a second, for longer than the egress budget allows. Prometheus
-// believes that half a second is 30, so the delays are multiplied as well.
+// A large Service with many clients changes ten times a second, for longer than the egress budget
+// allows. Prometheus believes that half a second is 30, so the delays are multiplied as well.
 func TestXDSPaced(t *testing.T) {
 	t.Parallel()
 	cluster := kubetest.Start(t)

@@ -140,8 +140,9 @@ func (f *finder) longest(name string) string {
 // unescape undoes what the compiler does with the last part of a path.
 var unescape = strings.NewReplacer("%2e", ".")
 
-// packageOf returns the package of a symbol, empty if it has none. The path ends at the first dot after its last slash;
-// what follows may be the arguments of a generic function, which have paths, too.
+// packageOf returns the package of a symbol, empty if it has none. The path ends at the first dot
+// after its last slash; what follows may be the arguments of a generic function, which have paths,
+// too.
 func packageOf(symbol string) string {
 	for _, prefix := range []string{"go:itab.", "type:.eq.", "type:.hash.", "type:"} {
 		if rest, found := strings.CutPrefix(symbol, prefix); found {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// docs/xds.md has a row for each annotation that kube/kinds/policy.go reads, and no other; the row of lb-policy has each
-// policy, and that of retry-on each status (case 35: what is not in the table is a Problem).
+// docs/xds.md has a row for each annotation that kube/kinds/policy.go reads, and no other; the row
+// of lb-policy has each policy, and that of retry-on each status (case 35: what is not in the table
+// is a Problem).
 func TestTableOfAnnotations(t *testing.T) {
 	code, doc := read(t, "../../kube/kinds/policy.go"), read(t, "../../docs/xds.md")
 	rows := map[string]string{}

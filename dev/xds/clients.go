@@ -105,7 +105,8 @@ func (c *cluster) startClients(ctx context.Context, o options, scenes []scene) (
 	return chosen, nil
 }
 
-// writeBootstrap writes the bootstrap file of the gRPC clients, as users make it (case 62). It has a second server.
+// writeBootstrap writes the bootstrap file of the gRPC clients, as users make it (case 62). It has
+// a second server.
 func (c *cluster) writeBootstrap(ctx context.Context) (path string, err error) {
 	path = filepath.Join(c.Dir, "bootstrap.json")
 	return path, bootstrapFile(ctx, path, "--server", "dns:///"+serviceAddress,
@@ -143,7 +144,8 @@ func notInstalled(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// process starts a gRPC client that speaks by standard input and output. The variables are added to its environment.
+// process starts a gRPC client that speaks by standard input and output. The variables are added to
+// its environment.
 func (c *cluster) process(bootstrap, name string, variables ...string) *client {
 	made := &client{name: name, grpc: true, skipped: notInstalled(name), target: func(host string) (string, map[string]string) {
 		return fmt.Sprintf("xds:///%s:%d", host, grpcPort), nil
@@ -199,7 +201,8 @@ func (d *dialogue) ask(ctx context.Context, r caller.Request) (reply caller.Repl
 	return reply, nil
 }
 
-// each does something with all clients that run, at the same time. It returns the errors by the names of the clients.
+// each does something with all clients that run, at the same time. It returns the errors by the
+// names of the clients.
 func each(clients []*client, do func(*client) error) map[string]error {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// openDualStack creates the Service with two pods, each of which has an IPv4 and an IPv6 address. The first pod serves
-// on its IPv4 address only, the second one on its IPv6 address only.
+// openDualStack creates the Service with two pods, each of which has an IPv4 and an IPv6 address.
+// The first pod serves on its IPv4 address only, the second one on its IPv6 address only.
 func (s *shop) openDualStack(ctx context.Context) error {
 	v6 := func(pod int) netip.Addr { return netip.MustParseAddr(fmt.Sprintf("fd77::%d", pod)) }
 	if err := ip(ctx, "-6", "addr", "add", v6(2).String()+"/128", "dev", "lo", "nodad"); err != nil {

@@ -31,8 +31,8 @@ var envoyTemplate string
 // envoyClient is a way in which Envoy gets endpoints, and what calls it carries (cases 16 and 51).
 type envoyClient struct {
 	name string
-	// source is the eds_config of its clusters. If it is empty, Envoy asks for a cluster by the name of the service when
-	// the first request comes (§8.2).
+	// source is the eds_config of its clusters. If it is empty, Envoy asks for a cluster by the name
+	// of the service when the first request comes (§8.2).
 	source string
 	// service is the service_name of the cluster of a Service.
 	service func(host string) string

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// front is one address for all replicas, as a ClusterIP is: each connection goes to the next replica that accepts it.
+// front is one address for all replicas, as a ClusterIP is: each connection goes to the next
+// replica that accepts it.
 type front struct {
 	listener net.Listener
 	to       []string

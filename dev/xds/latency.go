@@ -94,8 +94,8 @@ func (s *shop) known(ctx context.Context) error {
 	return err
 }
 
-// subscribeAll opens a stream to each replica, and waits until it has the Service and its pods. The returned function
-// closes the connections.
+// subscribeAll opens a stream to each replica, and waits until it has the Service and its pods. The
+// returned function closes the connections.
 func (s *shop) subscribeAll(ctx context.Context) (streams []*rawStream, end func(), err error) {
 	end = func() {
 		for _, r := range streams {

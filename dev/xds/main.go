@@ -1,24 +1,26 @@
-// Command xds lets real xDS clients judge `signpost xds`: grpc-go, grpcio (Python), grpc-java, @grpc/grpc-js-xds (Node)
-// and Envoy.
+// Command xds lets real xDS clients judge `signpost xds`: grpc-go, grpcio (Python), grpc-java,
+// @grpc/grpc-js-xds (Node) and Envoy.
 //
 //	make xds                        all scenes and clients
 //	make xds SCENES=rollout,restart some scenes
 //	make xds CLIENTS=go,envoy-ads   some clients
 //
-// etcd, kube-apiserver and two replicas of `signpost xds` run behind one address, as behind a ClusterIP. Pods are gRPC
-// and HTTP servers inside this process. The scenes write the Services and EndpointSlices; all clients play each scene at
-// the same time. A call that fails is a failure.
+// etcd, kube-apiserver and two replicas of `signpost xds` run behind one address, as behind a
+// ClusterIP. Pods are gRPC and HTTP servers inside this process. The scenes write the Services and
+// EndpointSlices; all clients play each scene at the same time. A call that fails is a failure.
 //
-// Prints a table: what failed, of how many calls, for each client and scene. Exit codes: 0 when nothing failed, or when
-// this machine can't run any of it; 1 when something failed. A client that is not installed is named in the table.
-// Everything runs in a network namespace of its own, on its loopback interface, and ends with this process.
+// Prints a table: what failed, of how many calls, for each client and scene. Exit codes: 0 when
+// nothing failed, or when this machine can't run any of it; 1 when something failed. A client that
+// is not installed is named in the table. Everything runs in a network namespace of its own, on its
+// loopback interface, and ends with this process.
 //
-// In reading order: main.go; scenes.go has the list of scenes, and rollout.go, names.go, policies.go, settings.go and
-// plainfile.go play them. cluster.go starts the servers, shop.go and dualstack.go write objects, and backend.go is a pod.
-// clients.go starts the clients, envoy.go configures Envoy, wildcard.go plays its
-// wildcards, network.go makes the namespace and table.go prints. Package caller is the client in Go, and has the
-// protocol that all clients speak. install.sh installs the others.
-// docs/xds/cases.md lists the scenes of each case of the specification.
+// In reading order: main.go; scenes.go has the list of scenes, and rollout.go, names.go,
+// policies.go, settings.go and plainfile.go play them. cluster.go starts the servers, shop.go and
+// dualstack.go write objects, and backend.go is a pod. clients.go starts the clients, envoy.go
+// configures Envoy, wildcard.go plays its wildcards, network.go makes the namespace and table.go
+// prints. Package caller is the client in Go, and has the protocol that all clients speak.
+// install.sh installs the others. docs/xds/cases.md lists the scenes of each case of the
+// specification.
 package main
 
 import (

@@ -17,9 +17,9 @@ const (
 	createdWithin = 5 * time.Second
 )
 
-// resolve calls two Services (cases 1 and 51, and 62 with the bootstrap file that all clients have). The first one shows
-// that calls go to all pods in turns; the second one how long the first call of a channel takes, in a process that has
-// made calls before.
+// resolve calls two Services (cases 1 and 51, and 62 with the bootstrap file that all clients
+// have). The first one shows that calls go to all pods in turns; the second one how long the first
+// call of a channel takes, in a process that has made calls before.
 func resolve(ctx context.Context, st *stage) error {
 	for _, s := range st.shops {
 		if err := s.open(ctx, "", "", "", ""); err != nil {
@@ -119,8 +119,8 @@ func (st *stage) indexOf(c *client) int {
 	return -1
 }
 
-// zero scales a Service to zero and back (case 18). grpc-java keeps to the last endpoints until their connections end, so
-// the pods end, as they do.
+// zero scales a Service to zero and back (case 18). grpc-java keeps to the last endpoints until
+// their connections end, so the pods end, as they do.
 func zero(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.open(ctx, "", ""); err != nil {

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// podNetwork has the addresses of pods and of the server. The API server refuses EndpointSlices with addresses of
-// 127.0.0.0/8, so the loopback interface of the namespace has these, too.
+// podNetwork has the addresses of pods and of the server. The API server refuses EndpointSlices
+// with addresses of 127.0.0.0/8, so the loopback interface of the namespace has these, too.
 const podNetwork = "10.77.0.0/16"
 
 // serviceAddress is where clients find the server, as at a ClusterIP.
@@ -34,8 +34,8 @@ type errSaid struct{ code int }
 // Error implements error.
 func (e errSaid) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// enter runs this program again, in a network namespace of its own, and returns when it has ended. The kernel removes
-// the namespace with its last process.
+// enter runs this program again, in a network namespace of its own, and returns when it has ended.
+// The kernel removes the namespace with its last process.
 func enter(ctx context.Context) error {
 	if err := missing(); err != nil {
 		fmt.Println("skipped:", err)

@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
-// writePlainFile writes a bootstrap file as people write it for other servers: without ignore_resource_deletion, and
-// with a zone. It returns the path.
+// writePlainFile writes a bootstrap file as people write it for other servers: without
+// ignore_resource_deletion, and with a zone. It returns the path.
 func (st *stage) writePlainFile(zone string) (path string, err error) {
 	text, err := json.Marshal(map[string]any{
 		"xds_servers": []any{map[string]any{
@@ -29,8 +29,8 @@ func (st *stage) writePlainFile(zone string) (path string, err error) {
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// dropIn resolves with a bootstrap file that was written for another server, whose names are SERVICE.NAMESPACE:PORT: only
-// server_uri is that of Signpost (case 63).
+// dropIn resolves with a bootstrap file that was written for another server, whose names are
+// SERVICE.NAMESPACE:PORT: only server_uri is that of Signpost (case 63).
 func dropIn(ctx context.Context, st *stage) error {
 	if err := st.shops[0].open(ctx, "", ""); err != nil {
 		return err
@@ -47,8 +47,8 @@ func dropIn(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// deleted deletes the Service and creates it again: calls fail, and succeed again on the same channel of a client
-// without ignore_resource_deletion (case 29).
+// deleted deletes the Service and creates it again: calls fail, and succeed again on the same
+// channel of a client without ignore_resource_deletion (case 29).
 func deleted(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.open(ctx, "", ""); err != nil {
@@ -85,8 +85,8 @@ func deleted(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// sameZone has endpoints with hints for their zones: a client in zone a calls the pods there only, and those of the
-// other zones when its own end without a word (case 20).
+// sameZone has endpoints with hints for their zones: a client in zone a calls the pods there only,
+// and those of the other zones when its own end without a word (case 20).
 func sameZone(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	s.hinted = true

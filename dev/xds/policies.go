@@ -92,8 +92,9 @@ func reaches(ctx context.Context, c *client, s *shop) error {
 	})
 }
 
-// ringHash sends calls with one header to one pod, if the client knows ring hash as Go and Java do. The others must not
-// fail (case 32). Clients in one language agree about the pod. That of Java differs from that of the others.
+// ringHash sends calls with one header to one pod, if the client knows ring hash as Go and Java do.
+// The others must not fail (case 32). Clients in one language agree about the pod. That of Java
+// differs from that of the others.
 func ringHash(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.openWith(ctx, map[string]string{"signpost.dev/lb-policy": "ring-hash; header=x-user"}, "", "", "", ""); err != nil {
@@ -115,8 +116,8 @@ func ringHash(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// leastRequest asks for a policy that Python and Node may not know: no client may reject it, and no call may fail (case
-// 33). Envoy gets it in a Cluster of Signpost.
+// leastRequest asks for a policy that Python and Node may not know: no client may reject it, and no
+// call may fail (case 33). Envoy gets it in a Cluster of Signpost.
 func leastRequest(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.openWith(ctx, map[string]string{"signpost.dev/lb-policy": "least-request"}, "", "", ""); err != nil {
@@ -228,9 +229,9 @@ func route(method string, field string, value any) map[string]any {
 // timeoutWithin is when a call with a timeout of 100 ms must have failed, on a busy machine.
 const timeoutWithin = time.Second
 
-// timeout has a route with a timeout of 100 ms for a method that takes longer (case 36). C-core counts timeouts by the
-// processor's cycle counter, which is a second off on some virtual machines: then a call of Python fails earlier, also on
-// a channel without xDS.
+// timeout has a route with a timeout of 100 ms for a method that takes longer (case 36). C-core
+// counts timeouts by the processor's cycle counter, which is a second off on some virtual machines:
+// then a call of Python fails earlier, also on a channel without xDS.
 func timeout(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.open(ctx, ""); err != nil {

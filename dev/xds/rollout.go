@@ -19,8 +19,9 @@ func rollout(ctx context.Context, _ *stage, s *shop) error {
 	return nil
 }
 
-// backWithin is how long all streams may take to come back (case 52), from when the replicas are ready, on a busy machine.
-// gRPC clients wait before they connect again, each time 1.6 times as long.
+// backWithin is how long all streams may take to come back (case 52), from when the replicas are
+// ready, on a busy machine. gRPC clients wait before they connect again, each time 1.6 times as
+// long.
 const backWithin = 40 * time.Second
 
 // restart stops all replicas and starts them after three seconds (case 52). Then a pod is replaced.
@@ -53,8 +54,8 @@ func restart(ctx context.Context, st *stage, s *shop) error {
 	return s.replace(ctx)
 }
 
-// killed kills one replica in the middle of a rollout, and starts another one after the end of it. There is no leader:
-// each replica serves.
+// killed kills one replica in the middle of a rollout, and starts another one after the end of it.
+// There is no leader: each replica serves.
 func killed(ctx context.Context, st *stage, s *shop) error {
 	for round := range 3 {
 		if round == 1 {

@@ -50,7 +50,8 @@ const (
 	extraAdmin = "127.0.0.1:19990"
 )
 
-// startExtra starts a replica with flags of its own, beside those that all scenes use. The returned function ends it.
+// startExtra starts a replica with flags of its own, beside those that all scenes use. The returned
+// function ends it.
 func (st *stage) startExtra(kubeconfig string, flags ...string) (end func(), err error) {
 	st.started++
 	p, err := st.Launch(fmt.Sprintf("signpost-%d", st.started), exec.Command("bin/signpost", append([]string{
@@ -84,8 +85,8 @@ func (st *stage) awaitExtra(ctx context.Context, path string) error {
 	})
 }
 
-// own starts clients of the scene with a bootstrap file of their own, in the languages that play the scene. The returned
-// function ends them.
+// own starts clients of the scene with a bootstrap file of their own, in the languages that play
+// the scene. The returned function ends them.
 func (st *stage) own(bootstrap string, names []string, variables ...string) (list []*client, end func()) {
 	for _, c := range st.clients {
 		if slices.Contains(names, c.name) && c.skipped == "" {
@@ -117,7 +118,8 @@ func (st *stage) named(names ...string) []*client {
 // path is that of a file of the scene.
 func (st *stage) path(name string) string { return filepath.Join(st.Dir, st.scene.name+"-"+name) }
 
-// succeedsWith calls a target until a call succeeds. The cell has how long the first call took and whether it failed.
+// succeedsWith calls a target until a call succeeds. The cell has how long the first call took and
+// whether it failed.
 func (st *stage) succeedsWith(ctx context.Context, c *client, target string) (result, error) {
 	host := st.shops[0].host()
 	first := result{}
@@ -148,8 +150,8 @@ func authorities(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// idle lets channels become idle: the clients end their subscriptions, and the next call succeeds at once (case 40). The
-// replica serves these clients only, so that its metrics are about them.
+// idle lets channels become idle: the clients end their subscriptions, and the next call succeeds
+// at once (case 40). The replica serves these clients only, so that its metrics are about them.
 func idle(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.open(ctx, "", ""); err != nil {
@@ -196,8 +198,8 @@ func idle(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// dualStack has two pods with two addresses each. Of the one pod only the IPv4 address answers, of the other one only
-// the IPv6 address: clients reach both pods (case 24, gRFC A61).
+// dualStack has two pods with two addresses each. Of the one pod only the IPv4 address answers, of
+// the other one only the IPv6 address: clients reach both pods (case 24, gRFC A61).
 func dualStack(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.openDualStack(ctx); err != nil {
@@ -218,8 +220,9 @@ func dualStack(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// peer resolves a name without a namespace, with a bootstrap file that says nothing of the client: from the address of a
-// pod in the namespace of the Service, and from that of a pod in another one (case 5).
+// peer resolves a name without a namespace, with a bootstrap file that says nothing of the client:
+// from the address of a pod in the namespace of the Service, and from that of a pod in another one
+// (case 5).
 func peer(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.open(ctx, "", ""); err != nil {
@@ -307,8 +310,9 @@ func ip(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// unsynced starts a replica that doesn't know the cluster, because its API server is unreachable. It is the first of the
-// servers in the bootstrap file: the client gets its answer from the second one (case 50).
+// unsynced starts a replica that doesn't know the cluster, because its API server is unreachable.
+// It is the first of the servers in the bootstrap file: the client gets its answer from the second
+// one (case 50).
 func unsynced(ctx context.Context, st *stage) error {
 	if err := st.shops[0].open(ctx, "", ""); err != nil {
 		return err
@@ -352,8 +356,8 @@ func (st *stage) unreachable() (string, error) {
 	return path, clientcmd.WriteToFile(*config, path)
 }
 
-// token resolves over TLS, with a service account token, the name of a Service in the namespace of the token (case 60).
-// The client without a token is refused.
+// token resolves over TLS, with a service account token, the name of a Service in the namespace of
+// the token (case 60). The client without a token is refused.
 func token(ctx context.Context, st *stage) error {
 	if err := st.shops[0].open(ctx, "", ""); err != nil {
 		return err

@@ -125,8 +125,8 @@ func (s *shop) write(ctx context.Context) error {
 	return nil
 }
 
-// replace replaces the oldest pod as a Deployment does: a new pod becomes ready, the old one drains, ends, and leaves
-// the slice.
+// replace replaces the oldest pod as a Deployment does: a new pod becomes ready, the old one
+// drains, ends, and leaves the slice.
 func (s *shop) replace(ctx context.Context) error {
 	old := s.pods[0]
 	if err := s.start(ctx, old.zone); err != nil {

@@ -81,9 +81,9 @@ func (st *stage) refused(ctx context.Context, bootstrap, target string, names ..
 	})
 }
 
-// clientTLS resolves with a client certificate, whose namespace is that of a name without one (case 60). A
-// client without a certificate, or with one of another trust domain, is refused. One of another namespace doesn't find
-// the Service.
+// clientTLS resolves with a client certificate, whose namespace is that of a name without one (case
+// 60). A client without a certificate, or with one of another trust domain, is refused. One of
+// another namespace doesn't find the Service.
 func clientTLS(ctx context.Context, st *stage) error {
 	if err := st.shops[0].open(ctx, "", ""); err != nil {
 		return err

@@ -19,18 +19,19 @@ import (
 )
 
 const (
-	// wildServices is how many Services the namespace has at least in the scene, and portsOfShop how many ports each.
+	// wildServices is how many Services the namespace has at least in the scene, and portsOfShop how
+	// many ports each.
 	wildServices, portsOfShop = 100, 2
-	// warmWithin is how long a change of clusters may take until Envoy uses it. Without endpoints, a cluster warms for
-	// 15 seconds.
+	// warmWithin is how long a change of clusters may take until Envoy uses it. Without endpoints, a
+	// cluster warms for 15 seconds.
 	warmWithin = 5 * time.Second
 )
 
 //go:embed wildcard.yaml.tmpl
 var wildTemplate string
 
-// wildEnvoy is an Envoy with a wildcard for clusters. Its namespaces are in its metadata, which is added to what
-// `signpost xds bootstrap` prints, or in flags of that command (case 62).
+// wildEnvoy is an Envoy with a wildcard for clusters. Its namespaces are in its metadata, which is
+// added to what `signpost xds bootstrap` prints, or in flags of that command (case 62).
 type wildEnvoy struct {
 	name, api, metadata     string
 	flags                   []string

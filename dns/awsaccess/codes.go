@@ -21,9 +21,9 @@ var (
 // IsForbidden reports whether an error code means a missing permission.
 func IsForbidden(code string) bool { return slices.Contains(forbidden, code) }
 
-// IsUnknown reports whether an error code means that the credentials aren't accepted. The message
+// IsUnauthenticated reports whether an error code means that the credentials aren't accepted. The message
 // of such an error may repeat the request, including a token.
-func IsUnknown(code string) bool { return slices.Contains(credentials, code) }
+func IsUnauthenticated(code string) bool { return slices.Contains(credentials, code) }
 
 // IsThrottled reports whether an error code means that there were too many requests.
 func IsThrottled(code string) bool {

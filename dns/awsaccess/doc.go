@@ -7,6 +7,6 @@
 //
 // # Concurrency
 //
-// Values are set before they are used. [Access.Load], [Gate] and [Pace] may be used from any
+// Values are set before they are used. [Access.Load], [LimitedTransport] and [Pace] may be used from any
 // goroutine.
 package awsaccess

@@ -79,8 +79,8 @@ func (p *Pace) Throttled() {
 	p.rate = max(p.rate/2, p.most*lowest)
 }
 
-// Answered raises the rate, up to the usual one.
-func (p *Pace) Answered() {
+// Succeeded raises the rate, up to the usual one.
+func (p *Pace) Succeeded() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rate = min(p.rate+p.most*recovery, p.most)

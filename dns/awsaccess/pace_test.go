@@ -70,7 +70,7 @@ func TestPaceAdapts(t *testing.T) {
 		t.Errorf("the rate is %v", p.rate)
 	}
 	for range 1000 {
-		p.Answered()
+		p.Succeeded()
 	}
 	if p.rate != usual {
 		t.Errorf("the rate is %v", p.rate)

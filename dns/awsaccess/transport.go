@@ -7,9 +7,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// Gate is the transport of requests to one service. It limits the request rate and the size of
+// LimitedTransport is the transport of requests to one service. It limits the request rate and the size of
 // responses, and drops writes in a dry run.
-type Gate struct {
+type LimitedTransport struct {
 	Next http.RoundTripper
 	// Pace returns the rate limit of a request.
 	Pace func(*http.Request) *Pace
@@ -23,7 +23,7 @@ type Gate struct {
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (g Gate) RoundTrip(r *http.Request) (*http.Response, error) {
+func (g LimitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	u := Writing
 	if g.Reads(r) {
 		u = Reading

@@ -18,7 +18,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // Answers have a size, and a dry run sends only what reads.
 func TestGate(t *testing.T) {
 	pace := NewPace(1e6)
-	g := Gate{
+	g := LimitedTransport{
 		Next: roundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 100)))}, nil
 		}),

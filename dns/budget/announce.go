@@ -214,7 +214,7 @@ func (l *Ledger) deletionsSpent() Spent {
 	}
 	window := l.book.limits.Window
 	left, recent := l.spent[Deletion].within(l.now, window)
-	s := Spent{Changes: recent, Limit: limit.most(l.owned + recent)}
+	s := Spent{Changes: recent, Limit: limit.max(l.owned + recent)}
 	held := 0
 	for i := range l.all() {
 		if i.kind == Deletion && l.isHeld(i) {
@@ -350,13 +350,13 @@ func (l *Ledger) changedSince(number int, excepted map[string]bool) []dns.Change
 
 // planChanged returns an [ErrPlanChanged] that says what has changed and what to do.
 func planChanged(changed []dns.Change) error {
-	const most = 3
+	const maxShown = 3
 	var now []string
-	for _, c := range changed[:min(len(changed), most)] {
+	for _, c := range changed[:min(len(changed), maxShown)] {
 		now = append(now, describe(c))
 	}
 	text := strings.Join(now, ", ")
-	if more := len(changed) - most; more > 0 {
+	if more := len(changed) - maxShown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Errorf("%w: held is now: %s: show the plans that are held and approve one of them, or leave these names out (--except)", ErrPlanChanged, text)

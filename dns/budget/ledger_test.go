@@ -24,7 +24,7 @@ func TestSetIdentifiersAreCounted(t *testing.T) {
 }
 
 // A creation waits too if it can't coexist with a held record set.
-func TestHeldNamesAreNotCrowded(t *testing.T) {
+func TestCreationsWaitForHeldDeletions(t *testing.T) {
 	for come, want := range map[string]int{"w CNAME/set0 b.shop.test": 0, "w A 192.0.2.1": 0, "w A/new 192.0.2.1": 1} {
 		w := newFixture(t, DefaultLimits())
 		w.number(0, 50, "w A/set%d 192.0.2.1")
@@ -452,7 +452,7 @@ func TestWritesAreRare(t *testing.T) {
 }
 
 // Names that flap don't evict the plans that users are reading.
-func TestPlansAreNotPushedOut(t *testing.T) {
+func TestPlansAreNotEvicted(t *testing.T) {
 	w, hash := newHeldFixture(t, 30)
 	for i := range 600 {
 		w.now = w.now.Add(time.Second)

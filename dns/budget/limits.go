@@ -53,11 +53,11 @@ func (l Limit) limits() bool { return l.Percent < 100 }
 
 // allows reports whether a number of changes is within the limit.
 func (l Limit) allows(changes, owned int) bool {
-	return !l.limits() || changes <= l.most(owned)
+	return !l.limits() || changes <= l.max(owned)
 }
 
-// most is how many changes are within the limit.
-func (l Limit) most(owned int) int { return max(l.Records, owned*l.Percent/100) }
+// max is how many changes are within the limit.
+func (l Limit) max(owned int) int { return max(l.Records, owned*l.Percent/100) }
 
 // maxSpendings is how many spendings of one kind are told apart in a window.
 const maxSpendings = 64

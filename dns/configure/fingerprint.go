@@ -21,12 +21,12 @@ var irrelevantFlags = []string{
 // Fingerprint identifies the settings that decide which records are published, and the version of
 // the program. It reveals no secrets. It is empty for options without flags.
 func (o *Options) Fingerprint() string {
-	if o.own == nil {
+	if o.publisherFlags == nil {
 		return ""
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "version %q\n", version.Current())
-	o.own.VisitAll(func(f *pflag.Flag) {
+	o.publisherFlags.VisitAll(func(f *pflag.Flag) {
 		if affectsRecords(f) {
 			fmt.Fprintf(h, "%s %q\n", f.Name, f.Value)
 		}

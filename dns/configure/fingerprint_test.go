@@ -39,7 +39,7 @@ func TestFingerprint(t *testing.T) {
 	o := New()
 	o.Flags(pflag.NewFlagSet("dns", pflag.ContinueOnError))
 	for _, name := range irrelevantFlags {
-		if o.own.Lookup(name) == nil {
+		if o.publisherFlags.Lookup(name) == nil {
 			t.Errorf("%s is no flag", name)
 		}
 	}

@@ -30,8 +30,8 @@ func LeadsFor(publishers []*Options) string {
 // settingsHash is [Options.Fingerprint] without the version of the program.
 func (o *Options) settingsHash() string {
 	h := sha256.New()
-	if o.own != nil {
-		o.own.VisitAll(func(f *pflag.Flag) {
+	if o.publisherFlags != nil {
+		o.publisherFlags.VisitAll(func(f *pflag.Flag) {
 			if affectsRecords(f) {
 				fmt.Fprintf(h, "%s %q\n", f.Name, f.Value)
 			}

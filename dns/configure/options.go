@@ -72,8 +72,8 @@ type Options struct {
 	providerConfigs        map[string]provider.Config
 	sourcePlugins          []source.Plugin
 	providerPlugins        []provider.Plugin
-	// own are the flags of the publisher, without those of the process.
-	own *pflag.FlagSet
+	// publisherFlags are the flags of the publisher, without those of the process.
+	publisherFlags *pflag.FlagSet
 	// shared are the common settings of several sources, providers or registries.
 	shared *sharedflags.Set
 }
@@ -103,7 +103,7 @@ func New() *Options {
 		Source:        source.NewOptions(),
 		sourceConfigs: map[string]source.Config{}, providerConfigs: map[string]provider.Config{},
 		sourcePlugins: plugins.Sources(), providerPlugins: plugins.Providers(), shared: &sharedflags.Set{},
-		own: pflag.NewFlagSet("publisher", pflag.ContinueOnError),
+		publisherFlags: pflag.NewFlagSet("publisher", pflag.ContinueOnError),
 		// All Events are sent by default.
 		EventsEmit: []string{publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError},
 	}
@@ -122,41 +122,41 @@ func New() *Options {
 
 // Flags adds all flags of a publisher.
 func (o *Options) Flags(flags *pflag.FlagSet) {
-	o.own = pflag.NewFlagSet(flags.Name(), pflag.ContinueOnError)
-	flaggroup.Add(o.own, "Main", o.selectorFlags)
-	flaggroup.Add(o.own, "Change", o.loopFlags)
-	flaggroup.Add(o.own, "Record", o.recordFlags)
-	flaggroup.Add(o.own, "Ownership", o.registryFlags)
-	flaggroup.Add(o.own, "Request", o.providerFlags)
-	flaggroup.Add(o.own, "Source", o.Source.Flags)
+	o.publisherFlags = pflag.NewFlagSet(flags.Name(), pflag.ContinueOnError)
+	flaggroup.Add(o.publisherFlags, "Main", o.selectorFlags)
+	flaggroup.Add(o.publisherFlags, "Change", o.loopFlags)
+	flaggroup.Add(o.publisherFlags, "Record", o.recordFlags)
+	flaggroup.Add(o.publisherFlags, "Ownership", o.registryFlags)
+	flaggroup.Add(o.publisherFlags, "Request", o.providerFlags)
+	flaggroup.Add(o.publisherFlags, "Source", o.Source.Flags)
 	for _, p := range o.sourcePlugins {
-		flaggroup.Add(o.own, "Source", o.sourceConfigs[p.Name].Flags)
+		flaggroup.Add(o.publisherFlags, "Source", o.sourceConfigs[p.Name].Flags)
 	}
 	for _, p := range o.providerPlugins {
-		flaggroup.Add(o.own, providerHeading(p.Names[0]), o.providerConfigs[p.Names[0]].Flags)
+		flaggroup.Add(o.publisherFlags, providerHeading(p.Names[0]), o.providerConfigs[p.Names[0]].Flags)
 	}
-	o.shared.Flags(o.own)
-	flaggroup.Set(o.own, "Main", "policy", "domain-filter", "txt-owner-id", "once", "dry-run", "interval")
-	addMissing(o.own)
-	addSecretFiles(o.own)
+	o.shared.Flags(o.publisherFlags)
+	flaggroup.Set(o.publisherFlags, "Main", "policy", "domain-filter", "txt-owner-id", "once", "dry-run", "interval")
+	addMissing(o.publisherFlags)
+	addSecretFiles(o.publisherFlags)
 	o.headings()
-	flags.AddFlagSet(o.own)
+	flags.AddFlagSet(o.publisherFlags)
 }
 
 // headings groups flags of several plugins under the provider whose name they begin with, and the
 // file of a secret with the secret.
 func (o *Options) headings() {
-	o.own.VisitAll(func(f *pflag.Flag) {
+	o.publisherFlags.VisitAll(func(f *pflag.Flag) {
 		if flaggroup.Of(f) != "" {
 			return
 		}
-		if secret := o.own.Lookup(strings.TrimSuffix(f.Name, secretFileSuffix)); secret != nil && flaggroup.Of(secret) != "" {
-			flaggroup.Set(o.own, flaggroup.Of(secret), f.Name)
+		if secret := o.publisherFlags.Lookup(strings.TrimSuffix(f.Name, secretFileSuffix)); secret != nil && flaggroup.Of(secret) != "" {
+			flaggroup.Set(o.publisherFlags, flaggroup.Of(secret), f.Name)
 			return
 		}
 		for _, p := range o.providerPlugins {
 			if strings.HasPrefix(f.Name, p.Names[0]+"-") {
-				flaggroup.Set(o.own, providerHeading(p.Names[0]), f.Name)
+				flaggroup.Set(o.publisherFlags, providerHeading(p.Names[0]), f.Name)
 				return
 			}
 		}

@@ -67,7 +67,7 @@ func SecretOfFile(flag string) (secret string, ok bool) {
 // A file that can't be read counts as unchanged.
 func (o *Options) ChangedSecrets() []string {
 	var changed []string
-	eachSecretFile(o.own, func(secret, file *pflag.Flag) {
+	eachSecretFile(o.publisherFlags, func(secret, file *pflag.Flag) {
 		if value, err := secretIn(file.Value.String()); err == nil && value != secret.Value.String() {
 			changed = append(changed, "--"+file.Name)
 		}

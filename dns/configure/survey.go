@@ -44,7 +44,7 @@ type ZoneSurvey struct {
 
 // Survey lists the zones of the provider, and reads at most the given number of them. It changes
 // nothing. The error says why no zone can be read.
-func (o *Options) Survey(ctx context.Context, in Input, most int) (Survey, error) {
+func (o *Options) Survey(ctx context.Context, in Input, maxZones int) (Survey, error) {
 	dry := *o
 	dry.DryRun = true
 	p, err := dry.OpenProvider(ctx, in)
@@ -64,8 +64,8 @@ func (o *Options) Survey(ctx context.Context, in Input, most int) (Survey, error
 		s.OwnersErr, own = err, owner.None{}
 	}
 	s.OwnerID = own.ID()
-	if len(zones) > most {
-		s.More, zones = len(zones)-most, zones[:most]
+	if len(zones) > maxZones {
+		s.More, zones = len(zones)-maxZones, zones[:maxZones]
 	}
 	for _, z := range zones {
 		s.Zones = append(s.Zones, surveyZone(ctx, p, own, z))

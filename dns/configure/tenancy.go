@@ -37,7 +37,7 @@ func NewForFile() *Options {
 // ownership, the name policy has the default of the command line, because names can't belong to
 // namespaces.
 func (o *Options) Settle() {
-	if f := o.own.Lookup(namePolicyFlag); o.RegistryKind() == registryNone && !f.Changed {
+	if f := o.publisherFlags.Lookup(namePolicyFlag); o.RegistryKind() == registryNone && !f.Changed {
 		o.NamePolicy = string(tenancy.Shared)
 	}
 }

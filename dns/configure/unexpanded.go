@@ -20,7 +20,7 @@ var variableReference = regexp.MustCompile(`\$\([A-Za-z_.-][A-Za-z0-9_.-]*\)`)
 // a reference, because a password may contain any text.
 func (o *Options) checkExpanded() error {
 	var errs []error
-	o.own.VisitAll(func(f *pflag.Flag) {
+	o.publisherFlags.VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || !Supported(f) {
 			return
 		}

@@ -314,7 +314,7 @@ func count(ctx context.Context, client eventsclient.EventInterface, e *eventsv1.
 
 // note returns the text of an Event: the record as ExternalDNS writes it, then the message.
 func note(n publisher.Notice) string {
-	const most, cut = 1024, 1021
+	const maxLength, cut = 1024, 1021
 	text := n.Message
 	if r := n.Record; r != nil {
 		who := r.Labels[dns.LabelOwner]
@@ -326,7 +326,7 @@ func note(n publisher.Notice) string {
 			text += ": " + n.Message
 		}
 	}
-	if len(text) > most {
+	if len(text) > maxLength {
 		text = strings.ToValidUTF8(text[:cut], "") + "..."
 	}
 	return text

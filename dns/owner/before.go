@@ -30,7 +30,7 @@ func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (appl
 		TXT: t, zone: zone, changes: changes, refused: make([]bool, len(changes)), ownershipChanges: make([][]dns.Change, len(changes)),
 		after: map[string][]*dns.RecordSet{}, written: map[dns.Key]struct{}{},
 	}
-	b.judge()
+	b.decideRefusals()
 	for i, c := range changes {
 		if !b.refused[i] {
 			b.put(c)
@@ -38,7 +38,7 @@ func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (appl
 	}
 	for i, c := range changes {
 		if !b.refused[i] && c.New != nil {
-			if err := b.mark(i); err != nil {
+			if err := b.writeOwnership(i); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -46,7 +46,7 @@ func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (appl
 	for i, c := range changes {
 		// Deletions come last, because only now it is known which ownership records are still needed.
 		if !b.refused[i] && c.New == nil {
-			b.unmark(i)
+			b.deleteOwnership(i)
 		}
 	}
 	apply, refused = b.result()
@@ -60,13 +60,13 @@ func (t *TXT) Unmark(zone Lookup, r *dns.RecordSet) []dns.Change {
 		after: map[string][]*dns.RecordSet{}, written: map[dns.Key]struct{}{},
 	}
 	b.put(b.changes[0])
-	b.unmark(0)
+	b.deleteOwnership(0)
 	return b.ownershipChanges[0]
 }
 
 func (t *TXT) isOwnershipRecord(r *dns.RecordSet) bool {
-	_, marker := t.Mark(r)
-	return marker
+	_, ownership := t.Mark(r)
+	return ownership
 }
 
 // batch is a set of changes that are applied together.
@@ -107,8 +107,8 @@ func (b *batch) put(c dns.Change) {
 	b.after[key.Name] = sets
 }
 
-// judge decides which changes are refused.
-func (b *batch) judge() {
+// decideRefusals decides which changes are refused.
+func (b *batch) decideRefusals() {
 	reasons := make([]string, len(b.changes))
 	for i, c := range b.changes {
 		reasons[i] = b.objection(c)
@@ -149,35 +149,35 @@ func (b *batch) creation(r *dns.RecordSet) string {
 	if r.Type == dns.TypeTXT && b.read(b.zone, name, r.SetIdentifier).labels != nil {
 		return "the zone has an ownership record under this name, which would be overwritten: use another name"
 	}
-	marker := b.names.ownershipRecordName(name, r.Type)
-	if m := b.read(b.zone, marker, r.SetIdentifier); m.labels != nil && m.own == 0 {
+	ownershipName := b.names.ownershipRecordName(name, r.Type)
+	if m := b.read(b.zone, ownershipName, r.SetIdentifier); m.labels != nil && m.own == 0 {
 		return fmt.Sprintf("owner %q%s has a TXT record under %s, the name of its ownership record: remove that record, or give another --txt-prefix or --txt-suffix",
-			m.labels[dns.LabelOwner], b.which(m.labels), marker)
+			m.labels[dns.LabelOwner], b.which(m.labels), ownershipName)
 	}
-	for _, other := range b.zone(marker) {
+	for _, other := range b.zone(ownershipName) {
 		if other.Type == dns.TypeCNAME && !b.removes(other.Key()) {
-			return fmt.Sprintf("%s, the name of its ownership record, has a CNAME: remove that CNAME, or give another --txt-prefix or --txt-suffix", marker)
+			return fmt.Sprintf("%s, the name of its ownership record, has a CNAME: remove that CNAME, or give another --txt-prefix or --txt-suffix", ownershipName)
 		}
 	}
-	if other := b.claims(b.zone, marker, r); other != nil {
+	if other := b.claims(b.zone, ownershipName, r); other != nil {
 		return fmt.Sprintf("its ownership record %s would also claim %s %s, which isn't ours: give another --txt-prefix, --txt-suffix or --txt-wildcard-replacement",
-			marker, other.Type, other.Name)
+			ownershipName, other.Type, other.Name)
 	}
 	return ""
 }
 
 // claims returns a record set of another owner that the ownership record of r would make ours, or
 // nil. That is only possible if two names have the same ownership record.
-func (t *TXT) claims(zone Lookup, marker string, r *dns.RecordSet) *dns.RecordSet {
+func (t *TXT) claims(zone Lookup, ownershipName string, r *dns.RecordSet) *dns.RecordSet {
 	key := r.Key()
-	made := &dns.RecordSet{Name: marker, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier, Targets: []string{FormatText(map[string]string{dns.LabelOwner: t.id})}}
+	made := &dns.RecordSet{Name: ownershipName, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier, Targets: []string{FormatText(map[string]string{dns.LabelOwner: t.id})}}
 	with := func(name string) []*dns.RecordSet {
-		if name == marker {
+		if name == ownershipName {
 			return []*dns.RecordSet{made}
 		}
 		return zone(name)
 	}
-	for _, s := range t.names.subjects(marker) {
+	for _, s := range t.names.subjects(ownershipName) {
 		for _, other := range zone(s.name) {
 			if other.Key() == key || other.SetIdentifier != r.SetIdentifier || t.isOwnershipRecord(other) {
 				continue
@@ -195,8 +195,8 @@ func (b *batch) removes(key dns.Key) bool {
 	return slices.ContainsFunc(b.changes, func(c dns.Change) bool { return c.New == nil && c.Old.Key() == key })
 }
 
-// mark adds the change that makes the ownership record of a record set ours.
-func (b *batch) mark(i int) error {
+// writeOwnership adds the change that makes the ownership record of a record set ours.
+func (b *batch) writeOwnership(i int) error {
 	c := b.changes[i]
 	name := b.OwnershipRecordName(c.New.Name, c.New.Type)
 	if name == "" {
@@ -218,7 +218,7 @@ func (b *batch) mark(i int) error {
 	}
 	target, err := b.text(&m, c.New.Labels)
 	if err != nil {
-		return fmt.Errorf("mark %s %s: %w", c.New.Type, c.New.Name, err)
+		return fmt.Errorf("write the ownership record of %s %s: %w", c.New.Type, c.New.Name, err)
 	}
 	// Some providers require the same properties, such as a routing policy, on the ownership record.
 	same := c.Old == nil || dns.SameProperties(c.Old.Properties, c.New.Properties)
@@ -232,7 +232,7 @@ func (b *batch) mark(i int) error {
 
 // text returns the ownership text for a record set with these labels. If the ownership record has
 // an equivalent text, that one is returned.
-func (b *batch) text(m *marking, labels map[string]string) (string, error) {
+func (b *batch) text(m *ownershipState, labels map[string]string) (string, error) {
 	wanted := maps.Clone(labels)
 	if wanted == nil {
 		wanted = map[string]string{}
@@ -264,19 +264,19 @@ const ownershipTTL = 0
 // with returns the ownership record of r with target as our only text. Texts of other owners in
 // old, the listed record, stay.
 func (b *batch) with(r *dns.RecordSet, name string, old *dns.RecordSet, target string) *dns.RecordSet {
-	marker := &dns.RecordSet{
+	ownership := &dns.RecordSet{
 		Name: name, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier, TTL: ownershipTTL,
 		Properties: slices.Clone(r.Properties),
 	}
 	if old != nil {
-		marker.Name = old.Name
-		marker.Targets = b.otherTexts(old)
-		if len(marker.Targets) > 0 {
-			marker.TTL = old.TTL
+		ownership.Name = old.Name
+		ownership.Targets = b.otherTexts(old)
+		if len(ownership.Targets) > 0 {
+			ownership.TTL = old.TTL
 		}
 	}
-	marker.Targets = append(marker.Targets, target)
-	return marker
+	ownership.Targets = append(ownership.Targets, target)
+	return ownership
 }
 
 // otherTexts returns the texts of an ownership record that aren't ours.
@@ -290,13 +290,13 @@ func (t *TXT) otherTexts(r *dns.RecordSet) []string {
 	return texts
 }
 
-// unmark adds the deletions of the ownership records of a deleted record set, except those that
+// deleteOwnership adds the deletions of the ownership records of a deleted record set, except those that
 // another record set needs.
-func (b *batch) unmark(i int) {
+func (b *batch) deleteOwnership(i int) {
 	r := b.changes[i].Old
 	for _, s := range b.allFormats(dns.Canonical(r.Name), r.Type) {
 		m := b.read(b.lookup, s.name, r.SetIdentifier)
-		if m.own == 0 || !b.names.mayDescribe(s.name, b.names.plain(dns.Canonical(r.Name)), s.recordType) || b.relied(b.lookup, s.name, r.SetIdentifier) {
+		if m.own == 0 || !b.names.mayDescribe(s.name, b.names.plain(dns.Canonical(r.Name)), s.recordType) || b.isNeeded(b.lookup, s.name, r.SetIdentifier) {
 			continue
 		}
 		var rest *dns.RecordSet
@@ -309,20 +309,20 @@ func (b *batch) unmark(i int) {
 }
 
 // emit adds the change of an ownership record after change number i.
-func (b *batch) emit(i int, old, marker *dns.RecordSet) {
+func (b *batch) emit(i int, old, ownership *dns.RecordSet) {
 	describes := b.changes[i].RecordSet().Name
-	c := dns.Change{Old: describing(old, describes), New: describing(marker, describes)}
+	c := dns.Change{Old: describing(old, describes), New: describing(ownership, describes)}
 	b.ownershipChanges[i] = append(b.ownershipChanges[i], c)
 	b.put(c)
 }
 
 // describing returns an ownership record with [dns.LabelOwnedRecord], which keeps it in one batch
 // with the record set that it describes.
-func describing(marker *dns.RecordSet, name string) *dns.RecordSet {
-	if marker == nil {
+func describing(ownership *dns.RecordSet, name string) *dns.RecordSet {
+	if ownership == nil {
 		return nil
 	}
-	labelled := *marker
+	labelled := *ownership
 	labelled.Labels = map[string]string{dns.LabelOwnedRecord: name}
 	return &labelled
 }

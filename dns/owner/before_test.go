@@ -301,7 +301,7 @@ func checkSettled(t *testing.T, o *TXT, w zoneRecords, applied []dns.Change) {
 
 // "case 80": the plan sees record sets of others as such, and doesn't change them. If it did,
 // they would not become ours.
-func TestForeignStaysForeign(t *testing.T) {
+func TestUnownedStaysUnowned(t *testing.T) {
 	w := newZoneRecords(t, "a.z.org A 1.1.1.1", "b.z.org A 1.1.1.1", "a-b.z.org TXT @owner")
 	o := newTXT(t, TXTOptions{})
 	before := w.lines()

@@ -70,7 +70,7 @@ func (d *Descriptions) After(context.Context, []dns.Change) error { return nil }
 
 // Mark implements [Owner]. There are no ownership records. Without ownership, record sets without a
 // description are hidden from the plan, because they would count as ours.
-func (d *Descriptions) Mark(r *dns.RecordSet) (describes []string, marker bool) {
+func (d *Descriptions) Mark(r *dns.RecordSet) (describes []string, ownership bool) {
 	return nil, d.id == "" && r.Labels[dns.LabelDescription] == ""
 }
 

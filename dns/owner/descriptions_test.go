@@ -81,9 +81,9 @@ func TestDescriptionsShare(t *testing.T) {
 	for text, reason := range map[string]string{"": "no description", "by hand": "no owner", "heritage=external-dns,external-dns/owner=you": `owner "you"`} {
 		var said []string
 		d := descriptions(t, owner.DescriptionOptions{OwnerID: "me", Problems: func(p dns.Problem) { said = append(said, p.Reason) }})
-		foreign := described("a.test", "AAAA", "2001:db8::1", text)
-		lookup := func(string) []*dns.RecordSet { return []*dns.RecordSet{foreign} }
-		for _, c := range []dns.Change{{New: next}, {Old: foreign}, {Old: foreign, New: foreign}} {
+		unowned := described("a.test", "AAAA", "2001:db8::1", text)
+		lookup := func(string) []*dns.RecordSet { return []*dns.RecordSet{unowned} }
+		for _, c := range []dns.Change{{New: next}, {Old: unowned}, {Old: unowned, New: unowned}} {
 			if apply, refused, _ := d.Before(t.Context(), lookup, []dns.Change{c}); len(apply) > 0 || len(refused) != 1 {
 				t.Errorf("%q: to be applied %v, refused %v", text, apply, refused)
 			}

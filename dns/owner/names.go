@@ -191,24 +191,24 @@ func (n *names) twin(name string) string {
 
 // subjects returns what an ownership record with this name may describe. There are several if two
 // types lead to the same name, or if there is a wildcard.
-func (n *names) subjects(marker string) []described {
+func (n *names) subjects(ownershipName string) []described {
 	if n.prefix != "" && n.suffix != "" {
 		return nil
 	}
-	found := n.describedWithType(nil, marker, n.current)
+	found := n.describedWithType(nil, ownershipName, n.current)
 	if len(found) == 0 && n.templated {
-		found = n.describedWithType(nil, marker, n.typed)
+		found = n.describedWithType(nil, ownershipName, n.typed)
 	}
 	if len(found) == 0 {
-		found = n.describe(nil, n.untyped.strip(marker), "")
+		found = n.describe(nil, n.untyped.strip(ownershipName), "")
 	}
 	return found
 }
 
 // describedWithType appends what an ownership record may describe in a format that contains the type.
-func (n *names) describedWithType(to []described, marker string, patterns map[string]pattern) []described {
+func (n *names) describedWithType(to []described, ownershipName string, patterns map[string]pattern) []described {
 	for _, t := range typeWords {
-		to = n.describe(to, patterns[t.recordType].strip(marker), t.recordType)
+		to = n.describe(to, patterns[t.recordType].strip(ownershipName), t.recordType)
 	}
 	return to
 }
@@ -227,8 +227,8 @@ func (n *names) describe(to []described, name, recordType string) []described {
 
 // mayDescribe reports whether an ownership record may describe a record set of a name and type. The type
 // is empty for the format without a type.
-func (n *names) mayDescribe(marker, name, recordType string) bool {
-	return slices.Contains(n.subjects(marker), described{name: name, recordType: recordType})
+func (n *names) mayDescribe(ownershipName, name, recordType string) bool {
+	return slices.Contains(n.subjects(ownershipName), described{name: name, recordType: recordType})
 }
 
 // valid reports whether all labels of a name have a valid length.

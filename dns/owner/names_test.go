@@ -106,7 +106,7 @@ func TestNewNames(t *testing.T) {
 	}
 }
 
-func TestMarkerTooLong(t *testing.T) {
+func TestOwnershipRecordNameTooLong(t *testing.T) {
 	n := newTestNames(t, "", "", "")
 	for name, test := range map[string]struct {
 		name string

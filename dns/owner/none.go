@@ -19,7 +19,7 @@ func (None) ID() string { return "" }
 func (None) Load(context.Context) error { return nil }
 
 // Mark implements [Owner]. No record set is an ownership record.
-func (None) Mark(*dns.RecordSet) (describes []string, marker bool) { return nil, false }
+func (None) Mark(*dns.RecordSet) (describes []string, ownership bool) { return nil, false }
 
 // Labels implements [Owner]. There are none.
 func (None) Labels(Lookup, *dns.RecordSet) (labels map[string]string, heal bool) { return nil, false }

@@ -21,7 +21,7 @@ type Owner interface {
 	// Mark reports whether a record set is an ownership record of this registry, and returns the
 	// canonical names whose record sets it describes. The plan doesn't see ownership records. When one
 	// changes, the names that it describes are planned again.
-	Mark(r *dns.RecordSet) (describes []string, marker bool)
+	Mark(r *dns.RecordSet) (describes []string, ownership bool)
 	// Labels returns the labels of a record set that isn't an ownership record, or nil. heal is true
 	// if the ownership records of one of our record sets must be rewritten although the record set
 	// itself is as wanted.

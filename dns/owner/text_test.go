@@ -98,9 +98,9 @@ func TestTextRoundTrip(t *testing.T) {
 	})
 }
 
-// tenants S6: whatever the labels are, each of them is read back as it was or not at all, in
-// the form in which servers present a text: in strings of 255 octets, with escapes (RFC 1035, 3.3.14 and 5.1).
-// A value with \044 in it was a comma after that, and so began another owner.
+// Whatever the labels are, each of them is read back as it was or not at all, in the form in which servers
+// present a text: in strings of 255 octets, with escapes (RFC 1035, 3.3.14 and 5.1). A value with \044 in it
+// was a comma after that, and so began another owner (tenants S6).
 func TestTextIsReadOneWay(t *testing.T) {
 	value := rapid.OneOf(rapid.String(), rapid.StringMatching(`([a-z,"\\=/ ]|\\044external-dns/owner=x){0,300}`), rapid.StringMatching(`.{250,260}`))
 	rapid.Check(t, func(t *rapid.T) {

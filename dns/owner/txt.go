@@ -107,9 +107,9 @@ func (t *TXT) OwnershipRecordName(name, recordType string) string {
 
 // Describes returns the canonical names whose record sets an ownership record with a name could
 // describe, whether or not it exists.
-func (t *TXT) Describes(marker string) []string {
+func (t *TXT) Describes(ownershipName string) []string {
 	var names []string
-	for _, s := range t.names.subjects(dns.Canonical(marker)) {
+	for _, s := range t.names.subjects(dns.Canonical(ownershipName)) {
 		if !slices.Contains(names, s.name) {
 			names = append(names, s.name)
 		}
@@ -120,7 +120,7 @@ func (t *TXT) Describes(marker string) []string {
 // Mark implements [Owner]. An ownership record is a TXT record set with at least one ownership
 // text, of any owner. It describes nothing if its name doesn't have our prefix or suffix. A TXT
 // record set without any text also counts, so that the plan ignores it.
-func (t *TXT) Mark(r *dns.RecordSet) (describes []string, marker bool) {
+func (t *TXT) Mark(r *dns.RecordSet) (describes []string, ownership bool) {
 	if r.Type != dns.TypeTXT {
 		return nil, false
 	}
@@ -146,8 +146,8 @@ func (t *TXT) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 func (t *TXT) Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
 	name := dns.Canonical(r.Name)
 	m := t.find(zone, name, r)
-	marker := t.names.ownershipRecordName(name, r.Type)
-	heal = m.rank == ours && (!m.current || m.own > 1) && t.managed(r.Type) && marker != "" && (m.current || t.claims(zone, marker, r) == nil)
+	ownershipName := t.names.ownershipRecordName(name, r.Type)
+	heal = m.rank == ours && (!m.current || m.own > 1) && t.managed(r.Type) && ownershipName != "" && (m.current || t.claims(zone, ownershipName, r) == nil)
 	return m.labels, heal
 }
 
@@ -159,33 +159,33 @@ func (t *TXT) Twin(name string) string { return t.names.twin(name) }
 // Orphan reports whether an ownership record is in the current format, has only texts of ours, and
 // describes no record set of the zone. One in a historic format may belong to an owner with another
 // prefix.
-func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, marker *dns.RecordSet) bool {
-	if marker.Type != dns.TypeTXT || len(marker.Targets) == 0 {
+func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, ownership *dns.RecordSet) bool {
+	if ownership.Type != dns.TypeTXT || len(ownership.Targets) == 0 {
 		return false
 	}
-	for _, target := range marker.Targets {
+	for _, target := range ownership.Targets {
 		if labels, _ := t.parse(target); labels == nil || t.rank(labels) != ours {
 			return false
 		}
 	}
-	name := dns.Canonical(marker.Name)
+	name := dns.Canonical(ownership.Name)
 	subjects := t.names.subjects(name)
 	if len(subjects) == 0 || subjects[0].recordType == "" || t.names.ownershipRecordName(subjects[0].name, subjects[0].recordType) != name {
 		return false
 	}
-	if t.relied(zone, name, marker.SetIdentifier) {
+	if t.isNeeded(zone, name, ownership.SetIdentifier) {
 		return false
 	}
 	// A name such as a-www is the current ownership record of www, or the historic one of a record
 	// called a-www.
 	return !slices.ContainsFunc(zone(t.names.untyped.strip(name)), func(r *dns.RecordSet) bool {
-		return r.SetIdentifier == marker.SetIdentifier && !t.isOwnershipRecord(r)
+		return r.SetIdentifier == ownership.SetIdentifier && !t.isOwnershipRecord(r)
 	})
 }
 
-// relied reports whether a record set has its labels from the ownership record with a name.
-func (t *TXT) relied(zone Lookup, marker, setIdentifier string) bool {
-	for _, s := range t.names.subjects(marker) {
+// isNeeded reports whether a record set has its labels from the ownership record with a name.
+func (t *TXT) isNeeded(zone Lookup, ownershipName, setIdentifier string) bool {
+	for _, s := range t.names.subjects(ownershipName) {
 		for _, r := range zone(s.name) {
 			if r.SetIdentifier != setIdentifier || (r.Type == dns.TypeNS && !t.managed(r.Type)) {
 				continue
@@ -193,7 +193,7 @@ func (t *TXT) relied(zone Lookup, marker, setIdentifier string) bool {
 			if _, isOwnershipRecord := t.Mark(r); isOwnershipRecord {
 				continue
 			}
-			if m := t.find(zone, s.name, r); m.set != nil && dns.Canonical(m.set.Name) == marker {
+			if m := t.find(zone, s.name, r); m.set != nil && dns.Canonical(m.set.Name) == ownershipName {
 				return true
 			}
 		}
@@ -201,8 +201,8 @@ func (t *TXT) relied(zone Lookup, marker, setIdentifier string) bool {
 	return false
 }
 
-// marking is the content of an ownership record for one record set.
-type marking struct {
+// ownershipState is the content of an ownership record for one record set.
+type ownershipState struct {
 	// set is the ownership record as listed, or nil.
 	set *dns.RecordSet
 	// labels are those of the text that counts; nil if there is no ownership text. chosen is the index
@@ -228,7 +228,7 @@ const (
 )
 
 // find returns the ownership of a record set according to the zone. name is its canonical name.
-func (t *TXT) find(zone Lookup, name string, r *dns.RecordSet) marking {
+func (t *TXT) find(zone Lookup, name string, r *dns.RecordSet) ownershipState {
 	current := t.names.ownershipRecordName(name, r.Type)
 	if m := t.read(zone, current, r.SetIdentifier); m.labels != nil {
 		m.current = true
@@ -242,7 +242,7 @@ func (t *TXT) find(zone Lookup, name string, r *dns.RecordSet) marking {
 			return m
 		}
 	}
-	return marking{}
+	return ownershipState{}
 }
 
 // historic returns the names and types of the ownership records that older versions wrote for a
@@ -291,22 +291,22 @@ func (t *TXT) rank(labels map[string]string) rank {
 }
 
 // read returns the content of the ownership record with a name.
-func (t *TXT) read(zone Lookup, marker, setIdentifier string) marking {
-	if marker == "" {
-		return marking{}
+func (t *TXT) read(zone Lookup, ownershipName, setIdentifier string) ownershipState {
+	if ownershipName == "" {
+		return ownershipState{}
 	}
-	for _, r := range zone(marker) {
+	for _, r := range zone(ownershipName) {
 		if r.Type == dns.TypeTXT && r.SetIdentifier == setIdentifier {
 			return t.readSet(r)
 		}
 	}
-	return marking{}
+	return ownershipState{}
 }
 
 // readSet reads all texts of an ownership record, because their order has no meaning. A text of
 // ours counts first, then one of the old owner, then any other.
-func (t *TXT) readSet(r *dns.RecordSet) marking {
-	m := marking{set: r}
+func (t *TXT) readSet(r *dns.RecordSet) ownershipState {
+	m := ownershipState{set: r}
 	for i, target := range r.Targets {
 		labels, sealed := t.parse(target)
 		if labels == nil {

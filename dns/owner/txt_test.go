@@ -41,7 +41,7 @@ func TestForges(t *testing.T) {
 	}
 }
 
-// dns F1: two names lead to one ownership record where wildcards have a replacement.
+// Two names lead to one ownership record where wildcards have a replacement (dns F1).
 func TestTwin(t *testing.T) {
 	o, err := NewTXT(TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
 	if err != nil {

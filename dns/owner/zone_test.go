@@ -154,7 +154,7 @@ func TestSettles(t *testing.T) {
 		}
 		o := newTXT(t, TXTOptions{Prefix: a.prefix, Suffix: a.suffix, WildcardReplacement: a.wildcard, OldOwnerID: "old", EncryptEnabled: rapid.Bool().Draw(rt, "encrypt"), AESKey: knownKey})
 		w := drawZone(rt, o)
-		foreign := foreignLines(o, w)
+		unowned := unownedLines(o, w)
 		rules := &plan.Rules{Policy: plan.Sync, Owner: "me", OldOwner: "old", Managed: plan.DefaultManaged()}
 		for round := range rapid.IntRange(1, 4).Draw(rt, "rounds") {
 			wanted := drawWanted(rt, round)
@@ -171,7 +171,7 @@ func TestSettles(t *testing.T) {
 			if err != nil || len(apply) > 0 {
 				rt.Fatalf("still to do: %v, refused %v, error %v, zone %v", showChanges(apply), showChanges(refused), err, w.lines())
 			}
-			if diff := cmp.Diff(foreign, foreignLines(o, w)); diff != "" {
+			if diff := cmp.Diff(unowned, unownedLines(o, w)); diff != "" {
 				rt.Fatalf("what isn't ours (-before +after):\n%s", diff)
 			}
 			checkOwnershipRecords(rt, o, w)
@@ -210,7 +210,7 @@ func drawZone(rt *rapid.T, o *TXT) zoneRecords {
 		if recordType != dns.TypeAAAA {
 			made = o.names.withoutType(made, canonical)
 		}
-		ownership := rapid.SampledFrom(made).Draw(rt, "marker").name
+		ownership := rapid.SampledFrom(made).Draw(rt, "ownership record").name
 		if len(w[ownership]) > 0 {
 			continue
 		}
@@ -243,8 +243,8 @@ func drawWanted(rt *rapid.T, round int) []*dns.RecordSet {
 	return wanted
 }
 
-// foreignLines are the record sets of others and of nobody, and the texts that aren't ours.
-func foreignLines(o *TXT, w zoneRecords) []string {
+// unownedLines are the record sets of others and of nobody, and the texts that aren't ours.
+func unownedLines(o *TXT, w zoneRecords) []string {
 	lines := []string{}
 	for name, sets := range w {
 		for _, r := range sets {

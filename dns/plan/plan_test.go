@@ -203,7 +203,7 @@ func TestParsePolicy(t *testing.T) {
 }
 
 // The arguments are not changed, and the results share no memory with them that may change.
-func TestInputsStay(t *testing.T) {
+func TestInputsAreUnchanged(t *testing.T) {
 	have := current("foo.com A 2.2.2.2,1.1.1.1 own=me res=a")
 	wanted := sets("FOO.com A 4.4.4.4,3.3.3.3 res=b x=1\nfoo.com AAAA ::2,::1 res=b")
 	out := Name(have, candidates(wanted...), &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged()})

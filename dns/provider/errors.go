@@ -36,7 +36,7 @@ type ThrottledError struct {
 func (e *ThrottledError) Error() string {
 	text := ErrThrottled.Error()
 	if e.After > 0 {
-		text += fmt.Sprintf(", come back after %v", e.After)
+		text += fmt.Sprintf(", retry after %v", e.After)
 	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()

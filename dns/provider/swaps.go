@@ -18,9 +18,9 @@ const (
 	maxSwaps = 1000
 )
 
-// Answers reports whether clients of a name ask for records of a type, so that a change between two such types leaves a
+// Resolves reports whether clients query records of a type to reach a name, so that a change between two such types leaves a
 // gap.
-func Answers(recordType string) bool {
+func Resolves(recordType string) bool {
 	return recordType == dns.TypeA || recordType == dns.TypeAAAA || recordType == dns.TypeCNAME
 }
 

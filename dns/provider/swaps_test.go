@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// clouds F2: the pause after a refused type change grows from a minute to an hour, and ends when one is made.
+// The pause after a refused type change grows from a minute to an hour, and ends when one is made (clouds
+// F2).
 func TestSwaps(t *testing.T) {
 	var s Swaps
 	now := time.Unix(0, 0)

@@ -28,7 +28,7 @@ const maxRecordSets = 500
 
 // limitRecordSets splits the wanted record sets of a name into the first maxRecordSets and the
 // excess. Record sets that the zone has already come first.
-func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept []desired.Asked, left []unsupportedSet) {
+func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept []desired.Asked, excess []unsupportedSet) {
 	if len(asked) <= maxRecordSets {
 		return asked, nil
 	}
@@ -41,22 +41,22 @@ func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept
 	slices.SortStableFunc(asked, func(a, b desired.Asked) int { return cmp.Compare(ranks[a.Set], ranks[b.Set]) })
 	reason := fmt.Sprintf("objects ask for %d record sets of the name, and more than %d are ignored: use fewer set identifiers", len(asked), maxRecordSets)
 	for _, a := range asked[maxRecordSets:] {
-		left = append(left, unsupportedSet{a.Set, reason})
+		excess = append(excess, unsupportedSet{a.Set, reason})
 	}
-	return asked[:maxRecordSets], left
+	return asked[:maxRecordSets], excess
 }
 
 // splitSupported splits the wanted record sets into those that the provider can store, in its own
 // form, and those that it can't store or that are too many. rank orders them.
 func (p *Publisher) splitSupported(asked []desired.Asked, rank func(*dns.RecordSet) int) ([]plan.Candidate, []unsupportedSet) {
 	c := p.capabilities
-	asked, left := limitRecordSets(asked, rank)
-	able := make([]plan.Candidate, 0, len(asked))
+	asked, unsupported := limitRecordSets(asked, rank)
+	supported := make([]plan.Candidate, 0, len(asked))
 	for _, a := range asked {
 		r := a.Set
 		if c.Types != nil && !slices.Contains(c.Types, r.Type) {
 			if p.Rules.Manages(r.Type) {
-				left = append(left, unsupportedSet{r, fmt.Sprintf("the provider has no records of the type %s: it has %s", r.Type, strings.Join(c.Types, ", "))})
+				unsupported = append(unsupported, unsupportedSet{r, fmt.Sprintf("the provider has no records of the type %s: it has %s", r.Type, strings.Join(c.Types, ", "))})
 			}
 			continue
 		}
@@ -65,9 +65,9 @@ func (p *Publisher) splitSupported(asked []desired.Asked, rank func(*dns.RecordS
 			one.SetIdentifier = ""
 			r = &one
 		}
-		able = append(able, plan.Candidate{Set: r, Source: a.Source})
+		supported = append(supported, plan.Candidate{Set: r, Source: a.Source})
 	}
-	return able, left
+	return supported, unsupported
 }
 
 // rank returns a function that orders the objects that want one record set. The zone is read only
@@ -117,7 +117,7 @@ func (p *Publisher) adjust(z *zone) {
 	}
 	var q adjustQuery
 	unreported := refusals{}
-	for _, n := range z.names.next(min(p.namesAtATime(), z.batch.most(p.batchSize))) {
+	for _, n := range z.names.next(min(p.maxNamesPerPass(), z.batch.limit(p.batchSize))) {
 		w := p.want(z, n.name)
 		if n.adjusted != nil || len(w.wanted) == 0 {
 			continue // The name is planned next.

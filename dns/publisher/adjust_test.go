@@ -63,7 +63,7 @@ func TestAdjustRefusesOne(t *testing.T) {
 			t.Errorf("%d of 50 records are published", n)
 		}
 		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "RecordError FailedSync bad.shop.test A") || !strings.Contains(notices, "no such luck") || strings.Contains(notices, "ProviderFailed") {
-			t.Errorf("nobody is told of the one that is refused:\n%s", notices)
+			t.Errorf("no notice about the refused name:\n%s", notices)
 		}
 		for i := range 100 {
 			w.objects.set("later", record(t, "later", "later."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
@@ -132,7 +132,7 @@ func TestAdjustIsSlow(t *testing.T) {
 }
 
 // A response for an object that was deleted meanwhile creates nothing.
-func TestAdjustOfWhatIsGone(t *testing.T) {
+func TestAdjustOfDeletedObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.provider = &judging{Provider: w.zones, takes: time.Second}

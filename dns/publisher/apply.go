@@ -50,7 +50,7 @@ type part struct {
 
 // apply starts a job that applies the groups at the head of the queue.
 func (p *Publisher) apply(z *zone) {
-	groups := z.names.take(z.limit, z.batch.most(p.batchSize))
+	groups := z.names.take(z.limit, z.batch.limit(p.batchSize))
 	if len(groups) == 0 {
 		return
 	}
@@ -61,7 +61,7 @@ func (p *Publisher) apply(z *zone) {
 	z.busy = true
 	zones := p.zones
 	counted := p.chargeBudget(z, groups)
-	snapshot := p.accounts.book.Snapshot(time.Now())
+	snapshot := p.budgets.book.Snapshot(time.Now())
 	p.startWrite(cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
 		begun := time.Now()
 		b := &batch{groups: groups, errs: map[string]error{}}
@@ -308,7 +308,7 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 			z.names.retry(n)
 		case errors.As(err, &notStored) && errors.Is(err, budget.ErrNoStore):
 			// The budget decides again, now without its store.
-			if !p.accounts.refused {
+			if !p.budgets.refused {
 				p.storeFailed(notStored.cause)
 			}
 			z.names.retry(n)
@@ -426,7 +426,7 @@ func (p *Publisher) postpone(z *zone, n *nameState, g group, err error) {
 		z.verifyAt = earliest(z.verifyAt, now.Add(p.Interval/10))
 	}
 	// A plan is complete even if the provider refuses some wanted record sets.
-	if _, refused := errors.AsType[refusal](err); p.once != nil && !errors.Is(err, errOutside) && !(refused && p.DryRun) {
+	if _, refused := errors.AsType[refusal](err); p.once != nil && !errors.Is(err, errOutsideZones) && !(refused && p.DryRun) {
 		p.once.fail(fmt.Errorf("%s: %w", g.name, err))
 	}
 	known := n.failures > 0 && n.reason == ReasonError && n.message == err.Error()

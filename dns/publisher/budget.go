@@ -23,8 +23,8 @@ func (e *notStoredError) Error() string {
 
 func (e *notStoredError) Unwrap() error { return e.cause }
 
-// accounts are the budgets of all zones, and the state of their store.
-type accounts struct {
+// budgetState has the budgets of all zones, and the state of their store.
+type budgetState struct {
 	book   *budget.Book
 	keeper *budget.Keeper
 	// loading is true in a term until the store was read. storing is true while a job uses the store.
@@ -38,21 +38,21 @@ type accounts struct {
 	stored uint64
 }
 
-func newAccounts(c *Config) accounts {
-	return accounts{
+func newBudgetState(c *Config) budgetState {
+	return budgetState{
 		book:   budget.NewBook(time.Now(), c.Budget, budget.Publisher{Name: c.Name, Owner: c.Rules.Owner}, c.Settings, c.Approved),
 		keeper: budget.NewKeeper(c.Store, c.Budget.Window, c.Log),
 	}
 }
 
 // beginTerm loads the store, because another process may have spent budget since.
-func (a *accounts) beginTerm(now time.Time) {
+func (a *budgetState) beginTerm(now time.Time) {
 	a.book.Start(now)
 	a.loading, a.storing, a.refused, a.unknownReported, a.retryState = true, false, false, false, retryState{}
 }
 
 // due returns the time of the next use of the store.
-func (a *accounts) due(latest time.Time) time.Time {
+func (a *budgetState) due(latest time.Time) time.Time {
 	if a.storing || !a.loading && a.stored == a.book.Number() {
 		return latest
 	}
@@ -60,13 +60,13 @@ func (a *accounts) due(latest time.Time) time.Time {
 }
 
 // settled reports whether the store is up to date, or can't be used now.
-func (a *accounts) settled() bool {
+func (a *budgetState) settled() bool {
 	return !a.storing && (a.err != nil || !a.loading && a.stored == a.book.Number())
 }
 
 // syncBudgets loads the budgets from the store, or stores their changes.
 func (p *Publisher) syncBudgets(now time.Time) {
-	a := &p.accounts
+	a := &p.budgets
 	switch {
 	case a.storing || now.Before(a.retryAt):
 	case a.loading:
@@ -87,7 +87,7 @@ func (p *Publisher) syncBudgets(now time.Time) {
 
 // startStoring runs a job that uses the store. Like calls of the provider it belongs to the term.
 func (p *Publisher) startStoring(job func(context.Context) func()) {
-	p.accounts.storing = true
+	p.budgets.storing = true
 	p.startInTerm(storeTimeout, job)
 }
 
@@ -96,11 +96,11 @@ func (p *Publisher) storeSnapshot(ctx context.Context, s budget.Snapshot) error 
 	if err := p.MayWrite(); err != nil {
 		return err
 	}
-	return p.accounts.keeper.Keep(ctx, s)
+	return p.budgets.keeper.Keep(ctx, s)
 }
 
 func (p *Publisher) budgetsLoaded(loaded *budget.Loaded, err error) {
-	a := &p.accounts
+	a := &p.budgets
 	a.storing = false
 	if err != nil {
 		p.storeFailed(err)
@@ -122,7 +122,7 @@ func (p *Publisher) budgetsLoaded(loaded *budget.Loaded, err error) {
 }
 
 func (p *Publisher) snapshotStored(number uint64, err error) {
-	a := &p.accounts
+	a := &p.budgets
 	a.storing = false
 	if err != nil {
 		p.storeFailed(err)
@@ -136,7 +136,7 @@ func (p *Publisher) snapshotStored(number uint64, err error) {
 // wait. If the store refuses requests, they don't wait: the budget that this process knows of
 // applies.
 func (p *Publisher) storeFailed(err error) {
-	a := &p.accounts
+	a := &p.budgets
 	if p.once != nil {
 		p.once.fail(err)
 	}
@@ -155,7 +155,7 @@ func (p *Publisher) storeFailed(err error) {
 
 // storeRefused continues without a store.
 func (p *Publisher) storeRefused() {
-	a := &p.accounts
+	a := &p.budgets
 	if a.refused {
 		return
 	}
@@ -176,7 +176,7 @@ func (p *Publisher) storeProblem(err error) string {
 }
 
 func (p *Publisher) storeWorks() {
-	a := &p.accounts
+	a := &p.budgets
 	if a.err != nil {
 		p.Log.Info("Budgets are stored again")
 	}
@@ -194,7 +194,7 @@ func (p *Publisher) holdOverBudget(z *zone, now time.Time) {
 	if plan, ok := z.ledger.Announce(); ok {
 		p.announceHold(plan)
 	}
-	p.Approvals.Show(p.accounts.book.Held())
+	p.Approvals.Show(p.budgets.book.Held())
 	for name := range z.ledger.Counted() {
 		p.holdNameOverBudget(z, z.names.all[name])
 	}
@@ -225,11 +225,11 @@ func (p *Publisher) markComplete(z *zone) {
 // planned reports whether all sources and zones were read and every name was planned that can be.
 // Zones that can't be read don't count, so that one broken zone doesn't block the others.
 func (p *Publisher) planned() bool {
-	if !p.complete() || !p.sourcesEvaluated || p.zones == nil || p.accounts.loading {
+	if !p.complete() || !p.sourcesEvaluated || p.zones == nil || p.budgets.loading {
 		return false
 	}
 	for _, z := range p.zones.all() {
-		if !z.failedOnce() && (!z.known || z.names.count(dirty, asking) > 0) {
+		if !z.failedOnce() && (!z.upToDate || z.names.count(dirty, asking) > 0) {
 			return false
 		}
 	}
@@ -292,7 +292,7 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 		r.Decide(budget.Approval{}, budget.ErrNotLeading)
 		return
 	}
-	a, err := p.accounts.book.Approve(now, r.Hash, r.Except)
+	a, err := p.budgets.book.Approve(now, r.Hash, r.Except)
 	if _, unplanned := p.Approvals.Unplanned(); unplanned && errors.Is(err, budget.ErrUnknownPlan) {
 		err = budget.ErrNotPlanned
 	}
@@ -303,7 +303,7 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	message := fmt.Sprintf("the plan %s of zone %s was approved: %d deletions and %d updates, until %s; %d are left out", a.Plan, a.Zone.Name, a.Deletions, a.Updates, a.Until.UTC().Format(time.RFC3339), a.Excepted)
 	p.Log.Warn("Approved", "zone", a.Zone.Name, "plan", a.Plan, "deletions", a.Deletions, "updates", a.Updates, "leftOut", a.Excepted, "until", a.Until)
 	p.Notify(Notice{Action: ActionApproved, Reason: ReasonApproved, Message: message})
-	snapshot, stored := p.accounts.book.Snapshot(now), !p.DryRun && !p.accounts.refused
+	snapshot, stored := p.budgets.book.Snapshot(now), !p.DryRun && !p.budgets.refused
 	p.startInTerm(storeTimeout, func(ctx context.Context) func() {
 		if stored {
 			if err := p.storeSnapshot(ctx, snapshot); err != nil {
@@ -320,7 +320,7 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 // reportUnknown reports once per term that earlier deletions in a zone are unknown. Changes that
 // count against the budget then need an approval.
 func (p *Publisher) reportUnknown(z *zone) {
-	a, until := &p.accounts, z.ledger.UnknownUntil()
+	a, until := &p.budgets, z.ledger.UnknownUntil()
 	if until.IsZero() || a.unknownReported || a.err != nil {
 		return
 	}
@@ -346,7 +346,7 @@ func (p *Publisher) chargeBudget(z *zone, groups []group) map[string]bool {
 			counted[g.name] = true
 		}
 	}
-	if p.accounts.refused {
+	if p.budgets.refused {
 		return nil
 	}
 	return counted

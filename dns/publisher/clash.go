@@ -113,7 +113,7 @@ func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 // cnameOverOwnership returns why a CNAME can't be created: an ownership record has the same name, and no
 // record may stand beside a CNAME. It returns "" if there is no such conflict.
 func (p *Publisher) cnameOverOwnership(z *zone, c dns.Change) string {
-	o, ok := p.Owner.(ownershipNamer)
+	o, ok := p.Owner.(ownershipRecordNamer)
 	if !ok || c.Old != nil {
 		return ""
 	}

@@ -86,7 +86,7 @@ func TestDelayedDeletions(t *testing.T) {
 
 // A record set whose object is recreated before the deletion is made stays, also if the provider
 // has to be queried before the name is planned again.
-func TestBackBeforeTheDeletionIsMade(t *testing.T) {
+func TestRecreatedBeforeTheDeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		var c called

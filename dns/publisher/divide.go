@@ -23,24 +23,24 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 		parts[in].names = append(parts[in].names, name)
 	}
 	send = ownershipFirst(send)
-	zoneless := map[string]bool{}
+	unownable := map[string]bool{}
 	creates := map[string]bool{}
 	name := ""
 	for _, c := range send {
 		name = groupOf(c, name)
 		creates[name] = creates[name] || (c.Old == nil && !changesOwnership(c))
-		zoneless[name] = zoneless[name] || (changesOwnership(c) && !canOwn(zones, z, c.RecordSet().Key().Name))
+		unownable[name] = unownable[name] || (changesOwnership(c) && !canOwn(zones, z, c.RecordSet().Key().Name))
 	}
 	for _, c := range send {
 		name = groupOf(c, name)
 		switch {
-		case zoneless[name] && creates[name]:
+		case unownable[name] && creates[name]:
 			if changesOwnership(c) && b.errs[name] == nil {
 				b.errs[name] = outsideError(c.RecordSet().Name)
 			}
 		case !changesOwnership(c):
 			add(z, name, c)
-		case !zoneless[name]:
+		case !unownable[name]:
 			// The name has an ownership record of an old format, which stays.
 			add(zones.owningZone(z, c.RecordSet().Key().Name), name, c)
 		}
@@ -55,13 +55,13 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 	}
 }
 
-// errOutside isn't counted as a failure, because it follows from the settings.
-var errOutside = errors.New("would be outside of the zones")
+// errOutsideZones isn't counted as a failure, because it follows from the settings.
+var errOutsideZones = errors.New("would be outside of the zones")
 
 // outsideError returns the error for a record set that isn't created because its ownership record
 // would be in no zone.
 func outsideError(ownership string) error {
-	return fmt.Errorf("the ownership record %s %w: give --txt-prefix a value such as %%{record_type}-. that keeps it in a zone", ownership, errOutside)
+	return fmt.Errorf("the ownership record %s %w: give --txt-prefix a value such as %%{record_type}-. that keeps it in a zone", ownership, errOutsideZones)
 }
 
 // groupOf returns the name of the group of a change. before is the group of the preceding change.

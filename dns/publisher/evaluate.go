@@ -246,7 +246,7 @@ func (p *Publisher) evaluate(cost int) {
 		}
 		cost -= objectCost + p.evaluateObject(o.source, o.key)
 	}
-	p.metricsOff = true
+	p.metricsStale = true
 }
 
 // evaluateObject evaluates an object, and returns how many record sets it asks for.
@@ -336,7 +336,7 @@ func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
 func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 	p.Metrics.problems.Inc()
 	message := problem.Text(quote)
-	if p.faulty.allow() {
+	if p.faultyLog.allow() {
 		p.Log.Warn("Ignored a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
 	}
 	p.sendNotice(origin, Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: cmp.Or(problem.Event, ReasonInvalid), Message: message})
@@ -344,8 +344,8 @@ func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 
 // quote returns a value in quotes, cut if it is long.
 func quote(value string) string {
-	const most = 100
-	return `"` + sanitize.Shorten(value, most) + `"`
+	const maxLength = 100
+	return `"` + sanitize.Shorten(value, maxLength) + `"`
 }
 
 // loses reports whether a change removes targets, or gives the record set to another object.

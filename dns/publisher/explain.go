@@ -71,7 +71,7 @@ func (p *Publisher) Explain(ctx context.Context, q ExplainQuery) (Explanations, 
 		for chunk := range slices.Chunk(keys, explainAtOnce) {
 			err := p.inLoop(ctx, func() {
 				for _, key := range chunk {
-					if e, ok := p.explain(i, key); !ok || q.OnlyIncomplete && !e.lacks() {
+					if e, ok := p.explain(i, key); !ok || q.OnlyIncomplete && !e.incomplete() {
 						continue
 					} else if e.intended() {
 						meant.add(e, limit)
@@ -159,8 +159,8 @@ func (p *Publisher) withoutDefaults(skipped []source.Skip) []source.Skip {
 	return skipped
 }
 
-// lacks reports whether the object lacks a record that it could have.
-func (e *Explanation) lacks() bool {
+// incomplete reports whether the object lacks a record that it could have.
+func (e *Explanation) incomplete() bool {
 	return len(e.Records) == 0 || len(e.Skipped) > 0 || len(e.Problems) > 0 || len(e.Dropped) > 0 || e.Err != nil
 }
 

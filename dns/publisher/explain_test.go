@@ -108,7 +108,7 @@ func TestExplainAbuse(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := w.publisher.Explain(ctx, ExplainQuery{}); !errors.Is(err, context.Canceled) {
-			t.Errorf("the error of a question that nobody waits for is %v", err)
+			t.Errorf("the error of a canceled query is %v", err)
 		}
 		w.stop()
 	})

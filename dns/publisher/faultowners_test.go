@@ -47,27 +47,27 @@ func newOwnership(t testing.TB, kind string) ownership {
 // inZones is ownership in TXT records.
 type inZones struct{}
 
-const markerPrefix = "own-"
+const ownershipPrefix = "own-"
 
 func (inZones) look() {}
 
 func (inZones) open(id string, _ *faulty) (owner.Owner, error) {
-	return owner.NewTXT(owner.TXTOptions{OwnerID: id, Prefix: markerPrefix, Managed: managedInFaults})
+	return owner.NewTXT(owner.TXTOptions{OwnerID: id, Prefix: ownershipPrefix, Managed: managedInFaults})
 }
 
 func (inZones) covers(zone map[string][]*dns.RecordSet, id string, r *dns.RecordSet) bool {
-	return isOwnershipRecord(r) || markerOwner(zone, r.Key()) == id
+	return isOwnershipRecord(r) || ownerByRecord(zone, r.Key()) == id
 }
 
 func (inZones) claimed(zone map[string][]*dns.RecordSet, id string, key dns.Key) bool {
-	return markerOwner(zone, key) == id
+	return ownerByRecord(zone, key) == id
 }
 
 func (inZones) left(zone map[string][]*dns.RecordSet, id string) []dns.Key {
 	var keys []dns.Key
 	for name, records := range zone {
 		for _, r := range records {
-			if rest, ownership := strings.CutPrefix(name, markerPrefix); ownership && textOwner(r) == id {
+			if rest, ownership := strings.CutPrefix(name, ownershipPrefix); ownership && textOwner(r) == id {
 				recordType, described, _ := strings.Cut(rest, "-")
 				keys = append(keys, dns.Key{Name: described, Type: strings.ToUpper(recordType)})
 			}
@@ -79,9 +79,9 @@ func (inZones) left(zone map[string][]*dns.RecordSet, id string) []dns.Key {
 // isOwnershipRecord reports whether a record set is an ownership record.
 func isOwnershipRecord(r *dns.RecordSet) bool { return r.Type == dns.TypeTXT && textOwner(r) != "" }
 
-// markerOwner returns who owns a record set by its ownership record.
-func markerOwner(zone map[string][]*dns.RecordSet, key dns.Key) string {
-	for _, r := range zone[markerPrefix+strings.ToLower(key.Type)+"-"+key.Name] {
+// ownerByRecord returns the owner of a record set by its ownership record.
+func ownerByRecord(zone map[string][]*dns.RecordSet, key dns.Key) string {
+	for _, r := range zone[ownershipPrefix+strings.ToLower(key.Type)+"-"+key.Name] {
 		if id := textOwner(r); id != "" {
 			return id
 		}

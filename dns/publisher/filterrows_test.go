@@ -52,7 +52,7 @@ type rowFiltering struct {
 func pick[T any](s *rowFiltering, from []T) T { return from[s.random.IntN(len(from))] }
 
 // The last of the names is that of ownership records of another one, too.
-var siftedNames = []string{"a.shop.test", "b.shop.test", "sub.shop.test", "own-a-a.shop.test"}
+var filteredNames = []string{"a.shop.test", "b.shop.test", "sub.shop.test", "own-a-a.shop.test"}
 
 // begin starts a publisher with random settings.
 func (s *rowFiltering) begin() {
@@ -103,7 +103,7 @@ func (s *rowFiltering) step() {
 // recordSet returns a random one.
 func (s *rowFiltering) recordSet() *dns.RecordSet {
 	kind := pick(s, [][]string{{"A", "192.0.2.1", "192.0.2.2"}, {"A", "192.0.2.1"}, {"AAAA", "2001:db8::1"}, {"CNAME", "x.example.net"}, {"TXT", "hello"}})
-	r := &dns.RecordSet{Name: pick(s, siftedNames), Type: kind[0], Targets: kind[1:], TTL: 300}
+	r := &dns.RecordSet{Name: pick(s, filteredNames), Type: kind[0], Targets: kind[1:], TTL: 300}
 	r.SetIdentifier = pick(s, []string{"", "", "", "x", "y"})
 	return r
 }

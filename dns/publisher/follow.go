@@ -180,7 +180,7 @@ func (f *Follower) note(at nameInZone) {
 
 // priorRecordsAt returns the record sets of a name that is about to change.
 func (p *Publisher) priorRecordsAt(at nameInZone) (b priorRecords) {
-	states := p.zoneless
+	states := p.unzoned
 	if at.zone != nil {
 		states = at.zone.names
 		for _, r := range at.zone.mirror.node(at.name).raw {

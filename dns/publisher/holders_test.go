@@ -391,7 +391,7 @@ func gauges(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 }
 
 // The metrics of a deleted zone are removed (D14).
-func TestMetricsOfAZoneThatIsGone(t *testing.T) {
+func TestMetricsOfADeletedZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		registry := prometheus.NewRegistry()

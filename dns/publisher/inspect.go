@@ -44,7 +44,7 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 		return RowPage{}, err
 	}
 	defer w.stop()
-	best := selection{most: min(offset, maxRows) + limit}
+	best := selection{limit: min(offset, maxRows) + limit}
 	page := RowPage{}
 	var found []match
 	for more := true; more; {
@@ -112,7 +112,7 @@ func (p *Publisher) newWalk(ctx context.Context) (*walk, error) {
 }
 
 // visit calls look with some names. It sets done after the last ones.
-func (w *walk) visit(ctx context.Context, look func(nameInZone)) error {
+func (w *walk) visit(ctx context.Context, inspect func(nameInZone)) error {
 	lost := false
 	err := w.publisher.visit(ctx, func() {
 		if lost = w.publisher.term != w.term; lost {
@@ -123,7 +123,7 @@ func (w *walk) visit(ctx context.Context, look func(nameInZone)) error {
 			w.done = !more
 			for _, at := range some {
 				if at.zone == nil || w.publisher.zones.has(at.zone) {
-					look(at)
+					inspect(at)
 				}
 			}
 		}
@@ -142,7 +142,7 @@ func (p *Publisher) unzonedNames() iter.Seq[string] {
 	if p.zones == nil {
 		return p.Desired.Names()
 	}
-	return maps.Keys(p.zoneless.all)
+	return maps.Keys(p.unzoned.all)
 }
 
 // places returns all names that may have a row, in chunks. A name that a zone lacks has a state and
@@ -214,7 +214,7 @@ func (p *Publisher) filterNameRows(at nameInZone, f RowFilter, named bool, found
 // builds no rows, because the rows of 100,000 names take 260 MB and seconds. It returns false for
 // other names.
 func (p *Publisher) filterSettledRows(at nameInZone, f RowFilter, named bool, found func(match)) bool {
-	if at.zone == nil || !at.zone.known || at.zone.names.all[at.name] != nil {
+	if at.zone == nil || !at.zone.upToDate || at.zone.names.all[at.name] != nil {
 		return false
 	}
 	n := at.zone.mirror.names[at.name]
@@ -311,8 +311,8 @@ func mentions(wanted, there []string, objects []dns.Object, text string) bool {
 
 // selection keeps the first matches in their order.
 type selection struct {
-	most int
-	hits []match
+	limit int
+	hits  []match
 	// last is the last match that was kept when they were sorted last; nil before.
 	last *match
 }
@@ -327,10 +327,10 @@ func (s *selection) add(found []match) {
 			s.hits = append(s.hits, h)
 		}
 	}
-	if len(s.hits) > 2*s.most+spare {
+	if len(s.hits) > 2*s.limit+spare {
 		s.trim()
-		if len(s.hits) == s.most && s.most > 0 {
-			last := s.hits[s.most-1]
+		if len(s.hits) == s.limit && s.limit > 0 {
+			last := s.hits[s.limit-1]
 			s.last = &last
 		}
 	}
@@ -343,7 +343,7 @@ func compareHits(a, b match) int {
 func (s *selection) trim() {
 	slices.SortFunc(s.hits, compareHits)
 	s.hits = slices.Compact(s.hits)
-	s.hits = s.hits[:min(len(s.hits), s.most)]
+	s.hits = s.hits[:min(len(s.hits), s.limit)]
 }
 
 // from returns the matches from an offset on.

@@ -17,7 +17,7 @@ import (
 func BenchmarkRows(b *testing.B) {
 	for _, policy := range []plan.Policy{plan.Sync, plan.UpsertOnly} {
 		p := largeZone(b, policy, 100_000)
-		for _, question := range []struct {
+		for _, query := range []struct {
 			name   string
 			filter RowFilter
 			offset int
@@ -29,11 +29,11 @@ func BenchmarkRows(b *testing.B) {
 			{"an address", RowFilter{Search: "10.0.48.57"}, 0},
 			{"an object", RowFilter{Object: &dns.Object{Kind: "Service", Namespace: "default", Name: "n012345"}}, 0},
 		} {
-			b.Run(fmt.Sprintf("%s/%s", policy, question.name), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/%s", policy, query.name), func(b *testing.B) {
 				b.ReportAllocs()
 				loop := timeLoop(p)
 				for b.Loop() {
-					if _, err := p.Rows(context.Background(), question.filter, question.offset, 500); err != nil {
+					if _, err := p.Rows(context.Background(), query.filter, query.offset, 500); err != nil {
 						b.Fatal(err)
 					}
 				}

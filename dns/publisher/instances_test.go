@@ -92,7 +92,7 @@ func TestTwoInstancesOfOneOwner(t *testing.T) {
 
 // Ownership records without an instance, of an older version or of ExternalDNS, are ours, and nothing is
 // written for the lack of one.
-func TestInstanceIsWrittenWithNothingElse(t *testing.T) {
+func TestInstanceIsNotWrittenAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))

@@ -19,10 +19,10 @@ import (
 
 // called records the calls of a provider.
 type called struct {
-	mu   sync.Mutex
-	now  map[inmemory.Operation]int
-	most map[inmemory.Operation]int
-	at   map[inmemory.Operation][]time.Time
+	mu      sync.Mutex
+	now     map[inmemory.Operation]int
+	highest map[inmemory.Operation]int
+	at      map[inmemory.Operation][]time.Time
 	// sizes are the numbers of changes.
 	sizes []int
 	// fail may return an error for a call.
@@ -30,12 +30,12 @@ type called struct {
 }
 
 func (c *called) hooks(takes time.Duration) inmemory.Hooks {
-	c.now, c.most, c.at = map[inmemory.Operation]int{}, map[inmemory.Operation]int{}, map[inmemory.Operation][]time.Time{}
+	c.now, c.highest, c.at = map[inmemory.Operation]int{}, map[inmemory.Operation]int{}, map[inmemory.Operation][]time.Time{}
 	return inmemory.Hooks{
 		Before: func(ctx context.Context, call inmemory.Call) error {
 			c.mu.Lock()
 			c.now[call.Operation]++
-			c.most[call.Operation] = max(c.most[call.Operation], c.now[call.Operation])
+			c.highest[call.Operation] = max(c.highest[call.Operation], c.now[call.Operation])
 			c.at[call.Operation] = append(c.at[call.Operation], time.Now())
 			if call.Operation == inmemory.Apply {
 				c.sizes = append(c.sizes, len(call.Changes))
@@ -188,10 +188,10 @@ func TestManyZones(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		at := c.times(inmemory.Records)
 		c.mu.Lock()
-		most := c.most[inmemory.Records]
+		highest := c.highest[inmemory.Records]
 		c.mu.Unlock()
-		if most > defaultCalls {
-			t.Errorf("%d listings at a time, want at most %d", most, defaultCalls)
+		if highest > defaultCalls {
+			t.Errorf("%d listings at a time, want at most %d", highest, defaultCalls)
 		}
 		if n := len(at); n < 301*10 || n > 301*13 {
 			t.Errorf("%d listings in 10 minutes of 301 zones", n)
@@ -259,8 +259,8 @@ func TestLimitsOfTheProvider(t *testing.T) {
 		w.provider = limited{w.zones, provider.Capabilities{BatchSize: 5, BatchInterval: time.Second, BatchTime: time.Hour, Calls: 1}}
 		w.change = func(c *Config) { c.Limits = Limits{BatchSize: 20, BatchInterval: 3 * time.Second} }
 		p := w.make()
-		if p.batchSize != 2 || p.batchInterval != 3*time.Second || p.atATime != 1 {
-			t.Errorf("limits: %d, %v, %d", p.batchSize, p.batchInterval, p.atATime)
+		if p.batchSize != 2 || p.batchInterval != 3*time.Second || p.maxConcurrentCalls != 1 {
+			t.Errorf("limits: %d, %v, %d", p.batchSize, p.batchInterval, p.maxConcurrentCalls)
 		}
 		var left atomic.Int64
 		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, c inmemory.Call) error {
@@ -338,9 +338,9 @@ func BenchmarkIdleHour(b *testing.B) {
 		for _, limit := range []float64{0, 5} {
 			b.Run(fmt.Sprintf("zones=%d/limit=%v", zones, limit), func(b *testing.B) {
 				for b.Loop() {
-					total, most := idleHour(b, zones, limit)
+					total, highest := idleHour(b, zones, limit)
 					b.ReportMetric(float64(total), "calls/hour")
-					b.ReportMetric(float64(most), "most/s")
+					b.ReportMetric(float64(highest), "most/s")
 				}
 			})
 		}
@@ -349,7 +349,7 @@ func BenchmarkIdleHour(b *testing.B) {
 
 // idleHour returns the number of calls in an hour without changes, and the maximum in one second.
 // With a limit, each second may have that many, and once the same number in addition as a burst.
-func idleHour(b *testing.B, zones int, limit float64) (total, most int) {
+func idleHour(b *testing.B, zones int, limit float64) (total, highest int) {
 	// A bubble needs a test.
 	ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "hour", F: func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -367,14 +367,14 @@ func idleHour(b *testing.B, zones int, limit float64) (total, most int) {
 			w.zones.SetHooks(c.hooks(10 * time.Millisecond))
 			time.Sleep(time.Hour)
 			for _, n := range c.perSecond() {
-				total, most = total+n, max(most, n)
+				total, highest = total+n, max(highest, n)
 			}
 		})
 	}}})
 	if !ok {
 		b.Fatal("the hour failed")
 	}
-	return total, most
+	return total, highest
 }
 
 // A name with too many wanted record sets keeps those that it has, and gets the first ones of the

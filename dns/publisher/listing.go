@@ -62,8 +62,8 @@ func (p *Publisher) noteUnlisted(unlisted error) {
 	if unlisted != nil {
 		p.Notify(Notice{Action: ActionFailed, Reason: ReasonProvider, Message: "list the zones: " + unlisted.Error()})
 	}
-	for name, n := range p.zoneless.all {
-		p.zoneless.drop(n)
+	for name, n := range p.unzoned.all {
+		p.unzoned.drop(n)
 		p.touch(name)
 	}
 }
@@ -100,7 +100,7 @@ func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) 
 // settled reports whether all zones are known to have all wanted record sets.
 func (p *Publisher) settled() bool {
 	for _, z := range p.zones.all() {
-		if !z.known || z.listingUnplanned || z.busy || z.reading.err != nil || z.names.count(dirty, asking, planned, applying) > 0 {
+		if !z.upToDate || z.listingUnplanned || z.busy || z.reading.err != nil || z.names.count(dirty, asking, planned, applying) > 0 {
 			return false
 		}
 	}
@@ -151,8 +151,8 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 			p.touch(name)
 		}
 	}
-	p.accounts.book.Retain(time.Now(), zones)
-	p.zoneless.leave(func(name string) bool { return len(p.zones.zonesFor(name)) > 0 })
+	p.budgets.book.Retain(time.Now(), zones)
+	p.unzoned.dropWhere(func(name string) bool { return len(p.zones.zonesFor(name)) > 0 })
 }
 
 // refilter plans the names again that the provider's filter selects now and didn't before, and those
@@ -252,7 +252,7 @@ func (p *Publisher) listedRecords(z *zone, found difference, unknownOutcomes int
 	later := z.mirror.written
 	before := z.mirror.relist(found)
 	first := !z.listed
-	z.known, z.listed, z.listingUnplanned, z.readAt = true, true, true, time.Now()
+	z.upToDate, z.listed, z.listingUnplanned, z.readAt = true, true, true, time.Now()
 	if first {
 		p.resetFollowers()
 	}
@@ -299,7 +299,7 @@ func (p *Publisher) measure(z *zone) {
 // their next listings are spread over that time.
 func (p *Publisher) untilNext(first bool) time.Duration {
 	switch {
-	case len(p.zones.all()) <= p.atATime:
+	case len(p.zones.all()) <= p.maxConcurrentCalls:
 		return p.listingTime
 	case first:
 		return p.listingTime/2 + rand.N(p.listingTime/2)
@@ -319,10 +319,10 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	affected := map[place]struct{}{}
 	for name, gone := range before {
 		affected[place{z, name}] = struct{}{}
-		come := z.mirror.lookup(name)
+		added := z.mirror.lookup(name)
 		p.tally(z, gone, -1)
-		p.tally(z, come, +1)
-		for described, m := range p.described(gone, come) {
+		p.tally(z, added, +1)
+		for described, m := range p.described(gone, added) {
 			for _, holder := range p.zones.zonesFor(described) {
 				if p.zones.owningZone(holder, name) == z {
 					holder.mirror.setOwnership(described, m.removed, m.added)
@@ -440,7 +440,7 @@ func (p *Publisher) relabel(names []string) {
 type ownershipChange struct{ removed, added []*dns.RecordSet }
 
 // described returns the names that the given ownership records describe, with these records.
-func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]ownershipChange {
+func (p *Publisher) described(gone, added []*dns.RecordSet) map[string]ownershipChange {
 	found := map[string]ownershipChange{}
 	for _, r := range gone {
 		names, _ := p.Owner.Mark(r)
@@ -450,7 +450,7 @@ func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]ownershipC
 			found[name] = m
 		}
 	}
-	for _, r := range come {
+	for _, r := range added {
 		names, _ := p.Owner.Mark(r)
 		for _, name := range names {
 			m := found[name]

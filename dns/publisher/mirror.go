@@ -220,15 +220,15 @@ func (m *mirror) clear() {
 }
 
 // setOwnership replaces ownership records that describe a name.
-func (m *mirror) setOwnership(describes string, gone, come []*dns.RecordSet) {
+func (m *mirror) setOwnership(describes string, removed, added []*dns.RecordSet) {
 	n := m.node(describes)
-	markers := make([]*dns.RecordSet, 0, len(n.ownership)+len(come))
+	kept := make([]*dns.RecordSet, 0, len(n.ownership)+len(added))
 	for _, r := range n.ownership {
-		if !slices.Contains(gone, r) && !slices.Contains(come, r) {
-			markers = append(markers, r)
+		if !slices.Contains(removed, r) && !slices.Contains(added, r) {
+			kept = append(kept, r)
 		}
 	}
-	n.ownership = append(markers, come...)
+	n.ownership = append(kept, added...)
 	m.set(describes, n)
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Missing returns at most the given number of objects that would ask for a name, but have a skip
 // about it or are excluded by the settings. It visits all objects in steps.
-func (p *Publisher) Missing(ctx context.Context, name string, most int) ([]Explanation, error) {
+func (p *Publisher) Missing(ctx context.Context, name string, limit int) ([]Explanation, error) {
 	var found []Explanation
 	for i, src := range p.Sources {
 		if src.Keys == nil {
@@ -19,7 +19,7 @@ func (p *Publisher) Missing(ctx context.Context, name string, most int) ([]Expla
 		keys := src.Keys()
 		err := p.visitAll(ctx, func() (more bool) {
 			for range visitBatch {
-				if len(keys) == 0 || len(found) == most {
+				if len(keys) == 0 || len(found) == limit {
 					return false
 				}
 				if e, ok := p.explain(i, keys[0]); ok && (e.skips(name) || e.Wants(name)) {

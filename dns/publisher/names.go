@@ -472,10 +472,10 @@ func (s *names) outdated(n *nameState) bool {
 	return first
 }
 
-// leave forgets the names for which goes returns true.
-func (s *names) leave(goes func(name string) bool) {
+// dropWhere forgets the names for which matches returns true.
+func (s *names) dropWhere(matches func(name string) bool) {
 	for name, n := range s.all {
-		if goes(name) {
+		if matches(name) {
 			s.drop(n)
 		}
 	}

@@ -84,7 +84,7 @@ func (m *namesModel) outdate(t *rapid.T) {
 func (m *namesModel) ask(t *rapid.T) {
 	if asking := m.names.sorted(asking); len(asking) > 0 {
 		for _, n := range asking {
-			switch rapid.IntRange(0, 3).Draw(t, "answer of "+n.name) {
+			switch rapid.IntRange(0, 3).Draw(t, "response for "+n.name) {
 			case 0:
 				m.names.responded(n, nil)
 			case 1:
@@ -190,10 +190,10 @@ func (m *namesModel) apply(t *rapid.T) {
 	for _, n := range m.names.sorted(planned) {
 		before[n.name] = n.ticket
 	}
-	most := rapid.IntRange(0, 3).Draw(t, "most")
-	taken := m.names.take(most, 0)
-	if most > 0 && len(taken) > most {
-		t.Fatalf("%d names taken, want at most %d", len(taken), most)
+	maxNames := rapid.IntRange(0, 3).Draw(t, "most")
+	taken := m.names.take(maxNames, 0)
+	if maxNames > 0 && len(taken) > maxNames {
+		t.Fatalf("%d names taken, want at most %d", len(taken), maxNames)
 	}
 	for i, g := range taken {
 		if g.size() == 0 {
@@ -319,7 +319,7 @@ func (m *namesModel) problem(n *nameState) string {
 	case n.phase == planned && n.due().size() == 0:
 		return "it has no changes"
 	case n.phase != dirty && n.adjusted != nil && n.phase != planned && n.phase != applying && n.phase != asking:
-		return "it keeps an answer"
+		return "it keeps a response"
 	case !asked && !n.requeue && n.phase != dirty:
 		return "what objects ask for now is lost"
 	}

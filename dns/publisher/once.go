@@ -101,7 +101,7 @@ func (o *onceState) done(p *Publisher, now time.Time) bool {
 
 // idle reports whether nothing is left to do.
 func (o *onceState) idle(p *Publisher) bool {
-	if !channel.IsClosed(o.settled) || p.intakePending || p.backlog.len() > 0 || p.zoneList.busy || !p.accounts.settled() || (p.zones == nil && p.zoneList.err == nil) {
+	if !channel.IsClosed(o.settled) || p.intakePending || p.backlog.len() > 0 || p.zoneList.busy || !p.budgets.settled() || (p.zones == nil && p.zoneList.err == nil) {
 		return false
 	}
 	for i := range p.sources {
@@ -135,7 +135,7 @@ func (o *onceState) noteUnfinished(p *Publisher) {
 	for _, z := range p.zones.sorted() {
 		switch {
 		case z.failedOnce():
-		case !z.known:
+		case !z.upToDate:
 			o.fail(fmt.Errorf("list zone %s: the provider has not answered within %s", z.Name, o.limit))
 		case !z.done() && p.DryRun:
 			o.fail(fmt.Errorf("plan zone %s: not everything that it depends on was read or compared within %s", z.Name, o.limit))
@@ -185,7 +185,7 @@ func (z *zone) failedOnce() bool {
 
 // done reports whether nothing is left to do in the zone, and nothing failed.
 func (z *zone) done() bool {
-	return z.known && !z.busy && !z.failedOnce() && z.names.count(dirty, asking, planned, applying) == 0
+	return z.upToDate && !z.busy && !z.failedOnce() && z.names.count(dirty, asking, planned, applying) == 0
 }
 
 func (z *zone) plan() ZonePlan {

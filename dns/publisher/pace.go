@@ -14,8 +14,8 @@ const (
 // its own.
 type batchPace struct{ size int }
 
-// most returns the maximum size of the next batch. It is never above the limit of the provider.
-func (b *batchPace) most(provider int) int {
+// limit returns the maximum size of the next batch. It is never above the limit of the provider.
+func (b *batchPace) limit(provider int) int {
 	if b.size == 0 {
 		return provider
 	}
@@ -36,9 +36,9 @@ func (b *batchPace) adapt(changes int, took time.Duration) {
 	}
 }
 
-// maxAtATime limits how many new names are planned, or queried at the provider, at a time. The
-// loop does other things in between, and namespaces take turns.
-const maxAtATime = 1000
+// maxNewNames limits how many new names are planned, or queried at the provider, at a time. The
+// loop does other work in between, and namespaces take turns.
+const maxNewNames = 1000
 
 // metered reports whether calls of the provider are limited or counted. Batches are then as large
 // as possible.
@@ -46,11 +46,11 @@ func (p *Publisher) metered() bool {
 	return p.batchInterval > 0 || p.capabilities.CallsPerSecond > 0 || p.Limits.CallsPerSecond > 0 || p.capabilities.ListingTime > 0
 }
 
-// namesAtATime returns how many new names of a zone are planned at a time: enough to fill a batch
-// of a metered provider.
-func (p *Publisher) namesAtATime() int {
+// maxNamesPerPass returns how many new names of a zone are planned at a time: enough to fill a
+// batch of a metered provider.
+func (p *Publisher) maxNamesPerPass() int {
 	if p.metered() {
-		return max(maxAtATime, p.batchSize)
+		return max(maxNewNames, p.batchSize)
 	}
-	return maxAtATime
+	return maxNewNames
 }

@@ -27,7 +27,7 @@ func TestBatchPace(t *testing.T) {
 		{50, time.Minute, 50},
 	} {
 		b.adapt(step.changes, step.took)
-		if got := b.most(500); got != step.want {
+		if got := b.limit(500); got != step.want {
 			t.Errorf("after %d changes in %v batches have %d changes, want %d", step.changes, step.took, got, step.want)
 		}
 	}

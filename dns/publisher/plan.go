@@ -49,7 +49,7 @@ func (p *Publisher) logUnselected(z *zone, name string, wanted []*dns.RecordSet)
 // names with a response are planned.
 func (p *Publisher) planDirty(z *zone) {
 	_, adjusts := p.Provider.(provider.Adjuster)
-	names := z.names.next(p.namesAtATime())
+	names := z.names.next(p.maxNamesPerPass())
 	unreported := refusals{}
 	for _, n := range names {
 		w := p.want(z, n.name)
@@ -185,8 +185,8 @@ func (p *Publisher) setReason(z *zone, n *nameState, hold, conflict string) {
 	}
 }
 
-// ownershipNamer is implemented by registries that know the name of an ownership record in advance.
-type ownershipNamer interface {
+// ownershipRecordNamer is implemented by registries that know the name of an ownership record in advance.
+type ownershipRecordNamer interface {
 	// OwnershipRecordName returns the name of the ownership record of a record set, or "" if it has
 	// none.
 	OwnershipRecordName(name, recordType string) string
@@ -195,7 +195,7 @@ type ownershipNamer interface {
 // checkOwnable returns an error if the changes create a record set whose ownership record the
 // provider can't have.
 func (p *Publisher) checkOwnable(z *zone, changes []dns.Change) error {
-	o, ok := p.Owner.(ownershipNamer)
+	o, ok := p.Owner.(ownershipRecordNamer)
 	if !ok {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (p *Publisher) checkOwnable(z *zone, changes []dns.Change) error {
 //     in the format without a type beside the apex of a zone.
 //   - The ownership record is shared with another name, and names an object that asks for that one.
 func (p *Publisher) withoutNoOps(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
-	o, ok := p.Owner.(ownershipNamer)
+	o, ok := p.Owner.(ownershipRecordNamer)
 	if !ok {
 		return changes
 	}
@@ -315,10 +315,10 @@ func (p *Publisher) conflict(z *zone, n *nameState, left []unsupportedSet, out p
 // obstacle returns the message for a conflict.
 func obstacle(c plan.Conflict) string {
 	there := fmt.Sprintf("the zone's %s record %s", c.Current.Type, c.Current.Name)
-	switch foreign := c.OtherOwner(); {
+	switch otherOwner := c.OtherOwner(); {
 	case c.Obstacle == plan.NotDeletable:
 		return there + " conflicts with it, and the policy forbids its deletion: delete it yourself, or set --policy=sync"
-	case foreign == "":
+	case otherOwner == "":
 		return there + " has no known owner and is left alone: delete it, or add an ownership record for it"
 	default:
 		return there + " belongs to the owner " + ownerOf(c.Current.Labels) + " and is left alone: use another name, or have that owner remove it"

@@ -45,9 +45,9 @@ type Publisher struct {
 	lastPass      time.Time
 	intakePending bool
 	backlog       *backlog
-	// unzoned and faulty limit the log lines about unzoned names, and about parts of objects that
-	// can't be used.
-	unzoned, faulty lineLimit
+	// unzonedLog and faultyLog limit the log lines about unzoned names, and about parts of objects
+	// that can't be used.
+	unzonedLog, faultyLog lineLimit
 	// firstRead is when any source was first read. sourcesEvaluated is true once every source has been
 	// evaluated or is no longer awaited. Nothing is planned before.
 	firstRead        time.Time
@@ -59,19 +59,19 @@ type Publisher struct {
 	zones *zoneSet
 	// unverified is true while the metric of verified records may be out of date.
 	unverified bool
-	// metricsOff is true if the metrics of the wanted record sets are out of date. filtered is true if
-	// the domain filter excludes all wanted names.
-	metricsOff, filtered bool
-	troubles             atomic.Pointer[[]Trouble]
-	// zoneless has the names that are in no zone of the provider.
-	zoneless *names
-	accounts accounts
-	// capabilities are those of the provider. batchSize, batchInterval and atATime are the stricter of
-	// its limits and the user's. batchSize doesn't count ownership records.
-	capabilities  provider.Capabilities
-	batchSize     int
-	batchInterval time.Duration
-	atATime       int
+	// metricsStale is true if the metrics of the wanted record sets are out of date. filtered is true
+	// if the domain filter excludes all wanted names.
+	metricsStale, filtered bool
+	troubles               atomic.Pointer[[]Trouble]
+	// unzoned has the names that are in no zone of the provider.
+	unzoned *names
+	budgets budgetState
+	// capabilities are those of the provider. batchSize, batchInterval and maxConcurrentCalls are the
+	// stricter of its limits and the user's. batchSize doesn't count ownership records.
+	capabilities       provider.Capabilities
+	batchSize          int
+	batchInterval      time.Duration
+	maxConcurrentCalls int
 	// listingTime is how long a listing of a zone is used.
 	listingTime time.Duration
 	// limiter limits the calls of the provider per second. Any goroutine may use it.
@@ -128,18 +128,18 @@ func New(c Config) (*Publisher, error) {
 	}
 	can := c.Provider.Capabilities()
 	batchSize := cmp.Or(stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch)
-	if _, namesRecords := c.Owner.(ownershipNamer); namesRecords {
+	if _, namesRecords := c.Owner.(ownershipRecordNamer); namesRecords {
 		// Each change of a record set may come with a change of its ownership record.
 		batchSize = max(batchSize/2, 1)
 	}
 	p := &Publisher{
-		Config:        c,
-		capabilities:  can,
-		batchSize:     batchSize,
-		batchInterval: max(can.BatchInterval, c.Limits.BatchInterval),
-		listingTime:   max(c.Interval, cmp.Or(c.Limits.ListingTime, can.ListingTime)),
-		atATime:       stricter(can.Calls, defaultCalls),
-		limiter:       newLimiter(stricter(can.CallsPerSecond, c.Limits.CallsPerSecond)),
+		Config:             c,
+		capabilities:       can,
+		batchSize:          batchSize,
+		batchInterval:      max(can.BatchInterval, c.Limits.BatchInterval),
+		listingTime:        max(c.Interval, cmp.Or(c.Limits.ListingTime, can.ListingTime)),
+		maxConcurrentCalls: stricter(can.Calls, defaultCalls),
+		limiter:            newLimiter(stricter(can.CallsPerSecond, c.Limits.CallsPerSecond)),
 
 		intake:          newIntake(),
 		backlog:         newBacklog(),
@@ -150,7 +150,7 @@ func New(c Config) (*Publisher, error) {
 		sources:         make([]sourceState, len(c.Sources)),
 		unresolved:      map[desired.Origin]unresolved{},
 		pendingRemovals: map[desired.Origin]time.Time{},
-		accounts:        newAccounts(&c),
+		budgets:         newBudgetState(&c),
 		panics:          panics.New(c.Log, c.Metrics.panics),
 	}
 	// A counter that only appears with the first panic would start at one, and no alert would see it
@@ -159,7 +159,7 @@ func New(c Config) (*Publisher, error) {
 	for _, s := range c.Sources {
 		c.Metrics.panics.WithLabelValues(s.Name)
 	}
-	p.zoneless = p.newZoneless()
+	p.unzoned = p.newUnzoned()
 	return p, nil
 }
 
@@ -234,8 +234,8 @@ func (p *Publisher) begin(t term) {
 	// Another process may write meanwhile, so the zones must be read again.
 	p.zones = nil
 	p.zoneList = zoneList{}
-	p.zoneless = p.newZoneless()
-	p.accounts.beginTerm(time.Now())
+	p.unzoned = p.newUnzoned()
+	p.budgets.beginTerm(time.Now())
 	p.pendingNotices.send(p.Notify)
 }
 
@@ -335,8 +335,8 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 	p.pollSources(ctx, now)
 	p.watchTables(now)
 	p.readObjects(now)
-	p.unzoned.reset(p.Log, "Can't publish further records whose names are in no zone")
-	p.faulty.reset(p.Log, "Ignore further parts of objects that can't be used")
+	p.unzonedLog.reset(p.Log, "Can't publish further records whose names are in no zone")
+	p.faultyLog.reset(p.Log, "Ignore further parts of objects that can't be used")
 	// Most of these numbers result from planning, so they are taken last.
 	defer p.noteTroubles()
 	defer p.count()
@@ -360,8 +360,8 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 }
 
 func (p *Publisher) count() {
-	if p.metricsOff {
-		p.metricsOff = false
+	if p.metricsStale {
+		p.metricsStale = false
 		p.Metrics.desired(p.Desired)
 		p.filtered = p.filtersAll()
 	}
@@ -406,8 +406,8 @@ func (p *Publisher) nextDue(now time.Time) time.Time {
 	if !p.zoneList.busy {
 		due = earliest(due, later(p.zoneList.due, p.throttledUntil))
 	}
-	due = p.accounts.due(due)
-	if p.calls >= p.atATime {
+	due = p.budgets.due(due)
+	if p.calls >= p.maxConcurrentCalls {
 		return due // the end of a call comes first
 	}
 	for _, z := range p.zones.all() {

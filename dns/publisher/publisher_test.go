@@ -22,7 +22,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Case 187: one pass with a create, an update and a delete of A and AAAA does just those.
+// One pass with a creation, an update and a deletion of A and AAAA makes exactly these changes
+// (case 187).
 func TestPublish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -52,7 +53,7 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// A single change doesn't wait, and many changes are one batch or two.
+// A single change is made at once, and many changes in one or two batches.
 func TestLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -85,8 +86,7 @@ func TestLatency(t *testing.T) {
 	})
 }
 
-// Case 191: without changes nothing is applied, and the provider is only called for
-// verifications.
+// Without changes nothing is applied, and the provider is called only for listings (case 191).
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -137,7 +137,7 @@ func TestDrift(t *testing.T) {
 	})
 }
 
-// A record that the provider rejects doesn't keep others from being published.
+// A record that the provider rejects doesn't delay others.
 func TestBisect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -255,7 +255,7 @@ func TestBudget(t *testing.T) {
 
 // Nothing is deleted while a source has not been read, nor for an object that can't be
 // evaluated.
-func TestNothingIsDeletedForWhatIsNotKnown(t *testing.T) {
+func TestNothingIsDeletedWhileSourcesAreUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
@@ -296,8 +296,7 @@ func TestNothingIsDeletedForWhatIsNotKnown(t *testing.T) {
 	})
 }
 
-// Case 34, 35, 192, 193: names outside of the filter of the user, or of the zones, are
-// ignored.
+// Names outside of the user's filter, or of all zones, are ignored (cases 34, 35, 192, 193).
 func TestDomains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -315,7 +314,7 @@ func TestDomains(t *testing.T) {
 	})
 }
 
-// Case 29, 30 in the loop: a policy without deletions leaves what nobody asks for.
+// With a policy without deletions, the loop keeps unwanted records (cases 29, 30).
 func TestUpsertOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -330,7 +329,7 @@ func TestUpsertOnly(t *testing.T) {
 	})
 }
 
-// Case 197: once makes all changes and ends; in a dry run it only reports them.
+// Once makes all changes and ends. In a dry run it only reports them (case 197).
 func TestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settled := make(chan struct{})
@@ -387,7 +386,7 @@ func TestCredentials(t *testing.T) {
 	})
 }
 
-// Metrics are correct even when there is nothing to do.
+// Metrics are correct even without any change.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

@@ -26,12 +26,12 @@ func (s *names) unqueue(n *nameState) {
 
 // next returns the dirty names whose turn it is, in order: all names that may lose record sets,
 // because a budget has to know all deletions, and at most the given number of others.
-func (s *names) next(most int) []*nameState {
+func (s *names) next(limit int) []*nameState {
 	in := &s.in[dirty]
 	var next []*nameState
 	for adding := 0; len(in.names) > 0; {
 		if in.names[0].onlyAdds {
-			if adding == most {
+			if adding == limit {
 				break
 			}
 			adding++
@@ -47,13 +47,13 @@ func (s *names) next(most int) []*nameState {
 // take moves the names whose turn it is to the phase applying, up to the given numbers of names and
 // of changes, but at least one name. Zero means no limit. Namespaces take turns. A name that has
 // failed is taken alone, so that it can't make others fail.
-func (s *names) take(most, changes int) []group {
+func (s *names) take(maxNames, maxChanges int) []group {
 	var taken []group
 	for count := 0; len(s.in[planned].names) > 0; {
 		n := s.in[planned].names[0]
 		g := n.due()
 		count += g.size()
-		if len(taken) > 0 && (n.failures > 0 || (most > 0 && len(taken) == most) || (changes > 0 && count > changes)) {
+		if len(taken) > 0 && (n.failures > 0 || (maxNames > 0 && len(taken) == maxNames) || (maxChanges > 0 && count > maxChanges)) {
 			break
 		}
 		taken = append(taken, g)

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// queued returns names whose namespace is what precedes a dash, and a function that plans one.
+// queued returns names whose namespace precedes a dash, and a function that plans one.
 func queued() (*names, func(name string, deletes bool)) {
 	s := newNames(noMetrics)
 	s.namespaceOf = func(name string) string {
@@ -28,8 +28,8 @@ func queued() (*names, func(name string, deletes bool)) {
 	}
 }
 
-// tenants S3: the queue of a zone was first in, first out, so that a change waited for all of
-// another namespace. Now namespaces take turns, deletions too, and batches are as full as before.
+// Namespaces take turns with their changes, deletions included, so that one change doesn't wait for
+// all of another namespace. Batches are full nevertheless (tenants S3).
 func TestNamespacesTakeTurns(t *testing.T) {
 	s, plan := queued()
 	for i := range 5000 {
@@ -53,7 +53,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	}
 }
 
-// The same holds before names are planned.
+// Namespaces also take turns in planning.
 func TestNamespacesTakeTurnsInPlanning(t *testing.T) {
 	s, _ := queued()
 	for i := range 5000 {
@@ -72,8 +72,9 @@ func TestNamespacesTakeTurnsInPlanning(t *testing.T) {
 	t.Error("the name of the other namespace isn't among the first")
 }
 
-// A budget has to know all losses before any is made, so names that may lose something are planned at once.
-func TestNamesThatMayLoseAreAllPlanned(t *testing.T) {
+// Names that may lose record sets are planned at once, because a budget has to know all losses
+// before any is made.
+func TestNamesThatMayLoseRecordsAreAllPlanned(t *testing.T) {
 	s, _ := queued()
 	s.onlyAdds = func(name string) bool { return !strings.HasPrefix(name, "old") }
 	for i := range 300 {
@@ -85,8 +86,8 @@ func TestNamesThatMayLoseAreAllPlanned(t *testing.T) {
 	}
 }
 
-// Over random events: of the namespaces with planned names none is served twice more than another
-// between two turns of it, and nothing is kept of a namespace without names.
+// After random events, no namespace with planned names is served twice more often than another
+// between two turns of it, and a namespace without names is forgotten.
 func TestTurnsAreFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, plan := queued()

@@ -8,7 +8,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// listing returns record sets as a zone of others has them: every second one with an ownership record.
+// listing returns the record sets of a zone of other owners. Every second one has an ownership
+// record.
 func listing(names int) []*dns.RecordSet {
 	var list []*dns.RecordSet
 	for i := range names {
@@ -48,16 +49,15 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// D25: a listing that is equal to the one before took 0.6 s in the goroutine that all zones
-// share. Now a job compares, and the loop has nothing to do. Of a name of others nothing is
-// kept but where its records are.
+// A listing that equals the one before is compared in a job and costs the loop no time (D25). For
+// names of other owners, only references to their records are kept.
 func TestRelist(t *testing.T) {
-	const sets, most = 30_000, 300
+	const sets, maxBytes = 30_000, 300
 	list := listing(sets * 2 / 3)
 	before := heapInUse()
 	p, z := listed(t, list)
-	if perSet := (heapInUse() - before) / sets; perSet > most {
-		t.Errorf("%d bytes for each record set beside the listing, want at most %d", perSet, most)
+	if perSet := (heapInUse() - before) / sets; perSet > maxBytes {
+		t.Errorf("%d bytes for each record set beside the listing, want at most %d", perSet, maxBytes)
 	}
 	if z.mirror.records["A"] != sets*2/3 {
 		t.Errorf("%d record sets are counted", z.mirror.records["A"])
@@ -79,7 +79,7 @@ func TestRelist(t *testing.T) {
 	runtime.KeepAlive(list)
 }
 
-// What was written while a zone was listed isn't undone by the listing, which may be older.
+// A listing doesn't revert changes that were written while it ran, because it may be older.
 func TestRelistAfterAWrite(t *testing.T) {
 	_, z := listed(t, listing(2))
 	z.mirror.begin()
@@ -96,8 +96,7 @@ func TestRelistAfterAWrite(t *testing.T) {
 	}
 }
 
-// BenchmarkRelist compares a listing of 300,000 record sets that is equal to the one before: in
-// the job, and what is left for the loop.
+// BenchmarkRelist measures an unchanged listing of 300,000 record sets, in the job and in the loop.
 func BenchmarkRelist(b *testing.B) {
 	list, equal := listing(200_000), listing(200_000)
 	before := heapInUse()

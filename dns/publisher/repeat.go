@@ -103,12 +103,12 @@ func (s *names) setTrial(name string, t trial) {
 func (s *names) repeating(name string) bool { return s.trials[name].times >= maxRepeats }
 
 // repeats reports whether a plan was tried too often, and until when it has to wait.
-func (s *names) repeats(g group, most time.Duration) (until time.Time, repeats bool) {
+func (s *names) repeats(g group, maxDelay time.Duration) (until time.Time, repeats bool) {
 	t := s.trials[g.name]
 	if t.times < maxRepeats || g.size() == 0 || t.plan != g.digest() {
 		return time.Time{}, false
 	}
-	return t.last.Add(backoff(t.times-maxRepeats, most)), true
+	return t.last.Add(backoff(t.times-maxRepeats, maxDelay)), true
 }
 
 // markReported records that the repetition of a name's plan is reported. It reports whether it

@@ -20,7 +20,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
-// unprefixed has an owner without a prefix, so that the ownership record of the apex is outside of the zone.
+// unprefixed gives a fixture an owner without a prefix, so that the ownership record of the apex is
+// outside of the zone.
 func unprefixed(t testing.TB, old string) func(*Config) {
 	return func(c *Config) {
 		o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", OldOwnerID: old})
@@ -31,12 +32,13 @@ func unprefixed(t testing.TB, old string) func(*Config) {
 	}
 }
 
-// liar is a provider whose server doesn't do or list what it should, and counts the calls.
+// liar is a provider whose server doesn't apply changes, or lists wrong records. It counts the
+// calls.
 type liar struct {
 	*inmemory.Provider
 	mu             sync.Mutex
 	reads, applies int
-	// list changes a listing, and lose drops changes that are to be made.
+	// list changes a listing, and lose drops changes instead of applying them.
 	list func(call int, records []*dns.RecordSet) []*dns.RecordSet
 	lose func(call int, c dns.Change) bool
 	err  func(call int) error
@@ -95,7 +97,7 @@ func with(records []*dns.RecordSet, sets ...[]string) []*dns.RecordSet {
 	return others
 }
 
-// liars are the ways in which a provider lies.
+// liars are kinds of providers that lie.
 var liars = map[string]func(*liar){
 	"peers P2: lists a name in two parts": func(l *liar) {
 		l.list = func(_ int, records []*dns.RecordSet) []*dns.RecordSet {
@@ -166,8 +168,8 @@ func lieFor(t *testing.T, lie func(*liar), change func(*Config)) (failed int) {
 	defer w.stop()
 	time.Sleep(time.Hour)
 	reads, applies := l.calls()
-	// There is a listing a minute, after which a provider that is right now and then may be tried three times.
-	// Each write reads once itself, and once more if it is out of date.
+	// A zone is listed once a minute, after which a provider that is sometimes right may be tried three times.
+	// Each write lists the zone once, and once more if it is out of date.
 	if applies > 150 || reads > 500 {
 		t.Errorf("%d writes and %d listings in an hour", applies, reads)
 	}

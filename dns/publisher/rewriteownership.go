@@ -14,16 +14,16 @@ import (
 // order must delete it first, and the record set would have no ownership record until it is deleted
 // itself.
 func (p *Publisher) rewriteOwnership(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
-	_, namesRecords := p.Owner.(ownershipNamer)
-	comes := slices.ContainsFunc(changes, func(c dns.Change) bool { return c.Old == nil && c.New.Type == dns.TypeCNAME })
-	if !namesRecords || !p.capabilities.Stepwise || !comes || p.DryRun {
+	_, namesRecords := p.Owner.(ownershipRecordNamer)
+	createsCNAME := slices.ContainsFunc(changes, func(c dns.Change) bool { return c.Old == nil && c.New.Type == dns.TypeCNAME })
+	if !namesRecords || !p.capabilities.Stepwise || !createsCNAME || p.DryRun {
 		// A dry run shows the final changes only.
 		return nil
 	}
 	var first []dns.Change
 	for _, c := range current {
-		goes := slices.ContainsFunc(changes, func(g dns.Change) bool { return g.New == nil && g.Old.Key() == c.Set.Key() })
-		if c.Heal && goes {
+		deleted := slices.ContainsFunc(changes, func(g dns.Change) bool { return g.New == nil && g.Old.Key() == c.Set.Key() })
+		if c.Heal && deleted {
 			first = append(first, dns.Change{Old: c.Set, New: c.Set.Clone()})
 		}
 	}

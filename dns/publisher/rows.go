@@ -190,13 +190,13 @@ func (p *Publisher) satisfied(z *zone, both pair) bool {
 	// If the provider stores another form than the wanted one, a settled name is as wanted, except
 	// with the policy create-only.
 	n := z.names.all[both.current.Key().Name]
-	return (n == nil || n.phase == settled && n.reason == "" && n.proposed.size() == 0) && z.known &&
+	return (n == nil || n.phase == settled && n.reason == "" && n.proposed.size() == 0) && z.upToDate &&
 		p.Rules.Owns(both.current) && p.Rules.Policy != plan.CreateOnly
 }
 
 // judgeUnzoned is judge for an unzoned name.
 func (p *Publisher) judgeUnzoned(name string, row *Row) {
-	if n := p.zoneless.all[name]; n != nil && p.zones != nil {
+	if n := p.unzoned.all[name]; n != nil && p.zones != nil {
 		row.State, row.Message = RowNoZone, n.message
 		return
 	}
@@ -227,7 +227,7 @@ func (p *Publisher) judgeDifference(z *zone, both pair, row *Row) {
 		row.State, row.Message = RowPending, "this is a dry run, which changes nothing: run without --dry-run"
 	case n.phase != settled:
 		row.State = RowPending
-	case !z.known || !p.sourcesEvaluated:
+	case !z.upToDate || !p.sourcesEvaluated:
 		p.judgeUnread(z, row)
 	default:
 		p.judgeKept(both, row)
@@ -252,7 +252,7 @@ func (p *Publisher) judgeUnread(z *zone, row *Row) {
 	switch {
 	case z.reading.err != nil:
 		row.State, row.Message, row.Next = RowFailing, z.reading.err.Error(), z.reading.retryAt
-	case z.known:
+	case z.upToDate:
 		row.Message = "not all objects have been read yet"
 	}
 }

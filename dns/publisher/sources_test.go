@@ -151,7 +151,7 @@ func TestLostKind(t *testing.T) {
 }
 
 // An object of an optional kind that is recreated and then can't be evaluated keeps its records.
-func TestReturnsUnevaluated(t *testing.T) {
+func TestRecreatedObjectFailsToEvaluate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		things := &table{}

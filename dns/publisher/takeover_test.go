@@ -87,7 +87,7 @@ func playTakeover(t *testing.T, victim, evil *dns.RecordSet, want string, adjust
 	if victim.Type != evil.Type || !strings.Contains(want, evil.Targets[0]) {
 		notices := strings.Join(w.takeNotices(), "\n")
 		if !strings.Contains(notices, "RecordConflict") || !strings.Contains(notices, victim.Labels[dns.LabelResource]) {
-			t.Errorf("the loser isn't told who has the name:\n%s", notices)
+			t.Errorf("no notice says who has the name:\n%s", notices)
 		}
 	}
 	w.stop()

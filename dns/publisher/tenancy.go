@@ -204,7 +204,7 @@ func (p *Publisher) touchDependents(name string) {
 	}
 	again(tenancy.ChallengeOf(name))
 	again(p.twin(name))
-	if o, ok := p.Owner.(ownershipNamer); ok {
+	if o, ok := p.Owner.(ownershipRecordNamer); ok {
 		for _, recordType := range p.Rules.Managed {
 			again(dns.Canonical(o.OwnershipRecordName(name, recordType)))
 		}

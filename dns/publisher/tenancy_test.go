@@ -137,7 +137,7 @@ func TestANameGoesToAnotherNamespace(t *testing.T) {
 
 // The name of the ACME challenge of a name, and the name of its ownership record, belong to the namespace
 // that has the name.
-func TestNamesThatStandForAnother(t *testing.T) {
+func TestNamesThatDependOnAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		namespaced(w)
@@ -220,7 +220,7 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 
 // An object of another namespace can't delay changes of a name, neither with an invalid record set
 // nor because it can't be evaluated. An object of the holder can.
-func TestAnotherNamespaceHoldsNothingUp(t *testing.T) {
+func TestAnotherNamespaceDelaysNothing(t *testing.T) {
 	const name = "v.shop.test"
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -462,7 +462,7 @@ func TestTooManyNames(t *testing.T) {
 		w.expectSets(t, 11)
 		before := w.zone()
 		if got := w.takeNoticesOf(ReasonTooMany); len(got) != 1 {
-			t.Errorf("told: %q", got)
+			t.Errorf("notices: %q", got)
 		}
 		if !slices.Contains(before, "n30.shop.test A 192.0.2.1") || !slices.Contains(before, "n21.shop.test A 192.0.2.1") {
 			t.Errorf("the first names are gone: %q", before)

@@ -57,24 +57,24 @@ func drawTenancy(r *rand.Rand) drawn {
 type tenantAdjuster struct{ refuses, doubles, reverses bool }
 
 func (a *tenantAdjuster) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
-	answers := make([]provider.Adjusted, len(wanted))
+	responses := make([]provider.Adjusted, len(wanted))
 	for i, r := range wanted {
 		if a.refuses && slices.ContainsFunc(r.Targets, isBad) {
-			answers[i].Err = errors.New("no such luck")
+			responses[i].Err = errors.New("no such luck")
 			continue
 		}
 		stored := r.Clone()
 		if a.reverses {
 			slices.Reverse(stored.Targets)
 		}
-		answers[i].Sets = []*dns.RecordSet{stored}
+		responses[i].Sets = []*dns.RecordSet{stored}
 		if a.doubles {
 			twin := stored.Clone()
 			twin.Labels = map[string]string{dns.LabelResource: "service/zzz/nobody"}
-			answers[i].Sets = append(answers[i].Sets, twin)
+			responses[i].Sets = append(responses[i].Sets, twin)
 		}
 	}
-	return answers, nil
+	return responses, nil
 }
 
 func isBad(target string) bool { return strings.HasPrefix(target, "bad") }
@@ -249,13 +249,13 @@ func (w *tenants) candidates(name string) demand {
 		return wanted
 	}
 	q := adjustQuery{candidates: wanted.wanted}
-	answers, err := w.adjuster.Adjust(w.t.Context(), w.z.Zone, setsOf(q.candidates))
+	responses, err := w.adjuster.Adjust(w.t.Context(), w.z.Zone, setsOf(q.candidates))
 	if err != nil {
 		w.fail("adjust: %v", err)
 	}
 	var stored []plan.Candidate
 	for i, c := range wanted.wanted {
-		stored = append(stored, adjusted(c, answers[i])...)
+		stored = append(stored, adjusted(c, responses[i])...)
 	}
 	wanted.wanted = stored
 	return wanted

@@ -57,7 +57,7 @@ func (p *Publisher) findTroubles() (found []Trouble) {
 			found = append(found, Trouble{Field: field, Reason: reason})
 		}
 	}
-	if err := p.accounts.err; err != nil {
+	if err := p.budgets.err; err != nil {
 		add("budget", p.storeProblem(err))
 	} else if reason := p.unknownBudgets(); reason != "" {
 		add("budget", reason)

@@ -94,7 +94,7 @@ func withPTR(t *testing.T, w *fixture) {
 
 // An object that can't be evaluated doesn't delay the others: record sets that evaluated objects
 // asked for in this process, or that it wrote, change with their objects.
-func TestUnresolvedHoldsUpNobodyElse(t *testing.T) {
+func TestUnresolvedDelaysNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1", "192.0.2.2"))

@@ -17,11 +17,11 @@ var ErrNotRunning = errors.New("the publisher has stopped")
 var ErrNotLeading = errors.New("this process does not lead, so it reads no zones")
 
 // visit calls a function in the loop, which owns all state.
-func (p *Publisher) visit(ctx context.Context, look func()) error {
+func (p *Publisher) visit(ctx context.Context, inspect func()) error {
 	done := make(chan struct{})
 	f := func() {
 		defer close(done)
-		look()
+		inspect()
 	}
 	select {
 	case p.visits <- f:
@@ -37,11 +37,11 @@ func (p *Publisher) visit(ctx context.Context, look func()) error {
 
 // visitAll calls a function in the loop until it reports that nothing is left. Within one visit it
 // is called for up to [visitTime].
-func (p *Publisher) visitAll(ctx context.Context, look func() (more bool)) error {
+func (p *Publisher) visitAll(ctx context.Context, inspect func() (more bool)) error {
 	for more := true; more; {
 		err := p.visit(ctx, func() {
 			for begun := time.Now(); more && time.Since(begun) < visitTime; {
-				more = look()
+				more = inspect()
 			}
 		})
 		if err != nil {

@@ -34,10 +34,10 @@ type zone struct {
 
 	// busy is true while a job for the zone is running.
 	busy bool
-	// known is true while the mirror is up to date: after the zone was read, and until an error with
-	// an unknown outcome. unknownOutcomes counts such errors: a listing that began before the last one
-	// doesn't set known. verifyAt is when to read the zone again.
-	known           bool
+	// upToDate is true while the mirror is up to date: after the zone was read, and until an error
+	// with an unknown outcome. unknownOutcomes counts such errors: a listing that began before the
+	// last one doesn't set upToDate. verifyAt is when to read the zone again.
+	upToDate        bool
 	unknownOutcomes int
 	listed          bool
 	verifyAt        time.Time
@@ -83,7 +83,7 @@ type retryState struct {
 }
 
 func (p *Publisher) newZone(z dns.Zone) *zone {
-	l := p.accounts.book.Ledger(z)
+	l := p.budgets.book.Ledger(z)
 	l.Forget()
 	made := &zone{Zone: z, version: z.Version, mirror: newMirror(), names: newNames(l.Note), ledger: l, shares: newShares(p.MaxNames), refused: refusedBy{}}
 	changed := func(name string) { p.changedAt(made, name) }
@@ -93,8 +93,8 @@ func (p *Publisher) newZone(z dns.Zone) *zone {
 	return made
 }
 
-// newZoneless returns an empty set of unzoned names.
-func (p *Publisher) newZoneless() *names {
+// newUnzoned returns an empty set of unzoned names.
+func (p *Publisher) newUnzoned() *names {
 	made := newNames(noMetrics)
 	made.changed = func(name string) { p.changedAt(nil, name) }
 	return made
@@ -102,7 +102,7 @@ func (p *Publisher) newZoneless() *names {
 
 // requireRead has the zone read again before anything else.
 func (z *zone) requireRead() {
-	z.known = false
+	z.upToDate = false
 	z.unknownOutcomes++
 }
 
@@ -126,7 +126,7 @@ func (p *Publisher) nextDueIn(z *zone, latest time.Time) time.Time {
 	}
 	due := z.verifyAt
 	switch {
-	case !z.known:
+	case !z.upToDate:
 		due = time.Time{}
 	case !p.sourcesEvaluated:
 		// These names wait for sources.
@@ -149,7 +149,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 	if z.busy || now.Before(z.reading.retryAt) || p.mayNotCall(now) {
 		return
 	}
-	if !z.known || !now.Before(z.verifyAt) {
+	if !z.upToDate || !now.Before(z.verifyAt) {
 		// The listing begins only when the limiter permits, so that it doesn't delay a write that
 		// comes meanwhile.
 		if p.limiter.Allow() {
@@ -187,7 +187,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 // mayNotCall reports whether the provider must not be called now, because it is throttled or has
 // enough running calls.
 func (p *Publisher) mayNotCall(now time.Time) bool {
-	return now.Before(p.throttledUntil) || p.calls >= p.atATime
+	return now.Before(p.throttledUntil) || p.calls >= p.maxConcurrentCalls
 }
 
 // verify counts the wanted record sets that the zones have. If several zones hold a name, the first
@@ -260,12 +260,12 @@ func (p *Publisher) needsAdjust(z *zone, name string) bool {
 func (p *Publisher) noZone(name string) {
 	wanted := p.Desired.Want(name)
 	if len(wanted) == 0 || !p.Domains.Match(name) {
-		if n := p.zoneless.all[name]; n != nil {
-			p.zoneless.drop(n)
+		if n := p.unzoned.all[name]; n != nil {
+			p.unzoned.drop(n)
 		}
 		return
 	}
-	n := p.zoneless.state(name)
+	n := p.unzoned.state(name)
 	if n.phase == held {
 		return
 	}
@@ -273,9 +273,9 @@ func (p *Publisher) noZone(name string) {
 	if p.zoneList.unlisted != nil {
 		message = "the name is in no zone that could be listed, and may be in another one: " + p.zoneList.unlisted.Error()
 	}
-	p.zoneless.setReason(n, ReasonError, message)
-	p.zoneless.hold(n)
-	if p.unzoned.allow() {
+	p.unzoned.setReason(n, ReasonError, message)
+	p.unzoned.hold(n)
+	if p.unzonedLog.allow() {
 		p.Log.Warn("Can't publish a record", "record", name, "err", message)
 	}
 	p.Notify(Notice{Objects: objectsOf(wanted), Record: wanted[0], Action: ActionFailed, Reason: ReasonError, Message: message})
@@ -328,6 +328,6 @@ func (p *Publisher) providerFailed(last *error, operation string, err error) {
 }
 
 // backoff returns the delay after a failure, given the number of failures before it.
-func backoff(failures int, most time.Duration) time.Duration {
-	return min(firstBackoff<<min(failures, 20), max(most, firstBackoff))
+func backoff(failures int, maxDelay time.Duration) time.Duration {
+	return min(firstBackoff<<min(failures, 20), max(maxDelay, firstBackoff))
 }

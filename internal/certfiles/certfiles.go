@@ -1,9 +1,9 @@
 // Package certfiles makes the TLS configuration of a server from files that are replaced while it serves.
 //
-// cert-manager and projected volumes replace certificates before they expire. [Files.Server] reads the files at
-// the start, where an error is fatal, and again if they have changed when a client connects. If the new files
-// can't be used, the reason is logged and the previous ones stay in use: a certificate and its key are two files,
-// and one of them may be newer for a moment. The xds role uses this package.
+// cert-manager and projected volumes replace certificates before they expire. [Files.Server] reads the files
+// at the start, where an error is fatal, and again if they have changed when a client connects. If the new
+// files can't be used, the reason is logged and the previous ones stay in use: a certificate and its key are
+// two files, and one of them may be newer for a moment. The xds role uses this package.
 //
 // # Concurrency
 //
@@ -24,8 +24,8 @@ import (
 type Files struct {
 	// Cert has the certificate chain of the server, and Key its private key.
 	Cert, Key string
-	// ClientCA has the certificate authorities of clients. If it is empty, clients need no certificate; otherwise
-	// a client without a valid certificate is refused.
+	// ClientCA has the certificate authorities of clients. If it is empty, clients need no certificate;
+	// otherwise a client without a valid certificate is refused.
 	ClientCA string
 }
 

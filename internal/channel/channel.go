@@ -6,7 +6,7 @@
 // The functions may be called from any goroutine.
 package channel
 
-// IsClosed reports, without waiting, whether a channel is closed on which nobody sends.
+// IsClosed reports, without waiting, whether a channel is closed. Nothing may be sent on the channel.
 func IsClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// After Stop a program has ended, whatever it does with signals.
+// Stop ends a program, however the program handles signals.
 func TestStop(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script string
@@ -38,7 +38,7 @@ func TestStop(t *testing.T) {
 			}
 			p.Stop(tt.within)
 			if err := syscall.Kill(p.Pid(), 0); err == nil {
-				t.Error("it is still there")
+				t.Error("the program still runs")
 			}
 		})
 	}

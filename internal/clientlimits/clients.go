@@ -12,11 +12,12 @@ import (
 )
 
 // ClientID identifies the client that limits apply to. For another host it is the address of the host. For a
-// connection from our own host it includes the port, because the proxy of our pod may carry the calls of others.
+// connection from our own host it includes the port, because the proxy of our pod may carry the calls of
+// others.
 type ClientID = netip.AddrPort
 
-// ClientOf returns the client of a connection between two addresses. All connections without TCP, such as those
-// of tests, are one client.
+// ClientOf returns the client of a connection between two addresses. All connections without TCP, such as
+// those of tests, are one client.
 func ClientOf(remote, local net.Addr) ClientID {
 	far, ok := AddrPortOfTCP(remote)
 	if !ok {
@@ -79,8 +80,8 @@ type bound struct {
 	messageOne, messageAll string
 }
 
-// pendingClients is how many clients may reach MaxPendingRequests at the same time. A call without its request
-// costs a goroutine and buffers, about 20 kB.
+// pendingClients is how many clients may reach MaxPendingRequests at the same time. A call without its
+// request costs a goroutine and buffers, about 20 kB.
 const pendingClients = 2
 
 // NewClients returns the counters for a server with these limits. They call refused for each refusal.

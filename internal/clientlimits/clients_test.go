@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Another host is one client, whatever its ports. Each connection from our own host is a client, because it may
-// carry the calls of others.
+// Another host is one client, whatever its ports. Each connection from our own host is a client, because it
+// may carry the calls of others.
 func TestClientOf(t *testing.T) {
 	tcp := func(a string) net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(a)) }
 	for name, tc := range map[string]struct {

@@ -55,8 +55,8 @@ func DefaultLimits() Limits {
 	}
 }
 
-// minPingInterval is the shortest interval between pings of a client. Proxies send one every ten seconds, also
-// without calls. With the default of grpc-go they would be disconnected.
+// minPingInterval is the shortest interval between pings of a client. Proxies send one every ten seconds,
+// also without calls. With the default of grpc-go they would be disconnected.
 const minPingInterval = time.Second
 
 // WithDefaults returns the limits with the defaults for zero fields.

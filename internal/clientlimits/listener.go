@@ -10,16 +10,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// userTimeout is how long sent data may be unacknowledged before the kernel closes the connection. grpc-go sets
-// the same timeout, but only for a *net.TCPConn, which limitedConn hides.
+// userTimeout is how long sent data may be unacknowledged before the kernel closes the connection. grpc-go
+// sets the same timeout, but only for a *net.TCPConn, which limitedConn hides.
 const userTimeout = 20 * time.Second
 
 // logInterval is the time between two log lines about refused connections.
 const logInterval = 10 * time.Second
 
-// NewListener returns a listener that accepts as many connections as the limits allow. It resets others at once,
-// because a client that waits in a backlog can't connect to another replica. It calls refused for each of them,
-// and logs some of them.
+// NewListener returns a listener that accepts as many connections as the limits allow. It resets others at
+// once, because a client that waits in a backlog can't connect to another replica. It calls refused for each
+// of them, and logs some of them.
 func NewListener(l net.Listener, limits *Limits, refused func(Refusal), log *slog.Logger) net.Listener {
 	return &limitedListener{
 		Listener: l, limits: limits, refused: refused, log: log, lines: rate.Sometimes{First: 1, Interval: logInterval}, hosts: map[netip.Addr]int{},

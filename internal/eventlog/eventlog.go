@@ -1,5 +1,5 @@
 // Package eventlog logs each Event that is sent to the API server, at debug level. Users see Events beside
-// the object; the log line is for operators, and lasts longer than an Event. Senders of Events call [Sent]:
+// the object; the log line is for operators, and is kept longer than an Event. Senders of Events call [Sent]:
 // the controllers, the destination role for linked clusters, and the dns role for records.
 //
 // # Concurrency
@@ -21,7 +21,7 @@ import (
 // messageSize is how many bytes of a message are logged.
 const messageSize = 256
 
-// Event is one that is sent.
+// Event is an Event that is sent.
 type Event struct {
 	// Object is the object of the Event, of a built-in kind, or a reference to any object.
 	Object runtime.Object

@@ -36,8 +36,8 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// At other levels than debug an Event costs nothing.
-func TestNothingIsComputedForNobody(t *testing.T) {
+// At other levels than debug, Sent allocates nothing.
+func TestNoCostBelowDebug(t *testing.T) {
 	var out bytes.Buffer
 	log := logger(&out, slog.LevelInfo)
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}

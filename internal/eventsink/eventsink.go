@@ -1,17 +1,18 @@
 // Package eventsink sends Events such that equal Events are one object, whichever process sends them and
-// however often. The controllers and the destination role send through a [New] sink. The dns role, whose
-// Events have another form, uses [Name].
+// however often.
 //
-// client-go counts repeated Events, but forgets them at the end of the process, and names each after the time. So
-// seven restarts make seven lines in `kubectl describe`, and two replicas make two. Here the name of an Event is made of what it
-// says ([Name]). An Event that the API server has already is counted there.
+// client-go counts repeated Events, but forgets them at the end of the process, and names each Event after
+// the time. So seven restarts make seven lines in `kubectl describe`, and two replicas make two. Here the
+// name of an Event is a hash of its content ([Name]), and an Event that exists in the API server is counted
+// there.
 //
-// The controllers and the destination role send through [Recorders], and a process about its own pod through a [New] sink.
-// The dns role, whose Events have another form, uses Name.
+// The controllers and the destination role send through [Recorders], and a process about its own pod through
+// a [New] sink. The dns role, whose Events have another form, uses Name.
 //
 // # Concurrency
 //
-// A sink and a recorder may be used from any goroutine. Of two processes that count the same Event at the same moment, one count is lost.
+// A sink and a recorder may be used from any goroutine. If two processes count the same Event at the same
+// moment, one count is lost.
 package eventsink
 
 import (
@@ -41,9 +42,9 @@ func (s sink) Create(e *corev1.Event) (*corev1.Event, error) {
 	e = e.DeepCopy()
 	o := &e.InvolvedObject
 	e.Name = Name(o.Name, o.APIVersion, o.Kind, o.Namespace, string(o.UID), o.FieldPath, e.Source.Component, e.Type, e.Reason, e.Message)
-	made, err := s.EventSink.Create(e)
+	created, err := s.EventSink.Create(e)
 	if !apierrors.IsAlreadyExists(err) {
-		return made, err
+		return created, err
 	}
 	counted, err := s.count(e)
 	if apierrors.IsForbidden(err) {
@@ -52,19 +53,19 @@ func (s sink) Create(e *corev1.Event) (*corev1.Event, error) {
 	return counted, err
 }
 
-// nothing is an empty patch. Its response is the object, which avoids the right to read Events.
-var nothing = []byte("{}")
+// emptyPatch is a patch without changes. Its response is the object, which avoids the right to read Events.
+var emptyPatch = []byte("{}")
 
-// count raises the count of an Event that the API server has.
+// count increases the count of an existing Event.
 func (s sink) count(e *corev1.Event) (*corev1.Event, error) {
-	there, err := s.Patch(e, nothing)
+	existing, err := s.Patch(e, emptyPatch)
 	if err != nil {
 		return nil, err
 	}
 	patch, err := json.Marshal(struct {
 		Count         int32       `json:"count"`
 		LastTimestamp metav1.Time `json:"lastTimestamp"`
-	}{max(there.Count, 1) + max(e.Count, 1), e.LastTimestamp})
+	}{max(existing.Count, 1) + max(e.Count, 1), e.LastTimestamp})
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +74,10 @@ func (s sink) count(e *corev1.Event) (*corev1.Event, error) {
 
 // Name returns the name of an Event on an object, a hash of its content: equal Events have equal names, and
 // different Events different names. The name is valid for any name of the object.
-func Name(object string, says ...string) string {
+func Name(object string, content ...string) string {
 	const most = 253
 	hash := sha256.New()
-	for _, text := range append(says, object) {
+	for _, text := range append(content, object) {
 		_, _ = hash.Write([]byte(text))
 		_, _ = hash.Write([]byte{0})
 	}

@@ -52,8 +52,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// say sends an Event as one process does, and ends the process once the condition holds.
-func say(t *testing.T, client kubernetes.Interface, namespace, message string, until func([]corev1.Event) bool) {
+// sendEvent sends an Event as one process does, and ends the process once the condition holds.
+func sendEvent(t *testing.T, client kubernetes.Interface, namespace, message string, until func([]corev1.Event) bool) {
 	t.Helper()
 	broadcaster := record.NewBroadcaster()
 	defer broadcaster.Shutdown()
@@ -69,17 +69,17 @@ func say(t *testing.T, client kubernetes.Interface, namespace, message string, u
 	})
 }
 
-// Seven processes that say the same leave one Event, which counts them. Against a real API server.
+// Seven processes that send the same Event leave one, which counts them. The API server is a real one.
 func TestRealAPIServer(t *testing.T) {
 	c := kubetest.Start(t)
 	namespace := c.Namespace(t)
 	for i := range int32(7) {
-		say(t, c.Client, namespace, "bad port", func(all []corev1.Event) bool { return len(all) == 1 && all[0].Count == i+1 })
+		sendEvent(t, c.Client, namespace, "bad port", func(all []corev1.Event) bool { return len(all) == 1 && all[0].Count == i+1 })
 	}
-	say(t, c.Client, namespace, "bad name", func(all []corev1.Event) bool { return len(all) == 2 })
+	sendEvent(t, c.Client, namespace, "bad name", func(all []corev1.Event) bool { return len(all) == 2 })
 }
 
-// Without the right to patch, an Event that is there is no failure.
+// Without the right to patch, an existing Event is no failure.
 func TestWithoutTheRightToPatch(t *testing.T) {
 	client := fake.NewClientset()
 	tried := 0

@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/internal/eventlog"
 )
 
-// Recorders sends the Events of components to the API server between Start and its stop function, and logs them. All
-// other Events are dropped.
+// Recorders sends the Events of components to the API server between Start and its stop function, and logs
+// them. All other Events are dropped.
 type Recorders struct {
 	client    corev1client.EventsGetter
 	log       *slog.Logger

@@ -17,7 +17,7 @@ import (
 // annotation holds the heading of a flag.
 const annotation = "signpost.dev/group"
 
-// Other is the heading of flags without one, if others have one.
+// Other is the heading of flags without a heading, if other flags have one.
 const Other = "Other"
 
 // Add adds flags under a heading. Flags that have a heading keep it.

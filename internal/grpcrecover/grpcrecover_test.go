@@ -34,20 +34,20 @@ func crash(how string) error {
 	return nil
 }
 
-// A call that panics ends with Internal, is counted, and is told to who wants to know. Its stack is
-// logged once for each place, and again after a while.
+// A call that panics ends with Internal, is counted, and is passed to Panicked. Its stack is logged once per
+// location, and again after a while.
 func TestRecoverer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		var told []string
+		var reported []string
 		registry := prometheus.NewRegistry()
 		r := New(Config{
 			Registerer: registry, Log: slog.New(slog.NewTextHandler(&log, nil)),
 			Panicked: func(v any, stack []byte) {
 				if !strings.Contains(string(stack), "grpcrecover.crash") {
-					t.Errorf("the stack lacks the place of the panic:\n%s", stack)
+					t.Errorf("the stack lacks the location of the panic:\n%s", stack)
 				}
-				told = append(told, fmt.Sprint(v))
+				reported = append(reported, fmt.Sprint(v))
 			},
 		})
 		r.Init(map[string]grpc.ServiceInfo{"pkg.Service": {Methods: []grpc.MethodInfo{{Name: "Get"}, {Name: "Put"}}}})
@@ -63,14 +63,14 @@ func TestRecoverer(t *testing.T) {
 				t.Errorf("%q: %v and %v, want %s", tc.how, stream, unary, tc.want)
 			}
 			if strings.Contains(fmt.Sprint(stream, unary), "purpose") {
-				t.Errorf("%q: the client is told %v and %v", tc.how, stream, unary)
+				t.Errorf("%q: the client got %v and %v", tc.how, stream, unary)
 			}
 			if n := strings.Count(log.String(), " at=github.com/signpostd/signpost/internal/grpcrecover.crash:"); n != tc.logs {
 				t.Errorf("%q: %d stacks are logged, want %d:\n%s", tc.how, n, tc.logs, log.String())
 			}
 		}
-		if len(told) != 6 {
-			t.Errorf("told of %q", told)
+		if len(reported) != 6 {
+			t.Errorf("reported %q", reported)
 		}
 		want := `
 # HELP grpc_server_panics_total RPCs that panicked because of a bug, and ended with Internal. The log has the stack.
@@ -85,7 +85,7 @@ grpc_server_panics_total{grpc_method="Put",grpc_service="pkg.Service"} 3
 		time.Sleep(panics.LogInterval)
 		_ = r.StreamInterceptor(nil, nil, &grpc.StreamServerInfo{FullMethod: "/pkg.Service/Get"}, func(any, grpc.ServerStream) error { return crash("panic") })
 		if log.Len() == 0 {
-			t.Error("a panic that goes on is never logged again")
+			t.Error("a repeated panic is never logged again")
 		}
 	})
 }

@@ -47,9 +47,9 @@ func (d direct) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 	if arrived.Host == "" {
 		arrived.Host = r.URL.Host
 	}
-	answer := httptest.NewRecorder()
-	d.handler.ServeHTTP(answer, arrived)
-	resp = answer.Result()
+	response := httptest.NewRecorder()
+	d.handler.ServeHTTP(response, arrived)
+	resp = response.Result()
 	resp.Request = r
 	return resp, nil
 }

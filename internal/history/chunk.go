@@ -3,50 +3,50 @@ package history
 import "container/heap"
 
 const (
-	// firstSize and chunkSize are the smallest and the largest size of a chunk's data. Only an entry that is
-	// larger has a larger chunk.
+	// firstSize and chunkSize are the smallest and the largest size of a chunk's data. A chunk is only larger
+	// for a single larger entry.
 	firstSize, chunkSize = 64, 1024
-	// seriesCost, tenantCost and chunkCost are the bytes of a struct and of what refers to it. A slot of a map
-	// counts six times, because a map from which keys are deleted has that many free ones. baseCost is the
-	// rest of a log, with its scratch space.
+	// seriesCost, tenantCost and chunkCost are the bytes of a struct and of the references to it. A slot of a
+	// map counts six times, because a map from which keys are deleted has up to six times as many slots.
+	// baseCost is the rest of a log, with its scratch space.
 	seriesCost, tenantCost, chunkCost, baseCost = 96 + 6*(8+8), 64 + 6*(16+8) + 2*8, 128, 16 << 10
 )
 
 // textCost is the memory of a text, whose sizes are multiples of 16.
 func textCost(text string) int { return (len(text) + 15) &^ 15 }
 
-// series is the chunks of a key, in the order of time.
+// series has the chunks of a key, in the order of time.
 type series struct {
 	key         Key
 	tenant      *tenant
 	first, last *chunk
 	bytes       int
-	// hash is that of the key, and next another series with the same one.
+	// hash is the hash of the key, and next another series with the same hash.
 	hash uint64
 	next *series
 }
 
-// chunk is some entries of a series, encoded.
+// chunk has consecutive entries of a series, encoded.
 type chunk struct {
 	series *series
 	next   *chunk
 	data   []byte
-	// first and newest are the times of its first and its newest entry, in milliseconds since 1970.
+	// first and newest are the times of the first and the newest entry, in milliseconds since 1970.
 	first, newest   int64
 	inAll, inTenant link
 }
 
-// tenant is a namespace.
+// tenant has the chunks of a namespace.
 type tenant struct {
 	name  string
 	bytes int
-	// chunks are those of all its keys, by the time of their last entry.
+	// chunks are the chunks of all its keys, by the time of their last entry.
 	chunks list
-	// index is its place in the heap.
+	// index is the position in the heap.
 	index int
 }
 
-// link is the place of a chunk in a list.
+// link is the position of a chunk in a list.
 type link struct {
 	chunk      *chunk
 	prev, next *link

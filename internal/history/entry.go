@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Kind says what an entry is about.
+// Kind is the kind of change.
 type Kind uint8
 
 // The kinds.
 const (
-	// Told: streams were sent endpoints or a resource of a Service.
+	// Sent: streams were sent endpoints or a resource of a Service.
 	Sent Kind = iota + 1
 	// Record: a record set of a zone was changed.
 	Record
@@ -20,7 +20,7 @@ const (
 	Written
 )
 
-// Action says what happened.
+// Action is the kind of action.
 type Action uint8
 
 // The actions.
@@ -34,7 +34,7 @@ const (
 	External
 )
 
-// Limits of an entry. What is more is truncated.
+// The limits of an entry. Longer lists and texts are truncated.
 const (
 	// MaxAddresses limits each list of addresses.
 	MaxAddresses = 32
@@ -49,29 +49,29 @@ type Entry struct {
 	Kind   Kind
 	Action Action
 
-	// Port is the port that streams ask for. Streams is how many were told, at Places places. Endpoints is how
-	// many endpoints they have then, or how many addresses of a written object are ready. NotReady are its
-	// other addresses.
+	// Port is the port in the query of streams. Streams is the number of streams, and Places the number of
+	// nodes and zones of their clients. Endpoints is the number of endpoints after the change, or of ready
+	// addresses of a written object. NotReady is the number of its other addresses.
 	Port, Streams, Places, Endpoints, NotReady int
-	// MoreAdded, MoreChanged and MoreRemoved are the lengths of what the lists of addresses lack.
+	// MoreAdded, MoreChanged and MoreRemoved are the numbers of addresses that the truncated lists lack.
 	MoreAdded, MoreChanged, MoreRemoved int
-	// MoreOld and MoreNew are the lengths of what Old and New lack; [Log.Add] sets them.
+	// MoreOld and MoreNew are the numbers of texts that Old and New lack; [Log.Add] sets them.
 	MoreOld, MoreNew, TTL int
 
-	// Source is what told or wrote it: a role, a publisher or a controller.
+	// Source is the role, publisher or controller that made the change.
 	Source string
-	// Hostname is that of one endpoint, if streams ask for it. ClientZone and ClientNode are the place of the
-	// clients, if there is one.
+	// Hostname is the hostname in the query of streams, if any. ClientZone and ClientNode are the zone and
+	// node of the clients, if all are the same.
 	Hostname, ClientZone, ClientNode string
 	// Object is the kind and name of the written object, or the name of a resource. Zone, Type and
-	// SetIdentifier are those of a record set.
+	// SetIdentifier identify a record set.
 	Object, Zone, Type, SetIdentifier string
-	// By is another writer. Reason says why a change failed.
+	// By is the field manager of an external change. Reason is the cause of a failure.
 	By, Reason string
 
 	// Added, Changed and Removed are addresses, at most MaxAddresses each.
 	Added, Changed, Removed []netip.AddrPort
-	// Old and New are targets. Objects are KIND/NAMESPACE/NAME of those who asked.
+	// Old and New are targets. Objects are the objects that asked for the change, as KIND/NAMESPACE/NAME.
 	Old, New, Objects []string
 }
 
@@ -89,7 +89,7 @@ func (e *Entry) addresses() [3]*[]netip.AddrPort {
 
 func (e *Entry) lists() [3]*[]string { return [...]*[]string{&e.Old, &e.New, &e.Objects} }
 
-// bound truncates what is too long.
+// bound truncates lists and texts that are too long.
 func (e *Entry) bound() {
 	e.MoreOld += max(0, len(e.Old)-maxTexts)
 	e.MoreNew += max(0, len(e.New)-maxTexts)
@@ -104,7 +104,7 @@ func (e *Entry) bound() {
 	}
 }
 
-// append encodes the entry. Times are relative to first. Each field that isn't zero has a bit in front.
+// append encodes the entry, with times relative to first. A bit set precedes the fields that aren't zero.
 func (e *Entry) append(b []byte, first int64) []byte {
 	e.bound()
 	b = append(b, byte(e.Kind)|byte(e.Action)<<4)
@@ -183,7 +183,7 @@ func appendAddress(b []byte, a netip.AddrPort) []byte {
 	return binary.AppendUvarint(b, uint64(a.Port()))
 }
 
-// read decodes the first entry of b and returns the rest; nil if b isn't made by append.
+// read decodes the first entry of b and returns the rest; nil if b isn't a result of append.
 func (e *Entry) read(b []byte, first int64) []byte {
 	r := reader{rest: b}
 	head := r.bytes(1)
@@ -259,7 +259,7 @@ func (r *reader) number() uint64 {
 	return v
 }
 
-// text reads a text, as UTF-8: it may have been cut in the middle of a character.
+// text reads a text as valid UTF-8, because the text may be truncated in the middle of a character.
 func (r *reader) text() string {
 	n := r.number()
 	if n > maxText {

@@ -1,15 +1,16 @@
-// Package history keeps, for an hour and within a limit of bytes, what a process told its clients and what
-// it wrote: endpoints that were sent to streams, record sets of zones, Endpoints and EndpointSlices. Packages
-// destination, xds, dns/publisher and controllers/reconcile add an [Entry] for each change of content, once
-// per change and not per stream. Package app/inspect reads them for `signpost history` and the page.
+// Package history keeps, for an hour and within a limit of bytes, the changes that a process sent to its
+// clients and those that it wrote: endpoints that were sent to streams, record sets of zones, Endpoints and
+// EndpointSlices. Packages destination, xds, dns/publisher and controllers/reconcile add an [Entry] for each
+// change of content, once per change and not per stream. Package app/inspect reads them for `signpost
+// history` and the page.
 //
 // Entries are encoded into chunks of bytes and keep no object alive. The text of an entry is made when it is
-// read. Three rules bound the memory, where all bytes count, also those of maps and lists:
+// read. Three rules bound the memory, including that of maps and lists:
 //
 //   - One key, which is a Service or a DNS name, has at most a sixteenth of the limit.
 //   - If the limit is reached, the namespace with the most bytes loses its oldest chunk. A noisy namespace
 //     therefore can't displace the history of others.
-//   - Lists and texts of an entry are truncated, and the rest is counted.
+//   - Lists and texts of an entry are truncated, and the omitted items are counted.
 //
 // # Concurrency
 //
@@ -37,7 +38,7 @@ const (
 	maxKey = 1024
 )
 
-// Key is a subject: a Service, or a DNS name, which has no Cluster and no Namespace.
+// Key is a Service, or a DNS name, which has no Cluster and no Namespace.
 type Key struct{ Cluster, Namespace, Name string }
 
 // Log keeps entries. [New] creates it.
@@ -46,17 +47,17 @@ type Log struct {
 	now   func() time.Time
 
 	mu sync.Mutex
-	// bytes is the memory of all that follows.
+	// bytes is the memory of all following fields.
 	bytes int
-	// series has those of each key by its hash, which takes a third of the memory of a map by key.
+	// series has the series by the hash of the key, which takes a third of the memory of a map by key.
 	series map[uint64]*series
 	seed   maphash.Seed
-	// tenants has the namespaces by name, largest the same as a heap.
+	// tenants has the namespaces by name, and largest has them as a heap.
 	tenants map[string]*tenant
 	largest tenantHeap
 	// all has the chunks of all tenants, by the time of their last entry.
 	all list
-	// scratch is where an entry is encoded first.
+	// scratch is the buffer in which an entry is encoded first.
 	scratch []byte
 	// added counts the entries that were added since the start.
 	added uint64
@@ -74,8 +75,8 @@ func New(bytes int, now func() time.Time) *Log {
 	return &Log{limit: max(bytes, MinBytes), now: now, bytes: baseCost, series: map[uint64]*series{}, seed: maphash.MakeSeed(), tenants: map[string]*tenant{}}
 }
 
-// Add adds an entry about a key. The namespace is the one that is charged for the first entry of the key. The
-// log keeps a copy. An entry whose names are longer than any valid ones is dropped.
+// Add adds an entry about a key. The bytes of the key count for the namespace of its first entry. The log
+// keeps a copy. An entry whose names are longer than any valid name is dropped.
 func (l *Log) Add(key Key, namespace string, e *Entry) {
 	if l == nil || len(key.Cluster)+len(key.Namespace)+len(key.Name)+len(namespace) > maxKey {
 		return
@@ -118,7 +119,7 @@ func (l *Log) makeRoom(now int64) {
 	}
 }
 
-// seriesOf returns the series of a key, which it makes if needed.
+// seriesOf returns the series of a key, and creates a missing one.
 func (l *Log) seriesOf(key Key, namespace string) *series {
 	s, hash := l.find(key)
 	if s != nil {
@@ -162,7 +163,7 @@ func (l *Log) unlist(s *series) {
 	before.next = s.next
 }
 
-// charge counts bytes of a series, which may be nil, and of its tenant.
+// charge adds bytes to the size of a series, which may be nil, and of its tenant.
 func (l *Log) charge(s *series, t *tenant, bytes int) {
 	l.bytes += bytes
 	t.bytes += bytes
@@ -187,7 +188,7 @@ func (l *Log) newChunk(s *series, at int64) *chunk {
 	return c
 }
 
-// grow makes room for more bytes in a chunk. Bytes that a reader may have are never changed.
+// grow makes room for more bytes in a chunk. It never changes bytes that a reader may have.
 func (l *Log) grow(c *chunk, more int) {
 	need := len(c.data) + more
 	if need <= cap(c.data) {
@@ -204,7 +205,7 @@ func (l *Log) grow(c *chunk, more int) {
 	l.charge(c.series, c.series.tenant, size-before)
 }
 
-// remove removes the oldest chunk of a series, and a series or a namespace that has nothing else.
+// remove removes the oldest chunk of a series, and then a series or a namespace without chunks.
 func (l *Log) remove(c *chunk) {
 	s := c.series
 	t := s.tenant
@@ -226,7 +227,7 @@ func (l *Log) remove(c *chunk) {
 // Now returns the time of the clock of the log.
 func (l *Log) Now() time.Time { return l.now() }
 
-// Added returns how many entries were added since the start, also those that were removed meanwhile.
+// Added returns the number of entries that were added since the start, including removed ones.
 func (l *Log) Added() uint64 {
 	if l == nil {
 		return 0
@@ -236,7 +237,7 @@ func (l *Log) Added() uint64 {
 	return l.added
 }
 
-// Size returns how many bytes the log has, and its limit.
+// Size returns the bytes that the log uses, and its limit.
 func (l *Log) Size() (bytes, limit int) {
 	if l == nil {
 		return 0, 0
@@ -255,7 +256,7 @@ type Scope struct {
 }
 
 // Walk calls visit with the entries of some keys that are newer than since, or in the same chunk as such an
-// entry. The entries of a key come one after the other, the oldest first.
+// entry. The entries of a key are consecutive, the oldest first.
 func (l *Log) Walk(of Scope, since time.Time, visit func(Key, Entry)) {
 	for _, v := range l.views(of, since.UnixMilli()) {
 		rest := v.data
@@ -269,7 +270,7 @@ func (l *Log) Walk(of Scope, since time.Time, visit func(Key, Entry)) {
 	}
 }
 
-// view is what a chunk had when a reader came.
+// view is the state of a chunk at the start of a read.
 type view struct {
 	key   Key
 	first int64

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// clock is a time that tests move.
+// clock is a clock that tests set.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time { return c.Time }
@@ -22,8 +22,8 @@ func addr(n int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 8080)
 }
 
-// told returns the entry of a change of one endpoint.
-func told(n int) *Entry {
+// sentEntry returns an entry for a change of one endpoint.
+func sentEntry(n int) *Entry {
 	return &Entry{Kind: Sent, Action: Updated, Source: "destination", Port: 80, Streams: 20, Places: 1, Endpoints: 3, Added: []netip.AddrPort{addr(n)}, Removed: []netip.AddrPort{addr(n + 1)}}
 }
 
@@ -57,7 +57,7 @@ func TestEntriesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// Lists and texts are truncated at the limits, and a text in the middle of no character.
+// Lists and texts are truncated at the limits, and texts never in the middle of a character.
 func TestLongEntriesAreTruncated(t *testing.T) {
 	l := New(DefaultBytes, newClock().now)
 	key := service("shop", "web")
@@ -77,8 +77,8 @@ func TestLongEntriesAreTruncated(t *testing.T) {
 	if bytes, _ := l.Size(); bytes > baseCost+8<<10 {
 		t.Errorf("one entry takes %d bytes", bytes)
 	}
-	l.Add(Key{Name: strings.Repeat("n", maxKey)}, "shop", told(1))
-	l.Add(Key{Name: "n"}, strings.Repeat("n", maxKey), told(1))
+	l.Add(Key{Name: strings.Repeat("n", maxKey)}, "shop", sentEntry(1))
+	l.Add(Key{Name: "n"}, strings.Repeat("n", maxKey), sentEntry(1))
 	if n := len(l.series); n != 1 {
 		t.Errorf("%d keys, although two have names longer than any name", n)
 	}
@@ -93,8 +93,8 @@ func heapInUse() int {
 	return int(m.HeapAlloc)
 }
 
-// The memory of a log stays within its limit, as the garbage collector sees it: under 200 changes a second for ten
-// minutes, and whatever tenants send.
+// The memory of a log stays within its limit, as measured by the garbage collector: under 200 changes a
+// second for ten minutes, and with any data from tenants.
 func TestMemoryStaysWithinTheLimit(t *testing.T) {
 	long := strings.Repeat("l", 200)
 	for name, test := range map[string]struct {
@@ -103,26 +103,26 @@ func TestMemoryStaysWithinTheLimit(t *testing.T) {
 	}{
 		"200 changes a second for ten minutes": {DefaultBytes, 120_000, func(l *Log, i int) {
 			namespace := fmt.Sprintf("team-%d", i%50)
-			l.Add(service(namespace, fmt.Sprintf("web-%d", i%2000)), namespace, told(i))
+			l.Add(service(namespace, fmt.Sprintf("web-%d", i%2000)), namespace, sentEntry(i))
 		}},
 		"the same within 4 MiB": {4 << 20, 120_000, func(l *Log, i int) {
 			namespace := fmt.Sprintf("team-%d", i%50)
-			l.Add(service(namespace, fmt.Sprintf("web-%d", i%2000)), namespace, told(i))
+			l.Add(service(namespace, fmt.Sprintf("web-%d", i%2000)), namespace, sentEntry(i))
 		}},
 		"a million names": {DefaultBytes, 1_000_000, func(l *Log, i int) {
 			l.Add(Key{Name: fmt.Sprintf("name-%d.example.org", i)}, "tenant", &Entry{Kind: Record, Action: Created, Zone: "example.org", Type: "A", New: []string{"192.0.2.1"}})
 		}},
 		"200,000 namespaces": {4 << 20, 200_000, func(l *Log, i int) {
 			namespace := fmt.Sprintf("namespace-%d", i)
-			l.Add(service(namespace, "web"), namespace, told(i))
+			l.Add(service(namespace, "web"), namespace, sentEntry(i))
 		}},
 		"huge names": {4 << 20, 50_000, func(l *Log, i int) {
-			l.Add(Key{Name: fmt.Sprintf("%d.%s", i, strings.Repeat("a", 245))}, strings.Repeat("n", 63), told(i))
+			l.Add(Key{Name: fmt.Sprintf("%d.%s", i, strings.Repeat("a", 245))}, strings.Repeat("n", 63), sentEntry(i))
 		}},
 		"long reasons": {4 << 20, 50_000, func(l *Log, i int) {
 			l.Add(Key{Name: fmt.Sprintf("name-%d", i%5000)}, fmt.Sprint(i%7), &Entry{Kind: Record, Action: Failed, Reason: long, Old: []string{long, long, long, long}, New: []string{long, long}, Objects: []string{long}})
 		}},
-		"one noisy Service": {4 << 20, 120_000, func(l *Log, i int) { l.Add(service("shop", "web"), "shop", told(i)) }},
+		"one noisy Service": {4 << 20, 120_000, func(l *Log, i int) { l.Add(service("shop", "web"), "shop", sentEntry(i)) }},
 		"the smallest limit": {MinBytes, 20_000, func(l *Log, i int) {
 			l.Add(service("shop", fmt.Sprint(i%100)), "shop", &Entry{Reason: long, Old: []string{long, long, long, long, long, long}})
 		}},
@@ -157,34 +157,34 @@ func TestMemoryStaysWithinTheLimit(t *testing.T) {
 	}
 }
 
-// A noisy key loses its own oldest entries, and a noisy namespace those of its own keys. Nobody else loses any.
-func TestNoisyOnesLoseTheirOwnHistory(t *testing.T) {
+// A noisy key loses its own oldest entries, and a noisy namespace those of its own keys. Others lose none.
+func TestNoisyKeysLoseTheirOwnHistory(t *testing.T) {
 	for name, noise := range map[string]func(l *Log, i int){
-		"one Service":   func(l *Log, i int) { l.Add(service("noisy", "web"), "noisy", told(i)) },
-		"one name":      func(l *Log, i int) { l.Add(Key{Name: "www.example.org"}, "noisy", told(i)) },
-		"one namespace": func(l *Log, i int) { l.Add(service("noisy", fmt.Sprint(i%300)), "noisy", told(i)) },
-		"many names":    func(l *Log, i int) { l.Add(Key{Name: fmt.Sprint(i)}, "noisy", told(i)) },
+		"one Service":   func(l *Log, i int) { l.Add(service("noisy", "web"), "noisy", sentEntry(i)) },
+		"one name":      func(l *Log, i int) { l.Add(Key{Name: "www.example.org"}, "noisy", sentEntry(i)) },
+		"one namespace": func(l *Log, i int) { l.Add(service("noisy", fmt.Sprint(i%300)), "noisy", sentEntry(i)) },
+		"many names":    func(l *Log, i int) { l.Add(Key{Name: fmt.Sprint(i)}, "noisy", sentEntry(i)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClock()
 			l := New(1<<20, c.now)
 			quiet := service("quiet", "web")
 			for i := range 50 {
-				l.Add(quiet, "quiet", told(i))
+				l.Add(quiet, "quiet", sentEntry(i))
 			}
 			beside := service("noisy", "beside")
 			if name == "one Service" || name == "one name" {
-				l.Add(beside, "noisy", told(7))
+				l.Add(beside, "noisy", sentEntry(7))
 			}
 			for i := range 60_000 {
 				noise(l, i)
 				c.Time = c.Add(10 * time.Millisecond)
 			}
 			if n := len(all(l, quiet)); n != 50 {
-				t.Errorf("a quiet namespace has %d of 50 entries left", n)
+				t.Errorf("a namespace with few changes has %d of 50 entries left", n)
 			}
 			if n := len(all(l, beside)); strings.HasPrefix(name, "one ") && name != "one namespace" && n != 1 {
-				t.Errorf("a quiet Service beside a noisy one has %d entries left, want 1", n)
+				t.Errorf("a Service with few changes beside a noisy one has %d entries left, want 1", n)
 			}
 			newest := time.Time{}
 			l.Walk(Scope{}, time.Time{}, func(_ Key, e Entry) {
@@ -199,24 +199,24 @@ func TestNoisyOnesLoseTheirOwnHistory(t *testing.T) {
 	}
 }
 
-// Without a limit that is reached, an entry is kept for an hour, and then makes room.
-func TestOldEntriesMakeRoom(t *testing.T) {
+// Below the limit, an entry is kept for an hour and then removed.
+func TestOldEntriesAreRemoved(t *testing.T) {
 	c := newClock()
 	l := New(DefaultBytes, c.now)
 	old := service("shop", "old")
-	l.Add(old, "shop", told(1))
+	l.Add(old, "shop", sentEntry(1))
 	c.Time = c.Add(MaxAge - time.Second)
-	l.Add(service("shop", "web"), "shop", told(2))
+	l.Add(service("shop", "web"), "shop", sentEntry(2))
 	if len(all(l, old)) != 1 {
-		t.Error("an entry of less than an hour ago is gone")
+		t.Error("an entry of less than an hour ago was removed")
 	}
 	c.Time = c.Add(2 * time.Second)
-	l.Add(service("other", "web"), "other", told(3))
+	l.Add(service("other", "web"), "other", sentEntry(3))
 	if s, _ := l.find(old); len(all(l, old)) != 0 || s != nil {
-		t.Error("an entry of more than an hour ago is still there")
+		t.Error("an entry of more than an hour ago was kept")
 	}
 	c.Time = c.Add(2 * MaxAge)
-	l.Add(service("shop", "web"), "shop", told(4))
+	l.Add(service("shop", "web"), "shop", sentEntry(4))
 	if len(l.series) != 1 || len(l.tenants) != 1 || len(l.largest) != 1 {
 		t.Errorf("%d keys and %d namespaces are left, want 1 each", len(l.series), len(l.tenants))
 	}
@@ -231,7 +231,7 @@ func TestScopes(t *testing.T) {
 	l := New(DefaultBytes, newClock().now)
 	web := service("shop", "web")
 	for _, key := range []Key{web, service("shop", "db"), {Name: "www.example.org"}, {Cluster: "east", Namespace: "shop", Name: "web"}} {
-		l.Add(key, "shop", told(1))
+		l.Add(key, "shop", sentEntry(1))
 	}
 	for want, of := range map[int]Scope{1: {Key: &web}, 2: {Key: &web, Names: true}, 4: {}, 0: {Key: &Key{Name: "other"}}} {
 		got := 0
@@ -242,13 +242,13 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// No history is kept with 0 bytes, and readers and writers may come from any goroutine.
+// With 0 bytes no history is kept. Readers and writers may run concurrently.
 func TestConcurrency(t *testing.T) {
 	if New(0, nil) != nil {
 		t.Error("a log of 0 bytes keeps something")
 	}
 	var none *Log
-	none.Add(service("shop", "web"), "shop", told(1))
+	none.Add(service("shop", "web"), "shop", sentEntry(1))
 	none.Walk(Scope{}, time.Time{}, func(Key, Entry) { t.Error("nothing was kept") })
 	if bytes, limit := none.Size(); bytes != 0 || limit != 0 {
 		t.Error("no log has a size")
@@ -258,7 +258,7 @@ func TestConcurrency(t *testing.T) {
 	for w := range 4 {
 		running.Go(func() {
 			for i := range 3000 {
-				l.Add(service(fmt.Sprint(w), fmt.Sprint(i%20)), fmt.Sprint(w), told(i))
+				l.Add(service(fmt.Sprint(w), fmt.Sprint(i%20)), fmt.Sprint(w), sentEntry(i))
 				if i%300 == 0 {
 					l.Walk(Scope{}, time.Time{}, func(_ Key, e Entry) {
 						if len(e.Added) != 1 || e.Streams != 20 {
@@ -272,7 +272,7 @@ func TestConcurrency(t *testing.T) {
 	running.Wait()
 }
 
-// Keys with the same hash are kept apart, whichever of them goes first.
+// Keys with the same hash are kept apart, whichever is removed first.
 func TestKeysWithTheSameHash(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
 		l := New(DefaultBytes, newClock().now)
@@ -288,7 +288,7 @@ func TestKeysWithTheSameHash(t *testing.T) {
 			for s := l.series[7]; s != nil; s = s.next {
 				left++
 				if s == list[i] {
-					t.Errorf("%v: series %d is still there", order, i)
+					t.Errorf("%v: series %d was kept", order, i)
 				}
 			}
 			if left != 2-n {
@@ -299,7 +299,7 @@ func TestKeysWithTheSameHash(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(told(1).append(nil, 0))
+	f.Add(sentEntry(1).append(nil, 0))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var e Entry
 		for rest := b; len(rest) > 0; {
@@ -314,7 +314,7 @@ func FuzzRead(f *testing.F) {
 func BenchmarkAdd(b *testing.B) {
 	l := New(DefaultBytes, nil)
 	key := service("shop", "web")
-	e := told(1)
+	e := sentEntry(1)
 	b.ReportAllocs()
 	for b.Loop() {
 		e.At = time.Time{}

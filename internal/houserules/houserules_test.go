@@ -89,8 +89,8 @@ func functionName(f *ast.FuncDecl) string {
 	return receiver + "." + f.Name.Name
 }
 
-// mayWrite are the files that may write to the terminal: main.go makes the writers, and the provider log escapes
-// the records that it prints. What is for tests only may, too.
+// mayWrite matches the files that may write to the terminal: main.go makes the writers, the provider log
+// escapes the records that it prints, and code for tests is exempt.
 var mayWrite = regexp.MustCompile(`^(?:dev|testkit)/|^cmd/signpost/main\.go$|^dns/provider/log/log\.go$|test/`)
 
 func TestModule(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 // ourVersion matches a version of Signpost in a page: after its name, in a command, or in output.
 var ourVersion = regexp.MustCompile(`((?:signpost[-:]|VERSION=|image\.tag=|version=|tag: |"version": "))v\d+\.\d+\.\d+`)
 
-// There is one version number, appVersion of the chart: all pages have it, and a release must. -update writes it to the pages.
+// TestOneVersion checks that all pages, and a release, have the version appVersion of the chart. -update
+// writes it to the pages.
 func TestOneVersion(t *testing.T) {
 	chart, err := os.ReadFile(filepath.Join(root, "deploy/helm/signpost/Chart.yaml"))
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// The local cluster has each module in the version that Signpost has. With another version, everything that imports the
-// module is compiled twice: a fifth of the work of a first `make demo` was that.
-func TestLocalclusterHasTheSameVersions(t *testing.T) {
+// The local cluster has each module in the version that Signpost has. With another version, all importers of
+// the module are compiled twice, which was a fifth of the work of a first `make demo`.
+func TestLocalclusterHasSameVersions(t *testing.T) {
 	ours, theirs := required(t, root), required(t, root+"/dev/localcluster")
 	both := 0
 	for path, version := range ours {
@@ -26,7 +26,7 @@ func TestLocalclusterHasTheSameVersions(t *testing.T) {
 	}
 }
 
-// required returns the versions of all modules that the packages of a module are made of.
+// required returns the versions of all modules with packages in the build of a module.
 func required(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	command := exec.Command("go", "mod", "edit", "-json")

@@ -56,8 +56,8 @@ func (g graph) check() []string {
 	return broken
 }
 
-// reach returns everything that a package imports, directly or not, the nearest first, each with a package that imports
-// it.
+// reach returns all packages that a package imports, directly or not, the nearest first, each with a package
+// that imports it.
 func (g graph) reach(path string) (all []string, importer map[string]string) {
 	all, importer = []string{path}, map[string]string{path: ""}
 	for i := 0; i < len(all); i++ {
@@ -111,7 +111,7 @@ func treeOf(pattern, path string) string {
 	return ""
 }
 
-// forbids reports whether an entry of rule.never is about a package.
+// forbids reports whether an entry of rule.never matches a package.
 func forbids(never, path string) bool {
 	if never == anyModule {
 		domain, _, _ := strings.Cut(path, "/")
@@ -155,8 +155,8 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// The modules in dev, too, require nothing that is forbidden. Because this test opens every directory, the cached
-// result of the package is forgotten when a file changes.
+// The modules in dev require no forbidden module either. Because this test opens every directory, the cached
+// result of the package is dropped when a file changes.
 func TestModuleFiles(t *testing.T) {
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -181,7 +181,7 @@ func TestModuleFiles(t *testing.T) {
 	}
 }
 
-// Each rule can fail, and allows what it should. Our packages start with "./".
+// Each rule can fail, and accepts allowed imports. Our packages start with "./".
 func TestCheck(t *testing.T) {
 	const fine = ""
 	for imports, want := range map[string]string{

@@ -1,18 +1,19 @@
-// Package importrules tests which package of Signpost imports which, and what modules require. To loosen a rule is
-// a decision about the architecture: change docs/architecture.md together with the table in rules_test.go.
+// Package importrules tests which package of Signpost imports which, and what modules require. To loosen a
+// rule is a decision about the architecture: change docs/architecture.md together with the table in
+// rules_test.go.
 package importrules
 
 const module = "github.com/signpostd/signpost"
 
-// A rule restricts the packages that one of the patterns in from matches. Patterns are relative to module: "a" is
-// that package; "a/..." is it and all packages below, one tree; "a/*/..." is all packages below a, with a tree for
-// each package directly below.
+// A rule restricts the packages that one of the patterns in from matches. Patterns are relative to module:
+// "a" is that package; "a/..." is it and all packages below, one tree; "a/*/..." is all packages below a,
+// with a tree for each package directly below.
 type rule struct {
 	from []string
 	// only, unless nil, matches which of our packages may be imported directly, besides those in the same tree.
 	only []string
-	// never lists import paths that must not be imported, directly or not, each including everything below. Our own
-	// start with "./".
+	// never lists import paths that must not be imported, directly or not, each including everything below.
+	// Our own start with "./".
 	never []string
 	// why is the second half of the message for a violation.
 	why string
@@ -138,12 +139,12 @@ var rules = []rule{
 // anyModule stands for every package outside the standard library and this module.
 const anyModule = "(any module)"
 
-// forbiddenNames don't say what a package is for.
+// forbiddenNames are package names that don't describe a purpose.
 var forbiddenNames = []string{
 	"util", "common", "helpers", "types", "wrappers", "factory", "manager", "watcher",
 }
 
-// notRequired returns why the module in dir must not require another one, or "".
+// notRequired returns the reason why the module in dir must not require another one, or "".
 func notRequired(dir, required string) string {
 	switch {
 	case required == "github.com/linkerd/linkerd2", required == "sigs.k8s.io/external-dns":

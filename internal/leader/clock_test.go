@@ -31,7 +31,7 @@ func TestHolderClock(t *testing.T) {
 	} {
 		var c holderClock
 		if _, known := c.observe("b", at(1), at(10), at(10.5)); known {
-			t.Error("one read says nothing")
+			t.Error("one read shows a difference")
 		}
 		ahead, known := c.observe(test.holder, at(test.renewed), at(11.5), at(12))
 		if known != test.known || ahead.Seconds() != test.ahead {
@@ -40,7 +40,7 @@ func TestHolderClock(t *testing.T) {
 	}
 }
 
-// A process whose clock runs twice as fast as that of the leader says so.
+// A process whose clock runs twice as fast as that of the leader reports the difference.
 func TestClocksDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
@@ -63,14 +63,14 @@ func TestClocksDiffer(t *testing.T) {
 		if ahead := c.metric(t, "leader_election_clock_ahead_seconds"); ahead < 50 || ahead > 60 {
 			t.Errorf("it is ahead by %v s, want nearly 60", ahead)
 		}
-		renew(time.Since(slow)) // somebody has set the clock of the leader
+		renew(time.Since(slow)) // the clock of the leader was set
 		for range 10 {
 			time.Sleep(2 * time.Second)
 			renew(2 * time.Second)
 		}
 		synctest.Wait()
 		if ahead := c.metric(t, "leader_election_clock_ahead_seconds"); ahead != 0 {
-			t.Errorf("the clocks agree, and it says %v s", ahead)
+			t.Errorf("the clocks agree, but it reports %v s", ahead)
 		}
 		c.stop()
 		synctest.Wait()

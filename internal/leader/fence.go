@@ -152,8 +152,9 @@ func (t *term) supplanted(holder string) {
 	}
 }
 
-// endLocked closes the fence and cancels everything under way. The caller holds the mutex, so that whoever
-// finds the fence closed finds the rest cancelled, too. Cancelling runs no code outside package context.
+// endLocked closes the fence and cancels everything under way. The caller holds the mutex, so that a
+// goroutine that finds the fence closed also finds the rest cancelled. Cancelling runs no code outside
+// package context.
 func (t *term) endLocked(reason string) {
 	if t.over {
 		return

@@ -23,7 +23,7 @@ func TestFenceFollowsRenewals(t *testing.T) {
 		wantClosed(t, f, "has not been acquired yet")
 
 		sent := time.Now()
-		time.Sleep(4 * time.Second) // the answer takes its time
+		time.Sleep(4 * time.Second) // the response is slow
 		term.renewed(sent)
 		wantOpen(t, f)
 		time.Sleep(6*time.Second - 1)
@@ -37,7 +37,7 @@ func TestFenceFollowsRenewals(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if !errors.Is(context.Cause(ctx), ErrNotLeading) {
-			t.Errorf("without anybody asking, the context ends with %v at the deadline", context.Cause(ctx))
+			t.Errorf("without a call of Check, the context ends with %v at the deadline", context.Cause(ctx))
 		}
 		wantClosed(t, f, "not renewed within 10s")
 		term.renewed(time.Now())
@@ -48,8 +48,8 @@ func TestFenceFollowsRenewals(t *testing.T) {
 	})
 }
 
-// While a machine is suspended, its monotonic clock stands still, and only the clock on the wall
-// tells that the deadline has passed.
+// While a machine is suspended, its monotonic clock stands still. Only the wall clock shows that the deadline
+// has passed.
 func TestC11FenceComparesWithTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := testFence()
@@ -60,7 +60,7 @@ func TestC11FenceComparesWithTheWallClock(t *testing.T) {
 		wantOpen(t, f)
 		suspended = 10 * time.Second
 		wantClosed(t, f, "not renewed within 10s")
-		// The clock is set back: the monotonic one counts.
+		// The wall clock is set back, and the monotonic clock decides.
 		suspended = -time.Hour
 		f.newTerm(ignore).renewed(f.now())
 		wantOpen(t, f)
@@ -69,7 +69,7 @@ func TestC11FenceComparesWithTheWallClock(t *testing.T) {
 	})
 }
 
-// A process that is stopped sees the clock jump; its timers have not run yet.
+// After a process was stopped, the clock jumps before its timers run.
 func TestFenceComparesWithTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := testFence()
@@ -85,11 +85,11 @@ func TestFenceComparesWithTheClock(t *testing.T) {
 		}
 		wantClosed(t, f, "not renewed")
 		if ctx.Err() == nil {
-			t.Error("who finds the fence closed must find everything told to stop, too")
+			t.Error("the fence is closed before everything is cancelled")
 		}
 
-		// The answers of renewals wait in the socket: the time they were sent is what counts,
-		// and one of a term that should have ended is not good for anything.
+		// The responses of renewals are delayed in the socket. The deadline counts from the sending, and a
+		// renewal of an expired term has no effect.
 		term = f.newTerm(ignore)
 		sent := f.now()
 		jumped += 10 * time.Second

@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// day2 B9: the next leader gets what the former one has left, if the former one has released the Lease and nobody had it in
-// between.
-func TestWhatLeadersHandOver(t *testing.T) {
+// The next leader gets the text of the former one, if that one has released the Lease and there was no other
+// holder in between (day2 B9).
+func TestHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leases := fake.NewClientset().CoordinationV1()
 		lead := func(identity, leaves string) (found string, stop func()) {
@@ -46,12 +46,12 @@ func TestWhatLeadersHandOver(t *testing.T) {
 		} {
 			got, stop := lead("process-"+step.leaves[:min(8, len(step.leaves))], step.leaves)
 			if got != step.want {
-				t.Errorf("who leaves %.10q has found %q, want %q", step.leaves, got, step.want)
+				t.Errorf("the leader that passes on %.10q got %q, want %q", step.leaves, got, step.want)
 			}
 			stop()
 		}
 
-		// Somebody who doesn't know the annotation holds the Lease in between, and keeps it.
+		// A holder that doesn't know the annotation keeps it.
 		lease, err := leases.Leases("ns").Get(t.Context(), "a", metav1.GetOptions{})
 		if err != nil || !strings.HasSuffix(lease.Annotations[HandedOverAnnotation], " last") {
 			t.Fatalf("%v, annotations %v", err, lease.Annotations)

@@ -32,15 +32,15 @@ type store struct {
 	record  *resourcelock.LeaderElectionRecord
 }
 
-// view is what one process sees of a store.
+// view is a store as one process sees it.
 type view struct {
 	*store
 	identity string
 	version  int
-	// down makes requests fail. lose makes writes succeed whose answers don't arrive. before
-	// is called with each write that is about to be sent.
-	down, lose *bool
-	before     func(resourcelock.LeaderElectionRecord)
+	// down makes requests fail. loseResponses makes writes succeed without a response. before is called
+	// before each write.
+	down, loseResponses *bool
+	before              func(resourcelock.LeaderElectionRecord)
 }
 
 func (v *view) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
@@ -79,7 +79,7 @@ func (v *view) write(r resourcelock.LeaderElectionRecord, version int) error {
 	}
 	v.store.version++
 	v.record = &r
-	if *v.lose {
+	if *v.loseResponses {
 		return errDown
 	}
 	v.version = v.store.version
@@ -105,16 +105,16 @@ func (s *store) set(change func()) {
 	change()
 }
 
-// candidate is an elector of a store, and what becomes of it.
+// candidate is an elector of a store, with the observed results.
 type candidate struct {
 	*Elector
-	store      *store
-	registry   *prometheus.Registry
-	log        bytes.Buffer
-	down, lose bool // under the mutex of the store
-	before     func(resourcelock.LeaderElectionRecord)
-	stop       context.CancelFunc
-	done       chan error // what Run returned
+	store               *store
+	registry            *prometheus.Registry
+	log                 bytes.Buffer
+	down, loseResponses bool // under the mutex of the store
+	before              func(resourcelock.LeaderElectionRecord)
+	stop                context.CancelFunc
+	done                chan error // what Run returned
 }
 
 func newCandidate(t *testing.T, s *store, identity string) *candidate {
@@ -131,7 +131,7 @@ func newCandidate(t *testing.T, s *store, identity string) *candidate {
 		t.Fatal(err)
 	}
 	c.lease = func() resourcelock.Interface {
-		return &view{store: s, identity: identity, down: &c.down, lose: &c.lose, before: c.before}
+		return &view{store: s, identity: identity, down: &c.down, loseResponses: &c.loseResponses, before: c.before}
 	}
 	return c
 }
@@ -157,11 +157,11 @@ func (c *candidate) metric(t *testing.T, name string) float64 {
 			return m.GetGauge().GetValue() + m.GetCounter().GetValue()
 		}
 	}
-	t.Fatalf("there is no metric %s", name)
+	t.Fatalf("no metric %s", name)
 	return 0
 }
 
-// messages returns the messages of the log, less their attributes.
+// messages returns the messages of the log, without attributes.
 func (c *candidate) messages() string {
 	var all []string
 	for line := range strings.Lines(c.log.String()) {
@@ -172,7 +172,7 @@ func (c *candidate) messages() string {
 	return strings.Join(all, "\n")
 }
 
-// untilDone is work that ends when it is told to.
+// untilDone is work that ends with its context.
 func untilDone(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -199,7 +199,7 @@ func receive[T any](t *testing.T, within time.Duration, from <-chan T) T {
 	case v := <-from:
 		return v
 	case <-time.After(within):
-		t.Fatalf("nothing came within %v", within)
+		t.Fatalf("nothing received within %v", within)
 		panic("unreachable")
 	}
 }

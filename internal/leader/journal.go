@@ -15,8 +15,8 @@ const (
 	write = "write"
 )
 
-// journal logs the changes of leadership and of the lease, and has the metrics. The elector writes to it; any
-// goroutine may read from it who leads.
+// journal logs the changes of leadership and of the lease, and has the metrics. The elector writes to it. Any
+// goroutine may read the current leader from it.
 type journal struct {
 	log      *slog.Logger
 	identity string
@@ -36,9 +36,9 @@ type journal struct {
 	troubled time.Time
 	// lasts is the lease duration. A holder that was seen longer ago may no longer lead.
 	lasts time.Duration
-	// logged is true while failures were logged and their end wasn't.
+	// logged is true if failures were logged and their end wasn't yet.
 	logged bool
-	// clock is the holder's clock. apart is true if a difference from ours was logged.
+	// clock is the holder's clock. clocksDiffer is true if a difference from our clock was logged.
 	clock        holderClock
 	clocksDiffer bool
 }
@@ -64,7 +64,7 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 		lasts:     c.LeaseDuration,
 		failing:   map[string]bool{},
 	}
-	// This is the name of client-go's metric, which can't be used because its provider is global.
+	// The name is that of client-go's metric, which can't be used because its provider is global.
 	status := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "leader_election_master_status", Help: "1 while this process is the leader, 0 otherwise.", ConstLabels: name,
 	}, func() float64 {
@@ -81,7 +81,7 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 	return j, nil
 }
 
-// observe records who holds the lease, and since when.
+// observe records the holder of the lease, and the time since when it holds the lease.
 func (j *journal) observe(holder string, since time.Time) {
 	j.mu.Lock()
 	changed := holder != j.holder
@@ -99,13 +99,13 @@ func (j *journal) observe(holder string, since time.Time) {
 }
 
 // compareClocks compares the clock of another holder with ours, from a read of the lease.
-func (j *journal) compareClocks(holder string, renewed, sent, answered time.Time) {
+func (j *journal) compareClocks(holder string, renewed, sent, responded time.Time) {
 	if holder == j.identity {
 		holder = ""
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	ahead, known := j.clock.observe(holder, renewed, sent, answered)
+	ahead, known := j.clock.observe(holder, renewed, sent, responded)
 	if !known {
 		return
 	}
@@ -133,8 +133,8 @@ func (j *journal) lastHolder() string {
 	return j.holder
 }
 
-// leading returns who leads, and since when. The holder is empty if nobody leads, or if the lease has not
-// been read for its duration.
+// leading returns the leader, and the time since when it leads. The leader is empty if nobody leads, or if
+// the lease has not been read for its duration.
 func (j *journal) leading() (holder string, since time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -148,18 +148,18 @@ func (j *journal) leading() (holder string, since time.Time) {
 func (j *journal) failed(what string, err error) {
 	j.failures.Inc()
 	j.mu.Lock()
-	news := !j.failing[what]
+	first := !j.failing[what]
 	if len(j.failing) == 0 {
 		j.troubled = time.Now()
 	}
 	j.failing[what], j.logged, j.trouble = true, true, err
 	j.mu.Unlock()
-	if news {
+	if first {
 		j.log.Warn("Requests for the lease fail, retrying", "request", what, "err", err)
 	}
 }
 
-// troubles returns since when requests for the lease fail, and why; nil if they don't.
+// troubles returns the time since when requests for the lease fail, and the error; nil if they don't fail.
 func (j *journal) troubles() (since time.Time, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -211,9 +211,9 @@ func (j *journal) standsDown(s *StandDown) {
 	j.log.Warn("Releasing the lease to let another process try", "campaigningAgainAfter", s.For, "reason", s.Reason)
 }
 
-// lost logs the error of the work after leadership was lost. Nothing depends on it, because the next leader
-// starts anew.
-func (j *journal) lost(err error) {
+// workFailed logs the error of the work after leadership was lost. The error has no other effect, because the
+// next leader starts anew.
+func (j *journal) workFailed(err error) {
 	if err != nil && !contextEnded(err) {
 		j.log.Warn("Work failed while leadership was lost", "err", err)
 	}

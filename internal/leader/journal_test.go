@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// B11: the log said twice that requests for the Lease succeed again, for reads and for writes. Now it says so once,
-// when neither fails.
-func TestOneLineWhenRequestsSucceedAgain(t *testing.T) {
+// The recovery of requests for the Lease is logged once, when neither reads nor writes fail. It was logged
+// for reads and for writes (B11).
+func TestOneLogLineWhenRequestsSucceedAgain(t *testing.T) {
 	var out bytes.Buffer
 	c := Config{Namespace: "ns", Name: "lease", Identity: "a", Log: slog.New(slog.NewTextHandler(&out, nil)), Registerer: prometheus.NewRegistry()}
 	j, err := newJournal(c, Unfenced())
@@ -33,7 +33,7 @@ func TestOneLineWhenRequestsSucceedAgain(t *testing.T) {
 	if n := holderInfo(); n != 1 {
 		t.Errorf("%d lines, want one:\n%s", n, &out)
 	}
-	// Whoever sees another process lead writes no more, so nothing fails any more.
+	// A process that sees another leader no longer writes, so nothing fails any more.
 	j.failed(write, errors.New("conflict"))
 	j.observe("b", time.Now())
 	j.observe("b", time.Now())

@@ -20,7 +20,7 @@ import (
 
 const soon = 30 * time.Second
 
-// process is an elector on the API server, and a writer that writes as often as it can.
+// process is an elector on the API server, with a writer that writes as often as possible.
 type process struct {
 	*Elector
 	cut     atomic.Bool // the elector's connection, not the writer's
@@ -31,7 +31,7 @@ type process struct {
 	done    chan error
 }
 
-// cable is a transport that can be cut.
+// cable is a transport that can be disconnected.
 type cable struct {
 	next http.RoundTripper
 	cut  *atomic.Bool
@@ -69,7 +69,7 @@ func startProcess(t *testing.T, cluster *kubetest.Cluster, namespace, identity s
 	return p
 }
 
-// newClient returns a client with connections of its own, so that the test can close them.
+// newClient returns a client with its own connections, so that the test can close them.
 func newClient(t *testing.T, config *rest.Config, wrap func(http.RoundTripper) http.RoundTripper) kubernetes.Interface {
 	t.Helper()
 	config = rest.CopyConfig(config)
@@ -87,7 +87,7 @@ func newClient(t *testing.T, config *rest.Config, wrap func(http.RoundTripper) h
 	return client
 }
 
-// lead writes until it is refused, with a context that does not tell it to stop.
+// lead writes until a write is refused, with a context that doesn't end.
 func (p *process) lead(ctx context.Context, namespace string) error {
 	p.leads <- ctx
 	maps := p.writer.CoreV1().ConfigMaps(namespace)

@@ -45,9 +45,9 @@ type Elector struct {
 	journal *journal
 	// lease returns a new client for the Lease, because client-go's remembers what it read.
 	lease func() resourcelock.Interface
-	// holderInfo is what the holder of the Lease leads for, as last read; nil if unknown.
+	// holderInfo describes what the holder of the Lease leads for, as last read; nil if unknown.
 	holderInfo *atomic.Pointer[holderInfo]
-	// handover is what the former leader left, and what this process leaves.
+	// handover has the text of the former leader, and that for the next one.
 	handover *handover
 }
 
@@ -96,7 +96,7 @@ func (e *Elector) Leader() string {
 	return holder
 }
 
-// Trouble returns since when requests for the lease fail, and why. The error is nil if they don't.
+// Trouble returns the time since when requests for the lease fail, and the error; nil if they don't fail.
 func (e *Elector) Trouble() (since time.Time, err error) { return e.journal.troubles() }
 
 // Since returns when the [Elector.Leader] acquired the lease, by its own clock; zero if nobody did.
@@ -140,8 +140,8 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context) error)
 func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (again bool, err error) {
 	termCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// The text that the last term left is outdated.
-	e.handover.leaves.Store(nil)
+	// The text of the last term is outdated.
+	e.handover.outgoing.Store(nil)
 	t := e.fence.newTerm(cancel)
 	l := &lock{Interface: e.lease(), term: t, journal: e.journal, timeout: e.config.requestTimeout()}
 	over, err := e.campaign(termCtx, l)
@@ -169,7 +169,7 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 	case errors.Is(err, errBusy):
 		return false, err
 	case lost:
-		e.journal.lost(err)
+		e.journal.workFailed(err)
 		return true, nil
 	}
 	if err := l.release(context.WithoutCancel(ctx)); err != nil {

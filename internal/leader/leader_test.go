@@ -32,7 +32,7 @@ func compete(t *testing.T, lead func(context.Context) error, test func(t *testin
 	})
 }
 
-// wantLeader checks that all know who leads, and that nobody else has an open fence.
+// wantLeader checks that all candidates see the leader, and that only the leader has an open fence.
 func wantLeader(t *testing.T, leader, other *candidate) {
 	t.Helper()
 	wantOpen(t, leader.Fence())
@@ -62,7 +62,7 @@ func TestHandOver(t *testing.T) {
 		<-ctx.Done()
 		time.Sleep(3 * time.Second)
 		if err := a.Fence().Check(); err != nil {
-			t.Errorf("while the work puts its affairs in order: %v", err)
+			t.Errorf("while the work finishes: %v", err)
 		}
 		returned = true
 		return fmt.Errorf("work: %w", context.Cause(ctx))
@@ -80,7 +80,7 @@ func TestHandOver(t *testing.T) {
 		if took := time.Since(stopped); !returned || took != 3*time.Second {
 			t.Errorf("stopping took %v, want as long as the work", took)
 		}
-		// The other one may take it at the same instant.
+		// The other candidate may acquire the lease at the same instant.
 		if holder := a.store.holder(); holder == a.Identity() {
 			t.Errorf("%q holds the lease after it was released", holder)
 		}
@@ -92,8 +92,8 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// The leader is cut off; its fence closes long before the other one leads. When it is
-// back, everything starts again.
+// The fence of a disconnected leader closes long before the other candidate leads. When it is connected
+// again, the roles are swapped.
 func TestCutOff(t *testing.T) {
 	var a, b *candidate
 	started := 0
@@ -116,8 +116,8 @@ func TestCutOff(t *testing.T) {
 		for b.Fence().Check() != nil {
 			time.Sleep(time.Second)
 		}
-		// The lease runs out 20 s after the other one last saw it renewed, and both that and its next
-		// attempt are up to 2.2 retry periods late: client-go waits between 1 and 2.2 of them.
+		// The lease expires 20 s after the other candidate last saw it renewed. Both that read and the next
+		// attempt are up to 2.2 retry periods late, because client-go waits between 1 and 2.2 of them.
 		if after := time.Since(cut); after < 18*time.Second || after > 30*time.Second {
 			t.Errorf("the other one led %v after the connection was lost", after)
 		}
@@ -139,7 +139,7 @@ func TestCutOff(t *testing.T) {
 		}
 		a.stop()
 		if err := <-a.done; err == nil || err.Error() != "can't write any more" {
-			t.Errorf("Run returned %v, want what the work returned last", err)
+			t.Errorf("Run returned %v, want the last error of the work", err)
 		}
 		wantMessages(t, a, "Leading", "Requests for the lease fail, retrying", "Requests for the lease fail, retrying", "Stopped leading",
 			"Work failed while leadership was lost", "Requests for the lease succeed again", "Another process leads", "Leading", "Stopped leading")
@@ -147,7 +147,7 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// A short outage costs the leader nothing but two lines.
+// A short outage costs the leader only two log lines.
 func TestShortOutage(t *testing.T) {
 	compete(t, untilDone, func(t *testing.T, a, b *candidate) {
 		time.Sleep(time.Second)
@@ -163,8 +163,8 @@ func TestShortOutage(t *testing.T) {
 	})
 }
 
-// A leader whose writes are all refused gives the lease to another process, and doesn't take it
-// right back.
+// A leader whose writes are all refused gives the lease to another process, and doesn't acquire it again at
+// once.
 func TestC8StandDown(t *testing.T) {
 	reason := errors.New("every write is refused")
 	synctest.Test(t, func(t *testing.T) {
@@ -181,14 +181,14 @@ func TestC8StandDown(t *testing.T) {
 		time.Sleep(60 * time.Second)
 		wantOpen(t, b.Fence())
 		wantClosed(t, a.Fence(), "the work under it has ended")
-		// After the break it is a candidate again.
+		// After the pause it is a candidate again.
 		time.Sleep(time.Minute)
 		wantLeader(t, b, a)
 		b.stop()
 		<-b.done
 		time.Sleep(5 * time.Second)
 		wantOpen(t, a.Fence())
-		// Without another process, it leads again, but not before the break is over.
+		// Without another process, it leads again after the pause, and not before.
 		time.Sleep(time.Minute + 15*time.Second)
 		wantClosed(t, a.Fence(), "the work under it has ended")
 		time.Sleep(20 * time.Second)
@@ -198,7 +198,7 @@ func TestC8StandDown(t *testing.T) {
 			t.Errorf("Run returned %v", err)
 		}
 		if !strings.Contains(a.log.String(), "Releasing the lease to let") || !strings.Contains(a.log.String(), reason.Error()) {
-			t.Errorf("the log doesn't say why the lease was given away:\n%s", a.log.String())
+			t.Errorf("the log lacks the reason of the release:\n%s", a.log.String())
 		}
 	})
 }
@@ -217,7 +217,7 @@ func TestEditedLeaseEndsTheTermAtOnce(t *testing.T) {
 	})
 }
 
-func TestWorkThatEndsByItself(t *testing.T) {
+func TestWorkEndsByItself(t *testing.T) {
 	broken := errors.New("disk is full")
 	for name, want := range map[string]error{"well": nil, "with an error": broken} {
 		t.Run(name, func(t *testing.T) {
@@ -240,9 +240,11 @@ func TestWorkThatEndsByItself(t *testing.T) {
 	}
 }
 
-// A panic of the work is an error, after which the lease is free at once. What the work has left running can't write.
-func TestWorkThatPanics(t *testing.T) {
-	// The work begins before the test knows of the fence, so a channel between them would not belong to the bubble.
+// A panic of the work is an error, after which the lease is released at once. Goroutines that the work has
+// left can't write.
+func TestWorkPanics(t *testing.T) {
+	// The work starts before the test has the fence, so a channel between them would not belong to the
+	// synctest bubble.
 	var fence atomic.Pointer[Fence]
 	var told atomic.Pointer[error]
 	work := func(ctx context.Context) error {
@@ -274,12 +276,12 @@ func TestWorkThatPanics(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if err := told.Load(); err == nil || !errors.Is(*err, ErrNotLeading) {
-			t.Errorf("what the work has left running is told %v, want that it may not write", err)
+			t.Errorf("a remaining goroutine of the work gets %v, want an error from the fence", err)
 		}
 	})
 }
 
-func TestWorkThatDoesNotEnd(t *testing.T) {
+func TestWorkDoesNotEnd(t *testing.T) {
 	slow := func(context.Context) error {
 		time.Sleep(time.Minute)
 		return nil
@@ -289,7 +291,7 @@ func TestWorkThatDoesNotEnd(t *testing.T) {
 		stopped := time.Now()
 		a.stop()
 		err := <-a.done
-		if err == nil || !strings.Contains(err.Error(), "lead under lease ns/a: still busy 10s after its context ended") || !strings.Contains(err.Error(), "leader.TestWorkThatDoesNotEnd.func1 ") {
+		if err == nil || !strings.Contains(err.Error(), "lead under lease ns/a: still busy 10s after its context ended") || !strings.Contains(err.Error(), "leader.TestWorkDoesNotEnd.func1 ") {
 			t.Errorf("Run returned %v", err)
 		}
 		if took := time.Since(stopped); took != 10*time.Second {
@@ -297,24 +299,24 @@ func TestWorkThatDoesNotEnd(t *testing.T) {
 		}
 		wantClosed(t, a.Fence(), "not renewed within 10s")
 		if holder := a.store.holder(); holder != "a" {
-			t.Errorf("the lease was released to %q, but the work goes on", holder)
+			t.Errorf("the lease was released to %q, but the work continues", holder)
 		}
 		time.Sleep(time.Minute) // for the work to end
 	})
 }
 
-// The lease is acquired, but the answer gets lost, and then the process is told to stop.
-func TestReleaseOfWhatMayBeOurs(t *testing.T) {
+// The lease is acquired, but the response is lost, and then the process is stopped.
+func TestReleaseAfterLostResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCandidate(t, &store{}, "a")
-		c.lose = true
+		c.loseResponses = true
 		c.start(t, untilDone)
 		synctest.Wait()
 		if holder := c.store.holder(); holder != "a" {
 			t.Fatalf("%q holds the lease", holder)
 		}
 		wantClosed(t, c.Fence(), "has not been acquired yet")
-		c.store.set(func() { c.lose = false })
+		c.store.set(func() { c.loseResponses = false })
 		c.stop()
 		if err := <-c.done; err != nil {
 			t.Errorf("Run: %v", err)
@@ -345,8 +347,8 @@ func TestFenceClosesBeforeTheRelease(t *testing.T) {
 	})
 }
 
-// A process stops even if the API server can't be reached.
-func TestStopWhileTheServerIsAway(t *testing.T) {
+// A process stops even if the API server is unreachable.
+func TestStopWhileServerIsUnreachable(t *testing.T) {
 	compete(t, untilDone, func(t *testing.T, a, b *candidate) {
 		a.set(true)
 		a.stop()

@@ -11,15 +11,16 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// LeadsForAnnotation is the annotation of a Lease with what its holder leads for. Its value starts with the
-// identity of the holder, because a holder that doesn't know the annotation keeps the previous value.
+// LeadsForAnnotation is the annotation of a Lease in which the holder describes what it leads for. Its value
+// starts with the identity of the holder, because a holder that doesn't know the annotation keeps the
+// previous value.
 const LeadsForAnnotation = "signpost.dev/leads-for"
 
 // maxLeadsFor bounds the annotation value that is read.
 const maxLeadsFor = 64 << 10
 
-// LeadsFor returns what the holder of a Lease leads for. It returns false if nobody holds the Lease, or if
-// the holder doesn't say.
+// LeadsFor returns the description in a Lease. It returns false if nobody holds the Lease, or if the holder
+// has set none.
 func LeadsFor(lease *coordinationv1.Lease) (leadsFor string, known bool) {
 	value := lease.Annotations[LeadsForAnnotation]
 	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" || len(value) > maxLeadsFor {
@@ -28,7 +29,7 @@ func LeadsFor(lease *coordinationv1.Lease) (leadsFor string, known bool) {
 	return strings.CutPrefix(value, *lease.Spec.HolderIdentity+" ")
 }
 
-// holderInfo is what the holder of the Lease leads for.
+// holderInfo is the description that the holder of the Lease has set.
 type holderInfo struct {
 	holder, leadsFor string
 }
@@ -40,7 +41,7 @@ type annotating struct {
 	// value is the annotation that this process writes; empty for none.
 	value string
 	seen  *atomic.Pointer[holderInfo]
-	// handover has the texts that are left in the Lease for the process of this identity, and by it.
+	// handover has the texts from the former holder of the Lease and for the next one.
 	handover *handover
 	identity string
 }
@@ -98,8 +99,8 @@ func (l annotatingLeases) Update(ctx context.Context, lease *coordinationv1.Leas
 	return l.of.note(l.LeaseInterface.Update(ctx, l.of.annotated(lease), o))
 }
 
-// LeaderLeadsFor returns what the leader leads for, if it is another process. It returns false if this
-// process leads, if nobody does, or if the leader doesn't say.
+// LeaderLeadsFor returns the description of the leader, if the leader is another process. It returns false if
+// this process leads, if nobody does, or if the leader has set none.
 func (e *Elector) LeaderLeadsFor() (leader, leadsFor string, known bool) {
 	s := e.holderInfo.Load()
 	if s == nil || s.holder == e.Identity() || s.holder != e.Leader() {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// Split-horizon V10: the holder of a Lease says what it leads for. What an earlier holder has said, or
-// what is too long, doesn't count.
+// The holder of a Lease describes what it leads for. The description of an earlier holder, or one that is too
+// long, is ignored (split-horizon V10).
 func TestLeadsFor(t *testing.T) {
 	leases := fake.NewClientset().CoordinationV1()
 	newElector := func(identity, leadsFor string) *Elector {
@@ -54,7 +54,7 @@ func TestLeadsFor(t *testing.T) {
 	}
 	hold(old)
 	if leadsFor, known := look(); known {
-		t.Errorf("a holder that says nothing leads for %q", leadsFor)
+		t.Errorf("a holder without a description leads for %q", leadsFor)
 	}
 	hold(standby)
 	if leadsFor, known := look(); known {

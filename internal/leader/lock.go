@@ -15,8 +15,8 @@ type lock struct {
 	term                   *term
 	journal                *journal
 	timeout                time.Duration // of a request
-	// held is true if the lease may be ours. It isn't certain if a response was lost.
-	held bool
+	// mayHold is true if this process may hold the lease. After a lost response this is uncertain.
+	mayHold bool
 }
 
 // Get implements resourcelock.Interface.
@@ -45,7 +45,7 @@ func (l *lock) observe(record *resourcelock.LeaderElectionRecord) {
 	holder := record.HolderIdentity
 	l.journal.observe(holder, record.AcquireTime.Time)
 	if holder != "" && holder != l.Identity() {
-		l.held = false
+		l.mayHold = false
 		l.term.supplanted(holder)
 	}
 }
@@ -63,7 +63,7 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	limited, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	l.held = true
+	l.mayHold = true
 	sent := l.term.fence.now()
 	err := send(limited, record)
 	switch {
@@ -72,7 +72,7 @@ func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionReco
 		l.journal.succeeded(read, write)
 		l.journal.observe(record.HolderIdentity, record.AcquireTime.Time)
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		// Another process was faster; the next read shows which.
+		// Another process was faster. The next read shows which.
 	case ctx.Err() == nil:
 		l.journal.failed(write, err)
 	}
@@ -83,7 +83,7 @@ func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionReco
 // until it expires.
 func (l *lock) release(ctx context.Context) error {
 	l.term.end(errWorkEnded.Error())
-	if !l.held {
+	if !l.mayHold {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)

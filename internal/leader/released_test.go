@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// A released lease changes hands within a fraction of a retry period, although client-go
-// looks at it every 2.4 s at best, and every 4.4 s at worst.
-func TestReleasedLeaseIsTakenAtOnce(t *testing.T) {
+// A released lease is acquired within a fraction of a retry period, although client-go reads it every 2.4 s
+// at best, and every 4.4 s at worst.
+func TestReleasedLeaseIsAcquiredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
 		random := rand.New(rand.NewPCG(4, 4))
@@ -47,9 +47,9 @@ func TestReleasedLeaseIsTakenAtOnce(t *testing.T) {
 	})
 }
 
-// controllers N3: after the death of a leader another one takes the lease as soon as it has expired. client-go alone takes up
-// to nine seconds longer.
-func TestExpiredLeaseIsTakenAtOnce(t *testing.T) {
+// After the death of a leader, another process acquires the lease as soon as it has expired. client-go alone
+// takes up to nine seconds longer (controllers N3).
+func TestExpiredLeaseIsAcquiredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
 		random := rand.New(rand.NewPCG(6, 6))
@@ -90,8 +90,7 @@ func TestExpiredLeaseIsTakenAtOnce(t *testing.T) {
 	})
 }
 
-// slow is a view whose requests are carried out after half of the time that they take, even if
-// they were cancelled before.
+// slow is a view whose requests are carried out after half of their time, even if they were cancelled before.
 type slow struct {
 	*view
 	random *rand.Rand
@@ -127,7 +126,7 @@ func (s slow) write(ctx context.Context, r resourcelock.LeaderElectionRecord, se
 	return err
 }
 
-// A process that stops while the lease changes hands releases it, whatever requests were under way.
+// A process that stops during a hand-over releases the lease, whatever requests are under way.
 func TestStopDuringHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(5, 5))
@@ -138,7 +137,7 @@ func TestStopDuringHandOver(t *testing.T) {
 				c := newCandidate(t, s, strconv.Itoa(j))
 				candidates[j] = c
 				c.lease = func() resourcelock.Interface {
-					return slow{&view{store: s, identity: c.Identity(), down: &c.down, lose: &c.lose}, rand.New(rand.NewPCG(uint64(i), uint64(j)))}
+					return slow{&view{store: s, identity: c.Identity(), down: &c.down, loseResponses: &c.loseResponses}, rand.New(rand.NewPCG(uint64(i), uint64(j)))}
 				}
 				c.start(t, untilDone)
 				time.Sleep(time.Second + time.Duration(random.Int64N(int64(3*time.Second))))
@@ -158,7 +157,7 @@ func TestStopDuringHandOver(t *testing.T) {
 	})
 }
 
-// refusing is a view of somebody who may read the lease but not write it.
+// refusing is a view of a process that may read the lease but not write it.
 type refusing struct {
 	*view
 	reads, writes *atomic.Int32
@@ -180,15 +179,15 @@ func (r refusing) Update(ctx context.Context, record resourcelock.LeaderElection
 	return r.view.Update(ctx, record)
 }
 
-// A leader that may no longer write the lease stops at the renew deadline, as if it were cut off.
-func TestLeaseThatMayNoLongerBeWritten(t *testing.T) {
+// A leader that loses the right to write the lease stops at the renew deadline, as if it were disconnected.
+func TestLosesRightToWriteLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
 		c := newCandidate(t, s, "a")
 		var reads, writes atomic.Int32
 		var allowed atomic.Bool
 		c.lease = func() resourcelock.Interface {
-			return refusing{&view{store: s, identity: "a", down: &c.down, lose: &c.lose}, &reads, &writes, &allowed}
+			return refusing{&view{store: s, identity: "a", down: &c.down, loseResponses: &c.loseResponses}, &reads, &writes, &allowed}
 		}
 		allowed.Store(true)
 		c.start(t, untilDone)
@@ -204,15 +203,15 @@ func TestLeaseThatMayNoLongerBeWritten(t *testing.T) {
 	})
 }
 
-// A free lease that can't be acquired is not requested in a loop.
-func TestFreeLeaseThatCanNotBeAcquired(t *testing.T) {
+// A free lease that can't be acquired is requested at a limited rate.
+func TestFreeLeaseCannotBeAcquired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{record: &resourcelock.LeaderElectionRecord{}}
 		c := newCandidate(t, s, "a")
 		var reads, writes atomic.Int32
 		var allowed atomic.Bool
 		c.lease = func() resourcelock.Interface {
-			return refusing{&view{store: s, identity: "a", down: &c.down, lose: &c.lose}, &reads, &writes, &allowed}
+			return refusing{&view{store: s, identity: "a", down: &c.down, loseResponses: &c.loseResponses}, &reads, &writes, &allowed}
 		}
 		c.start(t, untilDone)
 		const periods = 100

@@ -8,7 +8,7 @@ import (
 )
 
 // Wrap returns a RoundTripper for requests that change something (all but GET, HEAD and OPTIONS). It refuses
-// them while the fence is closed, and cancels them if the fence closes before they are answered. Both errors
+// them while the fence is closed, and cancels them if the fence closes before their response. Both errors
 // wrap [ErrNotLeading], which http.Client and client-go preserve.
 //
 // Wrap checks the fence before it passes a request to next, and again before each read of the body. So a

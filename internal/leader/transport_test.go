@@ -20,8 +20,7 @@ type server struct {
 	release chan struct{}
 }
 
-// newServer returns a server that answers at once, except below /slow/ and, for bodies,
-// /stream/.
+// newServer returns a server that responds at once, except below /slow/ and, for bodies, /stream/.
 func newServer(t *testing.T, start func(*httptest.Server)) *server {
 	s := &server{arrived: make(chan string, 10), release: make(chan struct{})}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +46,7 @@ func newServer(t *testing.T, start func(*httptest.Server)) *server {
 	return s
 }
 
-// protocols are the ways to start a server; API servers speak HTTP/2.
+// protocols are the kinds of servers; API servers use HTTP/2.
 var protocols = map[string]func(*httptest.Server){
 	"HTTP/1": (*httptest.Server).Start,
 	"HTTP/2": func(s *httptest.Server) {
@@ -56,7 +55,7 @@ var protocols = map[string]func(*httptest.Server){
 	},
 }
 
-// do sends a request with a body, and reads the answer.
+// do sends a request with a body, and reads the response.
 func do(t *testing.T, next http.RoundTripper, method, url string) error {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("body"))
@@ -72,7 +71,7 @@ func do(t *testing.T, next http.RoundTripper, method, url string) error {
 	return err
 }
 
-func TestWrapRefusesWhatChangesSomething(t *testing.T) {
+func TestWrapRefusesWrites(t *testing.T) {
 	s := newServer(t, protocols["HTTP/2"])
 	f := testFence()
 	wrapped := f.Wrap(s.Client().Transport)
@@ -98,14 +97,14 @@ func TestWrapRefusesWhatChangesSomething(t *testing.T) {
 		}
 	}
 	if n := len(term.cancels); n != 1 {
-		t.Errorf("%d entries are left of requests that were answered", n-1)
+		t.Errorf("%d entries of finished requests are left", n-1)
 	}
 	if err := do(t, Unfenced().Wrap(s.Client().Transport), "POST", s.URL); err != nil {
 		t.Errorf("POST unfenced: %v", err)
 	}
 }
 
-func TestWrapClosesTheBodyOfWhatItRefuses(t *testing.T) {
+func TestWrapClosesBodiesOfRefusedRequests(t *testing.T) {
 	body := &closed{Reader: strings.NewReader("body")}
 	request, err := http.NewRequestWithContext(t.Context(), "POST", "http://example.org", body)
 	if err != nil {
@@ -130,7 +129,7 @@ func (c *closed) Close() error {
 	return nil
 }
 
-func TestWrapCancelsWhatIsInFlight(t *testing.T) {
+func TestWrapCancelsRequestsInFlight(t *testing.T) {
 	for protocol, start := range protocols {
 		for name, path := range map[string]string{"no answer yet": "/slow/", "half an answer": "/stream/"} {
 			t.Run(protocol+", "+name, func(t *testing.T) { testInFlight(t, newServer(t, start), path) })
@@ -160,7 +159,7 @@ func testInFlight(t *testing.T, s *server, path string) {
 	}
 }
 
-func TestWrapReportsOtherErrorsAsTheyAre(t *testing.T) {
+func TestWrapReturnsOtherErrorsUnchanged(t *testing.T) {
 	f := testFence()
 	f.newTerm(ignore).renewed(time.Now())
 	broken := errors.New("broken")
@@ -174,8 +173,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
-// A process is paused after the fence has let a request pass, and before the request is sent.
-func TestWrapAsksAgainBeforeItSends(t *testing.T) {
+// A process is paused after the fence has admitted a request, and before the request is sent.
+func TestWrapChecksAgainBeforeSending(t *testing.T) {
 	for protocol, start := range protocols {
 		for name, stopped := range map[string]func(f *Fence, jump func()){
 			"the clock jumped":  func(_ *Fence, jump func()) { jump() },
@@ -195,7 +194,7 @@ func testStopped(t *testing.T, s *server, stopped func(f *Fence, jump func())) {
 		t.Fatal(err)
 	}
 	dialed := roundTripper(func(request *http.Request) (*http.Response, error) {
-		// As the transport does before it tries another connection.
+		// The transport does this before it tries another connection.
 		body, err := request.GetBody()
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +202,7 @@ func testStopped(t *testing.T, s *server, stopped func(f *Fence, jump func())) {
 		request.Body.Close()
 		request.Body = body
 		stopped(f, func() { jumped.Add(int64(time.Minute)) })
-		// What notices that the context ended may come late, too.
+		// The end of the context may be noticed late, too.
 		return s.Client().Transport.RoundTrip(request.WithContext(context.WithoutCancel(request.Context())))
 	})
 	if err := do(t, f.Wrap(dialed), "PUT", s.URL); !errors.Is(err, ErrNotLeading) {

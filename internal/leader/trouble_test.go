@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// day2 B2: when the rights to the lease were withdrawn, standbys named for ever a leader that had stopped.
-func TestWhoLeadsIsUnknownWhenTheLeaseCantBeRead(t *testing.T) {
+// Standbys don't know the leader while they can't read the lease. When the rights to the lease were
+// withdrawn, they named a leader that had stopped for ever (day2 B2).
+func TestLeaderIsUnknownIfLeaseCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
 		leader, standby := newCandidate(t, s, "0"), newCandidate(t, s, "1")
@@ -43,7 +44,7 @@ func TestWhoLeadsIsUnknownWhenTheLeaseCantBeRead(t *testing.T) {
 	})
 }
 
-// day2 B2: the trouble is known from the first request on, also if nobody ever held the lease.
+// The failure is known from the first request on, also if nobody ever held the lease (day2 B2).
 func TestTroubleAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCandidate(t, &store{}, "0")

@@ -18,10 +18,10 @@ const (
 var levels = []struct {
 	name  string
 	level slog.Level
-	// klog is the verbosity of klog for the level. At info, klog says nothing: its lines are about
-	// libraries, such as "Caches populated". Above 4, at trace, it has the
-	// state of feature gates, and the requests to the API server with their headers, of which it hides the credentials. Above 7 it would have
-	// the bodies, too, which may be Secrets.
+	// klog is the verbosity of klog for the level. At info, klog logs nothing, because its lines are about
+	// libraries, such as "Caches populated". Above 4, at trace, it logs the state of feature gates, and the
+	// requests to the API server with their headers, without credentials. Above 7 it would log the bodies,
+	// too, which may be Secrets.
 	klog int
 }{
 	{name: "panic", level: LevelPanic},

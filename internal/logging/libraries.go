@@ -17,7 +17,7 @@ import (
 )
 
 // routed is the destination of library logs. klog and grpc-go must get their logger before they are used, so
-// they get one logger for good, which reads routed.
+// they get one permanent logger, which reads routed.
 var routed atomic.Pointer[slog.Logger]
 
 // setLoggers sets the loggers of klog and grpc-go.
@@ -97,8 +97,8 @@ func (h klogHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// isCanceled reports whether a record is about a request that we cancelled ourselves. client-go calls that an
-// unexpected error.
+// isCanceled reports whether a record is about a request that we cancelled ourselves. client-go logs that as
+// an unexpected error.
 func isCanceled(r slog.Record) (canceled bool) {
 	r.Attrs(func(a slog.Attr) bool {
 		err, isErr := a.Value.Any().(error)

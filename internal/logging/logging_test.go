@@ -136,7 +136,8 @@ func writeThroughLibraries() {
 	grpclog.Errorf("broken %d", 1)
 }
 
-// everything is what trace shows of writeThroughLibraries; the other levels show the part of it that they name.
+// everything is the output of writeThroughLibraries at trace. At other levels, the lines of less severe
+// levels are missing.
 const everything = `level=debug msg=Verbose v=0
 level=debug msg=Verbose v=1
 level=debug msg=Verbose v=2
@@ -194,8 +195,8 @@ func TestRouteLibraries(t *testing.T) {
 	}
 }
 
-// Libraries take loggers from contexts, which don't ask for the verbosity of klog: what is above 7, such
-// as the bodies of requests, is off all the same.
+// Loggers from contexts ignore the verbosity of klog. Lines above 7, such as the bodies of requests, are
+// never logged.
 func TestBodiesAreNeverLogged(t *testing.T) {
 	log := logging.New(logging.Config{Level: logging.LevelTrace, Output: &bytes.Buffer{}})
 	if err := logging.RouteLibraries(log, logging.LevelTrace); err != nil {
@@ -209,7 +210,8 @@ func TestBodiesAreNeverLogged(t *testing.T) {
 	}
 }
 
-// A library may log while its log is sent elsewhere, such as in a dialing that nobody waits for any more.
+// A library may log while its log is redirected, for example in a connection attempt that is no longer
+// needed.
 func TestRouteWhileLibrariesLog(t *testing.T) {
 	route := func() {
 		if err := logging.RouteLibraries(logging.New(logging.Config{Level: logging.LevelTrace, Output: io.Discard}), logging.LevelTrace); err != nil {

@@ -22,12 +22,12 @@ const (
 const standardMessage = "Go library"
 
 // standardWriter receives the lines of the standard logger, to which net/http and other libraries write. It
-// removes quoted text, because that comes from others, such as a server that responds without a request.
+// removes quoted text, because that is untrusted, such as data from a server that responds without a request.
 type standardWriter struct {
 	log   *slog.Logger
 	limit *rate.Limiter
-	// left counts the lines that were omitted since the last logged one.
-	left atomic.Int64
+	// omitted counts the lines that were omitted since the last logged one.
+	omitted atomic.Int64
 }
 
 func newStandardWriter(log *slog.Logger) *standardWriter {
@@ -37,21 +37,21 @@ func newStandardWriter(log *slog.Logger) *standardWriter {
 // Write implements io.Writer. It is called with one line at a time, and never fails.
 func (w *standardWriter) Write(line []byte) (int, error) {
 	if !w.limit.Allow() {
-		w.left.Add(1)
+		w.omitted.Add(1)
 		return len(line), nil
 	}
-	attrs := []any{"text", shown(string(line))}
-	if n := w.left.Swap(0); n > 0 {
+	attrs := []any{"text", loggedPart(string(line))}
+	if n := w.omitted.Swap(0); n > 0 {
 		attrs = append(attrs, "left_out", n)
 	}
 	w.log.Warn(standardMessage, attrs...)
 	return len(line), nil
 }
 
-// shown returns the part of a line that is logged: at most standardLimit bytes, without the text from its
-// first quotation mark to its last, or to the end if there is only one. Quoted text may contain quotation
+// loggedPart returns the part of a line that is logged: at most standardLimit bytes, without the text from
+// its first quotation mark to its last, or to the end if there is only one. Quoted text may contain quotation
 // marks, so nothing in between is certain to be the library's own.
-func shown(line string) string {
+func loggedPart(line string) string {
 	line = strings.TrimSpace(line)
 	switch first, last := strings.IndexByte(line, '"'), strings.LastIndexByte(line, '"'); {
 	case first < 0:

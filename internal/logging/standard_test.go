@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/internal/logging"
 )
 
-// lines is where a log goes whose lines somebody waits for.
+// lines is an output of a log, which passes each line to the test.
 type lines chan string
 
 func (l lines) Write(line []byte) (int, error) {
@@ -26,7 +26,7 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// routed sends what libraries log to a writer.
+// routed redirects the logs of libraries to a writer.
 func routed(t *testing.T, w io.Writer) {
 	t.Helper()
 	if err := logging.RouteLibraries(logging.New(logging.Config{Output: w}), slog.LevelInfo); err != nil {
@@ -34,7 +34,7 @@ func routed(t *testing.T, w io.Writer) {
 	}
 }
 
-// unsolicited answers one request on each connection, and then sends something that nobody has asked for.
+// unsolicited responds to one request on each connection, and then sends an unsolicited text.
 func unsolicited(t *testing.T, l net.Listener, text string) {
 	t.Helper()
 	done := make(chan struct{})
@@ -57,7 +57,8 @@ func unsolicited(t *testing.T, l net.Listener, text string) {
 	}()
 }
 
-// M10: what a server sends without a request got into the log, where whoever may only choose the server could read it.
+// Unsolicited data from a server stays out of the log. Users who could choose the server could read it there
+// (M10).
 func TestM10UnsolicitedResponsesStayOutOfTheLog(t *testing.T) {
 	log := make(lines, 10)
 	routed(t, log)
@@ -78,7 +79,7 @@ func TestM10UnsolicitedResponsesStayOutOfTheLog(t *testing.T) {
 	}
 }
 
-func TestWhatIsShownOfLines(t *testing.T) {
+func TestLoggedPart(t *testing.T) {
 	for line, want := range map[string]string{
 		"http2: header list too large":                 `text="http2: header list too large"`,
 		`a "b\"c" d "e" f`:                             `text="a … f"`,
@@ -90,13 +91,13 @@ func TestWhatIsShownOfLines(t *testing.T) {
 		routed(t, &out)
 		standard.Print(line)
 		if got := withoutTime(out.String()); got != `time=T level=warn msg="Go library" `+want+"\n" {
-			t.Errorf("of %q, the log shows %s", line, got)
+			t.Errorf("the logged part of %q is %s", line, got)
 		}
 	}
 }
 
-// M10: a server that is asked often can't fill the log.
-func TestM10LinesOfLibrariesAreFew(t *testing.T) {
+// A server with many connections can't fill the log (M10).
+func TestM10LinesOfLibrariesAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		routed(t, &out)

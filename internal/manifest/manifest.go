@@ -108,18 +108,18 @@ func (c *Client) resource(object *unstructured.Unstructured, namespace string) (
 	return resource.Namespace(object.GetNamespace()), nil
 }
 
-// DecodeAtMost is [Decode] of at most limit bytes. More are an error, and never manifests that are cut.
+// DecodeAtMost is [Decode] with a limit in bytes. Longer input is an error, and never truncated.
 func DecodeAtMost(manifests io.Reader, limit int) ([]*unstructured.Unstructured, error) {
 	bounded := &boundedReader{from: manifests, left: limit}
 	objects, err := Decode(bounded)
 	if bounded.left < 0 {
-		// The decoder would say that a document isn't complete.
+		// The decoder would report an incomplete document.
 		return nil, fmt.Errorf("read manifests: there are more than %d MiB of them: leave out those that aren't needed, or name several files", limit>>20)
 	}
 	return objects, err
 }
 
-// boundedReader fails when more than left bytes were read; left is negative then.
+// boundedReader fails after left bytes; left is negative then.
 type boundedReader struct {
 	from io.Reader
 	left int

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Manifests of as many bytes as the limit are read, and those with one more are an error and not the documents before it:
-// also a stream without an end.
+// Manifests of exactly the limit are decoded. With one more byte they are an error, also a stream without an
+// end.
 func TestDecodeAtMost(t *testing.T) {
 	const object = "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n"
 	text := strings.Repeat(object+"---\n", 3)
@@ -24,7 +24,7 @@ func TestDecodeAtMost(t *testing.T) {
 	}
 }
 
-// endless is a text again and again.
+// endless is a reader that repeats a text.
 type endless string
 
 func (e endless) Read(p []byte) (int, error) { return copy(p, e), nil }

@@ -1,4 +1,4 @@
-// Package objectmeta has what Kubernetes objects of any kind have: labels and problems. It imports the
+// Package objectmeta has properties of Kubernetes objects of any kind: labels and problems. It imports the
 // standard library only, so that every package may use it: the catalog, the controllers, the sources of DNS
 // records, and package report.
 //

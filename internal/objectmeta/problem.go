@@ -1,9 +1,9 @@
 package objectmeta
 
-// Problem says that a part of an object can't be used: an address, a port, a selector. The rest of the object
+// Problem is a part of an object that can't be used: an address, a port, a selector. The rest of the object
 // stays in use.
 type Problem struct {
-	// Kind, Namespace and Name are the object's, as a user would type them.
+	// Kind, Namespace and Name identify the object, spelled as a user would type them.
 	Kind, Namespace, Name string
 	// UID is metadata.uid; empty if unknown.
 	UID string
@@ -11,7 +11,7 @@ type Problem struct {
 	Cluster string
 	// Field is the path of the field, such as "endpoints[3].addresses[0]".
 	Field string
-	// Reason says what is wrong and what is allowed, in one sentence without a full stop.
+	// Reason is the cause and the allowed values, in one sentence without a full stop.
 	Reason string
 }
 

@@ -49,8 +49,8 @@ func service(namespace, name string) string {
 	return fmt.Sprintf(`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": %q, "namespace": %q}, "spec": {"clusterIP": "10.0.0.1"}}`, name, namespace)
 }
 
-// TestTables fills tables of package kube in each form, in this process and over a connection.
-// They follow all changes.
+// TestTables fills tables of package kube in each form, in process and over a connection, and checks that
+// they follow all changes.
 func TestTables(t *testing.T) {
 	for _, way := range []string{"in process", "over a connection"} {
 		t.Run(way, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// A resource whose kind isn't known is served with and without objects, whatever they are called.
+// A resource with an unknown kind is served with and without objects of any kind.
 func TestServeResources(t *testing.T) {
 	for _, with := range []bool{false, true} {
 		s := New()
@@ -146,7 +146,7 @@ func testTables(t *testing.T, s *Server, cfg *rest.Config) {
 	}
 	put(t, s, service("a", "two"), service("a", "one"))
 	if !s.Delete(Object{Kind: gateway, NamespacedName: types.NamespacedName{Namespace: DefaultNamespace, Name: "gate"}}) || s.Delete(Object{Kind: gateway}) {
-		t.Error("Delete doesn't say whether there was an object")
+		t.Error("Delete doesn't report whether the object existed")
 	}
 	version := s.Bookmark()
 	for _, table := range []interface{ ResourceVersion() string }{services, pods, gateways} {
@@ -166,12 +166,12 @@ func await(t *testing.T, condition func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatal("waited in vain")
+			t.Fatal("the condition never became true")
 		}
 	}
 }
 
-// watched returns the names of the objects that a watch begins with.
+// watched returns the names of the objects at the start of a watch.
 func watched(t *testing.T, s *Server, path string) string {
 	t.Helper()
 	client := &http.Client{Transport: s.Config().Transport}
@@ -231,7 +231,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A reader may be slower than any number of objects come.
+// A reader may be slower than the changes, for any number of objects.
 func TestManyObjects(t *testing.T) {
 	s := New()
 	const n = 10_000
@@ -273,7 +273,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// When a request ends, its handler ends, also if nothing was read.
+// When a request ends, its handler ends, even if nothing was read.
 func TestRequestEnds(t *testing.T) {
 	s := New()
 	ctx, cancel := context.WithCancel(t.Context())

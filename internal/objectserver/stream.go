@@ -85,7 +85,7 @@ func typedOf(obj *unstructured.Unstructured) (runtime.Object, error) {
 		return nil, err
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
-		// This error names the field, unlike the converter's.
+		// The error of json names the field, unlike the converter's.
 		if text, jsonErr := obj.MarshalJSON(); jsonErr == nil {
 			err = cmp.Or(json.Unmarshal(text, typed), err)
 		}

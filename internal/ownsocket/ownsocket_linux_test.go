@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The port 0 belongs to no process that serves.
+// No serving process has the port 0.
 const port = 0
 
 func TestOwnUserConnects(t *testing.T) {
@@ -45,7 +45,7 @@ func TestOwnUserConnects(t *testing.T) {
 	}
 }
 
-// tenants S4: only a process of our user, in our container, counts.
+// Only processes of our user and in our container are accepted (tenants S4).
 func TestAllowed(t *testing.T) {
 	for name, test := range map[string]struct {
 		peer syscall.Ucred

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A panic that continues in another goroutine is reported with the place and the stack where it began.
+// A panic that continues in another goroutine keeps the location and the stack of its origin.
 func TestCarried(t *testing.T) {
 	caught := func(f func()) (c *Carried) {
 		defer func() { c = Of(recover()) }()

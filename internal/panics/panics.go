@@ -26,8 +26,8 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// LogInterval is the time between two logged stacks of the same location, because whoever makes objects or
-// calls decides how often something panics.
+// LogInterval is the time between two logged stacks of the same location, because users can cause panics at
+// any rate with objects or calls.
 const LogInterval = 10 * time.Minute
 
 // Error is the error of work that panicked.

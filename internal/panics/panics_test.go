@@ -27,8 +27,8 @@ func crash(how string) error {
 	return nil
 }
 
-// A panic is an error with its place, is counted, and has its stack in the log: once for each place, and again after a
-// while. Errors pass as they are.
+// A panic becomes an error with its location and is counted. Its stack is logged once per location, and again
+// after a while. Other errors are returned unchanged.
 func TestCatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -1,4 +1,5 @@
-// Package pause waits for a time, or until a context ends. All packages but kube, which imports nothing of ours, use it.
+// Package pause waits for a time, or until a context ends. All packages use it except kube, which imports no
+// package of ours.
 //
 // # Concurrency
 //

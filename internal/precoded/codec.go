@@ -1,5 +1,5 @@
-// Package precoded sends gRPC messages that are encoded already, so that the streams of a server share one encoding.
-// The gRPC servers of the roles destination and xds are made with its codec.
+// Package precoded sends gRPC messages that are already encoded, so that the streams of a server share one
+// encoding. The gRPC servers of the roles destination and xds use its codec.
 //
 // # Concurrency
 //
@@ -14,11 +14,11 @@ import (
 
 // Message is an encoded message.
 type Message interface {
-	// Encoded returns the bytes, which nobody changes.
+	// Encoded returns the bytes, which must not be changed.
 	Encoded() mem.BufferSlice
 }
 
-// Codec is the proto codec of gRPC, except that it sends a [Message] as it is. Make it with [NewCodec].
+// Codec is the proto codec of gRPC, except that it sends a [Message] unchanged. Make it with [NewCodec].
 type Codec struct{ encoding.CodecV2 }
 
 // NewCodec returns a codec.

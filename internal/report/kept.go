@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// maxKept and maxKeptBytes bound the listed problems by number and text. The least recently met ones are
-	// dropped first.
-	maxKept, maxKeptBytes = 2000, 1 << 20
-	// maxText bounds a kept field and a kept reason, in bytes.
+	// maxListed and maxListedBytes bound the listed problems by number and text. The least recently met
+	// problems are dropped first.
+	maxListed, maxListedBytes = 2000, 1 << 20
+	// maxText bounds the field and the reason of a listed problem, in bytes.
 	maxText = 500
 )
 
@@ -34,8 +34,8 @@ func (k *Known) size() int {
 	return len(k.Kind) + len(k.Cluster) + len(k.Namespace) + len(k.Name) + len(k.UID) + len(k.Field) + len(k.Reason)
 }
 
-// kept has the problems that can be listed. The lock of the reporter guards it.
-type kept struct {
+// problemList has the problems that can be listed. The lock of the reporter guards it.
+type problemList struct {
 	next  uint64
 	bytes int
 	// order has the problems, the most recently met first; byHash and byObject find them.
@@ -45,13 +45,13 @@ type kept struct {
 	hashes   map[uint64]uint64 // by ID
 }
 
-func newKept() *kept {
-	return &kept{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[of][]uint64{}, hashes: map[uint64]uint64{}}
+func newProblemList() *problemList {
+	return &problemList{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[of][]uint64{}, hashes: map[uint64]uint64{}}
 }
 
 // record records that a problem was met. It drops the object's other problem at the same field, and the
 // problems of a former object of the same name.
-func (k *kept) record(p objectmeta.Problem, hash uint64, now time.Time) {
+func (k *problemList) record(p objectmeta.Problem, hash uint64, now time.Time) {
 	if e, ok := k.byHash[hash]; ok {
 		e.Value.(*Known).Last = now
 		k.order.MoveToFront(e)
@@ -70,12 +70,12 @@ func (k *kept) record(p objectmeta.Problem, hash uint64, now time.Time) {
 	k.byObject[objectOf(p)] = append(k.byObject[objectOf(p)], hash)
 	k.hashes[known.ID] = hash
 	k.bytes += known.size()
-	for k.order.Len() > maxKept || k.bytes > maxKeptBytes && k.order.Len() > 1 {
+	for k.order.Len() > maxListed || k.bytes > maxListedBytes && k.order.Len() > 1 {
 		k.drop(k.hashes[k.order.Back().Value.(*Known).ID])
 	}
 }
 
-func (k *kept) drop(hash uint64) {
+func (k *problemList) drop(hash uint64) {
 	e := k.byHash[hash]
 	known := k.order.Remove(e).(*Known)
 	delete(k.byHash, hash)
@@ -92,8 +92,8 @@ func (k *kept) drop(hash uint64) {
 func (r *Reporter) Problems() []Known {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]Known, 0, r.kept.order.Len())
-	for e := r.kept.order.Front(); e != nil; e = e.Next() {
+	all := make([]Known, 0, r.problems.order.Len())
+	for e := r.problems.order.Front(); e != nil; e = e.Next() {
 		all = append(all, *e.Value.(*Known))
 	}
 	return all

@@ -23,7 +23,7 @@ func newReporter(t *testing.T) *report.Reporter {
 	return r
 }
 
-// listed are the problems as text, those met last first.
+// listed returns the problems as text, the most recently met first.
 func listed(r *report.Reporter) []string {
 	var all []string
 	for _, k := range r.Problems() {
@@ -32,7 +32,7 @@ func listed(r *report.Reporter) []string {
 	return all
 }
 
-// The newest problem of a field counts, and those of an object that is gone don't.
+// Only the newest problem of a field is listed, and none of a deleted object.
 func TestProblems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReporter(t)
@@ -59,8 +59,8 @@ func TestProblems(t *testing.T) {
 	})
 }
 
-// However many problems there are, and however long, those that are kept are bounded.
-func TestManyProblems(t *testing.T) {
+// The listed problems are bounded, in number and length.
+func TestListedProblemsAreBounded(t *testing.T) {
 	r := newReporter(t)
 	long := strings.Repeat("é", 1<<16)
 	for i := range 20_000 {

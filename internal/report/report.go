@@ -62,8 +62,8 @@ type Reporter struct {
 	// the object. It has at most capacity entries.
 	minute time.Time
 	lines  map[uint64]int
-	// kept has the problems that can be listed.
-	kept *kept
+	// problems has the problems that can be listed.
+	problems *problemList
 }
 
 // New returns a reporter. It fails if the Registerer refuses the metric.
@@ -88,7 +88,7 @@ func New(c Config) (*Reporter, error) {
 		seed:     maphash.MakeSeed(),
 		seen:     make(map[uint64]*list.Element),
 		recent:   list.New(),
-		kept:     newKept(),
+		problems: newProblemList(),
 	}, nil
 }
 
@@ -118,7 +118,7 @@ func (r *Reporter) Report(p objectmeta.Problem) {
 func (r *Reporter) remember(p objectmeta.Problem, hash uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept.record(p, hash, time.Now())
+	r.problems.record(p, hash, time.Now())
 	if e, ok := r.seen[hash]; ok {
 		r.recent.MoveToFront(e)
 		return false
@@ -131,7 +131,7 @@ func (r *Reporter) remember(p objectmeta.Problem, hash uint64) bool {
 	return true
 }
 
-// line returns the number of new problems of an object in the present minute, this one included.
+// line returns the number of new problems of an object in the present minute, including this one.
 func (r *Reporter) line(of uint64, now time.Time) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A Reporter's method is what the catalog asks for.
+// The method of a Reporter is an objectmeta.Report.
 var _ objectmeta.Report = (*report.Reporter)(nil).Report
 
 func problem(name, field string) objectmeta.Problem {
@@ -71,7 +71,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// logged is the name and field of each line.
+// logged returns the name and field in each line.
 func logged(out string) []string {
 	var found []string
 	for line := range strings.Lines(out) {
@@ -148,8 +148,8 @@ func TestNewTwice(t *testing.T) {
 	}
 }
 
-// M5: a Service whose annotation gets other mistakes ten times a second wrote 1.4 MB of log a
-// minute. The problems of others are logged all the same.
+// The lines of an object are limited, and the problems of others are still logged. A Service whose annotation
+// got other mistakes ten times a second wrote 1.4 MB of log a minute (M5).
 func TestLinesOfAnObjectAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

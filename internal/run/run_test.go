@@ -69,7 +69,7 @@ func TestGroup(t *testing.T) {
 				if took := time.Since(start); took != tt.took {
 					t.Errorf("Run took %v, want %v", took, tt.took)
 				}
-				// The clock of the bubble: actors that were left behind end by then.
+				// The synctest clock advances until the abandoned actors have ended.
 				<-time.After(2 * time.Hour)
 			})
 		})

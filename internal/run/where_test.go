@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/internal/run"
 )
 
-// Goroutines are found by each of their names, with those that they started, and others are not.
+// Goroutines are found by each of their names, together with those that they started. Others are not found.
 func TestWhere(t *testing.T) {
 	end, ended := make(chan struct{}), make(chan struct{}, 40)
 	running := make(chan struct{}, 40)
@@ -49,7 +49,7 @@ func startedByInner(wait func(context.Context)) {
 	<-over
 }
 
-// A name with very many goroutines that all do something else has a text of bounded size.
+// The stacks of very many different goroutines have a bounded size.
 func TestWhereIsBounded(t *testing.T) {
 	end, running := make(chan struct{}), make(chan struct{})
 	depths := 100

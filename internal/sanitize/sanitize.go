@@ -1,7 +1,8 @@
-// Package sanitize shortens and quotes untrusted text for messages: gRPC statuses, errors, Events and log lines. Text of a
-// client, a tenant or a server may be megabytes long, and may have line breaks and control characters.
+// Package sanitize shortens and quotes untrusted text for messages: gRPC statuses, errors, Events and log
+// lines. Text of a client, a tenant or a server may be megabytes long, and may have line breaks and control
+// characters.
 //
-// All packages that show such text call it, except kube and its kinds, which import nothing of ours.
+// All packages that show such text use it, except kube and its kinds, which import no package of ours.
 //
 // # Concurrency
 //
@@ -15,7 +16,7 @@ import (
 	"unicode"
 )
 
-// maxText is how many bytes of a text are shown: more than the name and port of any Service.
+// maxText is the limit for a text in bytes: more than the name and port of any Service.
 const maxText = 160
 
 // Quote returns the text as a quoted Go string. A long text is truncated, and its length appended.
@@ -26,8 +27,8 @@ func Quote(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(text[:maxText]), len(text))
 }
 
-// Cut returns the text, truncated with its length appended if it is long. It is for attributes of log lines,
-// which the log quotes itself.
+// Cut returns the text. A long text is truncated, and its length appended. Cut is for attributes of log
+// lines, which the log quotes itself.
 func Cut(text string) string { return CutTo(text, maxText) }
 
 // CutTo is Cut with another limit in bytes, such as for errors of a server.
@@ -38,7 +39,7 @@ func CutTo(text string, most int) string {
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
 }
 
-// Shorten returns a text of at most so many bytes, as UTF-8. Of a longer text it returns the beginning and a mark.
+// Shorten returns the text as UTF-8, truncated to most bytes including a mark.
 func Shorten(text string, most int) string {
 	const mark = "…"
 	if len(text) <= most {
@@ -47,8 +48,8 @@ func Shorten(text string, most int) string {
 	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
 }
 
-// Name returns a short text of letters, digits and the signs of DNS names as it is, and quotes any
-// other one.
+// Name returns a short text unchanged if it only has letters, digits and the other characters of DNS names,
+// and quotes any other text.
 func Name(text string) string {
 	if text == "" || len(text) > maxText || strings.ContainsFunc(text, unusual) {
 		return Quote(text)
@@ -56,7 +57,7 @@ func Name(text string) string {
 	return text
 }
 
-// maxLine is how many bytes of a line are shown.
+// maxLine is the limit for a line in bytes.
 const maxLine = 400
 
 // Text returns a sentence, such as an error, as one line without control characters. A long one is truncated.
@@ -76,7 +77,7 @@ func Line(text string, most int) string {
 	}, strings.ToValidUTF8(text, "")) + end
 }
 
-// unusual reports whether a DNS name can't contain the character.
+// unusual reports whether a character can't be in a DNS name.
 func unusual(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':

@@ -56,7 +56,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Whatever a client sends, what is shown of it is one short line of valid text.
+// Any text of a client is shown as one short line of valid text.
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"dial 127.0.0.1: é":            "dial 127.0.0.1: é",
@@ -81,7 +81,7 @@ func FuzzQuote(f *testing.F) {
 	})
 }
 
-// A long text is cut to a limit in bytes, and stays valid where it is cut.
+// A long text is truncated to a limit in bytes, and stays valid UTF-8.
 func TestShorten(t *testing.T) {
 	for _, text := range []string{strings.Repeat("é", 1000), "x" + strings.Repeat("é", 1000), strings.Repeat("x", 257)} {
 		got := Shorten(text, 256)

@@ -1,9 +1,9 @@
 // Package sharedflags shares settings between plugins, such as the access to one cloud between two providers
-// and a registry: their flags exist once, and all plugins see the same values.
+// and a registry. Their flags exist once, and all plugins have the same values.
 //
-// Shared settings are a type of their own with a method Flags. A plugin's config that has them implements
-// [Taker]: it replaces its own value with the one in the [Set]. Whoever opens plugins, such as dns/configure,
-// has one Set for all of them, and adds the Set's flags besides theirs.
+// Shared settings are a type of their own with a method Flags. The config of a plugin that shares them
+// implements [Taker]: it replaces its own value with the one in the [Set]. The code that opens plugins, such
+// as dns/configure, has one Set for all of them, and adds the Set's flags besides theirs.
 //
 // # Concurrency
 //

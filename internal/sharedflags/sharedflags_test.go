@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
-// access is shared; region is another type of settings.
+// access is shared, and region is another type of settings.
 type access struct{ profile string }
 
 func (a *access) Flags(flags *pflag.FlagSet) {
@@ -19,7 +19,7 @@ type region struct{ name string }
 
 func (r *region) Flags(flags *pflag.FlagSet) { flags.StringVar(&r.name, "region", "here", "") }
 
-// config is that of a plugin with a flag of its own.
+// config is the config of a plugin with one flag of its own.
 type config struct {
 	*access
 	flag string
@@ -30,7 +30,7 @@ func newConfig(flag string) *config { return &config{access: &access{profile: "d
 func (c *config) Flags(flags *pflag.FlagSet) { flags.Bool(c.flag, false, "") }
 func (c *config) Take(from *sharedflags.Set) { c.access = sharedflags.Of(from, c.access) }
 
-// Two plugins and a third user have one value, whose flag is there once.
+// Two plugins and a third user share one value, with one flag.
 func TestOneValue(t *testing.T) {
 	set, flags := &sharedflags.Set{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	configs := []*config{newConfig("a"), newConfig("b")}

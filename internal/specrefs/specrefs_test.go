@@ -1,5 +1,5 @@
-// Package specrefs tests that citations of docs/spec, and links between pages, lead somewhere.
-// docs/spec/README.md says how to cite.
+// Package specrefs tests that citations of docs/spec, and links between pages, have existing targets.
+// docs/spec/README.md defines how to cite.
 package specrefs
 
 import (
@@ -57,8 +57,8 @@ var (
 )
 
 // citable returns the sections of a document ("§8.4", and "§8.4.2" for an item or a row of a table) and its
-// cases: names such as "EP-17", and the numbers of the items of sections about acceptance cases. Each of them is
-// there also as its kind.
+// cases: names such as "EP-17", and the numbers of the items of sections about acceptance cases. The result
+// also has the kind of each of them.
 func citable(text string) map[string]bool {
 	all := map[string]bool{}
 	add := func(cited string) { all[cited], all[kind(cited)] = true, true }
@@ -90,7 +90,7 @@ func citable(text string) map[string]bool {
 	return all
 }
 
-// kind returns "§" for a section, and what is before the number of a case, with a sign: "EP-#", "#".
+// kind returns "§" for a section, and the prefix of the number of a case with a sign: "EP-#", "#".
 func kind(cited string) string {
 	if strings.HasPrefix(cited, "§") {
 		return "§"
@@ -99,9 +99,9 @@ func kind(cited string) string {
 	return before + "#"
 }
 
-// danglingCitations returns a sentence for each citation in a file that leads nowhere. A document that is named
-// counts to the end of the comment, paragraph, item or row. What looks like a case is one if a document has others
-// like it.
+// danglingCitations returns a sentence for each citation in a file without a target. A named document applies
+// to the end of the comment, paragraph, item or row. A word counts as a case if a document has cases of that
+// kind.
 func danglingCitations(documents map[string]map[string]bool, file, text string) []string {
 	var dangling, usual []string
 	for prefix, names := range defaults {
@@ -178,8 +178,8 @@ func anchors(text string) map[string]bool {
 	return all
 }
 
-// danglingLinks returns a sentence for each relative link of a page to a missing file or heading. Targets are all
-// files and directories, with the anchors of pages.
+// danglingLinks returns a sentence for each relative link of a page to a missing file or heading. Targets are
+// all files and directories, with the anchors of pages.
 func danglingLinks(targets map[string]map[string]bool, page, text string) []string {
 	var dangling []string
 	for _, m := range link.FindAllStringSubmatch(codeSpan.ReplaceAllString(codeBlock.ReplaceAllString(text, ""), "code"), -1) {
@@ -241,7 +241,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// Every way to cite, and every kind of link, can dangle.
+// Every form of citation, and every kind of link, can dangle.
 func TestDangling(t *testing.T) {
 	documents := map[string]map[string]bool{
 		"destination": citable("## 2. Get\n### 2.7 Server\n1. first\n| G1 | a |\n| K1, **K3** | b |\n## Appendix A — Inputs\n### A.4 Owners\n"),

@@ -1,11 +1,12 @@
-// Package streams has what the gRPC servers of packages destination and xds keep of their streams: the [Set] of those that
-// are open; in a [Map] what streams share, such as the topic of a query, which is made for the first stream that needs it
-// and ends with the last one; and the [Lag] of each.
+// Package streams has the state of streams that the gRPC servers of packages destination and xds share: the
+// [Set] of open streams; a [Map] of values that streams share, such as the topic of a query, which is made
+// for the first stream that needs it and ends with the last one; and the [Lag] of each stream.
 //
 // # Concurrency
 //
-// The methods of a Set and of a Map may be called from any goroutine. They call functions of the caller under their lock:
-// these must not call them, and keep other users waiting. The stream sets its Lag, and any goroutine reads it.
+// The methods of a Set and of a Map may be called from any goroutine. They call functions of the caller under
+// their lock. These functions must not call the methods, and delay other users. The stream sets its Lag, and
+// any goroutine reads it.
 package streams
 
 import (
@@ -68,8 +69,8 @@ type used[V any] struct {
 	users int
 }
 
-// Acquire returns the value of a key. If the key has no user, create makes the value, or refuses with an error. Each
-// Acquire without an error is followed by one Release.
+// Acquire returns the value of a key. If the key has no user, create makes the value, or refuses with an
+// error. Each Acquire without an error is followed by one Release.
 func (m *Map[K, V]) Acquire(key K, create func() (V, error)) (V, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,19 +118,19 @@ func (m *Map[K, V]) Len() int {
 	return len(m.m)
 }
 
-// Lag is how late a stream is.
+// Lag is the delay of a stream.
 type Lag struct {
-	// since is the time of what is being sent, in nanoseconds since 1970; zero if nothing is.
+	// since is the time of the response that is being sent, in nanoseconds since 1970; zero for none.
 	since atomic.Int64
 }
 
-// Begin records that something of this time is being sent.
+// Begin records that a response of this time is being sent.
 func (l *Lag) Begin(at time.Time) { l.since.Store(at.UnixNano()) }
 
-// End records that nothing is being sent.
+// End records that the response was sent.
 func (l *Lag) End() { l.since.Store(0) }
 
-// At returns the age of what is being sent; zero if nothing is.
+// At returns the age of the response that is being sent; zero for none.
 func (l *Lag) At(now time.Time) time.Duration {
 	since := l.since.Load()
 	if since == 0 {

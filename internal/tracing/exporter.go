@@ -23,7 +23,7 @@ type exporter struct {
 	collector    string
 	log          *slog.Logger
 	sent, failed prometheus.Counter
-	// ending cancels what is being sent; down is closed when nothing more will be sent.
+	// ending cancels the export under way. down is closed when nothing more will be sent.
 	ending context.Context
 	end    context.CancelFunc
 	down   chan struct{}
@@ -31,7 +31,7 @@ type exporter struct {
 	mu      sync.Mutex
 	limit   *rate.Limiter
 	failing bool
-	// logged is true if the failures under way were logged.
+	// logged is true if the current failures were logged.
 	logged bool
 }
 

@@ -17,7 +17,7 @@ const maxText = 256
 // Span is one operation. Start it with [Tracer.Begin], and end it with [Span.End].
 type Span struct{ span trace.Span }
 
-// Begin starts a span without a parent. The trace context of callers is ignored, because anybody may call. A
+// Begin starts a span without a parent. The trace context of callers is ignored, because it is untrusted. A
 // nil Tracer returns a nil span.
 func (t *Tracer) Begin(name string) *Span {
 	if t == nil {
@@ -52,5 +52,6 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// bounded returns a short text that can be encoded: text that isn't UTF-8 would cost all spans of its batch.
+// bounded returns a short text that can be encoded, because text that isn't UTF-8 would lose all spans of its
+// batch.
 func bounded(text string) string { return sanitize.Shorten(text, maxText) }

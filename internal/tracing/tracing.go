@@ -5,9 +5,9 @@
 // Without a collector the tracer is nil. A nil Tracer returns nil spans, whose methods do nothing and
 // allocate nothing, so that callers need no special cases.
 //
-// Traced operations never wait for the collector. Spans wait in a bounded queue; what doesn't fit, or isn't
-// accepted in time, is dropped. Spans that the collector didn't accept are counted. The start and the end of
-// failures are logged.
+// Traced operations never wait for the collector. Spans wait in a bounded queue. Spans that don't fit, or
+// that the collector doesn't accept in time, are dropped and counted. The start and the end of failures are
+// logged.
 //
 // # Concurrency
 //

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type receiver struct {
 	collectorpb.UnimplementedTraceServiceServer
 	address string
-	// hang, unless nil, is what requests wait for.
+	// hang, if not nil, delays requests until it is closed.
 	hang chan struct{}
 
 	mu       sync.Mutex
@@ -84,7 +84,7 @@ func (r *receiver) Export(ctx context.Context, in *collectorpb.ExportTraceServic
 	return &collectorpb.ExportTraceServiceResponse{}, r.err
 }
 
-// lines returns what has come: the name of each span, its attributes and its status.
+// lines returns the received spans: the name of each span, its attributes and its status.
 func (r *receiver) lines() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +107,7 @@ func (r *receiver) lines() []string {
 	return lines
 }
 
-// opened returns a tracer for a collector, and where it logs and measures.
+// opened returns a tracer for a collector, with its log and metrics.
 func opened(t *testing.T, collector string) (*Tracer, *logtest.Buffer, *prometheus.Registry) {
 	t.Helper()
 	log, registry := &logtest.Buffer{}, prometheus.NewRegistry()
@@ -118,7 +118,7 @@ func opened(t *testing.T, collector string) (*Tracer, *logtest.Buffer, *promethe
 	return tracer, log, registry
 }
 
-// spans returns how many spans have a result.
+// spans returns the numbers of spans by result.
 func spans(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -132,8 +132,8 @@ func spans(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return n
 }
 
-// What waits at the end is sent: spans with their attributes, errors and the resource.
-func TestSpansReachACollector(t *testing.T) {
+// Waiting spans are sent at the end, with their attributes, errors and the resource.
+func TestSpansReachCollector(t *testing.T) {
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=test")
 	r := startReceiver(t, "127.0.0.1:0", nil)
 	tracer, log, registry := opened(t, r.address)
@@ -179,14 +179,14 @@ func TestNoCollector(t *testing.T) {
 		s.Number("c", 1)
 		s.End(failure)
 	}); n > 0 {
-		t.Errorf("%v allocations for a span that nobody wants", n)
+		t.Errorf("%v allocations for a span without a collector", n)
 	}
 	tracer.Close()
 }
 
-// A collector that is away, or that hangs, delays nobody: spans are begun and ended at once, what doesn't fit is dropped,
-// the end comes within its time, and the log has one line.
-func TestCollectorsThatDontAnswer(t *testing.T) {
+// An unreachable or hanging collector delays no operation: spans start and end at once, spans that don't fit
+// are dropped, Close returns within its limit, and the log has one line.
+func TestUnresponsiveCollectors(t *testing.T) {
 	away, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestCollectorsThatDontAnswer(t *testing.T) {
 				s.Text("signpost.service", "shop/web")
 				s.End(nil)
 			}
-			// Waiting for the collector would take that long for each batch.
+			// Waiting for the collector would take this long for each batch.
 			if took := time.Since(begun); took > exportTimeout {
 				t.Errorf("%d spans took %v", 10*queueSize, took)
 			}
@@ -225,8 +225,8 @@ func TestCollectorsThatDontAnswer(t *testing.T) {
 	}
 }
 
-// The log has a line when sending begins to fail and one when it works again, however often it is tried; and when that
-// goes on and on, it has no more.
+// The log has a line when sending starts to fail and one when it works again, and no further lines during a
+// lasting failure.
 func TestFailuresInTheLog(t *testing.T) {
 	out := &logtest.Buffer{}
 	e, err := newExporter(collector{address: "127.0.0.1:1", plain: true}, Config{Log: slog.New(slog.NewTextHandler(out, nil)), Registerer: prometheus.NewRegistry()})
@@ -249,7 +249,7 @@ level=INFO msg="Traces are sent again" collector=127.0.0.1:1
 	}
 }
 
-// A registry takes one tracer.
+// A registry accepts one tracer.
 func TestOneTracerPerRegistry(t *testing.T) {
 	tracer, _, registry := opened(t, "127.0.0.1:1")
 	defer tracer.Close()

@@ -31,9 +31,9 @@ const root = "../.."
 
 var block = regexp.MustCompile("(?ms)^```([a-z]*)( [^\n]*)?\n(.*?)^```$")
 
-// tree is where blocks are applied.
+// tree is the directory to which blocks are applied.
 type tree struct {
-	// dir gets the files. Those that it lacks are read from base, if that isn't empty.
+	// dir gets the files. Missing files are read from base, if that isn't empty.
 	dir, base string
 	run       func(command string) error
 }
@@ -150,7 +150,7 @@ func matches(edit, line string) bool {
 	return edit == line || cut && strings.HasPrefix(line, beginning)
 }
 
-// runIn runs a command in a copy of the repository. It is an error if a package of go test has no test that passes.
+// runIn runs a command in a copy of the repository. A package of go test without a passing test is an error.
 func runIn(t *testing.T, dir, command string) error {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "exec "+command)
 	cmd.Dir = dir
@@ -173,8 +173,8 @@ func runIn(t *testing.T, dir, command string) error {
 	return nil
 }
 
-// renew makes dir a copy of the repository without its history and what was built. Times stay, because go detects
-// changes by them.
+// renew makes dir a copy of the repository without its history and build results. Times are kept, because go
+// detects changes by them.
 func renew(repository, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -197,8 +197,8 @@ func renew(repository, dir string) error {
 	return nil
 }
 
-// Pages run one after the other, because each compiles a part of the repository. With -short the commands are not
-// run.
+// Pages run one after the other, because each compiles a part of the repository. With -short the commands are
+// skipped.
 func TestPages(t *testing.T) {
 	bin, err := filepath.Abs(filepath.Join(root, "bin"))
 	if err != nil {
@@ -250,7 +250,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Each kind of block applies, and fails if it doesn't belong to the repository. "~" stands for "`".
+// Each kind of block is applied, and fails if it doesn't match the repository. "~" stands for "`".
 func TestWalk(t *testing.T) {
 	repository := map[string]string{
 		"go.mod": "module example.test/m\n\ngo 1.26\n", "bin/tool": "built\n", "a.txt": "one\ntwo\n\nthree\ntwo\n",

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// M9: numbers that are written by hand are those of the API types.
+// Hand-written field numbers equal those of the API types (M9).
 func TestNumbersOfMetadata(t *testing.T) {
 	if n := NumberOf[metav1.PartialObjectMetadata]("metadata"); n != Metadata {
 		t.Errorf("metadata has the number %d", n)

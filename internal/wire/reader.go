@@ -73,7 +73,7 @@ func (r *Reader) Next(want Fields) bool {
 				return true
 			}
 		default:
-			if i = other(message, tag, i); i < 0 {
+			if i = endOfValue(message, tag, i); i < 0 {
 				return r.fail()
 			}
 		}

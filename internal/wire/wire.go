@@ -43,9 +43,9 @@ func long(b []byte, i int) (value uint64, end int) {
 	return value, i + n
 }
 
-// other returns the end of the value at message[i:], which is neither length-delimited nor a varint; negative
-// if the value is malformed.
-func other(message []byte, tag uint64, i int) (end int) {
+// endOfValue returns the end of the value at message[i:], which is neither length-delimited nor a varint;
+// negative if the value is malformed.
+func endOfValue(message []byte, tag uint64, i int) (end int) {
 	n := protowire.ConsumeFieldValue(protowire.Number(tag>>3), protowire.Type(tag&7), message[i:])
 	if n < 0 {
 		return n

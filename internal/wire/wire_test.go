@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// every wants all fields that can be wanted.
+// every selects all fields that can be wanted.
 var every = Fields{Bytes: math.MaxUint64, Varints: math.MaxUint64}
 
 // found is a field as a Reader found it.
@@ -38,7 +38,7 @@ func readAll(message []byte, want Fields) (all []found, err error) {
 	return all, r.Err()
 }
 
-// parse is what package protowire makes of a message.
+// parse returns the fields of a message as package protowire finds them.
 func parse(message []byte) (all []found, err error) {
 	for at := 0; at < len(message); {
 		number, kind, n := protowire.ConsumeTag(message[at:])
@@ -63,7 +63,7 @@ func parse(message []byte) (all []found, err error) {
 	return all, nil
 }
 
-// wanted returns those of the fields of a message that a Reader finds.
+// wanted returns those fields of a message that a Reader returns.
 func wanted(message []byte, all []found, want Fields) (some []found) {
 	for _, f := range all {
 		kind := protowire.Type(message[f.Start] & 7)
@@ -74,7 +74,7 @@ func wanted(message []byte, all []found, want Fields) (some []found) {
 	return some
 }
 
-// check compares what this package makes of a message with what package protowire does.
+// check compares the results of this package and of package protowire for a message.
 func check(t *testing.T, message []byte, want Fields) {
 	t.Helper()
 	all, wantErr := parse(message)
@@ -90,8 +90,7 @@ func check(t *testing.T, message []byte, want Fields) {
 	}
 }
 
-// checkWithout compares what AppendWithout leaves of a message with what package protowire
-// finds in it.
+// checkWithout compares the result of AppendWithout with that of package protowire.
 func checkWithout(t *testing.T, message []byte, number int) {
 	t.Helper()
 	all, wantErr := parse(message)
@@ -138,7 +137,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// A part of a message is malformed, or has the fields that are whole.
+// A truncated message is malformed, or has the complete fields.
 func TestCutOff(t *testing.T) {
 	whole := message()
 	for n := range 2000 {
@@ -170,7 +169,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// A Reader that reported that there is no more stays at the end.
+// After a Reader has returned false, it stays at the end.
 func TestReaderStaysAtTheEnd(t *testing.T) {
 	for _, message := range [][]byte{nil, {0x08, 0x01}, {0x08, 0x01, 0x00, 0x08, 0x01}} {
 		r := Read(message)
@@ -183,8 +182,8 @@ func TestReaderStaysAtTheEnd(t *testing.T) {
 	}
 }
 
-// A value can't be appended to in place: what follows it is part of the message.
-func TestBytesEndWhereTheyEnd(t *testing.T) {
+// A value has no spare capacity, because appending in place would overwrite the rest of the message.
+func TestBytesHaveNoCapacityBeyond(t *testing.T) {
 	message := []byte{0x0a, 0x01, 0x01, 0x0a, 0x00}
 	r := Read(message)
 	r.Next(every)
@@ -215,19 +214,18 @@ func labels(pairs ...string) (b []byte) {
 	return b
 }
 
-// checkEntry compares what Entry makes of an entry with what package protowire finds in it
-// and, unless the entry has fields in foreign encodings, with what the generated decoder makes
-// of it.
+// checkEntry compares the result of Entry with that of package protowire and, unless the entry has fields in
+// other encodings, with that of the generated decoder.
 func checkEntry(t *testing.T, entry []byte) error {
 	t.Helper()
 	all, wantErr := parse(entry)
 	var wantKey, wantValue []byte
-	foreign := false
+	otherEncoding := false
 	for _, f := range all {
 		switch isString := protowire.Type(entry[f.Start]&7) == protowire.BytesType; {
 		case f.Number > 2:
 		case !isString:
-			foreign = true
+			otherEncoding = true
 		case f.Number == 1:
 			wantKey = f.Bytes
 		default:
@@ -244,7 +242,7 @@ func checkEntry(t *testing.T, entry []byte) error {
 	if !bytes.Equal(key, wantKey) || !bytes.Equal(value, wantValue) {
 		t.Errorf("%q: %q, want %q: %q", key, value, wantKey, wantValue)
 	}
-	if foreign {
+	if otherEncoding {
 		return nil
 	}
 	var m metav1.ObjectMeta
@@ -307,7 +305,7 @@ func benchMessage(b *testing.B) []byte {
 	return message
 }
 
-// BenchmarkReader looks for the UID.
+// BenchmarkReader finds the UID.
 func BenchmarkReader(b *testing.B) {
 	message := benchMessage(b)
 	for name, want := range map[string]Fields{"all wanted": every, "one wanted": {Bytes: 1 << 5}} {

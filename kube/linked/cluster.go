@@ -51,8 +51,8 @@ type cluster struct {
 
 	mu   sync.Mutex
 	link *link
-	// inForce and pending are nil if there is none. Only the goroutine changes them, and may read them
-	// without the lock.
+	// inForce and pending are nil if there is none. Only the goroutine changes them and their fields, and may
+	// read them without the lock.
 	inForce, pending *connection
 	// openError says why the newest link has no pending connection.
 	openError string
@@ -114,6 +114,7 @@ func (c *cluster) run(ctx context.Context) {
 	defer c.again.Stop()
 	var newest *link
 	for {
+		refused := c.refusedSoon()
 		select {
 		case <-ctx.Done():
 			c.end(ctx)
@@ -129,6 +130,7 @@ func (c *cluster) run(ctx context.Context) {
 				c.takeOver()
 			}
 		case <-c.notified:
+		case <-refused:
 		}
 		c.observe(ctx)
 	}
@@ -200,12 +202,25 @@ func (c *cluster) readAll() <-chan struct{} {
 	return c.pending.settled()
 }
 
+// refusedSoon notes whether the credentials in force are refused. If so, and the pending connection waits for that, it
+// returns a channel with a value when they count as refused; else nil.
+func (c *cluster) refusedSoon() <-chan time.Time {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inForce.noteRefusal(now)
+	if len(c.lacks()) == 0 || c.inForce.refusedSince.IsZero() {
+		return nil
+	}
+	return time.After(c.inForce.refusedSince.Add(refusedLimit).Sub(now))
+}
+
 // lacks returns what the pending connection can't read, and the one in force has.
 func (c *cluster) lacks() (kinds []string) {
 	if c.pending == nil || c.inForce == nil || !channel.IsClosed(c.pending.settled()) {
 		return nil
 	}
-	return c.pending.lacks(c.inForce)
+	return c.pending.lacks(c.inForce, time.Now())
 }
 
 // takeOver puts the pending connection in force, because it has read everything.

@@ -2,7 +2,9 @@ package linked
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
@@ -15,7 +17,14 @@ type connection struct {
 	intake *intake
 	stop   context.CancelFunc
 	ended  chan struct{}
+	// refusedSince is since when the API server has refused the credentials; zero if it doesn't. The cluster's lock guards
+	// it.
+	refusedSince time.Time
 }
+
+// refusedLimit is how long an API server must refuse credentials before they count as refused. It may refuse them for
+// seconds while it starts.
+const refusedLimit = 10 * time.Second
 
 // open returns a connection for a link, whose objects go to the intake.
 func (c *cluster) open(ctx context.Context, l *link, in *intake) (*connection, error) {
@@ -59,22 +68,52 @@ func (conn *connection) settled() <-chan struct{} {
 }
 
 // lacks returns the optional kinds that another connection has read and this one can't, whose objects would vanish if it took
-// the place of the other one. Once the other one is no longer up to date, it lacks none. A kind that the cluster no longer
-// has isn't lacking.
-func (conn *connection) lacks(other *connection) (kinds []string) {
+// the place of the other one. A kind that the cluster no longer has isn't lacking. Nothing is, once the credentials of the
+// other one are refused: its objects stay as they are for ever, while an API server that can't be reached may come back.
+func (conn *connection) lacks(other *connection, now time.Time) (kinds []string) {
+	if other.refused(now) {
+		return nil
+	}
+	return lacking(conn.tables.Status(), other.tables.Status())
+}
+
+// lacking returns the optional kinds that other tables have been filled with and these can't.
+func lacking(tables, others []kube.TableStatus) (kinds []string) {
 	read := map[string]kube.TableStatus{}
-	for _, t := range conn.tables.Status() {
+	for _, t := range tables {
 		read[t.Kind] = t
 	}
-	for _, t := range other.tables.Status() {
-		switch now := read[t.Kind]; {
-		case t.Required && t.State != kube.Synced:
-			return nil
-		case !t.Required && t.Filled && !now.Filled && !now.Absent():
+	for _, t := range others {
+		if now := read[t.Kind]; !t.Required && t.Filled && !now.Filled && !now.Absent() {
 			kinds = append(kinds, t.Resource.String())
 		}
 	}
 	return kinds
+}
+
+// noteRefusal notes whether the API server refuses the credentials. The connection may be nil. The caller holds the cluster's
+// lock.
+func (conn *connection) noteRefusal(now time.Time) {
+	switch {
+	case conn == nil:
+	case !refusal(conn.tables.Status()):
+		conn.refusedSince = time.Time{}
+	case conn.refusedSince.IsZero():
+		conn.refusedSince = now
+	}
+}
+
+// refusal reports whether required tables aren't filled because the API server refuses the credentials.
+func refusal(tables []kube.TableStatus) bool {
+	return slices.ContainsFunc(tables, func(t kube.TableStatus) bool {
+		return t.Required && t.State == kube.Waiting && (t.Reason == kube.Unauthorized || t.Reason == kube.Forbidden)
+	})
+}
+
+// refused reports whether the API server has refused the credentials for refusedLimit. The caller holds the cluster's lock, or
+// is its goroutine.
+func (conn *connection) refused(now time.Time) bool {
+	return !conn.refusedSince.IsZero() && now.Sub(conn.refusedSince) >= refusedLimit
 }
 
 // uses reports whether the connection, which may be nil, was made with the kubeconfig of a link.

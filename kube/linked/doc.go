@@ -12,7 +12,8 @@
 //   - stale while it can't be read: the catalog keeps what it has, and reading is retried until it succeeds.
 //
 // If the Secret is deleted, the cluster is forgotten. If the Secret becomes unusable, its last usable version
-// stays in force. A connection stays in force until the connection of a new kubeconfig has read everything.
+// stays in force. A connection stays in force until the connection of a new kubeconfig has read everything
+// that the old one has read, or everything that it may read if the credentials of the old one are refused.
 // Log, metrics and an Event on the Secret report each of these.
 //
 // Credentials come from the Secret only. A kubeconfig that would run a program or read a file of this host is

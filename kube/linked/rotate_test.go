@@ -1,17 +1,24 @@
 package linked
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
@@ -34,8 +41,22 @@ func TestRotationToFewerRights(t *testing.T) {
 	f.create(east)
 	f.await("east", Synced, "")
 	user := "rotated-" + there
-	grant := func(resources string) {
-		cluster.Apply(t, `
+	grant(t, cluster, user, requiredOnly)
+	east.Data[kubeconfigKey] = []byte(kubeconfigAs(t, cluster, user))
+	f.update(east)
+	f.await("east", Synced, "stays in force: it can't read")
+	f.wantEvent("cluster-credentials-east", "Warning CredentialsUnusable", "which the previous one has read")
+	grant(t, cluster, user, `"*"`)
+	f.awaitInForce("east")
+}
+
+// requiredOnly are the resources that a linked cluster must let us read.
+const requiredOnly = "pods, services, replicasets, endpointslices"
+
+// grant lets a user list and watch resources.
+func grant(t *testing.T, cluster *kubetest.Cluster, user, resources string) {
+	t.Helper()
+	cluster.Apply(t, `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: `+user+`}
@@ -48,18 +69,128 @@ metadata: {name: `+user+`}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: `+user+`}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+user+`}]
 `, "")
-	}
-	grant("pods, services, replicasets, endpointslices")
-	east.Data[kubeconfigKey] = []byte(kubeconfigOf(t, cluster, func(c *api.Config) {
+}
+
+// kubeconfigAs returns a kubeconfig with the rights of a user.
+func kubeconfigAs(t *testing.T, cluster *kubetest.Cluster, user string) string {
+	t.Helper()
+	return kubeconfigOf(t, cluster, func(c *api.Config) {
 		for _, u := range c.AuthInfos {
 			u.Impersonate = user
 		}
-	}))
+	})
+}
+
+// An API server that fails for a while may come back, so credentials with fewer rights still don't take away what was read of
+// optional kinds. They do once the previous ones are refused.
+func TestRotationToFewerRightsWhileTheServerFails(t *testing.T) {
+	cluster := kubetest.Start(t)
+	there := cluster.Namespace(t)
+	applyService(t, cluster, there, "web")
+	old := &failing{}
+	f := startWith(t, cluster, kinds.FromEndpointSlices, func(s *Set) {
+		s.open = func(o kube.Options, tables ...kube.AnyTable) (*kube.Cluster, error) {
+			if o.Config.Impersonate.UserName == "" {
+				o.Config.Wrap(old.wrap)
+			}
+			return kube.New(o, tables...)
+		}
+	})
+	east := linkTo("east", cluster, t)
+	f.create(east)
+	f.await("east", Synced, "")
+	user := "rotated-" + there
+	grant(t, cluster, user, requiredOnly)
+	east.Data[kubeconfigKey] = []byte(kubeconfigAs(t, cluster, user))
 	f.update(east)
 	f.await("east", Synced, "stays in force: it can't read")
-	f.wantEvent("cluster-credentials-east", "Warning CredentialsUnusable", "which the previous one has read")
-	grant(`"*"`)
+
+	old.with(http.StatusServiceUnavailable)
+	f.await("east", Stale, "stays in force: it can't read")
+	began := time.Now()
+	old.with(http.StatusUnauthorized)
+	f.await("east", Stale, "unauthorized")
 	f.awaitInForce("east")
+	if took := time.Since(began); took < refusedLimit {
+		t.Errorf("the new credentials came into force after %v, want %v at least: a refusal may pass", took, refusedLimit)
+	}
+	f.wantService("east", there, "web")
+}
+
+// failing is a transport whose requests fail with a status, if one is set.
+type failing struct {
+	mu     sync.Mutex
+	status int
+	open   []context.CancelFunc
+}
+
+func (f *failing) wrap(next http.RoundTripper) http.RoundTripper { return failingTripper{f, next} }
+
+// with ends all open requests, and makes the next ones fail.
+func (f *failing) with(status int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status = status
+	for _, end := range f.open {
+		end()
+	}
+	f.open = nil
+}
+
+type failingTripper struct {
+	*failing
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (f failingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, end := context.WithCancel(r.Context())
+	f.mu.Lock()
+	status := f.status
+	f.open = append(f.open, end)
+	f.mu.Unlock()
+	if status != 0 {
+		body := io.NopCloser(strings.NewReader(fmt.Sprintf(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": %d}`, status)))
+		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: r}, nil
+	}
+	return f.next.RoundTrip(r.WithContext(ctx))
+}
+
+// Credentials count as refused if the API server says so of a required kind, for a while, and nothing else is wrong.
+func TestRefusedCredentials(t *testing.T) {
+	pods := kube.TableStatus{Kind: "pod", Required: true, Filled: true, State: kube.Synced}
+	waiting := func(s kube.TableStatus, reason kube.Reason) []kube.TableStatus {
+		s.State, s.Reason = kube.Waiting, reason
+		return []kube.TableStatus{s, {Kind: "service", Required: true, Filled: true, State: kube.Synced}}
+	}
+	optional := pods
+	optional.Required = false
+	for name, test := range map[string]struct {
+		tables []kube.TableStatus
+		want   bool
+	}{
+		"synced":                {[]kube.TableStatus{pods}, false},
+		"unauthorized":          {waiting(pods, kube.Unauthorized), true},
+		"forbidden":             {waiting(pods, kube.Forbidden), true},
+		"unreachable":           {waiting(pods, kube.Unreachable), false},
+		"server error":          {waiting(pods, kube.ServerError), false},
+		"not found":             {waiting(pods, kube.NotFound), false},
+		"rewound":               {waiting(pods, kube.WentBack), false},
+		"an optional forbidden": {waiting(optional, kube.Forbidden), false},
+	} {
+		if got := refusal(test.tables); got != test.want {
+			t.Errorf("%s: refused is %v", name, got)
+		}
+	}
+	since := time.Now()
+	conn := &connection{}
+	if conn.refused(since) {
+		t.Error("credentials count as refused that never were")
+	}
+	conn.refusedSince = since
+	if conn.refused(since.Add(refusedLimit-1)) || !conn.refused(since.Add(refusedLimit)) {
+		t.Errorf("credentials don't count as refused after %v", refusedLimit)
+	}
 }
 
 func TestBadRotation(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Hooks make calls fail. They are called without a lock, so that they may call the server. C is the kit's type of a
-// call, and F that of a fault.
+// Hooks make calls fail. They are called without a lock, so that they may call the server. C is the
+// kit's type of a call, and F that of a fault.
 type Hooks[C, F any] struct {
 	// Before is called first. If it returns a fault, the call has no effect.
 	Before func(C) *F
@@ -43,8 +43,8 @@ func (c *Control[C, F]) SetHooks(h Hooks[C, F]) {
 	c.hooks = h
 }
 
-// FailOnce makes the first call fail that a function accepts, before it has an effect. Failed reports whether that has
-// happened.
+// FailOnce makes the first call fail that a function accepts, before it has an effect. Failed
+// reports whether that has happened.
 func (c *Control[C, F]) FailOnce(fault *F, accepts func(C) bool) (failed func() bool) {
 	hook, failed := once(fault, accepts)
 	c.SetHooks(Hooks[C, F]{Before: hook})

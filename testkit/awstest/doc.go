@@ -1,5 +1,6 @@
-// Package awstest is what the fake APIs of AWS services have in common: [Signed] checks the signatures of requests, and
-// [Start] sets the environment of a test so that the SDK finds a fake API.
+// Package awstest is what the fake APIs of AWS services have in common: [Signed] checks the
+// signatures of requests, and [Start] sets the environment of a test so that the SDK finds a fake
+// API.
 //
 // The kits route53test and cloudmaptest, and the tests of the providers aws and awssd, use it.
 //

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Start serves a fake API, and sets the environment so that the SDK finds it as in users' processes: endpoint is the
-// variable with its address. Nothing else of AWS is configured but the region, which may be empty.
+// Start serves a fake API, and sets the environment so that the SDK finds it as in users'
+// processes: endpoint is the variable with its address. Nothing else of AWS is configured but the
+// region, which may be empty.
 func Start(t *testing.T, api http.Handler, endpoint, region string) {
 	t.Helper()
 	web := httptest.NewServer(api)

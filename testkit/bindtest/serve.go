@@ -2,7 +2,8 @@ package bindtest
 
 import "testing"
 
-// Serve is [Start] for a test. The server runs until the end of the test, and its log is printed if the test fails.
+// Serve is [Start] for a test. The server runs until the end of the test, and its log is printed if
+// the test fails.
 func Serve(t testing.TB, c Config) *Server {
 	t.Helper()
 	s, err := Start(t.Context(), c)

@@ -27,8 +27,8 @@ import (
 	"time"
 )
 
-// SelfSigned returns a certificate that signs itself, and its key, in PEM. It is valid for the name and the addresses
-// from 1970 to 2100, for servers and clients, and as their authority.
+// SelfSigned returns a certificate that signs itself, and its key, in PEM. It is valid for the name
+// and the addresses from 1970 to 2100, for servers and clients, and as their authority.
 func SelfSigned(name string, addresses ...netip.Addr) (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

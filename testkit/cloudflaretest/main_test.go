@@ -149,8 +149,8 @@ func TestRoutes(t *testing.T) {
 	c.expect("permitted", r.Status, r.code(), 200, 0)
 }
 
-// A batch is made as a whole or not at all, in the order deletes, patches, puts, posts; the first error is the answer
-// (dns/manage-dns-records/how-to/batch-record-changes).
+// A batch is made as a whole or not at all, in the order deletes, patches, puts, posts; the first
+// error is the answer (dns/manage-dns-records/how-to/batch-record-changes).
 func TestBatch(t *testing.T) {
 	c := newClient(t, Free)
 	status, code := c.post(`{"type":"A","name":"a.example.dev","content":"192.0.2.1"}`, `{"type":"TXT","name":"a-a","content":"\"x\""}`)
@@ -187,7 +187,8 @@ func TestBatch(t *testing.T) {
 	c.expect("read only", status, code, 400, 9300)
 }
 
-// A batch has 200 operations on a free plan and 3,500 on others (dns/manage-dns-records/how-to/batch-record-changes).
+// A batch has 200 operations on a free plan and 3,500 on others
+// (dns/manage-dns-records/how-to/batch-record-changes).
 func TestBatchLimits(t *testing.T) {
 	for plan, most := range map[string]int{Free: 200, Pro: 3500} {
 		c := newClient(t, plan)

@@ -50,8 +50,8 @@ var (
 // Hooks make requests fail.
 type Hooks = apitest.Hooks[Call, Fault]
 
-// SetOperation sets a function that is called with the lock when an operation begins. If it returns a code, the operation
-// fails with it, and has no effect.
+// SetOperation sets a function that is called with the lock when an operation begins. If it returns
+// a code, the operation fails with it, and has no effect.
 func (s *Server) SetOperation(hook func(kind, instance string) (code string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

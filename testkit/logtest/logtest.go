@@ -1,4 +1,5 @@
-// Package logtest has a buffer for what a program logs or prints while a test reads it. Tests of any package use it.
+// Package logtest has a buffer for what a program logs or prints while a test reads it. Tests of
+// any package use it.
 //
 // # Concurrency
 //

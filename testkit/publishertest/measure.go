@@ -100,8 +100,9 @@ func Measure(t *testing.T, o Options) Figures {
 	return f
 }
 
-// Cheap measures, and checks that the requests of an idle hour are a tenth of those of ExternalDNS at most, and that a
-// change is sent within 250 ms. ExternalDNS lists so many zones once a minute and reads each of them (spec/clouds.md §0.7).
+// Cheap measures, and checks that the requests of an idle hour are a tenth of those of ExternalDNS
+// at most, and that a change is sent within 250 ms. ExternalDNS lists so many zones once a minute
+// and reads each of them (spec/clouds.md §0.7).
 func Cheap(t *testing.T, o Options, zones int) {
 	t.Helper()
 	f := Measure(t, o)

@@ -1,5 +1,5 @@
-// Package racetest says whether tests run under the race detector. Tests ask it whose bounds or numbers of repetitions
-// depend on that.
+// Package racetest says whether tests run under the race detector. Tests ask it whose bounds or
+// numbers of repetitions depend on that.
 //
 // # Concurrency
 //

@@ -41,8 +41,8 @@ func WantProblem(t testing.TB, got source.Result, records int, text string) {
 	}
 }
 
-// Skips returns a function that runs a test: with the flags, the object of manifests with this key has no record, for a
-// reason whose message contains says.
+// Skips returns a function that runs a test: with the flags, the object of manifests with this key
+// has no record, for a reason whose message contains says.
 func Skips(t *testing.T, plugin source.Plugin, key source.Key) func(name, manifests string, reason source.SkipReason, says string, flags ...string) {
 	return func(name, manifests string, reason source.SkipReason, says string, flags ...string) {
 		t.Run(name, func(t *testing.T) {
@@ -52,8 +52,8 @@ func Skips(t *testing.T, plugin source.Plugin, key source.Key) func(name, manife
 	}
 }
 
-// Problems returns a function that runs a test: the object of manifests with this key has so many record sets, and a
-// problem or an error with a text, as for [WantProblem].
+// Problems returns a function that runs a test: the object of manifests with this key has so many
+// record sets, and a problem or an error with a text, as for [WantProblem].
 func Problems(t *testing.T, plugin source.Plugin, key source.Key) func(name, manifests string, records int, text string) {
 	return func(name, manifests string, records int, text string) {
 		t.Run(name, func(t *testing.T) {

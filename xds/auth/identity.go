@@ -13,7 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Identity is who a client has proved to be. Fields that the proof doesn't have are empty, except the namespace.
+// Identity is who a client has proved to be. Fields that the proof doesn't have are empty, except
+// the namespace.
 type Identity struct {
 	Namespace, ServiceAccount string
 	Pod, Node                 string
@@ -27,8 +28,9 @@ func refusef(format string, values ...any) error {
 	return status.Errorf(codes.Unauthenticated, format, values...)
 }
 
-// Certificates returns an authenticator for connections with a client certificate, which the TLS configuration of the
-// server has verified. Its only URI is the SPIFFE ID of a service account (gRFC A65) in one of the trust domains.
+// Certificates returns an authenticator for connections with a client certificate, which the TLS
+// configuration of the server has verified. Its only URI is the SPIFFE ID of a service account
+// (gRFC A65) in one of the trust domains.
 func Certificates(trustDomains []string) Authenticator {
 	return func(ctx context.Context) (Identity, error) {
 		p, _ := peer.FromContext(ctx)

@@ -20,8 +20,8 @@ const (
 	maxToken = 12 << 10
 	// skew is the tolerated clock difference to the API server.
 	skew = 10 * time.Second
-	// refreshInterval is how often the keys are read, and retryInterval how soon after a failure or for a token that
-	// was signed with an unknown key.
+	// refreshInterval is how often the keys are read, and retryInterval how soon after a failure or
+	// for a token that was signed with an unknown key.
 	refreshInterval, retryInterval = 5 * time.Minute, 5 * time.Second
 	// fetchTime limits a request to the API server.
 	fetchTime = 10 * time.Second
@@ -78,8 +78,8 @@ func (k *Keys) Run(ctx context.Context) error {
 	}
 }
 
-// rest waits until the keys are to be read again: at the earliest after retryInterval. It returns false when the
-// context ends.
+// rest waits until the keys are to be read again: at the earliest after retryInterval. It returns
+// false when the context ends.
 func (k *Keys) rest(ctx context.Context, failing bool) bool {
 	if !wait(ctx, time.After(retryInterval), nil) {
 		return false

@@ -176,8 +176,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Case 60: new keys are known soon after a token was signed with one, and old ones stay in force while the API server is
-// away. Tokens with unknown keys cause few requests.
+// Case 60: new keys are known soon after a token was signed with one, and old ones stay in force
+// while the API server is away. Tokens with unknown keys cause few requests.
 func TestKeysAreReplaced(t *testing.T) {
 	before, after := newRSA(t), newRSA(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,8 @@
-// Package bootstrap makes the bootstrap file that gRPC clients and Envoy need to find Signpost (docs/spec/xds.md §9).
+// Package bootstrap makes the bootstrap file that gRPC clients and Envoy need to find Signpost
+// (docs/spec/xds.md §9).
 //
-// The command `signpost xds bootstrap` prints the file. For gRPC clients, the format is that of the gRPC proposals A27,
-// A47 and A71.
+// The command `signpost xds bootstrap` prints the file. For gRPC clients, the format is that of the
+// gRPC proposals A27, A47 and A71.
 //
 // # Concurrency
 //
@@ -18,16 +19,17 @@ import (
 
 // Options say what the file has.
 type Options struct {
-	// Server is the URI of Signpost, such as dns:///signpost-xds.signpost.svc:8087. Fallback is that of a server that
-	// clients ask when Server is unreachable; it may be empty.
+	// Server is the URI of Signpost, such as dns:///signpost-xds.signpost.svc:8087. Fallback is that
+	// of a server that clients ask when Server is unreachable; it may be empty.
 	Server, Fallback string
 	// Authorities are those that names such as xds://AUTHORITY/web.shop:80 may have.
 	Authorities []string
-	// Files are paths in the pods of clients: of the authorities that sign the certificate of Signpost, of a token, and of
-	// a client certificate and its key. Without CA and Cert, clients connect without TLS.
+	// Files are paths in the pods of clients: of the authorities that sign the certificate of
+	// Signpost, of a token, and of a client certificate and its key. Without CA and Cert, clients
+	// connect without TLS.
 	Files Files
-	// Certs is a directory in the pods of clients with tls.crt, tls.key and ca.crt, for TLS towards endpoints of Services
-	// with the annotation signpost.dev/tls; empty for none.
+	// Certs is a directory in the pods of clients with tls.crt, tls.key and ca.crt, for TLS towards
+	// endpoints of Services with the annotation signpost.dev/tls; empty for none.
 	Certs string
 }
 
@@ -95,8 +97,8 @@ func (f Files) check() error {
 	return nil
 }
 
-// credentials returns the entry of xds_servers, as far as it says how clients connect (gRFC A65), and which tokens they send
-// (gRFC A97).
+// credentials returns the entry of xds_servers, as far as it says how clients connect (gRFC A65),
+// and which tokens they send (gRFC A97).
 func (f Files) credentials() (object, error) {
 	if err := f.check(); err != nil || !f.hasTLS() {
 		return object{"channel_creds": []object{{"type": "insecure"}}}, err

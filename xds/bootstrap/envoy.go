@@ -12,9 +12,10 @@ import (
 // serverCluster is the name of the cluster that Envoy reaches Signpost with.
 const serverCluster = "signpost"
 
-// Envoy returns the configuration with which Envoy gets the Clusters of namespaces, and what its other resources refer
-// to by `ads: {}` (docs/spec/xds.md §8). Without namespaces, the namespace of its pod counts. The keys are those of
-// envoy.config.bootstrap.v3.Bootstrap. The error names the flag with a wrong value.
+// Envoy returns the configuration with which Envoy gets the Clusters of namespaces, and what its
+// other resources refer to by `ads: {}` (docs/spec/xds.md §8). Without namespaces, the namespace of
+// its pod counts. The keys are those of envoy.config.bootstrap.v3.Bootstrap. The error names the
+// flag with a wrong value.
 func (o Options) Envoy(namespaces []string) (map[string]any, error) {
 	if err := o.fitsEnvoy(); err != nil {
 		return nil, err
@@ -41,8 +42,9 @@ func (o Options) Envoy(namespaces []string) (map[string]any, error) {
 	}, nil
 }
 
-// MaxProgramSize is how many instructions a regular expression may have in Envoy, which rejects all routes with a larger
-// one. One of a ServiceProfile with a long path has more than the 100 of Envoy's default.
+// MaxProgramSize is how many instructions a regular expression may have in Envoy, which rejects all
+// routes with a larger one. One of a ServiceProfile with a long path has more than the 100 of
+// Envoy's default.
 const MaxProgramSize = 1000
 
 // fitsEnvoy refuses the options that Envoy has nothing for.
@@ -90,8 +92,8 @@ func (o Options) envoyCluster() (object, error) {
 	return cluster, err
 }
 
-// envoyTLS returns how Envoy connects with TLS; nil for without. Envoy accepts a certificate for any name unless it is
-// told which.
+// envoyTLS returns how Envoy connects with TLS; nil for without. Envoy accepts a certificate for
+// any name unless it is told which.
 func (f Files) envoyTLS(host string) (object, error) {
 	if err := f.check(); err != nil || !f.hasTLS() {
 		return nil, err
@@ -122,8 +124,8 @@ func isAddress(host string) bool {
 	return err == nil
 }
 
-// hostPort returns the host and the port of a server such as dns:///signpost-xds.signpost.svc:8087, with or without the
-// scheme.
+// hostPort returns the host and the port of a server such as dns:///signpost-xds.signpost.svc:8087,
+// with or without the scheme.
 func hostPort(server string) (host string, port uint16, err error) {
 	wrong := errors.New("must be a host and a port for Envoy, such as dns:///signpost-xds.signpost.svc:8087")
 	rest, _ := strings.CutPrefix(server, "dns:///")

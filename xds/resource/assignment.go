@@ -56,7 +56,8 @@ func compareLocalities(a, b *catalog.PlacedEndpoint) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Zone, b.Zone))
 }
 
-// locality appends the endpoints of one locality. Clients reject one without a name, and skip one without a weight.
+// locality appends the endpoints of one locality. Clients reject one without a name, and skip one
+// without a weight.
 func (n Namer) locality(m message, s Subject, endpoints []*catalog.PlacedEndpoint) message {
 	usable := uint32(0)
 	for _, e := range endpoints {
@@ -107,8 +108,8 @@ func (m message) address(a netip.AddrPort) message {
 	})
 }
 
-// hashKey returns the place of a workload on a hash ring, which stays when its address changes. Pods of several clusters may
-// have one name.
+// hashKey returns the place of a workload on a hash ring, which stays when its address changes.
+// Pods of several clusters may have one name.
 func hashKey(from *catalog.Source, w *catalog.Target) string {
 	if from == nil || from.Cluster == nil {
 		return w.Key.Name

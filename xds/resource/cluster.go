@@ -39,7 +39,8 @@ func (n Namer) Cluster(asked string, s Subject, c Client) Resource {
 	return n.newCluster(asked, s, m)
 }
 
-// PlainCluster returns the Cluster without what annotations ask for, for clients that have rejected that (§6.4).
+// PlainCluster returns the Cluster without what annotations ask for, for clients that have rejected
+// that (§6.4).
 func (n Namer) PlainCluster(asked string, s Subject, c Client) Resource {
 	return n.newCluster(asked, s, n.plain(asked, s, c))
 }
@@ -50,8 +51,9 @@ func (n Namer) newCluster(asked string, s Subject, m message) Resource {
 	return r
 }
 
-// plain returns a Cluster that every client understands, with labels for metrics. gRPC clients always speak HTTP/2, and
-// Envoy has to be told. TLS is never left out: a client that can't use it must not connect without it.
+// plain returns a Cluster that every client understands, with labels for metrics. gRPC clients
+// always speak HTTP/2, and Envoy has to be told. TLS is never left out: a client that can't use it
+// must not connect without it.
 func (n Namer) plain(asked string, s Subject, c Client) message {
 	m := plainCluster(asked, n.assignmentName(asked, s)).nested(25, func(m message) message {
 		return m.entry(1, telemetryLabels, func(m message) message {
@@ -84,8 +86,8 @@ func (s Subject) speaksHTTP2() bool {
 	})
 }
 
-// plainCluster returns a Cluster whose endpoints come over the same stream under the name assignment, or under its own
-// name if that is empty.
+// plainCluster returns a Cluster whose endpoints come over the same stream under the name
+// assignment, or under its own name if that is empty.
 func plainCluster(name, assignment string) message {
 	return message(nil).text(1, name).number(2, clusterEDS).nested(3, func(m message) message {
 		m = m.nested(1, func(m message) message { return m.empty(3).number(6, apiVersionV3) })

@@ -6,8 +6,9 @@ const (
 	router            = "envoy.extensions.filters.http.router.v3.Router"
 )
 
-// Routes returns the Listener with this name, which has its routes inline (§3.1), or the RouteConfiguration with the same
-// routes. The problems say what of a ServiceProfile it lacks, because xDS can't say that.
+// Routes returns the Listener with this name, which has its routes inline (§3.1), or the
+// RouteConfiguration with the same routes. The problems say what of a ServiceProfile it lacks,
+// because xDS can't say that.
 func (n Namer) Routes(t Type, asked string, s Subject, c Client) (r Resource, problems []string) {
 	fill, names, problems := n.routes(s, c)
 	if t == Listener {

@@ -33,8 +33,9 @@ type methodTest struct {
 	not    bool
 }
 
-// alternatives returns the conjunctions of which a request fulfils at least one if the condition holds. There are none
-// if it never holds for the client: all requests of gRPC have the method POST.
+// alternatives returns the conjunctions of which a request fulfils at least one if the condition
+// holds. There are none if it never holds for the client: all requests of gRPC have the method
+// POST.
 func alternatives(condition *catalog.RequestMatch, c Client) ([]conjunction, error) {
 	list, err := expand(condition)
 	if err != nil || c == Envoy {
@@ -151,8 +152,8 @@ func (c conjunction) appendTo(m message) message {
 	return m
 }
 
-// literalPath returns the only path that an expression matches, such as /shop.Cart/Add for /shop\.Cart/Add, and false if
-// there are several.
+// literalPath returns the only path that an expression matches, such as /shop.Cart/Add for
+// /shop\.Cart/Add, and false if there are several.
 func literalPath(expression string) (string, bool) {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil || parsed.Op != syntax.OpLiteral || parsed.Flags&syntax.FoldCase != 0 {

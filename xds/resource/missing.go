@@ -15,8 +15,9 @@ const (
 	Envoy
 )
 
-// MissingListener returns the Listener of a name that doesn't exist, so that RPCs fail at once instead of after 15 s
-// (§5.1). Its Cluster is named by the reason, which clients show in errors. For grpc-go, it has no route: that is faster.
+// MissingListener returns the Listener of a name that doesn't exist, so that RPCs fail at once
+// instead of after 15 s (§5.1). Its Cluster is named by the reason, which clients show in errors.
+// For grpc-go, it has no route: that is faster.
 func MissingListener(asked string, reason error, c Client) Resource {
 	return listener(asked, func(m message) message {
 		if c == GRPCGo {
@@ -33,9 +34,10 @@ func EmptyAssignment(asked string) Resource {
 	return newResource(Endpoints, asked, message(nil).text(1, asked))
 }
 
-// MissingCluster returns the Cluster of a Service or port that doesn't exist. It is as it will be once the Service
-// exists, unless annotations ask for more. A client waits 15 s for a Cluster that isn't sent, also for one of several
-// with weights (§5.2). A name that is a reason has a Cluster, too.
+// MissingCluster returns the Cluster of a Service or port that doesn't exist. It is as it will be
+// once the Service exists, unless annotations ask for more. A client waits 15 s for a Cluster that
+// isn't sent, also for one of several with weights (§5.2). A name that is a reason has a Cluster,
+// too.
 func (n Namer) MissingCluster(asked string, name Name) Resource {
 	if name.Service.Name == "" {
 		return newResource(Cluster, asked, plainCluster(asked, ""))

@@ -27,8 +27,8 @@ type Namer struct {
 	TrustDomain string
 }
 
-// Name is what a resource name means. It is comparable. All forms of a name with the same port text are equal, except
-// for the authority.
+// Name is what a resource name means. It is comparable. All forms of a name with the same port text
+// are equal, except for the authority.
 type Name struct {
 	Service catalog.ServiceKey
 	// Hostname is that of one endpoint; empty for all.
@@ -40,8 +40,8 @@ type Name struct {
 	authority  string
 }
 
-// Parse reads the name of a resource (§2.1 to §2.3). The namespace is that of the client, empty if it is unknown. The
-// text of an error is the reason that a client is told.
+// Parse reads the name of a resource (§2.1 to §2.3). The namespace is that of the client, empty if
+// it is unknown. The text of an error is the reason that a client is told.
 func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
 	if len(name) > maxName {
 		return Name{}, fmt.Errorf("the name has %d bytes, and %d are allowed", len(name), maxName)
@@ -147,8 +147,8 @@ func (name Name) PortNumber() uint16 {
 	return r.Low
 }
 
-// ChoosePort returns the port of the Service that the name means (§2.1). The Service is nil if there is none. The text
-// of an error is the reason that a client is told.
+// ChoosePort returns the port of the Service that the name means (§2.1). The Service is nil if
+// there is none. The text of an error is the reason that a client is told.
 func (name Name) ChoosePort(s *catalog.Service) (uint16, error) {
 	what := fmt.Sprintf("Service %s in namespace %s", name.Service.Name, name.Service.Namespace)
 	if name.Service.Cluster != catalog.LocalCluster {

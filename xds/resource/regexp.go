@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/xds/bootstrap"
 )
 
-// maxEstimate is how many instructions a regular expression may have that clients are sent. The rest of the limit of
-// Envoy is a margin.
+// maxEstimate is how many instructions a regular expression may have that clients are sent. The
+// rest of the limit of Envoy is a margin.
 const maxEstimate = bootstrap.MaxProgramSize * 9 / 10
 
 // The regular expressions that clients reject, with all routes beside them.
@@ -41,8 +41,8 @@ func checkRegexp(text string) error {
 // classes matches the classes of Unicode in a regular expression, such as \pL, \p{Greek} and \p{^Greek}.
 var classes = regexp.MustCompile(`\\[pP](?:\{\^?([^}]*)\}|(.))`)
 
-// isClass reports whether RE2 has a class of Unicode. It has categories of one and two letters and scripts; Go also has
-// categories by their long names, and ignores the case of names.
+// isClass reports whether RE2 has a class of Unicode. It has categories of one and two letters and
+// scripts; Go also has categories by their long names, and ignores the case of names.
 func isClass(name string) bool {
 	return len(name) <= 2 && unicode.Categories[name] != nil && name != "LC" && name != "Cn" || unicode.Scripts[name] != nil || name == "Any"
 }
@@ -50,9 +50,10 @@ func isClass(name string) bool {
 // programOverhead is the number of instructions that each program has besides.
 const programOverhead = 5
 
-// instructions estimates how many instructions RE2 makes of a part of a regular expression, and rather too many than too
-// few: RE2 has one for each byte of UTF-8, and copies what is repeated. The count ends soon after maxEstimate. Too few are
-// possible where Go has merged alternatives that are classes or ".", and RE2 doesn't.
+// instructions estimates how many instructions RE2 makes of a part of a regular expression, and
+// rather too many than too few: RE2 has one for each byte of UTF-8, and copies what is repeated.
+// The count ends soon after maxEstimate. Too few are possible where Go has merged alternatives that
+// are classes or ".", and RE2 doesn't.
 func instructions(re *syntax.Regexp) (n int) {
 	for _, sub := range re.Sub {
 		if n += instructions(sub); n > maxEstimate {
@@ -90,8 +91,8 @@ func instructions(re *syntax.Regexp) (n int) {
 // anyUTF8 is the number of instructions for any rune beyond ASCII.
 const anyUTF8 = 6
 
-// rangeSize returns the number of instructions for a range of runes, at most: those of n bytes are up to 2n-1 products of
-// ranges of bytes, and one if they differ in the last byte only.
+// rangeSize returns the number of instructions for a range of runes, at most: those of n bytes are
+// up to 2n-1 products of ranges of bytes, and one if they differ in the last byte only.
 func rangeSize(low, high rune) (n int) {
 	if low <= utf8.RuneSelf && high == utf8.MaxRune {
 		return 1 + anyUTF8

@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// The sizes are those that RE2 says (google-re2 1.1.20251105, programsize). None is estimated to be less, and none that is
-// much smaller than the limit is too large.
+// The sizes are those that RE2 says (google-re2 1.1.20251105, programsize). None is estimated to be
+// less, and none that is much smaller than the limit is too large.
 func TestInstructions(t *testing.T) {
 	for text, size := range map[string]int{
 		"a": 5, "abc": 7, "é": 6, ".*": 12, `/shop\.Cart/.*`: 23, "[^/]+": 13, `\w{1,100}`: 403, ".{0,100}": 904, "[^/]{1,64}": 579, "/a{1000}": 1005,

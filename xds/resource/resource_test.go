@@ -261,7 +261,8 @@ func TestAssignment(t *testing.T) {
 	}
 }
 
-// The sets are those of catalog.ResolveAll: its endpoints have different addresses. None may be lost or repeated.
+// The sets are those of catalog.ResolveAll: its endpoints have different addresses. None may be
+// lost or repeated.
 func TestRandomAssignments(t *testing.T) { // case 25
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {

@@ -21,8 +21,8 @@ const channelID = "io.grpc.channel_id"
 // maxRoutes is how many routes one resource has. A condition with any becomes several.
 const maxRoutes = 1000
 
-// routes returns the function that appends the virtual hosts of a RouteConfiguration (§3.2), the Clusters that it leads to,
-// and what a ServiceProfile says that it lacks.
+// routes returns the function that appends the virtual hosts of a RouteConfiguration (§3.2), the
+// Clusters that it leads to, and what a ServiceProfile says that it lacks.
 func (n Namer) routes(s Subject, c Client) (fill func(message) message, names, problems []string) {
 	problem := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
 	profile := s.Profile

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// maxIdentities is how many identities a Cluster names. With more, any one of the trust domain is accepted (§3.4).
+	// maxIdentities is how many identities a Cluster names. With more, any one of the trust domain is
+	// accepted (§3.4).
 	maxIdentities = 64
 	// certificateProvider is the instance in the bootstrap file of a client that has its certificates.
 	certificateProvider = bootstrap.CertificateProvider
-	// noIdentity is accepted while no identity of an endpoint is known, because clients accept any certificate if they
-	// are told none. No certificate has it (RFC 6761 §6.4).
+	// noIdentity is accepted while no identity of an endpoint is known, because clients accept any
+	// certificate if they are told none. No certificate has it (RFC 6761 §6.4).
 	noIdentity = "no-identity.invalid"
 	tlsTypes   = "envoy.extensions.transport_sockets.tls.v3."
 )
@@ -29,8 +30,8 @@ type Identities struct {
 	Prefix, Suffix string
 }
 
-// Identities returns the identities of endpoints (§3.4). Endpoints that have none, because their pod isn't known or they
-// have no pod, add nothing: clients refuse them.
+// Identities returns the identities of endpoints (§3.4). Endpoints that have none, because their
+// pod isn't known or they have no pod, add nothing: clients refuse them.
 func (n Namer) Identities(tls catalog.EndpointTLS, set []catalog.PlacedEndpoint) (ids Identities) {
 	for i := range set {
 		if id := n.identity(tls, set[i].Endpoint); id != "" {

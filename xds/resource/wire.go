@@ -13,8 +13,8 @@ import (
 // Type is a type of resource.
 type Type uint8
 
-// The types of resource, in the order in which a client needs changes of them. A ClusterLoadAssignment has the type
-// Endpoints.
+// The types of resource, in the order in which a client needs changes of them. A
+// ClusterLoadAssignment has the type Endpoints.
 const (
 	Cluster Type = iota
 	Endpoints
@@ -70,7 +70,8 @@ type Resource struct {
 	Type    Type
 	// Body is the encoded message.
 	Body []byte
-	// LeadsTo are the names of the Clusters of a Listener or RouteConfiguration, or that of the endpoints of a Cluster.
+	// LeadsTo are the names of the Clusters of a Listener or RouteConfiguration, or that of the
+	// endpoints of a Cluster.
 	LeadsTo []string
 }
 

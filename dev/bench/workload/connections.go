@@ -22,8 +22,8 @@ func Dial(addr string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	}, more...)...)
 }
 
-// DialFrom is Dial for the client with a number, from an address of its own, as clients in pods have, and with small
-// buffers.
+// DialFrom is Dial for the client with a number, from an address of its own, as clients in pods
+// have, and with small buffers.
 func DialFrom(number int, addr string) (*grpc.ClientConn, error) {
 	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(number/250), byte(1+number%250))}}
 	return Dial("passthrough:///"+addr,

@@ -304,8 +304,8 @@ type markedStreams struct {
 // readyLine is what the process prints when all streams have a response.
 const readyLine = "ready"
 
-// startMarked starts the process of the streams, and waits until each has a response. The process takes only the
-// processor time that is left, because clients usually have machines of their own.
+// startMarked starts the process of the streams, and waits until each has a response. The process
+// takes only the processor time that is left, because clients usually have machines of their own.
 func startMarked(ctx context.Context, k *measure.Cluster, addr string, streams int) (*markedStreams, error) {
 	p, err := measure.StartSelf(ctx, k.Dir, 19, "xdsmarked", "--addr", addr, "--streams", strconv.Itoa(streams))
 	if err != nil {

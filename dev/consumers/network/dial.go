@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ask connects from the namespace to a TCP address, and returns what the server sends until it closes the connection.
-// net.Dial would need a thread for each connection that is being opened.
+// Ask connects from the namespace to a TCP address, and returns what the server sends until it
+// closes the connection. net.Dial would need a thread for each connection that is being opened.
 func (n *Namespace) Ask(target netip.AddrPort, deadline time.Time) (string, error) {
 	var fd int
 	err := n.Do(func() (err error) {

@@ -93,8 +93,9 @@ func (n *Namespace) Feed(input string, command ...string) error {
 	return nil
 }
 
-// Do runs f on the thread in the namespace and waits for its end: sockets that f opens are in the namespace, those that
-// goroutines of f open are not. What waits for packets is better done elsewhere.
+// Do runs f on the thread in the namespace and waits for its end: sockets that f opens are in the
+// namespace, those that goroutines of f open are not. What waits for packets is better done
+// elsewhere.
 func (n *Namespace) Do(f func() error) error {
 	done := make(chan error, 1)
 	n.jobs <- func() { done <- f() }

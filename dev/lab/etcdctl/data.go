@@ -15,10 +15,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// dataDir is where the etcd of a local cluster keeps its data.
+// dataDir returns the data directory of etcd in a local cluster.
 func dataDir(cluster string) string { return filepath.Join(cluster, "etcd") }
 
-// CopyData copies the data of the etcd of a cluster, which has to run, to a new directory. etcd is stopped meanwhile.
+// CopyData copies the data of the etcd of a running cluster to a new directory. etcd is suspended meanwhile.
 func CopyData(cluster, to string) error {
 	pid, err := stop(cluster)
 	if err != nil {
@@ -30,10 +30,11 @@ func CopyData(cluster, to string) error {
 	return errors.Join(err, syscall.Kill(pid, syscall.SIGCONT))
 }
 
-// ReplaceData gives the etcd of a cluster, which has to run, the data of another directory, which becomes its own. etcd is
-// killed, and the cluster starts it again with those data. What it had stays beside it.
+// ReplaceData replaces the data of the etcd of a running cluster by those of another directory, which it
+// takes over. It kills etcd, and the cluster starts etcd again with the new data. The old data stay beside
+// them.
 func ReplaceData(cluster, from string) error {
-	// A process that is stopped writes nothing more to the old data, and nobody starts another one yet.
+	// A suspended process writes nothing more to the old data, and isn't restarted yet.
 	pid, err := stop(cluster)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func ReplaceData(cluster, from string) error {
 	return errors.Join(err, kill(pid))
 }
 
-// stop freezes etcd.
+// stop suspends etcd.
 func stop(cluster string) (pid int, err error) {
 	text, err := os.ReadFile(filepath.Join(cluster, "pids", "etcd"))
 	if err == nil {
@@ -64,7 +65,7 @@ func stop(cluster string) (pid int, err error) {
 	return pid, nil
 }
 
-// kill ends a process, and returns when it is gone.
+// kill ends a process, and returns when it has ended.
 func kill(pid int) error {
 	deadline := time.Now().Add(patience)
 	for {
@@ -80,11 +81,12 @@ func kill(pid int) error {
 	}
 }
 
-// bumpers is how many keys are written at a time to raise the revision: etcd stores those that come together at once.
+// bumpers is how many keys are written at a time to raise the revision, because etcd commits concurrent
+// writes together.
 const bumpers = 32
 
-// Bump raises the revision of etcd above one that is given, and compacts all before, as `etcdutl snapshot restore
-// --bump-revision --mark-compacted` does.
+// Bump raises the revision of etcd above a given one, and compacts all before, like `etcdutl snapshot restore
+// --bump-revision --mark-compacted`.
 func Bump(ctx context.Context, url string, above int64) error {
 	revision, err := Revision(ctx, url)
 	if err != nil {

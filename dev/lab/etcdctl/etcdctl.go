@@ -1,11 +1,12 @@
-// Package etcdctl tells the etcd of a local cluster what no API server would: to forget revisions, for instance, or to
-// serve a copy of its data that is older. data.go has what is about copies.
+// Package etcdctl controls the etcd of a local cluster, for actions that the API server doesn't offer, such
+// as a compaction. data.go copies and replaces its data.
 //
-// The lab, the benchmark and tests call it. URL finds the etcd of a cluster; With makes a client for anything else.
+// The lab, the benchmark and tests call it. URL finds the etcd of a cluster. With returns a client for all
+// other requests.
 //
 // # Concurrency
 //
-// All functions may be called from any goroutine. Each makes a connection of its own and closes it.
+// All functions may be called from any goroutine. Each opens and closes its own connection.
 package etcdctl
 
 import (
@@ -22,11 +23,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// patience bounds what etcd is asked for at once.
+// patience is the time limit of a request.
 const patience = 30 * time.Second
 
-// URL finds the etcd of a local cluster, whose directory has the kubeconfig. It has to run. Its URL stays the same
-// when it is started again.
+// URL returns the URL of the etcd of a running local cluster, whose directory has the kubeconfig. The URL
+// stays the same when etcd is restarted.
 func URL(dir string) (string, error) {
 	pid, err := os.ReadFile(filepath.Join(dir, "pids", "etcd"))
 	if err != nil {
@@ -55,7 +56,7 @@ func With(ctx context.Context, url string, f func(context.Context, *clientv3.Cli
 	return errors.Join(f(ctx, client), client.Close())
 }
 
-// Revision returns what etcd has stored last.
+// Revision returns the current revision.
 func Revision(ctx context.Context, url string) (revision int64, err error) {
 	err = With(ctx, url, func(ctx context.Context, client *clientv3.Client) error {
 		answer, err := client.Get(ctx, "/", clientv3.WithCountOnly())
@@ -68,7 +69,7 @@ func Revision(ctx context.Context, url string) (revision int64, err error) {
 	return revision, err
 }
 
-// Compact makes etcd forget what was before a revision.
+// Compact removes all revisions before this one.
 func Compact(ctx context.Context, url string, revision int64) error {
 	return With(ctx, url, func(ctx context.Context, client *clientv3.Client) error {
 		if _, err := client.Compact(ctx, revision); err != nil {

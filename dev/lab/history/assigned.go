@@ -5,31 +5,31 @@ import (
 	"fmt"
 )
 
-// AssignedEndpoint is what a ClusterLoadAssignment says of one address.
+// AssignedEndpoint has the fields of one address in a ClusterLoadAssignment.
 type AssignedEndpoint struct {
 	Draining bool   `json:"draining,omitempty"` // clients send it no new requests
 	Region   string `json:"region,omitempty"`
 	Zone     string `json:"zone,omitempty"`
 	Priority uint32 `json:"priority,omitempty"`
-	Weight   uint32 `json:"weight,omitempty"` // of the endpoint; zero if it has none
+	Weight   uint32 `json:"weight,omitempty"` // of the endpoint, or zero
 	Hostname string `json:"hostname,omitempty"`
 	// LocalityWeight is the weight of the endpoint's locality.
 	LocalityWeight uint32 `json:"localityWeight,omitempty"`
-	// First is the first address of an endpoint that has several, if this is another one.
+	// First is the first address of an endpoint with several, if this is another one.
 	First string `json:"first,omitempty"`
 }
 
-// Text returns the endpoint as the values of [Stream.Addresses] are written. Equal endpoints have equal
+// Text returns the endpoint in the format of the values of [Stream.Addresses]. Equal endpoints have equal
 // texts.
 func (e AssignedEndpoint) Text() string {
 	text, err := json.Marshal(e)
-	if err != nil { // only of a type that JSON has no word for
+	if err != nil { // impossible for these types
 		panic(fmt.Sprintf("write %+v as JSON: %v", e, err))
 	}
 	return string(text)
 }
 
-// ReadAssignedEndpoint reads what Text has written.
+// ReadAssignedEndpoint parses the result of Text.
 func ReadAssignedEndpoint(text string) (AssignedEndpoint, error) {
 	var e AssignedEndpoint
 	if err := json.Unmarshal([]byte(text), &e); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// A file has what was recorded, in the order of time.
+// TestFile shows that a file has all recorded events, in the order of time.
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	setup := history.Setup{Seed: 7, Duration: time.Minute, LeaseDuration: 15 * time.Second, Namespace: "lab", Zones: []string{"lab.example."}, Owner: "lab"}
@@ -39,7 +39,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// What is no history is refused.
+// TestNoFile shows that an invalid file is refused.
 func TestNoFile(t *testing.T) {
 	if _, err := history.ReadFile(filepath.Join(t.TempDir(), "nonesuch")); err == nil {
 		t.Error("a file that isn't there was read")

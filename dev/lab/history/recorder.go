@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Recorder keeps what a run sees, in a file too: a line with the Setup, and a line for each Entry.
+// Recorder stores the events of a run, in memory and in a file: a line with the Setup, and a line for each
+// Entry.
 type Recorder struct {
 	setup Setup
 	start time.Time
@@ -20,10 +21,10 @@ type Recorder struct {
 	entries []Entry
 	out     *bufio.Writer
 	file    io.Closer
-	err     error // the first of writing
+	err     error // the first write error
 }
 
-// NewRecorder starts a run. The history is written to a new file at path.
+// NewRecorder starts a run. It creates the file at path.
 func NewRecorder(setup Setup, path string) (*Recorder, error) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -37,7 +38,7 @@ func NewRecorder(setup Setup, path string) (*Recorder, error) {
 // Now returns the time of the run, for an Entry that is recorded later.
 func (r *Recorder) Now() time.Duration { return time.Since(r.start) }
 
-// Record adds an entry. Its time is now, unless it has one.
+// Record adds an entry. Without a time it gets the current one.
 func (r *Recorder) Record(e Entry) {
 	if e.At == 0 {
 		e.At = r.Now()
@@ -48,14 +49,14 @@ func (r *Recorder) Record(e Entry) {
 	r.line(e)
 }
 
-// line is called by one goroutine at a time.
+// line writes a line. It is called by one goroutine at a time.
 func (r *Recorder) line(v any) {
 	if err := json.NewEncoder(r.out).Encode(v); err != nil && r.err == nil {
 		r.err = fmt.Errorf("write the history: %w", err)
 	}
 }
 
-// History returns what was recorded so far.
+// History returns the events so far.
 func (r *Recorder) History() History {
 	r.mu.Lock()
 	defer r.mu.Unlock()

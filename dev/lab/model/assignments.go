@@ -7,16 +7,16 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// DrainingEndpoints returns the endpoints of a slice that are not ready, but complete their requests: serving
-// and terminating (docs/spec/xds.md §4.1).
+// DrainingEndpoints returns the draining endpoints of a slice: not ready, but serving and terminating
+// (docs/spec/xds.md §4.1).
 func DrainingEndpoints(s *discoveryv1.EndpointSlice) []Endpoint { return endpointsOf(s, isDraining) }
 
 func isDraining(c discoveryv1.EndpointConditions) bool {
 	return !isReady(c) && (c.Serving == nil || *c.Serving) && value(c.Terminating)
 }
 
-// ClusterRuleOf returns the rule for the xDS Cluster of a port of a Service, nil for none. Only a TCP port
-// that the Service declares has endpoints (docs/spec/xds.md §2.1).
+// ClusterRuleOf returns the rule for the xDS Cluster of a port of a Service, which may be nil. Only a TCP
+// port that the Service declares has endpoints (docs/spec/xds.md §2.1).
 func ClusterRuleOf(s *corev1.Service, port uint16) PortRule {
 	r := RuleOf(s, port)
 	r.Serves = false
@@ -29,14 +29,13 @@ func ClusterRuleOf(s *corev1.Service, port uint16) PortRule {
 	return r
 }
 
-// Assignment is the endpoints that a ClusterLoadAssignment must have, and whether each is DRAINING.
+// Assignment has the endpoints that a ClusterLoadAssignment must have, and whether each is DRAINING.
 type Assignment map[netip.AddrPort]bool
 
-// AnswerAssignment returns the ClusterLoadAssignment of a state (docs/spec/xds.md §4). An address that is
-// ready in one slice and draining in another is ready. If no endpoint is ready, the draining ones count as
-// ready. The lab uses neither hints nor internalTrafficPolicy, so that the place of the client doesn't
-// matter.
-func AnswerAssignment(s *State, t Target) Assignment {
+// AssignmentOf returns the ClusterLoadAssignment of a state (docs/spec/xds.md §4). An address that is ready
+// in one slice and draining in another is ready. If no endpoint is ready, the draining ones count as ready.
+// The node of the client doesn't matter, because the lab uses neither hints nor internalTrafficPolicy.
+func AssignmentOf(s *State, t Target) Assignment {
 	service, _ := Get[corev1.Service](s, Services, t.Namespace, t.Service)
 	rule := ClusterRuleOf(service, t.Port)
 	a := Assignment{}

@@ -12,9 +12,9 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// The endpoints of a ClusterLoadAssignment: ready and draining ones, of TCP ports that the Service declares
-// (spec/xds.md cases 14, 17 and 26).
-func TestAnswerAssignment(t *testing.T) {
+// TestAssignmentOf covers ready and draining endpoints, of TCP ports that the Service declares (spec/xds.md
+// cases 14, 17 and 26).
+func TestAssignmentOf(t *testing.T) {
 	const path = "web.lab.svc.cluster.local:80"
 	drainingSlice := func(conditions ...string) string {
 		var endpoints []string
@@ -52,7 +52,7 @@ func TestAnswerAssignment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := model.AnswerAssignment(stateOf(tt.objects...), target)
+			a := model.AssignmentOf(stateOf(tt.objects...), target)
 			var got []string
 			for _, at := range slices.SortedFunc(maps.Keys(a), netip.AddrPort.Compare) {
 				text := at.String()

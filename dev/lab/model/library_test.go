@@ -27,7 +27,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// generator is random objects around one Service.
+// generator makes random objects around one Service.
 type generator struct {
 	random  *rand.Rand
 	service *corev1.Service
@@ -84,7 +84,7 @@ func (w *generator) pod(name string, n int) *corev1.Pod {
 	return pod
 }
 
-// nodes are all but one of those that pods name. One has no zone.
+// nodes returns all but one of the nodes that pods name. One has no zone.
 func nodes() []*corev1.Node {
 	out := []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "node-0"}}}
 	for n := 1; n < 3; n++ {
@@ -93,7 +93,8 @@ func nodes() []*corev1.Node {
 	return out
 }
 
-// The model says of random objects what the library writes that the controllers of Kubernetes are made of.
+// TestSlicesOfTheLibrary shows that the model agrees with the slice library of Kubernetes' controllers on
+// random objects.
 func TestSlicesOfTheLibrary(t *testing.T) {
 	nodeStore := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
 	for _, n := range nodes() {
@@ -117,7 +118,7 @@ func TestSlicesOfTheLibrary(t *testing.T) {
 				selected = append(selected, pod)
 			}
 		}
-		// It returns an error for pods on nodes that it doesn't know, when it has written the rest.
+		// Reconcile returns an error for pods on unknown nodes, after it has written the rest.
 		_ = r.Reconcile(klog.Background(), w.service, selected, nil, time.Unix(1, 0))
 		written, err := client.DiscoveryV1().EndpointSlices("lab").List(t.Context(), metav1.ListOptions{})
 		if err != nil {
@@ -134,7 +135,7 @@ func TestSlicesOfTheLibrary(t *testing.T) {
 	}
 }
 
-// state returns the objects as a history has them.
+// state returns the objects in the form of a history.
 func (w *generator) state(t *testing.T) *model.State {
 	var s model.State
 	add := func(resource, namespace, name string, o any) {

@@ -13,26 +13,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Profile is what the model knows of an answer of GetProfile. It is compared as a whole.
+// Profile has the compared fields of a response of GetProfile.
 type Profile struct {
 	Name     string // the Service's full name, without port
 	Opaque   bool
-	Routes   string // the names of the routes in their order, each on a line
+	Routes   string // the names of the routes in order, one per line
 	Budget   Budget
-	Workload string // the name of the pod or ExternalWorkload that has the address
+	Workload string // the name of the pod or ExternalWorkload with the address
 }
 
 // Budget is the retry budget of a profile.
 type Budget struct {
 	Ratio float32
-	Min   uint32 // retries a second
+	Min   uint32 // retries per second
 	TTL   time.Duration
 }
 
-// defaultBudget is that of a profile without another (docs/spec/destination.md §3.5).
+// defaultBudget is the retry budget of a profile without one (docs/spec/destination.md §3.5).
 var defaultBudget = Budget{Ratio: 0.2, Min: 10, TTL: 10 * time.Second}
 
-// ServiceProfile is what the model needs of an object of linkerd.io.
+// ServiceProfile has the used fields of an object of linkerd.io.
 type ServiceProfile struct {
 	Spec struct {
 		Routes []struct {
@@ -46,12 +46,12 @@ type ServiceProfile struct {
 	} `json:"spec"`
 }
 
-// ServiceProfileName returns the name of the object that describes a Service.
+// ServiceProfileName returns the name of the ServiceProfile of a Service.
 func ServiceProfileName(t Target) string { return t.Name }
 
-// ProfileOf returns the profile of a Service, nil for one that was deleted, and its ServiceProfile, nil for none
-// (docs/spec/destination.md §3.2 to §3.5). ok is false if nothing can be demanded: an ExternalName has no profile.
-// The lab has no default opaque ports.
+// ProfileOf returns the profile of a Service (nil if deleted) and its ServiceProfile (nil if missing); see
+// docs/spec/destination.md §3.2 to §3.5. ok is false if no response is required, because an ExternalName has
+// no profile. The lab has no default opaque ports.
 func ProfileOf(service *corev1.Service, profile *ServiceProfile, t Target) (p Profile, ok bool) {
 	rule := RuleOf(service, t.Port)
 	switch {
@@ -67,7 +67,7 @@ func ProfileOf(service *corev1.Service, profile *ServiceProfile, t Target) (p Pr
 	if b := profile.Spec.RetryBudget; b != nil {
 		ttl, err := time.ParseDuration(b.TTL)
 		if err != nil {
-			return p, true // the default is in force
+			return p, true // the default applies
 		}
 		p.Budget = Budget{Ratio: b.RetryRatio, Min: b.MinRetriesPerSecond, TTL: ttl}
 	}
@@ -81,7 +81,7 @@ func ProfileOf(service *corev1.Service, profile *ServiceProfile, t Target) (p Pr
 
 const opaquePorts = "config.linkerd.io/opaque-ports"
 
-// opaque reports whether the annotation of a Service has a port: its number, a range, or its name
+// opaque reports whether the annotation of a Service has a port, as number, range or name
 // (docs/spec/destination.md §3.4).
 func opaque(s *corev1.Service, port uint16) bool {
 	if s == nil {
@@ -107,9 +107,9 @@ func inRange(item string, port uint16) bool {
 	return err1 == nil && err2 == nil && from <= uint64(port) && uint64(port) <= to
 }
 
-// AnswerGetProfile returns the profile of a state. ok is false if nothing can be demanded: two objects claim the address,
-// or the target is a hostname.
-func AnswerGetProfile(s *State, namespace string, t Target) (p Profile, ok bool) {
+// GetProfileResponse returns the profile of a state. ok is false if no response is required: two objects have
+// the address, or the target is a hostname.
+func GetProfileResponse(s *State, namespace string, t Target) (p Profile, ok bool) {
 	if t.Hostname != "" {
 		return Profile{}, false
 	}
@@ -121,17 +121,17 @@ func AnswerGetProfile(s *State, namespace string, t Target) (p Profile, ok bool)
 	return ProfileOf(service, profile, t)
 }
 
-// clusterDomain is that of the lab.
+// clusterDomain is the cluster domain of the lab.
 const clusterDomain = "cluster.local"
 
-// profileOfAddress looks in one namespace only (docs/spec/destination.md §3.1, §3.6).
+// profileOfAddress searches one namespace only (docs/spec/destination.md §3.1, §3.6).
 func profileOfAddress(s *State, namespace string, t Target) (p Profile, ok bool) {
 	ip := t.IP.String()
 	for _, service := range All[corev1.Service](s, Services, namespace) {
 		if slices.Contains(service.Spec.ClusterIPs, ip) {
 			t.Service, t.Namespace = service.Name, namespace
 			t.Name = fmt.Sprintf("%s.%s.svc.%s", service.Name, namespace, clusterDomain)
-			return AnswerGetProfile(s, namespace, Target{Service: t.Service, Namespace: t.Namespace, Name: t.Name, Port: t.Port})
+			return GetProfileResponse(s, namespace, Target{Service: t.Service, Namespace: t.Namespace, Name: t.Name, Port: t.Port})
 		}
 	}
 	var pods []string
@@ -147,30 +147,30 @@ func profileOfAddress(s *State, namespace string, t Target) (p Profile, ok bool)
 	return Profile{Budget: defaultBudget, Workload: pods[0]}, true
 }
 
-// has reports whether a pod has an address and runs.
+// has reports whether a pod has an address and is running.
 func (m *Meta) has(ip string) bool {
 	return m.Status.Phase == corev1.PodRunning && m.Metadata.DeletionTimestamp == nil &&
 		(m.Status.PodIP == ip || slices.Contains(m.Status.PodIPs, corev1.PodIP{IP: ip}))
 }
 
-// ReadProfile reads an answer of GetProfile: a DestinationProfile in the JSON mapping of protobuf. Whether an address
-// is opaque isn't read, because Servers decide it.
+// ReadProfile parses a DestinationProfile in the JSON mapping of protobuf. The opacity of an address is
+// ignored, because Servers determine it.
 func ReadProfile(text json.RawMessage) (Profile, error) {
-	said := &pb.DestinationProfile{}
-	if err := protojson.Unmarshal(text, said); err != nil {
+	reported := &pb.DestinationProfile{}
+	if err := protojson.Unmarshal(text, reported); err != nil {
 		return Profile{}, fmt.Errorf("read a profile: %w", err)
 	}
-	p := Profile{Name: said.GetFullyQualifiedName(), Opaque: said.GetOpaqueProtocol()}
-	if b := said.GetRetryBudget(); b != nil {
+	p := Profile{Name: reported.GetFullyQualifiedName(), Opaque: reported.GetOpaqueProtocol()}
+	if b := reported.GetRetryBudget(); b != nil {
 		p.Budget = Budget{Ratio: b.GetRetryRatio(), Min: b.GetMinRetriesPerSecond(), TTL: b.GetTtl().AsDuration()}
 	}
 	var names []string
-	for _, r := range said.GetRoutes() {
+	for _, r := range reported.GetRoutes() {
 		names = append(names, r.GetMetricsLabels()["route"])
 	}
 	p.Routes = strings.Join(names, "\n")
-	if e := said.GetEndpoint(); e != nil {
-		p.Workload, p.Opaque = WorkloadSaid(e, "").Name, false
+	if e := reported.GetEndpoint(); e != nil {
+		p.Workload, p.Opaque = ReportedWorkload(e, "").Name, false
 	}
 	return p, nil
 }

@@ -12,29 +12,29 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// RecordKey is a name and a type of records.
+// RecordKey is the name and type of a record set.
 type RecordKey struct {
 	Name string // absolute, in lower case
 	Type string // A, AAAA, …
 }
 
-// RecordSet is what objects ask for under a key.
+// RecordSet is a record set that objects ask for.
 type RecordSet struct {
 	RecordKey
-	// Targets are in order, without repetition: an address in its normal form, an absolute name in lower case, the text
-	// of a TXT record without quotes, a preference and a name of an MX record.
+	// Targets are sorted and without duplicates. Each is an address in canonical form, an absolute name in
+	// lower case, the text of a TXT record without quotes, or the preference and name of an MX record.
 	Targets []string
-	TTL     int64    // in seconds; 0 if the objects leave it to Signpost
-	Objects []string // that ask for it: service/lab/lb-0
+	TTL     int64    // in seconds; 0 if the objects don't set it
+	Objects []string // the objects that ask for it: service/lab/lb-0
 }
 
-// managedTypes are the types that the lab lets Signpost manage.
+// managedTypes are the record types that Signpost manages in the lab.
 var managedTypes = []string{"A", "AAAA", "CNAME", "TXT", "MX"}
 
-// annotationPrefixes are those of ExternalDNS, of both generations (docs/spec/dns.md §6.1).
+// annotationPrefixes are those of both generations of ExternalDNS (docs/spec/dns.md §6.1).
 var annotationPrefixes = []string{"external-dns.alpha.kubernetes.io/", "external-dns.kubernetes.io/"}
 
-// DNSEndpoint is what is read of one (docs/spec/dns.md §6.8).
+// DNSEndpoint has the used fields of a DNSEndpoint (docs/spec/dns.md §6.8).
 type DNSEndpoint struct {
 	Metadata struct{ Name, Namespace string }
 	Spec     struct {
@@ -46,25 +46,25 @@ type DNSEndpoint struct {
 	}
 }
 
-// WantRecords returns the records that the objects of a namespace ask for in the zones. Each of the sets of a key is
-// right, because different objects may ask for different TTLs, or for different targets of a CNAME.
+// WantRecords returns the records that the objects of a namespace ask for in the zones. Each set of a key is
+// correct, because objects may ask for different TTLs, or for different targets of a CNAME.
 func WantRecords(s *State, namespace string, zones []string) map[RecordKey][]RecordSet {
-	var asked []RecordSet
+	var wanted []RecordSet
 	for _, v := range s.Versions("services", namespace) {
 		if service, err := Decode[corev1.Service](v); err == nil {
-			asked = append(asked, serviceRecords(s, service)...)
+			wanted = append(wanted, serviceRecords(s, service)...)
 		}
 	}
-	asked = mergeServices(asked)
+	wanted = mergeServices(wanted)
 	for _, v := range s.Versions("dnsendpoints", namespace) {
 		if o, err := Decode[DNSEndpoint](v); err == nil {
-			asked = append(asked, endpointRecords(o)...)
+			wanted = append(wanted, endpointRecords(o)...)
 		}
 	}
-	asked = slices.DeleteFunc(asked, func(r RecordSet) bool {
+	wanted = slices.DeleteFunc(wanted, func(r RecordSet) bool {
 		return len(r.Targets) == 0 || !slices.Contains(managedTypes, r.Type) || !inZones(r.Name, zones)
 	})
-	return settle(asked)
+	return settle(wanted)
 }
 
 func inZones(name string, zones []string) bool {
@@ -74,17 +74,17 @@ func inZones(name string, zones []string) bool {
 	})
 }
 
-// absolute returns a name in lower case with a dot at its end.
+// absolute returns a name in lower case with a final dot.
 func absolute(name string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimSpace(name), ".")) + "."
 }
 
-// settle merges what is asked for under the same key with the same TTL (docs/spec/dns.md §1.8). A CNAME is not merged,
-// and gives way to any other type at its name (§3.3).
-func settle(asked []RecordSet) map[RecordKey][]RecordSet {
+// settle merges record sets with the same key and TTL (docs/spec/dns.md §1.8). CNAMEs are not merged, and are
+// dropped if the name has another type (§3.3).
+func settle(wanted []RecordSet) map[RecordKey][]RecordSet {
 	out := map[RecordKey][]RecordSet{}
-	others := map[string]bool{} // names with records of another type than CNAME
-	for _, r := range asked {
+	others := map[string]bool{} // names with records of a type other than CNAME
+	for _, r := range wanted {
 		others[r.Name] = others[r.Name] || r.Type != "CNAME"
 		same := slices.IndexFunc(out[r.RecordKey], func(o RecordSet) bool { return o.TTL == r.TTL && r.Type != "CNAME" })
 		if same < 0 {
@@ -108,12 +108,12 @@ func unique(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// mergeServices merges what several Services ask for under a key into what the first of them asks for
+// mergeServices merges the record sets of several Services under a key into that of the first Service
 // (docs/spec/dns.md §6.3).
-func mergeServices(asked []RecordSet) []RecordSet {
-	slices.SortStableFunc(asked, func(a, b RecordSet) int { return cmp.Compare(a.Objects[0], b.Objects[0]) })
+func mergeServices(wanted []RecordSet) []RecordSet {
+	slices.SortStableFunc(wanted, func(a, b RecordSet) int { return cmp.Compare(a.Objects[0], b.Objects[0]) })
 	var out []RecordSet
-	for _, r := range asked {
+	for _, r := range wanted {
 		same := slices.IndexFunc(out, func(o RecordSet) bool { return o.RecordKey == r.RecordKey && r.Type != "CNAME" })
 		if same < 0 {
 			out = append(out, r)
@@ -135,7 +135,7 @@ func annotation(annotations map[string]string, key string) (string, bool) {
 	return "", false
 }
 
-// annotationList returns a list in an annotation, without its spaces and without what is empty.
+// annotationList returns a list in an annotation, without spaces and empty elements.
 func annotationList(annotations map[string]string, key string) []string {
 	text, _ := annotation(annotations, key)
 	list := strings.Split(strings.ReplaceAll(text, " ", ""), ",")
@@ -156,7 +156,7 @@ func serviceRecords(s *State, service *corev1.Service) []RecordSet {
 	return out
 }
 
-// ttlOf returns the TTL that an annotation asks for: seconds or a duration; 0 if it asks for none that is valid.
+// ttlOf returns the TTL in an annotation, seconds or a duration, or 0 if it is missing or invalid.
 func ttlOf(annotations map[string]string) int64 {
 	const largest = 1<<31 - 1
 	text, _ := annotation(annotations, "ttl")
@@ -174,8 +174,8 @@ func ttlOf(annotations map[string]string) int64 {
 	return seconds
 }
 
-// serviceTargets returns the targets of a Service by the names for which it has them (docs/spec/dns.md §6.3). The
-// Services of the lab are of the types ClusterIP, headless or not, and LoadBalancer.
+// serviceTargets returns the targets of each name of a Service (docs/spec/dns.md §6.3). The Services of the
+// lab have the types ClusterIP, headless or not, and LoadBalancer.
 func serviceTargets(s *State, service *corev1.Service, hostname string) map[string][]string {
 	if targets := annotationList(service.Annotations, "target"); len(targets) > 0 {
 		return map[string][]string{hostname: targets}
@@ -195,7 +195,7 @@ func serviceTargets(s *State, service *corev1.Service, hostname string) map[stri
 	return nil
 }
 
-// headlessTargets returns the first addresses of the endpoints of a Service whose pods it selects.
+// headlessTargets returns the first address of each endpoint whose pod the Service selects.
 func headlessTargets(s *State, service *corev1.Service, hostname string) map[string][]string {
 	out := map[string][]string{}
 	for _, v := range s.Versions("endpointslices", service.Namespace) {
@@ -228,7 +228,7 @@ func headlessTargets(s *State, service *corev1.Service, hostname string) map[str
 	return out
 }
 
-// byType divides targets into records of the types that they are of (docs/spec/dns.md §1.3).
+// byType returns record sets for the types of the targets (docs/spec/dns.md §1.3).
 func byType(name string, targets []string, ttl int64, object string) []RecordSet {
 	sets := map[string][]string{}
 	for _, target := range targets {
@@ -253,7 +253,7 @@ func byType(name string, targets []string, ttl int64, object string) []RecordSet
 	return out
 }
 
-// normalTarget returns a target as a [RecordSet] has it.
+// normalTarget returns a target in the form of [RecordSet].
 func normalTarget(kind, target string) string {
 	switch kind {
 	case "A", "AAAA":
@@ -272,8 +272,8 @@ func normalTarget(kind, target string) string {
 	return target
 }
 
-// endpointRecords returns what a DNSEndpoint asks for. An entry with an address that ends in a dot, or is of another
-// family than its type, isn't published.
+// endpointRecords returns the record sets of a DNSEndpoint. An entry is not published if an address ends in a
+// dot or has the wrong family for its type.
 func endpointRecords(o *DNSEndpoint) []RecordSet {
 	var out []RecordSet
 	for _, e := range o.Spec.Endpoints {

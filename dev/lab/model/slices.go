@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Writer is a controller of Signpost, by the label that it puts on what it writes.
+// Writer is a controller of Signpost, named by the label that it sets.
 type Writer string
 
-// The writers of slices and Endpoints (docs/spec/endpoints.md §2 and docs/spec/destination.md §8.5).
+// Writers of slices and Endpoints (docs/spec/endpoints.md §2 and docs/spec/destination.md §8.5).
 const (
 	SliceWriter     Writer = "endpointslice-controller.k8s.io"
 	MirrorWriter    Writer = "endpointslicemirroring-controller.k8s.io"
@@ -22,22 +22,23 @@ const (
 	EndpointsWriter Writer = "endpoint-controller" // of Endpoints
 )
 
-// WriterOf returns who has written a slice; false if it isn't one of Signpost.
+// WriterOf returns the writer of a slice; false if it isn't one of Signpost.
 func WriterOf(s *discoveryv1.EndpointSlice) (Writer, bool) {
 	w := Writer(s.Labels[discoveryv1.LabelManagedBy])
 	return w, w == SliceWriter || w == MirrorWriter || w == WorkloadWriter
 }
 
-// Entry is an address with its ports, as it is in a slice or in Endpoints. Two entries are equal if and only if they
-// say the same.
+// Entry is an address with its ports in a slice or in Endpoints. Two entries are equal if and only if their
+// content is.
 type Entry struct {
-	// Group is what all endpoints of a slice have in common: family and ports. In Endpoints it is the family.
+	// Group is the common part of all endpoints of a slice: family and ports. In Endpoints it is the family.
 	Group string
-	// Address and Target say which endpoint it is; Target is Pod lab/web-0-x and its UID, or empty.
+	// Address and Target identify the endpoint. Target is empty, or kind, name and UID such as "Pod
+	// lab/web-0-x …".
 	Address, Target string
-	// State is everything else: conditions, hostname, node and zone; in Endpoints also the ports.
+	// State has all other fields: conditions, hostname, node and zone; in Endpoints also the ports.
 	State string
-	// Ready is whether it may be sent requests.
+	// Ready is true if the endpoint may get requests.
 	Ready bool
 }
 
@@ -76,8 +77,8 @@ func HasSelector(service *corev1.Service) bool {
 	return service.Spec.Selector != nil && service.Spec.Type != corev1.ServiceTypeExternalName
 }
 
-// PodSlices returns what the slices of a Service must have of a pod (docs/spec/endpoints.md §13.6): nothing if it isn't
-// selected or has no address, otherwise an entry for each family.
+// PodSlices returns the required entries for a pod in the slices of a Service (docs/spec/endpoints.md §13.6):
+// one for each family, or none if the pod isn't selected or has no address.
 func PodSlices(service *corev1.Service, pod *corev1.Pod, zones Zones) []Entry {
 	if !Selects(service, pod.Labels) || !hasAddress(pod) {
 		return nil
@@ -103,8 +104,8 @@ func PodSlices(service *corev1.Service, pod *corev1.Pod, zones Zones) []Entry {
 	return out
 }
 
-// PodEndpoints returns what the Endpoints of a Service must have of a pod: an entry for each port (docs/spec/endpoints.md
-// §5.3 to §5.7). How the entries are packed is left to the writer.
+// PodEndpoints returns the required entries for a pod in the Endpoints of a Service, one for each port
+// (docs/spec/endpoints.md §5.3 to §5.7). The writer may pack them into subsets in any way.
 func PodEndpoints(service *corev1.Service, pod *corev1.Pod) []Entry {
 	publish := service.Spec.PublishNotReadyAddresses
 	if !Selects(service, pod.Labels) || !hasAddress(pod) || pod.DeletionTimestamp != nil && !publish {
@@ -132,7 +133,7 @@ func PodEndpoints(service *corev1.Service, pod *corev1.Pod) []Entry {
 	return out
 }
 
-// ExternalWorkload is what the writer of slices reads of one (docs/spec/destination.md §8.4).
+// ExternalWorkload has the fields that the writer of slices uses (docs/spec/destination.md §8.4).
 type ExternalWorkload struct {
 	Metadata struct {
 		Name, Namespace, UID string
@@ -150,7 +151,7 @@ type ExternalWorkload struct {
 	}
 }
 
-// WorkloadSlices returns what the slices of a Service must have of an ExternalWorkload.
+// WorkloadSlices returns the required entries for an ExternalWorkload in the slices of a Service.
 func WorkloadSlices(service *corev1.Service, w *ExternalWorkload) []Entry {
 	if !Selects(service, w.Metadata.Labels) {
 		return nil
@@ -191,7 +192,7 @@ func workloadPorts(service *corev1.Service, w *ExternalWorkload) []string {
 			named := p.TargetPort.Type == intstr.String && p.TargetPort.StrVal == have.Name
 			numbered := p.TargetPort.Type == intstr.Int && p.TargetPort.IntVal == have.Port
 			if protocolOf(p) == protocol && (named || numbered) {
-				// The writer of Linkerd leaves the protocol of the application out (docs/spec/destination.md §8.4).
+				// Linkerd's writer omits the appProtocol (docs/spec/destination.md §8.4).
 				out = append(out, portText(p.Name, string(protocol), have.Port, nil))
 				break
 			}
@@ -201,7 +202,7 @@ func workloadPorts(service *corev1.Service, w *ExternalWorkload) []string {
 	return out
 }
 
-// hasAddress reports whether a pod may be an endpoint at all (docs/spec/endpoints.md §5.3).
+// hasAddress reports whether a pod can be an endpoint (docs/spec/endpoints.md §5.3).
 func hasAddress(pod *corev1.Pod) bool {
 	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return false
@@ -245,7 +246,7 @@ func families(service *corev1.Service) []discoveryv1.AddressType {
 	return []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
 }
 
-// Families returns the families of which a Service must have a slice, even if that is empty.
+// Families returns the families for which a Service must have a slice, even an empty one.
 func Families(service *corev1.Service) []discoveryv1.AddressType { return families(service) }
 
 // endpointsFamily returns the only family of Endpoints (docs/spec/endpoints.md §5.4).
@@ -281,7 +282,7 @@ func podAddresses(pod *corev1.Pod, family discoveryv1.AddressType) []string {
 	return out
 }
 
-// ofFamily returns the address in its normal form, or nothing if it isn't one of this family.
+// ofFamily returns the address in canonical form, or "" if it has another family.
 func ofFamily(text string, family discoveryv1.AddressType) string {
 	ip, err := netip.ParseAddr(text)
 	if err != nil || familyOf(ip) != family {
@@ -349,7 +350,7 @@ func groupText(family discoveryv1.AddressType, ports []string) string {
 	return string(family) + " " + strings.Join(ports, ",")
 }
 
-// stateText is the rest of an entry. An empty condition is one that isn't set.
+// stateText is the state of an entry. An empty condition is one that isn't set.
 type stateText struct {
 	ready, serving, terminating, hostname, node, zone, port string
 }

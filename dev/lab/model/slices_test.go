@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// put applies objects given as JSON, each with the next revision. The resource is given before the object.
+// put applies objects given as a resource and its JSON, each with the next revision.
 func put(t *testing.T, s *model.State, objects ...string) {
 	t.Helper()
 	for i := 0; i < len(objects); i += 2 {
@@ -36,7 +36,7 @@ const (
 		`"selector":{"app":"web"},"publishNotReadyAddresses":true}}`
 )
 
-// podText returns a pod; more is put into its metadata, its spec and its status.
+// podText returns a pod with additional metadata, spec and status.
 func podText(meta, spec, status string) string {
 	return `{"metadata":{"namespace":"lab","name":"web-1","uid":"p1","labels":{"app":"web","x":"y"}` + meta + `},"spec":{"nodeName":"node-0",` +
 		`"containers":[{"ports":[{"name":"http","containerPort":8080}]}]` + spec + `},"status":{"podIP":"10.64.0.1","podIPs":[{"ip":"10.64.0.1"},{"ip":"2001:db8::1"}]` + status + `}}`

@@ -9,32 +9,31 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// State is the objects of the cluster at a revision. The zero State is a cluster without objects.
+// State is the objects of the cluster at a revision. The zero State has no objects.
 type State struct {
 	kinds    map[kind]map[string]*Version // by name
-	latest   map[id]int64                 // the revision of the last change, also of objects that are deleted
+	latest   map[id]int64                 // the revision of the last change, also of deleted objects
 	revision int64
 }
 
-// id is an object, whether it exists or not.
+// id identifies an object, which may not exist.
 type id struct{ resource, namespace, name string }
 
-// kind is a resource in a namespace, which is empty for objects of the whole cluster.
+// kind is a resource in a namespace; the namespace is empty for cluster-scoped objects.
 type kind struct{ resource, namespace string }
 
-// Version is what an object was from one revision to its next change. A Version is not changed, but it keeps what
-// it was decoded to.
+// Version is an object from one revision to its next change. A Version is immutable, but caches its decoded
+// form.
 type Version struct {
 	history.Object
 	decoded any
 }
 
-// NewVersion returns the version that a change of the cluster made.
+// NewVersion returns the version that a change has created.
 func NewVersion(o history.Object) *Version { return &Version{Object: o} }
 
-// Decode returns the content of v as a T. It decodes once; a second type for the same version is a mistake of the
-// caller, and costs a decoding each time. An error names the object: the API server has stored something that isn't
-// of this type.
+// Decode returns the content of v as a T. It decodes once. A second type for the same version is a mistake of
+// the caller, and is decoded each time. The error names an object whose stored content isn't of this type.
 func Decode[T any](v *Version) (*T, error) {
 	if t, ok := v.decoded.(*T); ok {
 		return t, nil
@@ -74,10 +73,10 @@ func (s *State) ApplyVersion(v *Version) {
 	s.revision = max(s.revision, v.Revision)
 }
 
-// Revision returns the largest revision that was applied; 0 if there was none.
+// Revision returns the highest applied revision, or 0.
 func (s *State) Revision() int64 { return s.revision }
 
-// Clone returns a state that changes on its own. It shares the versions of objects.
+// Clone returns an independent copy, which shares the versions of objects.
 func (s *State) Clone() *State {
 	out := &State{kinds: make(map[kind]map[string]*Version, len(s.kinds)), latest: maps.Clone(s.latest), revision: s.revision}
 	for k, objects := range s.kinds {
@@ -86,12 +85,12 @@ func (s *State) Clone() *State {
 	return out
 }
 
-// Version returns what an object is, or nil if there is no such object.
+// Version returns the version of an object, or nil if it doesn't exist.
 func (s *State) Version(resource, namespace, name string) *Version {
 	return s.kinds[kind{resource, namespace}][name]
 }
 
-// Versions returns the objects of a resource in a namespace in the order of their names.
+// Versions returns the objects of a resource in a namespace, sorted by name.
 func (s *State) Versions(resource, namespace string) []*Version {
 	objects := s.kinds[kind{resource, namespace}]
 	out := make([]*Version, 0, len(objects))
@@ -101,8 +100,8 @@ func (s *State) Versions(resource, namespace string) []*Version {
 	return out
 }
 
-// Get returns an object, and whether it exists. The result is shared and not to be changed. An object that isn't of
-// this type counts as missing.
+// Get returns an object, and whether it exists. The object is shared and must not be changed. An object that
+// isn't of this type counts as missing.
 func Get[T any](s *State, resource, namespace, name string) (*T, bool) {
 	v := s.Version(resource, namespace, name)
 	if v == nil {
@@ -112,8 +111,8 @@ func Get[T any](s *State, resource, namespace, name string) (*T, bool) {
 	return t, err == nil
 }
 
-// All returns the objects of a resource in a namespace in the order of their names, without those that aren't of this
-// type. What they point to is shared and not to be changed.
+// All returns the objects of a resource in a namespace, sorted by name, without those that aren't of this
+// type. Their content is shared and must not be changed.
 func All[T any](s *State, resource, namespace string) []T {
 	versions := s.Versions(resource, namespace)
 	out := make([]T, 0, len(versions))

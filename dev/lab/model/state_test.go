@@ -28,7 +28,7 @@ func ips(s *model.State) map[string]string {
 	return out
 }
 
-// A state has the last version of each object, and no deleted one.
+// TestState shows that a state has the last version of each object, and no deleted one.
 func TestState(t *testing.T) {
 	var s model.State
 	steps := []struct {
@@ -56,7 +56,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// A clone doesn't follow.
+// TestClone shows that a clone doesn't change with the original.
 func TestClone(t *testing.T) {
 	var s model.State
 	s.Apply(pod(1, "a", "10.0.0.1"))
@@ -70,7 +70,7 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// A missing object and one of another namespace are not found.
+// TestGetMissing shows that a missing object, and one of another namespace, are not found.
 func TestGetMissing(t *testing.T) {
 	var s model.State
 	s.Apply(pod(1, "a", "10.0.0.1"))
@@ -81,7 +81,7 @@ func TestGetMissing(t *testing.T) {
 	}
 }
 
-// Two states that share a version decode it once.
+// TestDecodeOnce shows that two states with a shared version decode it once.
 func TestDecodeOnce(t *testing.T) {
 	v := model.NewVersion(pod(1, "a", "10.0.0.1"))
 	one, two := &model.State{}, &model.State{}

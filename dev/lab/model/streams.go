@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The resources that answers are made of.
+// Resources from which responses are made.
 const (
 	Services          = "services"
 	EndpointSlices    = "endpointslices"
@@ -17,19 +17,19 @@ const (
 	ServiceProfiles   = "serviceprofiles"
 )
 
-// The kinds of workloads that an endpoint may refer to.
+// Kinds of workloads that an endpoint may refer to.
 const (
 	KindPod              = "Pod"
 	KindExternalWorkload = "ExternalWorkload"
 )
 
-// Workload is what an endpoint refers to. The zero Workload is none.
+// Workload is the target of an endpoint. The zero Workload is none.
 type Workload struct {
 	Kind, Namespace, Name string
 	UID                   string // empty if the reference has none
 }
 
-// Resource returns the resource of a workload that isn't zero.
+// Resource returns the resource of a workload other than the zero one.
 func (w Workload) Resource() string {
 	if w.Kind == KindPod {
 		return Pods
@@ -37,7 +37,7 @@ func (w Workload) Resource() string {
 	return ExternalWorkloads
 }
 
-// Endpoint is an address of a slice that is ready.
+// Endpoint is an address of a slice.
 type Endpoint struct {
 	IP       netip.Addr
 	Hostname string
@@ -45,17 +45,17 @@ type Endpoint struct {
 	Workload Workload
 }
 
-// ServiceOf returns the name of the Service of a slice, in the slice's namespace (docs/spec/destination.md §2.4). A slice
-// without the label has none: the lab makes no such slice.
+// ServiceOf returns the name of the Service of a slice, in the slice's namespace (docs/spec/destination.md
+// §2.4). The lab makes no slice without the label.
 func ServiceOf(s *discoveryv1.EndpointSlice) string { return s.Labels[discoveryv1.LabelServiceName] }
 
-// ReadyEndpoints returns the endpoints of a slice that may be served (docs/spec/destination.md §2.4): those that are not
-// said to be unready. Of an endpoint with a workload, the last address counts.
+// ReadyEndpoints returns the endpoints of a slice that may be served (docs/spec/destination.md §2.4). An
+// unknown condition counts as ready. For an endpoint with a workload, the last address counts.
 func ReadyEndpoints(s *discoveryv1.EndpointSlice) []Endpoint { return endpointsOf(s, isReady) }
 
 func isReady(c discoveryv1.EndpointConditions) bool { return c.Ready == nil || *c.Ready }
 
-// endpointsOf returns the endpoints of a slice whose conditions are as wanted.
+// endpointsOf returns the endpoints of a slice with the wanted conditions.
 func endpointsOf(s *discoveryv1.EndpointSlice, wanted func(discoveryv1.EndpointConditions) bool) []Endpoint {
 	var out []Endpoint
 	for i := range s.Endpoints {
@@ -74,7 +74,7 @@ func endpointsOf(s *discoveryv1.EndpointSlice, wanted func(discoveryv1.EndpointC
 		for _, text := range addresses {
 			ip, err := netip.ParseAddr(text)
 			if err != nil {
-				continue // a slice of names
+				continue // a slice with names
 			}
 			out = append(out, Endpoint{IP: ip, Hostname: value(e.Hostname), Zone: zoneOf(e, w), Workload: w})
 		}
@@ -82,7 +82,7 @@ func endpointsOf(s *discoveryv1.EndpointSlice, wanted func(discoveryv1.EndpointC
 	return out
 }
 
-// workloadOf returns the workload of an endpoint. ok is false for one of a kind that isn't served.
+// workloadOf returns the workload of an endpoint. ok is false for a kind that isn't served.
 func workloadOf(e *discoveryv1.Endpoint, namespace string) (w Workload, ok bool) {
 	if e.TargetRef == nil {
 		return Workload{}, true
@@ -112,19 +112,20 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// PortRule is how the port of an endpoint follows from the port of a Service that was asked for.
+// PortRule derives the port of an endpoint from the requested port of a Service.
 type PortRule struct {
-	Exists bool // whether there is such a Service
+	Exists bool // the Service exists
 	// Serves is false for a Service that doesn't exist or has no endpoints of its own (type ExternalName).
 	Serves bool
-	// Declared is whether the Service has the port, which Name is the name of. Otherwise Number is the port of all endpoints.
+	// Declared is true if the Service declares the port, under Name. Otherwise Number is the port of all
+	// endpoints.
 	Declared bool
 	Name     string
 	Number   uint16
 }
 
-// RuleOf returns the rule for a port of a Service, nil for none (docs/spec/destination.md §2.4, Target port). If a TCP and
-// a UDP port have the same number, the TCP port counts.
+// RuleOf returns the rule for a port of a Service, which may be nil (docs/spec/destination.md §2.4, Target
+// port). If a TCP and a UDP port have the same number, the TCP port counts.
 func RuleOf(s *corev1.Service, port uint16) PortRule {
 	if s == nil {
 		return PortRule{}
@@ -158,21 +159,21 @@ func (r PortRule) In(ports []discoveryv1.EndpointPort) uint16 {
 	return 0
 }
 
-// Answer is what a client of Get must know.
-type Answer struct {
+// Response is what a client of Get must know.
+type Response struct {
 	Exists bool
-	// Endpoints are those that serve, by address. It has several if slices give an address to several workloads, of
-	// which a client is told one.
+	// Endpoints are the served endpoints by address. If slices give an address to several workloads, all are
+	// listed, and a client knows one of them.
 	Endpoints map[netip.AddrPort][]Endpoint
 }
 
-// AnswerGet returns the answer of a state (docs/spec/destination.md §2.4). It is that for a client on no known node: hints and
-// internalTrafficPolicy don't count, and the lab uses neither. An endpoint whose workload doesn't exist, or has another
-// UID, isn't served.
-func AnswerGet(s *State, t Target) Answer {
+// GetResponse returns the response of a state (docs/spec/destination.md §2.4) for a client on an unknown
+// node, because the lab uses neither hints nor internalTrafficPolicy. An endpoint whose workload is missing,
+// or has another UID, isn't served.
+func GetResponse(s *State, t Target) Response {
 	service, _ := Get[corev1.Service](s, Services, t.Namespace, t.Service)
 	rule := RuleOf(service, t.Port)
-	a := Answer{Exists: rule.Exists, Endpoints: map[netip.AddrPort][]Endpoint{}}
+	a := Response{Exists: rule.Exists, Endpoints: map[netip.AddrPort][]Endpoint{}}
 	for _, slice := range All[discoveryv1.EndpointSlice](s, EndpointSlices, t.Namespace) {
 		port := rule.In(slice.Ports)
 		if ServiceOf(&slice) != t.Service || port == 0 {
@@ -188,7 +189,7 @@ func AnswerGet(s *State, t Target) Answer {
 	return a
 }
 
-// exists reports whether a state has a workload. It always has none.
+// exists reports whether a state has a workload. The zero workload always exists.
 func exists(s *State, w Workload) bool {
 	if w == (Workload{}) {
 		return true
@@ -197,7 +198,7 @@ func exists(s *State, w Workload) bool {
 	return ok && (w.UID == "" || meta.Metadata.UID == w.UID)
 }
 
-// Meta is what the model needs of workloads of all kinds.
+// Meta has the used fields of workloads of all kinds.
 type Meta struct {
 	Metadata struct {
 		UID               string            `json:"uid"`

@@ -41,7 +41,7 @@ const (
 		{"addresses":["10.0.0.7","10.0.0.8"]}]}`
 )
 
-func TestAnswerGet(t *testing.T) {
+func TestGetResponse(t *testing.T) {
 	with := func(old, replacement string) []string {
 		var out []string
 		for _, o := range []string{service, podA, podB, slice} {
@@ -80,7 +80,7 @@ func TestAnswerGet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := model.AnswerGet(stateOf(tt.objects...), target)
+			a := model.GetResponse(stateOf(tt.objects...), target)
 			var got []string
 			for at := range a.Endpoints {
 				got = append(got, at.String())
@@ -116,7 +116,7 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// What is said of an endpoint is compared with its pod.
+// TestObjections compares reported endpoints with their pods.
 func TestObjections(t *testing.T) {
 	s := stateOf(service, slice, podB,
 		`pods a {"metadata":{"name":"a","namespace":"lab","uid":"1","labels":{"linkerd.io/control-plane-ns":"linkerd","pod-template-hash":"7"}},"spec":{"serviceAccountName":"front"}}`)
@@ -124,7 +124,7 @@ func TestObjections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := model.AnswerGet(s, target).Endpoints[netip.MustParseAddrPort("10.0.0.1:8080")][0]
+	e := model.GetResponse(s, target).Endpoints[netip.MustParseAddrPort("10.0.0.1:8080")][0]
 	right := `{"metricLabels":{"service":"web","namespace":"lab","pod":"a","serviceaccount":"front","control_plane_ns":"linkerd","pod_template_hash":"7","zone":"east"},
 		"tlsIdentity":{"dnsLikeIdentity":{"name":"front.lab.serviceaccount.identity.linkerd.cluster.local"}},"weight":10000}`
 	tests := []struct{ name, old, replacement, want string }{
@@ -136,11 +136,11 @@ func TestObjections(t *testing.T) {
 		{"identity", `"name":"front.lab`, `"name":"root.lab`, `the identity is "root.lab`},
 	}
 	for _, tt := range tests {
-		said, err := model.ReadAddress(strings.Replace(right, tt.old, tt.replacement, 1))
+		reported, err := model.ReadAddress(strings.Replace(right, tt.old, tt.replacement, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Join(model.Objections(s, target, "cluster.local", e, said), "; ")
+		got := strings.Join(model.Objections(s, target, "cluster.local", e, reported), "; ")
 		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
@@ -150,7 +150,7 @@ func TestObjections(t *testing.T) {
 	}
 }
 
-func TestAnswerGetProfile(t *testing.T) {
+func TestGetProfileResponse(t *testing.T) {
 	const profile = `serviceprofiles web.lab.svc.cluster.local {"spec":{"routes":[{"name":"r1"},{"name":"r2"}],"retryBudget":{"retryRatio":0.5,"minRetriesPerSecond":3,"ttl":"5s"}}}`
 	annotated := strings.Replace(service, `"namespace":"lab"`, `"namespace":"lab","annotations":{"config.linkerd.io/opaque-ports":"25, 50-60,http"}`, 1)
 	withIP := strings.Replace(service, `"spec":{`, `"spec":{"clusterIPs":["10.96.0.1"],`, 1)
@@ -181,7 +181,7 @@ func TestAnswerGetProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := model.AnswerGetProfile(stateOf(tt.objects...), "lab", target)
+		got, ok := model.GetProfileResponse(stateOf(tt.objects...), "lab", target)
 		if ok != tt.ok || ok && got != tt.want {
 			t.Errorf("%s: %+v %t, want %+v %t", tt.name, got, ok, tt.want, tt.ok)
 		}

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Target is what a client asks for: a port of a Service, of one of its hostnames, or of an IP address.
+// Target is a requested port of a Service, of one of its hostnames, or of an IP address.
 type Target struct {
-	// IP is valid if an address was asked for. Namespace, Service, Hostname and Name are empty then.
+	// IP is valid if an address was requested. Namespace, Service, Hostname and Name are empty then.
 	IP                 netip.Addr
 	Namespace, Service string
 	Hostname           string // of endpoints; empty for all
@@ -21,7 +21,7 @@ type Target struct {
 // defaultPort is the port of a path without one (docs/spec/destination.md §2.1).
 const defaultPort = 80
 
-// ParseTarget reads the path of a request (docs/spec/destination.md §2.1). Every cluster domain is accepted.
+// ParseTarget parses the path of a request (docs/spec/destination.md §2.1). It accepts every cluster domain.
 func ParseTarget(path string) (Target, error) {
 	host, port, err := splitPort(path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// SliceEntries returns what a slice says.
+// SliceEntries returns the entries of a slice.
 func SliceEntries(s *discoveryv1.EndpointSlice) []Entry {
 	var ports []string
 	for _, p := range s.Ports {
@@ -49,7 +49,7 @@ func referenceText(r *corev1.ObjectReference) string {
 	return targetText(r.Kind, r.Namespace, r.Name, string(r.UID))
 }
 
-// EndpointsEntries returns what Endpoints say: an entry for each address and port.
+// EndpointsEntries returns the entries of Endpoints, one for each address and port.
 func EndpointsEntries(o *corev1.Endpoints) []Entry {
 	var out []Entry
 	for _, subset := range o.Subsets {
@@ -60,7 +60,7 @@ func EndpointsEntries(o *corev1.Endpoints) []Entry {
 	return out
 }
 
-// subsetPorts returns the ports of a subset; one that is empty stands for an address without ports.
+// subsetPorts returns the ports of a subset, or one empty port if there are none.
 func subsetPorts(s corev1.EndpointSubset) []string {
 	if len(s.Ports) == 0 {
 		return []string{""}
@@ -72,7 +72,7 @@ func subsetPorts(s corev1.EndpointSubset) []string {
 	return out
 }
 
-// subsetEntries returns the addresses of a subset. The port goes into their state.
+// subsetEntries returns the addresses of a subset with a port in their state.
 func subsetEntries(s corev1.EndpointSubset, port string) []Entry {
 	var out []Entry
 	for _, a := range s.Addresses {
@@ -93,15 +93,16 @@ func addressEntry(a corev1.EndpointAddress, port string, ready bool) Entry {
 	return Entry{Group: string(family), Address: text, Target: referenceText(a.TargetRef), State: state.String(), Ready: ready}
 }
 
-// IsMirrored reports whether Endpoints are mirrored to slices: there is a Service of their name without a selector, and
-// nobody has asked for something else (docs/spec/endpoints.md §14.1).
+// IsMirrored reports whether Endpoints are mirrored to slices: their Service exists and has no selector, and
+// no label or annotation excludes them (docs/spec/endpoints.md §14.1).
 func IsMirrored(o *corev1.Endpoints, service *corev1.Service) bool {
 	_, elects := o.Annotations["control-plane.alpha.kubernetes.io/leader"]
 	return service != nil && service.Spec.Selector == nil && o.Labels[discoveryv1.LabelSkipMirror] != "true" && !elects
 }
 
-// MirroredSlices returns what the slices of mirrored Endpoints must have (docs/spec/endpoints.md §14.3): ports that have
-// the same addresses are in one group. An address that is ready and not ready for a port counts as not ready.
+// MirroredSlices returns the required entries in the slices of mirrored Endpoints (docs/spec/endpoints.md
+// §14.3). Ports with the same addresses are in one group. An address that is ready and not ready for a port
+// counts as not ready.
 func MirroredSlices(o *corev1.Endpoints) []Entry {
 	type endpoint struct{ group, address, target string }
 	byPort := map[string]map[endpoint]Entry{}
@@ -151,7 +152,7 @@ func entriesText(entries []Entry) string {
 	return strings.Join(texts, "\n")
 }
 
-// WantSlices returns all that the slices of a Service must have in a state, by who writes them.
+// WantSlices returns the required entries in the slices of a Service in a state, by writer.
 func WantSlices(s *State, namespace, name string) map[Writer][]Entry {
 	service, ok := Get[corev1.Service](s, "services", namespace, name)
 	if !ok {
@@ -178,8 +179,8 @@ func WantSlices(s *State, namespace, name string) map[Writer][]Entry {
 	return out
 }
 
-// WantEndpoints returns all that the Endpoints of a Service must have in a state. It is false if nobody of Signpost
-// writes them.
+// WantEndpoints returns the required entries in the Endpoints of a Service in a state. It is false if
+// Signpost doesn't write them.
 func WantEndpoints(s *State, namespace, name string) ([]Entry, bool) {
 	service, ok := Get[corev1.Service](s, "services", namespace, name)
 	if !ok || !HasSelector(service) {

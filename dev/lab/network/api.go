@@ -15,14 +15,15 @@ import (
 	"time"
 )
 
-// bodyLimit is more than the API server takes.
+// bodyLimit is the maximum size of a request body, above that of the API server.
 const bodyLimit = 8 << 20
 
-// API passes the requests of one replica to the API server, and answers some of them itself while a [Failure] lasts.
-// It records each request that changes something as a history.Write: all but reads, dry runs, and questions such as
-// access reviews. A request whose body didn't come whole is none.
+// API is a proxy from one replica to the API server. While a [Failure] is active, it responds to some
+// requests itself. It records each write as a history.Write, which excludes reads, dry runs and access
+// reviews. A request with an incomplete body is not recorded.
 //
-// If the API server can't be reached, or breaks off an answer, so does the API: it answers nothing of its own then.
+// If the API server is unreachable or aborts a response, the API aborts its own response: it never invents
+// one.
 type API struct {
 	recorder Recorder
 	replica  string
@@ -33,15 +34,15 @@ type API struct {
 	faults   faults[failing]
 	ca       *authority
 	cert     atomic.Pointer[tls.Certificate]
-	serving  sync.WaitGroup // the listener
+	serving  sync.WaitGroup // of the listener
 
 	mu        sync.Mutex
 	closed    bool
-	exchanges map[*exchange]struct{} // under way
-	underWay  sync.WaitGroup         // of exchanges
+	exchanges map[*exchange]struct{} // active ones
+	active    sync.WaitGroup         // active exchanges
 }
 
-// newAPI listens with a certificate of an authority. Requests have to have the token.
+// newAPI listens with a certificate of an authority. Requests must have the token.
 func newAPI(recorder Recorder, replica string, to destination, ca *authority, token string) (*API, error) {
 	cert, err := ca.issue()
 	if err != nil {
@@ -57,12 +58,12 @@ func newAPI(recorder Recorder, replica string, to destination, ca *authority, to
 	a.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to.url)
-			r.Out.Header.Del("Authorization") // it was for the proxy
+			r.Out.Header.Del("Authorization") // the token is for the API
 		},
 		Transport:      roundTripper{},
-		ModifyResponse: func(r *http.Response) error { return exchangeOf(r.Request).answered(r) },
+		ModifyResponse: func(r *http.Response) error { return exchangeOf(r.Request).received(r) },
 		ErrorHandler:   func(w http.ResponseWriter, r *http.Request, err error) { exchangeOf(r).failed(w, r, err) },
-		FlushInterval:  -1, // watches
+		FlushInterval:  -1, // for watches
 		ErrorLog:       silent,
 	}
 	a.server = &http.Server{
@@ -79,7 +80,7 @@ func newAPI(recorder Recorder, replica string, to destination, ca *authority, to
 	return a, nil
 }
 
-// Fail begins a Failure. The error says what is wrong with it.
+// Fail begins a Failure. The error tells what is invalid in it.
 func (a *API) Fail(f Failure) (end func(), err error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("let requests of %s fail: %w", a.replica, err)
@@ -88,8 +89,8 @@ func (a *API) Fail(f Failure) (end func(), err error) {
 	return func() { a.faults.end(begun) }, nil
 }
 
-// RotateCertificate gives the server another certificate of the same authority. Connections that are open keep the one that they
-// have, but watches are broken off.
+// RotateCertificate replaces the server's certificate by another one of the same authority. Open connections
+// keep their certificate, but watches are aborted.
 func (a *API) RotateCertificate() error {
 	cert, err := a.ca.issue()
 	if err != nil {
@@ -100,7 +101,7 @@ func (a *API) RotateCertificate() error {
 	return nil
 }
 
-// CutWatches breaks off all watches that are under way. New ones work.
+// CutWatches aborts all active watches. New ones work.
 func (a *API) CutWatches() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,17 +115,17 @@ func (a *API) CutWatches() {
 // Heal ends all failures.
 func (a *API) Heal() { a.faults.endAll() }
 
-// close breaks off everything. When it returns, everything is recorded.
+// close aborts all exchanges, and returns when all are recorded.
 func (a *API) close() {
 	a.mu.Lock()
 	a.closed = true
 	a.mu.Unlock()
 	_ = a.server.Close()
 	a.serving.Wait()
-	a.underWay.Wait()
+	a.active.Wait()
 }
 
-// serve answers one request. Its panics are those that package net/http has for breaking off an answer.
+// serve serves one request. To abort a response it panics with http.ErrAbortHandler.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	x := a.begin(r)
 	if x == nil {
@@ -150,7 +151,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	x.serve(w, r, body)
 }
 
-// begin returns nil when the API is closed.
+// begin adds an exchange. It returns nil if the API is closed.
 func (a *API) begin(r *http.Request) *exchange {
 	x := &exchange{api: a, request: parse(r.Method, r.URL), arrived: a.recorder.Now(), conn: downstreamOf(r), status: -1}
 	x.ctx, x.cancel = context.WithCancel(context.WithValue(r.Context(), exchangeKey{}, x))
@@ -161,7 +162,7 @@ func (a *API) begin(r *http.Request) *exchange {
 		return nil
 	}
 	a.exchanges[x] = struct{}{}
-	a.underWay.Add(1)
+	a.active.Add(1)
 	return x
 }
 
@@ -170,5 +171,5 @@ func (a *API) end(x *exchange) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.exchanges, x)
-	a.underWay.Done()
+	a.active.Done()
 }

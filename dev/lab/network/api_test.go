@@ -40,7 +40,7 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// path is an APIPath with a client at its beginning.
+// path is an APIPath with a client in front of it.
 type path struct {
 	*network.APIPath
 	recorder  *history.Recorder
@@ -51,7 +51,7 @@ type path struct {
 	namespace string
 }
 
-// newPath builds a path to the shared API server. The options change how the client asks.
+// newPath builds a path to the shared API server. The options change the client's config.
 func newPath(t *testing.T, options ...func(*rest.Config)) path {
 	t.Helper()
 	cluster := kubetest.Start(t)
@@ -68,7 +68,7 @@ func newPath(t *testing.T, options ...func(*rest.Config)) path {
 	for _, option := range options {
 		option(p.config)
 	}
-	// A transport that no other test has.
+	// The client shares no transport with other tests.
 	p.config.Dial = (&dialer{}).DialContext
 	if p.http, err = rest.HTTPClientFor(p.config); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func newPath(t *testing.T, options ...func(*rest.Config)) path {
 	return p
 }
 
-// writes waits until so many writes are recorded, and returns those of Kubernetes, without the rest.
+// writes waits until so many writes are recorded, and returns their Kubernetes part.
 func (p path) writes(t *testing.T, number int) []history.Write {
 	t.Helper()
 	var found []history.Write
@@ -133,7 +133,7 @@ func must[T any](t *testing.T) func(v T, err error) T {
 	}
 }
 
-// Each way to change something is recorded with what it changes, whatever it is encoded in.
+// TestAPIRecordsWrites shows that each kind of write is recorded with its object, in all encodings.
 func TestAPIRecordsWrites(t *testing.T) {
 	for name, options := range map[string][]func(*rest.Config){
 		"JSON": nil, "protobuf": {protobuf}, "protobuf over HTTP/1.1": {protobuf, http1},
@@ -167,9 +167,9 @@ func TestAPIRecordsWrites(t *testing.T) {
 				if conditional := k.Precondition != ""; conditional != (k.Verb == "update") {
 					t.Errorf("recorded the precondition %q of a %s", k.Precondition, k.Verb)
 				}
-				k.Precondition = "" // differs from run to run
+				k.Precondition = "" // differs between runs
 				what = append(what, k)
-				if w.Replica != "replica-a" || w.Answered == 0 || w.Status < 200 || w.Status > 201 {
+				if w.Replica != "replica-a" || w.Responded == 0 || w.Status < 200 || w.Status > 201 {
 					t.Errorf("recorded %+v", w)
 				}
 			}
@@ -177,8 +177,8 @@ func TestAPIRecordsWrites(t *testing.T) {
 				t.Errorf("recorded (-want +got):\n%s", diff)
 			}
 			for _, e := range writes(p.recorder) {
-				if e.At <= 0 || e.Write.Answered <= e.At {
-					t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Answered)
+				if e.At <= 0 || e.Write.Responded <= e.At {
+					t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Responded)
 				}
 			}
 			if err := ctx.Err(); err != nil {
@@ -188,7 +188,7 @@ func TestAPIRecordsWrites(t *testing.T) {
 	}
 }
 
-// writeAll makes the writes of TestAPIRecordsWrites, and asks for some things.
+// writeAll makes the writes of TestAPIRecordsWrites, and some reads.
 func (p path) writeAll(t *testing.T) {
 	t.Helper()
 	ctx, ns := t.Context(), p.namespace
@@ -218,7 +218,7 @@ func (p path) writeAll(t *testing.T) {
 	}
 	must[*corev1.Namespace](t)(p.client.CoreV1().Namespaces().Patch(ctx, ns, types.MergePatchType, []byte("{}"), metav1.PatchOptions{}, "status"))
 
-	// None of these changes anything.
+	// None of these requests changes anything.
 	must[*corev1.ConfigMapList](t)(maps.List(ctx, metav1.ListOptions{}))
 	mapOf(maps.Create(ctx, configMap("dry"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}))
 	must[*authorizationv1.SelfSubjectAccessReview](t)(p.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
@@ -229,7 +229,8 @@ func (p path) writeAll(t *testing.T) {
 	}
 }
 
-// An object of a kind that nobody has compiled in is recorded, too, and so is a refusal.
+// TestAPIRecordsOtherKinds shows that writes of kinds without a Go type, and refused writes, are recorded
+// too.
 func TestAPIRecordsOtherKinds(t *testing.T) {
 	p := newPath(t)
 	crd := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -247,13 +248,13 @@ func TestAPIRecordsOtherKinds(t *testing.T) {
 	}
 }
 
-// isReset reports whether a connection was reset. Who writes while he reads may see the reset when he writes, and then
-// reads an end.
+// isReset reports whether a connection was reset. A side that writes and reads at once may see the reset when
+// it writes, and then reads EOF.
 func isReset(err error) bool {
 	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || errors.Is(err, syscall.EPIPE)
 }
 
-// A failure is what the client sees, and what is recorded.
+// TestAPIFails shows that the client sees a failure, and that it is recorded.
 func TestAPIFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		failure network.Failure
@@ -274,17 +275,17 @@ func TestAPIFails(t *testing.T) {
 				p := newPath(t, version)
 				tt.failure.Share, tt.failure.Resource = 1, "configmaps"
 				end := p.fail(t, tt.failure)
-				// A client that tries once.
+				// A client without retries.
 				err := p.client.CoreV1().RESTClient().Post().Namespace(p.namespace).Resource("configmaps").
 					Body(configMap("a")).MaxRetries(0).Do(t.Context()).Error()
 				if !tt.is(err) {
 					t.Errorf("the client got %v", err)
 				}
 				w := p.writes(t, 1)[0]
-				if w.Status != tt.status || (w.Answered == 0) != (tt.status == -1) || w.Kubernetes.Reached != tt.applied {
+				if w.Status != tt.status || (w.Responded == 0) != (tt.status == -1) || w.Kubernetes.Reached != tt.applied {
 					t.Errorf("recorded %+v, %+v", w, w.Kubernetes)
 				}
-				// Other resources are spared.
+				// Other resources are not affected.
 				if _, err := p.client.CoreV1().Secrets(p.namespace).List(t.Context(), metav1.ListOptions{}); err != nil {
 					t.Errorf("list others: %v", err)
 				}
@@ -298,7 +299,7 @@ func TestAPIFails(t *testing.T) {
 	}
 }
 
-// client-go tries again what it is asked to, and each attempt is recorded.
+// TestAPIRetries shows that client-go retries when it is asked to, and that each attempt is recorded.
 func TestAPIRetries(t *testing.T) {
 	p := newPath(t)
 	end := p.fail(t, network.Failure{Share: 1, Status: 429, WritesOnly: true})
@@ -321,7 +322,7 @@ func TestAPIRetries(t *testing.T) {
 	}
 }
 
-// A share fails, and the same requests do with the same seed.
+// TestAPIFailsAShare shows that a share of the requests fails, and that the seed determines which ones.
 func TestAPIFailsAShare(t *testing.T) {
 	statuses := func() (all []int) {
 		p := newPath(t)
@@ -359,11 +360,11 @@ func TestAPIDelays(t *testing.T) {
 	if took := time.Since(begun); took < silence {
 		t.Errorf("it took %v", took)
 	}
-	if e := writes(p.recorder)[0]; e.Write.Answered-e.At < silence {
-		t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Answered)
+	if e := writes(p.recorder)[0]; e.Write.Responded-e.At < silence {
+		t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Responded)
 	}
 	p.API.Heal()
-	// An answer is held back; the client gives up, and nothing says that it was done.
+	// A response is delayed until the client gives up, so that the result is unknown.
 	p.fail(t, network.Failure{Share: 1, Delay: time.Hour, Applied: true, WritesOnly: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	created := make(chan error)
@@ -379,7 +380,7 @@ func TestAPIDelays(t *testing.T) {
 	if err := <-created; !errors.Is(err, context.Canceled) {
 		t.Errorf("the client got %v", err)
 	}
-	if w := p.writes(t, 2)[1]; w.Status != -1 || w.Answered != 0 || !w.Kubernetes.Reached {
+	if w := p.writes(t, 2)[1]; w.Status != -1 || w.Responded != 0 || !w.Kubernetes.Reached {
 		t.Errorf("recorded %+v, %+v", w, w.Kubernetes)
 	}
 }
@@ -400,7 +401,7 @@ func TestAPIRefusesFailures(t *testing.T) {
 	}
 }
 
-// event returns the next event of a watch, nil at its end.
+// event returns the next event of a watch, or nil at its end.
 func event(t *testing.T, w watch.Interface) *watch.Event {
 	t.Helper()
 	select {
@@ -415,7 +416,7 @@ func event(t *testing.T, w watch.Interface) *watch.Event {
 	}
 }
 
-// broken waits until a watch ends. It skips the objects that were there when the watch began.
+// broken waits until a watch ends. It skips the initial objects.
 func broken(t *testing.T, w watch.Interface) error {
 	t.Helper()
 	for {
@@ -428,7 +429,8 @@ func broken(t *testing.T, w watch.Interface) error {
 	}
 }
 
-// A watch has each event at once; other requests and failures of others don't end it, and a cut does.
+// TestAPIWatches shows that a watch delivers each event at once, that only a cut ends it, and that failures
+// of other requests don't.
 func TestAPIWatches(t *testing.T) {
 	for name, version := range map[string]func(*rest.Config){"HTTP/1.1": http1, "HTTP/2": func(*rest.Config) {}} {
 		t.Run(name, func(t *testing.T) {
@@ -467,7 +469,8 @@ func TestAPIWatches(t *testing.T) {
 	}
 }
 
-// What is broken on either side of the API is broken for the client, and nothing is answered in place of the API server.
+// TestAPIBehindLinks shows that a fault on either side of the API is a fault for the client, and that the API
+// never responds in place of the API server.
 func TestAPIBehindLinks(t *testing.T) {
 	p := newPath(t, http1, func(c *rest.Config) { c.Timeout = 5 * silence })
 	create := func(name string) error {
@@ -480,8 +483,8 @@ func TestAPIBehindLinks(t *testing.T) {
 	for i, tt := range []struct {
 		what    string
 		begin   func() func()
-		isWrite bool // it is seen
-		reached bool // it has to be taken for possible that the API server got it
+		isWrite bool // it is recorded
+		reached bool // the API server may have received it
 	}{
 		{"front cut", p.Front.Cut, false, false},
 		{"back cut", p.Back.Cut, true, false}, // unless the proxy hadn't noticed the cut
@@ -518,7 +521,8 @@ func TestAPIBehindLinks(t *testing.T) {
 	}
 }
 
-// A watch that hangs behind the API is broken off, because the replica can't see that.
+// TestAPINoticesADeadAPIServer shows that a hanging watch behind the API is aborted, because the replica
+// can't notice that itself.
 func TestAPINoticesADeadAPIServer(t *testing.T) {
 	p := newPath(t, func(c *rest.Config) { c.Timeout = 0 })
 	w := must[watch.Interface](t)(p.client.CoreV1().Secrets(p.namespace).Watch(t.Context(), metav1.ListOptions{}))
@@ -529,7 +533,8 @@ func TestAPINoticesADeadAPIServer(t *testing.T) {
 	}
 }
 
-// A client that trusts the kubeconfig connects after the certificate has changed, too.
+// TestAPIRotatesItsCertificate shows that a client that trusts the kubeconfig can still connect after a
+// rotation.
 func TestAPIRotatesItsCertificate(t *testing.T) {
 	p := newPath(t, func(c *rest.Config) { c.Timeout = 0 })
 	w := must[watch.Interface](t)(p.client.CoreV1().Secrets(p.namespace).Watch(t.Context(), metav1.ListOptions{}))
@@ -564,7 +569,7 @@ func TestAPIRotatesItsCertificate(t *testing.T) {
 	}
 }
 
-// The kubeconfig is needed, and what is no request is none.
+// TestAPIRefuses shows that requests need the token of the kubeconfig, and that invalid requests are refused.
 func TestAPIRefuses(t *testing.T) {
 	p := newPath(t)
 	for name, tt := range map[string]struct {
@@ -588,11 +593,11 @@ func TestAPIRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Authorization", "Bearer "+tt.token)
-		answer, err := transport.RoundTrip(r)
+		response, err := transport.RoundTrip(r)
 		status := 0
 		if err == nil {
-			answer.Body.Close()
-			status = answer.StatusCode
+			response.Body.Close()
+			status = response.StatusCode
 		}
 		if status != tt.status {
 			t.Errorf("%s: %d, %v, want %d", name, status, err, tt.status)
@@ -604,7 +609,7 @@ func TestAPIRefuses(t *testing.T) {
 	}
 }
 
-// What is under way at the end is recorded.
+// TestAPICloses shows that active requests are recorded at the end.
 func TestAPICloses(t *testing.T) {
 	p := newPath(t)
 	p.fail(t, network.Failure{Share: 1, Delay: time.Hour, Applied: true})

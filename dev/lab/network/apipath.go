@@ -10,16 +10,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// APIPath is the way of one replica to the API server: replica → Front → API → Back → API server.
+// APIPath is the path of one replica to the API server: replica → Front → API → Back → API server.
 type APIPath struct {
 	Front, Back *Link
 	API         *API
-	// Kubeconfig is the path of the file for the replica. It has all rights.
+	// Kubeconfig is the path of the replica's kubeconfig, which grants all rights.
 	Kubeconfig string
 }
 
-// NewAPIPath builds the way for a replica. The API server is that of the kubeconfig of an administrator; it may
-// restart at the same address. The kubeconfig of the replica is written to dir.
+// NewAPIPath creates the path for a replica to the API server of an administrator's kubeconfig. The API
+// server may restart at the same address. The kubeconfig of the replica is written to dir.
 func NewAPIPath(recorder Recorder, replica, adminKubeconfig, dir string) (*APIPath, error) {
 	p := &APIPath{Kubeconfig: filepath.Join(dir, replica+".kubeconfig")}
 	if err := p.build(recorder, replica, adminKubeconfig); err != nil {
@@ -52,7 +52,7 @@ func (p *APIPath) build(recorder Recorder, replica, adminKubeconfig string) erro
 	return writeKubeconfig(p.Kubeconfig, p.Front.Addr(), ca.encoded, token)
 }
 
-// readDestination returns how to get to the API server of a kubeconfig without a Link.
+// readDestination returns the API server of a kubeconfig, without a Link.
 func readDestination(kubeconfig string) (destination, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -73,14 +73,14 @@ func readDestination(kubeconfig string) (destination, error) {
 	return to, nil
 }
 
-// Heal ends all faults and failures on the way.
+// Heal ends all faults and failures on the path.
 func (p *APIPath) Heal() {
 	p.Front.Heal()
 	p.API.Heal()
 	p.Back.Heal()
 }
 
-// Close breaks off everything on the way. When it returns, everything is recorded.
+// Close aborts everything on the path, and returns when all writes are recorded.
 func (p *APIPath) Close() {
 	if p.Front != nil {
 		p.Front.Close()

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// protobufPrefix is how an object begins that Kubernetes has encoded as protobuf.
+// protobufPrefix is the prefix of an object that Kubernetes has encoded as protobuf.
 var protobufPrefix = []byte("k8s\x00")
 
-// readBody adds what the body of a request says: the name of an object that is created, or the beginning of the
-// name that the API server makes up, and the holder of a Lease. A body that is neither an object in JSON nor one in
-// protobuf says nothing: the API server refuses it, or it is a patch of another form.
+// readBody adds the fields of a request body: the name of a created object, or the prefix of a generated
+// name, and the holder of a Lease. It ignores a body that isn't an object in JSON or protobuf, because the
+// API server refuses it, or it is another form of patch.
 func (r *request) readBody(body []byte) {
 	object := decode(body)
 	if r.Name == "" && r.Verb == "create" {
@@ -30,12 +30,12 @@ func (r *request) readBody(body []byte) {
 	}
 }
 
-// object is what is read of any object.
+// object has the decoded fields of any object.
 type object struct {
 	Metadata struct {
 		Name         string `json:"name"`
 		GenerateName string `json:"generateName"`
-		// ResourceVersion is the version that is replaced.
+		// ResourceVersion is the replaced version.
 		ResourceVersion string `json:"resourceVersion"`
 	} `json:"metadata"`
 	// Preconditions are those of DeleteOptions.
@@ -53,13 +53,14 @@ func decode(body []byte) (o object) {
 	if isProtobuf {
 		return decodeProtobuf(encoded)
 	}
-	// A field of another type, such as the spec of another kind, doesn't keep the other fields from being read.
+	// A field of another type, such as the spec of another kind, doesn't prevent decoding of the other
+	// fields.
 	_ = json.Unmarshal(body, &o)
 	return o
 }
 
-// decodeProtobuf reads the metadata as those of any object, because they have the same number in all kinds, and
-// the holder if the object says that it is a Lease.
+// decodeProtobuf decodes the metadata, which have the same field number in all kinds, and the holder of a
+// Lease.
 func decodeProtobuf(encoded []byte) (o object) {
 	var envelope runtime.Unknown
 	if err := envelope.Unmarshal(encoded); err != nil {

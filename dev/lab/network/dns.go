@@ -37,9 +37,9 @@ type DNS struct {
 
 // dnsFault is one of these.
 type dnsFault struct {
-	requests, answers *dice // which are dropped
-	latency, jitter   time.Duration
-	cut               bool
+	requests, responses *dice // which are dropped
+	latency, jitter     time.Duration
+	cut                 bool
 }
 
 func (f dnsFault) cuts() bool { return f.cut }
@@ -61,15 +61,15 @@ func NewDNS(recorder Recorder, replica, target string) (*DNS, error) {
 func (d *DNS) listen() error {
 	var errs []error
 	for range portAttempts {
-		gate, err := newGate(0, d.serve)
+		p, err := newPort(0, d.serve)
 		if err != nil {
 			return err
 		}
-		if d.udp, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(gate.addr)); err == nil {
-			d.gate = gate
+		if d.udp, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(p.addr)); err == nil {
+			d.port = p
 			return nil
 		}
-		gate.close()
+		p.close()
 		errs = append(errs, err)
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			break
@@ -83,9 +83,9 @@ func (d *DNS) DropRequests(share float64, seed uint64) (end func()) {
 	return d.begin(dnsFault{requests: newDice(share, seed)})
 }
 
-// DropAnswers loses a share of the answers, from 0 to 1, at random from a seed. The name server has done what the requests say.
-func (d *DNS) DropAnswers(share float64, seed uint64) (end func()) {
-	return d.begin(dnsFault{answers: newDice(share, seed)})
+// DropResponses loses a share of the answers, from 0 to 1, at random from a seed. The name server has done what the requests say.
+func (d *DNS) DropResponses(share float64, seed uint64) (end func()) {
+	return d.begin(dnsFault{responses: newDice(share, seed)})
 }
 
 // Delay holds each message back for latency, more or less by up to jitter. The next message on the same TCP connection is
@@ -117,8 +117,8 @@ func (d *DNS) loses(which func(dnsFault) *dice, done <-chan struct{}) bool {
 	return lost
 }
 
-func ofRequests(f dnsFault) *dice { return f.requests }
-func ofAnswers(f dnsFault) *dice  { return f.answers }
+func ofRequests(f dnsFault) *dice  { return f.requests }
+func ofResponses(f dnsFault) *dice { return f.responses }
 
 // update is an UPDATE that has arrived.
 type update struct {
@@ -153,7 +153,7 @@ func (d *DNS) record(u *update, answer []byte) {
 	write := &history.Write{Replica: d.replica, Status: -1, Update: &u.what}
 	if answer != nil {
 		const rcode = 0x0f
-		write.Answered, write.Status = d.recorder.Now(), int(answer[3]&rcode)
+		write.Responded, write.Status = d.recorder.Now(), int(answer[3]&rcode)
 	}
 	d.recorder.Record(history.Entry{At: u.arrived, Write: write})
 }

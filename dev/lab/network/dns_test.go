@@ -69,7 +69,7 @@ func (n names) exchange(c *mdns.Client, m *mdns.Msg) (*mdns.Msg, error) {
 	return reply, err
 }
 
-// has reports whether the zone has a TXT record, without the DNS.
+// has reports whether the zone has a TXT record, without using the DNS.
 func (n names) has(owner string) bool {
 	n.t.Helper()
 	m := new(mdns.Msg)
@@ -81,36 +81,36 @@ func (n names) has(owner string) bool {
 	return len(reply.Answer) == 1
 }
 
-// recorded waits for what is recorded.
+// recorded waits for the recorded writes.
 func (n names) recorded(want ...history.Write) {
 	n.t.Helper()
 	kubetest.Eventually(n.t, soon, func() error {
 		var got []history.Write
 		for _, e := range writes(n.recorder) {
-			if e.At <= 0 || (e.Write.Answered != 0 && e.Write.Answered <= e.At) {
-				return fmt.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Answered)
+			if e.At <= 0 || (e.Write.Responded != 0 && e.Write.Responded <= e.At) {
+				return fmt.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Responded)
 			}
-			if (e.Write.Answered == 0) != (e.Write.Status == -1) {
-				return fmt.Errorf("status %d was answered at %v", e.Write.Status, e.Write.Answered)
+			if (e.Write.Responded == 0) != (e.Write.Status == -1) {
+				return fmt.Errorf("status %d was answered at %v", e.Write.Status, e.Write.Responded)
 			}
 			if m := new(mdns.Msg); m.Unpack(e.Write.Update.Message) != nil || m.Opcode != mdns.OpcodeUpdate || len(m.Ns) < len(e.Write.Update.Names) {
 				return fmt.Errorf("the message is %x", e.Write.Update.Message)
 			}
 			got = append(got, *e.Write)
 		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Write{}, "Answered"), cmpopts.IgnoreFields(history.UpdateWrite{}, "Message")); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Write{}, "Responded"), cmpopts.IgnoreFields(history.UpdateWrite{}, "Message")); diff != "" {
 			return fmt.Errorf("recorded (-want +got):\n%s", diff)
 		}
 		return nil
 	})
 }
 
-// wrote is what is recorded for an UPDATE.
+// wrote returns the expected record of an UPDATE.
 func wrote(status int, owners ...string) history.Write {
 	return history.Write{Replica: "replica-a", Status: status, Update: &history.UpdateWrite{Zone: "lab.example.", Names: owners}}
 }
 
-// Signatures stay valid in both directions, updates are recorded, and other messages aren't.
+// TestDNSPasses shows that signatures stay valid in both directions, and that only updates are recorded.
 func TestDNSPasses(t *testing.T) {
 	for _, transport := range []string{"udp", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestDNSPasses(t *testing.T) {
 	}
 }
 
-// A transfer is many messages with a signature over all, after an update that is one large one.
+// A transfer is many messages under one signature. It follows one large update.
 func TestDNSPassesTransfers(t *testing.T) {
 	n := newNames(t)
 	var many []string
@@ -171,14 +171,15 @@ func TestDNSPassesTransfers(t *testing.T) {
 	n.recorded(wrote(mdns.RcodeSuccess, many...))
 }
 
-// What is dropped is silence for the client; a lost answer was applied.
+// TestDNSDrops shows that the client gets no response to a dropped message, and that an update with a dropped
+// response was applied.
 func TestDNSDrops(t *testing.T) {
 	for _, transport := range []string{"udp", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
 			n := newNames(t)
 			impatient := client(transport)
 			impatient.Timeout = 5 * silence
-			for i, drop := range []func(float64, uint64) func(){n.DropRequests, n.DropAnswers} {
+			for i, drop := range []func(float64, uint64) func(){n.DropRequests, n.DropResponses} {
 				owner := fmt.Sprintf("drop-%d.lab.example.", i)
 				end := drop(1, 0)
 				if reply, err := n.exchange(impatient, addText(owner)); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -197,21 +198,21 @@ func TestDNSDrops(t *testing.T) {
 	}
 }
 
-// A share is dropped, and the same messages are with the same seed.
+// TestDNSDropsAShare shows that a share of the messages is dropped, and that the seed determines which ones.
 func TestDNSDropsAShare(t *testing.T) {
-	// Each has connections of its own: what is left of one would count among those of the other.
-	first := newNames(t).answered()
+	// Each run has its own connections, because leftovers of one would count for the other.
+	first := newNames(t).responded()
 	if lost := strings.Count(first, "-"); lost < 10 || lost > 40 {
 		t.Errorf("%s: %d of 50 are lost", first, lost)
 	}
-	if again := newNames(t).answered(); again != first {
+	if again := newNames(t).responded(); again != first {
 		t.Errorf("with the same seed %s and %s", first, again)
 	}
 }
 
-// answered sends 50 queries over one connection while half of all is lost, and returns which of them are answered. More queries
-// follow, whose answers tell that no other comes any more.
-func (n names) answered() string {
+// responded sends 50 queries over one connection while half of all messages is dropped, and returns which of
+// them get a response. More queries follow; their responses show that no other is outstanding.
+func (n names) responded() string {
 	n.t.Helper()
 	const queries, more = 50, 50
 	defer n.DropRequests(0.5, 3)()
@@ -257,8 +258,8 @@ func TestDNSDelays(t *testing.T) {
 		}
 		end()
 		n.recorded(wrote(mdns.RcodeSuccess, "late.lab.example."))
-		if e := writes(n.recorder)[0]; e.Write.Answered-e.At < silence {
-			t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Answered)
+		if e := writes(n.recorder)[0]; e.Write.Responded-e.At < silence {
+			t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Responded)
 		}
 	}
 }
@@ -297,13 +298,13 @@ func TestDNSIsCut(t *testing.T) {
 	}
 }
 
-// arrivals is a recorder that tells when an update has arrived.
+// arrivals is a recorder that signals when an update has arrived.
 type arrivals struct {
 	*history.Recorder
 	arrived chan struct{}
 }
 
-// Now implements network.Recorder.
+// Now implements [network.Recorder].
 func (a *arrivals) Now() time.Duration {
 	select {
 	case a.arrived <- struct{}{}:
@@ -312,7 +313,7 @@ func (a *arrivals) Now() time.Duration {
 	return a.Recorder.Now()
 }
 
-// An update that is under way when the DNS closes is recorded without an answer.
+// TestDNSCloses shows that an active update is recorded without a response when the DNS closes.
 func TestDNSCloses(t *testing.T) {
 	for _, transport := range []string{"udp", "tcp"} {
 		n := newNames(t)
@@ -338,7 +339,7 @@ func TestDNSCloses(t *testing.T) {
 	}
 }
 
-// What is no DNS does no harm.
+// TestDNSWithNonsense shows that invalid messages do no harm.
 func TestDNSWithNonsense(t *testing.T) {
 	n := newNames(t)
 	for _, transport := range []string{"udp4", "tcp4"} {

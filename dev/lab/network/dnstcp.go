@@ -50,7 +50,7 @@ func (s *dnsStream) run() {
 		return
 	}
 	var back sync.WaitGroup
-	back.Go(func() { s.pump(target, s.client, s.answer) })
+	back.Go(func() { s.pump(target, s.client, s.response) })
 	s.pump(s.client, target, s.request)
 	back.Wait()
 }
@@ -129,14 +129,14 @@ func (s *dnsStream) request(framed []byte) error {
 }
 
 // answer passes a message back.
-func (s *dnsStream) answer(framed []byte) error {
-	if s.dns.loses(ofAnswers, s.ctx.Done()) {
+func (s *dnsStream) response(framed []byte) error {
+	if s.dns.loses(ofResponses, s.ctx.Done()) {
 		return nil
 	}
 	if _, err := s.client.Write(framed); err != nil {
 		return err
 	}
-	if u := s.answered(framed[2:]); u != nil {
+	if u := s.matching(framed[2:]); u != nil {
 		s.dns.record(u, framed[2:])
 	}
 	return nil
@@ -153,7 +153,7 @@ func (s *dnsStream) expect(u *update) {
 }
 
 // answered returns the update that a message answers, if there is one.
-func (s *dnsStream) answered(message []byte) *update {
+func (s *dnsStream) matching(message []byte) *update {
 	if len(message) < headerSize {
 		return nil
 	}

@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// queriesUnderWay is how many requests over UDP wait for their answers. Further ones get lost, as in a full socket.
-	queriesUnderWay = 256
-	// answerTimeout is how long an answer is waited for.
-	answerTimeout = 10 * time.Second
+	// maxQueries is the maximum number of UDP requests that wait for a response. Further ones are dropped, as
+	// by a full socket.
+	maxQueries = 256
+	// responseTimeout is the time limit of a response.
+	responseTimeout = 10 * time.Second
 )
 
-// serveUDP passes requests over UDP, each from a port of its own.
+// serveUDP forwards requests over UDP, each from its own port.
 func (d *DNS) serveUDP() {
 	var queries sync.WaitGroup
 	defer queries.Wait()
-	slots := make(chan struct{}, queriesUnderWay)
+	slots := make(chan struct{}, maxQueries)
 	buffer := make([]byte, mdns.MaxMsgSize)
 	for {
 		n, client, err := d.udp.ReadFromUDPAddrPort(buffer)
@@ -44,13 +45,13 @@ func (d *DNS) serveUDP() {
 	}
 }
 
-// query passes one request, and its answer back.
+// query forwards one request and its response.
 func (d *DNS) query(client netip.AddrPort, request []byte) {
 	update := d.read(request)
 	var passed []byte
-	if answer := d.ask(request); answer != nil && !d.loses(ofAnswers, d.ctx.Done()) {
-		if _, err := d.udp.WriteToUDPAddrPort(answer, client); err == nil {
-			passed = answer
+	if response := d.exchange(request); response != nil && !d.loses(ofResponses, d.ctx.Done()) {
+		if _, err := d.udp.WriteToUDPAddrPort(response, client); err == nil {
+			passed = response
 		}
 	}
 	if update != nil {
@@ -58,12 +59,12 @@ func (d *DNS) query(client netip.AddrPort, request []byte) {
 	}
 }
 
-// ask returns nil if there is no answer.
-func (d *DNS) ask(request []byte) []byte {
+// exchange sends a request and returns the response, or nil if there is none.
+func (d *DNS) exchange(request []byte) []byte {
 	if d.loses(ofRequests, d.ctx.Done()) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(d.ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(d.ctx, responseTimeout)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", d.target)
 	if err != nil {
@@ -74,14 +75,14 @@ func (d *DNS) ask(request []byte) []byte {
 	if _, err := conn.Write(request); err != nil {
 		return nil
 	}
-	answer := make([]byte, mdns.MaxMsgSize)
+	response := make([]byte, mdns.MaxMsgSize)
 	for {
-		n, err := conn.Read(answer)
+		n, err := conn.Read(response)
 		if err != nil {
 			return nil
 		}
-		if n >= headerSize && idOf(answer) == idOf(request) {
-			return answer[:n]
+		if n >= headerSize && idOf(response) == idOf(request) {
+			return response[:n]
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// exchange is a request and its answer.
+// exchange is a request and its response.
 type exchange struct {
 	api     *API
 	conn    *downstream
@@ -25,12 +25,12 @@ type exchange struct {
 	hits    []*fault[failing]
 
 	arrived time.Duration
-	done    time.Duration // when the answer was passed back
-	status  int           // what is answered
+	done    time.Duration // when the response was sent
+	status  int           // of the response
 	reached atomic.Bool
 }
 
-// errLost is the error of an answer that a Failure replaces.
+// errLost is the error of a response that a Failure replaces.
 var errLost = errors.New("the answer gets lost")
 
 type (
@@ -38,7 +38,7 @@ type (
 	downstreamKey struct{}
 )
 
-// exchangeOf returns the exchange that a request to the API server belongs to.
+// exchangeOf returns the exchange of a request to the API server.
 func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKey{}).(*exchange) }
 
 // withDownstream adds a connection to the context of its requests.
@@ -50,7 +50,7 @@ func downstreamOf(r *http.Request) *downstream {
 	return r.Context().Value(downstreamKey{}).(*downstream)
 }
 
-// serve answers the request. If it panics, there is no answer.
+// serve serves the request. If it panics, there is no response.
 func (x *exchange) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	x.hits = draw(x.api.faults.now(), x.request)
 	x.delay(false)
@@ -62,7 +62,7 @@ func (x *exchange) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	x.done = x.api.recorder.Now()
 }
 
-// pass lets the API server answer.
+// pass forwards the request to the API server.
 func (x *exchange) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 	r = r.WithContext(x.ctx)
 	if len(body) > 0 {
@@ -74,20 +74,20 @@ func (x *exchange) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 	x.api.proxy.ServeHTTP(w, r)
 }
 
-// roundTripper sends a request to the API server, on the connections that belong to that of the replica.
+// roundTripper sends a request to the API server, on the upstream connections of the replica's connection.
 type roundTripper struct{}
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements [http.RoundTripper].
 func (roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	x := exchangeOf(r)
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.reached.Store(true) }}
 	return x.conn.up.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
 }
 
-// answered is called with the beginning of the API server's answer.
-func (x *exchange) answered(r *http.Response) error {
+// received is called with the header of the API server's response.
+func (x *exchange) received(r *http.Response) error {
 	x.delay(true)
-	if err := x.ctx.Err(); err != nil { // nobody waits for it any more
+	if err := x.ctx.Err(); err != nil { // the client has given up
 		return err
 	}
 	if x.failure() != nil {
@@ -97,19 +97,20 @@ func (x *exchange) answered(r *http.Response) error {
 	return nil
 }
 
-// failed is called instead if there is no answer to pass back.
+// failed is called if there is no response to forward.
 func (x *exchange) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errLost) {
 		x.fail(w, x.failure())
 		return
 	}
-	if r.Context().Err() == nil { // nobody has broken it off on this side
+	if r.Context().Err() == nil { // the client hasn't given up
 		x.conn.reset()
 	}
 	panic(http.ErrAbortHandler)
 }
 
-// delay waits as long as the failures say, before the request is passed on or after it was applied.
+// delay waits for the delays of the failures: those before the request is forwarded, or those after it was
+// applied.
 func (x *exchange) delay(applied bool) {
 	for _, f := range x.hits {
 		if f.what.Applied == applied {
@@ -118,7 +119,7 @@ func (x *exchange) delay(applied bool) {
 	}
 }
 
-// failure is what is answered instead of what the API server says; nil if that is passed back.
+// failure returns the failure that replaces the response, or nil.
 func (x *exchange) failure() *Failure {
 	if len(x.hits) == 0 || !x.hits[len(x.hits)-1].what.fails() {
 		return nil
@@ -131,13 +132,13 @@ func (x *exchange) fail(w http.ResponseWriter, f *Failure) {
 		x.conn.reset()
 		panic(http.ErrAbortHandler)
 	}
-	if err := f.answer(w); err != nil {
+	if err := f.respond(w); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	x.status = f.Status
 }
 
-// record records what has become of the request.
+// record records the request with its result.
 func (x *exchange) record() {
 	write := x.request.KubernetesWrite
 	write.Reached = x.reached.Load()
@@ -147,6 +148,6 @@ func (x *exchange) record() {
 	}
 	x.api.recorder.Record(history.Entry{
 		At:    x.arrived,
-		Write: &history.Write{Replica: x.api.replica, Answered: x.done, Status: status, Kubernetes: &write},
+		Write: &history.Write{Replica: x.api.replica, Responded: x.done, Status: status, Kubernetes: &write},
 	})
 }

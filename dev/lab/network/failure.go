@@ -11,27 +11,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Failure is what becomes of some requests to the API server. Without a Status and a Reset they are only late.
+// Failure makes some requests to the API server fail. Without Status and Reset they are only delayed.
 type Failure struct {
-	// Share is how many of the requests fail, from 0 to 1, at random from the Seed.
+	// Share is the share of the requests that fail, from 0 to 1, at random from the Seed.
 	Share float64
 	Seed  uint64
-	// Resource is the plural name of the resource whose requests fail. Empty means those of all resources,
-	// and those for none, such as /version.
+	// Resource is the plural name of the resource whose requests fail. Empty means all requests, including
+	// those without a resource, such as /version.
 	Resource string
-	// WritesOnly spares requests that change nothing.
+	// WritesOnly excludes requests that change nothing.
 	WritesOnly bool
-	// Status is what is answered: 400 to 599.
+	// Status is the status of the response: 400 to 599.
 	Status int
-	// RetryAfter is the header of that name in such an answer, in whole seconds. Zero means no header, but a second
-	// for the status 429, with which the API server always says when to try again.
+	// RetryAfter is the value of the header Retry-After, in whole seconds. Zero means no header, except for
+	// the status 429: like the API server, that always has one, of a second.
 	RetryAfter time.Duration
-	// Reset resets the connection instead of an answer. Other requests on it, such as watches, end too.
+	// Reset resets the connection instead of a response. Other requests on it, such as watches, end too.
 	Reset bool
-	// Applied passes the request on first, so that the API server does what it says. What is answered replaces the
-	// answer of the API server, unless this has none.
+	// Applied forwards the request first, so that the API server carries it out. The failure then replaces
+	// the response, if there is one.
 	Applied bool
-	// Delay is how long it takes: before the request is passed on, or with Applied before it is answered.
+	// Delay delays the request before it is forwarded or, with Applied, its response.
 	Delay time.Duration
 }
 
@@ -51,7 +51,7 @@ func (f Failure) check() error {
 	return nil
 }
 
-// fails reports whether it is more than a delay.
+// fails reports whether f is more than a delay.
 func (f Failure) fails() bool { return f.Status != 0 || f.Reset }
 
 func (f Failure) matches(r request) bool {
@@ -64,7 +64,8 @@ type failing struct {
 	dice *dice
 }
 
-// draw returns the failures that hit a request, in the order in which they began. None follows one that is more than a delay.
+// draw returns the failures that apply to a request, in the order in which they began, up to the first one
+// that is more than a delay.
 func draw(all []*fault[failing], r request) []*fault[failing] {
 	var hits []*fault[failing]
 	for _, f := range all {
@@ -79,8 +80,8 @@ func draw(all []*fault[failing], r request) []*fault[failing] {
 	return hits
 }
 
-// answer writes the answer of a Failure as the API server would.
-func (f Failure) answer(w http.ResponseWriter) error {
+// respond writes the response of a Failure in the form of the API server's.
+func (f Failure) respond(w http.ResponseWriter) error {
 	status := metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure,
@@ -104,7 +105,7 @@ func (f Failure) answer(w http.ResponseWriter) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// reasons are those of the answers that the API server gives often.
+// reasons are the reasons of frequent responses of the API server.
 var reasons = map[int]metav1.StatusReason{
 	http.StatusForbidden:           metav1.StatusReasonForbidden,
 	http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// fault is something that is broken until over is closed.
+// fault is a fault that is active until over is closed.
 type fault[F any] struct {
 	what F
 	over chan struct{}
 }
 
-// faults are those that are there now, in the order in which they began.
+// faults are the active faults, in the order in which they began.
 type faults[F any] struct {
 	mu  sync.Mutex
 	all []*fault[F] // replaced, never changed
@@ -51,7 +51,7 @@ func (s *faults[F]) now() []*fault[F] {
 	return s.all
 }
 
-// wait returns after d, or as soon as one of the channels is closed.
+// wait returns after d, or when one of the channels is closed.
 func wait(d time.Duration, over, done <-chan struct{}) {
 	if d <= 0 {
 		return
@@ -73,7 +73,7 @@ func jittered(latency, jitter time.Duration) time.Duration {
 	return latency - jitter + rand.N(2*jitter+1)
 }
 
-// dice hits a share of what is asked. Its sequence is that of its seed.
+// dice hits at random with the probability share. The sequence depends on the seed only.
 type dice struct {
 	share float64
 

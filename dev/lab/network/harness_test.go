@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// soon bounds the wait for what has to come, and silence is how long nothing must come.
+	// soon is the time limit for expected events, and silence the time without unexpected ones.
 	soon    = 20 * time.Second
 	silence = 100 * time.Millisecond
 )
@@ -39,7 +39,7 @@ func newRecorder(t *testing.T) *history.Recorder {
 	return r
 }
 
-// writes returns what replicas have written so far.
+// writes returns the writes of replicas so far.
 func writes(r *history.Recorder) []history.Entry {
 	return r.History().Entries
 }
@@ -93,7 +93,7 @@ func (s *server) next() *net.TCPConn {
 	}
 }
 
-// nobody fails the test if a connection has come, or comes now.
+// nobody fails the test if a connection exists or arrives.
 func (s *server) nobody() {
 	s.t.Helper()
 	select {
@@ -137,7 +137,7 @@ func send(t *testing.T, conn net.Conn, text string) {
 	}
 }
 
-// receives fails the test unless exactly this text comes.
+// receives fails the test unless exactly this text arrives.
 func receives(t *testing.T, conn net.Conn, want string) {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(soon)); err != nil {
@@ -149,7 +149,7 @@ func receives(t *testing.T, conn net.Conn, want string) {
 	}
 }
 
-// ends fails the test unless the connection ends with this error, and nothing came before.
+// ends fails the test unless the connection ends with this error, without any data.
 func ends(t *testing.T, conn net.Conn, want error) {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(soon)); err != nil {
@@ -160,7 +160,7 @@ func ends(t *testing.T, conn net.Conn, want error) {
 	}
 }
 
-// silent fails the test if anything comes, or the connection ends.
+// silent fails the test if data arrive or the connection ends.
 func silent(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(silence)); err != nil {
@@ -171,11 +171,12 @@ func silent(t *testing.T, conn net.Conn) {
 	}
 }
 
-// dialer is a dialer that client-go takes for another one than those of other tests: clients don't share connections.
+// dialer is a dialer of its own for each client, because client-go shares connections between clients with
+// equal dialers.
 type dialer struct{ net.Dialer }
 
-// brokenReader is the rest of a body that doesn't come.
+// brokenReader is the missing rest of a body.
 type brokenReader struct{}
 
-// Read implements io.Reader.
+// Read implements [io.Reader].
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("the body breaks off") }

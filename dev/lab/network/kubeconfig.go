@@ -17,11 +17,11 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// validity is how long a certificate is valid before and after the beginning of a run, for processes whose
-// clocks are wrong.
+// validity is how long a certificate is valid before and after the beginning of a run, because processes may
+// have wrong clocks.
 const validity = 7 * 24 * time.Hour
 
-// authority issues the certificates of one server, one after the other.
+// authority issues the certificates of one server.
 type authority struct {
 	key         *ecdsa.PrivateKey
 	certificate *x509.Certificate
@@ -46,7 +46,7 @@ func newAuthority() (*authority, error) {
 	return &authority{key, certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
 }
 
-// issue makes a certificate for 127.0.0.1.
+// issue issues a certificate for 127.0.0.1.
 func (a *authority) issue() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -46,7 +46,7 @@ func TestLinkPassesResets(t *testing.T) {
 		a.Close()
 		ends(t, b, syscall.ECONNRESET)
 	}
-	s.l.Close() // now the target can't be reached
+	s.l.Close() // now the target is unreachable
 	if err := echoed(l.Addr(), "x", soon); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("without a target: %v", err)
 	}
@@ -66,9 +66,9 @@ func TestLinkDelays(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	end()
-	end() // a second time does nothing
+	end() // calling end again has no effect
 
-	// What is delayed comes when the fault ends.
+	// Delayed data arrive when the fault ends.
 	end = l.Delay(time.Hour, 0)
 	send(t, target, "back")
 	silent(t, client)
@@ -82,12 +82,12 @@ func TestLinkIsSlow(t *testing.T) {
 	client, target := connected(t, l, s)
 
 	l.Slow(1 << 30)
-	end := l.Slow(10_000) // the lowest counts
+	end := l.Slow(10_000) // the lowest limit applies
 	begun := time.Now()
 	text := strings.Repeat("x", 2500)
 	send(t, client, text)
 	receives(t, target, text)
-	// The last piece, a twentieth of a second, isn't waited for.
+	// The pause after the last piece, a twentieth of a second, isn't waited for.
 	if took := time.Since(begun); took < 200*time.Millisecond {
 		t.Errorf("2500 bytes took %v", took)
 	}
@@ -99,7 +99,7 @@ func TestLinkIsSlow(t *testing.T) {
 	end()
 }
 
-// A reader that doesn't read stops the writer, and not all that is written is kept.
+// TestLinkIsBounded shows that a reader that doesn't read stops the writer, and that the link buffers little.
 func TestLinkIsBounded(t *testing.T) {
 	s := newServer(t)
 	client, _ := connected(t, newLink(t, s.l.Addr().String()), s)
@@ -147,7 +147,7 @@ func TestLinkIsCut(t *testing.T) {
 	}
 }
 
-// Nobody is told that nothing comes through any more: not by a reset, and not by an end.
+// TestLinkIsHalfOpen shows that neither side notices a half-open link: there is no reset and no end.
 func TestLinkIsHalfOpen(t *testing.T) {
 	s := newServer(t)
 	l := newLink(t, s.l.Addr().String())
@@ -165,18 +165,18 @@ func TestLinkIsHalfOpen(t *testing.T) {
 	s.nobody()
 	end()
 
-	// What was open stays dead.
+	// A connection that was open stays dead.
 	send(t, client, "lost too")
 	send(t, target, "lost too")
 	send(t, born, "lost too")
 	silent(t, client)
 	silent(t, target)
 	silent(t, born)
-	// Who gives up is alone with that.
+	// If one side gives up, the other one doesn't notice.
 	givesUp.Close()
 	send(t, left, "lost too")
 	silent(t, left)
-	// What comes afterwards works.
+	// New connections work.
 	client2, target2 := connected(t, l, s)
 	send(t, client2, "new")
 	receives(t, target2, "new")
@@ -190,7 +190,7 @@ func TestLinkIsHalfOpen(t *testing.T) {
 func TestLinkIsHalfOpenInOneDirection(t *testing.T) {
 	for name, tt := range map[string]struct {
 		direction          network.Direction
-		toTarget, toClient bool // what comes through
+		toTarget, toClient bool // which direction works
 	}{
 		"to the target": {network.ToTarget, false, true},
 		"to the client": {network.ToClient, true, false},
@@ -215,7 +215,7 @@ func TestLinkIsHalfOpenInOneDirection(t *testing.T) {
 	}
 }
 
-// A connection is silent too if the target isn't there while it is half-open.
+// A connection to an unreachable target is silent while the link is half-open.
 func TestLinkIsHalfOpenWithoutTarget(t *testing.T) {
 	for _, d := range []network.Direction{network.ToTarget, network.ToClient} {
 		s := newServer(t)
@@ -230,7 +230,7 @@ func TestLinkIsHalfOpenWithoutTarget(t *testing.T) {
 	}
 }
 
-// What waits for a reader when the connection becomes half-open is lost, and the writer can go on.
+// Data that wait for a slow reader when the link becomes half-open are lost, and the writer continues.
 func TestLinkIsHalfOpenForASlowReader(t *testing.T) {
 	s := newServer(t)
 	l := newLink(t, s.l.Addr().String())
@@ -256,7 +256,8 @@ func TestLinkIsHalfOpenForASlowReader(t *testing.T) {
 	}
 }
 
-// Faults come and go while connections do; in the end all works, and nothing is left.
+// TestLinkUnderManyFaults shows that everything works, and nothing leaks, after random faults and
+// connections.
 func TestLinkUnderManyFaults(t *testing.T) {
 	s := newServer(t)
 	l := newLink(t, s.l.Addr().String())
@@ -310,7 +311,7 @@ func TestLinkUnderManyFaults(t *testing.T) {
 	echoes.Wait()
 }
 
-// echoed sends a text and waits for the same.
+// echoed sends a text and waits for its echo.
 func echoed(addr, text string, timeout time.Duration) error {
 	conn, err := net.DialTimeout("tcp4", addr, soon)
 	if err != nil {

@@ -19,7 +19,7 @@ type connection interface {
 
 // passage is a port with the connections that pass through it, and the faults that they meet.
 type passage[F breach, C connection] struct {
-	gate   *gate
+	port   *port
 	faults faults[F]
 	// connect makes a connection of one that a client has opened. It is called with the lock.
 	connect func(*net.TCPConn) C
@@ -33,7 +33,7 @@ type passage[F breach, C connection] struct {
 }
 
 // Addr is where it listens, as 127.0.0.1:port. It stays the same.
-func (p *passage[F, C]) Addr() string { return p.gate.addr.String() }
+func (p *passage[F, C]) Addr() string { return p.port.addr.String() }
 
 // Heal ends all faults.
 func (p *passage[F, C]) Heal() {
@@ -56,16 +56,16 @@ func (p *passage[F, C]) begin(what F) (end func()) {
 	}
 }
 
-// applyLocked does to the connections and to the gate what the faults say. The rest is done when bytes come.
+// applyLocked does to the connections and to the port what the faults say. The rest is done when bytes come.
 func (p *passage[F, C]) applyLocked() {
 	if p.changed != nil {
 		p.changed()
 	}
 	if !p.isCut() {
-		p.gate.open()
+		p.port.open()
 		return
 	}
-	p.gate.shut()
+	p.port.shut()
 	p.resetLocked()
 }
 
@@ -118,6 +118,6 @@ func (p *passage[F, C]) end() {
 	p.closed = true
 	p.resetLocked()
 	p.mu.Unlock()
-	p.gate.close()
+	p.port.close()
 	p.open.Wait()
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// request is what a request asks of the API server.
+// request is a parsed request to the API server.
 type request struct {
 	history.KubernetesWrite
 	watch bool
-	// changes is whether the API server stores something for it.
+	// changes is true if the API server stores something.
 	changes bool
 }
 
-// verbs are those of requests that may change something.
+// verbs are the verbs of requests that may change something.
 var verbs = map[string]string{
 	http.MethodPost:   "create",
 	http.MethodPut:    "update",
@@ -24,7 +24,7 @@ var verbs = map[string]string{
 	http.MethodDelete: "delete",
 }
 
-// parse reads a request's method and URL. The Resource is empty for paths that name none, such as /version.
+// parse parses a request's method and URL. Resource is empty for paths without one, such as /version.
 func parse(method string, u *url.URL) request {
 	group, path := groupOf(strings.Split(strings.Trim(u.Path, "/"), "/"))
 	var r request
@@ -48,7 +48,8 @@ func parse(method string, u *url.URL) request {
 	return r
 }
 
-// groupOf splits the parts of a path into the API group and what follows its version. For a path of no API there is nothing.
+// groupOf splits a path into the API group and the part after its version. Both are empty for a path outside
+// of the API.
 func groupOf(path []string) (group string, rest []string) {
 	switch {
 	case path[0] == "api" && len(path) > 2:
@@ -60,7 +61,7 @@ func groupOf(path []string) (group string, rest []string) {
 	}
 }
 
-// isReview reports whether the objects of a group are questions, which are created and not stored.
+// isReview reports whether the objects of a group are reviews, which are created but not stored.
 func isReview(group string) bool {
 	return group == "authorization.k8s.io" || group == "authentication.k8s.io"
 }

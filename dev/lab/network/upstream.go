@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	// A connection to the API server over which nothing came for quiet is asked for an answer, and closed without
-	// one after pingTimeout. A replica can't find out by itself: the API answers its pings.
+	// A connection to the API server without data for the time quiet gets a ping, and is closed if there is
+	// no response within pingTimeout. A replica can't notice that itself, because the API responds to its
+	// pings.
 	quiet       = 5 * time.Second
 	pingTimeout = 5 * time.Second
 
 	handshakeTimeout = 5 * time.Second
 )
 
-// destination is how an API gets to the API server.
+// destination is how an API connects to the API server.
 type destination struct {
 	config *rest.Config // with the rights of an administrator
 	url    *url.URL
 	tls    *tls.Config
-	dial   string // the address to connect to, which is that of a Link
+	dial   string // the address to connect to: that of a Link
 }
 
-// downstream is a connection of a replica. It has connections to the API server of its own, so that what breaks is
-// what would break without the proxy: a connection whose requests hang isn't one of others, and the
-// connections end together.
+// downstream is a connection of a replica, with its own connections to the API server. So a fault hits the
+// same requests as without the proxy: connections aren't shared, and they end together.
 type downstream struct {
 	*net.TCPConn
 	up *upstream
 }
 
-// Close implements net.Conn.
+// Close implements [net.Conn].
 func (d *downstream) Close() error {
 	d.up.close()
 	return d.TCPConn.Close()
 }
 
-// reset closes the connection so that the replica gets a reset.
+// reset resets the connection.
 func (d *downstream) reset() {
 	_ = d.SetLinger(0)
 	_ = d.Close()
@@ -55,7 +55,7 @@ type listener struct {
 	to destination
 }
 
-// Accept implements net.Listener.
+// Accept implements [net.Listener].
 func (l *listener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
@@ -69,9 +69,10 @@ func (l *listener) Accept() (net.Conn, error) {
 	return &downstream{conn.(*net.TCPConn), up}, nil
 }
 
-// upstream is the connections to the API server for one connection of a replica: one if the API server has HTTP/2.
+// upstream has the connections to the API server for one connection of a replica. With HTTP/2 there is only
+// one.
 type upstream struct {
-	http.RoundTripper // of transport, with the credentials
+	http.RoundTripper // uses transport, and adds the credentials
 
 	transport *http.Transport
 	address   string
@@ -93,7 +94,7 @@ func newUpstream(to destination) (*upstream, error) {
 		TLSClientConfig:     to.tls.Clone(),
 		TLSHandshakeTimeout: handshakeTimeout,
 		ForceAttemptHTTP2:   true,
-		DisableCompression:  true, // what a replica gets is what the API server has sent
+		DisableCompression:  true, // or the response would be changed
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: quiet, PingTimeout: pingTimeout},
 	}
 	var err error
@@ -117,7 +118,7 @@ func (u *upstream) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return c, nil
 }
 
-// Close implements net.Conn.
+// Close implements [net.Conn].
 func (c *upstreamConn) Close() error {
 	c.up.mu.Lock()
 	delete(c.up.conns, c)

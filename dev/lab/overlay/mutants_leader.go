@@ -49,7 +49,7 @@ var leaderMutants = []Mutant{
 		Fault:     "Who has the Lease and may no longer write it takes each refusal of the API server for a renewal, and leads on.",
 		Validator: "V7",
 		Profile:   "rights",
-		Test:      "internal/leader TestLeaseThatMayNoLongerBeWritten",
+		Test:      "internal/leader TestLosesRightToWriteLease",
 		Edits: []Edit{{
 			File: "internal/leader/lock.go",
 			Old:  "	err := send(limited, record)\n",

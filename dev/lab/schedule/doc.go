@@ -1,12 +1,14 @@
-// Package schedule decides what a run of the lab breaks, and when. [Make] is a pure function of a seed, a duration, a
-// profile and what there is to break; the same arguments give the same [Schedule]. [Run] plays a schedule: it starts
-// and ends each fault by an [Injector], and notes both in the history of the run. The program of the lab calls Make and
+// Package schedule plans and plays the faults of a run of the lab. [Make] is a pure function of a seed, a
+// duration, a profile and the possible targets. [Run] plays a [Schedule]: it begins and ends each fault
+// through an [Injector], and records both in the history of the run. The program of the lab calls Make and
 // Run, and implements the Injector.
 //
-// Read it in this order: fault.go has the kinds and what they mean, make.go the schedule, profiles.go the named
-// profiles, mixed.go the one that deals all kinds, rules.go what may not happen at the same time, and run.go the play.
+// Reading order: fault.go has the kinds and their meaning, make.go the schedule, profiles.go the named
+// profiles, mixed.go the profile with all kinds, rules.go which faults exclude each other, and run.go plays a
+// schedule.
 //
 // # Concurrency
 //
-// Make shares nothing. Run calls the Injector from a goroutine for each fault, and returns when all have ended.
+// Make shares nothing. Run calls the Injector from a goroutine for each fault, and returns when all have
+// ended.
 package schedule

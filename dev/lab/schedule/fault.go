@@ -6,71 +6,73 @@ import (
 	"time"
 )
 
-// Kind is a way to break something. Its text is the Kind of a history.Fault.
+// Kind is a kind of fault. Its text is the Kind of a history.Fault.
 type Kind string
 
-// The kinds of faults. What they do to their target lasts from At until Until.
+// Kinds of faults. The effect on the target lasts from At until Until.
 const (
-	// Kill ends a replica with SIGKILL. It is started again when the fault ends.
+	// Kill ends a replica with SIGKILL, and starts it again at the end.
 	Kill Kind = "kill"
-	// Terminate ends a replica with SIGTERM. It is started again when the fault ends.
+	// Terminate ends a replica with SIGTERM, and starts it again at the end.
 	Terminate Kind = "terminate"
-	// Pause stops a replica with SIGSTOP, and lets it go on when the fault ends.
+	// Pause stops a replica with SIGSTOP, and continues it at the end.
 	Pause Kind = "pause"
 
-	// APIServerKill ends the API server with SIGKILL, and keeps it away until the fault ends.
+	// APIServerKill ends the API server with SIGKILL, and starts it again at the end.
 	APIServerKill Kind = "apiserver-kill"
-	// EtcdKill ends etcd with SIGKILL, and keeps it away until the fault ends.
+	// EtcdKill ends etcd with SIGKILL, and starts it again at the end.
 	EtcdKill Kind = "etcd-kill"
-	// EtcdCompact makes etcd forget all but the last revisions at At. With Fault.Relist the API server is away from before the
-	// compaction until the fault ends, so that watches can't go on where they were.
+	// EtcdCompact compacts etcd at At, up to the last revisions. With Fault.Relist the API server is down
+	// from before the compaction until the end, so that watches can't resume.
 	EtcdCompact Kind = "etcd-compact"
-	// EtcdCopy keeps a copy of etcd's data, for the next EtcdRestore.
+	// EtcdCopy copies etcd's data for the next EtcdRestore.
 	EtcdCopy Kind = "etcd-copy"
-	// EtcdRestore replaces etcd's data at At by the copy, which is Fault.Age old. The API server is away until the fault ends.
+	// EtcdRestore replaces etcd's data at At by the copy, which is Fault.Age old. The API server is down
+	// until the end.
 	EtcdRestore Kind = "etcd-restore"
-	// EtcdFull raises the alarm NOSPACE of etcd, which refuses all writes until the fault ends.
+	// EtcdFull raises the alarm NOSPACE of etcd, which refuses all writes until the end.
 	EtcdFull Kind = "etcd-full"
 
-	// Delay holds everything on a link back by Fault.Delay, in both directions.
+	// Delay delays everything on a link by Fault.Delay, in both directions.
 	Delay Kind = "delay"
-	// Slow lets Fault.Rate bytes a second through a link, in each direction.
+	// Slow limits a link to Fault.Rate bytes per second, in each direction.
 	Slow Kind = "slow"
-	// Cut ends all connections of a link with a reset, and refuses new ones.
+	// Cut resets all connections of a link, and refuses new ones.
 	Cut Kind = "cut"
-	// HalfOpen lets nothing through a link any more, without a word to either side. Open connections stay open.
+	// HalfOpen drops everything on a link without closing connections, so that neither side notices.
 	HalfOpen Kind = "half-open"
 
-	// APIErrors answers a share of the requests of a replica to the API server with Fault.Status, or resets their connection.
+	// APIErrors makes a share of the requests of a replica to the API server fail with Fault.Status, or
+	// resets their connection.
 	APIErrors Kind = "api-errors"
-	// WithdrawRight answers each request of a replica for Fault.Resource with the status 403, and ends its watches at At, as when a
-	// right is withdrawn. It is given back when the fault ends.
+	// WithdrawRight makes all requests of a replica for Fault.Resource fail with the status 403, and ends its
+	// watches at At, as if a right were withdrawn. The right is restored at the end.
 	WithdrawRight Kind = "withdraw-right"
 
-	// DropVersion has a CustomResourceDefinition serve another version in the place of the one that is read, until the fault ends.
+	// DropVersion makes a CustomResourceDefinition serve another version in place of the one that is read.
 	DropVersion Kind = "drop-version"
 
-	// DNSDrop loses a share of the messages between a replica and the name server.
+	// DNSDrop drops a share of the messages between a replica and the name server.
 	DNSDrop Kind = "dns-drop"
-	// ProviderStorm loses messages to the name server and delays all others, for all replicas at once.
+	// ProviderStorm drops messages to the name server and delays all others, for all replicas at once.
 	ProviderStorm Kind = "provider-storm"
-	// BINDPause stops the name server with SIGSTOP, and lets it go on when the fault ends.
+	// BINDPause stops the name server with SIGSTOP, and continues it at the end.
 	BINDPause Kind = "bind-pause"
-	// BINDRestart ends the name server, and starts it with the same zones when the fault ends.
+	// BINDRestart ends the name server, and starts it with the same zones at the end.
 	BINDRestart Kind = "bind-restart"
 
-	// StealLease writes a holder that is no replica into a Lease, and empties the holder when the fault ends.
+	// StealLease writes a holder that is no replica into a Lease, and empties the holder at the end.
 	StealLease Kind = "steal-lease"
-	// RotateCertificates gives its target a new certificate at At.
+	// RotateCertificates replaces the certificate of its target at At.
 	RotateCertificates Kind = "rotate-certificates"
-	// SlowClient makes a client read nothing from its streams until the fault ends.
+	// SlowClient makes a client stop reading its streams until the end.
 	SlowClient Kind = "slow-client"
 )
 
-// ClockSkew is the word for [Clock] in tables. It is no Kind of a Fault, because it lasts the whole run.
+// ClockSkew stands for a [Clock] in tables. It isn't the Kind of a Fault, because it lasts the whole run.
 const ClockSkew = "clock"
 
-// Targets that a lab has once. A replica, a link, a Lease, a certificate or a client is named by [Lab].
+// Targets that exist once in a lab. [Lab] has the names of replicas, links, Leases, certificates and clients.
 const (
 	APIServer  = "kube-apiserver"
 	Etcd       = "etcd"
@@ -78,37 +80,39 @@ const (
 	AllDNS     = "all→bind" // of ProviderStorm: the links of all replicas to the name server
 )
 
-// Reset is the Status of APIErrors that breaks the connection instead of answering.
+// Reset is the Status of APIErrors that resets the connection instead of responding.
 const Reset = -1
 
-// Fault is one thing that is broken, from At until Until. A fault that happens in an instant has both equal.
+// Fault is one fault, from At until Until, which are equal for an instantaneous one.
 type Fault struct {
 	// ID counts from 1, in the order of At.
 	ID int
-	// At and Until are since the beginning of Run.
+	// At and Until are times since the start of Run.
 	At, Until time.Duration
 	Kind      Kind
 	// Target is one of the names of Lab, or one of the constants above.
 	Target string
 
-	// Delay is by how much messages are late, for Delay and ProviderStorm.
+	// Delay is the delay of messages, for Delay and ProviderStorm.
 	Delay time.Duration
-	// Rate is in bytes a second, for Slow.
+	// Rate is in bytes per second, for Slow.
 	Rate int
-	// Share is which part of the requests or messages it hits, from 0 to 1, for APIErrors, DNSDrop and ProviderStorm.
+	// Share is the affected share of the requests or messages, from 0 to 1, for APIErrors, DNSDrop and
+	// ProviderStorm.
 	Share float64
-	// Status is the HTTP status that APIErrors answer, or Reset.
+	// Status is the HTTP status of APIErrors, or Reset.
 	Status int
-	// Resource is the plural name of the resource that WithdrawRight is about.
+	// Resource is the plural name of the resource of WithdrawRight.
 	Resource string
-	// Applied says that what is hit has been done before its answer is lost or replaced, for APIErrors, DNSDrop and
-	// ProviderStorm. Otherwise the request is lost before it arrives.
+	// Applied means that a request is carried out before its response is dropped or replaced, for APIErrors,
+	// DNSDrop and ProviderStorm. Otherwise the request is dropped.
 	Applied bool
-	// Relist says that the API server is away meanwhile, for EtcdCompact.
+	// Relist means that the API server is down meanwhile, for EtcdCompact.
 	Relist bool
-	// Age is how old the copy is, for EtcdRestore.
+	// Age is the age of the copy, for EtcdRestore.
 	Age time.Duration
-	// Bump says that the revision of etcd is raised above all that it has had, for EtcdRestore. Otherwise it goes back.
+	// Bump means that the revision of etcd is raised above all earlier ones, for EtcdRestore. Otherwise it
+	// goes back.
 	Bump bool
 }
 
@@ -134,8 +138,8 @@ func (f Fault) Detail() string {
 	return strings.Join(parts, ", ")
 }
 
-// Clock is the clock of one replica for the whole of a run: it has an Offset from that of the lab at the start, and
-// advances Rate seconds a second. The zero Clock means that every replica has the clock of the lab.
+// Clock is the clock of one replica during the whole run. It starts with an Offset from the lab's clock, and
+// advances Rate seconds per second. The zero Clock means that all replicas have the lab's clock.
 type Clock struct {
 	Replica string
 	Offset  time.Duration
@@ -149,7 +153,7 @@ func (c Clock) String() string {
 	return fmt.Sprintf("%s: offset %s, rate %.1f", c.Replica, c.Offset, c.Rate)
 }
 
-// Schedule is what one run breaks.
+// Schedule is the plan of one run.
 type Schedule struct {
 	Profile string
 	Clock   Clock

@@ -9,29 +9,30 @@ import (
 	"time"
 )
 
-// Shortest is the shortest run that has room for faults and for calm.
+// Shortest is the length of the shortest run with time for faults and for the calm.
 const Shortest = 30 * time.Second
 
-// Lab is what there is to break. A kind of fault without a target in the lab is left out.
+// Lab has the possible targets. A kind of fault without a target is left out.
 type Lab struct {
 	// Replicas are the processes of Signpost.
 	Replicas []string
-	// Links are those that can be delayed, slow, cut and half-open: replica-a→kube-apiserver, replica-a→bind, client→replica-a.
+	// Links can be delayed, slow, cut and half-open: replica-a→kube-apiserver, replica-a→bind,
+	// client→replica-a.
 	Links []string
-	// API are the links on which requests to the API server can be answered with errors, DNS those on which messages
-	// to the name server can be lost. Both may be in Links, too.
+	// API are the links with an API proxy, where requests can fail. DNS are those with a DNS proxy, where
+	// messages can be dropped. Both may be in Links, too.
 	API, DNS []string
 	// Leases can be stolen.
 	Leases []string
 	// Definitions are the names of CustomResourceDefinitions whose version can be dropped.
 	Definitions []string
-	// Certificates can be rotated: the name of a server.
+	// Certificates are the names of servers whose certificates can be rotated.
 	Certificates []string
 	// Clients can stop reading.
 	Clients []string
 }
 
-// Options say which schedule to make.
+// Options are the arguments of Make.
 type Options struct {
 	Seed     uint64
 	Duration time.Duration // at least Shortest; each fault ends before
@@ -62,24 +63,24 @@ func Make(o Options) (Schedule, error) {
 	return Schedule{Profile: o.Profile, Clock: b.clock, Faults: b.faults}, nil
 }
 
-// builder is a schedule that is being written.
+// builder is an unfinished schedule.
 type builder struct {
 	rng    *rand.Rand
 	seed   uint64
 	lab    Lab
-	end    time.Duration // of the last fault, at most
+	end    time.Duration // latest end of a fault
 	clock  Clock
 	faults []Fault
-	// calm is when no fault may be active.
+	// calm is a window without any fault.
 	calm window
 }
 
-// window is a stretch of time.
+// window is a part of the run.
 type window struct{ from, to time.Duration }
 
 func (w window) overlaps(o window) bool { return w.from < o.to && o.from < w.to }
 
-// between returns a time of at least low and less than high, in milliseconds.
+// between returns a random time of at least low and less than high, in milliseconds.
 func (b *builder) between(low, high time.Duration) time.Duration {
 	if high <= low {
 		return low
@@ -87,14 +88,15 @@ func (b *builder) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(b.rng.Int64N(int64((high-low)/time.Millisecond)))*time.Millisecond
 }
 
-// share returns a number of at least low and less than high, with two digits.
+// share returns a random number of at least low and less than high, with two digits.
 func (b *builder) share(low, high float64) float64 {
 	return float64(int(100*(low+b.rng.Float64()*(high-low)))) / 100
 }
 
 func oneOf[T any](b *builder, all ...T) T { return all[b.rng.IntN(len(all))] }
 
-// add appends a fault of a profile if it ends in time, and says whether it does. A copy of etcd is made before it is restored.
+// add appends a fault of a profile if it ends in time, and reports whether it does. It adds the EtcdCopy of
+// an EtcdRestore.
 func (b *builder) add(f Fault) bool {
 	if f.Until > b.end {
 		return false
@@ -106,7 +108,7 @@ func (b *builder) add(f Fault) bool {
 	return true
 }
 
-// copied returns the fault that makes the copy which f, an EtcdRestore, needs.
+// copied returns the EtcdCopy for f, an EtcdRestore.
 func (f Fault) copied() Fault {
 	return Fault{At: f.At - f.Age, Until: f.At - f.Age, Kind: EtcdCopy, Target: f.Target}
 }

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lab is one like that of the program, with two replicas.
+// lab is like that of the program, with two replicas.
 var lab = Lab{
 	Replicas: []string{"replica-a", "replica-b"},
 	Links: []string{
@@ -38,7 +38,7 @@ func mustMake(t *testing.T, o Options) Schedule {
 	return s
 }
 
-// A seed gives the schedule that it has always given, and twice the same.
+// TestGolden shows that a seed always gives the same schedule.
 func TestGolden(t *testing.T) {
 	o := Options{Seed: 7, Duration: 3 * time.Minute, Lab: lab}
 	s := mustMake(t, o)
@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 	golden.Check(t, "mixed-7.txt", s.String())
 }
 
-// Over 24 seeds of three minutes, each kind appears, and so does each clock.
+// TestAllKinds shows that 24 seeds of three minutes contain each kind and each clock.
 func TestAllKinds(t *testing.T) {
 	missing := map[string]bool{"offset 10m0s": true, "offset -10m0s": true, "rate 1.3": true, "none": true}
 	for _, k := range dealt {
@@ -70,7 +70,7 @@ func TestAllKinds(t *testing.T) {
 	}
 }
 
-// What a schedule promises holds for each profile, seed and duration.
+// TestPromises checks the rules for each profile and many seeds and durations.
 func TestPromises(t *testing.T) {
 	for _, p := range Profiles() {
 		t.Run(p.Name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// broken returns which promise a schedule breaks.
+// broken returns the rule that a schedule breaks, or "".
 func broken(s Schedule, duration time.Duration) string {
 	b := &builder{lab: lab}
 	var quiet, last time.Duration
@@ -132,7 +132,7 @@ func atOnce(faults []Fault) (most int) {
 	return most
 }
 
-// A mixed schedule breaks enough for its length to be worth while.
+// TestEnough shows that a mixed schedule has enough faults for its length.
 func TestEnough(t *testing.T) {
 	for seed := range uint64(50) {
 		s := mustMake(t, Options{Seed: seed, Duration: 3 * time.Minute, Lab: lab})
@@ -142,7 +142,7 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// Each named profile has a fault that it is named after, in a run of three minutes.
+// TestProfiles shows that each profile has the fault of its name in a run of three minutes.
 func TestProfiles(t *testing.T) {
 	for name, want := range map[string]struct {
 		kind   Kind
@@ -178,8 +178,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// In a run of three minutes, etcd is restored with a bumped revision and with one that goes back, in turn. Each copy is as old as
-// its fault says, and is made after the restore before.
+// TestRestores shows that restores in a run of three minutes alternate between a bumped revision and one that
+// goes back. Each copy is as old as its fault says, and is made after the restore before.
 func TestRestores(t *testing.T) {
 	bumped := map[bool]int{}
 	for seed := range uint64(20) {
@@ -202,8 +202,8 @@ func TestRestores(t *testing.T) {
 	}
 }
 
-// In a mixed schedule, other faults may hide that the revision went back, so it is bumped. Each copy is restored before the next one
-// is made.
+// TestMixedRestores shows that restores in mixed schedules are bumped, because other faults may hide that the
+// revision went back. Each copy is restored before the next one is made.
 func TestMixedRestores(t *testing.T) {
 	for seed := range uint64(200) {
 		s := mustMake(t, Options{Seed: seed, Duration: 10 * time.Minute, Lab: lab})
@@ -220,7 +220,8 @@ func TestMixedRestores(t *testing.T) {
 	}
 }
 
-// Two pauses of split-brain are of different replicas, so that one of them is that of the leader.
+// TestSplitBrainHitsTheLeader shows that the two pauses of split-brain hit different replicas, one of which
+// leads.
 func TestSplitBrainHitsTheLeader(t *testing.T) {
 	s := mustMake(t, Options{Seed: 3, Duration: 2 * time.Minute, Lab: lab, Profile: "split-brain"})
 	if len(s.Faults) != 2 || s.Faults[0].Target == s.Faults[1].Target {
@@ -228,7 +229,7 @@ func TestSplitBrainHitsTheLeader(t *testing.T) {
 	}
 }
 
-// What the lab doesn't have isn't broken.
+// TestSmallLab shows that faults without a target are left out.
 func TestSmallLab(t *testing.T) {
 	s := mustMake(t, Options{Seed: 3, Duration: 3 * time.Minute, Lab: Lab{Replicas: []string{"replica-a"}}})
 	kinds := []Kind{Kill, Terminate, Pause, APIServerKill, EtcdKill, EtcdCompact, EtcdCopy, EtcdRestore, EtcdFull}

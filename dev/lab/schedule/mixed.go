@@ -5,29 +5,31 @@ import (
 	"time"
 )
 
-// dealt are the kinds that mixed schedules are dealt from.
+// dealt are the kinds in mixed schedules.
 var dealt = []Kind{
 	Kill, Terminate, Pause, APIServerKill, EtcdKill, EtcdCompact, EtcdRestore, EtcdFull, Delay, Slow, Cut, HalfOpen, APIErrors,
 	WithdrawRight, DropVersion,
 	DNSDrop, ProviderStorm, BINDPause, BINDRestart, StealLease, RotateCertificates, SlowClient,
 }
 
-// withdrawn are the resources that WithdrawRight is about: the Lease, and kinds whose objects are endpoints, or make some.
+// withdrawn are the resources of WithdrawRight: the Lease, and the kinds that are, or make, endpoints and
+// records.
 var withdrawn = []string{"leases", "pods", "services", "endpointslices", "externalworkloads", "dnsendpoints"}
 
 const (
-	// calmLength is how long the calm stretch of a mixed schedule is, unless the run is too short for it.
+	// calmLength is the length of the calm window of a mixed schedule, unless the run is too short.
 	calmLength = 20 * time.Second
-	// lanes is how many faults there are at once, at most.
+	// lanes is the maximum number of concurrent faults.
 	lanes = 3
 	// tries is how many kinds are tried for one place.
 	tries = 6
 )
 
-// mixed deals kinds like cards: each comes once before one comes again. It deals them to three lanes, which have one
-// fault at a time; the third has longer pauses.
+// mixed deals kinds like cards: each comes once before one comes again. It deals them to three lanes with one
+// fault at a time. The third lane has longer pauses.
 func (b *builder) mixed() {
-	// Twelve seeds in a row have each clock twice. Neighbours differ in what else depends on the seed.
+	// Twelve consecutive seeds have each clock twice. Neighbours differ in everything else that depends on
+	// the seed.
 	if which := int(b.seed / 2 % uint64(2*len(clocks))); which < len(clocks) {
 		b.skewClock(clocks[which])
 	}
@@ -74,8 +76,8 @@ func (b *builder) shuffled() []Kind {
 	return deck
 }
 
-// deal places the first kind of the deck that can begin at a time. It returns the rest of the deck, and when the lane is
-// free again. Kinds that have no target are taken out.
+// deal places the first kind of the deck that can begin at a time. It returns the rest of the deck, and when
+// the lane is free again. Kinds without a target are removed.
 func (b *builder) deal(deck []Kind, at time.Duration) ([]Kind, time.Duration) {
 	for i := 0; i < tries && i < len(deck); {
 		targets := b.targets(deck[i])
@@ -95,7 +97,7 @@ func (b *builder) deal(deck []Kind, at time.Duration) ([]Kind, time.Duration) {
 	return deck, at
 }
 
-// targets returns what a kind of fault can hit.
+// targets returns the targets of a kind.
 func (b *builder) targets(k Kind) []string {
 	switch k {
 	case Kill, Terminate, Pause:
@@ -150,8 +152,8 @@ func (b *builder) fault(k Kind, at time.Duration) Fault {
 		}
 	case EtcdRestore:
 		lasts(2*time.Second, 8*time.Second)
-		// A replica that other faults keep from the API server for long can't see that the revision went back, so it is
-		// bumped, as docs/operating.md recommends.
+		// The revision is bumped, as docs/operating.md recommends, because a replica that other faults keep
+		// from the API server for long can't see that the revision went back.
 		f.Age, f.Bump = b.between(20*time.Second, 30*time.Second), true
 	case EtcdFull:
 		lasts(5*time.Second, 10*time.Second)
@@ -168,7 +170,7 @@ func (b *builder) fault(k Kind, at time.Duration) Fault {
 	case APIErrors:
 		lasts(5*time.Second, 20*time.Second)
 		f.Share, f.Status, f.Applied = b.share(0.1, 0.6), oneOf(b, 429, 500, 503, Reset), b.rng.IntN(2) == 0
-		// Who answers 429 has done nothing, by the meaning of the status; so a client may repeat anything.
+		// By its meaning, 429 says that nothing was done, so a client may repeat any request.
 		f.Applied = f.Applied && f.Status != 429
 	case WithdrawRight:
 		lasts(5*time.Second, 15*time.Second)
@@ -189,7 +191,7 @@ func (b *builder) fault(k Kind, at time.Duration) Fault {
 		lasts(time.Second, 8*time.Second)
 	case SlowClient:
 		lasts(5*time.Second, 30*time.Second)
-	default: // RotateCertificates happens in an instant
+	default: // RotateCertificates is instantaneous
 		f.Until = at
 	}
 	return f

@@ -11,19 +11,19 @@ const (
 	Mixed = "mixed"
 	// Skew gives one replica another clock.
 	Skew = "skew"
-	// FastClock gives one replica a clock that is faster than a Lease stands.
+	// FastClock gives one replica a clock that is too fast for a Lease.
 	FastClock = "fast-clock"
 )
 
-// Profile is a way to write schedules.
+// Profile is a method to make schedules.
 type Profile struct {
 	Name string
-	// About says in a sentence what happens.
+	// About describes the faults in a sentence.
 	About string
 	write func(*builder)
 }
 
-// profiles begins with the default.
+// profiles are all profiles, the default first.
 var profiles = []Profile{
 	{Mixed, "All kinds of faults, up to three at once, and at least one calm stretch.", (*builder).mixed},
 	{"calm", "No fault at all.", func(*builder) {}},
@@ -33,7 +33,7 @@ var profiles = []Profile{
 	{"restore", "etcd is restored from a copy of 20 to 30 s before, in turn with a bumped revision and with one that goes back.", (*builder).restores},
 	{Skew, "One replica has another clock, and the leader changes again and again.", (*builder).skew},
 	{FastClock, "The clock of one replica runs twice as fast, and the leader changes again and again.", (*builder).fastClock},
-	{"herd", "One replica after the other is killed, so that its clients go to the others.", (*builder).herd},
+	{"herd", "One replica after the other is killed, so that its clients go to the others.", (*builder).reconnectStorm},
 	{"half-open", "One link after the other is half-open for 35 s.", (*builder).halfOpen},
 	{"provider-storm", "Half of the messages to the name server are lost, before or after they are applied.", (*builder).storms},
 	{"rights", "The right to the Lease, or to one kind, is withdrawn from all replicas, and given back.", (*builder).rights},
@@ -51,10 +51,10 @@ func names() (all []string) {
 	return all
 }
 
-// start is when the first fault of a profile comes: the run has then answered and written something.
+// start is the time of the first fault of a profile, when the run has made some responses and writes.
 const start = 10 * time.Second
 
-// splitBrain pauses one replica after the other. One of two replicas leads, so one of two pauses hits the leader.
+// splitBrain pauses one replica after the other, so that one of two pauses hits the leader.
 func (b *builder) splitBrain() {
 	b.inTurn(b.lab.Replicas, 40*time.Second, 15*time.Second, func(at time.Duration, replica string) Fault {
 		return Fault{At: at, Until: at + 40*time.Second, Kind: Pause, Target: replica}
@@ -105,7 +105,7 @@ func (b *builder) fastClock() {
 	b.changeLeaders()
 }
 
-// changeLeaders ends or pauses one replica after the other: the lengths are longer than a Lease lasts in the lab.
+// changeLeaders ends or pauses one replica after the other for longer than a Lease lasts in the lab.
 func (b *builder) changeLeaders() {
 	b.inTurn(b.lab.Replicas, 12*time.Second, 10*time.Second, func(at time.Duration, replica string) Fault {
 		length := 12 * time.Second
@@ -117,7 +117,7 @@ func (b *builder) changeLeaders() {
 	})
 }
 
-func (b *builder) herd() {
+func (b *builder) reconnectStorm() {
 	b.inTurn(b.lab.Replicas, 10*time.Second, 12*time.Second, func(at time.Duration, replica string) Fault {
 		return Fault{At: at, Until: at + b.between(2*time.Second, 10*time.Second), Kind: Kill, Target: replica}
 	})
@@ -169,8 +169,8 @@ func (b *builder) versions() {
 	})
 }
 
-// inTurn adds a fault for one target after the other, beginning with any, as long as there is time for one of the
-// longest length.
+// inTurn adds a fault for one target after the other, starting with a random one, as long as a fault of the
+// longest length still fits.
 func (b *builder) inTurn(targets []string, longest, pause time.Duration, fault func(at time.Duration, target string) Fault) {
 	if len(targets) == 0 {
 		return
@@ -183,14 +183,15 @@ func (b *builder) inTurn(targets []string, longest, pause time.Duration, fault f
 	}
 }
 
-// clocks are those that a replica may have. A Lease of 6 s that is renewed within 4 s tolerates a rate below 1.5.
+// clocks are the possible clocks of a replica. A Lease of 6 s that is renewed within 4 s tolerates a rate
+// below 1.5.
 var clocks = []Clock{
 	{Offset: 10 * time.Minute, Rate: 1},
 	{Offset: -10 * time.Minute, Rate: 1},
 	{Rate: 1.3},
 }
 
-// skewClock gives one replica a clock of its own.
+// skewClock gives one replica this clock.
 func (b *builder) skewClock(c Clock) {
 	if len(b.lab.Replicas) > 0 {
 		b.clock = c

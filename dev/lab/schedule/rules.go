@@ -6,20 +6,21 @@ import (
 )
 
 const (
-	// margin is between two faults that touch the same thing, and between the last fault and the end.
+	// margin is the minimum time between two faults of the same target, and between the last fault and the
+	// end.
 	margin = time.Second
-	// restart is how long a replica takes, after it was started again, until it serves.
+	// restart is how long a restarted replica takes until it serves.
 	restart = 3 * time.Second
-	// allDead is how long all replicas may be away at once.
+	// allDead is how long all replicas may be down at once.
 	allDead = 15 * time.Second
 )
 
 func (f Fault) window() window { return window{f.At, f.Until + margin} }
 
-// sinceCopy is the time in which an EtcdRestore needs its copy.
+// sinceCopy returns the window in which an EtcdRestore needs its copy.
 func (f Fault) sinceCopy() window { return window{f.At - f.Age, f.Until + margin} }
 
-// fits reports whether a fault may join those that are there.
+// fits reports whether a fault may be added to the schedule.
 func (b *builder) fits(f Fault) bool {
 	if f.Kind == EtcdRestore && (f.At-f.Age < start || !b.fits(f.copied())) {
 		return false
@@ -31,7 +32,7 @@ func (b *builder) fits(f Fault) bool {
 		if f.window().overlaps(other.window()) && b.collide(f, other) {
 			return false
 		}
-		// There is one copy of etcd at a time.
+		// Only one copy of etcd exists at a time.
 		if f.Kind == EtcdRestore && other.Kind == EtcdRestore && f.sinceCopy().overlaps(other.sinceCopy()) {
 			return false
 		}
@@ -39,22 +40,22 @@ func (b *builder) fits(f Fault) bool {
 	return longestAllDead(append(slices.Clone(b.faults), f), b.lab.Replicas) <= allDead
 }
 
-// collide reports whether two faults touch the same thing, so that the end of one would end the other, or one of them
-// couldn't begin.
+// collide reports whether two faults affect the same thing, so that the end of one would end the other, or
+// one of them couldn't begin.
 func (b *builder) collide(f, other Fault) bool {
 	touched := b.touches(other)
 	return slices.ContainsFunc(b.touches(f), func(thing string) bool { return slices.Contains(touched, thing) })
 }
 
-// touches returns what a fault needs for itself.
+// touches returns the things of which a fault needs exclusive use.
 func (b *builder) touches(f Fault) []string {
 	switch f.Kind {
-	// A copy must not have what a fault has written to the API server, and only the end of that fault takes back.
+	// A copy must not contain a change of the cluster that another fault reverts only at its end.
 	case APIServerKill, EtcdKill, EtcdCompact, EtcdCopy, EtcdRestore, EtcdFull:
 		return []string{Etcd, APIServer}
-	case StealLease: // the thief needs an API server that writes
+	case StealLease: // needs an API server that accepts writes
 		return []string{f.Target, APIServer}
-	case DropVersion: // which is written
+	case DropVersion: // needs an API server that accepts writes
 		return []string{f.Target, APIServer}
 	case ProviderStorm:
 		return append([]string{AllDNS}, b.lab.DNS...)
@@ -63,7 +64,7 @@ func (b *builder) touches(f Fault) []string {
 	}
 }
 
-// longestAllDead returns the longest time in which each of the replicas is killed, terminated, paused or starting.
+// longestAllDead returns the longest time in which all replicas are killed, terminated, paused or starting.
 func longestAllDead(faults []Fault, replicas []string) time.Duration {
 	var edges []time.Duration
 	dead := map[string][]window{}
@@ -94,7 +95,7 @@ func longestAllDead(faults []Fault, replicas []string) time.Duration {
 	return longest
 }
 
-// allDuring reports whether each replica is dead in a stretch of time in which nothing changes.
+// allDuring reports whether all replicas are down in a window in which nothing changes.
 func allDuring(piece window, dead map[string][]window, replicas []string) bool {
 	for _, r := range replicas {
 		if !slices.ContainsFunc(dead[r], func(w window) bool { return w.overlaps(piece) }) {

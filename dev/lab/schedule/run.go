@@ -10,12 +10,12 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// End ends a fault that an Injector has begun, and returns when things are as they were before: a process that was
-// killed has been started, though it need not serve yet. It is called once.
+// End ends a fault, and returns when the state is as before: a killed process was started again, but may not
+// serve yet. It is called once.
 type End func(context.Context) error
 
-// Injector breaks things. Each method begins a fault of one group and returns how to end it. An error means that the
-// lab itself has failed. Methods are called from several goroutines at once.
+// Injector injects faults. Each method begins a fault of one group and returns how to end it. An error means
+// that the lab itself has failed. Methods are called from several goroutines at once.
 type Injector interface {
 	// Replica begins Kill, Terminate and Pause.
 	Replica(context.Context, Fault) (End, error)
@@ -37,19 +37,20 @@ type Injector interface {
 	Client(context.Context, Fault) (End, error)
 }
 
-// Recorder is where a run notes what it does; a *history.Recorder.
+// Recorder records the faults, like [history.Recorder].
 type Recorder interface {
 	Record(history.Entry)
 	Now() time.Duration
 }
 
-// endTimeout bounds the end of a fault: the lab has failed if a process can't be started in this time.
+// endTimeout is the time limit for the end of a fault. If a process can't be started in this time, the lab
+// has failed.
 const endTimeout = time.Minute
 
-// Run starts and ends faults at their times, counted from now. A fault is noted as begun before the Injector begins
-// it, and as ended after the Injector has ended it. Run returns when all faults have ended. When ctx ends, or the
-// Injector fails, Run ends the faults that are active and begins no other. The error has all that the
-// Injector said, and why ctx ended if that cut the schedule short.
+// Run begins and ends faults at their times, counted from now. The beginning of a fault is recorded before
+// the Injector begins it, and its end after the Injector has ended it. Run returns when all faults have
+// ended. If ctx ends or the Injector fails, Run ends the active faults and begins no other. The returned
+// error joins those of the Injector and the cause of ctx, if that ended the schedule early.
 func Run(ctx context.Context, faults []Fault, injector Injector, recorder Recorder) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -88,7 +89,7 @@ func (r *play) one(ctx context.Context, f Fault) error {
 	if begin == nil {
 		return fmt.Errorf("begin fault %d: nobody knows the kind %q", f.ID, f.Kind)
 	}
-	r.note(f, false)
+	r.record(f, false)
 	end, err := begin(ctx, f)
 	if err != nil {
 		return fmt.Errorf("begin fault %d, %s of %s: %w", f.ID, f.Kind, f.Target, err)
@@ -99,15 +100,15 @@ func (r *play) one(ctx context.Context, f Fault) error {
 	if err := end(ending); err != nil {
 		return fmt.Errorf("end fault %d, %s of %s: %w", f.ID, f.Kind, f.Target, err)
 	}
-	r.note(f, true)
+	r.record(f, true)
 	return nil
 }
 
-func (r *play) note(f Fault, ended bool) {
+func (r *play) record(f Fault, ended bool) {
 	r.recorder.Record(history.Entry{Fault: &history.Fault{ID: f.ID, Kind: string(f.Kind), Target: f.Target, Ended: ended, Detail: f.Detail()}})
 }
 
-// wait returns at a time since the start, or false when ctx has ended before.
+// wait waits until a time since the start. It returns false if ctx ends before.
 func (r *play) wait(ctx context.Context, until time.Duration) bool {
 	timer := time.NewTimer(until - time.Since(r.start))
 	defer timer.Stop()
@@ -119,7 +120,7 @@ func (r *play) wait(ctx context.Context, until time.Duration) bool {
 	}
 }
 
-// group returns the method for a kind; nil if there is none.
+// group returns the method for a kind, or nil.
 func (r *play) group(k Kind) func(context.Context, Fault) (End, error) {
 	switch k {
 	case Kill, Terminate, Pause:

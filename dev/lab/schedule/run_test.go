@@ -16,11 +16,11 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// notes is a Recorder and an Injector that keeps what it is told, each with its time.
+// notes is a Recorder and an Injector that stores its calls with their times.
 type notes struct {
 	start time.Time
 	fail  map[string]error // by "begin 3" or "end 3"
-	takes time.Duration    // to begin, and to end
+	takes time.Duration    // duration of a begin and of an end
 
 	mu    sync.Mutex
 	lines []string
@@ -91,7 +91,8 @@ var three = []Fault{
 	{ID: 3, At: 20 * time.Second, Until: 20 * time.Second, Kind: EtcdCompact, Target: Etcd},
 }
 
-// Faults begin and end at their times, and the record encloses what the Injector does.
+// TestRun shows that faults begin and end at their times, and that the records enclose the calls of the
+// Injector.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notes{start: time.Now(), takes: time.Millisecond}
@@ -118,7 +119,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// When the context ends, what is active ends at once, with a context that hasn't ended, and nothing else begins.
+// TestRunIsStopped shows that active faults end at once when the context ends, with a context that hasn't
+// ended, and that no other fault begins.
 func TestRunIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -138,7 +140,7 @@ func TestRunIsStopped(t *testing.T) {
 	})
 }
 
-// A failure of the Injector is returned, and ends what is active.
+// TestRunFails shows that an error of the Injector is returned, and ends the active faults.
 func TestRunFails(t *testing.T) {
 	broken := errors.New("broken")
 	for step, want := range map[string]string{
@@ -159,7 +161,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// An end that fails doesn't hide another.
+// TestRunReturnsAllErrors shows that an end that fails doesn't hide another one.
 func TestRunReturnsAllErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := errors.New("first"), errors.New("second")
@@ -170,7 +172,8 @@ func TestRunReturnsAllErrors(t *testing.T) {
 	})
 }
 
-// Every kind has a method of the Injector, and every kind that schedules have is dealt.
+// TestEveryKindHasAGroup shows that every kind has a method of the Injector, and that every kind of a
+// schedule is dealt.
 func TestEveryKindHasAGroup(t *testing.T) {
 	r := &play{injector: &notes{}}
 	for _, k := range append(slices.Clone(dealt), EtcdCopy) {

@@ -2,5 +2,5 @@ package validate
 
 import "slices"
 
-// All returns the ten validators, in parts: V1 is there for streams and for what is written.
+// All returns the ten validators. V1 has two parts: one for streams and one for written objects.
 func All() []Validator { return slices.Concat(Destination(), XDS(), Writers()) }

@@ -11,12 +11,12 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// freshAssignment is how long a client of xDS may have an endpoint that is gone, or lack one that is ready,
-// while nothing is broken (docs/spec/xds.md §11, case 64).
-const freshAssignment = 2 * time.Second
+// maxAssignmentStaleness is how long an xDS client may have a removed endpoint, or lack a ready one, while no
+// fault is active (docs/spec/xds.md §11, case 64).
+const maxAssignmentStaleness = 2 * time.Second
 
-// XDS returns the validators of what clients of xDS have. V1 is the one of [Destination]. After faults, the
-// times of a replica are those that it has for the Destination API.
+// XDS returns V8, V9 and V10, about xDS clients. V1 is in [Destination]. Faults excuse a replica as long as
+// they do for the Destination API.
 func XDS() []Validator {
 	part := func(name string) func(history.History) []Finding {
 		return func(h history.History) []Finding {
@@ -30,12 +30,12 @@ func XDS() []Validator {
 	}
 }
 
-// assignmentJudge has what the judgements of the streams of xDS share.
+// assignmentJudge holds the data that all checks of xDS streams share.
 type assignmentJudge struct {
 	objects  *objects
 	tables   map[string]*served
 	texts    map[string]history.AssignedEndpoint
-	end      time.Duration // of what is judged
+	end      time.Duration // of the judged time
 	findings []Finding
 }
 
@@ -58,7 +58,7 @@ func judgeAssignments(h history.History) []Finding {
 		if err != nil || target.IP.IsValid() {
 			continue
 		}
-		f := assignmentFollower{assignmentJudge: j, served: j.table(s.target, target), stream: s, troubles: troubles[s.replica], wrong: map[string]bool{}}
+		f := assignmentFollower{assignmentJudge: j, served: j.table(s.target, target), stream: s, troubles: troubles[s.replica], reported: map[string]bool{}}
 		f.follow()
 	}
 	slices.SortStableFunc(j.findings, func(a, b Finding) int { return int(a.At - b.At) })
@@ -74,7 +74,7 @@ func (j *assignmentJudge) table(path string, target model.Target) *served {
 	return t
 }
 
-// endpoint reads what was said of an address.
+// endpoint parses the recorded text of an endpoint, once for each text.
 func (j *assignmentJudge) endpoint(text string) (history.AssignedEndpoint, error) {
 	if e, ok := j.texts[text]; ok {
 		return e, nil
@@ -86,17 +86,18 @@ func (j *assignmentJudge) endpoint(text string) (history.AssignedEndpoint, error
 	return e, err
 }
 
-// assignmentFollower goes along one stream of xDS.
+// assignmentFollower checks the updates of one xDS stream.
 type assignmentFollower struct {
 	*assignmentJudge
 	*served
 	stream   *stream
 	troubles troubles
-	// wrong are the validators and addresses that are objected to, until they are right again.
-	wrong map[string]bool
+	// reported has the validator and address of each current finding. An entry is dropped when the endpoint
+	// is right again.
+	reported map[string]bool
 }
 
-// follow judges each time in which what the client has doesn't change.
+// follow checks each period in which the endpoints that the client knows don't change.
 func (f *assignmentFollower) follow() {
 	opened := f.stream.events[0].at
 	for i, e := range f.stream.events {
@@ -105,15 +106,15 @@ func (f *assignmentFollower) follow() {
 			until = f.stream.events[i+1].at
 		}
 		if e.Problem != "" && e.Event == history.StreamUpdated {
-			f.object("V8", e.at, "a client would reject the ClusterLoadAssignment: %s", e.Problem)
+			f.report("V8", e.at, "a client would reject the ClusterLoadAssignment: %s", e.Problem)
 		}
 		if e.Event == history.StreamClosed {
 			return
 		}
 		from := e.at
 		if e.Event == history.StreamOpened {
-			if from = opened + freshAssignment; e.Version == "" {
-				continue // V1 demands that there be an answer
+			if from = opened + maxAssignmentStaleness; e.Version == "" {
+				continue // V1 requires a response
 			}
 		}
 		for _, at := range f.times(from, until) {
@@ -122,19 +123,19 @@ func (f *assignmentFollower) follow() {
 	}
 }
 
-// times returns when something may begin to be wrong that the client has had all the while: at once, when a
-// change must have arrived, and when a replica has recovered.
+// times returns the times in a period at which an unchanged set of endpoints can become wrong: its start,
+// when a change must have arrived, and when a replica has recovered.
 func (f *assignmentFollower) times(from, until time.Duration) []time.Duration {
 	if from >= until {
 		return nil
 	}
 	times := []time.Duration{from}
-	first, _ := slices.BinarySearch(f.changes, from-freshAssignment)
+	first, _ := slices.BinarySearch(f.changes, from-maxAssignmentStaleness)
 	for _, change := range f.changes[first:] {
-		if change+freshAssignment >= until {
+		if change+maxAssignmentStaleness >= until {
 			break
 		}
-		times = append(times, max(from, change+freshAssignment))
+		times = append(times, max(from, change+maxAssignmentStaleness))
 	}
 	for _, t := range f.troubles {
 		if from < t.to && t.to < until-1 {
@@ -145,16 +146,16 @@ func (f *assignmentFollower) times(from, until time.Duration) []time.Duration {
 	return slices.Compact(times)
 }
 
-// judge compares what a client has at a time with the states that its replica may know then.
+// judge compares the endpoints that a client knows at a time with the states that its replica may have then.
 func (f *assignmentFollower) judge(at time.Duration, has map[string]string) {
-	q := question{since: f.troubles.sinceWithin(at, freshAssignment), until: at + witnessDelay}
+	q := query{since: f.troubles.sinceWithin(at, maxAssignmentStaleness), until: at + witnessDelay}
 	usable := map[netip.AddrPort]bool{}
 	problems := map[string]string{}
-	for text, said := range has {
-		address, problem := f.judgeAddress(q, text, said)
+	for text, reported := range has {
+		address, problem := f.judgeAddress(q, text, reported)
 		if problem != "" {
 			problems["V8 "+text] = problem
-		} else if e, err := f.endpoint(said); err == nil && !e.Draining {
+		} else if e, err := f.endpoint(reported); err == nil && !e.Draining {
 			usable[address] = true
 		}
 	}
@@ -163,13 +164,13 @@ func (f *assignmentFollower) judge(at time.Duration, has map[string]string) {
 			problems["V9 "+address.String()] = fmt.Sprintf("it lacks %s as a usable endpoint, which has been ready in each state since %s", address, max(0, q.since).Round(time.Millisecond))
 		}
 	}
-	f.tell(at, problems)
+	f.reportNew(at, problems)
 }
 
-// judgeAddress returns what is wrong with an address that a client has.
-func (f *assignmentFollower) judgeAddress(q question, text, said string) (address netip.AddrPort, problem string) {
+// judgeAddress returns the problem of an address that a client knows.
+func (f *assignmentFollower) judgeAddress(q query, text, reported string) (address netip.AddrPort, problem string) {
 	address, err := netip.ParseAddrPort(text)
-	e, problemOfText := f.endpoint(said)
+	e, problemOfText := f.endpoint(reported)
 	switch err := cmp.Or(err, problemOfText); {
 	case err != nil:
 		return address, err.Error()
@@ -183,37 +184,37 @@ func (f *assignmentFollower) judgeAddress(q question, text, said string) (addres
 	return address, ""
 }
 
-// tell objects to problems that weren't there before.
-func (f *assignmentFollower) tell(at time.Duration, problems map[string]string) {
-	for key := range f.wrong {
+// reportNew reports the problems that weren't reported before.
+func (f *assignmentFollower) reportNew(at time.Duration, problems map[string]string) {
+	for key := range f.reported {
 		if problems[key] == "" {
-			delete(f.wrong, key)
+			delete(f.reported, key)
 		}
 	}
 	for key, problem := range problems {
-		if !f.wrong[key] {
-			f.wrong[key] = true
-			f.object(key[:2], at, "%s", problem)
+		if !f.reported[key] {
+			f.reported[key] = true
+			f.report(key[:2], at, "%s", problem)
 		}
 	}
 }
 
-func (f *assignmentFollower) object(validator string, at time.Duration, format string, args ...any) {
+func (f *assignmentFollower) report(validator string, at time.Duration, format string, args ...any) {
 	f.findings = append(f.findings, Finding{Validator: validator, At: at, Subject: f.stream.subject(), Message: fmt.Sprintf(format, args...)})
 }
 
-// problemsOfAssignment compares the ClusterLoadAssignment that a client has with a state.
+// problemsOfAssignment compares the ClusterLoadAssignment of a client with a state.
 func problemsOfAssignment(state *model.State, target model.Target, has map[string]string) []string {
-	want := model.AnswerAssignment(state, target)
+	want := model.AssignmentOf(state, target)
 	var extra, lacks, wrong []string
-	for text, said := range has {
+	for text, reported := range has {
 		at, err := netip.ParseAddrPort(text)
 		draining, served := want[at]
 		if err != nil || !served {
 			extra = append(extra, text)
 			continue
 		}
-		if e, err := history.ReadAssignedEndpoint(said); err != nil {
+		if e, err := history.ReadAssignedEndpoint(reported); err != nil {
 			wrong = append(wrong, err.Error())
 		} else if e.Draining != draining {
 			wrong = append(wrong, fmt.Sprintf("that %s is draining is said to be %t", text, e.Draining))

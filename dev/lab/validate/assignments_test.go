@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/validate"
 )
 
-// xdsClient is a client of xDS with one name. It keeps what it has when its stream ends.
+// xdsClient is an xDS client with one name. It keeps its endpoints when its stream ends.
 type xdsClient struct {
 	*client
 	version string
@@ -22,8 +22,8 @@ func (m *made) openADS(replica string) *xdsClient {
 	return &xdsClient{client: m.openTo(replica, "DeltaEDS", webPath)}
 }
 
-// assigns says which endpoints there are: 10.0.0.1:8080, or 10.0.0.1:8080! for one that is draining. Its
-// version is that of these endpoints.
+// assigns sends these endpoints: 10.0.0.1:8080, or 10.0.0.1:8080! if draining. The version depends only on
+// the endpoints.
 func (c *xdsClient) assigns(endpoints ...string) {
 	c.assignsAs(strings.Join(endpoints, " ")+"v", endpoints...)
 }
@@ -38,19 +38,19 @@ func (c *xdsClient) assignsAs(version string, endpoints ...string) {
 	c.has(history.StreamUpdated)
 }
 
-// has records an event with what the client has.
+// has records an event with the endpoints that the client knows.
 func (c *xdsClient) has(e history.StreamEvent) {
 	c.event(history.Stream{Event: e, Version: c.version, Addresses: maps.Clone(c.known)})
 }
 
-// reopens opens another stream, on which the client says what it has.
+// reopens opens another stream, on which the client sends its version.
 func (c *xdsClient) reopens(replica string) {
 	c.m.streams++
 	c.id, c.replica = c.m.streams, replica
 	c.has(history.StreamOpened)
 }
 
-// drain makes a of web complete its requests, beside b, which is ready or isn't.
+// drain makes pod a of web draining. Pod b is ready or not.
 func (m *made) drain(b string) {
 	m.put("endpointslices", "web-1", `{"metadata":{"name":"web-1","namespace":"lab","labels":{"kubernetes.io/service-name":"web"}},"addressType":"IPv4",
 		"ports":[{"name":"http","port":8080,"protocol":"TCP"}],"endpoints":[
@@ -58,9 +58,9 @@ func (m *made) drain(b string) {
 		{"addresses":["10.0.0.2"],"conditions":{"ready":`+fmt.Sprint(b == "ready")+`},"targetRef":{"kind":"Pod","namespace":"lab","name":"b"}}]}`)
 }
 
-// What the validators of xDS let pass, and what they object to (spec/xds.md case 64; spec/xds.md §4.1 for
-// draining endpoints, spec/xds.md §6.5 for versions). Each case begins with a client that has had the
-// endpoints a and b of web for a minute, and ends with a calm.
+// TestAssignments shows which responses the xDS validators accept and report (spec/xds.md case 64;
+// spec/xds.md §4.1 for draining endpoints, spec/xds.md §6.5 for versions). Each case begins with a client
+// that has known the endpoints a and b of web for a minute, and ends with a calm.
 func TestAssignments(t *testing.T) {
 	tests := []struct {
 		name string
@@ -74,7 +74,7 @@ func TestAssignments(t *testing.T) {
 			m.pass(1900 * time.Millisecond)
 			c.assigns(b1, c1)
 		}, nil},
-		{"a reconnect with the newest version is answered by silence", func(m *made, c *xdsClient) {
+		{"a reconnect with the newest version gets no response", func(m *made, c *xdsClient) {
 			c.closes("unavailable")
 			m.pass(10 * time.Second)
 			c.reopens("replica-b")
@@ -125,7 +125,7 @@ func TestAssignments(t *testing.T) {
 			m.pass(10 * time.Second)
 			m.slice("web-1", "web", "a=10.0.0.1", "b=10.0.0.2")
 		}, []string{"V8"}},
-		{"V8: a reconnect with an old version is answered by silence", func(m *made, c *xdsClient) {
+		{"V8: a reconnect with an old version gets no response", func(m *made, c *xdsClient) {
 			c.closes("unavailable")
 			m.slice("web-1", "web", "b=10.0.0.2")
 			m.pass(10 * time.Second)
@@ -177,7 +177,7 @@ func TestAssignments(t *testing.T) {
 			m.pass(time.Second)
 			c.assigns(a1, b1)
 		}, []string{"V9"}},
-		{"V9: an addition never comes on a stream that was answered by silence", func(m *made, c *xdsClient) {
+		{"V9: an addition never comes on a stream that got no response", func(m *made, c *xdsClient) {
 			c.closes("unavailable")
 			m.pass(time.Second)
 			c.reopens("replica-b")
@@ -193,7 +193,7 @@ func TestAssignments(t *testing.T) {
 			m.slice("web-1", "web", "b=10.0.0.2")
 			c.assignsAs(c.version, b1)
 		}, []string{"V10"}},
-		{"V1: a stream has no answer", func(m *made, _ *xdsClient) { m.openADS("replica-b") }, []string{"V1"}},
+		{"V1: a stream has no response", func(m *made, _ *xdsClient) { m.openADS("replica-b") }, []string{"V1"}},
 		{"V1: a client has given up", func(_ *made, c *xdsClient) { c.closes("unavailable") }, []string{"V1"}},
 	}
 	for _, tt := range tests {
@@ -214,8 +214,7 @@ func TestAssignments(t *testing.T) {
 	}
 }
 
-// A ClusterLoadAssignment is judged by the port that the Service declares: one that it doesn't has no
-// endpoints (spec/xds.md §2.1).
+// A ClusterLoadAssignment for a port that the Service doesn't declare must be empty (spec/xds.md §2.1).
 func TestAssignmentOfUndeclaredPort(t *testing.T) {
 	m := newMade()
 	m.service("web")

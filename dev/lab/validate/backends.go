@@ -10,59 +10,59 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// backends is what the slices of one Service had, and which of the workloads in them existed.
+// backends is the history of one Service's slices and of the workloads in them.
 type backends struct {
 	slices    []chain[*sliceState]
 	workloads []chain[existence]
-	// numbers has the place of each workload, without UID, in workloads.
+	// numbers maps each workload, without UID, to its index in workloads.
 	numbers map[model.Workload]int32
-	// addresses has a number for each address, and marks what is asked of the one with that number.
+	// addresses numbers the addresses. marks has, by that number, how the current query uses the address.
 	addresses map[netip.AddrPort]int32
 	marks     []mark
 	epoch     int
 }
 
-// mark is what a question asks of an address. It counts in one epoch only.
+// mark is how a query uses an address. A mark of an earlier epoch is ignored.
 type mark struct {
 	epoch    int
-	workload int32 // that was told
-	bit      int   // place in question.need, or -1
+	workload int32 // as reported to the client
+	bit      int   // index in query.need, or -1
 }
 
-// sliceState is what a slice serves; nil while it doesn't exist or is another Service's.
+// sliceState is the content of a slice, nil while the slice is missing or belongs to another Service.
 type sliceState struct {
 	ports     []discoveryv1.EndpointPort
 	endpoints []endpoint
-	draining  []endpoint // which only clients of xDS are told
-	numbered  []numbered // one for each port that was asked for
+	draining  []endpoint // sent to xDS clients only
+	numbered  []numbered // one for each port in use
 }
 
-// numbered has the number of the address of each endpoint of a slice with one port.
+// numbered has, for one port, the address number of each endpoint of a slice.
 type numbered struct {
 	port    uint16
 	numbers []int32
 }
 
-// none is the number of no workload.
-const none int32 = -1
+// noWorkload is the workload number of an endpoint without workload.
+const noWorkload int32 = -1
 
 type endpoint struct {
 	ip       netip.Addr
 	hostname string
-	workload int32 // place in backends.workloads, or none
+	workload int32 // index in backends.workloads, or noWorkload
 	uid      string
 }
 
-// existence is whether a workload exists. The zero value is that it doesn't.
+// existence tells whether a workload exists. The zero value means that it doesn't.
 type existence struct {
 	exists bool
 	uid    string
 }
 
-// has reports whether the workload is the one that an endpoint refers to.
+// has reports whether the workload exists with the UID that an endpoint refers to.
 func (e existence) has(uid string) bool { return e.exists && (uid == "" || e.uid == uid) }
 
-// sliceOf returns a version of a slice, nil if it is a deletion or unreadable.
+// sliceOf decodes a version of a slice. It returns nil for a deletion or an unreadable slice.
 func sliceOf(v *model.Version) *discoveryv1.EndpointSlice {
 	if v.Deleted {
 		return nil
@@ -104,7 +104,7 @@ func (b *backends) compileEndpoints(list []model.Endpoint, o *objects) []endpoin
 	return out
 }
 
-// address returns the number of an address.
+// address returns the number of an address, and numbers a new one.
 func (b *backends) address(at netip.AddrPort) int32 {
 	n, ok := b.addresses[at]
 	if !ok {
@@ -115,7 +115,7 @@ func (b *backends) address(at netip.AddrPort) int32 {
 	return n
 }
 
-// addressesOf returns the numbers of the addresses of a slice's endpoints with a port.
+// addressesOf returns the address numbers of a slice's endpoints for a port.
 func (b *backends) addressesOf(s *sliceState, port uint16) []int32 {
 	for i := range s.numbered {
 		if s.numbered[i].port == port {
@@ -130,10 +130,10 @@ func (b *backends) addressesOf(s *sliceState, port uint16) []int32 {
 	return n.numbers
 }
 
-// number returns the place of a workload. It has a new chain if it has none.
+// number returns the index of a workload in b.workloads, and adds a new one.
 func (b *backends) number(w model.Workload, o *objects) int32 {
 	if w == (model.Workload{}) {
-		return none
+		return noWorkload
 	}
 	w.UID = ""
 	n, ok := b.numbers[w]
@@ -145,7 +145,8 @@ func (b *backends) number(w model.Workload, o *objects) int32 {
 	return n
 }
 
-// existenceOf reads a version only when the one before was a deletion, or etcd was restored: an object keeps its UID until then.
+// existenceOf decodes a version only after a deletion or an etcd restore, because an object keeps its UID
+// until then.
 func (o *objects) existenceOf(w model.Workload) chain[existence] {
 	c := chain[existence]{{at: beforeAll}}
 	for _, v := range o.byID[objectID{w.Resource(), w.Namespace, w.Name}] {
@@ -178,7 +179,7 @@ func orZero[T any](p *T) *T {
 	return p
 }
 
-// rulesOf returns how the port of a target followed from its Service, by the rule for a call.
+// rulesOf returns the history of a target's port rule, which ruleOf derives from the Service.
 func (o *objects) rulesOf(t model.Target, ruleOf func(*corev1.Service, uint16) model.PortRule) chain[model.PortRule] {
 	c := chain[model.PortRule]{{at: beforeAll}}
 	for _, v := range o.byID[objectID{model.Services, t.Namespace, t.Service}] {

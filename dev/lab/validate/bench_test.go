@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// bigRun is a history of 100 streams on ten Services with 30 pods each, in which pods become ready and unready, and are
-// replaced. Three quarters of its entries are updates.
+// bigRun returns a history of 100 streams on ten Services with 30 pods each. Pods become ready and unready,
+// and are replaced. Three quarters of the entries are updates.
 func bigRun(entries int) history.History {
 	const services, pods, streamsEach = 10, 30, 10
 	m, random := newMade(), rand.New(rand.NewPCG(1, 2))
@@ -90,10 +90,10 @@ func bigRun(entries int) history.History {
 	return m.History
 }
 
-// BenchmarkStreams judges a long run. One operation is all four validators.
+// BenchmarkStreams runs all four validators on a long run.
 func BenchmarkStreams(b *testing.B) {
 	b.Run("quiet", func(b *testing.B) { benchmark(b, bigRun(200_000)) })
-	// A fault that lasts allows answers of any age, so that more states have to be looked at.
+	// While a fault is active, a response may be of any age, so more states must be searched.
 	b.Run("broken", func(b *testing.B) { benchmark(b, broken(bigRun(200_000))) })
 }
 
@@ -114,7 +114,7 @@ func benchmark(b *testing.B, h history.History) {
 	}
 }
 
-// What the benchmark judges has nothing wrong.
+// TestBigRun shows that the validators find nothing in the history of the benchmark.
 func TestBigRun(t *testing.T) {
 	for _, h := range []history.History{bigRun(5_000), broken(bigRun(5_000))} {
 		if count, text := objections(h); len(count) > 0 {

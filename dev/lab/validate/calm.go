@@ -17,7 +17,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// settledWriters is the part of V1 for what Signpost writes.
+// settledWriters returns the part of V1 about written objects.
 func settledWriters() Validator {
 	return Validator{
 		Name: "V1",
@@ -46,11 +46,11 @@ type settledCheck struct {
 	findings  []Finding
 }
 
-func (c *settledCheck) object(subject, format string, args ...any) {
+func (c *settledCheck) report(subject, format string, args ...any) {
 	c.findings = append(c.findings, Finding{"V1", c.at, subject, fmt.Sprintf(format, args...)})
 }
 
-// slices compares the slices of each Service that there is.
+// slices compares the slices of each existing Service.
 func (c *settledCheck) slices() {
 	have := map[string][]discoveryv1.EndpointSlice{}
 	for _, slice := range model.All[discoveryv1.EndpointSlice](c.state, "endpointslices", c.namespace) {
@@ -60,7 +60,8 @@ func (c *settledCheck) slices() {
 	for _, service := range model.All[corev1.Service](c.state, "services", c.namespace) {
 		want := model.WantSlices(c.state, c.namespace, service.Name)
 		for _, writer := range []model.Writer{model.SliceWriter, model.MirrorWriter, model.WorkloadWriter} {
-			// What was written for a Service stays when it loses its selector (docs/spec/endpoints.md §13.3).
+			// A Service that loses its selector keeps its slices and Endpoints (docs/spec/endpoints.md
+			// §13.3).
 			if writer != model.MirrorWriter && !model.HasSelector(&service) {
 				continue
 			}
@@ -79,7 +80,7 @@ func (c *settledCheck) service(service *corev1.Service, writer model.Writer, wan
 		}
 		owner := metav1.GetControllerOf(&slice)
 		if writer != model.MirrorWriter && (owner == nil || owner.UID != service.UID) {
-			c.object("slice "+slice.Name, "it belongs to a Service %s that was there before the present one, and should be gone.", service.Name)
+			c.report("slice "+slice.Name, "it belongs to a Service %s that was there before the present one, and should be gone.", service.Name)
 			continue
 		}
 		families[slice.AddressType] = true
@@ -91,12 +92,12 @@ func (c *settledCheck) service(service *corev1.Service, writer model.Writer, wan
 	}
 	for _, family := range model.Families(service) {
 		if !families[family] {
-			c.object("slices of "+service.Name, "there is none of family %s. Without endpoints there has to be an empty one.", family)
+			c.report("slices of "+service.Name, "there is none of family %s. Without endpoints there has to be an empty one.", family)
 		}
 	}
 }
 
-// endpoints compares the Endpoints of each Service, and objects to those without one.
+// endpoints compares the Endpoints of each Service, and reports Endpoints without Service.
 func (c *settledCheck) endpoints() {
 	for _, service := range model.All[corev1.Service](c.state, "services", c.namespace) {
 		want, ours := model.WantEndpoints(c.state, c.namespace, service.Name)
@@ -105,19 +106,19 @@ func (c *settledCheck) endpoints() {
 		}
 		have, ok := model.Get[corev1.Endpoints](c.state, "endpoints", c.namespace, service.Name)
 		if !ok {
-			c.object("endpoints "+service.Name, "there are none, although the Service has a selector.")
+			c.report("endpoints "+service.Name, "there are none, although the Service has a selector.")
 			continue
 		}
 		c.compare("endpoints "+service.Name, want, model.EndpointsEntries(have))
 	}
 	for _, v := range c.state.Versions("endpoints", c.namespace) {
 		if c.state.Version("services", c.namespace, v.Name) == nil {
-			c.object("endpoints "+v.Name, "there is no Service of this name.")
+			c.report("endpoints "+v.Name, "there is no Service of this name.")
 		}
 	}
 }
 
-// compare objects to entries that are missing, or too many.
+// compare reports missing and surplus entries.
 func (c *settledCheck) compare(subject string, want, got []model.Entry) {
 	count := map[model.Entry]int{}
 	for _, e := range want {
@@ -141,7 +142,7 @@ func (c *settledCheck) compare(subject string, want, got []model.Entry) {
 	}{{"is missing", missing}, {"is there and shouldn't be", surplus}} {
 		if len(part.entries) > 0 {
 			slices.Sort(part.entries)
-			c.object(subject, "%s %s.", strings.Join(firstFew(part.entries), ", "), part.problem)
+			c.report(subject, "%s %s.", strings.Join(firstFew(part.entries), ", "), part.problem)
 		}
 	}
 }
@@ -150,7 +151,7 @@ func (c *settledCheck) compare(subject string, want, got []model.Entry) {
 func (c *settledCheck) records(h history.History, zone string) {
 	state, err := zoneAt(h, zone, c.at)
 	if err != nil {
-		c.object("zone "+zone, "it can't be read: %v.", err)
+		c.report("zone "+zone, "it can't be read: %v.", err)
 		return
 	}
 	owner := h.Setup.Owner
@@ -158,25 +159,25 @@ func (c *settledCheck) records(h history.History, zone string) {
 	for key, sets := range want {
 		set := recordSet{key.Name, dns.StringToType[key.Type]}
 		switch records := state[set]; {
-		case len(records) > 0 && state.marked(set, owner):
+		case len(records) > 0 && state.owned(set, owner):
 			c.recordSet(set, sets, records)
-		// A name that somebody else has any records of is theirs.
-		case !state.heldByOthers(key.Name, owner):
-			c.object("record "+set.String(), "it is missing: %s asks for %s.", strings.Join(sets[0].Objects, " and "), strings.Join(sets[0].Targets, ", "))
+		// A name with any record of another owner belongs to that owner.
+		case !state.ownedByOthers(key.Name, owner):
+			c.report("record "+set.String(), "it is missing: %s asks for %s.", strings.Join(sets[0].Objects, " and "), strings.Join(sets[0].Targets, ", "))
 		}
 	}
 	for set, records := range state {
-		if _, wanted := want[model.RecordKey{Name: set.name, Type: dns.TypeToString[set.kind]}]; wanted || !state.marked(set, owner) {
+		if _, wanted := want[model.RecordKey{Name: set.name, Type: dns.TypeToString[set.kind]}]; wanted || !state.owned(set, owner) {
 			continue
 		}
 		for _, r := range records {
-			c.object("record "+set.String(), "%s has a marker of owner %q, and no object asks for it.", quotedRecords(r), owner)
+			c.report("record "+set.String(), "%s has an ownership record of owner %q, and no object asks for it.", quotedRecords(r), owner)
 			break
 		}
 	}
 }
 
-// recordSet compares a set that Signpost has with those that would be right.
+// recordSet compares a record set of Signpost with the acceptable ones.
 func (c *settledCheck) recordSet(set recordSet, want []model.RecordSet, records map[string]zoneRecord) {
 	var have []string
 	var all []zoneRecord
@@ -184,7 +185,7 @@ func (c *settledCheck) recordSet(set recordSet, want []model.RecordSet, records 
 	for _, r := range records {
 		data := r.data
 		if set.kind == dns.TypeTXT {
-			if _, marker := r.owner(); marker {
+			if _, ownership := r.owner(); ownership {
 				continue
 			}
 			data = r.text
@@ -197,16 +198,16 @@ func (c *settledCheck) recordSet(set recordSet, want []model.RecordSet, records 
 			return
 		}
 	}
-	c.object("record "+set.String(), "it is %s, and should be %s with TTL %d for %s (0 stands for any).",
+	c.report("record "+set.String(), "it is %s, and should be %s with TTL %d for %s (0 stands for any).",
 		quotedRecords(all...), strings.Join(want[0].Targets, ", "), want[0].TTL, strings.Join(want[0].Objects, " and "))
 }
 
-// heldByOthers reports whether a name has records that aren't Signpost's.
-func (z zoneState) heldByOthers(name, owner string) bool {
-	for _, kind := range markerTypes {
+// ownedByOthers reports whether a name has records that aren't Signpost's.
+func (z zoneState) ownedByOthers(name, owner string) bool {
+	for _, kind := range ownershipTypes {
 		set := recordSet{name, kind}
 		for _, r := range z[set] {
-			if o, marker := r.owner(); !z.marked(set, owner) && (!marker || o != owner) {
+			if o, ownership := r.owner(); !z.owned(set, owner) && (!ownership || o != owner) {
 				return true
 			}
 		}
@@ -214,7 +215,7 @@ func (z zoneState) heldByOthers(name, owner string) bool {
 	return false
 }
 
-// zoneAt returns a zone as it was at a time.
+// zoneAt returns the state of a zone at a time.
 func zoneAt(h history.History, name string, at time.Duration) (zoneState, error) {
 	out := zoneState{}
 	for _, e := range h.Entries {

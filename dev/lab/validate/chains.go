@@ -10,10 +10,10 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// beforeAll is the time of the first step of each chain, at which nothing existed.
+// beforeAll is the time of the first step of each chain. Nothing exists at that time.
 const beforeAll = time.Duration(math.MinInt64)
 
-// chain is what something was, one step after the other. The first step is at beforeAll.
+// chain is the history of a value. The first step is at beforeAll.
 type chain[T any] []step[T]
 
 type step[T any] struct {
@@ -21,7 +21,7 @@ type step[T any] struct {
 	value T
 }
 
-// append adds a step, unless same says that it is like the last one.
+// append adds a step, unless same reports that the value equals the last one.
 func (c *chain[T]) append(at time.Duration, value T, same func(a, b T) bool) {
 	if same((*c)[len(*c)-1].value, value) {
 		return
@@ -29,24 +29,24 @@ func (c *chain[T]) append(at time.Duration, value T, same func(a, b T) bool) {
 	*c = append(*c, step[T]{at, value})
 }
 
-// known returns the number of steps up to a time. There is always one.
+// known returns the number of steps up to a time, at least 1.
 func (c chain[T]) known(until time.Duration) int {
 	return max(1, sort.Search(len(c), func(i int) bool { return c[i].at > until }))
 }
 
-// at returns which step was in force at a time.
+// at returns the index of the step that is in force at a time.
 func (c chain[T]) at(when time.Duration) int { return c.known(when) - 1 }
 
-// stamped is a version, and when it was seen.
+// stamped is a version with the time when the witness saw it.
 type stamped struct {
 	at time.Duration
 	*model.Version
 }
 
-// objects are all versions of the objects of a run.
+// objects has all versions of all objects of a run.
 type objects struct {
 	byID map[objectID][]stamped // in the order of revisions
-	// slicesOf has the names of the slices that ever belonged to a Service.
+	// slicesOf has the names of all slices that ever belonged to a Service.
 	slicesOf map[serviceKey][]string
 }
 
@@ -54,14 +54,14 @@ type objectID struct{ resource, namespace, name string }
 
 type serviceKey struct{ namespace, name string }
 
-// resourcesOfAnswers are those that answers of the Destination API are made of.
-var resourcesOfAnswers = []string{model.Services, model.EndpointSlices, model.Pods, model.ExternalWorkloads, model.ServiceProfiles}
+// resourcesOfResponses are the kinds from which responses of the Destination API are made.
+var resourcesOfResponses = []string{model.Services, model.EndpointSlices, model.Pods, model.ExternalWorkloads, model.ServiceProfiles}
 
 func collect(h history.History) *objects {
 	all := &objects{byID: map[objectID][]stamped{}, slicesOf: map[serviceKey][]string{}}
 	for i := range h.Entries {
 		e := &h.Entries[i]
-		if e.Object == nil || !slices.Contains(resourcesOfAnswers, e.Object.Resource) {
+		if e.Object == nil || !slices.Contains(resourcesOfResponses, e.Object.Resource) {
 			continue
 		}
 		id := objectID{e.Object.Resource, e.Object.Namespace, e.Object.Name}
@@ -79,7 +79,7 @@ func collect(h history.History) *objects {
 	return all
 }
 
-// assign notes which Services a slice belonged to.
+// assign records to which Services a slice has belonged.
 func (o *objects) assign(id objectID, versions []stamped) {
 	for _, v := range versions {
 		slice := sliceOf(v.Version)

@@ -21,8 +21,8 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// clusterRun makes histories of a namespace: somebody edits Services and pods, and a leader writes slices and Endpoints
-// from what it knows of them, which may be older than what there is.
+// clusterRun makes histories of a namespace. Somebody edits Services and pods, and a leader writes slices and
+// Endpoints from its possibly outdated state.
 type clusterRun struct {
 	random   *rand.Rand
 	now      time.Duration
@@ -32,7 +32,7 @@ type clusterRun struct {
 	pods     map[string]*corev1.Pod
 	slices   map[string]*discoveryv1.EndpointSlice
 	written  map[string]*corev1.Endpoints
-	// podsSeen and servicesSeen are the revisions up to which the leader knows pods and Services.
+	// podsSeen and servicesSeen are the revisions of the leader's state.
 	podsSeen, servicesSeen int64
 	number                 int
 }
@@ -49,7 +49,7 @@ func newClusterRun(seed uint64) *clusterRun {
 	return r
 }
 
-// store adds an object as etcd has it; nil deletes it.
+// store adds an object; nil deletes it.
 func (r *clusterRun) store(resource, name string, object any) {
 	r.revision++
 	r.now += 10 * time.Millisecond
@@ -67,7 +67,7 @@ func (r *clusterRun) store(resource, name string, object any) {
 	r.entries = append(r.entries, history.Entry{At: r.now, Object: o})
 }
 
-// write adds a request that hits only what the replica knew.
+// write adds a request with the precondition that the object is unchanged.
 func (r *clusterRun) write(verb, resource, name string) { r.writeIf("1", verb, resource, name) }
 
 func (r *clusterRun) writeIf(precondition, verb, resource, name string) {
@@ -94,7 +94,7 @@ func (r *clusterRun) createService(name string) {
 	r.store("services", name, r.services[name])
 }
 
-// createPod makes a pod that isn't ready. Its port may be another one than that of the others.
+// createPod makes a pod that isn't ready. Its port may differ from that of other pods.
 func (r *clusterRun) createPod(app string) string {
 	r.number++
 	name := fmt.Sprint(app, "-pod-", r.number)
@@ -125,7 +125,7 @@ func (r *clusterRun) deletePod(name string) {
 	r.store("pods", name, nil)
 }
 
-// edit changes anything.
+// edit makes a random change.
 func (r *clusterRun) edit() {
 	app := fmt.Sprint("web-", r.random.IntN(2))
 	var pods []string
@@ -168,7 +168,7 @@ func (r *clusterRun) edit() {
 	}
 }
 
-// seen returns the state that the leader knows.
+// seen returns the leader's state.
 func (r *clusterRun) seen() *model.State {
 	s := &model.State{}
 	for _, e := range r.entries {
@@ -179,11 +179,11 @@ func (r *clusterRun) seen() *model.State {
 	return s
 }
 
-// sync lets the leader write what it thinks to be right.
+// sync makes the leader write what its state requires.
 func (r *clusterRun) sync() {
 	s := r.seen()
 	for _, service := range model.All[corev1.Service](s, "services", "lab") {
-		// The API server refuses what is for a Service that is gone: its owner and the Endpoints have preconditions.
+		// The API server refuses a write for a deleted Service, because the write has preconditions.
 		if now := r.services[service.Name]; now == nil || now.UID != service.UID {
 			continue
 		}
@@ -240,7 +240,7 @@ func (r *clusterRun) deleteSlice(name string) {
 	r.store("endpointslices", name, nil)
 }
 
-// newTestSlice returns a slice that says what the entries say.
+// newTestSlice returns a slice with these entries.
 func newTestSlice(service *corev1.Service, group string, entries []model.Entry) *discoveryv1.EndpointSlice {
 	family, ports, _ := strings.Cut(group, " ")
 	yes := true
@@ -321,7 +321,7 @@ func (r *clusterRun) syncEndpoints(name string, want []model.Entry) {
 	r.store("endpoints", name, o)
 }
 
-// play edits and syncs in turns, and ends in calm. The leader falls back by up to lag revisions.
+// play edits and syncs in turns, and ends with a calm. The leader is up to lag revisions behind.
 func (r *clusterRun) play(steps int) *clusterRun {
 	for range steps {
 		for range 1 + r.random.IntN(3) {
@@ -333,7 +333,7 @@ func (r *clusterRun) play(steps int) *clusterRun {
 	return r
 }
 
-// look lets the leader hear of some of what it hasn't heard yet.
+// look makes the leader read some of the newer revisions.
 func (r *clusterRun) look() {
 	r.podsSeen += r.random.Int64N(r.revision - r.podsSeen + 1)
 	r.servicesSeen += r.random.Int64N(r.revision - r.servicesSeen + 1)

@@ -8,16 +8,16 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// table has the states that an answer to one target of Get may come from. Services, slices and workloads are read by
-// watches of their own, which may be differently far, and a relist brings the slices in any order. So a state is a step
-// of the chain of the Service, one of each slice, and one of each workload, and each of them only goes forward.
+// table has the states that can explain a response to one target of Get. A state is one step of the Service's
+// chain, of each slice's and of each workload's. All combinations are possible because each kind has its own
+// watch, with its own delay, and a relist delivers the slices in any order. Each part only goes forward.
 type table struct {
 	target model.Target
 	rules  chain[model.PortRule]
 	*backends
 }
 
-// position is a state of a table: the number of the step of the rule, of each slice, and of each workload.
+// position is a state of a table: the step number of the rule, of each slice, and of each workload.
 type position []int32
 
 func (t *table) start() position { return make(position, 1+len(t.slices)+len(t.workloads)) }
@@ -26,7 +26,7 @@ func (t *table) sliceAt(p position, n int) *int32 { return &p[1+n] }
 
 func (t *table) workloadAt(p position, n int32) *int32 { return &p[1+len(t.slices)+int(n)] }
 
-// notAfter reports whether no part of p is after that of q.
+// notAfter reports whether no part of p is later than in q.
 func (p position) notAfter(q position) bool {
 	for i := range p {
 		if p[i] > q[i] {
@@ -36,30 +36,30 @@ func (p position) notAfter(q position) bool {
 	return true
 }
 
-// toldAddress is an address that a client knows, and its workload: numbers of a backends.
-type toldAddress struct{ address, workload int32 }
+// reportedAddress is an address that a client knows, and its workload, as numbers of a backends.
+type reportedAddress struct{ address, workload int32 }
 
-// unheard is the number of a workload that no slice of the Service ever had.
-const unheard int32 = -2
+// unknownWorkload is the number of a workload that no slice of the Service ever had.
+const unknownWorkload int32 = -2
 
-// question is what has to be explained.
-type question struct {
-	told []toldAddress
-	// need are the addresses that the state must serve: all of told, or those that an update added if others may be about
-	// to be removed.
+// query is what explain searches for: the endpoints that a client knows, and the time window of the state.
+type query struct {
+	reported []reportedAddress
+	// need are the addresses that the state must serve: all reported ones, or only those that an update added
+	// if a removal may follow.
 	need []int32
-	// until is when it was known; since is from when on the newer of two states must have been known.
+	// until is when the client knew them. A state that was replaced before since is too old.
 	since, until time.Duration
 }
 
-// explain returns the earliest states, from a position on, in which all that is needed was served, and nothing but what
-// was told. No result is after another one. There is none if no state explains it.
+// explain returns the earliest states, not before from, that serve all needed addresses and no unreported
+// one. No result is later than another one. The result is empty if no state explains the query.
 //
-// If two slices have a workload under two addresses, the two need not agree on whether the workload exists.
-func (t *table) explain(from position, q question) []position {
+// If two slices have a workload under two addresses, they need not agree on whether the workload exists.
+func (t *table) explain(from position, q query) []position {
 	var found []position
-	t.ask(q)
-	x := explainer{table: t, question: q, from: from}
+	t.mark(q)
+	x := explainer{table: t, query: q, from: from}
 	first, last := max(int(from[0]), t.rules.at(q.since)), t.rules.known(q.until)
 	for r := first; r < last; r++ {
 		x.rule = t.rules[r].value
@@ -71,10 +71,10 @@ func (t *table) explain(from position, q question) []position {
 	return found
 }
 
-// ask marks the addresses of a question.
-func (t *table) ask(q question) {
+// mark marks the addresses of a query.
+func (t *table) mark(q query) {
 	t.epoch++
-	for _, a := range q.told {
+	for _, a := range q.reported {
 		t.marks[a.address] = mark{epoch: t.epoch, workload: a.workload, bit: -1}
 	}
 	for i, n := range q.need {
@@ -82,7 +82,7 @@ func (t *table) ask(q question) {
 	}
 }
 
-// addEarliest adds a position, unless one is there that isn't after it, and drops those that are after it.
+// addEarliest adds a position and drops those that are later, unless the list has an earlier one.
 func addEarliest(list []position, p position) []position {
 	for _, other := range list {
 		if other.notAfter(p) {
@@ -93,19 +93,19 @@ func addEarliest(list []position, p position) []position {
 	return append(list, p)
 }
 
-// explainer looks for explanations under one rule.
+// explainer searches for explanations under one port rule.
 type explainer struct {
 	*table
-	question
+	query
 	from position
 	rule model.PortRule
 }
 
-// option is a step of a slice that says nothing wrong.
+// option is a step of a slice that serves no unreported address.
 type option struct {
 	step   int32
-	covers bits    // which of the needed addresses it has
-	raises []raise // which workloads have to be at a later step than from has them
+	covers bits    // the needed addresses that it serves
+	raises []raise // the workloads that must be at a later step than in from
 }
 
 type raise struct{ workload, step int32 }
@@ -126,7 +126,7 @@ func (x *explainer) underRule() []position {
 	return x.combine(options, nil, newBits(len(x.need)), 0)
 }
 
-// combine chooses an option for each slice, so that everything needed is covered.
+// combine chooses an option for each slice so that all needed addresses are covered.
 func (x *explainer) combine(options [][]option, chosen []option, covered bits, n int) (found []position) {
 	if n == len(options) {
 		if !covered.full(len(x.need)) {
@@ -154,7 +154,7 @@ func (x *explainer) positionOf(chosen []option) position {
 	return p
 }
 
-// options returns the steps of a slice that say nothing wrong, without those that have no advantage over an earlier one.
+// options returns the options of a slice, without those that are worse than an earlier one.
 func (x *explainer) options(n int) []option {
 	var out []option
 	c := x.slices[n]
@@ -182,7 +182,7 @@ func (o option) worseThan(earlier option) bool {
 	})
 }
 
-// option looks at what a slice serves. ok is false if it serves what wasn't told.
+// option checks what a slice serves. ok is false if it serves an unreported address.
 func (x *explainer) option(s *sliceState) (o option, ok bool) {
 	o.covers = newBits(len(x.need))
 	if s == nil {
@@ -198,22 +198,23 @@ func (x *explainer) option(s *sliceState) (o option, ok bool) {
 		if x.target.Hostname != "" && e.hostname != x.target.Hostname {
 			continue
 		}
-		said := x.marks[numbers[i]]
+		reported := x.marks[numbers[i]]
 		switch {
-		case said.epoch != x.epoch:
+		case reported.epoch != x.epoch:
 			if !x.mustBe(&o, e, false) {
 				return o, false
 			}
-		case said.workload == e.workload && x.mustBe(&o, e, true) && said.bit >= 0:
-			o.covers.set(said.bit)
+		case reported.workload == e.workload && x.mustBe(&o, e, true) && reported.bit >= 0:
+			o.covers.set(reported.bit)
 		}
 	}
 	return o, true
 }
 
-// mustBe demands that the workload of an endpoint exists, or that it doesn't. It reports whether that can be.
+// mustBe requires that the workload of an endpoint exists, or that it doesn't. It returns false if that is
+// impossible.
 func (x *explainer) mustBe(o *option, e *endpoint, exist bool) bool {
-	if e.workload == none {
+	if e.workload == noWorkload {
 		return exist
 	}
 	from := *x.workloadAt(x.from, e.workload)
@@ -230,8 +231,8 @@ func (x *explainer) mustBe(o *option, e *endpoint, exist bool) bool {
 	return false
 }
 
-// earliest returns the first step of a chain from one on, which was known in time, that is as wanted; -1 for none.
-func earliest[T any](c chain[T], from int32, q question, wanted func(T) bool) int32 {
+// earliest returns the first step within the query's time window, not before from, that is wanted, or -1.
+func earliest[T any](c chain[T], from int32, q query, wanted func(T) bool) int32 {
 	for i := max(from, int32(c.at(q.since))); int(i) < c.known(q.until); i++ {
 		if wanted(c[i].value) {
 			return i
@@ -240,8 +241,8 @@ func earliest[T any](c chain[T], from int32, q question, wanted func(T) bool) in
 	return -1
 }
 
-// alwaysServed reports whether an address was served in each state from a position on, whatever the state of the others.
-func (t *table) alwaysServed(at netip.AddrPort, from position, q question) bool {
+// alwaysServed reports whether an address was served in each state from a position on.
+func (t *table) alwaysServed(at netip.AddrPort, from position, q query) bool {
 	first, last := max(int(from[0]), t.rules.at(q.since)), t.rules.known(q.until)
 	for r := first; r < last; r++ {
 		if !t.alwaysIn(at, t.rules[r].value, from, q) {
@@ -251,8 +252,8 @@ func (t *table) alwaysServed(at netip.AddrPort, from position, q question) bool 
 	return true
 }
 
-// alwaysIn reports whether some slice has always had an address under a rule.
-func (t *table) alwaysIn(at netip.AddrPort, rule model.PortRule, from position, q question) bool {
+// alwaysIn reports whether some slice has always served an address under a rule.
+func (t *table) alwaysIn(at netip.AddrPort, rule model.PortRule, from position, q query) bool {
 	for n, c := range t.slices {
 		lacks := func(s *sliceState) bool { return !t.serves(s, at, rule, from, q) }
 		if earliest(c, *t.sliceAt(from, n), q, lacks) < 0 {
@@ -262,8 +263,9 @@ func (t *table) alwaysIn(at netip.AddrPort, rule model.PortRule, from position, 
 	return false
 }
 
-// serves reports whether a slice has an address with a workload that has existed all the while.
-func (t *table) serves(s *sliceState, at netip.AddrPort, rule model.PortRule, from position, q question) bool {
+// serves reports whether a slice has an address, and its workload has existed throughout the query's time
+// window.
+func (t *table) serves(s *sliceState, at netip.AddrPort, rule model.PortRule, from position, q query) bool {
 	if s == nil || rule.In(s.ports) != at.Port() {
 		return false
 	}
@@ -271,7 +273,7 @@ func (t *table) serves(s *sliceState, at netip.AddrPort, rule model.PortRule, fr
 		if e.ip != at.Addr() || t.target.Hostname != "" && e.hostname != t.target.Hostname {
 			return false
 		}
-		if e.workload == none {
+		if e.workload == noWorkload {
 			return true
 		}
 		missing := func(v existence) bool { return !v.has(e.uid) }

@@ -14,21 +14,21 @@ import (
 	"github.com/signpostd/signpost/dev/lab/validate"
 )
 
-// made is a history that a test writes, one entry after the other.
+// made is a history that a test writes, entry by entry.
 type made struct {
 	history.History
 	revision int64
 	now      time.Duration
 	streams  int
-	// late is how much later than it happens the witness sees a change; seen is when it saw the last one.
+	// late is the witness' delay; seen is when it saw the last change.
 	late, seen time.Duration
-	// again counts how often a pod was made again under its name.
-	again map[string]int
+	// restarts counts how often a pod was recreated under its name.
+	restarts map[string]int
 }
 
 func newMade() *made {
 	setup := history.Setup{Namespace: "lab", TrustDomain: "cluster.local"}
-	return &made{History: history.History{Setup: setup}, again: map[string]int{}}
+	return &made{History: history.History{Setup: setup}, restarts: map[string]int{}}
 }
 
 func (m *made) add(e history.Entry) {
@@ -36,10 +36,10 @@ func (m *made) add(e history.Entry) {
 	m.Entries = append(m.Entries, e)
 }
 
-// pass lets time pass.
+// pass advances the time.
 func (m *made) pass(d time.Duration) { m.now += d }
 
-// put stores an object whose content is the given JSON, without which it is deleted.
+// put stores an object with this JSON content; an empty content deletes it.
 func (m *made) put(resource, name, content string) {
 	m.revision++
 	o := history.Object{Resource: resource, Namespace: "lab", Name: name, Revision: m.revision, Deleted: content == ""}
@@ -52,18 +52,18 @@ func (m *made) put(resource, name, content string) {
 
 func (m *made) remove(resource, name string) { m.put(resource, name, "") }
 
-// service has port 80 under the name http.
+// service stores a Service with port 80 and the port name http.
 func (m *made) service(name string) {
 	m.put("services", name, `{"metadata":{"name":"`+name+`","namespace":"lab"},"spec":{"ports":[{"name":"http","port":80,"protocol":"TCP"}]}}`)
 }
 
-// uidOf is the UID of the pod that has a name now.
-func (m *made) uidOf(pod string) string { return fmt.Sprintf("%s-%d", pod, m.again[pod]) }
+// uidOf returns the UID of the pod that has the name now.
+func (m *made) uidOf(pod string) string { return fmt.Sprintf("%s-%d", pod, m.restarts[pod]) }
 
-// restart makes a pod again, with another UID.
+// restart recreates a pod with another UID.
 func (m *made) restart(pod string) {
 	m.remove("pods", pod)
-	m.again[pod]++
+	m.restarts[pod]++
 	m.pod(pod)
 }
 
@@ -71,7 +71,8 @@ func (m *made) pod(name string) {
 	m.put("pods", name, fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"lab","uid":%q},"spec":{"serviceAccountName":"web"}}`, name, m.uidOf(name)))
 }
 
-// slice stores a slice of a Service whose endpoints are pods: a=10.0.0.1, or a!=10.0.0.1 for one that isn't ready.
+// slice stores a slice of a Service whose endpoints are pods: a=10.0.0.1, or a!=10.0.0.1 for one that isn't
+// ready.
 func (m *made) slice(name, service string, endpoints ...string) {
 	var list []string
 	for _, e := range endpoints {
@@ -87,10 +88,10 @@ func (m *made) slice(name, service string, endpoints ...string) {
 	))
 }
 
-// said is what is said of an address of a pod of web.
-func said(pod string) string { return saidOf(pod, "web") }
+// reported returns what a client is told about an address of a pod of web.
+func reported(pod string) string { return reportedOf(pod, "web") }
 
-func saidOf(pod, service string) string {
+func reportedOf(pod, service string) string {
 	return fmt.Sprintf(`{"metricLabels":{"namespace":"lab","pod":%q,"service":%q,"serviceaccount":"web","zone":""},"weight":10000}`, pod, service)
 }
 
@@ -127,12 +128,12 @@ func (c *client) update(s history.Stream) {
 	c.event(s)
 }
 
-// adds says that there are endpoints: a=10.0.0.1:8080.
+// adds sends an Add with endpoints such as a=10.0.0.1:8080.
 func (c *client) adds(endpoints ...string) {
 	var added []string
 	for _, e := range endpoints {
 		pod, at, _ := strings.Cut(e, "=")
-		c.known[at] = saidOf(pod, c.service)
+		c.known[at] = reportedOf(pod, c.service)
 		added = append(added, at)
 	}
 	c.update(history.Stream{Added: added})
@@ -145,7 +146,7 @@ func (c *client) removes(addresses ...string) {
 	c.update(history.Stream{Removed: addresses, Exists: true})
 }
 
-// hasNone says that a Service has no endpoints, and whether it exists.
+// hasNone sends that the Service has no endpoints, and whether it exists.
 func (c *client) hasNone(exists string) {
 	clear(c.known)
 	c.update(history.Stream{Exists: exists == "exists"})
@@ -165,7 +166,7 @@ func (m *made) calm() {
 	m.add(history.Entry{Calm: &history.Calm{}})
 }
 
-// objections returns how many findings each of the validators of streams has.
+// objections returns the number of findings of each validator of streams.
 func objections(h history.History) (count map[string]int, text string) {
 	return objectionsOf(h, validate.Destination())
 }
@@ -182,7 +183,7 @@ func objectionsOf(h history.History, validators []validate.Validator) (count map
 	return count, strings.Join(lines, "\n")
 }
 
-// want demands objections by exactly these validators.
+// want requires findings of exactly these validators.
 func (m *made) want(t *testing.T, validators ...string) {
 	t.Helper()
 	m.wantOf(t, validate.Destination(), validators...)
@@ -197,7 +198,7 @@ func (m *made) wantOf(t *testing.T, of []validate.Validator, validators ...strin
 	}
 }
 
-// String returns the entries, one on a line.
+// String returns the entries, one per line.
 func (m *made) String() string {
 	var lines []string
 	for _, e := range m.Sorted().Entries {

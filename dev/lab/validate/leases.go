@@ -10,72 +10,71 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// The Leases of `signpost run`, by their names (docs/config.md).
+// Names of the Leases of `signpost run` (docs/config.md).
 const (
 	controllersLease = "signpost-controllers"
 	workloadsLease   = "linkerd-destination-endpoint-write"
 	dnsLease         = "signpost-dns"
 )
 
-// leaseTable says which Leases allow a write of a resource: holding one of them is enough. A resource that is mapped to
-// nil is written without a Lease, and one that is missing isn't written by any role.
+// leaseTable has the Leases that allow a write of a resource: one of them must be held. Writes of a resource
+// with nil need no Lease. Writes of a missing resource are never allowed.
 var leaseTable = map[string][]string{
-	// Slices of ExternalWorkloads are written under the second Lease unless the controllers include that writer.
+	// Slices of ExternalWorkloads are written under the second Lease, unless the controllers include that
+	// writer.
 	"endpointslices": {controllersLease, workloadsLease},
 	"endpoints":      {controllersLease},
-	// Whoever publishes says in the status what became of the records.
+	// The publisher writes the result of publishing into the status.
 	"dnsendpoints/status": {dnsLease},
-	// What people have approved of deletions that were held back.
+	// The ConfigMap stores approved deletions.
 	"configmaps": {dnsLease},
-	// This is how a replica asks for a Lease.
-	"leases": nil,
-	// An Event changes nothing that anybody acts on, and a replica that only stands by has something to say, too.
-	"events": nil,
-	// These are questions, although they are asked with a POST.
+	"leases":     nil,
+	// A standby sends Events too.
+	"events":                   nil,
 	"selfsubjectaccessreviews": nil,
 	"subjectaccessreviews":     nil,
 	"tokenreviews":             nil,
 }
 
-// updateLeases allow a write to a name server.
+// updateLeases are the Leases that allow a write to a name server.
 var updateLeases = []string{dnsLease}
 
-// reordering is how much later a request may arrive than one on another connection that was sent after it: the machine
-// of the lab is a busy one.
+// reordering is how much later a request may arrive than a later one on another connection, because the
+// machine of the lab is busy.
 const reordering = 250 * time.Millisecond
 
-// drain is how long after the end of a fault a link may still deliver what the fault has held back.
+// drain is how long after the end of a fault a link may still deliver what the fault delayed.
 const drain = time.Second
 
-// lateKinds are the faults of a link that hold requests back and deliver them later. While one of them is active, the
-// clock of a Lease stands still for requests that take this link. Faults that lose requests (cut) or refuse them (429)
-// don't delay what arrives. And there is nothing to forgive after a pause of the replica: a request that was sent
-// before it has arrived, and one that is sent after it is the very lie that this validator is for.
-var lateKinds = []string{"slow", "delay", "half-open", "provider-storm"}
+// delayFaults are the faults of a link that delay requests. While one of them is active, the time of a Lease
+// stands still for requests on this link. Faults that drop requests (cut) or refuse them (429) don't delay
+// others. A pause of the replica is no excuse: a request sent before it has arrived, and a request sent after
+// it is the error that V7 must find.
+var delayFaults = []string{"slow", "delay", "half-open", "provider-storm"}
 
-// allReplicas is the first half of the name of a link that stands for those of all replicas.
+// allReplicas is the first half of the name of a link that stands for the links of all replicas.
 const allReplicas = "all"
 
-// The faults of a process and of a Lease that matter here.
+// Faults of a process or a Lease that V7 considers.
 const (
-	killKind  = "kill"        // the replica is gone at once, and what it held means nothing for the one that is started next
-	stealKind = "steal-lease" // somebody edits a held Lease, so that two replicas may hold it in good faith
-	// restoreKind does the same to a Lease: the copy of etcd names a holder of before.
+	killKind  = "kill"        // ends the replica at once; the Leases that it held don't count for the next process
+	stealKind = "steal-lease" // edits a held Lease, so that two replicas may believe that they hold it
+	// restoreKind does the same, because the restored Lease names an earlier holder.
 	restoreKind = "etcd-restore"
 )
 
-// fastestClock is how much faster than time the clock of a candidate may run, which sees a Lease run out that much earlier
+// fastestClock is the highest clock rate of a candidate. A fast clock sees a Lease expire too early
 // (faults.md row 13).
 const fastestClock = 1.3
 
-// outsideLease is V7.
+// outsideLease returns V7.
 func outsideLease() Validator {
 	return Validator{
 		Name: "V7",
 		Rule: "Nobody writes outside its lease: each write of a role that leads arrives within the lease duration after its replica acquired or renewed the Lease, and before anybody else acquired it. Nobody acquires a Lease before that of another process ran out or was given up.",
 		Check: func(h history.History) []Finding {
 			if h.Setup.UnsafeClock {
-				return nil // a candidate sees the Lease run out too early, whatever it does
+				return nil // a fast candidate takes the Lease too early, and Signpost can't prevent that
 			}
 			c := &leaseCheck{duration: h.Setup.LeaseDuration, leases: map[string]*leaseBook{}, identity: map[string]string{}, links: linkFaults(h)}
 			for _, e := range h.Entries {
@@ -90,26 +89,26 @@ func outsideLease() Validator {
 type leaseCheck struct {
 	duration time.Duration
 	leases   map[string]*leaseBook // by name
-	identity map[string]string     // the replica that first named itself so in a Lease
+	identity map[string]string     // the replica that first used this identity in a Lease
 	killed   map[string]time.Duration
 	steals   []interval
-	links    map[string][]interval // by link, in which a fault held requests back; in the order of time
+	links    map[string][]interval // by link, when a fault delayed requests; in the order of time
 	findings []Finding
 }
 
-// leaseBook is what the replicas did to a Lease.
+// leaseBook is the history of a Lease.
 type leaseBook struct {
-	grants   map[string]time.Duration // when the last write arrived that may have given the Lease to the replica
-	releases map[string]time.Duration // when the last one arrived that gave it up, if it came after the grant
-	takes    map[string][]take        // that succeeded, in the order of arrival
-	holder   string                   // the process that the Lease names; empty if it was given up
-	renewed  time.Duration            // when the write arrived that made it so
+	grants   map[string]time.Duration // arrival of the last write that may have given the Lease to the replica
+	releases map[string]time.Duration // arrival of the last write that released it, if that was after the grant
+	takes    map[string][]take        // successful ones, in the order of arrival
+	holder   string                   // process that the Lease names; empty after a release
+	renewed  time.Duration            // arrival of the last write of the holder
 }
 
 // take is a write that acquired or renewed a Lease.
-type take struct{ arrived, answered time.Duration }
+type take struct{ arrived, responded time.Duration }
 
-// interval is a part of the run. Its end is larger than anything while it lasts.
+// interval is a part of the run. An interval that hasn't ended has the largest value as its end.
 type interval struct{ from, to time.Duration }
 
 func (c *leaseCheck) read(e history.Entry) {
@@ -125,12 +124,12 @@ func (c *leaseCheck) read(e history.Entry) {
 			c.steals = append(c.steals, interval{e.At, e.At + c.duration})
 		}
 	case e.Fault != nil && (e.Fault.Kind == stealKind || e.Fault.Kind == restoreKind):
-		// The holder is emptied again, or was another one in the copy, and everybody may take it at once.
+		// The holder is empty or an earlier one now, so everybody may take the Lease at once.
 		c.steals = append(c.steals, interval{e.At, e.At + c.duration})
 	case e.Write == nil || e.Write.Replica == history.Person:
 	case e.Write.Update != nil:
 		what := "the update of " + strings.Join(firstFew(e.Write.Update.Names), ", ")
-		c.demand(e, updateLeases, e.Write.Replica+" to the name server", what)
+		c.requireLease(e, updateLeases, e.Write.Replica+" to the name server", what)
 	case e.Write.Kubernetes != nil && e.Write.Kubernetes.Resource == "leases":
 		c.lease(e.At, *e.Write)
 	case e.Write.Kubernetes != nil:
@@ -138,7 +137,7 @@ func (c *leaseCheck) read(e history.Entry) {
 	}
 }
 
-// kubernetes judges a write of anything but a Lease.
+// kubernetes checks a write of anything but a Lease.
 func (c *leaseCheck) kubernetes(e history.Entry) {
 	k := e.Write.Kubernetes
 	resource := k.Resource
@@ -148,22 +147,22 @@ func (c *leaseCheck) kubernetes(e history.Entry) {
 	what := fmt.Sprintf("the %s of %s %s/%s", k.Verb, resource, k.Namespace, k.Name)
 	allowed, known := leaseTable[resource]
 	if !known {
-		c.object(e, e.Write.Replica, fmt.Sprintf("it has sent %s, and no role writes that.", what))
+		c.report(e, e.Write.Replica, fmt.Sprintf("it has sent %s, and no role writes that.", what))
 		return
 	}
 	if allowed != nil {
-		c.demand(e, allowed, e.Write.Replica+" to kube-apiserver", what)
+		c.requireLease(e, allowed, e.Write.Replica+" to kube-apiserver", what)
 	}
 }
 
-// lease notes what a write does to a Lease.
+// lease records the effect of a write of a Lease.
 func (c *leaseCheck) lease(at time.Duration, w history.Write) {
 	k := w.Kubernetes
 	if k.Verb == "delete" || !k.Reached {
 		return
 	}
 	done := w.Status >= 200 && w.Status < 300
-	// Without an answer, and after a failure of the server, the write may have been carried out.
+	// A write without response, or with a server error, may have been carried out.
 	if !done && w.Status != -1 && w.Status < 500 {
 		return
 	}
@@ -181,14 +180,15 @@ func (c *leaseCheck) lease(at time.Duration, w history.Write) {
 	book.grants[w.Replica] = at
 	delete(book.releases, w.Replica)
 	if done {
-		c.early(book, at, w)
-		book.takes[w.Replica] = append(book.takes[w.Replica], take{at, max(at, w.Answered)})
+		c.checkAcquired(book, at, w)
+		book.takes[w.Replica] = append(book.takes[w.Replica], take{at, max(at, w.Responded)})
 	}
 }
 
-// early objects to a process that acquires a Lease which another one still holds. A process sees a Lease run out that
-// long after it has seen the last renewal, which it can't have seen before that arrived.
-func (c *leaseCheck) early(book *leaseBook, at time.Duration, w history.Write) {
+// checkAcquired reports a process that acquires a Lease which another process still holds. A process may take
+// a Lease only one lease duration after it has seen the last renewal, which it can't see before the renewal
+// arrives.
+func (c *leaseCheck) checkAcquired(book *leaseBook, at time.Duration, w history.Write) {
 	k := w.Kubernetes
 	age := at - book.renewed
 	if book.holder != "" && book.holder != k.Holder && age < time.Duration(float64(c.duration)/fastestClock) && !c.stolen(at, at) {
@@ -197,7 +197,7 @@ func (c *leaseCheck) early(book *leaseBook, at time.Duration, w history.Write) {
 	book.holder, book.renewed = k.Holder, at
 }
 
-// stolen says whether somebody edited a Lease shortly before or during the time from one moment to another.
+// stolen reports whether somebody edited a Lease shortly before or within an interval.
 func (c *leaseCheck) stolen(from, to time.Duration) bool {
 	return slices.ContainsFunc(c.steals, func(i interval) bool { return i.from <= to && from <= i.to })
 }
@@ -211,25 +211,25 @@ func (c *leaseCheck) book(name string) *leaseBook {
 	return book
 }
 
-// demand objects unless the replica of e may hold one of the Leases.
-func (c *leaseCheck) demand(e history.Entry, leases []string, subject, what string) {
+// requireLease reports a write of a replica that can't hold any of the Leases.
+func (c *leaseCheck) requireLease(e history.Entry, leases []string, subject, what string) {
 	var reasons []string
 	for _, name := range leases {
-		reason := c.outside(name, e)
+		reason := c.notHeld(name, e)
 		if reason == "" {
 			return
 		}
 		reasons = append(reasons, reason)
 	}
-	c.object(e, subject, fmt.Sprintf("it has sent %s without a Lease for it: %s.", what, strings.Join(reasons, "; ")))
+	c.report(e, subject, fmt.Sprintf("it has sent %s without a Lease for it: %s.", what, strings.Join(reasons, "; ")))
 }
 
-func (c *leaseCheck) object(e history.Entry, subject, message string) {
+func (c *leaseCheck) report(e history.Entry, subject, message string) {
 	c.findings = append(c.findings, Finding{"V7", e.At, subject, message})
 }
 
-// outside says why the replica of e can't hold a Lease when e arrives. It is empty if it may hold it.
-func (c *leaseCheck) outside(name string, e history.Entry) string {
+// notHeld returns why the replica of e can't hold a Lease when e arrives, or "" if it may hold it.
+func (c *leaseCheck) notHeld(name string, e history.Entry) string {
 	book, replica := c.book(name), e.Write.Replica
 	link := linkOf(e.Write)
 	granted, ok := book.grants[replica]
@@ -248,8 +248,8 @@ func (c *leaseCheck) outside(name string, e history.Entry) string {
 	return c.supplanted(book, name, granted, link, e)
 }
 
-// supplanted says who has acquired the Lease since the replica of e did. A Lease that was stolen may have two holders
-// until the former one hears of it.
+// supplanted returns who has acquired the Lease since the replica of e did. A stolen Lease may have two
+// holders until the former one learns of it.
 func (c *leaseCheck) supplanted(book *leaseBook, name string, granted time.Duration, link string, e history.Entry) string {
 	for other, takes := range book.takes {
 		if other == e.Write.Replica {
@@ -259,18 +259,18 @@ func (c *leaseCheck) supplanted(book *leaseBook, name string, granted time.Durat
 			if t.arrived <= granted {
 				break
 			}
-			if !c.stolen(t.arrived, t.answered) && t.answered < e.At && c.elapsed(link, t.answered, e.At) > reordering {
-				return fmt.Sprintf("%s has acquired %s %s before, and %s hasn't since", other, name, (e.At - t.answered).Round(time.Millisecond), e.Write.Replica)
+			if !c.stolen(t.arrived, t.responded) && t.responded < e.At && c.elapsed(link, t.responded, e.At) > reordering {
+				return fmt.Sprintf("%s has acquired %s %s before, and %s hasn't since", other, name, (e.At - t.responded).Round(time.Millisecond), e.Write.Replica)
 			}
 		}
 	}
 	return ""
 }
 
-// elapsed returns the time between two moments in which no fault held back what takes the link.
+// elapsed returns how much of the time between two moments no fault delayed the link.
 func (c *leaseCheck) elapsed(link string, from, to time.Duration) time.Duration {
 	out, covered := to-from, from
-	for _, i := range c.heldBack(link) {
+	for _, i := range c.delays(link) {
 		begin, end := max(i.from, covered), min(i.to, to)
 		if begin < end {
 			out -= end - begin
@@ -280,8 +280,8 @@ func (c *leaseCheck) elapsed(link string, from, to time.Duration) time.Duration 
 	return out
 }
 
-// heldBack returns when faults held back what takes the link, in the order of time.
-func (c *leaseCheck) heldBack(link string) []interval {
+// delays returns when faults delayed the link, in the order of time.
+func (c *leaseCheck) delays(link string) []interval {
 	_, server, _ := strings.Cut(link, " ")
 	one, all := c.links[link], c.links[allReplicas+" "+server]
 	if len(all) == 0 {
@@ -292,11 +292,11 @@ func (c *leaseCheck) heldBack(link string) []interval {
 	return both
 }
 
-// linkNames are the links on which a write arrives where it is recorded, by the server in the target of a fault. What is behind
-// that place (kube-apiserver, behind) holds back nothing that hasn't arrived.
+// linkNames maps the server in the target of a fault to the link on which its writes are recorded on arrival.
+// A fault behind that place (kube-apiserver, behind) delays no request that hasn't arrived.
 var linkNames = map[string]string{"kube-apiserver": "API", "bind": "DNS"}
 
-// linkOf returns the link that a write takes: that of its replica to the API server or to the name server.
+// linkOf returns the link of a write: that of its replica to the API server or to the name server.
 func linkOf(w *history.Write) string {
 	if w.Update != nil {
 		return w.Replica + " DNS"
@@ -304,14 +304,15 @@ func linkOf(w *history.Write) string {
 	return w.Replica + " API"
 }
 
-// linkFaults returns when faults held back what replicas sent, by link. The target of such a fault is REPLICA→SERVER.
+// linkFaults returns when faults delayed requests of replicas, by link. The target of such a fault is
+// REPLICA→SERVER.
 func linkFaults(h history.History) map[string][]interval {
 	const lasting = time.Duration(1<<63 - 1)
 	out, open := map[string][]interval{}, map[int]*interval{}
 	var links []string
 	var all []*interval
 	for _, e := range h.Entries {
-		if e.Fault == nil || !slices.Contains(lateKinds, e.Fault.Kind) {
+		if e.Fault == nil || !slices.Contains(delayFaults, e.Fault.Kind) {
 			continue
 		}
 		if i := open[e.Fault.ID]; e.Fault.Ended && i != nil {
@@ -335,7 +336,7 @@ func linkFaults(h history.History) map[string][]interval {
 	return out
 }
 
-// firstFew returns the beginning of a list that goes into a message.
+// firstFew returns the beginning of a list, for a message.
 func firstFew(names []string) []string {
 	const most = 5
 	if len(names) <= most {

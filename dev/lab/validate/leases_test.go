@@ -28,7 +28,7 @@ func (r *leaseRun) leaseOf(name string, at float64, replica, holder string, stat
 	if status >= 0 {
 		answered = time.Duration((at + 0.01) * float64(time.Second))
 	}
-	r.at(at, history.Entry{Write: &history.Write{Replica: replica, Status: status, Answered: answered, Kubernetes: &history.KubernetesWrite{
+	r.at(at, history.Entry{Write: &history.Write{Replica: replica, Status: status, Responded: answered, Kubernetes: &history.KubernetesWrite{
 		Verb: "update", Resource: "leases", Namespace: "kube-system", Name: name, Holder: holder, Reached: true,
 	}}})
 }
@@ -198,7 +198,7 @@ func TestOutsideLease(t *testing.T) {
 	}
 }
 
-// wantFinding checks that v objects once, with a message that contains want, or not at all.
+// wantFinding checks that v has one finding whose message contains want, or none if want is empty.
 func wantFinding(t *testing.T, v Validator, h history.History, want string) {
 	t.Helper()
 	findings := v.Check(h)
@@ -212,15 +212,15 @@ func wantFinding(t *testing.T, v Validator, h history.History, want string) {
 	}
 }
 
-// electedRun simulates two replicas that keep to their Leases, while they are killed, paused and cut off. Each writes
-// until fence seconds after it has sent its last renewal.
+// electedRun simulates two replicas that respect their Leases, while they are killed, paused and cut off.
+// Each writes until fence seconds after its last renewal.
 func electedRun(seed uint64, fence float64, seconds int) history.History {
 	r, random := &leaseRun{}, rand.New(rand.NewPCG(seed, 7))
 	type process struct {
 		name              string
 		generation        int
-		renewed, observed float64 // when it renewed, and when it saw that the Lease changed
-		silent            float64 // until when it neither hears nor says anything
+		renewed, observed float64 // times of its last renewal and of the last change that it saw
+		silent            float64 // end of a time without any communication
 	}
 	replicas := []*process{{name: "replica-a", renewed: -99}, {name: "replica-b", renewed: -99}}
 	holder, changed := -1, -99.0
@@ -243,7 +243,7 @@ func electedRun(seed uint64, fence float64, seconds int) history.History {
 				if kind == killKind {
 					p.generation, p.renewed = p.generation+1, -99
 				}
-				// What the link holds back arrives when the fault ends.
+				// The link delivers the delayed requests when the fault ends.
 				if kind == "half-open" && now < p.renewed+fence {
 					r.slice(now+length+0.1, p.name)
 				}
@@ -265,7 +265,7 @@ func electedRun(seed uint64, fence float64, seconds int) history.History {
 					changed, p.renewed = now, now
 				}
 				if holder != n && fence < 6 {
-					p.renewed = -99 // it sees who leads
+					p.renewed = -99 // it sees the new leader
 				}
 			}
 			if now >= p.silent && now < p.renewed+fence && random.IntN(2) == 0 {
@@ -276,8 +276,8 @@ func electedRun(seed uint64, fence float64, seconds int) history.History {
 	return r.history()
 }
 
-// Replicas that stop to write before their Lease ends are in the right, whatever happens to them; those that stop too
-// late are not.
+// TestOutsideLeaseRandomly shows that V7 finds nothing if replicas stop writing before their Lease ends,
+// whatever happens to them, and finds those that stop too late.
 func TestOutsideLeaseRandomly(t *testing.T) {
 	found := 0
 	for seed := range uint64(40) {

@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// served returns the targets that are ready in any slice, with the group of one of these.
-func (t *track) served() map[string]string {
+// ready returns the targets that are ready in any slice, each with one of its groups.
+func (t *track) ready() map[string]string {
 	out := map[string]string{}
 	for _, w := range t.objects {
 		for _, e := range w.entries {
@@ -24,9 +24,9 @@ func (t *track) served() map[string]string {
 	return out
 }
 
-// lost objects to a pod or ExternalWorkload that was ready in a slice, and is in none any more, although the Service
-// selected it and it was ready, with the same ports, in each state since the last write. When its ports change, it moves from one
-// slice to another, and the two writes may come in any order.
+// lost reports a pod or ExternalWorkload that was ready in a slice and is in no slice now, although it was
+// selected and ready, with the same ports, in each state since the last write. If its ports change, it moves
+// from one slice to another, and the two writes may come in any order.
 func (c *sliceCheck) lost(at time.Duration, subject string, key trackKey, t *track, served map[string]string, earliest map[int]int64, revision int64) {
 	for _, w := range t.objects {
 		for _, e := range w.entries {
@@ -35,13 +35,13 @@ func (c *sliceCheck) lost(at time.Duration, subject string, key trackKey, t *tra
 	}
 	for _, target := range slices.Sorted(maps.Keys(served)) {
 		if c.alwaysWanted(key, t, model.Entry{Target: target, Group: served[target]}, earliest, revision) {
-			c.object5(at, subject, "%s is in no slice any more, although it was selected and ready all the time.", target)
+			c.report(at, subject, "%s is in no slice any more, although it was selected and ready all the time.", target)
 		}
 	}
 }
 
-// alwaysWanted reports whether a target was to be served in a group in all states that the writer may have read since
-// the last write, which may have been made from those in earliest.
+// alwaysWanted reports whether a target had to be served in a group in all states that the writer may have
+// read since the last write. That write may have been made from the states in earliest.
 func (c *sliceCheck) alwaysWanted(key trackKey, t *track, served model.Entry, earliest map[int]int64, end int64) bool {
 	_, rest, _ := strings.Cut(served.Target, "/")
 	name, _, _ := strings.Cut(rest, " ")
@@ -67,7 +67,8 @@ func (c *sliceCheck) alwaysWanted(key trackKey, t *track, served model.Entry, ea
 	return reached
 }
 
-// wantedSince reports whether a version of a Service wanted a target in a group, from a revision on, whatever its member was then.
+// wantedSince reports whether a version of a Service required a target in a group since a revision, in all
+// versions of its member.
 func (c *sliceCheck) wantedSince(w model.Writer, service *corev1.Service, own []memberVersion, served model.Entry, from int64) bool {
 	for n, m := range own {
 		if n+1 < len(own) && own[n+1].revision <= from {

@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// profileTable has the states that a profile of a Service may come from: a step of the chain of the Service and one of
-// that of its ServiceProfile.
+// profileTable has the states that can explain a profile of a Service: a step of the Service's chain and a
+// step of the ServiceProfile's.
 type profileTable struct {
 	target   model.Target
 	services chain[*corev1.Service]
@@ -32,7 +32,7 @@ func (j *judge) profileTable(path string, target model.Target) *profileTable {
 	return t
 }
 
-// versionsOf returns what an object was, nil while it didn't exist.
+// versionsOf returns the history of an object. The value is nil while the object doesn't exist.
 func versionsOf[T any](o *objects, id objectID) chain[*T] {
 	c := chain[*T]{{at: beforeAll}}
 	for _, v := range o.byID[id] {
@@ -48,16 +48,16 @@ func versionsOf[T any](o *objects, id objectID) chain[*T] {
 	return c
 }
 
-// explain returns the earliest states, from one on, that a profile is of.
-func (t *profileTable) explain(from position, said model.Profile, q question) []position {
+// explain returns the earliest states, not before from, that have this profile.
+func (t *profileTable) explain(from position, reported model.Profile, q query) []position {
 	var found []position
 	firstProfile, profiles := max(int(from[1]), t.profiles.at(q.since)), t.profiles.known(q.until)
 	for i := max(int(from[0]), t.services.at(q.since)); i < t.services.known(q.until); i++ {
 		for k := firstProfile; k < profiles; k++ {
 			want, ok := model.ProfileOf(t.services[i].value, t.profiles[k].value, t.target)
-			if ok && want == said {
+			if ok && want == reported {
 				found = addEarliest(found, position{int32(i), int32(k)})
-				profiles = k // a later one is only of interest with an earlier Service
+				profiles = k // a later profile matters only with an earlier Service
 				break
 			}
 		}
@@ -65,7 +65,7 @@ func (t *profileTable) explain(from position, said model.Profile, q question) []
 	return found
 }
 
-// profileFollower reads the answers of one stream of GetProfile.
+// profileFollower checks the updates of one stream of GetProfile.
 type profileFollower struct {
 	*profileTable
 	subject  string
@@ -88,42 +88,42 @@ func (j *judge) followProfile(s *stream, target model.Target) {
 	j.findings = append(j.findings, f.findings...)
 }
 
-func (f *profileFollower) object(validator string, at time.Duration, format string, args ...any) {
+func (f *profileFollower) report(validator string, at time.Duration, format string, args ...any) {
 	f.findings = append(f.findings, Finding{Validator: validator, At: at, Subject: f.subject, Message: fmt.Sprintf(format, args...)})
 }
 
 func (f *profileFollower) updated(at time.Duration, u *history.Stream) {
 	if f.known != nil && bytes.Equal(f.known, u.Profile) {
-		f.object("V3", at, "an update says nothing new; an edit that clients can't see costs no message (docs/destination.md)")
+		f.report("V3", at, "an update says nothing new; an edit that clients can't see costs no message (docs/destination.md)")
 	}
 	f.known = u.Profile
-	said, err := model.ReadProfile(u.Profile)
+	reported, err := model.ReadProfile(u.Profile)
 	if err != nil {
-		f.object("V2", at, "%v", err)
+		f.report("V2", at, "%v", err)
 		return
 	}
-	q := question{since: f.troubles.since(at), until: at + witnessDelay}
+	q := query{since: f.troubles.since(at), until: at + witnessDelay}
 	anyTime := q
 	anyTime.since = beforeAll
-	if found := f.from(f.settled, said, q); len(found) > 0 {
+	if found := f.from(f.settled, reported, q); len(found) > 0 {
 		f.settled = found
 		return
 	}
-	switch found := f.from(f.settled, said, anyTime); {
+	switch found := f.from(f.settled, reported, anyTime); {
 	case len(found) > 0:
 		f.settled = found
-		f.object("V1", at, "the profile is older than %s allows: %+v", fresh, said)
-	case len(f.from([]position{{0, 0}}, said, anyTime)) > 0:
-		f.object("V3", at, "the profile goes back in time, to a state before the one of an earlier answer: %+v", said)
+		f.report("V1", at, "the profile is older than %s allows: %+v", maxStaleness, reported)
+	case len(f.from([]position{{0, 0}}, reported, anyTime)) > 0:
+		f.report("V3", at, "the profile goes back in time, to a state before the one of an earlier one: %+v", reported)
 	default:
-		f.object("V2", at, "no state had this profile: %+v", said)
+		f.report("V2", at, "no state had this profile: %+v", reported)
 	}
 }
 
-func (f *profileFollower) from(positions []position, said model.Profile, q question) []position {
+func (f *profileFollower) from(positions []position, reported model.Profile, q query) []position {
 	var found []position
 	for _, p := range positions {
-		for _, next := range f.explain(p, said, q) {
+		for _, next := range f.explain(p, reported, q) {
 			found = addEarliest(found, next)
 		}
 	}

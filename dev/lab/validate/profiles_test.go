@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// profile says what a client of GetProfile was told: the names of routes and the retries a second.
+// profile sends a profile: the names of routes and the retries per second.
 func (c *client) profile(retries int, routes ...string) {
 	var list []map[string]any
 	for _, r := range routes {
@@ -40,7 +40,8 @@ func (m *made) routes(retries int, routes ...string) {
 	))
 }
 
-// Each case goes on from a Service with one route, which a client knows for a minute, and ends with a calm.
+// TestProfiles shows which profiles the validators accept and report. In each case, a client knows a Service
+// with one route for a minute. The case ends with a calm.
 func TestProfiles(t *testing.T) {
 	tests := []struct {
 		name string

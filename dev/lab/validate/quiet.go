@@ -12,25 +12,25 @@ import (
 const (
 	// witnessDelay is how much later than a client the witness may see a change.
 	witnessDelay = 2 * time.Second
-	// fresh is how old an answer may be while nothing is broken.
-	fresh = 10 * time.Second
-	// recovery is how long after a fault a replica may still be behind: it notices a half-open connection within 15 s, and
-	// its next attempt to connect may hang for another 10 s.
+	// maxStaleness is how old an update may be while no fault is active.
+	maxStaleness = 10 * time.Second
+	// recovery is how long a replica may be stale after a fault: it notices a half-open connection within 15
+	// s, and its next attempt to connect may hang for another 10 s.
 	recovery = 30 * time.Second
-	// restored is the same after a restore of etcd, which ends when the API server is ready.
-	restored = 10 * time.Second
+	// restoreRecovery is recovery after an etcd restore, which ends when the API server is ready.
+	restoreRecovery = 10 * time.Second
 )
 
-// trouble is a time in which a replica may be behind, with the recovery at its end.
+// trouble is a time in which a replica may be stale: a fault and the recovery after it.
 type trouble struct{ from, to time.Duration }
 
-// harmless are the kinds of faults that don't keep a replica from what the API server says, nor a client from the replica.
+// harmless are the kinds of faults that don't delay a replica's watches or its streams.
 var harmless = []string{"etcd-copy", "dns-drop", "provider-storm", "bind-pause", "bind-restart", "steal-lease"}
 
-// troubles are those of one replica, in the order of time; none overlaps another.
+// troubles are the troubles of one replica, in the order of time and without overlaps.
 type troubles []trouble
 
-// troublesOf returns those that faults make for a replica: all faults whose target isn't another replica or its link.
+// troublesOf returns the troubles of a replica: all faults whose target isn't another replica or its link.
 func troublesOf(h history.History, replica string, replicas []string) troubles {
 	open := map[int]time.Duration{}
 	var all troubles
@@ -56,7 +56,7 @@ func troublesOf(h history.History, replica string, replicas []string) troubles {
 
 func recoveryOf(kind string) time.Duration {
 	if kind == restoreKind {
-		return restored
+		return restoreRecovery
 	}
 	return recovery
 }
@@ -84,10 +84,10 @@ func (all troubles) merged() troubles {
 	return out
 }
 
-// since returns the time whose state a replica must have known at a later time.
-func (all troubles) since(now time.Duration) time.Duration { return all.sinceWithin(now, fresh) }
+// since returns the time of the oldest state that a replica may report at a later time.
+func (all troubles) since(now time.Duration) time.Duration { return all.sinceWithin(now, maxStaleness) }
 
-// sinceWithin is since for what may be so old while nothing is broken.
+// sinceWithin is since with another bound than maxStaleness.
 func (all troubles) sinceWithin(now, within time.Duration) time.Duration {
 	for _, t := range all {
 		if t.from <= now && now <= t.to {
@@ -97,7 +97,7 @@ func (all troubles) sinceWithin(now, within time.Duration) time.Duration {
 	return now - within
 }
 
-// ends returns when quiet times end that are long enough for a change to arrive: the beginnings of troubles.
+// ends returns the beginnings of troubles that follow a quiet time long enough for a change to arrive.
 func (all troubles) ends() []time.Duration {
 	var out []time.Duration
 	for _, t := range all {

@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// Nobody objects to clients of replicas that do what is allowed, whatever happens to the cluster.
+// TestFaithful shows that correct replicas get no findings, whatever happens to the cluster.
 func TestFaithful(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSim(t)
@@ -23,12 +23,13 @@ func TestFaithful(t *testing.T) {
 	})
 }
 
-// lies are told to a stream after everything was as it should be for a while. One returns false if there is no occasion.
+// lies are errors that are sent on a stream after a quiet time. A lie returns false if the state has no
+// occasion for it.
 var lies = []struct {
 	name string
 	tell func(*sim, *replica, *simStream) bool
-	// Of each list, one validator must object. V1 says of an old state that it is too old, if nothing that the stream was
-	// told since shows that its replica has known a newer one.
+	// One validator of each list must report. V1 reports an old state, unless the replica has sent a newer
+	// one on the stream.
 	want [][]string
 }{
 	{"an address is dropped for a moment", func(s *sim, r *replica, c *simStream) bool {
@@ -37,7 +38,7 @@ var lies = []struct {
 			return false
 		}
 		c.removes(known[s.n(len(known))])
-		s.tell(r) // which adds it again
+		s.tell(r) // adds it again
 		return true
 	}, [][]string{{"V4"}, {"V1", "V2", "V3"}}},
 	{"all addresses are dropped for a moment", func(s *sim, r *replica, c *simStream) bool {
@@ -124,7 +125,7 @@ var lies = []struct {
 	}, [][]string{{"V3"}}},
 }
 
-// neverAgain returns an address that the stream was told to forget and that no pod has any more.
+// neverAgain returns an address whose removal was sent and that no pod has any more.
 func (c *simStream) neverAgain(s *sim) string {
 	for _, at := range c.gone {
 		used := false
@@ -138,7 +139,7 @@ func (c *simStream) neverAgain(s *sim) string {
 	return ""
 }
 
-// Each lie is noticed by a validator that has to notice it, whatever else happened.
+// TestLies shows that the right validator reports each lie, whatever else happened.
 func TestLies(t *testing.T) {
 	for _, l := range lies {
 		t.Run(l.name, func(t *testing.T) {
@@ -162,7 +163,7 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// calmDown mends everything, lets nothing happen for a while, and returns an open stream.
+// calmDown ends all faults, changes nothing for a while, and returns an open stream.
 func (s *sim) calmDown(r *replica) *simStream {
 	s.late = 0
 	for _, other := range s.replicas {

@@ -13,12 +13,12 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// reader reads what streams have said of addresses. It reads each text once.
+// reader parses the recorded texts of addresses, each text once.
 type reader struct{ texts map[string]readText }
 
 type readText struct {
-	said *pb.WeightedAddr
-	err  error
+	address *pb.WeightedAddr
+	err     error
 }
 
 func newReader() *reader { return &reader{texts: map[string]readText{}} }
@@ -26,24 +26,25 @@ func newReader() *reader { return &reader{texts: map[string]readText{}} }
 func (r *reader) text(text string) readText {
 	t, ok := r.texts[text]
 	if !ok {
-		t.said, t.err = model.ReadAddress(text)
+		t.address, t.err = model.ReadAddress(text)
 		r.texts[text] = t
 	}
 	return t
 }
 
-// knownAddress is what a client knows of an address.
+// knownAddress is an address that a client knows.
 type knownAddress struct {
-	toldAddress
+	reportedAddress
 	text string
 }
 
-// apply brings what the client of f knows to what an update says. news is false if it says nothing that wasn't known.
-func (f *follower) apply(u *history.Stream) (news bool, problems []string) {
+// apply adds an update to the addresses that the client knows. changed is false if the update contains
+// nothing new.
+func (f *follower) apply(u *history.Stream) (changed bool, problems []string) {
 	for _, at := range u.Removed {
 		if _, ok := f.known[at]; ok {
 			delete(f.known, at)
-			news = true
+			changed = true
 		}
 	}
 	for _, at := range u.Added {
@@ -51,52 +52,52 @@ func (f *follower) apply(u *history.Stream) (news bool, problems []string) {
 		if before, known := f.known[at]; !ok || known && before.text == text {
 			continue
 		}
-		news = true
+		changed = true
 		if problem := f.learn(at, text); problem != "" {
 			problems = append(problems, problem)
 		}
 	}
-	return news, problems
+	return changed, problems
 }
 
-// learn notes what was said of an address.
+// learn stores the reported text of an address.
 func (f *follower) learn(at, text string) (problem string) {
 	address, err := netip.ParseAddrPort(at)
 	if err != nil {
 		return fmt.Sprintf("%.100q is no address", at)
 	}
-	known := knownAddress{toldAddress{f.address(address), unheard}, text}
+	known := knownAddress{reportedAddress{f.address(address), unknownWorkload}, text}
 	if t := f.text(text); t.err != nil {
 		problem = fmt.Sprintf("%s: %v", at, t.err)
 	} else {
-		known.workload = f.workloadSaid(t.said)
+		known.workload = f.workloadOf(t.address)
 	}
 	f.known[at] = known
 	return problem
 }
 
-// ask returns the question what is behind all that the client knows.
-func (f *follower) asked(since, until time.Duration) question {
-	q := question{since: since, until: until}
+// query returns a query for all addresses that the client knows.
+func (f *follower) query(since, until time.Duration) query {
+	q := query{since: since, until: until}
 	for _, k := range f.known {
-		q.told = append(q.told, k.toldAddress)
+		q.reported = append(q.reported, k.reportedAddress)
 		q.need = append(q.need, k.address)
 	}
 	return q
 }
 
-func (f *follower) workloadSaid(said *pb.WeightedAddr) int32 {
-	w := model.WorkloadSaid(said, f.target.Namespace)
+func (f *follower) workloadOf(reported *pb.WeightedAddr) int32 {
+	w := model.ReportedWorkload(reported, f.target.Namespace)
 	if w == (model.Workload{}) {
-		return none
+		return noWorkload
 	}
 	if n, ok := f.numbers[w]; ok {
 		return n
 	}
-	return unheard
+	return unknownWorkload
 }
 
-// meet returns the latest position that is not after any of a list, which isn't empty.
+// meet returns the latest position that is not after any of a non-empty list.
 func meet(list []position) position {
 	out := slices.Clone(list[0])
 	for _, p := range list[1:] {
@@ -107,8 +108,8 @@ func meet(list []position) position {
 	return out
 }
 
-// difference says how an answer differs from the newest state.
-func (f *follower) difference(q question) string {
+// difference describes how an update differs from the newest state.
+func (f *follower) difference(q query) string {
 	served := map[string]bool{}
 	for _, a := range f.servedAt(q.until) {
 		served[a.String()] = true
@@ -118,7 +119,7 @@ func (f *follower) difference(q question) string {
 		switch {
 		case !served[at]:
 			extra = append(extra, at)
-		case k.workload == unheard:
+		case k.workload == unknownWorkload:
 			extra = append(extra, at+" of another workload")
 		}
 	}
@@ -131,7 +132,7 @@ func (f *follower) difference(q question) string {
 	slices.Sort(lacks)
 	switch {
 	case len(extra)+len(lacks) == 0:
-		return fmt.Sprintf("it has the %d addresses of the slices at the time, some perhaps of other workloads", len(q.told))
+		return fmt.Sprintf("it has the %d addresses of the slices at the time, some perhaps of other workloads", len(q.reported))
 	case len(extra) == 0:
 		return fmt.Sprintf("of the slices at the time, it lacks %s", some(lacks))
 	case len(lacks) == 0:
@@ -140,7 +141,7 @@ func (f *follower) difference(q question) string {
 	return fmt.Sprintf("it has %s, which the slices at the time don't serve, and lacks %s", some(extra), some(lacks))
 }
 
-// mostShown is how many items of a list are shown.
+// mostShown is the maximum number of items of a list in a message.
 const mostShown = 5
 
 func some(items []string) string {

@@ -12,11 +12,11 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// foreignRecords is V6.
-func foreignRecords() Validator {
+// unownedRecords returns V6.
+func unownedRecords() Validator {
 	return Validator{
 		Name: "V6",
-		Rule: "Signpost changes no record that isn't its own, and has none without its marker: at each serial.",
+		Rule: "Signpost changes no record that isn't its own, and has none without its ownership record: at each serial.",
 		Check: func(h history.History) []Finding {
 			var out []Finding
 			for _, zone := range h.Setup.Zones {
@@ -27,17 +27,17 @@ func foreignRecords() Validator {
 	}
 }
 
-// recordCheck reads the serials of a zone from the first to the last.
+// recordCheck checks the serials of a zone, from the first to the last.
 type recordCheck struct {
 	zone    string
 	owner   string
 	state   zoneState
 	authors *authors
-	// ours has the records that Signpost has made, in sets that nobody has taken from it.
-	ours     map[zoneRecord]bool
-	whole    bool // the zone was read once
-	first    map[string]map[string]bool
-	findings []Finding
+	// ours has the records that Signpost has made, without sets whose ownership others have taken.
+	ours        map[zoneRecord]bool
+	initialized bool // the zone was read once
+	otherOwners map[string]map[string]bool
+	findings    []Finding
 }
 
 func newRecordCheck(h history.History, zone string) *recordCheck {
@@ -62,15 +62,15 @@ func (c *recordCheck) run(h history.History) []Finding {
 	return c.findings
 }
 
-func (c *recordCheck) object(at time.Duration, subject, format string, args ...any) {
+func (c *recordCheck) report(at time.Duration, subject, format string, args ...any) {
 	c.findings = append(c.findings, Finding{"V6", at, "record " + subject, fmt.Sprintf(format, args...)})
 }
 
-// serial judges what one serial changes, and makes it the state.
+// serial checks the changes of one serial and applies them.
 func (c *recordCheck) serial(at time.Duration, z history.Zone) {
 	d, err := deltaOf(z)
 	if err != nil {
-		c.object(at, z.Name, "serial %d can't be read: %v.", z.Serial, err)
+		c.report(at, z.Name, "serial %d can't be read: %v.", z.Serial, err)
 		return
 	}
 	if z.Whole {
@@ -80,10 +80,10 @@ func (c *recordCheck) serial(at time.Duration, z history.Zone) {
 	if d.empty() {
 		return
 	}
-	author := c.authors.of(c.state, d, at)
+	author := c.authors.authorOf(c.state, d, at)
 	switch author {
-	case nobody:
-		c.object(at, strings.Join(firstFew(slices.Sorted(maps.Keys(d.names()))), ", "), "serial %d changes it, and no update was seen that asks for this change.", z.Serial)
+	case unknownAuthor:
+		c.report(at, strings.Join(firstFew(slices.Sorted(maps.Keys(d.names()))), ", "), "serial %d changes it, and no update was seen that asks for this change.", z.Serial)
 		c.state.apply(d)
 	case history.Person:
 		c.byPerson(d)
@@ -92,7 +92,7 @@ func (c *recordCheck) serial(at time.Duration, z history.Zone) {
 	}
 }
 
-// deltaOf reads the records of a serial. The SOA record changes with each serial and says nothing.
+// deltaOf parses the records of a serial, without the SOA record, which changes with each serial.
 func deltaOf(z history.Zone) (zoneDelta, error) {
 	var d zoneDelta
 	for _, part := range []struct {
@@ -112,19 +112,19 @@ func deltaOf(z history.Zone) (zoneDelta, error) {
 	return d, nil
 }
 
-// readWhole begins with all of a zone. When that happens again, nobody has seen the serials between, so only
-// what is certain is judged: records of others are gone, and no update of the person is about their names.
+// readWhole reads a whole zone. The serials since the last state are unknown then, so a removed record of
+// another owner is reported only if no update of the person concerns its name.
 func (c *recordCheck) readWhole(at time.Duration, serial uint32, d zoneDelta) {
 	next := zoneState{}
 	next.apply(d)
-	if !c.whole {
+	if !c.initialized {
 		c.begin(next)
 		return
 	}
 	unseen := c.state.difference(next)
 	for _, r := range unseen.removed {
-		if !c.marks(r) && !c.state.marked(r.set, c.owner) && !c.authors.touched(r.set.name, at) {
-			c.object(at, r.set.String(), "%s is gone at serial %d. It isn't Signpost's, and the person hasn't touched it.", quotedRecords(r), serial)
+		if !c.isOwnership(r) && !c.state.owned(r.set, c.owner) && !c.authors.touched(r.set.name, at) {
+			c.report(at, r.set.String(), "%s is gone at serial %d. It isn't Signpost's, and the person hasn't touched it.", quotedRecords(r), serial)
 		}
 	}
 	for _, r := range unseen.removed {
@@ -132,51 +132,52 @@ func (c *recordCheck) readWhole(at time.Duration, serial uint32, d zoneDelta) {
 	}
 	c.state = next
 	for _, r := range unseen.added {
-		if next.marked(r.set, c.owner) && !c.marks(r) {
+		if next.owned(r.set, c.owner) && !c.isOwnership(r) {
 			c.ours[r] = true
 		}
 	}
 }
 
-// touched reports whether an update of the person is about a name and may have been carried out by now.
+// touched reports whether an update of the person about a name may have been carried out by now.
 func (a *authors) touched(name string, at time.Duration) bool {
 	return slices.ContainsFunc(a.byName[name], func(u *zoneUpdate) bool { return u.author == history.Person && u.arrived <= at })
 }
 
 func (c *recordCheck) begin(z zoneState) {
-	c.whole, c.state = true, z
-	c.first = map[string]map[string]bool{}
+	c.initialized, c.state = true, z
+	c.otherOwners = map[string]map[string]bool{}
 	for s, records := range z {
 		for _, r := range records {
 			if owner, ok := r.owner(); ok && owner != c.owner {
 				name := s.name
-				if marked, ok := markedBy(s.name); ok {
-					name = marked.name
+				if described, ok := describedSet(s.name); ok {
+					name = described.name
 				}
-				if c.first[name] == nil {
-					c.first[name] = map[string]bool{}
+				if c.otherOwners[name] == nil {
+					c.otherOwners[name] = map[string]bool{}
 				}
-				c.first[name][owner] = true
+				c.otherOwners[name][owner] = true
 			}
-			if !c.marks(r) && z.marked(s, c.owner) {
+			if !c.isOwnership(r) && z.owned(s, c.owner) {
 				c.ours[r] = true
 			}
 		}
 	}
 }
 
-// marks reports whether r is an ownership record of Signpost.
-func (c *recordCheck) marks(r zoneRecord) bool {
+// isOwnership reports whether r is an ownership record of Signpost.
+func (c *recordCheck) isOwnership(r zoneRecord) bool {
 	owner, ok := r.owner()
 	return ok && owner == c.owner
 }
 
-// byPerson notes what the person did. Who removes an ownership record of Signpost has taken its records.
+// byPerson applies a change of the person. If the person removes an ownership record of Signpost, Signpost
+// loses the records that it described.
 func (c *recordCheck) byPerson(d zoneDelta) {
 	taken := map[recordSet]bool{}
 	for _, r := range d.removed {
 		delete(c.ours, r)
-		if c.marks(r) {
+		if c.isOwnership(r) {
 			for _, s := range c.state.describes(r.set.name) {
 				taken[s] = true
 			}
@@ -184,7 +185,7 @@ func (c *recordCheck) byPerson(d zoneDelta) {
 	}
 	c.state.apply(d)
 	for s := range taken {
-		if !c.state.marked(s, c.owner) {
+		if !c.state.owned(s, c.owner) {
 			for _, r := range c.state[s] {
 				delete(c.ours, r)
 			}
@@ -192,17 +193,17 @@ func (c *recordCheck) byPerson(d zoneDelta) {
 	}
 }
 
-// byReplica judges what a replica did; who says which one, and with which serial.
+// byReplica checks a change of a replica. who has the replica and the serial, for messages.
 func (c *recordCheck) byReplica(at time.Duration, who string, d zoneDelta) {
-	var foreign []recordSet
+	var unowned []recordSet
 	for _, set := range c.others(slices.Concat(d.removed, d.added)) {
-		if before := c.foreign(set); before != nil {
-			foreign = append(foreign, set)
-			c.object(at, set.String(), "%s changed it. Before it was %s, and it isn't Signpost's: it has no marker of owner %q.", who, quotedRecords(before...), c.owner)
+		if before := c.notOwned(set); before != nil {
+			unowned = append(unowned, set)
+			c.report(at, set.String(), "%s changed it. Before it was %s, and it isn't Signpost's: it has no ownership record of owner %q.", who, quotedRecords(before...), c.owner)
 		}
 	}
 	for _, r := range d.added {
-		if c.marks(r) {
+		if c.isOwnership(r) {
 			c.claims(at, who, r)
 		}
 	}
@@ -212,13 +213,13 @@ func (c *recordCheck) byReplica(at time.Duration, who string, d zoneDelta) {
 		delete(c.ours, r)
 	}
 	for _, r := range d.added {
-		if !c.marks(r) {
+		if !c.isOwnership(r) {
 			c.ours[r] = true
 		}
 	}
 	for _, set := range slices.Concat(before, c.others(d.added)) {
-		if !slices.Contains(foreign, set) {
-			c.needsMarker(at, who, set)
+		if !slices.Contains(unowned, set) {
+			c.requireOwnership(at, who, set)
 		}
 	}
 }
@@ -227,98 +228,98 @@ func (c *recordCheck) byReplica(at time.Duration, who string, d zoneDelta) {
 func (c *recordCheck) others(records []zoneRecord) []recordSet {
 	var out []recordSet
 	for _, r := range records {
-		if !c.marks(r) && !slices.Contains(out, r.set) {
+		if !c.isOwnership(r) && !slices.Contains(out, r.set) {
 			out = append(out, r.set)
 		}
 	}
 	return out
 }
 
-// describedBy returns the sets that those of the records describe that are ownership records.
+// describedBy returns the sets that the ownership records among these records describe.
 func (c *recordCheck) describedBy(records []zoneRecord) []recordSet {
 	var out []recordSet
 	for _, r := range records {
-		if c.marks(r) {
+		if c.isOwnership(r) {
 			out = append(out, c.state.describes(r.set.name)...)
 		}
 	}
 	return out
 }
 
-// foreign returns the records of a set that Signpost must not touch; nil if it may, because it has made them,
-// or because it has marked them before somebody edited them.
-func (c *recordCheck) foreign(s recordSet) []zoneRecord {
-	if c.state.marked(s, c.owner) {
+// notOwned returns the records of a set that Signpost must not change. The result is empty if Signpost has
+// made the records, or owned the set before somebody edited it.
+func (c *recordCheck) notOwned(s recordSet) []zoneRecord {
+	if c.state.owned(s, c.owner) {
 		return nil
 	}
 	var out []zoneRecord
 	for _, r := range c.state[s] {
-		if !c.marks(r) && !c.ours[r] {
+		if !c.isOwnership(r) && !c.ours[r] {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// needsMarker objects if a set has records of Signpost and no ownership record.
-func (c *recordCheck) needsMarker(at time.Duration, who string, s recordSet) {
-	if c.state.marked(s, c.owner) {
+// requireOwnership reports a set that has records of Signpost but no ownership record.
+func (c *recordCheck) requireOwnership(at time.Duration, who string, s recordSet) {
+	if c.state.owned(s, c.owner) {
 		return
 	}
 	for _, r := range c.state[s] {
 		if c.ours[r] {
-			c.object(at, s.String(), "%s left %s without a marker of owner %q. It has to be at %s until the record is gone.", who, quotedRecords(r), c.owner, strings.Join(markerNames(s), " or "))
+			c.report(at, s.String(), "%s left %s without an ownership record of owner %q. It has to be at %s until the record is gone.", who, quotedRecords(r), c.owner, strings.Join(ownershipNames(s), " or "))
 			return
 		}
 	}
 }
 
-// claims judges an ownership record that a replica adds, before it is added.
-func (c *recordCheck) claims(at time.Duration, who string, marker zoneRecord) {
-	name := marker.set.name
-	if s, ok := markedBy(name); ok {
+// claims checks an ownership record before it is added.
+func (c *recordCheck) claims(at time.Duration, who string, ownership zoneRecord) {
+	name := ownership.set.name
+	if s, ok := describedSet(name); ok {
 		name = s.name
-		if records := c.foreign(s); records != nil {
-			c.object(at, s.String(), "%s marked it as its own. It was there before: %s.", who, quotedRecords(records...))
+		if records := c.notOwned(s); records != nil {
+			c.report(at, s.String(), "%s marked it as its own. It was there before: %s.", who, quotedRecords(records...))
 		}
 	}
-	for _, r := range c.state[marker.set] {
+	for _, r := range c.state[ownership.set] {
 		if owner, ok := r.owner(); ok && owner != c.owner {
-			c.object(at, marker.set.String(), "%s added its marker beside the one of owner %q.", who, owner)
+			c.report(at, ownership.set.String(), "%s added its ownership record beside the one of owner %q.", who, owner)
 			return
 		}
 	}
-	for owner := range c.first[name] {
+	for owner := range c.otherOwners[name] {
 		if c.stillOwned(name, owner) {
-			c.object(at, name, "%s added a marker for this name, which owner %q has had from the beginning.", who, owner)
+			c.report(at, name, "%s added an ownership record for this name, which owner %q has had from the beginning.", who, owner)
 		}
 	}
 }
 
 // stillOwned reports whether a name has an ownership record of this owner.
 func (c *recordCheck) stillOwned(name, owner string) bool {
-	return slices.ContainsFunc(markerTypes, func(kind uint16) bool { return c.state.marked(recordSet{name, kind}, owner) })
+	return slices.ContainsFunc(ownershipTypes, func(kind uint16) bool { return c.state.owned(recordSet{name, kind}, owner) })
 }
 
-// afterCalm objects to ownership records without records.
+// afterCalm reports ownership records without records at the end of the calm.
 func (c *recordCheck) afterCalm(at time.Duration) {
 	for _, s := range c.withoutRecords() {
-		c.object(at, s.String(), "this marker of owner %q has no record any more, although everything is calm.", c.owner)
+		c.report(at, s.String(), "this ownership record of owner %q has no record any more, although everything is calm.", c.owner)
 	}
 }
 
-// withoutRecords returns the ownership records whose records are gone.
+// withoutRecords returns the sets of ownership records whose records are missing.
 func (c *recordCheck) withoutRecords() (sets []recordSet) {
 	for s, records := range c.state {
-		if slices.ContainsFunc(slices.Collect(maps.Values(records)), c.marks) && len(c.state.describes(s.name)) == 0 {
+		if slices.ContainsFunc(slices.Collect(maps.Values(records)), c.isOwnership) && len(c.state.describes(s.name)) == 0 {
 			sets = append(sets, s)
 		}
 	}
 	return sets
 }
 
-// eachMarkerHasRecord reports whether each ownership record in the zones has its record.
-func eachMarkerHasRecord(h history.History) bool {
+// noOrphanedOwnership reports whether each ownership record in the zones has its record.
+func noOrphanedOwnership(h history.History) bool {
 	for _, zone := range h.Setup.Zones {
 		c := newRecordCheck(h, zone)
 		c.run(h)

@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// restore makes the objects what they were at a revision, as the witness of etcd records it.
+// restore sets the objects back to a revision, as the witness records an etcd restore.
 func (r *clusterRun) restore(to int64) {
 	type id struct{ resource, name string }
 	var ids []id
@@ -65,8 +65,9 @@ func restoreObject[T any](objects map[string]*T, o history.Object) {
 	}
 }
 
-// A leader that reads everything again after a restore of etcd is in the right, and so is what etcd was restored to. Without the
-// mark of a restore, slices would have gone back; a leader that reads nothing again doesn't converge.
+// TestRestoredSlices shows that an etcd restore, and a leader that lists everything after it, get no
+// findings. If the entries aren't marked as restored, the slices have gone back in time. A leader that
+// doesn't list again doesn't converge.
 func TestRestoredSlices(t *testing.T) {
 	marked, unread := 0, 0
 	for seed := range uint64(20) {

@@ -8,9 +8,9 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// served has the states that a ClusterLoadAssignment of one name may come from, and looks up whether an
-// address was in them. As for Get, each kind of object is read by a watch of its own: a state is a step of
-// each chain within the times of a question.
+// served has the states that can explain a ClusterLoadAssignment of one name, and reports whether an address
+// is in them. As for Get, each kind of object has its own watch, so a state is any step of each chain within
+// the time window of a query.
 type served struct {
 	*table
 	changes []time.Duration // when any part of the states changed
@@ -32,7 +32,7 @@ func newServed(o *objects, target model.Target) *served {
 	return t
 }
 
-// timesOf returns when the steps of a chain after the first one began.
+// timesOf returns the times of the steps of a chain, without the first one.
 func timesOf[T any](c chain[T]) []time.Duration {
 	var all []time.Duration
 	for _, s := range c[1:] {
@@ -46,23 +46,23 @@ func readyIn(s *sliceState) []endpoint { return s.endpoints }
 func drainingIn(s *sliceState) []endpoint { return s.draining }
 
 // everReady reports whether some state has an address as ready.
-func (t *served) everReady(at netip.AddrPort, q question) bool { return t.ever(at, q, readyIn) }
+func (t *served) everReady(at netip.AddrPort, q query) bool { return t.ever(at, q, readyIn) }
 
-// everDraining reports whether some state has an address that completes its requests.
-func (t *served) everDraining(at netip.AddrPort, q question) bool { return t.ever(at, q, drainingIn) }
+// everDraining reports whether some state has an address as draining.
+func (t *served) everDraining(at netip.AddrPort, q query) bool { return t.ever(at, q, drainingIn) }
 
 // alwaysReady reports whether each state has an address as ready.
-func (t *served) alwaysReady(at netip.AddrPort, q question) bool {
+func (t *served) alwaysReady(at netip.AddrPort, q query) bool {
 	return t.alwaysServed(at, t.start(), q)
 }
 
-// otherAlwaysReady reports whether each state has one and the same address as ready.
-func (t *served) otherAlwaysReady(q question) bool {
+// otherAlwaysReady reports whether some address is ready in each state.
+func (t *served) otherAlwaysReady(q query) bool {
 	return slices.ContainsFunc(t.servedAt(q.since), func(at netip.AddrPort) bool { return t.alwaysReady(at, q) })
 }
 
-// ever reports whether some state has an address among the endpoints of a slice that are meant.
-func (t *served) ever(at netip.AddrPort, q question, meant func(*sliceState) []endpoint) bool {
+// ever reports whether some state has an address among the chosen endpoints of a slice.
+func (t *served) ever(at netip.AddrPort, q query, meant func(*sliceState) []endpoint) bool {
 	for r := t.rules.at(q.since); r < t.rules.known(q.until); r++ {
 		rule := t.rules[r].value
 		has := func(s *sliceState) bool {
@@ -76,9 +76,9 @@ func (t *served) ever(at netip.AddrPort, q question, meant func(*sliceState) []e
 }
 
 // mayBe reports whether an endpoint has an address, and some state has its workload.
-func (t *served) mayBe(e endpoint, ip netip.Addr, q question) bool {
+func (t *served) mayBe(e endpoint, ip netip.Addr, q query) bool {
 	if e.ip != ip || t.target.Hostname != "" && e.hostname != t.target.Hostname {
 		return false
 	}
-	return e.workload == none || earliest(t.workloads[e.workload], 0, q, func(v existence) bool { return v.has(e.uid) }) >= 0
+	return e.workload == noWorkload || earliest(t.workloads[e.workload], 0, q, func(v existence) bool { return v.has(e.uid) }) >= 0
 }

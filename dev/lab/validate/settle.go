@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// settle compares what is known at the end of the calm with the model.
+// settle compares what clients know at the end of the calm with the model.
 func (j *judge) settle() {
 	end, ok := calmEnd(j.history)
 	if !ok {
@@ -28,18 +28,18 @@ func (j *judge) settle() {
 	j.settleClients(state, end)
 }
 
-// Settled reports whether everything is as it has to be at the end of the calm: what V1 demands, and that no ownership
-// record is left without its record, which Signpost deletes after two of its intervals.
+// Settled reports whether everything is right at the end of the calm: V1 finds nothing, and no ownership
+// record is left without its record. Signpost deletes such a record after two of its intervals.
 func Settled(h history.History) bool {
 	for _, v := range All() {
 		if v.Name == "V1" && len(v.Check(h)) > 0 {
 			return false
 		}
 	}
-	return eachMarkerHasRecord(h)
+	return noOrphanedOwnership(h)
 }
 
-// calmEnd returns when everything had to be as the model says.
+// calmEnd returns when everything had to match the model.
 func calmEnd(h history.History) (end time.Duration, ok bool) {
 	for _, e := range h.Entries {
 		if e.Calm != nil && !e.Calm.Started {
@@ -60,7 +60,7 @@ func stateAt(h history.History, end time.Duration) *model.State {
 	return state
 }
 
-// settleStream judges the last answer of an open stream.
+// settleStream checks the last update of an open stream.
 func (j *judge) settleStream(s *stream, e streamEvent, state *model.State, end time.Duration) {
 	object := func(format string, args ...any) {
 		j.findings = append(j.findings, Finding{Validator: "V1", At: end, Subject: s.subject(), Message: fmt.Sprintf(format, args...)})
@@ -71,7 +71,7 @@ func (j *judge) settleStream(s *stream, e streamEvent, state *model.State, end t
 	}
 	if e.Event == history.StreamOpened && e.Version == "" {
 		if demanded(state, s.call, target) {
-			object("the stream is open and has had no answer")
+			object("the stream is open and has had no response")
 		}
 		return
 	}
@@ -89,18 +89,18 @@ func (j *judge) settleStream(s *stream, e streamEvent, state *model.State, end t
 	}
 }
 
-// problemsOfGet compares all that a client knows with a state.
+// problemsOfGet compares the addresses that a client knows with a state.
 func (j *judge) problemsOfGet(state *model.State, target model.Target, known map[string]string) []string {
-	want := model.AnswerGet(state, target)
+	want := model.GetResponse(state, target)
 	var extra, lacks, wrong []string
-	for text, said := range known {
+	for text, reported := range known {
 		at, err := netip.ParseAddrPort(text)
 		endpoints := want.Endpoints[at]
 		if err != nil || len(endpoints) == 0 {
 			extra = append(extra, text)
 			continue
 		}
-		if p := j.objections(state, target, endpoints, said); len(p) > 0 {
+		if p := j.objections(state, target, endpoints, reported); len(p) > 0 {
 			wrong = append(wrong, fmt.Sprintf("of %s, %s", text, some(p)))
 		}
 	}
@@ -112,8 +112,7 @@ func (j *judge) problemsOfGet(state *model.State, target model.Target, known map
 	return differences(extra, lacks, wrong)
 }
 
-// differences says how what a client knows differs from what is served: extra and missing addresses, and
-// other problems.
+// differences describes how a client's addresses differ from the served ones: extra, missing and wrong ones.
 func differences(extra, lacks, wrong []string) []string {
 	var problems []string
 	for _, p := range []struct {
@@ -128,15 +127,16 @@ func differences(extra, lacks, wrong []string) []string {
 	return problems
 }
 
-// objections returns what is wrong with what was said of an address. It is right if it is for one of the workloads.
-func (j *judge) objections(state *model.State, target model.Target, endpoints []model.Endpoint, said string) []string {
-	t := j.reader.text(said)
+// objections returns the problems of a reported address. The address is right if it fits one of the
+// endpoints.
+func (j *judge) objections(state *model.State, target model.Target, endpoints []model.Endpoint, reported string) []string {
+	t := j.reader.text(reported)
 	if t.err != nil {
 		return []string{t.err.Error()}
 	}
 	var all []string
 	for _, e := range endpoints {
-		problems := model.Objections(state, target, j.history.Setup.TrustDomain, e, t.said)
+		problems := model.Objections(state, target, j.history.Setup.TrustDomain, e, t.address)
 		if len(problems) == 0 {
 			return nil
 		}
@@ -146,12 +146,12 @@ func (j *judge) objections(state *model.State, target model.Target, endpoints []
 	return all
 }
 
-func (j *judge) problemsOfProfile(state *model.State, target model.Target, said []byte) []string {
-	want, ok := model.AnswerGetProfile(state, j.history.Setup.Namespace, target)
+func (j *judge) problemsOfProfile(state *model.State, target model.Target, reported []byte) []string {
+	want, ok := model.GetProfileResponse(state, j.history.Setup.Namespace, target)
 	if !ok {
 		return nil
 	}
-	got, err := model.ReadProfile(said)
+	got, err := model.ReadProfile(reported)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -161,8 +161,8 @@ func (j *judge) problemsOfProfile(state *model.State, target model.Target, said 
 	return nil
 }
 
-// demanded reports whether a state has an answer for a target, so that a call doesn't fail. A
-// ClusterLoadAssignment is empty if there is no such Service (docs/spec/xds.md §5.2).
+// demanded reports whether a state has a response for a target, so that a call doesn't fail. A
+// ClusterLoadAssignment is empty if the Service is missing (docs/spec/xds.md §5.2).
 func demanded(state *model.State, call string, target model.Target) bool {
 	if ofXDS(call) {
 		return !target.IP.IsValid()
@@ -174,7 +174,8 @@ func demanded(state *model.State, call string, target model.Target) bool {
 	return ok && service.Spec.Type != corev1.ServiceTypeExternalName && (call == callGet || target.Hostname == "")
 }
 
-// settleClients demands as many open streams for each target as there ever were at once: a client asks again.
+// settleClients requires as many open streams for each target as there ever were at once, because a client
+// reconnects.
 func (j *judge) settleClients(state *model.State, end time.Duration) {
 	type question struct{ call, target string }
 	open, most, last := map[question]int{}, map[question]int{}, map[question]string{}

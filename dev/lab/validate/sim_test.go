@@ -14,21 +14,21 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// sim is a cluster with two replicas and their clients, which do all that is allowed: the replicas read each kind of
-// objects at a pace of its own, skip states, relist in any order, and are cut off for a while.
+// sim is a cluster with two replicas and their clients. They do all that is allowed: the replicas read each
+// kind of objects at its own pace, skip states, relist in any order, and are cut off for a while.
 type sim struct {
 	*made
 	t        *rapid.T
 	pods     map[string]string // ip by name
 	ready    map[string]bool
-	free     []string // addresses of pods that are gone
+	free     []string // addresses of deleted pods
 	count    int
-	slice    string // name of the first of the Service's slices
+	slice    string // name of the first slice of the Service
 	port     string
 	exists   bool
 	replicas []*replica
 	faults   int
-	most     int // streams at once
+	most     int // maximum of open streams
 }
 
 // replica has read the first changes of each resource.
@@ -36,16 +36,16 @@ type replica struct {
 	name    string
 	state   *model.State
 	read    map[string]int
-	cut     int // ID of the fault; 0 for none
+	cut     int // ID of the fault, or 0
 	streams []*simStream
 }
 
 type simStream struct {
 	*client
 	closed, answered bool
-	// silent are addresses whose removal is not told.
+	// silent are addresses whose removal is not sent.
 	silent map[string]bool
-	gone   []string // what was removed
+	gone   []string // removed addresses
 }
 
 func newSim(t *rapid.T) *sim {
@@ -64,7 +64,7 @@ func newSim(t *rapid.T) *sim {
 
 func (s *sim) n(below int) int { return rapid.IntRange(0, below-1).Draw(s.t, "n") }
 
-// serve stores the Service, with a port of the name of the time.
+// serve stores the Service, with a port named after the time.
 func (s *sim) serve() {
 	s.exists = true
 	s.put("services", "web", `{"metadata":{"name":"web","namespace":"lab"},"spec":{"ports":[{"name":"`+s.port+`","port":80,"protocol":"TCP"}]}}`)
@@ -131,7 +131,7 @@ func (s *sim) edit() {
 	}
 }
 
-// recreate deletes the Service or makes it again, with slices of other names.
+// recreate deletes the Service, or creates it with other slice names.
 func (s *sim) recreate() {
 	if s.exists {
 		s.exists = false
@@ -159,7 +159,7 @@ func (s *sim) changes(resource string) []*history.Object {
 
 var simResources = []string{"services", "endpointslices", "pods"}
 
-// follow lets a replica read some more of a resource.
+// follow makes a replica read some more changes of a resource.
 func (s *sim) follow(r *replica) {
 	resource := simResources[s.n(len(simResources))]
 	changes := s.changes(resource)
@@ -178,7 +178,7 @@ func (s *sim) follow(r *replica) {
 	s.tell(r)
 }
 
-// relist lets a replica read the newest versions, in any order, and tells what is known after half of them.
+// relist makes a replica read the newest versions in any order, and sends updates when half of them are read.
 func (s *sim) relist(r *replica, resource string, changes []*history.Object) {
 	newest := map[string]*history.Object{}
 	for _, o := range changes {
@@ -195,7 +195,7 @@ func (s *sim) relist(r *replica, resource string, changes []*history.Object) {
 	s.tell(r)
 }
 
-// catchUp lets a replica read everything.
+// catchUp makes a replica read everything.
 func (s *sim) catchUp(r *replica) {
 	for _, resource := range simResources {
 		changes := s.changes(resource)
@@ -207,7 +207,7 @@ func (s *sim) catchUp(r *replica) {
 	s.tell(r)
 }
 
-// passAndRead lets time pass in which all replicas read everything that isn't kept from them.
+// passAndRead advances the time, while all connected replicas read everything.
 func (s *sim) passAndRead() {
 	s.pass(time.Second)
 	for _, r := range s.replicas {
@@ -217,7 +217,7 @@ func (s *sim) passAndRead() {
 	}
 }
 
-// tell sends to each stream of a replica what it lacks.
+// tell sends the missing updates to each stream of a replica.
 func (s *sim) tell(r *replica) {
 	for _, c := range r.streams {
 		if !c.closed {
@@ -227,7 +227,7 @@ func (s *sim) tell(r *replica) {
 }
 
 func (s *sim) bring(r *replica, c *simStream) {
-	answer := webAnswer(r.state)
+	answer := webResponse(r.state)
 	if !c.answered {
 		c.answered = true
 		if len(answer.Endpoints) == 0 {
@@ -238,7 +238,7 @@ func (s *sim) bring(r *replica, c *simStream) {
 	var added, removed []string
 	for at, endpoints := range answer.Endpoints {
 		name := endpoints[0].Workload.Name
-		if c.known[at.String()] != said(name) {
+		if c.known[at.String()] != reported(name) {
 			added = append(added, name+"="+at.String())
 		}
 	}
@@ -258,20 +258,20 @@ func (s *sim) bring(r *replica, c *simStream) {
 	}
 }
 
-func webAnswer(state *model.State) model.Answer {
+func webResponse(state *model.State) model.Response {
 	target, err := model.ParseTarget(webPath)
 	if err != nil {
 		panic(err)
 	}
-	return model.AnswerGet(state, target)
+	return model.GetResponse(state, target)
 }
 
-// open opens a stream to a replica. It isn't found if the replica knows no Service.
+// open opens a stream to a replica. It ends with NotFound if the replica knows no Service.
 func (s *sim) open(r *replica) *simStream {
 	c := &simStream{client: s.made.open(r.name), silent: map[string]bool{}}
 	r.streams = append(r.streams, c)
 	s.most = max(s.most, s.opened())
-	if !webAnswer(r.state).Exists {
+	if !webResponse(r.state).Exists {
 		c.closed = true
 		c.closes("rpc error: code = NotFound desc = service web.lab not found")
 		return c
@@ -280,7 +280,7 @@ func (s *sim) open(r *replica) *simStream {
 	return c
 }
 
-// opened returns how many streams are open.
+// opened returns the number of open streams.
 func (s *sim) opened() int {
 	n := 0
 	for _, r := range s.replicas {
@@ -306,7 +306,7 @@ func (s *sim) breakOrMend(r *replica) {
 	s.fault(r.cut, "cut", link, "")
 }
 
-// step is one thing that happens.
+// step does one random thing.
 func (s *sim) step() {
 	s.pass(time.Duration(s.n(500)) * time.Millisecond)
 	r := s.replicas[s.n(len(s.replicas))]
@@ -336,7 +336,7 @@ func (s *sim) step() {
 	}
 }
 
-// run makes some steps; what is read is never older than some seconds unless something is broken.
+// run makes some steps. No replica is more than some seconds behind unless a fault is active.
 func (s *sim) run(steps int) {
 	for i := range steps {
 		s.step()
@@ -346,7 +346,7 @@ func (s *sim) run(steps int) {
 	}
 }
 
-// end mends everything and opens as many streams as there ever were at once.
+// end ends all faults and opens as many streams as there ever were at once.
 func (s *sim) end() {
 	s.late = 0
 	for _, r := range s.replicas {

@@ -17,7 +17,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// sliceOrder is V5.
+// sliceOrder returns V5.
 func sliceOrder() Validator {
 	return Validator{
 		Name: "V5",
@@ -27,53 +27,54 @@ func sliceOrder() Validator {
 			check := &sliceCheck{cluster: c, tracks: map[trackKey]*track{}}
 			for _, e := range h.Entries {
 				if e.Object != nil && e.Object.Namespace == h.Setup.Namespace {
-					check.object(e.At, *e.Object)
+					check.readChange(e.At, *e.Object)
 				}
 			}
-			out := slices.Concat(c.findings, check.findings, foreignSlices(h, c))
+			out := slices.Concat(c.findings, check.findings, unownedSlices(h, c))
 			if at, ok := calmEnd(h); ok {
-				out = append(out, slicesOfNobody(h, c, at)...)
+				out = append(out, orphanedSlices(h, c, at)...)
 			}
 			return out
 		},
 	}
 }
 
-// trackKey is what a writer writes for a Service.
+// trackKey identifies the slices, or the Endpoints, that a writer writes for a Service.
 type trackKey struct {
 	writer  model.Writer
 	service string
 }
 
-// track is the slices of a Service of one writer, or its Endpoints, and which states they may have been made from. The
-// writer reads Services and members by different watches, so it may know a newer Service than pods, or the reverse.
+// track has the slices of a Service of one writer, or its Endpoints, and the states from which they may have
+// been made. The writer reads Services and members by different watches, so its Service may be newer than its
+// pods, or older.
 type track struct {
 	objects   map[string]written  // by name
-	versions  []serviceVersion    // that ask for different things, in order
+	versions  []serviceVersion    // only those that require different objects, in order
 	timelines map[string]timeline // by the key of a version
 	members   []memberVersion
-	byName    map[string][]memberVersion // the members again
-	// earliest is the earliest revision of the members that the last write may have been made from, by the index of the
-	// version of the Service that it would have been made from.
+	byName    map[string][]memberVersion // the same members
+	// earliest is the earliest revision of the members from which the last write may have been made, by the
+	// index of the Service version.
 	earliest map[int]int64
-	doubled  map[string]bool // endpoints that were objected to
+	reported map[string]bool // duplicate endpoints that were reported
 }
 
 // written is a slice, or Endpoints.
 type written struct {
-	owner   string // UID of the Service; empty for Endpoints and what is mirrored
+	owner   string // UID of the Service; empty for Endpoints and mirrored slices
 	entries []model.Entry
 }
 
-// sliceCheck reads the changes of objects in their order.
+// sliceCheck checks the changes of objects in their order.
 type sliceCheck struct {
 	cluster  *cluster
 	tracks   map[trackKey]*track
 	findings []Finding
 }
 
-// object judges a change of a slice or of Endpoints.
-func (c *sliceCheck) object(at time.Duration, o history.Object) {
+// readChange checks a change of a slice or of Endpoints.
+func (c *sliceCheck) readChange(at time.Duration, o history.Object) {
 	switch o.Resource {
 	case "endpointslices":
 		c.slice(at, o)
@@ -126,7 +127,7 @@ func (c *sliceCheck) track(key trackKey) *track {
 	t := c.tracks[key]
 	if t == nil {
 		t = &track{
-			objects: map[string]written{}, timelines: map[string]timeline{}, earliest: map[int]int64{}, doubled: map[string]bool{},
+			objects: map[string]written{}, timelines: map[string]timeline{}, earliest: map[int]int64{}, reported: map[string]bool{},
 			members: c.cluster.members(key.writer, key.service), byName: map[string][]memberVersion{},
 		}
 		for _, m := range t.members {
@@ -142,18 +143,18 @@ func (c *sliceCheck) track(key trackKey) *track {
 	return t
 }
 
-// change judges what becomes of a slice or of Endpoints; w is nil if they are deleted.
+// change checks a change of a slice or of Endpoints. w is nil after a deletion.
 func (c *sliceCheck) change(at time.Duration, o history.Object, key trackKey, w *written) {
 	t := c.track(key)
 	before := t.objects[o.Name]
 	changed := changedGroups(key.writer, before.entries, w)
-	served := t.served()
+	served := t.ready()
 	if w == nil {
 		delete(t.objects, o.Name)
 	} else {
 		t.objects[o.Name] = *w
 	}
-	if len(changed) == 0 || o.Restored { // nobody wrote what etcd was restored to
+	if len(changed) == 0 || o.Restored { // an etcd restore is not a write
 		return
 	}
 	owner := before.owner
@@ -165,7 +166,7 @@ func (c *sliceCheck) change(at time.Duration, o history.Object, key trackKey, w 
 	if w != nil || c.cluster.owns(key, owner, o.Revision) {
 		c.content(at, subject, key, t, o.Name, owner, changed, o.Revision)
 	}
-	c.doubled(at, subject, key, t, owner)
+	c.duplicates(at, subject, key, t, owner)
 	c.lost(at, subject, key, t, served, earliest, o.Revision)
 }
 
@@ -176,9 +177,9 @@ func subjectOf(key trackKey, o history.Object) string {
 	return fmt.Sprintf("slice %s of %s", o.Name, key.service)
 }
 
-// owns reports whether what an owner has belongs to the Service that there is at a revision. What a Service has left is
-// deleted whatever its pods are: its Endpoints at once, by the API server, and its slices when another Service of its
-// name comes. Mirrored slices go with their Endpoints.
+// owns reports whether the objects of an owner belong to the Service that exists at a revision. Objects of a
+// deleted Service are deleted whatever its pods are: the API server deletes the Endpoints at once, and the
+// slices go when another Service of the same name is created. Mirrored slices go with their Endpoints.
 func (c *cluster) owns(key trackKey, owner string, revision int64) bool {
 	service := c.serviceAt(key.service, revision)
 	return key.writer == model.MirrorWriter || service != nil && (owner == "" || string(service.UID) == owner)
@@ -194,7 +195,7 @@ func (c *cluster) serviceAt(name string, revision int64) *corev1.Service {
 	return out
 }
 
-// changedGroups returns the groups whose entries are others than before.
+// changedGroups returns the groups whose entries differ from those before.
 func changedGroups(w model.Writer, before []model.Entry, after *written) map[string]bool {
 	sums := map[string]uint64{}
 	counts := map[string]int{}
@@ -217,11 +218,11 @@ func changedGroups(w model.Writer, before []model.Entry, after *written) map[str
 	return out
 }
 
-// content objects if there is no state, at or after that of the last write, of which the model says what is said now.
+// content reports a change if no state, at or after that of the last write, requires this content.
 //
-// A slice is compared alone, and together with the others of the same group. When all pods of two groups are replaced
-// at once, the writer may give each slice what the other one had, one after the other. So an update isn't judged
-// by the group that it takes away, but a deletion is: that comes last.
+// A slice is compared alone, and together with the others of the same group. If all pods of two groups are
+// replaced at once, the writer may exchange the content of two slices in two writes. So an update isn't
+// checked for the group that it removes. A deletion is, because the deletion comes last.
 func (c *sliceCheck) content(at time.Duration, subject string, key trackKey, t *track, name, owner string, changed map[string]bool, revision int64) {
 	alone, together := map[string]uint64{}, map[string]uint64{}
 	w, exists := t.objects[name]
@@ -259,11 +260,11 @@ func (c *sliceCheck) content(at time.Duration, subject string, key trackKey, t *
 			message = "what it says now is what the model says of a state that is older than that of the write before"
 		}
 	}
-	c.object5(at, subject, "%s: %s.", message, t.shown(key.writer, changed, owner))
+	c.report(at, subject, "%s: %s.", message, t.shown(key.writer, changed, owner))
 }
 
-// states returns the earliest states from which the sums may have been made, none of them before those in from; nil
-// stands for the beginning.
+// states returns the earliest states from which the sums may have been made, none before those in from. A nil
+// from is the beginning.
 func (c *sliceCheck) states(key trackKey, t *track, sums map[string]uint64, from map[int]int64, end int64) map[int]int64 {
 	out := map[int]int64{}
 	reached, lowest := len(from) == 0, int64(0)
@@ -289,7 +290,7 @@ func (c *sliceCheck) states(key trackKey, t *track, sums map[string]uint64, from
 	return out
 }
 
-func (c *sliceCheck) object5(at time.Duration, subject, format string, args ...any) {
+func (c *sliceCheck) report(at time.Duration, subject, format string, args ...any) {
 	c.findings = append(c.findings, Finding{"V5", at, subject, fmt.Sprintf(format, args...)})
 }
 
@@ -310,9 +311,9 @@ func (t *track) shown(w model.Writer, groups map[string]bool, owner string) stri
 	return strings.Join(firstFew(texts), ", ")
 }
 
-// doubled objects to an endpoint that is twice in the slices of a Service with the same ports. While a Service is
-// replaced by another one of its name, each of them has its own slices.
-func (c *sliceCheck) doubled(at time.Duration, subject string, key trackKey, t *track, owner string) {
+// duplicates reports an endpoint that is twice in the slices of a Service with the same ports. While a
+// Service is replaced by another one of its name, each of the two has its own slices.
+func (c *sliceCheck) duplicates(at time.Duration, subject string, key trackKey, t *track, owner string) {
 	count := map[string]int{}
 	for _, w := range t.objects {
 		for _, e := range w.entries {
@@ -326,11 +327,11 @@ func (c *sliceCheck) doubled(at time.Duration, subject string, key trackKey, t *
 		}
 	}
 	for name, n := range count {
-		if n > 1 && !t.doubled[name] {
-			c.object5(at, subject, "the Service has %s %d times.", quoted(name), n)
-			t.doubled[name] = true
+		if n > 1 && !t.reported[name] {
+			c.report(at, subject, "the Service has %s %d times.", quoted(name), n)
+			t.reported[name] = true
 		} else if n == 1 {
-			delete(t.doubled, name)
+			delete(t.reported, name)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// A leader that lags behind, but never goes back, is in the right.
+// TestSlicesRandomly shows that a leader that lags behind, but never goes back, gets no findings.
 func TestSlicesRandomly(t *testing.T) {
 	for seed := range uint64(20) {
 		h := newClusterRun(seed).play(60).calm().history()
@@ -29,7 +29,7 @@ func TestSlicesRandomly(t *testing.T) {
 	}
 }
 
-// servedSlice returns a slice with a ready endpoint of a Service that there is.
+// servedSlice returns a slice with a ready endpoint of an existing Service.
 func (r *clusterRun) servedSlice() (string, *discoveryv1.EndpointSlice) {
 	for _, name := range slices.Sorted(maps.Keys(r.slices)) {
 		slice := r.slices[name]
@@ -41,7 +41,7 @@ func (r *clusterRun) servedSlice() (string, *discoveryv1.EndpointSlice) {
 	return "", nil
 }
 
-// serve makes sure that there is a slice with a ready endpoint, and that the leader knows everything.
+// serve returns a slice with a ready endpoint when the leader is up to date.
 func (r *clusterRun) serve() (string, *discoveryv1.EndpointSlice) {
 	if r.services["web-0"] == nil {
 		r.createService("web-0")
@@ -63,8 +63,8 @@ func TestSliceOrder(t *testing.T) {
 		name string
 		play func(r *clusterRun)
 		want string
-		// quiet is for what can only be known if nothing else has happened: a leader that lags behind may have a cause
-		// in what is long past.
+		// quiet is true for errors that are certain only if nothing else has happened, because a lagging
+		// leader may have an old reason.
 		quiet bool
 	}{
 		{name: "a leader that knows less than the one before", play: func(r *clusterRun) {
@@ -229,7 +229,7 @@ func TestSettledSlices(t *testing.T) {
 	}
 }
 
-// Without a time at which everything was calm, nothing is known.
+// TestSettledNever shows that nothing is reported without a calm.
 func TestSettledNever(t *testing.T) {
 	wantFinding(t, settledWriters(), newClusterRun(1).history(), "no time at which everything was calm")
 }
@@ -243,8 +243,8 @@ func BenchmarkSlices(b *testing.B) {
 	}
 }
 
-// benchmarkRun is a history of a size that a run of the lab has. Only the last revisions are seen at once, because the
-// leader of the tests looks at all of the past each time.
+// benchmarkRun returns a history as long as one of the lab. Only the last revisions are seen late, because
+// the leader of the tests searches the whole past each time.
 func benchmarkRun() history.History {
 	r := newClusterRun(1)
 	for range 400 {
@@ -257,7 +257,7 @@ func benchmarkRun() history.History {
 	return r.calm().history()
 }
 
-// What is mirrored, and the slices of ExternalWorkloads, are judged as those of pods are.
+// TestOtherSlices shows that mirrored slices and slices of ExternalWorkloads are checked like those of pods.
 func TestOtherSlices(t *testing.T) {
 	hand := func(ip string) *corev1.Endpoints {
 		return &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "mirror-0"}, Subsets: []corev1.EndpointSubset{{

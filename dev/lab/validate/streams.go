@@ -11,14 +11,14 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// Destination returns the validators of what clients of Get and GetProfile were told. Each of them reads the whole
-// history; what one of them objects to, another may object to as well.
+// Destination returns the validators about clients of Get and GetProfile. Each validator reads the whole
+// history, and two validators may report the same error.
 func Destination() []Validator {
 	rules := []struct{ name, rule string }{
 		{"V1", "At the end of the calm each client has an open stream that says what the model says. While nothing is broken, each change arrives within 10 s."},
-		{"V2", "Each answer is that of a state: one of the Service, one of each slice, one of each workload."},
-		{"V3", "The states behind the answers of a stream never go back, and each answer says something new."},
-		{"V4", "An address is only removed, or left out of the first answer, if there was a state without it."},
+		{"V2", "Each update shows one state: one of the Service, one of each slice, one of each workload."},
+		{"V3", "The states behind the updates of a stream never go back, and each update contains something new."},
+		{"V4", "An address is only removed, or left out of the first update, if there was a state without it."},
 	}
 	var last judged
 	var out []Validator
@@ -36,7 +36,7 @@ func Destination() []Validator {
 	return out
 }
 
-// judged remembers the last history that was judged, because the four validators share one pass over it.
+// judged caches the findings for the last history, because the four validators share one pass over it.
 type judged struct {
 	mu      sync.Mutex
 	entries []history.Entry
@@ -53,7 +53,7 @@ func (j *judged) findings(h history.History) []Finding {
 	return j.found
 }
 
-// The calls of the API.
+// Calls of the API.
 const (
 	callGet        = "Get"
 	callGetProfile = "GetProfile"
@@ -61,10 +61,10 @@ const (
 	callDeltaEDS   = "DeltaEDS"
 )
 
-// ofXDS reports whether a call is one for a ClusterLoadAssignment.
+// ofXDS reports whether a call is for a ClusterLoadAssignment.
 func ofXDS(call string) bool { return call == callEDS || call == callDeltaEDS }
 
-// stream is one call, or one name of an ADS stream, and what became of it.
+// stream is one call, or one name of an ADS stream, with its events.
 type stream struct {
 	id                    int
 	replica, call, target string
@@ -111,7 +111,7 @@ func streamsOf(h history.History) []*stream {
 	return all
 }
 
-// judge has what the judgements of a run share.
+// judge holds the data that all checks of a run share.
 type judge struct {
 	history  history.History
 	objects  *objects
@@ -138,7 +138,7 @@ func judgeStreams(h history.History) []Finding {
 	return j.findings
 }
 
-// troublesOfAll returns those of each replica that has had a stream.
+// troublesOfAll returns the troubles of each replica that has had a stream.
 func troublesOfAll(h history.History, streams []*stream) map[string]troubles {
 	replicas := map[string]bool{}
 	for _, s := range streams {
@@ -154,7 +154,7 @@ func troublesOfAll(h history.History, streams []*stream) map[string]troubles {
 func (j *judge) follow(s *stream) {
 	target, err := model.ParseTarget(s.target)
 	if err != nil {
-		return // a client that asks for nonsense
+		return // the client sent an invalid request
 	}
 	switch {
 	case s.call == callGet && !target.IP.IsValid():

@@ -15,7 +15,7 @@ const (
 	c1 = "10.0.0.3:8080"
 )
 
-// web is a Service with the pods a and b, which a client knows for a minute.
+// web returns a Service with the pods a and b that a client knows for a minute.
 func web() (*made, *client) {
 	m := newMade()
 	m.service("web")
@@ -29,7 +29,8 @@ func web() (*made, *client) {
 	return m, c
 }
 
-// What each validator lets pass, and what it objects to. Each case goes on from web, and ends with a calm.
+// TestStreams shows which updates the validators accept and report. Each case begins with web and ends with a
+// calm.
 func TestStreams(t *testing.T) {
 	tests := []struct {
 		name string
@@ -40,7 +41,7 @@ func TestStreams(t *testing.T) {
 		{"a pod comes and one goes", func(m *made, c *client) {
 			m.pod("c")
 			m.slice("web-1", "web", "b=10.0.0.2", "c=10.0.0.3")
-			c.adds("c=" + c1) // a difference is an addition and then a removal
+			c.adds("c=" + c1) // a change is an Add, then a Remove
 			c.removes(a1)
 		}, nil},
 		{"states are skipped", func(m *made, c *client) {
@@ -117,7 +118,7 @@ func TestStreams(t *testing.T) {
 		}, nil},
 
 		{"a pod of a StatefulSet is made again", func(m *made, c *client) {
-			m.restart("a") // its slice still means the one before
+			m.restart("a") // the slice still refers to the old pod
 			c.removes(a1)
 			m.pass(time.Second)
 			m.slice("web-1", "web", "a=10.0.0.1", "b=10.0.0.2")
@@ -151,12 +152,12 @@ func TestStreams(t *testing.T) {
 			m.slice("web-1", "web", "a=10.0.0.1", "b=10.0.0.2", "c=10.0.0.3")
 		}, []string{"V1"}},
 		{"V1: a client has given up", func(_ *made, c *client) { c.closes("unavailable") }, []string{"V1"}},
-		{"V1: a stream has no answer", func(m *made, _ *client) { m.open("replica-b") }, []string{"V1"}},
+		{"V1: a stream has no response", func(m *made, _ *client) { m.open("replica-b") }, []string{"V1"}},
 		{"V1: a label is another's", func(m *made, c *client) {
 			m.pod("c")
 			m.slice("web-1", "web", "a=10.0.0.1", "b=10.0.0.2", "c=10.0.0.3")
 			c.adds("c=" + c1)
-			c.known[c1] = strings.Replace(said("c"), `"serviceaccount":"web"`, `"serviceaccount":"root"`, 1)
+			c.known[c1] = strings.Replace(reported("c"), `"serviceaccount":"web"`, `"serviceaccount":"root"`, 1)
 			c.update(history.Stream{Added: []string{c1}})
 		}, []string{"V1"}},
 		{"V1: a change arrives much too late", func(m *made, c *client) {
@@ -182,7 +183,7 @@ func TestStreams(t *testing.T) {
 			m.slice("web-1", "web", "a=10.0.0.1", "b=10.0.0.2")
 			m.pass(time.Minute)
 			m.fault(1, "etcd-restore", "etcd", "")
-			m.again["a"] = 0
+			m.restarts["a"] = 0
 			m.pod("a")
 			m.slice("web-1", "web", "a=10.0.0.3", "b=10.0.0.2")
 			m.revision--
@@ -328,13 +329,13 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// A run without a calm has no end that could be judged.
+// TestNoCalm shows that V1 reports a run without calm.
 func TestNoCalm(t *testing.T) {
 	m, _ := web()
 	m.want(t, "V1")
 }
 
-// Each validator has a rule.
+// TestRules shows that each validator has a rule.
 func TestRules(t *testing.T) {
 	for _, v := range validate.Destination() {
 		if v.Rule == "" || v.Check == nil {

@@ -15,28 +15,28 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// memberVersion is what a pod, an ExternalWorkload or Endpoints were from one revision on.
+// memberVersion is a pod, an ExternalWorkload or Endpoints from one revision on.
 type memberVersion struct {
 	revision int64
 	name     string
 	object   any // nil if it was deleted
 }
 
-// serviceVersion is what a Service was from one revision on.
+// serviceVersion is a Service from one revision on.
 type serviceVersion struct {
 	revision int64
-	service  *corev1.Service // nil if there was none
-	key      string          // equal for versions that ask for the same slices and Endpoints
+	service  *corev1.Service // nil if it doesn't exist
+	key      string          // equal for versions that require the same slices and Endpoints
 }
 
-// cluster is all that slices and Endpoints of a namespace are made from, at all revisions.
+// cluster has, at all revisions, the objects of a namespace from which slices and Endpoints are made.
 type cluster struct {
 	services  map[string][]serviceVersion // by name, in the order of revisions
 	pods      []memberVersion             // in the order of revisions
 	workloads []memberVersion
 	endpoints map[string][]memberVersion // by name
 	zones     model.Zones                // of the lab's nodes, which don't change
-	findings  []Finding                  // objects that can't be read
+	findings  []Finding                  // unreadable objects
 }
 
 func newCluster(h history.History, validator string) *cluster {
@@ -118,8 +118,8 @@ func readMember[T any](v *model.Version, into *[]memberVersion) error {
 	return nil
 }
 
-// members returns what a writer makes the slices of a Service, or its Endpoints, from: all versions of those objects
-// that the Service has ever selected.
+// members returns the objects from which a writer makes the slices or Endpoints of a Service: all versions of
+// each object that the Service has ever selected.
 func (c *cluster) members(w model.Writer, service string) []memberVersion {
 	var all []memberVersion
 	switch w {
@@ -163,7 +163,7 @@ func labelsOf(m memberVersion) map[string]string {
 	return nil
 }
 
-// entries returns what a writer has to write of a member for a version of a Service.
+// entries returns the entries that a writer has to write for a member and a version of a Service.
 func (c *cluster) entries(w model.Writer, service *corev1.Service, m memberVersion) []model.Entry {
 	if service == nil || m.object == nil {
 		return nil
@@ -184,8 +184,8 @@ func (c *cluster) entries(w model.Writer, service *corev1.Service, m memberVersi
 	return nil
 }
 
-// timeline is what a writer had to write for one version of a Service while its members changed: the sum of each group
-// after each revision that changed it. The sum of nothing is 0.
+// timeline has the required content for one version of a Service while its members change: the checksum of
+// each group after each revision that changed the group. The checksum of no entries is 0.
 type timeline map[string][]point
 
 type point struct {
@@ -193,7 +193,8 @@ type point struct {
 	sum      uint64
 }
 
-// groupOf returns the group of an entry. All Endpoints of a Service are one group, because they are one object.
+// groupOf returns the group of an entry. All Endpoints of a Service are one group, because they are one
+// object.
 func groupOf(w model.Writer, e model.Entry) string {
 	if w == model.EndpointsWriter {
 		return ""
@@ -201,8 +202,7 @@ func groupOf(w model.Writer, e model.Entry) string {
 	return e.Group
 }
 
-// hashOf returns a number for what an entry says. Sums of such numbers are equal if the entries are, and practically
-// never otherwise.
+// hashOf returns a hash of an entry. The sum of the hashes identifies a set of entries.
 func hashOf(e model.Entry) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(e.String()))
@@ -230,7 +230,7 @@ func (c *cluster) timeline(w model.Writer, service *corev1.Service, members []me
 	return t
 }
 
-// add notes the sum of a group, if it is another one than before.
+// add appends the sum of a group, if it has changed.
 func (t timeline) add(group string, p point) {
 	points := t[group]
 	if n := len(points); n > 0 && points[n-1].sum == p.sum || n == 0 && p.sum == 0 {
@@ -239,7 +239,7 @@ func (t timeline) add(group string, p point) {
 	t[group] = append(points, p)
 }
 
-// find returns the first revision from a given one on, and before the end, at which the group has this sum.
+// find returns the first revision in [from, end) at which the group has this sum.
 func (t timeline) find(group string, sum uint64, from, end int64) (int64, bool) {
 	points := t[group]
 	next := sort.Search(len(points), func(n int) bool { return points[n].revision > from })

@@ -10,27 +10,27 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// nobody is the author of a serial that no update explains.
-const nobody = ""
+// unknownAuthor is the author of a serial that no update explains.
+const unknownAuthor = ""
 
-// zoneUpdate is a message that may have changed a zone.
+// zoneUpdate is a DNS UPDATE that may have changed a zone.
 type zoneUpdate struct {
-	author   string
-	arrived  time.Duration
-	answered time.Duration // zero if there was no answer
-	done     bool          // it was answered that the change was made
-	names    map[string]bool
-	message  *dns.Msg // nil if the history doesn't have it
-	used     bool     // it is known which serial it made
+	author    string
+	arrived   time.Duration
+	responded time.Duration // zero without response
+	confirmed bool          // the response confirmed the change
+	names     map[string]bool
+	message   *dns.Msg // nil if the history doesn't have the message
+	used      bool     // its serial is known
 }
 
-// authors finds out who made the serials of a zone. A name server makes one serial of each update that changes
-// something, in the order in which it carries them out.
+// authors finds the update that made each serial of a zone. A name server makes one serial for each update
+// that changes something, in the order in which it carries them out.
 type authors struct {
 	updates []*zoneUpdate // in the order of arrival
 	byName  map[string][]*zoneUpdate
-	// latest is the arrival of the update that made the serial before: what was answered before it has made none that
-	// comes later.
+	// latest is the arrival of the update that made the last serial. An update that was confirmed before
+	// can't have made a later serial.
 	latest time.Duration
 }
 
@@ -57,7 +57,7 @@ func newZoneUpdate(at time.Duration, w history.Write) *zoneUpdate {
 	default:
 		return nil
 	}
-	u := &zoneUpdate{author: w.Replica, arrived: at, answered: w.Answered, done: w.Status == dns.RcodeSuccess && w.Answered > 0, names: map[string]bool{}}
+	u := &zoneUpdate{author: w.Replica, arrived: at, responded: w.Responded, confirmed: w.Status == dns.RcodeSuccess && w.Responded > 0, names: map[string]bool{}}
 	for _, name := range w.Update.Names {
 		u.names[strings.ToLower(dns.Fqdn(name))] = true
 	}
@@ -67,9 +67,9 @@ func newZoneUpdate(at time.Duration, w history.Write) *zoneUpdate {
 	return u
 }
 
-// of returns who has made the change d of z, which was seen at the given time. If there is no update that has exactly
-// this effect, it is the first one that is about these names and whose message isn't known.
-func (a *authors) of(z zoneState, d zoneDelta, at time.Duration) string {
+// authorOf returns who made the change d of z, seen at the given time. If no update has exactly this effect,
+// the author is that of the first update about these names whose message is unknown.
+func (a *authors) authorOf(z zoneState, d zoneDelta, at time.Duration) string {
 	candidates := a.candidates(d.names(), at)
 	for _, u := range candidates {
 		if u.message != nil && u.effect(z).equal(d) {
@@ -81,7 +81,7 @@ func (a *authors) of(z zoneState, d zoneDelta, at time.Duration) string {
 			return a.use(u)
 		}
 	}
-	return nobody
+	return unknownAuthor
 }
 
 func (a *authors) use(u *zoneUpdate) string {
@@ -90,7 +90,7 @@ func (a *authors) use(u *zoneUpdate) string {
 	return u.author
 }
 
-// candidates returns the updates that are about all of the names and may not have had an effect yet.
+// candidates returns the updates that concern all of the names and may not have had an effect yet.
 func (a *authors) candidates(names map[string]bool, at time.Duration) []*zoneUpdate {
 	var about string
 	for name := range names {
@@ -99,7 +99,7 @@ func (a *authors) candidates(names map[string]bool, at time.Duration) []*zoneUpd
 		}
 	}
 	var out []*zoneUpdate
-	for _, u := range a.open(about, at) {
+	for _, u := range a.outstanding(about, at) {
 		if containsAll(u.names, names) {
 			out = append(out, u)
 		}
@@ -107,9 +107,9 @@ func (a *authors) candidates(names map[string]bool, at time.Duration) []*zoneUpd
 	return out
 }
 
-// open returns the updates about a name that have arrived and may not have had an effect yet. It forgets the others
-// that have arrived.
-func (a *authors) open(name string, at time.Duration) []*zoneUpdate {
+// outstanding returns the updates about a name that have arrived and may not have had an effect yet. Other
+// updates that have arrived are forgotten.
+func (a *authors) outstanding(name string, at time.Duration) []*zoneUpdate {
 	list := a.byName[name]
 	arrived := 0
 	for arrived < len(list) && list[arrived].arrived <= at {
@@ -117,7 +117,7 @@ func (a *authors) open(name string, at time.Duration) []*zoneUpdate {
 	}
 	kept := arrived
 	for n := arrived - 1; n >= 0; n-- {
-		if u := list[n]; !u.used && !(u.done && u.answered < a.latest) {
+		if u := list[n]; !u.used && !(u.confirmed && u.responded < a.latest) {
 			kept--
 			list[kept] = u
 		}
@@ -135,7 +135,7 @@ func containsAll(set, part map[string]bool) bool {
 	return true
 }
 
-// effect returns what the update changes in z, if its prerequisites hold (RFC 2136, section 3.4.2).
+// effect returns the changes of the update in z, if its prerequisites hold (RFC 2136, section 3.4.2).
 func (u *zoneUpdate) effect(z zoneState) zoneDelta {
 	before := z.part(u.names)
 	after := zoneState{}
@@ -148,7 +148,7 @@ func (u *zoneUpdate) effect(z zoneState) zoneDelta {
 	return before.difference(after)
 }
 
-// updateRecord carries out one record of an update section.
+// updateRecord applies one record of an update section.
 func updateRecord(z zoneState, rr dns.RR) {
 	header := rr.Header()
 	name := strings.ToLower(dns.Fqdn(header.Name))
@@ -168,8 +168,8 @@ func updateRecord(z zoneState, rr dns.RR) {
 	}
 }
 
-// addRecord adds a record as a name server does: all records of a set have the same TTL, a CNAME is alone at its name
-// apart from what signs it, and a second one replaces the first.
+// addRecord adds a record as a name server does: all records of a set get the same TTL, and a CNAME replaces
+// another one. A CNAME has no other records at its name except DNSSEC ones.
 func addRecord(z zoneState, r zoneRecord) {
 	for s := range z {
 		if s.name != r.set.name || s == r.set {

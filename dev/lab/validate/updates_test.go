@@ -43,7 +43,7 @@ func randomUpdate(random *rand.Rand) *dns.Msg {
 	return m
 }
 
-// serials returns the entries of a history for what a server has changed since a serial.
+// serials returns the changes of a server since a serial.
 func serials(t *testing.T, server string, since uint32) []history.Zone {
 	t.Helper()
 	ask := new(dns.Msg)
@@ -83,7 +83,8 @@ func serials(t *testing.T, server string, since uint32) []history.Zone {
 	return out
 }
 
-// What a real name server makes of updates is what is expected of them, so each serial is known to be of its author.
+// TestAuthors shows that the author of each serial of a real name server is found, because the effect of each
+// update is predicted.
 func TestAuthors(t *testing.T) {
 	s := bindtest.Serve(t, bindtest.Config{Zones: []bindtest.Zone{{Name: "lab.example"}}, Options: "max-ixfr-ratio unlimited;"})
 	random := rand.New(rand.NewPCG(1, 2))
@@ -108,13 +109,13 @@ func TestAuthors(t *testing.T) {
 		}
 		now += time.Second
 		h.Entries = append(h.Entries, history.Entry{At: now, Write: &history.Write{
-			Replica: author, Status: reply.Rcode, Answered: now + time.Millisecond, Update: &history.UpdateWrite{Zone: "lab.example.", Names: names, Message: wire},
+			Replica: author, Status: reply.Rcode, Responded: now + time.Millisecond, Update: &history.UpdateWrite{Zone: "lab.example.", Names: names, Message: wire},
 		}})
 		seen := serials(t, s.Addr.String(), last)
 		if serial := last + uint32(len(seen)); wanted[serial] == "" {
 			wanted[serial] = author
 		}
-		// The history has seen the serials late, several at once.
+		// The witness has seen several serials late, at once.
 		if n%5 != 4 {
 			continue
 		}
@@ -134,8 +135,8 @@ func TestAuthors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		author := c.authors.of(c.state, d, e.At)
-		if author == nobody {
+		author := c.authors.authorOf(c.state, d, e.At)
+		if author == unknownAuthor {
 			t.Errorf("serial %d (%v, %v) is nobody's", e.Zone.Serial, e.Zone.Removed, e.Zone.Added)
 		}
 		known++
@@ -144,7 +145,7 @@ func TestAuthors(t *testing.T) {
 		}
 		c.state.apply(d)
 	}
-	// Two updates that come together may ask for the same.
+	// Two concurrent updates may ask for the same change.
 	if known < 150 || right < known*98/100 {
 		t.Errorf("of %d serials the authors of %d are right", known, right)
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// firstSaid is where something was seen first.
-type firstSaid struct{ replica, other string }
+// firstSeen is where a version or content was seen first.
+type firstSeen struct{ replica, other string }
 
-// checkVersions is V10. A delta client that moves to another replica says which versions it has, and is sent
-// only what differs; so versions must mean the same everywhere (docs/spec/xds.md §6.5).
+// checkVersions is V10. Versions must mean the same in all replicas, because a delta client that moves to
+// another replica sends its versions and receives only the differences (docs/spec/xds.md §6.5).
 func checkVersions(h history.History) []Finding {
 	var findings []Finding
-	versions, contents := map[[2]string]firstSaid{}, map[[2]string]firstSaid{}
+	versions, contents := map[[2]string]firstSeen{}, map[[2]string]firstSeen{}
 	for i := range h.Entries {
 		e := &h.Entries[i]
 		if e.Stream == nil || e.Stream.Event != history.StreamUpdated || !ofXDS(e.Stream.Call) {
@@ -33,10 +33,10 @@ func checkVersions(h history.History) []Finding {
 			findings = append(findings, Finding{"V10", e.At, subjectOfEvent(e.Stream), fmt.Sprintf("the version %s was that of other endpoints in %s", version, other.replica)})
 		}
 		if !known {
-			versions[ofContent] = firstSaid{e.Stream.Replica, version}
+			versions[ofContent] = firstSeen{e.Stream.Replica, version}
 		}
 		if !used {
-			contents[ofVersion] = firstSaid{e.Stream.Replica, content}
+			contents[ofVersion] = firstSeen{e.Stream.Replica, content}
 		}
 	}
 	return findings
@@ -44,8 +44,8 @@ func checkVersions(h history.History) []Finding {
 
 // contentOf returns the same text for the same endpoints.
 func contentOf(s *history.Stream) string {
-	text, err := json.Marshal(s.Addresses) // keys sorted
-	if err != nil {                        // never of a map of texts
+	text, err := json.Marshal(s.Addresses) // keys are sorted
+	if err != nil {                        // can't fail for a map of strings
 		panic(fmt.Sprintf("write addresses as JSON: %v", err))
 	}
 	return string(text)

@@ -1,7 +1,7 @@
 package validate
 
-// Writers returns the validators of what Signpost writes: slices, Endpoints and records. They are the part of V1 that is about
-// them, V5, V6 and V7.
+// Writers returns the validators of slices, Endpoints and records that Signpost writes: their part of V1, V5,
+// V6 and V7.
 func Writers() []Validator {
-	return []Validator{settledWriters(), sliceOrder(), foreignRecords(), outsideLease()}
+	return []Validator{settledWriters(), sliceOrder(), unownedRecords(), outsideLease()}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// recordSet is the records of a name and a type.
+// recordSet identifies the records of a name and a type.
 type recordSet struct {
 	name string // absolute, in lower case
 	kind uint16
@@ -17,18 +17,19 @@ type recordSet struct {
 
 func (s recordSet) String() string { return s.name + " " + dns.TypeToString[s.kind] }
 
-// zoneRecord is one record as a zone has it.
+// zoneRecord is one record of a zone.
 type zoneRecord struct {
 	set  recordSet
 	ttl  uint32
 	data string // in the presentation format
-	text string // of a TXT record: its strings in one
+	text string // the joined strings of a TXT record
 }
 
-// heritage begins every ownership record: a TXT record that says whose a record is (spec/dns.md §4.2.1).
+// heritage is the prefix of every ownership record, a TXT record with the owner of a record (spec/dns.md
+// §4.2.1).
 const heritage = "heritage=external-dns"
 
-// owner returns whose record it marks; false if r isn't an ownership record.
+// owner returns the owner that an ownership record names; false if r isn't an ownership record.
 func (r zoneRecord) owner() (string, bool) {
 	if r.set.kind != dns.TypeTXT || !strings.HasPrefix(r.text, heritage) {
 		return "", false
@@ -66,7 +67,7 @@ func recordOf(rr dns.RR) zoneRecord {
 	return r
 }
 
-// zoneState is a zone at a serial: of each set its records by their data.
+// zoneState is a zone at a serial: for each set its records by their data.
 type zoneState map[recordSet]map[string]zoneRecord
 
 func (z zoneState) add(r zoneRecord) {
@@ -85,9 +86,9 @@ func (z zoneState) remove(r zoneRecord) {
 	}
 }
 
-// marked reports whether a set has an ownership record of the owner.
-func (z zoneState) marked(s recordSet, owner string) bool {
-	for _, name := range markerNames(s) {
+// owned reports whether a set has an ownership record of the owner.
+func (z zoneState) owned(s recordSet, owner string) bool {
+	for _, name := range ownershipNames(s) {
 		for _, r := range z[recordSet{name, dns.TypeTXT}] {
 			if o, ok := r.owner(); ok && o == owner {
 				return true
@@ -97,10 +98,10 @@ func (z zoneState) marked(s recordSet, owner string) bool {
 	return false
 }
 
-// markerNames returns the names at which the ownership record of a set may be: the one with the type, and
-// that of versions before 0.12 without it (spec/dns.md §4.2.3 and §4.2.6). Those versions had no AAAA and no
-// TXT records. The lab has no prefix and no suffix.
-func markerNames(s recordSet) []string {
+// ownershipNames returns the names at which the ownership record of a set may be: the name with the type, and
+// the name without type of versions before 0.12 (spec/dns.md §4.2.3 and §4.2.6). Those versions had no AAAA
+// and no TXT records. The lab has no prefix and no suffix.
+func ownershipNames(s recordSet) []string {
 	typed := strings.ToLower(dns.TypeToString[s.kind]) + "-" + s.name
 	if s.kind == dns.TypeAAAA || s.kind == dns.TypeTXT {
 		return []string{typed}
@@ -108,13 +109,13 @@ func markerNames(s recordSet) []string {
 	return []string{typed, s.name}
 }
 
-// markerTypes are the types that the name of an ownership record may begin with.
-var markerTypes = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeNS, dns.TypeMX, dns.TypePTR, dns.TypeSRV, dns.TypeNAPTR, dns.TypeTXT, dns.TypeDNAME}
+// ownershipTypes are the types that the name of an ownership record may begin with.
+var ownershipTypes = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeNS, dns.TypeMX, dns.TypePTR, dns.TypeSRV, dns.TypeNAPTR, dns.TypeTXT, dns.TypeDNAME}
 
-// markedBy returns the set that an ownership record at this name says something of. It is false if the name
-// has no type; then it may be an ownership record without one.
-func markedBy(name string) (recordSet, bool) {
-	for _, kind := range markerTypes {
+// describedSet returns the set that an ownership record at this name describes. It is false if the name has
+// no type; the record may then be one without type.
+func describedSet(name string) (recordSet, bool) {
+	for _, kind := range ownershipTypes {
 		if rest, ok := strings.CutPrefix(name, strings.ToLower(dns.TypeToString[kind])+"-"); ok {
 			return recordSet{rest, kind}, true
 		}
@@ -125,23 +126,23 @@ func markedBy(name string) (recordSet, bool) {
 // describes returns the sets of z that an ownership record at this name belongs to.
 func (z zoneState) describes(name string) []recordSet {
 	var out []recordSet
-	if s, ok := markedBy(name); ok && len(z[s]) > 0 {
+	if s, ok := describedSet(name); ok && len(z[s]) > 0 {
 		out = append(out, s)
 	}
-	for _, kind := range markerTypes {
+	for _, kind := range ownershipTypes {
 		s := recordSet{name, kind}
-		if slices.Contains(markerNames(s), name) && len(z[s]) > 0 {
+		if slices.Contains(ownershipNames(s), name) && len(z[s]) > 0 {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// part returns a copy of those sets of z that have one of the names.
+// part returns a copy of the sets of z that have one of the names.
 func (z zoneState) part(names map[string]bool) zoneState {
 	out := zoneState{}
 	for name := range names {
-		for _, kind := range append([]uint16{dns.TypeHINFO, dns.TypeCAA, dns.TypeHTTPS, dns.TypeSVCB}, markerTypes...) {
+		for _, kind := range append([]uint16{dns.TypeHINFO, dns.TypeCAA, dns.TypeHTTPS, dns.TypeSVCB}, ownershipTypes...) {
 			if records := z[recordSet{name, kind}]; len(records) > 0 {
 				out[recordSet{name, kind}] = maps.Clone(records)
 			}
@@ -150,12 +151,12 @@ func (z zoneState) part(names map[string]bool) zoneState {
 	return out
 }
 
-// zoneDelta is what a serial, or an update, changes.
+// zoneDelta is the change of a zone by a serial or an update.
 type zoneDelta struct{ removed, added []zoneRecord }
 
 func (d zoneDelta) empty() bool { return len(d.removed)+len(d.added) == 0 }
 
-// names returns the names that a delta is about.
+// names returns the names that a delta changes.
 func (d zoneDelta) names() map[string]bool {
 	out := map[string]bool{}
 	for _, list := range [][]zoneRecord{d.removed, d.added} {
@@ -166,7 +167,7 @@ func (d zoneDelta) names() map[string]bool {
 	return out
 }
 
-// equal reports whether two deltas change the same, in whatever order.
+// equal reports whether two deltas are the same in any order.
 func (d zoneDelta) equal(other zoneDelta) bool {
 	return sameRecords(d.removed, other.removed) && sameRecords(d.added, other.added)
 }
@@ -187,7 +188,7 @@ func sameRecords(a, b []zoneRecord) bool {
 	return true
 }
 
-// apply makes z what it is after d.
+// apply changes z by d.
 func (z zoneState) apply(d zoneDelta) {
 	for _, r := range d.removed {
 		z.remove(r)
@@ -197,7 +198,7 @@ func (z zoneState) apply(d zoneDelta) {
 	}
 }
 
-// difference returns what leads from z to other.
+// difference returns the delta from z to other.
 func (z zoneState) difference(other zoneState) zoneDelta {
 	var d zoneDelta
 	for s, records := range z {

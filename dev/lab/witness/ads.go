@@ -12,7 +12,7 @@ import (
 // assignmentType is the type URL of a ClusterLoadAssignment.
 const assignmentType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 
-// ads is an open ADS stream that is subscribed to ClusterLoadAssignments, in one of the two variants of the
+// ads is an open ADS stream with a subscription to ClusterLoadAssignments, in one of the two variants of the
 // protocol.
 type ads interface {
 	// receive returns the next response.
@@ -21,14 +21,14 @@ type ads interface {
 	acknowledge(r adsResponse) error
 }
 
-// adsResponse is a response of both variants. Names in removed_resources are ignored, as clients with the
-// server feature ignore_resource_deletion do.
+// adsResponse is a response of either variant. Names in removed_resources are ignored, as by clients with the
+// server feature ignore_resource_deletion.
 type adsResponse struct {
 	version, nonce string // the version is empty in delta responses
 	resources      []adsResource
 }
 
-// adsResource is a resource of a response. Its version is that of the response in state of the world.
+// adsResource is a resource of a response. In state of the world, its version is that of the response.
 type adsResource struct {
 	version string
 	body    *anypb.Any
@@ -38,8 +38,8 @@ func labNode() *corepb.Node {
 	return &corepb.Node{Id: "lab", UserAgentName: "signpost-lab"}
 }
 
-// openADS opens a stream of a call and subscribes to names. The client has these versions, by name, from
-// earlier streams.
+// openADS opens a stream of a call and subscribes to names. versions are the client's versions from earlier
+// streams, by name.
 func openADS(ctx context.Context, conn *grpc.ClientConn, call string, names []string, versions map[string]string) (ads, error) {
 	api := discovery.NewAggregatedDiscoveryServiceClient(conn)
 	if call == CallDeltaEDS {
@@ -58,7 +58,7 @@ func openADS(ctx context.Context, conn *grpc.ClientConn, call string, names []st
 	return wholeADS{stream, names}, stream.Send(&discovery.DiscoveryRequest{Node: labNode(), TypeUrl: assignmentType, ResourceNames: names})
 }
 
-// deltaADS is a stream of differences.
+// deltaADS is a stream of the delta variant.
 type deltaADS struct {
 	stream discovery.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
 }
@@ -79,7 +79,7 @@ func (a deltaADS) acknowledge(r adsResponse) error {
 	return a.stream.Send(&discovery.DeltaDiscoveryRequest{TypeUrl: assignmentType, ResponseNonce: r.nonce})
 }
 
-// wholeADS is a stream of the state of the world.
+// wholeADS is a stream of the state-of-the-world variant.
 type wholeADS struct {
 	stream discovery.AggregatedDiscoveryService_StreamAggregatedResourcesClient
 	names  []string

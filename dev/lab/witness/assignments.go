@@ -11,19 +11,19 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// assignment is a ClusterLoadAssignment that a client has.
+// assignment is the ClusterLoadAssignment that a client knows for one name.
 type assignment struct {
 	version   string
-	addresses map[string]string // as history.Stream.Addresses; not changed
-	stream    int               // ID in the history of the open stream, for this name
+	addresses map[string]string // as in history.Stream.Addresses; immutable
+	stream    int               // ID of the open stream in the history, for this name
 }
 
-// subscribe reads one ADS stream to its end, and returns whether it has had an answer. It accepts each
-// response. What the client has stays until a later response replaces it, on this stream or the next one.
-func (s *Streams) subscribe(ctx context.Context, c *client, replica int) (answered bool) {
+// subscribe reads one ADS stream to its end, and reports whether it had a response. It accepts each response.
+// The client keeps its assignments until a later response replaces them, on this stream or the next one.
+func (s *Streams) subscribe(ctx context.Context, c *client, replica int) (responded bool) {
 	stream, err := openADS(ctx, c.conns[replica], c.Call, c.Names, c.versions())
 	if err != nil {
-		c.is(false, err)
+		c.setState(false, err)
 		return false
 	}
 	at := c.Replicas[replica].Name
@@ -37,21 +37,21 @@ func (s *Streams) subscribe(ctx context.Context, c *client, replica int) (answer
 			err = s.take(c, at, r)
 		}
 		if err == nil {
-			answered = true
-			c.is(true, nil)
+			responded = true
+			c.setState(true, nil)
 			err = stream.acknowledge(r)
 		}
 		if err != nil {
-			c.is(false, err)
+			c.setState(false, err)
 			for _, name := range c.Names {
 				s.recordAssignment(c, at, name, history.Stream{Event: history.StreamClosed, Problem: reason(err)})
 			}
-			return answered
+			return responded
 		}
 	}
 }
 
-// versions returns those that a client has, by name.
+// versions returns the versions of a client's assignments, by name.
 func (c *client) versions() map[string]string {
 	all := map[string]string{}
 	for name, a := range c.assigned {
@@ -62,7 +62,7 @@ func (c *client) versions() map[string]string {
 	return all
 }
 
-// assignment returns what a client has of a name, at first nothing.
+// assignment returns a client's assignment for a name, which is initially empty.
 func (c *client) assignment(name string) *assignment {
 	a := c.assigned[name]
 	if a == nil {
@@ -72,7 +72,7 @@ func (c *client) assignment(name string) *assignment {
 	return a
 }
 
-// recordAssignment records an event of one name, with what the client has.
+// recordAssignment records an event of one name, with the client's assignment.
 func (s *Streams) recordAssignment(c *client, replica, name string, e history.Stream) {
 	a := c.assigned[name]
 	e.ID, e.Client, e.Replica, e.Call, e.Target = a.stream, c.number, replica, c.Call, name
@@ -82,7 +82,7 @@ func (s *Streams) recordAssignment(c *client, replica, name string, e history.St
 	s.recorder.Record(history.Entry{Stream: &e})
 }
 
-// take replaces what the client has by what a response says. An error ends the stream.
+// take replaces assignments by those of a response. An error ends the stream.
 func (s *Streams) take(c *client, replica string, r adsResponse) error {
 	for _, resource := range r.resources {
 		said := &endpointpb.ClusterLoadAssignment{}
@@ -104,8 +104,8 @@ func (s *Streams) take(c *client, replica string, r adsResponse) error {
 	return nil
 }
 
-// assignedAddresses returns what a ClusterLoadAssignment says of each address. The error is what clients
-// would reject.
+// assignedAddresses returns the endpoint of each address of a ClusterLoadAssignment. The error is one for
+// which clients would reject it.
 func assignedAddresses(said *endpointpb.ClusterLoadAssignment) (all map[string]string, err error) {
 	all = map[string]string{}
 	for _, locality := range said.GetEndpoints() {
@@ -149,7 +149,7 @@ func addEndpoint(all map[string]string, locality *endpointpb.LocalityLbEndpoints
 	return nil
 }
 
-// socketOf returns ip:port.
+// socketOf returns the address as ip:port.
 func socketOf(a *corepb.Address) (string, error) {
 	ip, err := netip.ParseAddr(a.GetSocketAddress().GetAddress())
 	port := a.GetSocketAddress().GetPortValue()

@@ -28,8 +28,8 @@ func newXDSReplica(t *testing.T, name string) *replica {
 	})
 }
 
-// awaitAssignment waits until a client has exactly these addresses of web.
-func (h heard) awaitAssignment(client int, want ...string) history.Stream {
+// awaitAssignment waits until a client knows exactly these addresses of web.
+func (h recorded) awaitAssignment(client int, want ...string) history.Stream {
 	h.Helper()
 	return h.awaitLastOf(client, target, func(s history.Stream) bool {
 		return s.Event == history.StreamUpdated && len(s.Addresses) == len(want) && !missesAny(s.Addresses, want)
@@ -45,8 +45,8 @@ func missesAny(addresses map[string]string, want []string) bool {
 	return false
 }
 
-// awaitLastOf waits until the last that a client heard of a name is so, and returns it.
-func (h heard) awaitLastOf(client int, name string, so func(history.Stream) bool) (last history.Stream) {
+// awaitLastOf waits until the last event of a client and a name meets a condition, and returns it.
+func (h recorded) awaitLastOf(client int, name string, so func(history.Stream) bool) (last history.Stream) {
 	h.Helper()
 	eventually(h.T, func() string {
 		last = history.Stream{}
@@ -63,12 +63,12 @@ func (h heard) awaitLastOf(client int, name string, so func(history.Stream) bool
 	return last
 }
 
-// Clients of both variants have what the replica says of each of their names, accept it, and keep it when
-// their stream ends. A delta client that reconnects, to another replica too, is told only what differs
-// (spec/xds.md cases 48 and 64).
+// TestAssignments shows that clients of both variants know the endpoints of each of their names, and keep
+// them when their stream ends. A delta client that reconnects, also to another replica, receives only the
+// differences (spec/xds.md cases 48 and 64).
 func TestAssignments(t *testing.T) {
 	t.Parallel()
-	h := heard{t, newRecorder(t)}
+	h := recorded{t, newRecorder(t)}
 	a, b := newXDSReplica(t, "a"), newXDSReplica(t, "b")
 	both := func(ips ...string) {
 		a.endpoints(ips...)
@@ -78,7 +78,7 @@ func TestAssignments(t *testing.T) {
 	h.start(
 		Client{Replicas: []Replica{a.as()}, Call: CallEDS, Names: []string{target, missingTarget}},
 		Client{Replicas: []Replica{a.as(), b.as()}, Call: CallDeltaEDS, Names: []string{target, missingTarget}},
-		Client{Replicas: []Replica{b.as()}, Call: CallEDS, Names: []string{target}}, // shows how far b is
+		Client{Replicas: []Replica{b.as()}, Call: CallEDS, Names: []string{target}}, // shows the progress of b
 	)
 	first := h.awaitAssignment(0, "10.64.0.1:8080", "10.64.0.2:8080")
 	if want := (history.AssignedEndpoint{LocalityWeight: 2}).Text(); first.Addresses["10.64.0.1:8080"] != want || first.Version == "" || first.Call != CallEDS || first.Replica != "a" {
@@ -111,8 +111,8 @@ func TestAssignments(t *testing.T) {
 	h.awaitAssignment(0, "10.64.0.3:8080")
 }
 
-// said demands what happened between a client and a replica that is about web.
-func (h heard) said(client int, replica string, want ...history.StreamEvent) {
+// said requires these events about web between a client and a replica.
+func (h recorded) said(client int, replica string, want ...history.StreamEvent) {
 	h.Helper()
 	var got []history.StreamEvent
 	for _, s := range h.by(client) {
@@ -125,8 +125,8 @@ func (h heard) said(client int, replica string, want ...history.StreamEvent) {
 	}
 }
 
-// What clients would reject is a problem, and all addresses of an endpoint count (spec/xds.md §4.2,
-// spec/xds.md §4.4).
+// TestAssignedAddresses shows that an assignment that clients would reject is a problem, and that all
+// addresses of an endpoint are recorded (spec/xds.md §4.2, spec/xds.md §4.4).
 func TestAssignedAddresses(t *testing.T) {
 	at := func(ip string, port uint32) *corepb.Address {
 		return &corepb.Address{Address: &corepb.Address_SocketAddress{SocketAddress: &corepb.SocketAddress{
@@ -169,7 +169,7 @@ func TestAssignedAddresses(t *testing.T) {
 	}
 }
 
-// A client that can't ask is refused when it is made.
+// TestClientsThatAreRefused shows that NewStreams refuses invalid clients.
 func TestClientsThatAreRefused(t *testing.T) {
 	for _, c := range []Client{
 		{Call: CallEDS, Names: []string{target}},

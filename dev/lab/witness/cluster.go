@@ -21,45 +21,46 @@ import (
 )
 
 const (
-	// pageSize bounds an answer when everything is read.
+	// pageSize is the number of objects in a page of a list.
 	pageSize = 500
-	// readWithin bounds one read; etcd may be paused.
+	// readWithin is the time limit of a read, because etcd may be paused.
 	readWithin = 5 * time.Second
-	// retryAfter is how long the witness waits before it asks again.
+	// retryAfter is the pause before a retry.
 	retryAfter = 100 * time.Millisecond
-	// Pings find out that nobody is at the other end any more. etcd refuses more than one in five seconds.
+	// Pings detect a dead connection. etcd refuses more than one in five seconds.
 	etcdPingInterval = 10 * time.Second
 	etcdPingWithin   = 3 * time.Second
-	// The witness is back sooner than the API server when etcd is, or it would see too late what others act on.
+	// The witness must reconnect sooner than the API server, or it would record changes after others have
+	// reacted to them.
 	etcdRedialWithin = 200 * time.Millisecond
 )
 
-// ClusterConfig says what a Cluster reads.
+// ClusterConfig is the configuration of a Cluster.
 type ClusterConfig struct {
 	// Etcd is the URL of etcd, as [etcdctl.URL] returns it.
 	Etcd string
-	// Namespaces are those whose objects are recorded. Nodes always are.
+	// Namespaces are the namespaces whose objects are recorded. Nodes are always recorded.
 	Namespaces []string
-	// From is the first revision that is recorded. If it is zero, the history begins with everything that is stored when
-	// Run begins, each object with the revision that has written it.
+	// From is the first recorded revision. Zero starts with all objects that exist when Run begins, each with
+	// the revision that wrote it.
 	From int64
 }
 
-// Cluster records the objects that etcd stores, each revision of them, in their order.
+// Cluster records each revision of the objects in etcd, in order.
 type Cluster struct {
 	config   ClusterConfig
 	recorder Recorder
 	client   *clientv3.Client
 	stored   stored
-	page     int64 // how many objects are read at a time
+	page     int64 // number of objects per page
 	progress *progress[int64]
 	restores chan restore
 
-	// The rest belongs to Run.
+	// The other fields belong to Run.
 
-	// latest has the last version of each recorded object that exists, by key.
+	// latest has the last version of each existing recorded object, by key.
 	latest map[string]history.Object
-	// offset is what the revisions of the history are above those of etcd.
+	// offset is added to the revisions of etcd in the history.
 	offset int64
 }
 
@@ -70,7 +71,7 @@ type restore struct {
 	done    chan error
 }
 
-// NewCluster makes the witness of a cluster. It connects when Run is called.
+// NewCluster returns the witness of a cluster. Run connects it.
 func NewCluster(config ClusterConfig, recorder Recorder) (*Cluster, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: []string{config.Etcd}, DialKeepAliveTime: etcdPingInterval, DialKeepAliveTimeout: etcdPingWithin, Logger: zap.NewNop(),
@@ -88,8 +89,8 @@ func NewCluster(config ClusterConfig, recorder Recorder) (*Cluster, error) {
 	}, nil
 }
 
-// Run records until ctx ends. It returns an error if it can't go on without a gap: because a revision was compacted before
-// it was read, or because something stored can't be understood.
+// Run records until ctx ends. It returns an error if there would be a gap: a revision was compacted before it
+// was read, or a stored value is invalid.
 func (c *Cluster) Run(ctx context.Context) error {
 	defer c.client.Close()
 	err := c.run(ctx)
@@ -100,11 +101,11 @@ func (c *Cluster) Run(ctx context.Context) error {
 	return err
 }
 
-// Revision is the last revision of etcd of which everything is recorded; zero before the first.
+// Revision returns the last revision up to which everything is recorded, or zero.
 func (c *Cluster) Revision() int64 { return c.progress.get() }
 
-// WaitFor returns when everything up to a revision is recorded, such as the resourceVersion of an object or of a list. It
-// returns an error when ctx or Run ends before that.
+// WaitFor waits until everything up to a revision is recorded, such as the resourceVersion of an object or a
+// list. It returns an error if ctx or Run ends before that.
 func (c *Cluster) WaitFor(ctx context.Context, revision int64) error {
 	if err := c.progress.wait(ctx, func(at int64) bool { return at >= revision }); err != nil {
 		return fmt.Errorf("wait for revision %d of etcd, at %d: %w", revision, c.Revision(), err)
@@ -112,9 +113,9 @@ func (c *Cluster) WaitFor(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// Restore calls replace, which gives etcd other data and returns when etcd serves them, and records how the objects
-// differ from those before. In the history their revision is above all earlier ones. Nothing may be written to etcd meanwhile,
-// and all that was written before has to be recorded (WaitFor). Run fails if Restore does.
+// Restore calls replace, which replaces the data of etcd and returns when etcd serves them, and records the
+// differences. In the history, their revision is above all earlier ones. Nothing may be written to etcd
+// meanwhile, and all earlier writes must be recorded (WaitFor). If Restore fails, Run fails too.
 func (c *Cluster) Restore(ctx context.Context, replace func(context.Context) error) error {
 	r := restore{ctx, replace, make(chan error, 1)}
 	select {
@@ -126,7 +127,7 @@ func (c *Cluster) Restore(ctx context.Context, replace func(context.Context) err
 }
 
 func (c *Cluster) run(ctx context.Context) error {
-	// The first revision of an empty etcd is 1, and nothing is stored with it.
+	// The first revision of an empty etcd is 1, and stores nothing.
 	last := max(c.config.From, 2) - 1
 	if c.config.From == 0 {
 		var err error
@@ -140,13 +141,13 @@ func (c *Cluster) run(ctx context.Context) error {
 		if last, err = c.follow(ctx, last); err != nil {
 			return err
 		}
-		if !rest(ctx, retryAfter) {
+		if !sleep(ctx, retryAfter) {
 			return nil
 		}
 	}
 }
 
-// readAll records everything that is stored, in the order of revisions, and returns the revision at which it was.
+// readAll records all stored objects in the order of their revisions, and returns the revision of the list.
 func (c *Cluster) readAll(ctx context.Context) (revision int64, err error) {
 	objects, revision, err := c.list(ctx)
 	if err != nil {
@@ -159,7 +160,7 @@ func (c *Cluster) readAll(ctx context.Context) (revision int64, err error) {
 	return revision, nil
 }
 
-// list returns the recorded objects that are stored, by key, and the revision at which they were.
+// list returns the stored objects to record, by key, and the revision of the list.
 func (c *Cluster) list(ctx context.Context) (objects map[string]*history.Object, revision int64, err error) {
 	objects = map[string]*history.Object{}
 	end := clientv3.GetPrefixRangeEnd(prefix)
@@ -197,8 +198,8 @@ func (c *Cluster) record(key string, o history.Object) {
 	c.recorder.Record(history.Entry{Object: &o})
 }
 
-// restored has the data of etcd replaced, and records what differs as one revision, which is the next one of the history. It
-// returns the revision that etcd is at.
+// restored replaces the data of etcd, and records the differences as the next revision of the history. It
+// returns the revision of etcd.
 func (c *Cluster) restored(r restore, last int64) (int64, error) {
 	if err := r.replace(r.ctx); err != nil {
 		return last, err
@@ -225,7 +226,7 @@ func (c *Cluster) restored(r restore, last int64) (int64, error) {
 	return revision, nil
 }
 
-// read asks until etcd answers.
+// read retries until etcd responds.
 func (c *Cluster) read(ctx context.Context, key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	for {
 		try, cancel := context.WithTimeout(ctx, readWithin)
@@ -235,15 +236,15 @@ func (c *Cluster) read(ctx context.Context, key string, options ...clientv3.OpOp
 			return answer, err
 		}
 		c.progress.fail(err)
-		if !rest(ctx, retryAfter) {
+		if !sleep(ctx, retryAfter) {
 			return nil, err
 		}
 	}
 }
 
-// follow records what comes after a revision until a watch ends, which the client keeps up while etcd is away. It returns
-// the last revision that was recorded. It watches all keys, also those that aren't recorded: so each revision comes, and a
-// gap shows.
+// follow records the changes after a revision until a watch ends. The client resumes the watch while etcd is
+// unreachable. follow returns the last recorded revision. The watch is on all keys, also those that aren't
+// recorded, so that each revision arrives and a gap is detected.
 func (c *Cluster) follow(ctx context.Context, last int64) (int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -276,13 +277,13 @@ func (c *Cluster) follow(ctx context.Context, last int64) (int64, error) {
 	}
 }
 
-// recordAll records the events of an answer, which has all of each of its revisions.
+// recordAll records the events of a response, which has all events of each of its revisions.
 func (c *Cluster) recordAll(last int64, events []*clientv3.Event) (int64, error) {
 	before := last
 	for _, event := range events {
 		revision := event.Kv.ModRevision
 		if revision <= before {
-			continue // it was recorded before the watch was begun anew
+			continue // recorded before the watch was resumed
 		}
 		if revision > last+1 {
 			return last, fmt.Errorf("watch etcd: revision %d came after %d: those between are missing", revision, last)
@@ -302,7 +303,7 @@ func (c *Cluster) recordAll(last int64, events []*clientv3.Event) (int64, error)
 	return last, nil
 }
 
-// object returns what an event has made of an object, or nil if nobody asked for such objects.
+// object returns the object after an event, or nil if it isn't recorded.
 func (c *Cluster) object(what mvccpb.Event_EventType, kv *mvccpb.KeyValue) (*history.Object, error) {
 	object, wanted := c.stored.object(string(kv.Key))
 	if !wanted {

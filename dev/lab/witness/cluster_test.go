@@ -28,7 +28,7 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// apiServer is an API server with a namespace, and what was written to it.
+// apiServer is an API server with a namespace, and the objects that were written to it.
 type apiServer struct {
 	*testing.T
 	*kubetest.Cluster
@@ -48,7 +48,7 @@ func newAPIServer(t *testing.T, cluster *kubetest.Cluster) *apiServer {
 	return a
 }
 
-// kind returns the client of a kind, of objects in a namespace or of nodes.
+// kind returns the client of a kind, for namespaced objects or nodes.
 func (a *apiServer) kind(resource, namespace string) dynamic.ResourceInterface {
 	groups := map[string]schema.GroupVersion{
 		"leases": coordinationv1.SchemeGroupVersion, "endpointslices": discoveryv1.SchemeGroupVersion,
@@ -65,7 +65,7 @@ func (a *apiServer) kind(resource, namespace string) dynamic.ResourceInterface {
 	return client.Namespace(namespace)
 }
 
-// create creates an object, as soon as the API server can.
+// create creates an object as soon as the API server accepts it.
 func (a *apiServer) create(resource, namespace, text string) {
 	a.Helper()
 	object := &unstructured.Unstructured{}
@@ -86,7 +86,7 @@ func (a *apiServer) label(resource, name, value string) {
 	})
 }
 
-// write repeats a write until it is done, and notes it.
+// write retries a write, and stores the result.
 func (a *apiServer) write(resource, namespace string, write func() (*unstructured.Unstructured, error)) {
 	a.Helper()
 	var object *unstructured.Unstructured
@@ -120,7 +120,7 @@ func (a *apiServer) witness(recorder Recorder, from int64) *Cluster {
 	return c
 }
 
-// seen returns the objects that were recorded.
+// seen returns the recorded objects.
 func seen(recorder *history.Recorder) (all []history.Object) {
 	for _, e := range recorder.History().Entries {
 		all = append(all, *e.Object)
@@ -128,7 +128,8 @@ func seen(recorder *history.Recorder) (all []history.Object) {
 	return all
 }
 
-// want compares what was recorded with what was written, but the namespace itself and nodes of other tests.
+// want compares the recorded objects with the written ones, without the namespace itself and nodes of other
+// tests.
 func (a *apiServer) want(recorder *history.Recorder) {
 	a.Helper()
 	var got []history.Object
@@ -145,18 +146,18 @@ func (a *apiServer) want(recorder *history.Recorder) {
 	}
 }
 
-// Each revision of each kind is recorded with the revision that the API server tells, the whole object, and nothing of
-// another namespace: of what is there at first, of what comes later, and while etcd is killed.
+// TestCluster shows that each revision of each kind is recorded with its revision and whole content, and no
+// object of another namespace: initial objects, later ones, and those written around a kill of etcd.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	own := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../../deploy/crds", RestartDelay: retryAfter})
 	a := newAPIServer(t, own.Cluster)
 	a.create("services", a.namespace, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}}`)
-	// Its key comes before that of the Service, and its revision after that.
+	// The key of the node sorts before that of the Service, and its revision is higher.
 	a.create("nodes", "", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-1"}}`)
 	recorder, fromFirst := newRecorder(t), newRecorder(t)
 	c, first := a.witness(recorder, 0), a.witness(fromFirst, 1)
-	c.page = 7 // so that there are many pages
+	c.page = 7 // small, for many pages
 	background(t, c.Run)
 	background(t, first.Run)
 	if err := c.WaitFor(soon(t), a.lastRevision()); err != nil {
@@ -167,7 +168,7 @@ func TestCluster(t *testing.T) {
 	a.create("nodes", "", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-0"}}`)
 	a.create("endpoints", a.namespace, `{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":"written"}}`)
 	a.create("secrets", a.namespace, `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"secret"}}`)
-	a.written = a.written[:len(a.written)-1] // of a kind that isn't recorded
+	a.written = a.written[:len(a.written)-1] // the kind isn't recorded
 	a.create("endpointslices", a.namespace, `{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"web-x"},"addressType":"IPv4","endpoints":[]}`)
 	a.create("leases", a.namespace, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"signpost"}}`)
 	a.create("dnsendpoints", a.namespace, `{"apiVersion":"externaldns.k8s.io/v1alpha1","kind":"DNSEndpoint","metadata":{"name":"names"},"spec":{"endpoints":[]}}`)
@@ -201,7 +202,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// remove deletes an object, and notes the revision of that, which the API server tells in a list.
+// remove deletes an object, and stores the revision of the deletion, which the API server returns in a list.
 func (a *apiServer) remove(resource, name string) {
 	a.Helper()
 	if err := a.kind(resource, a.namespace).Delete(soon(a.T), name, metav1.DeleteOptions{}); err != nil {
@@ -216,11 +217,11 @@ func (a *apiServer) remove(resource, name string) {
 	a.written = append(a.written, history.Object{Resource: resource, Namespace: a.namespace, Name: name, Revision: revisionOf(a.T, deleted), Deleted: true})
 }
 
-// wantContent compares a content with what the API server says, if that is the last revision of the object.
+// wantContent compares a content with the API server's, if it is the last revision of the object.
 func (a *apiServer) wantContent(o history.Object) {
 	a.Helper()
 	if o.Resource == "services" || o.Resource == "namespaces" {
-		return // deleted by now; and the content of a namespace is nobody's business
+		return // deleted meanwhile; the content of a namespace doesn't matter
 	}
 	stored, err := a.kind(o.Resource, o.Namespace).Get(soon(a.T), o.Name, metav1.GetOptions{})
 	if err != nil {
@@ -240,7 +241,7 @@ func (a *apiServer) wantContent(o history.Object) {
 	}
 }
 
-// whatCounts is an object as text, without fields that Go's types write as null or empty.
+// whatCounts returns an object as text, without fields that Go's types write as null or empty.
 func whatCounts(o *unstructured.Unstructured) string {
 	for _, key := range []string{"status", "endpoints"} {
 		if v := o.Object[key]; fmt.Sprint(v) == "map[]" || fmt.Sprint(v) == "[]" || v == nil {
@@ -251,7 +252,8 @@ func whatCounts(o *unstructured.Unstructured) string {
 	return fmt.Sprint(string(text), err)
 }
 
-// A compaction of what was recorded does no harm; one of what wasn't is an error.
+// TestCompaction shows that a compaction of recorded revisions does no harm, and one of unrecorded revisions
+// is an error.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t, kubetest.StartOwn(t, kubetest.Options{}).Cluster)
@@ -281,8 +283,8 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// After a restore of etcd, objects are recorded that were otherwise in the copy, as one revision above all before, whether etcd's
-// own went back or was bumped. What is written then comes after that.
+// TestRestore shows that after an etcd restore the changed objects are recorded as one revision above all
+// others, whether etcd's own revision went back or was bumped. Later writes come after it.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	own := kubetest.StartOwn(t, kubetest.Options{RestartDelay: 2 * time.Second})
@@ -341,7 +343,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// Who waits for an etcd that never answers hears why.
+// TestNoEtcd shows that a waiter for an unreachable etcd gets the reason.
 func TestNoEtcd(t *testing.T) {
 	t.Parallel()
 	c, err := NewCluster(ClusterConfig{Etcd: "http://127.0.0.1:1"}, newRecorder(t))
@@ -359,7 +361,7 @@ func TestNoEtcd(t *testing.T) {
 	})
 }
 
-// A revision that is missing is an error, and one that comes twice is recorded once.
+// TestRecordAll shows that a missing revision is an error, and a repeated one is recorded once.
 func TestRecordAll(t *testing.T) {
 	event := func(revision int64) *clientv3.Event {
 		return &clientv3.Event{Type: mvccpb.DELETE, Kv: &mvccpb.KeyValue{Key: []byte("/registry/pods/lab/a"), ModRevision: revision}}

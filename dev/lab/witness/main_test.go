@@ -14,14 +14,14 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// patience is how long something may take that is normally there within a second or two.
+// patience is the time limit for events that normally take a second or two.
 const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../../deploy/crds")))
 }
 
-// newRecorder returns a recorder of a history that nobody reads from its file.
+// newRecorder returns a recorder whose file is not used.
 func newRecorder(t *testing.T) *history.Recorder {
 	t.Helper()
 	r, err := history.NewRecorder(history.Setup{}, filepath.Join(t.TempDir(), "history"))
@@ -36,7 +36,7 @@ func newRecorder(t *testing.T) *history.Recorder {
 	return r
 }
 
-// background runs f until the returned function, which may be called twice, or the test ends. It returns what f returned.
+// background runs f until end is called, which may be twice, or the test ends. end returns the result of f.
 func background(t *testing.T, f func(context.Context) error) (end func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -54,7 +54,7 @@ func background(t *testing.T, f func(context.Context) error) (end func() error) 
 	return end
 }
 
-// soon is the context of what has to happen.
+// soon returns a context with the time limit patience.
 func soon(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -62,7 +62,7 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// eventually waits for a condition, which says what isn't there yet.
+// eventually waits until condition returns "", and reports its last result otherwise.
 func eventually(t *testing.T, condition func() (missing string)) {
 	t.Helper()
 	kubetest.Eventually(t, patience, func() error {

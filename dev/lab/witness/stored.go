@@ -13,10 +13,10 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// prefix is what the keys of all objects begin with (--etcd-prefix of kube-apiserver).
+// prefix is the prefix of all keys (--etcd-prefix of kube-apiserver).
 const prefix = "/registry/"
 
-// builtin are the kinds of Kubernetes that are recorded: where they are stored, and the resource.
+// builtin maps the path of a recorded kind of Kubernetes to its resource.
 var builtin = map[string]string{
 	"endpointslices":     "endpointslices",
 	"leases":             "leases",
@@ -27,16 +27,16 @@ var builtin = map[string]string{
 	"services/specs":     "services",
 }
 
-// magic begins the values of built-in kinds, which are protobuf. Those of custom resources are JSON.
+// magic is the prefix of a value of a built-in kind, which is protobuf. Values of custom resources are JSON.
 var magic = []byte("k8s\x00")
 
-// stored knows which objects are recorded.
+// stored decides which objects are recorded.
 type stored struct{ namespaces []string }
 
 func newStored(namespaces []string) stored { return stored{slices.Clone(namespaces)} }
 
-// object returns the object of a key without its content, and whether it is recorded: that of a builtin kind or any
-// custom resource, in one of the namespaces; each node; and the namespaces themselves.
+// object returns the object of a key without its content, and whether it is recorded. Recorded are objects of
+// the builtin kinds and custom resources in one of the namespaces, the nodes, and the namespaces themselves.
 func (s stored) object(key string) (o history.Object, recorded bool) {
 	path, found := strings.CutPrefix(key, prefix)
 	if !found {
@@ -81,7 +81,7 @@ func content(value []byte) (json.RawMessage, error) {
 	return json.Marshal(object)
 }
 
-// builtinContent adds the kind, which the values don't have inside.
+// builtinContent adds the kind, which the values lack.
 func builtinContent(value []byte) (json.RawMessage, error) {
 	object, kind, err := scheme.Codecs.UniversalDeserializer().Decode(value, nil, nil)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// The calls of a Client. The last two are ADS streams of xDS, as state of the world and as differences.
+// Calls of a Client. The last two are ADS streams of xDS, as state of the world and as delta.
 const (
 	CallGet        = "Get"
 	CallGetProfile = "GetProfile"
@@ -27,36 +27,35 @@ const (
 	CallDeltaEDS   = "DeltaEDS"
 )
 
-// What the proxy of Linkerd does: receive windows, pings also without calls, and when it asks again.
+// Settings of the Linkerd proxy: receive windows, pings even without calls, and the retry back-off.
 const (
 	streamWindow     = 64 << 10
 	connectionWindow = 1 << 20
 	pingInterval     = 10 * time.Second
 	pingWithin       = 3 * time.Second
 	connectWithin    = 3 * time.Second
-	askAgainFirst    = 100 * time.Millisecond
-	askAgainAtMost   = 2 * time.Second
+	retryFirst       = 100 * time.Millisecond
+	retryAtMost      = 2 * time.Second
 )
 
-// Replica is where a process serves the API of a Call.
+// Replica is a process that serves the API of a Call.
 type Replica struct {
 	Name    string // as in the history
 	Address string // HOST:PORT
 }
 
-// Client is one that asks for one target, or for several ClusterLoadAssignments, and asks again when its
-// stream has ended.
+// Client requests one target, or several ClusterLoadAssignments, and reconnects when its stream ends.
 type Client struct {
-	// Replicas are asked in turn, the next one for each call. With one there is no other.
+	// Replicas are used in turn, the next one for each call.
 	Replicas []Replica
 	Call     string // CallGet, CallGetProfile, CallEDS or CallDeltaEDS
 	Target   string // the path of the request: web.lab.svc.cluster.local:80
-	// Names are what CallEDS and CallDeltaEDS ask for, in the place of a Target.
+	// Names are the names that CallEDS and CallDeltaEDS subscribe to, in place of a Target.
 	Names []string
-	// ContextToken is empty or what a proxy sends: {"ns":"lab","nodeName":"node-1"}.
+	// ContextToken is empty or a token as proxies send it: {"ns":"lab","nodeName":"node-1"}.
 	ContextToken string
-	// Connection names the connections to replicas that are shared by all clients with the same name. A client without one
-	// has its own.
+	// Connection is the name of a connection to each replica that all clients with the same name share.
+	// Without it, a client has its own.
 	Connection string
 }
 
@@ -68,21 +67,21 @@ type Streams struct {
 	last     atomic.Int64 // ID of a stream
 }
 
-// client is a Client that runs.
+// client is a running Client.
 type client struct {
 	Client
 	number int
 	conns  []*grpc.ClientConn // as Replicas
 	gate   gate
-	// assigned is what a client of xDS has, by name. It outlives streams.
+	// assigned has the assignments of an xDS client, by name. They outlive streams.
 	assigned map[string]*assignment
 
-	mu       sync.Mutex
-	answered bool  // whether the open stream has had an answer
-	problem  error // why the last stream has ended, or wasn't opened
+	mu        sync.Mutex
+	responded bool  // the open stream has had a response
+	problem   error // why the last stream ended or couldn't be opened
 }
 
-// NewStreams makes clients, whose numbers are their places in the list. They connect when Run is called.
+// NewStreams returns clients, whose numbers are their indexes in the list. Run connects them.
 func NewStreams(clients []Client, recorder Recorder) (*Streams, error) {
 	s := &Streams{recorder: recorder}
 	conns := map[[2]string]*grpc.ClientConn{}
@@ -120,7 +119,7 @@ func (s *Streams) newClient(number int, c Client, conns map[[2]string]*grpc.Clie
 	return made, nil
 }
 
-// check returns what is wrong with a client.
+// check returns what is invalid in a client.
 func (c Client) check() error {
 	asks := c.Target != "" && len(c.Names) == 0
 	if c.ofXDS() {
@@ -141,7 +140,7 @@ func connect(address string) (*grpc.ClientConn, error) {
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: pingWithin, PermitWithoutStream: true}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			MinConnectTimeout: connectWithin,
-			Backoff:           backoff.Config{BaseDelay: askAgainFirst, Multiplier: 2, MaxDelay: askAgainAtMost},
+			Backoff:           backoff.Config{BaseDelay: retryFirst, Multiplier: 2, MaxDelay: retryAtMost},
 		}),
 	)
 }
@@ -152,8 +151,9 @@ func (s *Streams) close() {
 	}
 }
 
-// Run lets the clients ask until ctx ends. It records each stream: opened, each update with all that the client knows
-// after it, and closed. A call that can't reach its replica is no stream.
+// Run runs the clients until ctx ends. It records when each stream is opened, each update with all endpoints
+// that the client then knows, and when the stream is closed. A call that can't reach its replica is not
+// recorded.
 func (s *Streams) Run(ctx context.Context) {
 	defer s.close()
 	var running sync.WaitGroup
@@ -163,56 +163,56 @@ func (s *Streams) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Pause makes a client read nothing more than the message that it waits for, until Resume. Its connection stays open and
-// answers pings. About 100 KiB fit between the two; only then the replica has to merge what it can't send.
+// Pause makes a client stop reading after the next message, until Resume. Its connection stays open and
+// responds to pings. The network buffers hold about 100 KiB; only after that, the replica must merge updates.
 func (s *Streams) Pause(client int) { s.clients[client].gate.shut() }
 
-// Resume lets a client read again.
+// Resume makes a client read again.
 func (s *Streams) Resume(client int) { s.clients[client].gate.open() }
 
-// Unanswered is a client that doesn't know its target now.
-type Unanswered struct {
+// Waiting is a client without a response on an open stream.
+type Waiting struct {
 	Client int
-	Reason error // why its last stream has ended, or wasn't opened
+	Reason error // why its last stream ended or couldn't be opened
 }
 
-// Unanswered returns the clients that have no open stream with an answer.
-func (s *Streams) Unanswered() []Unanswered {
-	var all []Unanswered
+// Waiting returns the clients that have no open stream with a response.
+func (s *Streams) Waiting() []Waiting {
+	var all []Waiting
 	for i, c := range s.clients {
 		c.mu.Lock()
-		if !c.answered {
-			all = append(all, Unanswered{i, c.problem})
+		if !c.responded {
+			all = append(all, Waiting{i, c.problem})
 		}
 		c.mu.Unlock()
 	}
 	return all
 }
 
-// run asks again and again.
+// run opens one stream after the other.
 func (s *Streams) run(ctx context.Context, c *client) {
-	wait := askAgainFirst
+	wait := retryFirst
 	for n := 0; ; n++ {
 		if s.call(ctx, c, n%len(c.Replicas)) {
-			wait = askAgainFirst
+			wait = retryFirst
 		}
-		if !rest(ctx, wait) {
+		if !sleep(ctx, wait) {
 			return
 		}
-		wait = min(2*wait, askAgainAtMost)
+		wait = min(2*wait, retryAtMost)
 	}
 }
 
-// call reads one stream to its end, and returns whether it has had an answer.
-func (s *Streams) call(ctx context.Context, c *client, replica int) (answered bool) {
+// call reads one stream to its end, and reports whether it had a response.
+func (s *Streams) call(ctx context.Context, c *client, replica int) (responded bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if c.ofXDS() {
 		return s.subscribe(ctx, c, replica)
 	}
-	next, err := c.ask(ctx, c.conns[replica])
+	next, err := c.open(ctx, c.conns[replica])
 	if err != nil {
-		c.is(false, err)
+		c.setState(false, err)
 		return false
 	}
 	id, at := int(s.last.Add(1)), c.Replicas[replica].Name
@@ -224,25 +224,25 @@ func (s *Streams) call(ctx context.Context, c *client, replica int) (answered bo
 	for {
 		update, err := read(ctx, &c.gate, next)
 		if err != nil {
-			c.is(false, err)
+			c.setState(false, err)
 			record(history.Stream{Event: history.StreamClosed, Problem: reason(err)})
-			return answered
+			return responded
 		}
-		answered = true
+		responded = true
 		record(update)
-		c.is(true, nil)
+		c.setState(true, nil)
 	}
 }
 
-// is says what became of the client's stream.
-func (c *client) is(answered bool, problem error) {
+// setState sets the state of the client's stream.
+func (c *client) setState(responded bool, problem error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.answered, c.problem = answered, problem
+	c.responded, c.problem = responded, problem
 }
 
-// ask opens a stream and returns what reads it.
-func (c *client) ask(ctx context.Context, conn *grpc.ClientConn) (next func() (history.Stream, error), err error) {
+// open opens a stream and returns the function that reads it.
+func (c *client) open(ctx context.Context, conn *grpc.ClientConn) (next func() (history.Stream, error), err error) {
 	request := &pb.GetDestination{Scheme: "k8s", Path: c.Target, ContextToken: c.ContextToken}
 	if c.Call == CallGetProfile {
 		stream, err := pb.NewDestinationClient(conn).GetProfile(ctx, request)
@@ -255,7 +255,7 @@ func (c *client) ask(ctx context.Context, conn *grpc.ClientConn) (next func() (h
 		}, err
 	}
 	stream, err := pb.NewDestinationClient(conn).Get(ctx, request)
-	var known said
+	var known endpoints
 	return func() (history.Stream, error) {
 		update, err := stream.Recv()
 		if err != nil {
@@ -265,7 +265,7 @@ func (c *client) ask(ctx context.Context, conn *grpc.ClientConn) (next func() (h
 	}, err
 }
 
-// reason says why a stream has ended.
+// reason returns why a stream has ended.
 func reason(err error) string {
 	if errors.Is(err, io.EOF) {
 		return "the replica has ended the stream"
@@ -273,7 +273,7 @@ func reason(err error) string {
 	return cut(err.Error())
 }
 
-// gate is what a client passes before it reads.
+// gate blocks reads while it is shut.
 type gate struct {
 	mu     sync.Mutex
 	opened chan struct{} // closed while the gate is open
@@ -305,7 +305,7 @@ func (g *gate) open() {
 	}
 }
 
-// read reads when the gate is open.
+// read reads as soon as the gate is open.
 func read[T any](ctx context.Context, g *gate, next func() (T, error)) (T, error) {
 	g.mu.Lock()
 	opened := g.opened

@@ -24,7 +24,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// server is what a replica serves.
+// server is a server under test.
 type server interface {
 	Run(ctx context.Context) error
 	ServerOptions() []grpc.ServerOption
@@ -81,7 +81,7 @@ func (r *replica) serve() {
 	})
 }
 
-// die cuts all streams.
+// die aborts all streams.
 func (r *replica) die() {
 	r.Helper()
 	if err := r.stop(); err != nil {
@@ -97,7 +97,7 @@ func (r *replica) service(name string) {
 	r.catalog.Put(&catalog.Service{Key: key(name), Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}}})
 }
 
-// endpoints gives the Service web all its endpoints: addresses.
+// endpoints sets the addresses of all endpoints of the Service web.
 func (r *replica) endpoints(ips ...string) {
 	s := &catalog.EndpointSlice{Cluster: catalog.LocalCluster, Namespace: "lab", Name: "web-x", Service: key("web"), AddressType: catalog.IPv4}
 	subset := catalog.Subset{Ports: []catalog.SubsetPort{{Name: "http", Port: 8080}}}
@@ -110,14 +110,14 @@ func (r *replica) endpoints(ips ...string) {
 
 func (r *replica) as() Replica { return Replica{r.name, r.address} }
 
-// heard is what clients heard.
-type heard struct {
+// recorded are the recorded events of clients.
+type recorded struct {
 	*testing.T
 	recorder *history.Recorder
 }
 
-// by returns what a client heard.
-func (h heard) by(client int) (all []history.Stream) {
+// by returns the events of a client.
+func (h recorded) by(client int) (all []history.Stream) {
 	for _, e := range h.recorder.History().Entries {
 		if e.Stream.Client == client {
 			all = append(all, *e.Stream)
@@ -126,8 +126,8 @@ func (h heard) by(client int) (all []history.Stream) {
 	return all
 }
 
-// await waits until the last that a client heard is so, and returns it.
-func (h heard) await(client int, so func(history.Stream) bool) (last history.Stream) {
+// await waits until the last event of a client meets a condition, and returns it.
+func (h recorded) await(client int, so func(history.Stream) bool) (last history.Stream) {
 	h.Helper()
 	eventually(h.T, func() string {
 		all := h.by(client)
@@ -143,7 +143,7 @@ func (h heard) await(client int, so func(history.Stream) bool) (last history.Str
 }
 
 // awaitAddresses waits until a client knows exactly these addresses.
-func (h heard) awaitAddresses(client int, want ...string) history.Stream {
+func (h recorded) awaitAddresses(client int, want ...string) history.Stream {
 	h.Helper()
 	return h.await(client, func(s history.Stream) bool {
 		return s.Event == history.StreamUpdated && slices.Equal(slices.Sorted(maps.Keys(s.Addresses)), want)
@@ -156,7 +156,7 @@ const (
 )
 
 // start runs clients until the test ends.
-func (h heard) start(clients ...Client) *Streams {
+func (h recorded) start(clients ...Client) *Streams {
 	h.Helper()
 	s, err := NewStreams(clients, h.recorder)
 	if err != nil {
@@ -169,11 +169,11 @@ func (h heard) start(clients ...Client) *Streams {
 	return s
 }
 
-// What a replica says is recorded as the client knows it after each update, and a client whose stream has ended asks again: of
-// its replica, or of the next.
+// TestStreams shows that each update is recorded with all endpoints that the client then knows, and that a
+// client whose stream has ended reconnects, to its replica or the next one.
 func TestStreams(t *testing.T) {
 	t.Parallel()
-	h := heard{t, newRecorder(t)}
+	h := recorded{t, newRecorder(t)}
 	a, b := newReplica(t, "a"), newReplica(t, "b")
 	both := func(ips ...string) {
 		a.endpoints(ips...)
@@ -204,7 +204,7 @@ func TestStreams(t *testing.T) {
 		t.Errorf("the profile is %s", text)
 	}
 	eventually(t, func() string {
-		if none := s.Unanswered(); len(none) != 1 || none[0].Client != 3 || !strings.Contains(none[0].Reason.Error(), "NotFound") {
+		if none := s.Waiting(); len(none) != 1 || none[0].Client != 3 || !strings.Contains(none[0].Reason.Error(), "NotFound") {
 			return fmt.Sprintf("only client 3 has no answer: %v", none)
 		}
 		return ""
@@ -226,9 +226,9 @@ func TestStreams(t *testing.T) {
 	h.consistent(1)
 }
 
-// consistent fails the test if an update isn't what the one before and its difference make, or has a problem, or if a stream
-// isn't opened first and closed last.
-func (h heard) consistent(client int) {
+// consistent fails the test if an update doesn't follow from the one before and its difference, or has a
+// problem, or if a stream isn't opened first and closed last.
+func (h recorded) consistent(client int) {
 	h.Helper()
 	known := map[int]map[string]string{}
 	for i, s := range h.by(client) {
@@ -262,10 +262,10 @@ func (h heard) consistent(client int) {
 	}
 }
 
-// A client that doesn't read is told the difference when it reads again, and not each step.
+// TestPause shows that a client that was paused receives the merged difference, not each step.
 func TestPause(t *testing.T) {
 	t.Parallel()
-	h := heard{t, newRecorder(t)}
+	h := recorded{t, newRecorder(t)}
 	r := newReplica(t, "a")
 	const crowd, steps = 400, 60
 	sets := make([][]string, 2)
@@ -313,7 +313,7 @@ func TestPause(t *testing.T) {
 	h.consistent(1)
 }
 
-func (h heard) updates(client int) (n int) {
+func (h recorded) updates(client int) (n int) {
 	for _, s := range h.by(client) {
 		if s.Event == history.StreamUpdated {
 			n++
@@ -322,10 +322,10 @@ func (h heard) updates(client int) (n int) {
 	return n
 }
 
-// A connection on which nothing comes back any more ends after pings without an answer, and the client asks elsewhere.
+// TestHalfOpen shows that pings end a dead connection, and that the client then uses another replica.
 func TestHalfOpen(t *testing.T) {
 	t.Parallel()
-	h := heard{t, newRecorder(t)}
+	h := recorded{t, newRecorder(t)}
 	a, b := newReplica(t, "a"), newReplica(t, "b")
 	a.endpoints("10.64.0.1")
 	b.endpoints("10.64.0.1")
@@ -342,7 +342,7 @@ func TestHalfOpen(t *testing.T) {
 	}
 }
 
-// relay passes connections on, until it is dead: then it swallows what comes.
+// relay forwards connections. When it is dead, it drops all bytes.
 type relay struct {
 	address string
 	dead    atomic.Bool
@@ -389,7 +389,7 @@ type swallow struct {
 	net.Conn
 }
 
-// Write implements io.Writer.
+// Write implements [io.Writer].
 func (s swallow) Write(p []byte) (int, error) {
 	if s.dead.Load() {
 		return len(p), nil
@@ -397,7 +397,7 @@ func (s swallow) Write(p []byte) (int, error) {
 	return s.Conn.Write(p)
 }
 
-// Clients that could never ask are refused.
+// TestNewStreams shows that invalid clients are refused.
 func TestNewStreams(t *testing.T) {
 	for name, c := range map[string]Client{
 		"no replicas": {Call: CallGet, Target: "web.lab.svc.cluster.local:80"},

@@ -14,16 +14,16 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// maxRecords bounds a transfer.
+// maxRecords is the maximum number of records in a transfer.
 const maxRecords = 1 << 20
 
-// A contradiction is an answer that can't be the changes of a zone.
+// A contradiction is an invalid response to a transfer.
 type contradiction struct{ message string }
 
-// Error says what is wrong.
+// Error describes the contradiction.
 func (c contradiction) Error() string { return c.message }
 
-// transfer returns the records of the answer to AXFR or IXFR, in their order.
+// transfer returns the records of the response to AXFR or IXFR, in order.
 func (z *Zone) transfer(ctx context.Context, query *mdns.Msg) ([]mdns.RR, error) {
 	dialer := net.Dialer{Timeout: transferWithin}
 	conn, err := dialer.DialContext(ctx, "tcp", z.config.Server)
@@ -43,7 +43,7 @@ func (z *Zone) transfer(ctx context.Context, query *mdns.Msg) ([]mdns.RR, error)
 		return nil, err
 	}
 	var records []mdns.RR
-	for message := range messages { // to the end: the sender waits for its reader
+	for message := range messages { // read to the end, because the sender waits for its reader
 		if message.Error != nil {
 			err = message.Error
 		} else if records = append(records, message.RR...); len(records) > maxRecords {
@@ -57,7 +57,7 @@ func (z *Zone) transfer(ctx context.Context, query *mdns.Msg) ([]mdns.RR, error)
 	return records, err
 }
 
-// changes reads the answer to a question for what came after a serial: nothing, a change for each serial (RFC 1995,
+// changes parses the response to IXFR for a serial: nothing, a change for each later serial (RFC 1995,
 // section 4), or the whole zone.
 func changes(zone string, have serial, records []mdns.RR) ([]history.Entry, error) {
 	first, ok := records[0].(*mdns.SOA)
@@ -65,7 +65,7 @@ func changes(zone string, have serial, records []mdns.RR) ([]history.Entry, erro
 		return nil, contradiction{"the answer doesn't begin with an SOA"}
 	}
 	if len(records) == 1 {
-		return nil, nil // nothing is newer
+		return nil, nil // the zone has no newer serial
 	}
 	if second, ok := records[1].(*mdns.SOA); !ok || !have.known || second.Serial != have.at {
 		return []history.Entry{{Zone: &history.Zone{Name: zone, Serial: first.Serial, Whole: true, Added: texts(records[1:])}}}, nil
@@ -73,8 +73,8 @@ func changes(zone string, have serial, records []mdns.RR) ([]history.Entry, erro
 	return steps(zone, have.at, first.Serial, records[1:])
 }
 
-// steps reads the changes one after the other: the SOA of before, what is removed, the SOA of afterwards, what is added. At
-// the end the newest SOA comes once more.
+// steps parses the changes: the old SOA, the removed records, the new SOA, the added records, and so on. The
+// newest SOA is repeated at the end.
 func steps(zone string, at, newest uint32, records []mdns.RR) (entries []history.Entry, err error) {
 	for at != newest {
 		before, removed, left := cutStep(records)
@@ -88,7 +88,7 @@ func steps(zone string, at, newest uint32, records []mdns.RR) (entries []history
 	return entries, nil
 }
 
-// cutStep returns an SOA, the records up to the next one, and what is left.
+// cutStep returns an SOA, the records up to the next SOA, and the rest.
 func cutStep(records []mdns.RR) (soa *mdns.SOA, step, left []mdns.RR) {
 	if len(records) == 0 {
 		return nil, nil, nil
@@ -101,7 +101,7 @@ func cutStep(records []mdns.RR) (soa *mdns.SOA, step, left []mdns.RR) {
 	return soa, records[1:end], records[end:]
 }
 
-// texts returns records but SOAs in one form, sorted.
+// texts returns the records without SOAs in canonical form, sorted.
 func texts(records []mdns.RR) []string {
 	var all []string
 	for _, record := range records {
@@ -120,7 +120,7 @@ func text(record mdns.RR) string {
 	for _, name := range namesIn(record) {
 		*name = mdns.CanonicalName(*name)
 	}
-	// A tab in the text of a TXT record is written as \009, so these are only between fields.
+	// These tabs are only between fields, because a tab in the text of a TXT record is written as \009.
 	return strings.ReplaceAll(record.String(), "\t", " ")
 }
 

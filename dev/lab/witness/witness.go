@@ -1,19 +1,18 @@
-// Package witness watches what a run of the lab does, and writes it into the history: what is true, and what
-// is said.
+// Package witness observes a run of the lab and records it in the history: the true state of the cluster and
+// the zone, and what clients are told.
 //
-//   - A [Cluster] reads each revision of etcd itself, past the API server and its faults.
+//   - A [Cluster] reads each revision from etcd, not through the API server and its faults.
 //   - A [Zone] reads each serial of a zone from its name server.
-//   - [Streams] are clients of the Destination API and of xDS that keep asking.
+//   - [Streams] are clients of the Destination API and of xDS that always reconnect.
 //
-// A witness judges nothing. It outlives the faults of what it watches: whatever can be caught up with later
-// is. Run returns an error when something may have been missed: that is a failure of the lab, not a finding.
+// A witness checks nothing. It survives the faults of what it observes, and catches up afterwards. Run
+// returns an error if something may have been missed. That is a failure of the lab, not a finding.
 //
-// Each is made by its New function and runs until the context of Run ends; Run is called once. All other
+// Each is created by its New function and runs until the context of Run ends. Run is called once. All other
 // methods may be called from any goroutine, before, during and after Run.
 //
-// Read witness.go first, then cluster.go and stored.go (what etcd stores), zone.go and transfer.go (what a
-// name server answers), streams.go and said.go (what a replica says to proxies of Linkerd), assignments.go
-// and ads.go (to clients of xDS).
+// Reading order: witness.go; cluster.go and stored.go (etcd); zone.go and transfer.go (the name server);
+// streams.go and endpoints.go (streams of the Destination API); assignments.go and ads.go (streams of xDS).
 package witness
 
 import (
@@ -26,18 +25,18 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// Recorder is what a witness needs of [history.Recorder].
+// Recorder is the part of [history.Recorder] that witnesses use.
 type Recorder interface {
-	// Record adds an entry; one without a time gets that of now.
+	// Record adds an entry. An entry without a time gets the current one.
 	Record(e history.Entry)
 	// Now is the time since the start of the run.
 	Now() time.Duration
 }
 
-// errEnded is why nothing more comes after Run has returned.
+// errEnded is the error of a wait after Run has returned.
 var errEnded = errors.New("the witness has ended")
 
-// progress is how far a witness is, for those who wait until it is further.
+// progress is the position of a witness, with waiters.
 type progress[T any] struct {
 	mu      sync.Mutex
 	at      T
@@ -57,17 +56,17 @@ func (p *progress[T]) edit(change func()) {
 	p.changed = make(chan struct{})
 }
 
-// reach sets how far the witness is.
+// reach sets the position.
 func (p *progress[T]) reach(at T) { p.edit(func() { p.at, p.problem = at, nil }) }
 
-// fail says why the witness gets no further for now; nil if it does.
+// fail sets why the witness makes no progress for now; nil if it does.
 func (p *progress[T]) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.problem = err
 }
 
-// end says that the witness gets no further at all.
+// end ends the progress for ever.
 func (p *progress[T]) end(err error) {
 	p.edit(func() {
 		if p.ended = true; err != nil {
@@ -82,7 +81,7 @@ func (p *progress[T]) get() T {
 	return p.at
 }
 
-// wait returns nil as soon as enough is true of the progress.
+// wait waits until enough is true for the position.
 func (p *progress[T]) wait(ctx context.Context, enough func(T) bool) error {
 	for {
 		p.mu.Lock()
@@ -105,8 +104,8 @@ func (p *progress[T]) wait(ctx context.Context, enough func(T) bool) error {
 	}
 }
 
-// rest waits, or returns false because ctx has ended.
-func rest(ctx context.Context, wait time.Duration) bool {
+// sleep waits. It returns false if ctx ends.
+func sleep(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

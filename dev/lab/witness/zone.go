@@ -10,36 +10,37 @@ import (
 )
 
 const (
-	// pollEvery is how often a zone is looked at, unless the configuration says otherwise.
+	// pollEvery is the default interval of polls.
 	pollEvery = 50 * time.Millisecond
-	// soaWithin bounds a question for a serial, transferWithin each step of a transfer.
+	// soaWithin is the time limit of a query for a serial, and transferWithin that of each message of a
+	// transfer.
 	soaWithin      = time.Second
 	transferWithin = 5 * time.Second
 )
 
 // Key is a TSIG key (RFC 8945).
 type Key struct {
-	// Name and Algorithm may be without a dot at their end: lab, hmac-sha256.
+	// Name and Algorithm need no final dot: lab, hmac-sha256.
 	Name, Algorithm string
 	// Secret is in base64.
 	Secret string
 }
 
-// ZoneConfig says what a Zone reads.
+// ZoneConfig is the configuration of a Zone.
 type ZoneConfig struct {
-	// Server is the address of the name server, HOST:PORT, where it answers over UDP and TCP. BIND has to keep all changes:
-	// see BINDOptions.
+	// Server is the address of the name server, HOST:PORT, for UDP and TCP. BIND must keep all changes: see
+	// BINDOptions.
 	Server string
-	// Name is the zone's: lab.example.
+	// Name is the name of the zone: lab.example.
 	Name string
-	// Key signs transfers; nil if the server asks for none.
+	// Key signs transfers; nil if the server requires no signature.
 	Key *Key
-	// Every is the time between two looks; 50 ms if it is zero.
+	// Every is the interval of polls; zero means 50 ms.
 	Every time.Duration
 }
 
-// BINDOptions are lines for the options statement of named.conf. With them BIND forgets no serial, and answers IXFR with
-// the changes also when the whole zone would be shorter.
+// BINDOptions are lines for the options statement of named.conf. With them BIND keeps all serials, and
+// responds to IXFR with the changes even if the whole zone would be shorter.
 const BINDOptions = "max-journal-size unlimited; max-ixfr-ratio unlimited; provide-ixfr yes;"
 
 // Zone records each serial of a zone, by IXFR (RFC 1995).
@@ -49,13 +50,13 @@ type Zone struct {
 	progress *progress[serial]
 }
 
-// serial is how far the witness of a zone is.
+// serial is the position of the witness of a zone.
 type serial struct {
 	known bool
 	at    uint32
 }
 
-// NewZone makes the witness of a zone.
+// NewZone returns the witness of a zone.
 func NewZone(config ZoneConfig, recorder Recorder) *Zone {
 	config.Name = mdns.CanonicalName(config.Name)
 	if config.Every == 0 {
@@ -64,15 +65,15 @@ func NewZone(config ZoneConfig, recorder Recorder) *Zone {
 	return &Zone{config: config, recorder: recorder, progress: newProgress[serial]()}
 }
 
-// Run records until ctx ends: at first the whole zone, then what each serial has changed. If the server doesn't know the
-// changes any more, or its serial goes back, the whole zone is recorded again: an entry that is Whole and isn't the first of
-// its zone says that serials may be missing. A server that is away is asked until it is back. An error means that its
-// answer contradicts itself.
+// Run records until ctx ends: first the whole zone, then the changes of each serial. If the server has lost
+// the changes, or its serial goes back, the whole zone is recorded again. So an entry that is Whole and isn't
+// the first of its zone means that serials may be missing. An unreachable server is polled until it is
+// reachable. An error means that a response contradicts itself.
 func (z *Zone) Run(ctx context.Context) error {
 	tick := time.NewTicker(z.config.Every)
 	defer tick.Stop()
 	for {
-		err := z.look(ctx)
+		err := z.poll(ctx)
 		if contradiction := (contradiction{}); errors.As(err, &contradiction) {
 			z.progress.end(err)
 			return err
@@ -87,10 +88,11 @@ func (z *Zone) Run(ctx context.Context) error {
 	}
 }
 
-// Serial is the last serial that is recorded; zero before the first.
+// Serial returns the last recorded serial, or zero.
 func (z *Zone) Serial() uint32 { return z.progress.get().at }
 
-// WaitFor returns when a serial or a later one (RFC 1982) is recorded. It returns an error when ctx or Run ends before that.
+// WaitFor waits until a serial or a later one (RFC 1982) is recorded. It returns an error if ctx or Run ends
+// before that.
 func (z *Zone) WaitFor(ctx context.Context, wanted uint32) error {
 	if err := z.progress.wait(ctx, func(s serial) bool { return s.known && !newer(wanted, s.at) }); err != nil {
 		return fmt.Errorf("wait for serial %d of zone %s, at %d: %w", wanted, z.config.Name, z.Serial(), err)
@@ -98,8 +100,8 @@ func (z *Zone) WaitFor(ctx context.Context, wanted uint32) error {
 	return nil
 }
 
-// look records what has changed since the last look.
-func (z *Zone) look(ctx context.Context) error {
+// poll records the changes since the last poll.
+func (z *Zone) poll(ctx context.Context) error {
 	have := z.progress.get()
 	current, err := z.current(ctx)
 	if err != nil || have.known && current == have.at {
@@ -126,7 +128,7 @@ func (z *Zone) look(ctx context.Context) error {
 	return nil
 }
 
-// current asks for the serial of now.
+// current queries the current serial.
 func (z *Zone) current(ctx context.Context) (uint32, error) {
 	query := new(mdns.Msg)
 	query.SetQuestion(z.config.Name, mdns.TypeSOA)
@@ -142,5 +144,5 @@ func (z *Zone) current(ctx context.Context) (uint32, error) {
 	return 0, fmt.Errorf("ask %s for the serial of zone %s: it answers %s without an SOA", z.config.Server, z.config.Name, mdns.RcodeToString[answer.Rcode])
 }
 
-// newer is whether a comes after b (RFC 1982, section 3.2).
+// newer reports whether a comes after b (RFC 1982, section 3.2).
 func newer(a, b uint32) bool { return a != b && a-b < 1<<31 }

@@ -37,7 +37,7 @@ func newFixture(t *testing.T, options, records string) *fixture {
 	}}
 }
 
-// watch starts a witness and waits until it knows the zone as it is at a serial.
+// watch starts a witness and waits until it has recorded a serial.
 func (w *fixture) watch(serial uint32) *Zone {
 	w.Helper()
 	z := NewZone(w.config, w.recorder)
@@ -75,7 +75,7 @@ func (w *fixture) records(texts []string) (records []mdns.RR) {
 	return records
 }
 
-// seen returns what was recorded.
+// seen returns the recorded entries.
 func (w *fixture) seen() (all []history.Zone) {
 	for _, e := range w.recorder.History().Entries {
 		all = append(all, *e.Zone)
@@ -95,8 +95,8 @@ const (
 	old  = "old.lab.example. 300 IN A 192.0.2.1"
 )
 
-// Each message of RFC 2136 is a serial, and each serial is an entry, however fast they come. Names are in
-// lower case.
+// TestZone shows that each message of RFC 2136 is a serial and each serial an entry, however fast they come.
+// Names are in lower case.
 func TestZone(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, BINDOptions, "Old A 192.0.2.1\ntext TXT \"a  b\\009c\" \"D\"\nalias CNAME Target.Example.")
@@ -121,7 +121,8 @@ func TestZone(t *testing.T) {
 	w.want(want...)
 }
 
-// What happens while the witness doesn't run or the server is away is caught up with, serial for serial.
+// TestZoneCatchesUp shows that serials from a time when the witness didn't run, or the server was
+// unreachable, are recorded one by one.
 func TestZoneCatchesUp(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, BINDOptions, "old A 192.0.2.1")
@@ -129,7 +130,7 @@ func TestZoneCatchesUp(t *testing.T) {
 	if err := w.server.Pause(soon(t)); err != nil {
 		t.Fatal(err)
 	}
-	// The witness has to notice that nobody answers, so that it is the one who comes back.
+	// The witness must first notice that the server is unreachable.
 	eventually(t, func() string {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -163,7 +164,7 @@ func TestZoneCatchesUp(t *testing.T) {
 	)
 }
 
-// A server that doesn't tell the changes costs serials, and the history says so.
+// TestZoneWithoutIXFR shows that missing serials of a server without IXFR are visible in the history.
 func TestZoneWithoutIXFR(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "provide-ixfr no;", "old A 192.0.2.1")
@@ -178,7 +179,7 @@ func TestZoneWithoutIXFR(t *testing.T) {
 	)
 }
 
-// A refusal is said to those who wait.
+// TestZoneRefused shows that waiters get the reason of a refusal.
 func TestZoneRefused(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, BINDOptions, "")

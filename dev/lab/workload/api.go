@@ -18,28 +18,28 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// createdBy is the annotation of an object with the number of the edit that made it, by which a repeated creation
-// recognises its own object.
+// createdBy is the annotation with the number of the edit that created an object. A repeated creation
+// recognises its own object by it.
 const createdBy = "lab.example/created-by"
 
-// outcome is what became of an attempt to make an edit.
+// outcome is the result of an attempt to make an edit.
 type outcome string
 
 const (
 	made      outcome = "made"
-	pointless outcome = "pointless" // what it changes is gone, or isn't as it requires
-	again     outcome = "again"     // it was refused for now, or nobody knows
-	failed    outcome = "failed"    // it can never be made: the lab is wrong
+	pointless outcome = "pointless" // the object is missing, or the zone doesn't meet the requirement
+	retry     outcome = "again"     // refused for now, or the result is unknown
+	failed    outcome = "failed"    // can never succeed: a bug of the lab
 )
 
-// cluster makes edits of objects. It talks about all kinds in the same way, since an edit is a whole object or a patch.
+// cluster makes edits of objects of any kind, because an edit is a whole object or a patch.
 type cluster struct {
 	client dynamic.Interface
-	// restored is true if there may be other objects than the edits have made.
+	// restored is true after an etcd restore, when objects may differ from the plan.
 	restored atomic.Bool
 }
 
-// attempt makes an edit once. The error explains again and failed.
+// attempt tries an edit once. The error explains the outcomes retry and failed.
 func (c *cluster) attempt(ctx context.Context, e Edit) (outcome, error) {
 	resource := c.resource(e.Object)
 	var err error
@@ -72,8 +72,8 @@ func (c *cluster) attempt(ctx context.Context, e Edit) (outcome, error) {
 	return c.judge(err), err
 }
 
-// create makes an object. If an object of the name is there, it is either the same, made by an attempt whose answer
-// was lost, or an older one that came back with etcd's data, or somebody else's, which is a fault of the lab.
+// create creates an object. An existing object of the name is the same one, if the response of an earlier
+// attempt was lost, or an older one that an etcd restore brought back. Any other one is a bug of the lab.
 func (c *cluster) create(ctx context.Context, e Edit, content *unstructured.Unstructured) (outcome, error) {
 	resource := c.resource(e.Object)
 	_, err := resource.Create(ctx, content, metav1.CreateOptions{})
@@ -82,19 +82,19 @@ func (c *cluster) create(ctx context.Context, e Edit, content *unstructured.Unst
 	}
 	there, err := resource.Get(ctx, content.GetName(), metav1.GetOptions{})
 	if err != nil {
-		return again, err // it is looked at again
+		return retry, err // the next attempt checks it
 	}
 	by := there.GetAnnotations()[createdBy]
 	switch {
 	case by == content.GetAnnotations()[createdBy]:
 		return made, nil
 	case c.restored.Load():
-		return again, errors.Join(fmt.Errorf("an older object of this name, made by edit %q, is deleted first", by), remove(ctx, resource, there.GetName()))
+		return retry, errors.Join(fmt.Errorf("an older object of this name, made by edit %q, is deleted first", by), remove(ctx, resource, there.GetName()))
 	}
 	return failed, fmt.Errorf("an object of this name is there, made by edit %q", by)
 }
 
-// remove deletes an object at once, whatever finalizers it has.
+// remove deletes an object at once, despite finalizers.
 func remove(ctx context.Context, resource dynamic.ResourceInterface, name string) error {
 	_, err := resource.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	if err != nil {
@@ -103,7 +103,8 @@ func remove(ctx context.Context, resource dynamic.ResourceInterface, name string
 	return resource.Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
 }
 
-// judge is the judge of an edit of an object that may be an older one, which the edit needn't fit.
+// judge is the function judge, but after an etcd restore no edit fails for ever, because its object may be an
+// older one.
 func (c *cluster) judge(err error) outcome {
 	became := judge(err)
 	if became == failed && c.restored.Load() {
@@ -112,15 +113,15 @@ func (c *cluster) judge(err error) outcome {
 	return became
 }
 
-// judge tells apart what an error of the API server means. Only what is wrong with the request itself is final: an
-// API server that starts answers 403 and 404, too, and one that can't store the address of a Service says that the Service is
-// invalid, with the words of etcd or of the connection to it.
+// judge classifies an error of the API server. Only an error of the request itself is final, because a
+// starting API server responds 403 and 404 too, and one that can't store the address of a Service says that
+// the Service is invalid, with the error of etcd or of the connection to it.
 func judge(err error) outcome {
 	switch {
 	case err == nil:
 		return made
 	case strings.Contains(err.Error(), "etcdserver: "), strings.Contains(err.Error(), "failed to allocate IP: rpc error: "):
-		return again
+		return retry
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -129,11 +130,11 @@ func judge(err error) outcome {
 			return failed
 		}
 	}
-	return again
+	return retry
 }
 
-// isGone reports whether an API server says that an object isn't there. One that starts, and doesn't know the kind yet, says
-// something similar without the name of the object.
+// isGone reports whether an error says that an object is missing. The 404 of a starting API server, which
+// doesn't know the kind yet, has no object name.
 func isGone(err error) bool {
 	if !apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return false
@@ -142,15 +143,15 @@ func isGone(err error) bool {
 	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name != ""
 }
 
-// operation is one of a JSON patch (RFC 6902). To add a member that exists is to replace it.
+// operation is an operation of a JSON patch (RFC 6902). Adding an existing member replaces it.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 }
 
-// patchOf returns the patch that sets the fields of an edit. It replaces each whole, and needs no version of the
-// object, because nobody else writes these fields.
+// patchOf returns the patch that replaces the fields of an edit. It has no resource version, because nobody
+// else writes these fields.
 func patchOf(e Edit) ([]byte, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(e.Object)
 	if err != nil {
@@ -168,7 +169,7 @@ func patchOf(e Edit) ([]byte, error) {
 	return json.Marshal(operations)
 }
 
-// resources are the resources of the kinds that edits have.
+// resources maps the kinds of edits to resources.
 var resources = map[string]string{
 	"Service": "services", "Pod": "pods", "Node": "nodes", "Endpoints": "endpoints", "EndpointSlice": "endpointslices",
 	"DNSEndpoint": "dnsendpoints", "ServiceProfile": "serviceprofiles", "Server": "servers", "ExternalWorkload": "externalworkloads",

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Only what is wrong with a request itself is final. The error of a Service whose address can't be stored is one that an API
-// server with a full etcd has given.
+// TestJudge shows that only an error of the request itself is final. The error of a Service whose address
+// can't be stored is copied from an API server with a full etcd.
 func TestJudge(t *testing.T) {
 	services := schema.GroupKind{Kind: "Service"}
 	invalid := func(message string) error {
@@ -22,13 +22,13 @@ func TestJudge(t *testing.T) {
 		want outcome
 	}{
 		{"no error", nil, made},
-		{"no answer", errors.New("connection refused"), again},
-		{"overloaded", apierrors.NewTooManyRequests("later", 1), again},
-		{"starting", apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "web-0", errors.New("not yet")), again},
+		{"no answer", errors.New("connection refused"), retry},
+		{"overloaded", apierrors.NewTooManyRequests("later", 1), retry},
+		{"starting", apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "web-0", errors.New("not yet")), retry},
 		{"malformed", apierrors.NewBadRequest("no"), failed},
 		{"invalid", invalid("must be an address"), failed},
-		{"invalid because etcd is full", invalid("failed to allocate IP: etcdserver: mvcc: database space exceeded"), again},
-		{"invalid because etcd is away", invalid("failed to allocate IP: rpc error: code = Unavailable desc = error reading from server: connection reset by peer"), again},
+		{"invalid because etcd is full", invalid("failed to allocate IP: etcdserver: mvcc: database space exceeded"), retry},
+		{"invalid because etcd is away", invalid("failed to allocate IP: rpc error: code = Unavailable desc = error reading from server: connection reset by peer"), retry},
 	} {
 		if got := judge(tt.err); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)

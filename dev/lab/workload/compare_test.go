@@ -22,7 +22,7 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// compareObjects compares what is there with the plan.
+// compareObjects compares the objects of the cluster with the plan.
 func compareObjects(t *testing.T, plan Plan, cluster *kubetest.Cluster, before time.Duration) {
 	t.Helper()
 	there := map[string]map[string]any{}
@@ -68,7 +68,7 @@ func list(t *testing.T, client dynamic.Interface, apiVersion, kind, namespace st
 	return all.Items
 }
 
-// parts are what edits set, and what is compared. Kinds that don't have one have nothing there on both sides.
+// parts are the compared parts, which edits set. A kind without a part has no value on both sides.
 var parts = []string{
 	"metadata/labels", "metadata/annotations", "metadata/finalizers", "spec/ports", "spec/selector", "spec/type", "spec/publishNotReadyAddresses",
 	"spec/nodeName", "spec/hostname", "spec/subdomain", "spec/endpoints", "spec/routes", "spec/retryBudget", "spec/proxyProtocol", "spec/podSelector", "spec/port",
@@ -97,7 +97,7 @@ func compareObject(want, got map[string]any) string {
 	return ""
 }
 
-// plain returns a value as JSON has it, without what is empty or a default.
+// plain returns a value in its JSON form, without empty values and defaults.
 func plain(value any) any {
 	content, err := json.Marshal(value)
 	if err != nil {
@@ -142,7 +142,7 @@ func withoutEmpty(v any) any {
 	return v
 }
 
-// compareZone compares the zone with what the plan makes of its beginning, and the record with the edits.
+// compareZone compares the zone with the plan, and the history with the edits.
 func compareZone(t *testing.T, plan Plan, bind *bindtest.Server, recorder *history.Recorder, before time.Duration) {
 	t.Helper()
 	origin := plan.Settings().Zone
@@ -170,7 +170,7 @@ func compareZone(t *testing.T, plan Plan, bind *bindtest.Server, recorder *histo
 	compareRecord(t, recorder.History(), origin, updates, made)
 }
 
-// compareRecord looks whether each update is in the history.
+// compareRecord checks that each update is in the history.
 func compareRecord(t *testing.T, h history.History, origin string, updates, made int) {
 	t.Helper()
 	answered, succeeded := 0, 0
@@ -182,15 +182,15 @@ func compareRecord(t *testing.T, h history.History, origin string, updates, made
 		}
 		if w.Status >= 0 && w.Status != mdns.RcodeNotAuth && w.Status != mdns.RcodeServerFailure {
 			answered++
-			if w.Answered < e.At {
-				t.Errorf("answered at %s, sent at %s", w.Answered, e.At)
+			if w.Responded < e.At {
+				t.Errorf("answered at %s, sent at %s", w.Responded, e.At)
 			}
 		}
 		if w.Status == mdns.RcodeSuccess {
 			succeeded++
 		}
 	}
-	// The answer of an update may have been lost, and then the next attempt finds it made.
+	// If the response of an update is lost, the next attempt finds the update applied.
 	if answered != updates || succeeded > made || made == 0 {
 		t.Errorf("%d updates have an answer, %d of them a good one: want %d and %d", answered, succeeded, updates, made)
 	}
@@ -204,7 +204,7 @@ func addRecord(all map[string][]string, rr mdns.RR) {
 	all[recordKey(rr)] = append(all[recordKey(rr)], strings.TrimPrefix(rr.String(), rr.Header().String()))
 }
 
-// applyUpdate does what a name server does by RFC 2136, and returns how many updates that were.
+// applyUpdate applies an edit by RFC 2136, and returns the number of updates.
 func applyUpdate(t *testing.T, zone map[string][]string, e ZoneEdit) int {
 	t.Helper()
 	fresh, err := e.records(e.New)

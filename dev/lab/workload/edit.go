@@ -15,35 +15,35 @@ type Object interface {
 	runtime.Object
 }
 
-// Verb is what an edit of an object does.
+// Verb is the kind of an edit.
 type Verb string
 
-// The verbs of edits.
+// Verbs of edits.
 const (
-	Create    Verb = "create"     // makes the object, without its status
+	Create    Verb = "create"     // creates the object, without its status
 	Set       Verb = "set"        // replaces fields
 	SetStatus Verb = "set status" // replaces fields through the status subresource
 	Delete    Verb = "delete"     // deletes the object; it stays, terminating, while it has a grace period or a finalizer
 )
 
-// Edit is one request that somebody makes. Exactly one of Object and Zone is set.
+// Edit is one request. Exactly one of Object and Zone is set.
 type Edit struct {
-	// Number counts from 1, in the order of At. Those that make the beginning have their own numbers.
+	// Number counts from 1, in the order of At. The initial edits have their own numbers.
 	Number int
-	// At is when it is due, since the start of the play.
+	// At is when the edit is due, since the start of Play.
 	At time.Duration
 
 	Verb Verb
-	// Object is all of the object as it should be after the edit; if it is gone then, as it was before. Nobody changes it.
+	// Object is the whole object after the edit or, if the edit deletes it, before. It must not be changed.
 	Object Object
-	// Gone says that the object isn't there any more after the edit.
+	// Gone is true if the object doesn't exist after the edit.
 	Gone bool
 	// Fields are the parts that Set and SetStatus replace, as JSON pointers (RFC 6901).
 	Fields []string
 	// Grace is the grace period of a Delete in seconds.
 	Grace int64
-	// After is the number of an edit that this one has to keep a distance of Gap from, however late that was made: the
-	// deletion of the pod whose address is used again. It is zero if there is none.
+	// After is the number of an earlier edit after which this one must wait for Gap: the deletion of the pod
+	// whose address is reused. Zero means none.
 	After int
 	Gap   time.Duration
 
@@ -72,28 +72,28 @@ func name(o Object) string {
 	return o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
 }
 
-// Requirement is what a zone must have for an edit to be made. The name server looks, together with the change
-// (RFC 2136, section 2.4), so that the person never changes what somebody else has made meanwhile.
+// Requirement is the prerequisite of a zone edit. The name server checks it together with the change (RFC
+// 2136, section 2.4), so that the person never overwrites a concurrent change.
 type Requirement string
 
-// The requirements of edits of a zone.
+// Requirements of edits of a zone.
 const (
 	Unused Requirement = "unused" // the name has no records
 	Mine   Requirement = "mine"   // the set has exactly the records Old
 	Beside Requirement = "beside" // the name has addresses, and no set of the type
-	Theirs Requirement = "theirs" // the set exists, whatever its records are
+	Theirs Requirement = "theirs" // the set exists, with any records
 )
 
-// ZoneEdit is an edit of one record set by the person.
+// ZoneEdit is an edit of one record set.
 type ZoneEdit struct {
 	Name    string // absolute
 	Type    string // A, TXT, …
 	Require Requirement
 	// Old are the records that Mine requires, in presentation form without name, TTL and type.
 	Old []string
-	// Keep says that the records that are there stay. Otherwise New takes their place.
+	// Keep is true if existing records stay. Otherwise New replaces them.
 	Keep bool
-	New  []string // none if the set goes
+	New  []string // empty to delete the set
 	TTL  uint32
 }
 

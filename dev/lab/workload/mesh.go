@@ -13,7 +13,7 @@ import (
 
 const (
 	externals = 2 // ext-N: Services that select ExternalWorkloads
-	machines  = 6 // ext-N-M: the ExternalWorkloads that each of them may have
+	machines  = 6 // ext-N-M: the ExternalWorkloads of each of them
 	profiles  = 4 // web-0 to web-3 may have a ServiceProfile
 	servers   = 4 // web-2 to web-5 may have a Server
 )
@@ -45,7 +45,7 @@ func (s *simulation) meshActions() []weighted {
 
 func machineName(i, m int) string { return fmt.Sprintf("ext-%d-%d", i, m) }
 
-// startMachine makes an ExternalWorkload, which is ready a moment later.
+// startMachine creates an ExternalWorkload, which is ready a moment later.
 func (s *simulation) startMachine(i, m int) {
 	machine := s.newWorkload(machineName(i, m), externalName(i), pick(s, int32(8080), 8080, 8081))
 	s.create(machine)
@@ -59,7 +59,8 @@ func (s *simulation) setMachineReady(machine *workload.ExternalWorkload, ready b
 	}
 }
 
-// changeMachine makes a machine that isn't there; of one that is, it changes the readiness, the port or the address, or deletes it.
+// changeMachine creates a missing machine. It changes the readiness, the port or the address of an existing
+// one, or deletes it.
 func (s *simulation) changeMachine() {
 	i, m := s.rng.IntN(externals), s.rng.IntN(machines)
 	machine := find[*workload.ExternalWorkload](s, "ExternalWorkload "+machineName(i, m))
@@ -82,7 +83,8 @@ func (s *simulation) changeMachine() {
 	}
 }
 
-// changeProfile makes the ServiceProfile of a Service; one that is there gets other routes, or is deleted.
+// changeProfile creates a missing ServiceProfile of a Service. It changes the routes of an existing one, or
+// deletes it.
 func (s *simulation) changeProfile(service string) {
 	fresh := s.newProfile(service)
 	fresh.Spec = linkerd.ServiceProfileSpec{
@@ -104,7 +106,8 @@ func (s *simulation) changeProfile(service string) {
 	}
 }
 
-// changeServer makes the Server of an app; one that is there calls its port opaque or not, or is deleted.
+// changeServer creates a missing Server of an app. It switches the protocol of an existing one between opaque
+// and another, or deletes it.
 func (s *simulation) changeServer(app string) {
 	fresh := s.newServer(app)
 	old := find[*policy.Server](s, name(fresh))

@@ -10,15 +10,15 @@ import (
 	"github.com/signpostd/signpost/api/externaldns"
 )
 
-// The objects that ask for names in the zone.
+// Numbers of the objects with names in the zone.
 const (
-	balancers    = 8 // lb-N: LoadBalancers that ask for lb-N
-	dnsEndpoints = 6 // dns-N: DNSEndpoints that ask for one name or two
+	balancers    = 8 // lb-N: LoadBalancers with the name lb-N
+	dnsEndpoints = 6 // dns-N: DNSEndpoints with one or two names
 )
 
 func balancerName(i int) string { return fmt.Sprint("lb-", i) }
 
-// domain returns the zone without the dot at its end.
+// domain returns the zone without the final dot.
 func (s *simulation) domain() string { return strings.TrimSuffix(s.settings.Zone, ".") }
 
 func (s *simulation) beginNames() {
@@ -55,12 +55,12 @@ func (s *simulation) nameActions() []weighted {
 	}
 }
 
-// balancer returns any of the lb-N; nil if it isn't there.
+// balancer returns a random lb-N, or nil if that doesn't exist.
 func (s *simulation) balancer() *corev1.Service {
 	return find[*corev1.Service](s, "Service "+balancerName(s.rng.IntN(balancers)))
 }
 
-// changeIngress gives a LoadBalancer other addresses, or a name instead, or nothing.
+// changeIngress replaces the addresses of a LoadBalancer by others, by a name, or by nothing.
 func (s *simulation) changeIngress(service *corev1.Service) {
 	if service == nil || find[*corev1.Service](s, name(service)) != service {
 		return
@@ -92,7 +92,7 @@ func (s *simulation) changeTTL() {
 	s.set(service, "/metadata/annotations")
 }
 
-// recreateBalancer deletes a LoadBalancer. It comes back after a while, in which the person may take its name.
+// recreateBalancer deletes a LoadBalancer and recreates it later. The person may take its name in between.
 func (s *simulation) recreateBalancer() {
 	i := s.rng.IntN(balancers)
 	service := find[*corev1.Service](s, "Service "+balancerName(i))
@@ -117,7 +117,7 @@ func (s *simulation) createDNSEndpoint(i int) {
 	s.create(o)
 }
 
-// changeDNSEndpoint replaces all that a DNSEndpoint asks for.
+// changeDNSEndpoint replaces all record sets of a DNSEndpoint.
 func (s *simulation) changeDNSEndpoint() {
 	i := s.rng.IntN(dnsEndpoints)
 	if o := find[*externaldns.DNSEndpoint](s, "DNSEndpoint "+dnsEndpointName(i)); o != nil {
@@ -134,7 +134,7 @@ func (s *simulation) recreateDNSEndpoint() {
 	}
 }
 
-// recordSets returns one or two record sets for a DNSEndpoint. A CNAME is alone at its name.
+// recordSets returns one or two record sets for a DNSEndpoint. A CNAME has no other record at its name.
 func (s *simulation) recordSets(i int) []*externaldns.Endpoint {
 	at := dnsEndpointName(i) + "." + s.domain()
 	ttl := pick(s, int64(0), 60, 600)

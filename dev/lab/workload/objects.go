@@ -18,13 +18,13 @@ import (
 	"github.com/signpostd/signpost/api/workload"
 )
 
-// Names that validators may want to know.
+// Names that validators need.
 const (
-	// Nodes is how many nodes there are: node-0 and so on, in the zones zone-0 and zone-1.
+	// Nodes is the number of nodes: node-0 and so on, in the zones zone-0 and zone-1.
 	Nodes = 4
-	// ManagedBy is who writes the slices of own-N, by their label.
+	// ManagedBy is the value of the managed-by label of the slices of own-N.
 	ManagedBy = "person.lab.example"
-	// Finalizer keeps some pods terminating until an edit takes it away.
+	// Finalizer keeps some pods terminating until an edit removes it.
 	Finalizer = "lab.example/terminating"
 
 	hostnameAnnotation = "external-dns.alpha.kubernetes.io/hostname"
@@ -60,7 +60,7 @@ func zoneOf(i int) string      { return fmt.Sprint("zone-", i%2) }
 func nodeName(i int) string    { return fmt.Sprint("node-", i) }
 func nodeAddress(i int) string { return fmt.Sprint("10.63.0.", i+1) }
 
-// newService returns a Service with port 80, which leads to the port http of its pods.
+// newService returns a Service with port 80, whose target is the port http of its pods.
 func (s *simulation) newService(name string, selector map[string]string) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta: kind("", "v1", "Service"), ObjectMeta: s.meta(name),
@@ -72,10 +72,12 @@ func httpPort() corev1.ServicePort {
 	return corev1.ServicePort{Name: "http", Port: 80, TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP}
 }
 
-// newPod returns a pod of an app that is bound to a node and hasn't started. Its port http has a number of its own.
+// newPod returns a pod of an app that is bound to a node and hasn't started. port is the number of its port
+// http.
 func (s *simulation) newPod(name, app string, node int, port int32) *corev1.Pod {
 	meta := s.meta(name)
-	// The API server would add the label of the zone to a new pod, but not to one that gets other labels.
+	// The label of the zone is set here because the API server adds it to a new pod only, and a pod may get
+	// other labels later.
 	meta.Labels = map[string]string{"app": app, "track": "stable", corev1.LabelTopologyZone: zoneOf(node)}
 	no := false
 	return &corev1.Pod{
@@ -165,14 +167,14 @@ func (s *simulation) newServer(app string) *policy.Server {
 	}
 }
 
-// firstAddress begins the range of addresses, 10.64.0.0/10.
+// firstAddress is the start of the address range 10.64.0.0/10.
 var firstAddress = netip.AddrFrom4([4]byte{10, 64, 0, 0})
 
-// newAddress returns an address that nobody has had in this run.
+// newAddress returns an address that was not used in this run.
 func (s *simulation) newAddress() string {
 	s.address++
 	bytes := firstAddress.As4()
-	// The second byte has 6 bits of the number: 4 million addresses last for days.
+	// The second byte has 6 bits of the number, because 4 million addresses last for days.
 	bytes[1] |= byte(s.address>>16) & 0x3f
 	bytes[2], bytes[3] = byte(s.address>>8), byte(s.address)
 	return netip.AddrFrom4(bytes).String()

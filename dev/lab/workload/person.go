@@ -8,19 +8,17 @@ import (
 )
 
 const (
-	humans    = 10 // human-N: records that only the person has
+	humans    = 10 // human-N: records of the person at names that no object wants
 	zoneTTL   = 300
-	othersLB  = "lb-6" // has a record of another owner from the beginning
-	personsLB = "lb-7" // has a record of the person from the beginning, who gives it up in the run
-	// OtherOwner is the owner id in the ownership records of records that belong to neither Signpost nor the
-	// person.
+	othersLB  = "lb-6" // initially has a record of another owner
+	personsLB = "lb-7" // initially has a record of the person, who removes it later
+	// OtherOwner is the owner ID in the ownership records of an owner other than Signpost.
 	OtherOwner = "somebody-else"
 )
 
-// ZoneRecords returns the zone at the beginning, as lines of a zone file with names relative to the zone: 20
-// records without an ownership record and 10 that an ownership record gives to OtherOwner. They suit
-// bindtest.Zone.Records. Two are at names that objects want: lb-6 belongs to the other owner, and lb-7 to the
-// person, who gives it up in the run.
+// ZoneRecords returns the initial zone, as lines of a zone file with names relative to the zone: 20 records
+// without an ownership record, and 10 owned by OtherOwner. They fit bindtest.Zone.Records. Two are at names
+// that objects want: lb-6 belongs to the other owner, and lb-7 to the person, who removes it later.
 func (p Plan) ZoneRecords() string {
 	lines := []string{personsLB + " A " + personsAddress}
 	for i := range 9 {
@@ -50,7 +48,7 @@ func (p Plan) ZoneRecords() string {
 	return strings.Join(lines, "\n")
 }
 
-// personsAddress is at personsLB.
+// personsAddress is the initial address of personsLB.
 const personsAddress = "192.0.2.77"
 
 func (s *simulation) beginPerson() {
@@ -66,7 +64,7 @@ func key(z ZoneEdit) string { return z.Name + " " + z.Type }
 func (s *simulation) personActions() []weighted {
 	all := []weighted{{9, s.changeHuman}, {2, s.standBeside}, {2, func() { s.take(balancerName(s.rng.IntN(balancers))) }}}
 	if s.settings.Seed%3 == 0 {
-		all = append(all, weighted{3, s.meddle})
+		all = append(all, weighted{3, s.editPublished})
 	}
 	return all
 }
@@ -80,7 +78,7 @@ func (s *simulation) edit(z ZoneEdit) {
 	s.emit(Edit{Zone: &z})
 }
 
-// changeHuman adds, changes or removes a record set that only the person has.
+// changeHuman adds, changes or removes a record set at a name that no object wants.
 func (s *simulation) changeHuman() {
 	i := s.rng.IntN(humans)
 	kind := []string{"A", "A", "AAAA", "TXT", "MX", "CNAME"}[i%6]
@@ -106,14 +104,14 @@ func (s *simulation) humanValues(kind string) []string {
 	case "TXT":
 		return []string{fmt.Sprintf("%q", fmt.Sprint("human text ", n))}
 	case "MX":
-		// BIND refuses an MX whose target in the zone has no address.
+		// BIND refuses an MX if its target in the zone has no address.
 		return []string{fmt.Sprintf("%d %s", n, s.absolute(fmt.Sprint("static-", n%9)))}
 	default:
 		return []string{s.absolute(fmt.Sprint("static-", n%9))}
 	}
 }
 
-// take puts a record at a name that an object wants, if nobody has it at that moment, and gives it up later.
+// take adds a record at a name that an object wants, if it is unused at that moment, and removes it later.
 func (s *simulation) take(relative string) {
 	z := ZoneEdit{Name: s.absolute(relative), Type: "A", Require: Unused, New: []string{fmt.Sprint("192.0.2.", 200+s.rng.IntN(50))}}
 	if _, there := s.records[key(z)]; there {
@@ -123,12 +121,12 @@ func (s *simulation) take(relative string) {
 	s.after(s.between(4*time.Second, 20*time.Second), func() { s.release(z) })
 }
 
-// release removes a record set that the person has.
+// release removes a record set of the person.
 func (s *simulation) release(z ZoneEdit) {
 	s.edit(ZoneEdit{Name: z.Name, Type: z.Type, Require: Mine, Old: z.New})
 }
 
-// standBeside puts a text at a name that Signpost has, beside its addresses, or takes it away.
+// standBeside adds a TXT record at a name of Signpost, beside its addresses, or removes it.
 func (s *simulation) standBeside() {
 	z := ZoneEdit{Name: s.absolute(balancerName(s.rng.IntN(balancers))), Type: "TXT", Require: Beside, New: []string{`"a note of the person"`}}
 	if old, there := s.records[key(z)]; there {
@@ -138,11 +136,11 @@ func (s *simulation) standBeside() {
 	s.edit(z)
 }
 
-// meddle changes addresses that Signpost has published: replaces them, adds one, or removes them.
-func (s *simulation) meddle() {
+// editPublished changes addresses that Signpost has published: it replaces them, adds one, or removes them.
+func (s *simulation) editPublished() {
 	z := ZoneEdit{Name: s.absolute(balancerName(s.rng.IntN(balancers - 2))), Type: "A", Require: Theirs, TTL: zoneTTL}
 	if _, there := s.records[key(z)]; there {
-		return // it may be the person's own
+		return // the name may be the person's
 	}
 	if s.chance(70) {
 		z.New = []string{fmt.Sprint("192.0.2.", 200+s.rng.IntN(50))}

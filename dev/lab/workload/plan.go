@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// Settings say which workload it is.
+// Settings determine the workload.
 type Settings struct {
 	Seed      uint64
 	Namespace string  // of all objects but the nodes; "lab" if empty
 	Zone      string  // absolute name; "lab.example." if empty
-	Rate      float64 // edits a second on average, of objects and zone together; 10 if zero
-	// Headless says whether headless Services ask for names in the zone, too.
+	Rate      float64 // average number of edits per second, of objects and zone together; 10 if zero
+	// Headless tells whether headless Services ask for names too.
 	Headless HeadlessNames
 }
 
-// HeadlessNames says whether headless Services have the annotation with a hostname.
+// HeadlessNames tells whether headless Services have the hostname annotation.
 type HeadlessNames string
 
-// What headless Services ask for.
+// Values of HeadlessNames.
 const (
 	WithoutNames HeadlessNames = ""      // only LoadBalancers and DNSEndpoints ask for names
-	WithNames    HeadlessNames = "named" // head-N asks for head-N in the zone: the addresses of its ready pods
+	WithNames    HeadlessNames = "named" // head-N asks for the name head-N with the addresses of its ready pods
 )
 
-// Plan is a workload. It is a value: all methods are pure.
+// Plan is a workload. All its methods are pure.
 type Plan struct{ settings Settings }
 
 // New returns the workload of a seed.
@@ -48,14 +48,14 @@ func New(s Settings) (Plan, error) {
 // Settings returns the settings with their defaults.
 func (p Plan) Settings() Settings { return p.settings }
 
-// Initial returns the edits that make the objects of the beginning, in an order in which they can be made. The
-// namespace is not among them.
+// Initial returns the edits that create the initial objects, in a possible order. The namespace is not among
+// them.
 func (p Plan) Initial() []Edit {
 	s := newSimulation(p.settings)
 	return s.beginning()
 }
 
-// Edits returns the edits that follow, for ever, in the order of At.
+// Edits returns the endless sequence of later edits, in the order of At.
 func (p Plan) Edits() iter.Seq[Edit] {
 	return func(yield func(Edit) bool) {
 		s := newSimulation(p.settings)
@@ -70,8 +70,8 @@ func (p Plan) Edits() iter.Seq[Edit] {
 	}
 }
 
-// Objects returns what is there when all edits before a time have been made, in the order of kind and name. An
-// object that is terminating has a deletion timestamp.
+// Objects returns the objects that exist after all edits before a time, in the order of kind and name. A
+// terminating object has a deletion timestamp.
 func (p Plan) Objects(before time.Duration) []Object {
 	there := map[string]Object{}
 	apply := func(e Edit) {
@@ -99,7 +99,7 @@ func (p Plan) Objects(before time.Duration) []Object {
 	return all
 }
 
-// stamp is the time that conditions have: it has to be the same in each run of a seed.
+// stamp returns the time in conditions, which is the same in each run of a seed.
 func stamp(at time.Duration) time.Time {
 	return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC).Add(at.Truncate(time.Second))
 }

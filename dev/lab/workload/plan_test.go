@@ -34,7 +34,7 @@ func until(p Plan, end time.Duration) (all []Edit) {
 	return all
 }
 
-// transcript is edits as text, with what they set.
+// transcript returns the edits as text, with the values that they set.
 func transcript(t *testing.T, edits []Edit) string {
 	t.Helper()
 	var b strings.Builder
@@ -51,7 +51,7 @@ func transcript(t *testing.T, edits []Edit) string {
 	return b.String()
 }
 
-// A seed gives the edits that it has always given, and twice the same.
+// TestGolden shows that a seed always gives the same edits.
 func TestGolden(t *testing.T) {
 	p := mustNew(t, Settings{Seed: 3})
 	text := func() string {
@@ -64,7 +64,7 @@ func TestGolden(t *testing.T) {
 	golden.Check(t, "edits-3.txt", first)
 }
 
-// The rate is what was asked for, over a minute and more; there are bursts and pauses.
+// TestRate shows that the rate is right on average over a minute and more, with bursts and pauses.
 func TestRate(t *testing.T) {
 	const length = 3 * time.Minute
 	for _, rate := range []float64{2, 10, 40} {
@@ -93,8 +93,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Each edit can be made after those before it: it makes what isn't there, changes what is there, and sets
-// what its object has.
+// TestEditsFit shows that each edit is possible after those before it: it creates a missing object, changes
+// an existing one, and sets fields that its object has.
 func TestEditsFit(t *testing.T) {
 	for seed := range uint64(12) {
 		p := mustNew(t, Settings{Seed: seed, Headless: WithNames})
@@ -126,7 +126,7 @@ func TestEditsFit(t *testing.T) {
 	}
 }
 
-// fits returns why an edit can't be made.
+// fits returns why an edit is impossible.
 func fits(there map[string]Object, e Edit) string {
 	old := there[name(e.Object)]
 	switch {
@@ -144,7 +144,7 @@ func fits(there map[string]Object, e Edit) string {
 	return ""
 }
 
-// No address is used twice, unless its pod has been gone for five seconds.
+// TestAddresses shows that an address is reused only five seconds after its pod was deleted.
 func TestAddresses(t *testing.T) {
 	reused := 0
 	for seed := range uint64(12) {
@@ -177,7 +177,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// In three minutes, everything that the lab wants to see happens.
+// TestCoverage shows that all interesting edits happen within three minutes.
 func TestCoverage(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(6) {
@@ -226,19 +226,19 @@ func describe(e Edit) (all []string) {
 	return all
 }
 
-// Only in each third seed does the person change what Signpost has published.
-func TestMeddling(t *testing.T) {
+// TestEditPublished shows that the person changes records of Signpost with every third seed only.
+func TestEditPublished(t *testing.T) {
 	for seed := range uint64(6) {
-		meddled := slices.ContainsFunc(until(mustNew(t, Settings{Seed: seed}), 5*time.Minute), func(e Edit) bool {
+		edited := slices.ContainsFunc(until(mustNew(t, Settings{Seed: seed}), 5*time.Minute), func(e Edit) bool {
 			return e.Zone != nil && e.Zone.Require == Theirs
 		})
-		if meddled != (seed%3 == 0) {
-			t.Errorf("seed %d: %t", seed, meddled)
+		if edited != (seed%3 == 0) {
+			t.Errorf("seed %d: %t", seed, edited)
 		}
 	}
 }
 
-// The zone begins with 20 records without an ownership record and 10 with one, all of which can be read.
+// TestZoneRecords parses the initial zone: 20 records without an ownership record and 10 with one.
 func TestZoneRecords(t *testing.T) {
 	text := mustNew(t, Settings{}).ZoneRecords()
 	plain, markers := 0, 0
@@ -261,7 +261,7 @@ func TestZoneRecords(t *testing.T) {
 	}
 }
 
-// Objects has what the edits leave, and not what they delete.
+// TestObjects shows that Objects has all objects that the edits leave.
 func TestObjects(t *testing.T) {
 	p := mustNew(t, Settings{Seed: 4})
 	if got, want := len(p.Objects(0)), len(p.Initial())-Nodes; got != want {

@@ -19,15 +19,16 @@ import (
 )
 
 const (
-	// requestTimeout bounds one request to the API server. One that has run out is repeated.
+	// requestTimeout is the time limit of a request to the API server, which is then repeated.
 	requestTimeout = 10 * time.Second
-	// patience is how long an edit is tried. No fault lasts as long, so that the lab is broken.
+	// patience is how long an edit is retried. A longer failure is a bug of the lab, because no fault lasts
+	// as long.
 	patience = 3 * time.Minute
 
 	firstPause, longestPause = 50 * time.Millisecond, time.Second
 )
 
-// Recorder is where the edits of the zone are noted; a *history.Recorder.
+// Recorder records the edits of the zone, like [history.Recorder].
 type Recorder interface {
 	Record(history.Entry)
 	Now() time.Duration
@@ -35,17 +36,19 @@ type Recorder interface {
 
 // Key is a TSIG key (RFC 8945).
 type Key struct {
-	Name      string // without a dot at its end
+	Name      string // without the final dot
 	Algorithm string // hmac-sha256
 	Secret    string // in base64
 }
 
-// Config is what a Player needs.
+// Config is the configuration of a Player.
 type Config struct {
 	Plan Plan
-	// API leads to the API server itself, around all faults of links. The Player makes its own clients, without a rate limit.
+	// API is the config for the API server itself, without the links with faults. The Player's clients have
+	// no rate limit.
 	API *rest.Config
-	// NameServer is primary for the zone of the plan, and Key may update it. Without an address nobody edits the zone.
+	// NameServer is the primary of the plan's zone, and accepts updates with Key. Without it, the zone is not
+	// edited.
 	NameServer netip.AddrPort
 	Key        Key
 	Recorder   Recorder
@@ -56,22 +59,22 @@ type Player struct {
 	plan    Plan
 	cluster *cluster
 	typed   kubernetes.Interface
-	zone    *zone // nil if nobody edits the zone
+	zone    *zone // nil if the zone isn't edited
 }
 
-// Played is how many edits were made, how many had no object any more or found the zone otherwise than they require, and
-// how many attempts had to be repeated.
+// Played counts the edits that were made, those that were pointless because the object is missing or the zone
+// doesn't meet the requirement, and the repeated attempts.
 type Played struct{ Made, Pointless, Repeated int }
 
 func (p Played) plus(o Played) Played {
 	return Played{p.Made + o.Made, p.Pointless + o.Pointless, p.Repeated + o.Repeated}
 }
 
-// NewPlayer makes the clients of a Player. It asks nobody anything.
+// NewPlayer returns a Player. It contacts no server.
 func NewPlayer(c Config) (*Player, error) {
 	config := rest.CopyConfig(c.API)
 	config.QPS, config.Timeout = -1, requestTimeout
-	config.WarningHandler = rest.NoWarnings{} // they say that Endpoints are deprecated
+	config.WarningHandler = rest.NoWarnings{} // or the deprecation of Endpoints would be logged
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the workload: %w", err)
@@ -87,7 +90,7 @@ func NewPlayer(c Config) (*Player, error) {
 	return p, nil
 }
 
-// Prepare makes the namespace and the objects of the beginning. It may be called again when it has failed.
+// Prepare creates the namespace and the initial objects. It may be called again after an error.
 func (p *Player) Prepare(ctx context.Context) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.plan.settings.Namespace}}
 	_, err := p.typed.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
@@ -102,13 +105,12 @@ func (p *Player) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// EtcdRestored says that etcd serves an older copy of its data. From then on an object that an edit is about may be another one
-// than the plan knows. Edits that it doesn't allow are pointless, and one in the place of a new object is deleted.
+// EtcdRestored must be called after an etcd restore. An object may then be an older one than in the plan. An
+// edit that the object doesn't allow is pointless, and an older object in the place of a new one is deleted.
 func (p *Player) EtcdRestored() { p.cluster.restored.Store(true) }
 
-// Play makes the edits that are due before the end of a duration, which counts from now. It returns when all of
-// them have been made, which is later than the duration if a server was away at its end; or when ctx ends, or with an
-// edit that can't be made.
+// Play makes the edits that are due within a duration from now. It returns when all are made, which is later
+// if a server is unreachable at the end, when ctx ends, or with the error of an edit that can't be made.
 func (p *Player) Play(ctx context.Context, duration time.Duration) (Played, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -132,7 +134,7 @@ func (p *Player) Play(ctx context.Context, duration time.Duration) (Played, erro
 	return objects.plus(zone), errors.Join(errs[:]...)
 }
 
-// playObjects makes the edits of objects. It keeps the distance of edits that want one.
+// playObjects makes the edits of objects, with the required gaps.
 func (p *Player) playObjects(ctx context.Context, start time.Time, duration time.Duration) (total Played, err error) {
 	madeAt := map[int]time.Time{}
 	for e := range p.plan.Edits() {
@@ -156,7 +158,7 @@ func (p *Player) playObjects(ctx context.Context, start time.Time, duration time
 	return total, nil
 }
 
-// due returns when an edit may be made, by when those were made that it has to keep a distance from.
+// due returns when an edit may be made, given the times of the earlier edits.
 func (e Edit) due(start time.Time, madeAt map[int]time.Time) time.Time {
 	due := start.Add(e.At)
 	if other, was := madeAt[e.After]; was && other.Add(e.Gap).After(due) {
@@ -210,7 +212,7 @@ func (p *Player) insist(ctx context.Context, e Edit, attempt func(context.Contex
 	}
 }
 
-// wait returns after a time, or with the reason why ctx has ended.
+// wait waits for d. It returns the cause if ctx ends.
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

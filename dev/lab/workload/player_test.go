@@ -51,15 +51,15 @@ func newRecorder(t *testing.T) *history.Recorder {
 	return r
 }
 
-// meddler fails some requests, before they are sent or after they were answered, and tells how many there have been.
-type meddler struct {
+// faultyTransport makes some requests fail, before they are sent or after the response, and counts all.
+type faultyTransport struct {
 	next     http.RoundTripper
 	requests atomic.Int64
 	fail     func(number int64) string
 	reached  func(number int64)
 }
 
-func (m *meddler) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m *faultyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	number := m.requests.Add(1)
 	if m.reached != nil {
 		m.reached(number)
@@ -87,13 +87,13 @@ func (m *meddler) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("connection reset by peer")
 }
 
-func (m *meddler) WrappedRoundTripper() http.RoundTripper { return m.next }
+func (m *faultyTransport) WrappedRoundTripper() http.RoundTripper { return m.next }
 
 func answer(r *http.Request, status int) *http.Response {
 	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(nil)), Request: r}
 }
 
-func newPlayer(t *testing.T, plan Plan, api *rest.Config, server netip.AddrPort, recorder Recorder, m *meddler) *Player {
+func newPlayer(t *testing.T, plan Plan, api *rest.Config, server netip.AddrPort, recorder Recorder, m *faultyTransport) *Player {
 	t.Helper()
 	api = rest.CopyConfig(api)
 	api.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -107,7 +107,7 @@ func newPlayer(t *testing.T, plan Plan, api *rest.Config, server netip.AddrPort,
 	return p
 }
 
-// The objects and the zone are what the plan says, whatever happens to requests on the way.
+// TestPlayer shows that objects and zone match the plan despite failing requests.
 func TestPlayer(t *testing.T) {
 	for name, fail := range map[string]func(int64) string{
 		"undisturbed": nil,
@@ -117,10 +117,10 @@ func TestPlayer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster := kubetest.Start(t)
-			// This seed has edits of the zone with each requirement, in so short a time.
+			// This seed has zone edits with each requirement in a short time.
 			plan := mustNew(t, Settings{Seed: 84, Namespace: cluster.Namespace(t), Rate: 30})
 			bind, recorder := startBIND(t, plan), newRecorder(t)
-			p := newPlayer(t, plan, cluster.Config, bind.Addr, recorder, &meddler{fail: fail})
+			p := newPlayer(t, plan, cluster.Config, bind.Addr, recorder, &faultyTransport{fail: fail})
 			played := play(t, p, 6*time.Second)
 			if name == "undisturbed" && played.Repeated != 0 || name != "undisturbed" && played.Repeated < 20 {
 				t.Errorf("played %+v", played)
@@ -131,7 +131,7 @@ func TestPlayer(t *testing.T) {
 	}
 }
 
-// every fails each nth request in one of several ways.
+// every makes each nth request fail in one of several ways.
 func every(n int64, ways ...string) func(int64) string {
 	return func(number int64) string {
 		if number%n != 0 {
@@ -157,14 +157,15 @@ func play(t *testing.T, p *Player, duration time.Duration) Played {
 	return played
 }
 
-// The API server and etcd die, and the name server stops, while edits are made: the objects and the zone are what the plan says.
+// TestPlayerSurvives shows that objects and zone match the plan although etcd, the API server and the name
+// server are killed or stopped.
 func TestPlayerSurvives(t *testing.T) {
 	const length = 15 * time.Second
 	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: crds, RestartDelay: 2 * time.Second})
 	plan := mustNew(t, Settings{Seed: 6, Rate: 25})
 	bind, recorder := startBIND(t, plan), newRecorder(t)
 	reached := make(chan int64, 10000)
-	p := newPlayer(t, plan, cluster.Config, bind.Addr, recorder, &meddler{reached: func(number int64) { reached <- number }})
+	p := newPlayer(t, plan, cluster.Config, bind.Addr, recorder, &faultyTransport{reached: func(number int64) { reached <- number }})
 	if err := p.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -221,11 +222,11 @@ func TestPlayerSurvives(t *testing.T) {
 	compareZone(t, plan, bind, recorder, length)
 }
 
-// An edit that can never be made ends the play with an error that names it.
+// TestPlayerFails shows that an impossible edit ends Play with an error that names it.
 func TestPlayerFails(t *testing.T) {
 	cluster := kubetest.Start(t)
 	plan := mustNew(t, Settings{Seed: 1, Namespace: cluster.Namespace(t)})
-	p := newPlayer(t, plan, cluster.Config, netip.AddrPort{}, newRecorder(t), &meddler{})
+	p := newPlayer(t, plan, cluster.Config, netip.AddrPort{}, newRecorder(t), &faultyTransport{})
 	if err := p.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -245,12 +246,12 @@ func TestPlayerFails(t *testing.T) {
 	}
 }
 
-// After a restore of etcd, an edit that an older object doesn't allow is pointless, and an older object in the place of a new one
-// is deleted, whatever finalizers it has.
+// TestPlayerAfterARestore shows that after an etcd restore an edit that an older object doesn't allow is
+// pointless, and that an older object in the place of a new one is deleted, despite finalizers.
 func TestPlayerAfterARestore(t *testing.T) {
 	cluster := kubetest.Start(t)
 	plan := mustNew(t, Settings{Seed: 1, Namespace: cluster.Namespace(t)})
-	p := newPlayer(t, plan, cluster.Config, netip.AddrPort{}, newRecorder(t), &meddler{})
+	p := newPlayer(t, plan, cluster.Config, netip.AddrPort{}, newRecorder(t), &faultyTransport{})
 	if err := p.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -279,11 +280,12 @@ func TestPlayerAfterARestore(t *testing.T) {
 	}
 }
 
-// When the context ends while a server is away, Play returns, and says which edit it had to leave.
+// TestPlayerIsStopped shows that Play returns, with the unfinished edit, if the context ends while a server
+// is unreachable.
 func TestPlayerIsStopped(t *testing.T) {
 	plan := mustNew(t, Settings{Seed: 2})
 	ctx, cancel := context.WithCancelCause(t.Context())
-	m := &meddler{
+	m := &faultyTransport{
 		fail:    func(int64) string { return "lost before" },
 		reached: func(n int64) { cancelAfter(n, 3, func() { cancel(errors.New("the lab ends")) }) },
 	}
@@ -300,7 +302,8 @@ func cancelAfter(n, last int64, cancel func()) {
 	}
 }
 
-// A name server that is stopped for longer than a message lasts doesn't make it afterwards, and the next attempt does.
+// TestPausedNameServer shows that a name server that was paused longer than fudge doesn't apply the message,
+// and that the next attempt succeeds.
 func TestPausedNameServer(t *testing.T) {
 	plan := mustNew(t, Settings{Seed: 2})
 	bind, recorder := startBIND(t, plan), newRecorder(t)
@@ -309,7 +312,7 @@ func TestPausedNameServer(t *testing.T) {
 	if err := bind.Pause(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if became, err := z.attempt(t.Context(), e); became != again {
+	if became, err := z.attempt(t.Context(), e); became != retry {
 		t.Errorf("while it is stopped: %s, %v", became, err)
 	}
 	if err := bind.Resume(); err != nil {
@@ -323,8 +326,8 @@ func TestPausedNameServer(t *testing.T) {
 	}
 }
 
-// A name server that isn't there, and one that refuses the key.
-func TestZoneAnswers(t *testing.T) {
+// TestZoneResponses covers an unreachable name server, and one that refuses the key.
+func TestZoneResponses(t *testing.T) {
 	plan := mustNew(t, Settings{Seed: 2})
 	var first Edit
 	for e := range plan.Edits() {
@@ -335,12 +338,12 @@ func TestZoneAnswers(t *testing.T) {
 	}
 	bind := startBIND(t, plan)
 	wrong := &zone{name: plan.Settings().Zone, server: bind.Addr, recorder: newRecorder(t), key: Key{Name: "person", Algorithm: "hmac-sha256", Secret: "d3Jvbmd3cm9uZ3dyb25nd3Jvbmc="}}
-	if became, err := wrong.attempt(t.Context(), first); became != again || err == nil {
+	if became, err := wrong.attempt(t.Context(), first); became != retry || err == nil {
 		t.Errorf("with a wrong key: %s, %v", became, err)
 	}
 	nobody := &zone{name: plan.Settings().Zone, server: netip.MustParseAddrPort("127.0.0.1:1"), recorder: newRecorder(t), key: personKey}
 	began := time.Now()
-	if became, err := nobody.attempt(t.Context(), first); became != again || err == nil || time.Since(began) > answerTimeout {
+	if became, err := nobody.attempt(t.Context(), first); became != retry || err == nil || time.Since(began) > responseTimeout {
 		t.Errorf("nobody listens: %s, %v after %s", became, err, time.Since(began))
 	}
 	other := &zone{name: "nonesuch.example.", server: bind.Addr, recorder: newRecorder(t), key: personKey}
@@ -349,7 +352,8 @@ func TestZoneAnswers(t *testing.T) {
 	}
 }
 
-// An address is used again five seconds after its pod was really deleted, however late that was.
+// TestDue shows that an address is reused five seconds after its pod was really deleted, however late that
+// was.
 func TestDue(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// mostPods is how many pods an app has at most.
+	// mostPods is the maximum number of pods of an app.
 	mostPods = 30
-	// reuseAfter is how long the address of a deleted pod isn't given to another one.
+	// reuseAfter is how long the address of a deleted pod isn't reused.
 	reuseAfter = 5 * time.Second
 )
 
-// startPod makes a pod, which runs and is ready a moment later.
+// startPod creates a pod, which runs and is ready a moment later.
 func (s *simulation) startPod(app string) {
 	if len(s.pods[app]) >= mostPods {
 		return
@@ -23,13 +23,13 @@ func (s *simulation) startPod(app string) {
 	s.serial[app]++
 	port := int32(8080)
 	if s.chance(15) {
-		port = 8081 // so that a named port has two numbers, which need two slices
+		port = 8081 // a named port with two numbers needs two slices
 	}
 	pod := s.newPod(fmt.Sprint(app, "-", s.serial[app]), app, s.rng.IntN(Nodes), port)
 	s.addPod(app, pod)
 }
 
-// startMember makes the pod of a StatefulSet that has this number. It has the name of the one before it.
+// startMember creates the pod of a StatefulSet with this number, under the same name as its predecessor.
 func (s *simulation) startMember(app string, number int) {
 	member := fmt.Sprint(app, "-", number)
 	if _, there := s.objects["Pod "+member]; there {
@@ -53,7 +53,7 @@ func (s *simulation) addPod(app string, pod *corev1.Pod) {
 	}
 }
 
-// run gives a pod its address.
+// run sets the address and the phase of a pod.
 func (s *simulation) run(pod *corev1.Pod, ready bool) {
 	if !s.isThere(pod) || pod.DeletionTimestamp != nil {
 		return
@@ -76,7 +76,7 @@ func (s *simulation) run(pod *corev1.Pod, ready bool) {
 	s.emit(e)
 }
 
-// usedAddress returns an address that a deleted pod had, in some cases.
+// usedAddress sometimes returns the address of a deleted pod.
 func (s *simulation) usedAddress() (freed, bool) {
 	if len(s.freed) == 0 || s.now-s.freed[0].at < reuseAfter || !s.chance(10) {
 		return freed{}, false
@@ -86,7 +86,7 @@ func (s *simulation) usedAddress() (freed, bool) {
 	return old, true
 }
 
-// isThere reports whether it is still this pod that has its name.
+// isThere reports whether the pod still exists, and was not replaced by another one of its name.
 func (s *simulation) isThere(pod *corev1.Pod) bool { return find[*corev1.Pod](s, name(pod)) == pod }
 
 func (s *simulation) setReady(pod *corev1.Pod, ready bool) {
@@ -109,13 +109,13 @@ func (s *simulation) flip(app string) {
 	pod := find[*corev1.Pod](s, "Pod "+pick(s, s.pods[app]...))
 	was := isReady(pod)
 	s.setReady(pod, !was)
-	if was { // most pods of the lab are to be ready, most of the time
+	if was { // most pods should be ready most of the time
 		s.after(s.between(200*time.Millisecond, 5*time.Second), func() { s.setReady(pod, true) })
 	}
 }
 
-// stopPod ends a pod in one of three ways: it is gone at once, it has a grace period in which it isn't ready any more, or it
-// stays until its finalizer is taken away.
+// stopPod ends a pod in one of three ways: at once, with a grace period in which it isn't ready, or with a
+// finalizer that is removed later.
 func (s *simulation) stopPod(app, podName string) {
 	i := slices.Index(s.pods[app], podName)
 	if i < 0 {
@@ -139,7 +139,7 @@ func (s *simulation) stopPod(app, podName string) {
 	}
 }
 
-// free notes the address of a pod that an edit has deleted.
+// free stores the address of a deleted pod for reuse.
 func (s *simulation) free(pod *corev1.Pod, edit int) {
 	if pod.Status.PodIP != "" {
 		s.freed = append(s.freed, freed{pod.Status.PodIP, s.now, edit})

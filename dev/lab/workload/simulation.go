@@ -11,30 +11,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// simulation is the cluster and the zone as the edits leave them. Things that are going to happen are functions in
-// the order of their times. Each looks at what is there when its time has come, and makes edits or none.
+// simulation is the state of the cluster and the zone after the edits so far. Future events are functions on
+// the agenda, ordered by time. Each checks the state when it is due, and makes edits or none.
 type simulation struct {
 	settings Settings
 	rng      *rand.Rand
 	now      time.Duration
 	agenda   agenda
 	sequence int
-	ticks    int // how many entries of the agenda make no edit
-	grace    int // how many edits follow from the beginning, which the rate doesn't count
+	ticks    int // number of ticks on the agenda, which make no edits
+	grace    int // number of initial follow-up edits, which don't count for the rate
 	made     []Edit
 	number   int
-	phase    string // tells the numbers of the beginning from those that follow
+	phase    string // separates the numbers of the initial edits from the later ones
 
 	objects map[string]Object   // by name()
-	pods    map[string][]string // names of the pods of an app that nobody has begun to delete
-	serial  map[string]int      // how many pods an app has had
-	// address counts the addresses that were given; freed are those of deleted pods.
+	pods    map[string][]string // names of the pods of an app that are not being deleted
+	serial  map[string]int      // number of pods that an app has had
+	// address counts the assigned addresses; freed are those of deleted pods.
 	address uint32
 	freed   []freed
-	records map[string]ZoneEdit // the person's, by name and type
+	records map[string]ZoneEdit // of the person, by name and type
 }
 
-// freed is the address of a pod that was deleted by an edit.
+// freed is the address of a deleted pod.
 type freed struct {
 	address string
 	at      time.Duration
@@ -48,7 +48,7 @@ func newSimulation(s Settings) *simulation {
 	}
 }
 
-// beginning makes what is there at the start, and puts what follows on the agenda.
+// beginning creates the initial objects, and puts the follow-up on the agenda.
 func (s *simulation) beginning() []Edit {
 	for i := range Nodes {
 		node := newNode(i)
@@ -57,7 +57,7 @@ func (s *simulation) beginning() []Edit {
 	}
 	s.beginWeb()
 	s.beginNames()
-	s.beginForeign()
+	s.beginUnmanaged()
 	s.beginMesh()
 	s.beginPerson()
 	s.grace, s.phase = len(s.agenda), ""
@@ -67,10 +67,10 @@ func (s *simulation) beginning() []Edit {
 	return initial
 }
 
-// appointment is something that happens at a time.
+// appointment is an event on the agenda.
 type appointment struct {
 	at       time.Duration
-	sequence int // among those of the same time
+	sequence int // orders the appointments of the same time
 	do       func()
 }
 
@@ -91,13 +91,13 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-// after puts something on the agenda.
+// after puts an event on the agenda.
 func (s *simulation) after(wait time.Duration, do func()) {
 	s.sequence++
 	heap.Push(&s.agenda, appointment{s.now + wait, s.sequence, do})
 }
 
-// next lets the time go on to the next appointment, and returns the edits that it makes.
+// next runs the next event, and returns its edits.
 func (s *simulation) next() []Edit {
 	first := heap.Pop(&s.agenda).(appointment)
 	s.now = first.at
@@ -106,8 +106,8 @@ func (s *simulation) next() []Edit {
 	return s.made
 }
 
-// tick begins new things whenever fewer edits were made, or are on the agenda, than the rate asks for. It begins some
-// at once, so that there are bursts, and the pauses that make up for them.
+// tick starts actions while fewer edits were made, or are on the agenda, than the rate requires. It starts
+// some at once, so that there are bursts and pauses.
 func (s *simulation) tick() {
 	s.ticks--
 	ahead := float64(s.number+len(s.agenda)-s.ticks-s.grace)/s.settings.Rate - s.now.Seconds()
@@ -126,7 +126,7 @@ func (s *simulation) tickAfter(wait time.Duration) {
 	s.after(wait, s.tick)
 }
 
-// action chooses what happens.
+// action chooses a random action.
 func (s *simulation) action() func() {
 	all := s.actions()
 	sum := 0
@@ -142,39 +142,39 @@ func (s *simulation) action() func() {
 	panic("workload: the weights don't add up")
 }
 
-// weighted is something that happens as often as its weight says, compared with the others.
+// weighted is an action with its relative frequency.
 type weighted struct {
 	weight int
 	do     func()
 }
 
 func (s *simulation) actions() []weighted {
-	return slices.Concat(s.webActions(), s.nameActions(), s.foreignActions(), s.meshActions(), s.personActions())
+	return slices.Concat(s.webActions(), s.nameActions(), s.unmanagedActions(), s.meshActions(), s.personActions())
 }
 
-// between returns a time of at least low and less than high, in milliseconds.
+// between returns a random time of at least low and less than high, in milliseconds.
 func (s *simulation) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(s.rng.Int64N(int64((high-low)/time.Millisecond)))*time.Millisecond
 }
 
-// chance is true in that many of a hundred cases.
+// chance is true with this probability in percent.
 func (s *simulation) chance(percent int) bool { return s.rng.IntN(100) < percent }
 
 func pick[T any](s *simulation, all ...T) T { return all[s.rng.IntN(len(all))] }
 
-// find returns the object of a kind and name; nil if there is none.
+// find returns the object of a kind and name, or nil.
 func find[T Object](s *simulation, name string) (found T) {
 	found, _ = s.objects[name].(T)
 	return found
 }
 
-// has reports whether there is an object, and it isn't terminating.
+// has reports whether an object exists and isn't terminating.
 func (s *simulation) has(name string) bool {
 	o, ok := s.objects[name]
 	return ok && o.GetDeletionTimestamp() == nil
 }
 
-// emit makes an edit of the object as it is now.
+// emit adds an edit with the current object.
 func (s *simulation) emit(e Edit) int {
 	s.number++
 	e.Number, e.At = s.number, s.now
@@ -199,20 +199,20 @@ func (s *simulation) setStatus(o Object, fields ...string) {
 	s.emit(Edit{Verb: SetStatus, Object: o, Fields: fields})
 }
 
-// remove deletes an object that has no finalizer, so that it is gone.
+// remove deletes an object without finalizer, so that it is gone at once.
 func (s *simulation) remove(o Object) int {
 	delete(s.objects, name(o))
 	return s.emit(Edit{Verb: Delete, Object: o, Gone: true})
 }
 
-// terminate deletes an object that stays, because of a grace period or of a finalizer.
+// terminate deletes an object that stays, because of a grace period or a finalizer.
 func (s *simulation) terminate(o Object, grace int64) {
 	now := metav1.NewTime(stamp(s.now))
 	o.SetDeletionTimestamp(&now)
 	s.emit(Edit{Verb: Delete, Object: o, Grace: grace})
 }
 
-// finish takes the finalizers from an object that is terminating, so that it is gone.
+// finish removes the finalizers of a terminating object, so that it is gone.
 func (s *simulation) finish(o Object) int {
 	delete(s.objects, name(o))
 	o.SetFinalizers(nil)

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// Person is the Replica of the writes that the person makes.
+	// Person is the Replica in the recorded writes of the person.
 	Person = "person"
 
-	// fudge is how long the name server takes a message after it was signed, in seconds (RFC 8945, section 5.2.3). One
-	// that a paused server reads later is refused, so that an update can't be made after the next one.
+	// fudge is how many seconds after its signature the name server accepts a message (RFC 8945, section
+	// 5.2.3). A paused server refuses the message later, so an update can't be applied after the next one.
 	fudge = 3
-	// answerTimeout is longer, so that an update that has no answer by then is never made.
-	answerTimeout = (fudge + 2) * time.Second
+	// responseTimeout is longer than fudge, so an update without response by then is never applied.
+	responseTimeout = (fudge + 2) * time.Second
 )
 
 // zone makes edits of the zone.
@@ -41,52 +41,52 @@ func (z *zone) attempt(ctx context.Context, e Edit) (outcome, error) {
 	if err != nil {
 		return failed, err
 	}
-	sent := max(z.recorder.Now(), 1) // zero would be the time when it is recorded
+	sent := max(z.recorder.Now(), 1) // the recorder replaces zero by the current time
 	began := time.Now()
 	rcode, err := z.exchange(ctx, message)
 	write := history.Write{
 		Replica: Person, Status: rcode, Update: &history.UpdateWrite{Zone: z.name, Names: []string{e.Zone.Name}, Message: packed},
 	}
 	if rcode >= 0 {
-		write.Answered = z.recorder.Now()
+		write.Responded = z.recorder.Now()
 	}
 	z.recorder.Record(history.Entry{At: sent, Write: &write})
 	if err != nil {
-		return z.unanswered(ctx, began, err)
+		return z.noResponse(ctx, began, err)
 	}
 	switch rcode {
 	case mdns.RcodeSuccess:
 		return made, nil
 	case mdns.RcodeYXDomain, mdns.RcodeYXRrset, mdns.RcodeNXRrset, mdns.RcodeNameError:
 		return pointless, nil
-	case mdns.RcodeServerFailure, mdns.RcodeNotAuth: // it starts, or the message was too old
-		return again, fmt.Errorf("the name server answers %s", mdns.RcodeToString[rcode])
+	case mdns.RcodeServerFailure, mdns.RcodeNotAuth: // it is starting, or the message was too old
+		return retry, fmt.Errorf("the name server answers %s", mdns.RcodeToString[rcode])
 	default:
 		return failed, fmt.Errorf("the name server answers %s", mdns.RcodeToString[rcode])
 	}
 }
 
-// unanswered returns when an update without an answer can't be made any more.
-func (z *zone) unanswered(ctx context.Context, began time.Time, err error) (outcome, error) {
+// noResponse waits until an update without response can't be applied any more.
+func (z *zone) noResponse(ctx context.Context, began time.Time, err error) (outcome, error) {
 	var refused dialError
 	if errors.As(err, &refused) {
-		return again, err // it was never sent
+		return retry, err // it was never sent
 	}
-	if ended := wait(ctx, answerTimeout-time.Since(began)); ended != nil {
-		return again, ended
+	if ended := wait(ctx, responseTimeout-time.Since(began)); ended != nil {
+		return retry, ended
 	}
-	return again, err
+	return retry, err
 }
 
-// dialError means that there was no connection.
+// dialError is a failure to connect.
 type dialError struct{ error }
 
 func (e dialError) Unwrap() error { return e.error }
 
-// exchange sends a message over a connection of its own, and returns the response code; -1 without an answer.
+// exchange sends a message over its own connection, and returns the response code, or -1 without a response.
 func (z *zone) exchange(ctx context.Context, message *mdns.Msg) (int, error) {
 	keyName := mdns.Fqdn(z.key.Name)
-	client := &mdns.Client{Net: "tcp", Timeout: answerTimeout, TsigSecret: map[string]string{keyName: z.key.Secret}}
+	client := &mdns.Client{Net: "tcp", Timeout: responseTimeout, TsigSecret: map[string]string{keyName: z.key.Secret}}
 	conn, err := client.DialContext(ctx, z.server.String())
 	if err != nil {
 		return -1, dialError{fmt.Errorf("connect to the name server: %w", err)}
@@ -95,14 +95,14 @@ func (z *zone) exchange(ctx context.Context, message *mdns.Msg) (int, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	message.SetTsig(keyName, mdns.Fqdn(z.key.Algorithm), fudge, time.Now().Unix())
-	answer, _, err := client.ExchangeWithConnContext(ctx, message, conn)
-	if answer != nil && answer.Rcode != mdns.RcodeSuccess {
-		return answer.Rcode, nil // also when it isn't signed, as with a bad time
+	response, _, err := client.ExchangeWithConnContext(ctx, message, conn)
+	if response != nil && response.Rcode != mdns.RcodeSuccess {
+		return response.Rcode, nil // even if unsigned, as with a wrong time
 	}
 	if err != nil {
 		return -1, fmt.Errorf("update %s: %w", z.name, err)
 	}
-	return answer.Rcode, nil
+	return response.Rcode, nil
 }
 
 // message returns the update of an edit, with its prerequisites (RFC 2136, sections 2.4 and 2.5).
@@ -137,7 +137,7 @@ func (z *zone) message(e ZoneEdit) (*mdns.Msg, error) {
 	return message, nil
 }
 
-// records reads values as records of the edited set.
+// records parses values as records of the edited set.
 func (e ZoneEdit) records(values []string) ([]mdns.RR, error) {
 	var all []mdns.RR
 	for _, value := range values {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// The Services with pods.
+// Numbers of the Services with pods.
 const (
 	webs  = 12 // web-N: ClusterIP
 	heads = 4  // head-N: headless, whose pods keep their names
@@ -18,7 +18,7 @@ const (
 func webName(i int) string  { return fmt.Sprint("web-", i) }
 func headName(i int) string { return fmt.Sprint("head-", i) }
 
-// webSizes is how many pods the web-N have at the beginning.
+// webSizes are the initial numbers of pods of web-N.
 var webSizes = [webs]int{3, 0, 1, 2, 30, 8, 5, 13, 3, 2, 1, 10}
 
 func (s *simulation) beginWeb() {
@@ -77,10 +77,10 @@ func (s *simulation) webActions() []weighted {
 
 func (s *simulation) anyWeb() string { return webName(s.rng.IntN(webs)) }
 
-// web returns any of the web-N that is there; nil if it isn't.
+// web returns a random web-N, or nil if that doesn't exist.
 func (s *simulation) web() *corev1.Service { return find[*corev1.Service](s, "Service "+s.anyWeb()) }
 
-// scale goes towards another number of pods, one after the other.
+// scale changes the number of pods step by step.
 func (s *simulation) scale() {
 	const atOnce = 12
 	app := s.anyWeb()
@@ -94,7 +94,7 @@ func (s *simulation) scale() {
 	}
 }
 
-// roll replaces the pods of an app, each after a new one has come.
+// roll replaces the pods of an app, each after a new one was started.
 func (s *simulation) roll() {
 	app := s.anyWeb()
 	step := s.between(50*time.Millisecond, 400*time.Millisecond)
@@ -104,7 +104,7 @@ func (s *simulation) roll() {
 	}
 }
 
-// changePort lets a Service lead to the number or to the name of a port, or gives or takes the second port.
+// changePort switches the target of a port between number and name, or adds or removes the second port.
 func (s *simulation) changePort() {
 	service := s.web()
 	if service == nil {
@@ -123,7 +123,8 @@ func (s *simulation) changePort() {
 	s.set(service, "/spec/ports")
 }
 
-// changeSelector lets a Service select all pods of its app or only those of one track, or all pods of its neighbour for a while.
+// changeSelector makes a Service select all pods of its app or those of one track or, for a while, those of
+// its neighbour.
 func (s *simulation) changeSelector() {
 	service := s.web()
 	if service == nil {
@@ -146,7 +147,7 @@ func (s *simulation) selectOwn(service *corev1.Service, own map[string]string) {
 	}
 }
 
-// recreateWeb deletes a Service. It comes back after a while, with another identity.
+// recreateWeb deletes a Service and recreates it later with another UID.
 func (s *simulation) recreateWeb() {
 	i := s.rng.IntN(webs)
 	service := find[*corev1.Service](s, "Service "+webName(i))
@@ -157,7 +158,7 @@ func (s *simulation) recreateWeb() {
 	s.after(s.between(300*time.Millisecond, 6*time.Second), func() { s.createWeb(i) })
 }
 
-// relabel takes a pod out of the Services that select it by its track or its app, or back in.
+// relabel removes a pod from the Services that select it by track or app, or adds it again.
 func (s *simulation) relabel() {
 	app := s.anyWeb()
 	if len(s.pods[app]) == 0 {
@@ -182,7 +183,7 @@ func (s *simulation) relabelAs(pod *corev1.Pod, app, track string) {
 	s.set(pod, "/metadata/labels")
 }
 
-// changeOpaque changes the ports that a Service calls opaque.
+// changeOpaque changes the opaque ports of a Service.
 func (s *simulation) changeOpaque() {
 	service := s.web()
 	if service == nil {
@@ -203,7 +204,7 @@ func (s *simulation) publishNotReady() {
 	}
 }
 
-// restartMember deletes a pod of a headless Service, or lets another one of this name come.
+// restartMember deletes a pod of a headless Service, or starts the next one of this name.
 func (s *simulation) restartMember() {
 	app := headName(s.rng.IntN(heads))
 	number := s.rng.IntN(4)

@@ -55,7 +55,8 @@ func newRESTConfig(kubeconfig *clientcmdapi.Config) (*rest.Config, error) {
 
 // httpReady returns a probe that is content when url answers 200.
 func httpReady(url string) func(context.Context) error {
-	// The components' own certificates are self-signed, and the answer decides nothing but the order of starting.
+	// The components' own certificates are self-signed, and the answer decides nothing but the order
+	// of starting.
 	client := &http.Client{Timeout: probeTimeout, Transport: &http.Transport{
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
 		DisableKeepAlives: true,

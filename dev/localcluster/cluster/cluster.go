@@ -1,5 +1,6 @@
 // Package cluster runs a Kubernetes control plane on the loopback interface: etcd, kube-apiserver,
-// kube-controller-manager and kube-scheduler as child processes of this very binary, and simulated nodes beside them.
+// kube-controller-manager and kube-scheduler as child processes of this very binary, and simulated
+// nodes beside them.
 //
 // The command `localcluster up` is its caller. In the directory it is given, Run keeps
 //
@@ -8,15 +9,19 @@
 //	pids/<component>    exists while the component runs, for tests that kill or stop one
 //	etcd/ pki/          the cluster's state; a second start in the same directory goes on from there
 //
-// Unless the options say otherwise nobody in it writes Endpoints and EndpointSlices, but for those of the Service
-// kubernetes, which the API server writes: that is left to `signpost controllers`. Nothing here waits for them.
+// Unless the options say otherwise nobody in it writes Endpoints and EndpointSlices, but for those
+// of the Service kubernetes, which the API server writes: that is left to `signpost controllers`.
+// Nothing here waits for them.
 //
-// A component that dies is started again with the same arguments, thus the same ports and data. A component that
-// dies before it was ever ready ends the whole start, with the end of its log in the error.
+// A component that dies is started again with the same arguments, thus the same ports and data. A
+// component that dies before it was ever ready ends the whole start, with the end of its log in the
+// error.
 //
-// Read cluster.go first, then options.go and commands.go (what is started, and how), ports.go, crds.go and clients.go.
+// Read cluster.go first, then options.go and commands.go (what is started, and how), ports.go,
+// crds.go and clients.go.
 //
-// Concurrency: one Run per directory, enforced by a lock file; several may run beside each other in other directories.
+// Concurrency: one Run per directory, enforced by a lock file; several may run beside each other in
+// other directories.
 package cluster
 
 import (
@@ -142,8 +147,8 @@ func prepare(dir string) (unlock func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// start brings everything up, within the start timeout. What it leaves running ends with stop, not with ctx, because the
-// order of ending matters.
+// start brings everything up, within the start timeout. What it leaves running ends with stop, not
+// with ctx, because the order of ending matters.
 func (c *cluster) start(ctx context.Context) error {
 	running := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, c.options.StartTimeout,
@@ -249,7 +254,8 @@ func (c *cluster) startNodes(ctx, running context.Context) error {
 	return nil
 }
 
-// waitUsable waits for what the first `kubectl apply` needs beyond ready components: the default service account.
+// waitUsable waits for what the first `kubectl apply` needs beyond ready components: the default
+// service account.
 func (c *cluster) waitUsable(ctx context.Context) error {
 	if !c.options.has(ControllerManager) {
 		return nil

@@ -12,8 +12,8 @@ import (
 const (
 	serviceRanges = "10.96.0.0/16,fd00:10:96::/112"
 
-	// advertised is what the kubernetes Service's endpoint shows. Loopback is not allowed there; this address is
-	// reserved for documentation and leads nowhere.
+	// advertised is what the kubernetes Service's endpoint shows. Loopback is not allowed there; this
+	// address is reserved for documentation and leads nowhere.
 	advertised = "192.0.2.1"
 
 	// qps lifts the clients' own rate limits out of the way.
@@ -92,7 +92,8 @@ func (p plan) apiServerArgs() []string {
 		"--allow-privileged=true",
 		"--max-requests-inflight=4000",
 		"--max-mutating-requests-inflight=2000",
-		// Nobody is a front proxy here. Without these, the other components complain in their logs every ten seconds.
+		// Nobody is a front proxy here. Without these, the other components complain in their logs every
+		// ten seconds.
 		"--requestheader-client-ca-file=" + p.files.CA.CertFile,
 		"--requestheader-allowed-names=front-proxy",
 		"--requestheader-username-headers=X-Remote-User",
@@ -151,8 +152,8 @@ leaderElection:
 `, p.adminKubeconfig(), qps, 2*qps)
 }
 
-// auditPolicyYAML says what the audit log tells: who asked for what and what the answer was, once for each request, a
-// watch when it begins and when it ends.
+// auditPolicyYAML says what the audit log tells: who asked for what and what the answer was, once
+// for each request, a watch when it begins and when it ends.
 const auditPolicyYAML = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]

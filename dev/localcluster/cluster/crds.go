@@ -24,8 +24,8 @@ import (
 // pollInterval is the time between two looks at a condition of the cluster.
 const pollInterval = 50 * time.Millisecond
 
-// namesGrace is how long names may be refused. It is not nothing, because the definition that holds them may be about to
-// give them up: the API server looks at the definitions one after the other.
+// namesGrace is how long names may be refused. It is not nothing, because the definition that holds
+// them may be about to give them up: the API server looks at the definitions one after the other.
 const namesGrace = 3 * time.Second
 
 // definition is one CustomResourceDefinition of the directory.
@@ -91,9 +91,9 @@ func (r refusal) Error() string {
 	return fmt.Sprintf("its names are refused: %s; change them, or delete the definition that has them", r.message)
 }
 
-// served returns nil when the API server has established the definition and offers it in every version. The second does
-// not follow from the first: it comes a moment later, and on a second start the definition is established from the first
-// one, whatever was changed in it since.
+// served returns nil when the API server has established the definition and offers it in every
+// version. The second does not follow from the first: it comes a moment later, and on a second
+// start the definition is established from the first one, whatever was changed in it since.
 func (d definition) served(ctx context.Context, client apiextensions.Interface) error {
 	crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, d.name, metav1.GetOptions{})
 	if err != nil {

@@ -10,15 +10,16 @@ import (
 
 const loopback = "127.0.0.1"
 
-// Ports are taken from below the range that the kernel uses for outgoing connections. From that range, a client that
-// dials a dead component could be given the very port it dials, talk to itself, and keep the component from coming back.
+// Ports are taken from below the range that the kernel uses for outgoing connections. From that
+// range, a client that dials a dead component could be given the very port it dials, talk to
+// itself, and keep the component from coming back.
 const (
 	lowestPort  = 20000
 	highestPort = 32000
 )
 
-// reservation holds ports against other local clusters of this machine: each port is a Unix socket in the abstract
-// name space, which the kernel frees when the process ends, however it ends.
+// reservation holds ports against other local clusters of this machine: each port is a Unix socket
+// in the abstract name space, which the kernel frees when the process ends, however it ends.
 type reservation struct{ locks []net.Listener }
 
 // port returns a port on which nobody listens and which no other local cluster is about to use.

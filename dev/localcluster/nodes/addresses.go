@@ -12,8 +12,9 @@ import (
 // MaxNodes is how many nodes the address plan below has room for.
 const MaxNodes = 1024
 
-// The address plan. Node i has its own pod ranges: 10.128.0.0 + i*2^13 with 8192 addresses, and fd00:10:128:i::/64.
-// Nothing routes them. The node's own addresses are 172.30.0.0/16 and fd00:172:30::/64.
+// The address plan. Node i has its own pod ranges: 10.128.0.0 + i*2^13 with 8192 addresses, and
+// fd00:10:128:i::/64. Nothing routes them. The node's own addresses are 172.30.0.0/16 and
+// fd00:172:30::/64.
 const (
 	podBits = 13
 	// podsPerNode leaves out the first and the last address of the range.
@@ -60,8 +61,8 @@ func offsetV6(base netip.Addr, subnet, n int) netip.Addr {
 	return netip.AddrFrom16(raw)
 }
 
-// pool hands out the pod addresses of one node. It goes round, so that an address comes back as late as possible, as a
-// real network plug-in does. Safe for concurrent use.
+// pool hands out the pod addresses of one node. It goes round, so that an address comes back as
+// late as possible, as a real network plug-in does. Safe for concurrent use.
 type pool struct {
 	node int
 
@@ -95,7 +96,8 @@ func (p *pool) take(pod types.UID) (addresses, error) {
 	return podAddresses(p.node, p.last), nil
 }
 
-// claim notes that a pod already has addr, as found after a restart of the simulator. Strange addresses are ignored.
+// claim notes that a pod already has addr, as found after a restart of the simulator. Strange
+// addresses are ignored.
 func (p *pool) claim(pod types.UID, addr netip.Addr) {
 	if !addr.Is4() {
 		return

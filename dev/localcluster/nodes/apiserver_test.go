@@ -28,10 +28,10 @@ import (
 // object is a Kubernetes object as JSON has it.
 type object = map[string]any
 
-// apiServer is as much of an API server as a simulated node talks to: it stores objects under their paths, counts
-// resource versions, refuses writes that name an old one, merges patches with the real one's code and keeps the status
-// apart from the rest. What it has beyond a real one is a hook, so that a test can have the last word between two
-// requests of a node.
+// apiServer is as much of an API server as a simulated node talks to: it stores objects under their
+// paths, counts resource versions, refuses writes that name an old one, merges patches with the
+// real one's code and keeps the status apart from the rest. What it has beyond a real one is a
+// hook, so that a test can have the last word between two requests of a node.
 type apiServer struct {
 	*testing.T
 	client kubernetes.Interface
@@ -40,7 +40,8 @@ type apiServer struct {
 	version int
 	objects map[string]object
 	refused map[string]bool // paths that answer every request with 403
-	// answered runs after each request, before its answer is sent: whatever it writes makes the answer an old one.
+	// answered runs after each request, before its answer is sent: whatever it writes makes the answer
+	// an old one.
 	answered func(method, path string, code int)
 }
 
@@ -209,8 +210,8 @@ func merge(have object, patch []byte, contentType, resource string) (object, err
 	return want, err
 }
 
-// anotherWriter makes every answer about an object of the collection an old one, as kube-controller-manager does with
-// nodes when it labels, annotates and taints them.
+// anotherWriter makes every answer about an object of the collection an old one, as
+// kube-controller-manager does with nodes when it labels, annotates and taints them.
 func (a *apiServer) anotherWriter(collection string) {
 	a.answered = func(_, target string, _ int) {
 		for stored, obj := range a.objects {

@@ -14,8 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// heartbeat is the time between two renewals of a node's lease. A kubelet takes 10 s; the controller manager of the
-// local cluster has a grace period of ten minutes, and fewer writes disturb measurements less.
+// heartbeat is the time between two renewals of a node's lease. A kubelet takes 10 s; the
+// controller manager of the local cluster has a grace period of ten minutes, and fewer writes
+// disturb measurements less.
 const heartbeat = 30 * time.Second
 
 // zones is how many zones the nodes are spread over.
@@ -79,9 +80,9 @@ func nodeConditions(now metav1.Time) []corev1.NodeCondition {
 
 // register creates the node with its status in it, or takes over the one of an earlier start.
 //
-// No write of a node or a lease names the version that it was made from. kube-controller-manager labels, annotates and
-// taints a node from the moment that it sees it, so a write that does would lose against it sooner or later: real kubelets
-// send patches, too.
+// No write of a node or a lease names the version that it was made from. kube-controller-manager
+// labels, annotates and taints a node from the moment that it sees it, so a write that does would
+// lose against it sooner or later: real kubelets send patches, too.
 func (s *Simulator) register(ctx context.Context, index int) error {
 	for {
 		want := node(index)
@@ -128,8 +129,8 @@ type statusPatch struct {
 	Addresses []any `json:"addresses"`
 }
 
-// replaceList returns the addresses as a patch that replaces the whole list. The API server would merge it by type
-// otherwise, and of a node's two addresses of one type keep one.
+// replaceList returns the addresses as a patch that replaces the whole list. The API server would
+// merge it by type otherwise, and of a node's two addresses of one type keep one.
 func replaceList(addresses []corev1.NodeAddress) []any {
 	patch := []any{map[string]string{"$patch": "replace"}}
 	for _, address := range addresses {

@@ -13,7 +13,8 @@ const (
 	AnnotationReady = "signpost.dev/ready"
 	// AnnotationPhase set to "Succeeded" or "Failed" ends the pod's containers.
 	AnnotationPhase = "signpost.dev/phase"
-	// AnnotationTerminate is a duration for which a deleted pod stays terminating; it is gone at once without it.
+	// AnnotationTerminate is a duration for which a deleted pod stays terminating; it is gone at once
+	// without it.
 	AnnotationTerminate = "signpost.dev/terminate-after"
 )
 
@@ -26,8 +27,9 @@ type observation struct {
 	now     metav1.Time
 }
 
-// podStatus is the pure heart of the simulator: the status that the pod should have. It starts from the present one, so
-// conditions that others own (PodScheduled, readiness gates) and times that did not change stay.
+// podStatus is the pure heart of the simulator: the status that the pod should have. It starts from
+// the present one, so conditions that others own (PodScheduled, readiness gates) and times that did
+// not change stay.
 func podStatus(o observation) corev1.PodStatus {
 	status := *o.pod.Status.DeepCopy()
 	status.ObservedGeneration = o.pod.Generation
@@ -52,8 +54,9 @@ func podStatus(o observation) corev1.PodStatus {
 	return status
 }
 
-// reported returns the part of a pod's status that is its node's to write. The rest is what others had written when the
-// store last heard of the pod; to write that again could undo a later change, such as a readiness gate that has opened.
+// reported returns the part of a pod's status that is its node's to write. The rest is what others
+// had written when the store last heard of the pod; to write that again could undo a later change,
+// such as a readiness gate that has opened.
 func reported(status corev1.PodStatus) corev1.PodStatus {
 	report := corev1.PodStatus{
 		ObservedGeneration:    status.ObservedGeneration,
@@ -118,7 +121,8 @@ func setCondition(status *corev1.PodStatus, kind corev1.PodConditionType, on boo
 	status.Conditions = append(status.Conditions, want)
 }
 
-// setContainers writes the container statuses: init containers are done, unless they are sidecars; the others run.
+// setContainers writes the container statuses: init containers are done, unless they are sidecars;
+// the others run.
 func setContainers(status *corev1.PodStatus, ready bool, o observation) {
 	running := status.Phase == corev1.PodRunning
 	status.InitContainerStatuses, status.ContainerStatuses = nil, nil

@@ -107,7 +107,8 @@ func (s *Simulator) forget(pod *corev1.Pod) {
 	}
 }
 
-// patchStatus writes want. A pod that has gone or was replaced under the same name is left alone: the watch tells.
+// patchStatus writes want. A pod that has gone or was replaced under the same name is left alone:
+// the watch tells.
 func (s *Simulator) patchStatus(ctx context.Context, pod *corev1.Pod, want corev1.PodStatus) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},

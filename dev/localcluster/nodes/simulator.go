@@ -1,21 +1,27 @@
 // Package nodes simulates Kubernetes nodes: objects without machines, whose pods become Running and Ready with
 // addresses, but run nothing.
 //
-// The cluster package starts one Simulator per local cluster. It does the part of a kubelet that the rest of Kubernetes
-// can see: it registers nodes spread over three zones, keeps their leases fresh, gives every pod bound to them an IPv4
-// and an IPv6 address, reports its containers as started and, a little later, as ready, and removes deleted pods. Readiness gates
-// are honoured. The annotations signpost.dev/ready, signpost.dev/phase and signpost.dev/terminate-after steer a pod.
+// The cluster package starts one Simulator per local cluster. It does the part of a kubelet that
+// the rest of Kubernetes can see: it registers nodes spread over three zones, keeps their leases
+// fresh, gives every pod bound to them an IPv4 and an IPv6 address, reports its containers as
+// started and, a little later, as ready, and removes deleted pods. Readiness gates are honoured.
+// The annotations signpost.dev/ready, signpost.dev/phase and signpost.dev/terminate-after steer a
+// pod.
 //
-// Others write to the same nodes, leases and pods. So an object that exists is changed by a patch with nothing in it but
-// what is a kubelet's to say: no patch fails because the object has changed since it was read, and none undoes that change.
+// Others write to the same nodes, leases and pods. So an object that exists is changed by a patch
+// with nothing in it but what is a kubelet's to say: no patch fails because the object has changed
+// since it was read, and none undoes that change.
 //
-// It reads pods through one reflector that retries at least once a second, so that it is back at work right after an
-// outage of the API server. Nothing is kept but the address pools, which are rebuilt from the pods found at start.
+// It reads pods through one reflector that retries at least once a second, so that it is back at
+// work right after an outage of the API server. Nothing is kept but the address pools, which are
+// rebuilt from the pods found at start.
 //
-// Read simulator.go first, then node.go (nodes and their leases), reconcile.go and pod.go (pods), and addresses.go.
+// Read simulator.go first, then node.go (nodes and their leases), reconcile.go and pod.go (pods),
+// and addresses.go.
 //
-// Concurrency: Register and Run are called once, in that order. Inside, the reflector's goroutine fills the store and marks pods; a
-// fixed number of workers take the marks, one pod never on two workers at a time.
+// Concurrency: Register and Run are called once, in that order. Inside, the reflector's goroutine
+// fills the store and marks pods; a fixed number of workers take the marks, one pod never on two
+// workers at a time.
 package nodes
 
 import (
@@ -108,8 +114,8 @@ func (s *Simulator) Run(ctx context.Context) {
 	}).RunWithContext(ctx)
 }
 
-// heartbeat renews every lease once. One that fails does not keep the others from being renewed: after the grace period
-// their nodes would be given up.
+// heartbeat renews every lease once. One that fails does not keep the others from being renewed:
+// after the grace period their nodes would be given up.
 func (s *Simulator) heartbeat(ctx context.Context) {
 	var errs []error
 	for i := range len(s.pools) {

@@ -1,9 +1,11 @@
-// Package pki makes the certificates and keys of a local cluster: one certificate authority, a serving certificate for
-// 127.0.0.1, an administrator's client certificate, and the key that signs service account tokens.
+// Package pki makes the certificates and keys of a local cluster: one certificate authority, a
+// serving certificate for 127.0.0.1, an administrator's client certificate, and the key that signs
+// service account tokens.
 //
-// The cluster package calls Ensure once, before anything is started. What exists in the directory is kept, so a cluster
-// that is started again in the same directory still accepts the tokens and certificates that it gave out.
-// Nothing here is meant to be secret from the user of the machine, beyond the file modes.
+// The cluster package calls Ensure once, before anything is started. What exists in the directory
+// is kept, so a cluster that is started again in the same directory still accepts the tokens and
+// certificates that it gave out. Nothing here is meant to be secret from the user of the machine,
+// beyond the file modes.
 //
 // Concurrency: none; call it from one goroutine.
 package pki

@@ -1,5 +1,5 @@
-// Package supervise keeps one child process running: it starts it, tells when it is ready, starts it again when it dies,
-// and takes it down with everything else.
+// Package supervise keeps one child process running: it starts it, tells when it is ready, starts
+// it again when it dies, and takes it down with everything else.
 //
 // The cluster package uses it for etcd and for each Kubernetes component. What makes it more than exec.Cmd:
 //
@@ -8,8 +8,9 @@
 //     children in the right order;
 //   - dying before the first readiness is an error with the end of the log in it; dying later is a restart.
 //
-// Concurrency: every Process is one goroutine, locked to its thread because the kernel ties the death signal to the
-// thread that forked. All methods may be called from any goroutine; Spec.Report is called from several.
+// Concurrency: every Process is one goroutine, locked to its thread because the kernel ties the
+// death signal to the thread that forked. All methods may be called from any goroutine; Spec.Report
+// is called from several.
 package supervise
 
 import (
@@ -72,7 +73,8 @@ func (p *Process) Stop() {
 	<-p.done
 }
 
-// WaitReady returns nil at the first readiness. If the process died before, the error carries the end of its log.
+// WaitReady returns nil at the first readiness. If the process died before, the error carries the
+// end of its log.
 func (p *Process) WaitReady(ctx context.Context) error {
 	select {
 	case <-p.ready:

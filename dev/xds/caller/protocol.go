@@ -1,8 +1,10 @@
-// Package caller is the client of dev/xds that is written in Go, and the protocol that the clients in all languages
-// speak: one [Request] for each line of the standard input, and one [Reply] for each of the standard output, as JSON.
+// Package caller is the client of dev/xds that is written in Go, and the protocol that the clients
+// in all languages speak: one [Request] for each line of the standard input, and one [Reply] for
+// each of the standard output, as JSON.
 //
-// A client keeps one channel for each target. It calls the methods of the backends in [Methods], which take nothing and
-// return the name of the backend. The Go client also calls http://ADDRESS/METHOD, for Envoy.
+// A client keeps one channel for each target. It calls the methods of the backends in [Methods],
+// which take nothing and return the name of the backend. The Go client also calls
+// http://ADDRESS/METHOD, for Envoy.
 //
 // # Concurrency
 //
@@ -46,8 +48,8 @@ type Request struct {
 	PerSecond int `json:"perSecond,omitempty"`
 	// TimeoutMS is the deadline of each call.
 	TimeoutMS int `json:"timeoutMS,omitempty"`
-	// IdleMS is after how long without a call the channel becomes idle; 0 for the default. The first request for a target
-	// decides. Only the clients in Go and Java know it.
+	// IdleMS is after how long without a call the channel becomes idle; 0 for the default. The first
+	// request for a target decides. Only the clients in Go and Java know it.
 	IdleMS int `json:"idleMS,omitempty"`
 	// XDSCredentials lets Clusters decide about TLS; without TLS in the Cluster, calls are in plain text. The
 	// first request for a target decides.

@@ -95,7 +95,7 @@ func (o *Owner) objection(zone owner.Lookup, c dns.Change) string {
 		if r == nil {
 			continue
 		}
-		if _, marker := o.Mark(r); marker {
+		if _, ownership := o.Mark(r); ownership {
 			return "it is an ownership record"
 		}
 	}

@@ -43,7 +43,7 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// D3: what each claim says of what the zone has, listing by listing.
+// What each claim says of what the zone has, listing by listing (D3).
 func TestObserve(t *testing.T) {
 	ours, edited := set("192.0.2.1"), set("203.0.113.1")
 	confirmed := (&Claim{}).confirm(ours)
@@ -159,10 +159,10 @@ func (m *memory) Write(_ context.Context, writes []Write) []Result {
 
 var errLost = errors.New("connection lost")
 
-// D3: a model of one name. Processes of one owner create, change and delete a record, with faults
-// at the provider and at the store, and crashes; a person makes a record, when there is none. At
-// no time does the owner call the person's record its own, unless it has what the owner was
-// going to write. Three listings after the last fault, the owner's own record is its own.
+// A model of one name. Processes of one owner create, change and delete a record, with faults at the provider
+// and at the store, and crashes; a person makes a record, when there is none. At no time does the owner call
+// the person's record its own, unless it has what the owner was going to write. Three listings after the last
+// fault, the owner's own record is its own (D3).
 func TestModel(t *testing.T) {
 	for seed := range uint64(3000) {
 		m := &model{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), store: &memory{claims: map[dns.Key]*Claim{}}}

@@ -126,7 +126,7 @@ func (o *Owner) Changed() []string {
 }
 
 // Mark implements [owner.Owner]. Ownership records exist only while TXT records are taken over.
-func (o *Owner) Mark(r *dns.RecordSet) (describes []string, marker bool) {
+func (o *Owner) Mark(r *dns.RecordSet) (describes []string, ownership bool) {
 	if o.TXT == nil {
 		return nil, false
 	}

@@ -56,7 +56,7 @@ func (t *table) execute(ctx context.Context, batch []statement) []error {
 	}
 	output, err := t.client.BatchExecuteStatement(ctx, input)
 	if err == nil && len(output.Responses) != len(batch) {
-		err = fmt.Errorf("%d answers to %d statements", len(output.Responses), len(batch))
+		err = fmt.Errorf("%d results for %d statements", len(output.Responses), len(batch))
 	}
 	for i, s := range batch {
 		if errs[i] = err; err == nil {

@@ -18,8 +18,8 @@ const (
 	network = "web-2.elb.eu-west-1.amazonaws.com"
 )
 
-// AW1, AW2, AW3 of spec/clouds.md: records and their ownership records are created, changed and removed in
-// one request each, and a second run changes nothing.
+// Records and their ownership records are created, changed and removed in one request each, and a second run
+// changes nothing (AW1, AW2, AW3 of spec/clouds.md).
 func TestPlainRecords(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		first := []*dns.RecordSet{
@@ -41,8 +41,7 @@ func TestPlainRecords(t *testing.T) {
 	})
 }
 
-// AW4 of spec/clouds.md: names of AWS become aliases of both families, and CNAMEs with
-// --aws-prefer-cname.
+// Names of AWS become aliases of both families, and CNAMEs with --aws-prefer-cname (AW4 of spec/clouds.md).
 func TestNamesOfAWS(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		wanted := []*dns.RecordSet{
@@ -73,7 +72,7 @@ func TestNamesOfAWS(t *testing.T) {
 	})
 }
 
-// AW4 of spec/clouds.md: --aws-evaluate-target-health=false is for those that don't say.
+// --aws-evaluate-target-health=false is for those that don't say (AW4 of spec/clouds.md).
 func TestHealthOfTargets(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-evaluate-target-health=false"}
@@ -82,7 +81,7 @@ func TestHealthOfTargets(t *testing.T) {
 	})
 }
 
-// AW5, AW6 of spec/clouds.md: aliases of one family, and to a name of the own zone.
+// Aliases of one family, and to a name of the own zone (AW5, AW6 of spec/clouds.md).
 func TestAliases(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		wanted := []*dns.RecordSet{
@@ -94,7 +93,7 @@ func TestAliases(t *testing.T) {
 			"d A alias a.shop.test. Z1 true", "e CNAME "+classic+".")
 		_, err := w.Run(append(wanted, set("f.shop.test", "CNAME", "lb.example.net", "alias=true"))...)
 		if err == nil || !strings.Contains(err.Error(), "aws-target-hosted-zone") {
-			t.Errorf("an alias to a foreign name: %v", err)
+			t.Errorf("an alias to a name in another zone: %v", err)
 		}
 		if _, err := (mapping{}).wire(set("f.shop.test", "A", "x y.eu-west-1.elb.amazonaws.com", "alias=true")); err == nil {
 			t.Error("an alias to what is no name is no error")
@@ -103,8 +102,8 @@ func TestAliases(t *testing.T) {
 	})
 }
 
-// AW6 of spec/clouds.md: in each of several zones of one name, an alias to a name of that zone
-// points into it.
+// In each of several zones of one name, an alias to a name of that zone points into it (AW6 of
+// spec/clouds.md).
 func TestAliasInEachZone(t *testing.T) {
 	alias := set("d.shop.test", "CNAME", "a.shop.test", "alias=A")
 	for _, id := range []string{"Z1", "Z2"} {
@@ -124,7 +123,7 @@ func TestAliasInEachZone(t *testing.T) {
 	})
 }
 
-// AW7 of spec/clouds.md: the zone of an alias's target can be given, is compared, and removed.
+// The zone of an alias's target can be given, is compared, and removed (AW7 of spec/clouds.md).
 func TestTargetZone(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Settle(1, set("a.shop.test", "CNAME", "x.eu-west-1.elasticbeanstalk.amazonaws.com", "alias=A", "aws/target-hosted-zone=Z2NYPWQ7DFZAZH"),
@@ -137,7 +136,7 @@ func TestTargetZone(t *testing.T) {
 	})
 }
 
-// AW8 of spec/clouds.md: a name can ask for a zone by its ID. It gets no other.
+// A name can ask for a zone by its ID. It gets no other (AW8 of spec/clouds.md).
 func TestZoneByID(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Settle(1, set("a.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=Z1"), set("b.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=/hostedzone/Z1"))
@@ -151,9 +150,9 @@ func TestZoneByID(t *testing.T) {
 	})
 }
 
-// AW8 of spec/clouds.md: of two zones of one name, only the one that is asked for gets the name, and
-// it can be another one later. AW17 of spec/clouds.md: a name that is in one of them only is
-// completed in the other.
+// Of two zones of one name, only the one that is asked for gets the name, and it can be another one later.
+// AW17 of spec/clouds.md: a name that is in one of them only is completed in the other (AW8 of
+// spec/clouds.md).
 func TestTwinZones(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.server.AddZone(route53test.Zone{ID: "Z2", Name: zoneName, Private: true})
@@ -200,8 +199,8 @@ func TestNestedPrivateZones(t *testing.T) {
 	})
 }
 
-// AW9 of spec/clouds.md: all routing policies, with changes within and between them, and the
-// removal of one of two record sets.
+// All routing policies, with changes within and between them, and the removal of one of two record sets (AW9
+// of spec/clouds.md).
 func TestRoutingFamilies(t *testing.T) {
 	policies := map[string][2][]string{
 		"weighted":                      {{"aws/weight=10"}, {"aws/weight=0"}},
@@ -274,7 +273,7 @@ func TestContradictions(t *testing.T) {
 	})
 }
 
-// AW10 of spec/clouds.md: a health check is added, changed and removed.
+// A health check is added, changed and removed (AW10 of spec/clouds.md).
 func TestHealthCheck(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		for _, id := range []string{"", "11111111-1111", "22222222-2222", ""} {
@@ -290,7 +289,7 @@ func TestHealthCheck(t *testing.T) {
 	})
 }
 
-// AW11 of spec/clouds.md: names that have to be escaped, or are spelled with capital letters.
+// Names that have to be escaped, or are spelled with capital letters (AW11 of spec/clouds.md).
 func TestNames(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Prefix = "%{record_type}-."
@@ -299,7 +298,7 @@ func TestNames(t *testing.T) {
 		w.Expect(`\052 A 192.0.2.1`, "shop.test A 192.0.2.2", "_x._tcp CNAME lb.example.net.", "camelcase A 192.0.2.3", `a-\052 A 192.0.2.4`, `x.\052.y A 192.0.2.5`)
 		w.Gone(1)
 	})
-	// clouds F3: names with characters that other providers can't have.
+	// Names with characters that other providers can't have (clouds F3).
 	withFixture(t, func(w *fixture) {
 		names := []string{"a@b", "x(1)", `"q"`, "$v", "a;b", "a,b", `back\slash`, `\9x`}
 		var wanted []*dns.RecordSet
@@ -328,7 +327,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// AW12 of spec/clouds.md: the other types, with and without dots at the ends of names.
+// The other types, with and without dots at the ends of names (AW12 of spec/clouds.md).
 func TestOtherTypes(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Managed = handled
@@ -343,8 +342,8 @@ func TestOtherTypes(t *testing.T) {
 	})
 }
 
-// AW13 of spec/clouds.md: a name that changes its type is there all the time, because deletion
-// and creation are in one request, also with small batches.
+// A name that changes its type is there all the time, because deletion and creation are in one request, also
+// with small batches (AW13 of spec/clouds.md).
 func TestTypeChanges(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-batch-change-size=4"}
@@ -358,7 +357,7 @@ func TestTypeChanges(t *testing.T) {
 	})
 }
 
-// AW13 of spec/clouds.md: what doesn't fit into one batch is refused, and never split.
+// What doesn't fit into one batch is refused, and never split (AW13 of spec/clouds.md).
 func TestUnitLargerThanABatch(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-batch-change-size=3"}
@@ -370,13 +369,13 @@ func TestUnitLargerThanABatch(t *testing.T) {
 	})
 }
 
-// AW14 of spec/clouds.md: what others have made stays as it is, and their names get no other
-// type. Record sets with policies that Signpost can't have are seen, and left alone.
-func TestForeignRecords(t *testing.T) {
+// What others have made stays as it is, and their names get no other type. Record sets with policies that
+// Signpost can't have are seen, and left alone (AW14 of spec/clouds.md).
+func TestUnownedRecords(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Managed = handled
 		ttl := int64(60)
-		foreign := []route53test.RecordSet{
+		unowned := []route53test.RecordSet{
 			{Name: "a.shop.test", Type: "A", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: "203.0.113.1"}}},
 			{Name: "b.shop.test", Type: "A", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: "203.0.113.2"}}},
 			{Name: "a-b.shop.test", Type: "TXT", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: `"heritage=external-dns,external-dns/owner=other"`}}},
@@ -384,7 +383,7 @@ func TestForeignRecords(t *testing.T) {
 			{Name: "d.shop.test", Type: "A", TTL: &ttl, TrafficPolicyInstanceID: "t"},
 			{Name: "e.shop.test", Type: "CAA", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: `0 issue "ca.example.net"`}}},
 		}
-		for _, r := range foreign {
+		for _, r := range unowned {
 			w.server.Put("Z1", r)
 		}
 		before := w.server.Sets("Z1")
@@ -396,8 +395,8 @@ func TestForeignRecords(t *testing.T) {
 	})
 }
 
-// AW15 of spec/clouds.md: an ownership record that ExternalDNS has made with a TTL of 60 s, and values in a
-// form that Signpost wouldn't write, are removed as they are.
+// An ownership record that ExternalDNS has made with a TTL of 60 s, and values in a form that Signpost
+// wouldn't write, are removed as they are (AW15 of spec/clouds.md).
 func TestExactDeletion(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		ttl, odd := int64(60), int64(1234)
@@ -407,7 +406,7 @@ func TestExactDeletion(t *testing.T) {
 	})
 }
 
-// AW16 of spec/clouds.md: the filters of zones.
+// The filters of zones (AW16 of spec/clouds.md).
 func TestZoneFilters(t *testing.T) {
 	start(t)
 	server := route53test.New()
@@ -463,7 +462,7 @@ func TestZoneFilters(t *testing.T) {
 	}
 }
 
-// AW18 of spec/clouds.md: many names take few requests.
+// Many names take few requests (AW18 of spec/clouds.md).
 func TestManyNames(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		wanted := func(n byte) []*dns.RecordSet {
@@ -488,7 +487,7 @@ func TestManyNames(t *testing.T) {
 	})
 }
 
-// AW19 of spec/clouds.md: one name that Route 53 refuses, with a message that names it or not.
+// One name that Route 53 refuses, with a message that names it or not (AW19 of spec/clouds.md).
 func TestOneRefused(t *testing.T) {
 	for name, fault := range map[string]string{
 		"named":   "[RRSet with DNS name bad.shop.test. is not permitted as it conflicts with other records]",
@@ -510,8 +509,8 @@ func TestOneRefused(t *testing.T) {
 	}
 }
 
-// clouds F12: an answer with the status 400 and a code that isn't known, such as for a zone that is full, is
-// about what was asked for, and not about Route 53. What it takes is made, and nothing is tried in a hurry.
+// An answer with the status 400 and a code that isn't known, such as for a zone that is full, is about what
+// was asked for, and not about Route 53. What it takes is made, and nothing is tried in a hurry (clouds F12).
 func TestUnknownRefusal(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
@@ -531,7 +530,7 @@ func TestUnknownRefusal(t *testing.T) {
 	})
 }
 
-// AW20 of spec/clouds.md: a change that is throttled twice is made in the same run.
+// A change that is throttled twice is made in the same run (AW20 of spec/clouds.md).
 func TestThrottledTwice(t *testing.T) {
 	for _, fault := range []*route53test.Fault{route53test.Throttled, route53test.Prior} {
 		withFixture(t, func(w *fixture) {
@@ -550,7 +549,7 @@ func TestThrottledTwice(t *testing.T) {
 	}
 }
 
-// AW21 of spec/clouds.md: a listing that is throttled for good.
+// A listing that is throttled for good (AW21 of spec/clouds.md).
 func TestListingThrottled(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
@@ -566,8 +565,8 @@ func TestListingThrottled(t *testing.T) {
 	})
 }
 
-// AW22 of spec/clouds.md: a change that was made, and whose answer was lost, is done. One that
-// wasn't made is sent again.
+// A change that was made, and whose answer was lost, is done. One that wasn't made is sent again (AW22 of
+// spec/clouds.md).
 func TestLostAnswer(t *testing.T) {
 	for _, fault := range []*route53test.Fault{route53test.Failed, route53test.Lost} {
 		for _, made := range []bool{true, false} {
@@ -589,8 +588,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// AW23 of spec/clouds.md: a zone that may not be changed, or not be listed, doesn't keep the others
-// from being published, and the error names the right and the zone.
+// A zone that may not be changed, or not be listed, doesn't keep the others from being published, and the
+// error names the right and the zone (AW23 of spec/clouds.md).
 func TestZoneWithoutRights(t *testing.T) {
 	for _, operation := range []string{writes, readings} {
 		withFixture(t, func(w *fixture) {
@@ -608,8 +607,8 @@ func TestZoneWithoutRights(t *testing.T) {
 	}
 }
 
-// AW24 of spec/clouds.md: with a wrong key there is one request. The error says so, and has no
-// secret in it; nor has one without any key.
+// With a wrong key there is one request. The error says so, and has no secret in it; nor has one without any
+// key (AW24 of spec/clouds.md).
 func TestWrongKey(t *testing.T) {
 	for name, keys := range map[string][2]string{"unknown": {"AKIAOTHER", "the-secret"}, "wrong": {route53test.AccessKeyID, "the-secret"}} {
 		t.Run(name, func(t *testing.T) {
@@ -636,13 +635,13 @@ func TestWrongKey(t *testing.T) {
 	})
 }
 
-// AW25 of spec/clouds.md: listings that are three seconds behind lead to no request that is
-// refused, and each change is made once.
+// Listings that are three seconds behind lead to no request that is refused, and each change is made once
+// (AW25 of spec/clouds.md).
 func TestListingsBehind(t *testing.T) {
 	withFixture(t, func(w *fixture) { w.CheckListingsBehind() })
 }
 
-// AW26 of spec/clouds.md: a dry run changes nothing, not even if Apply is called.
+// A dry run changes nothing, not even if Apply is called (AW26 of spec/clouds.md).
 func TestDryRun(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-zone-tags=env"}
@@ -651,7 +650,7 @@ func TestDryRun(t *testing.T) {
 	})
 }
 
-// AW27 of spec/clouds.md: the policies upsert-only and create-only.
+// The policies upsert-only and create-only (AW27 of spec/clouds.md).
 func TestPolicies(t *testing.T) {
 	withFixture(t, func(w *fixture) { w.CheckPolicies(1, 1, 1) })
 }

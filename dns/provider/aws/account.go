@@ -19,25 +19,24 @@ import (
 )
 
 const (
-	// setsPage is the most record sets of a page, and tagsPage the most zones whose tags are
-	// asked for at once.
+	// setsPage is the page size of record sets, and tagsPage limits the zones of one request for tags.
 	setsPage = 300
 	tagsPage = 10
-	// mostTags is more than a zone may have, which are 50.
-	mostTags = 1000
-	// answerLimit is how many bytes of memory an answer may need. A page of 300 record sets usually
-	// needs less than 1 MiB.
-	answerLimit = 16 << 20
-	// usualRate is how many requests are sent in a second. Route 53 answers five of an account
-	// (Developer Guide, DNSLimitations); some are left for other programs.
-	usualRate = 4.5
-	// defaultRegion is for the partition of AWS in which most accounts are.
+	// maxTags is above the 50 tags that a zone may have.
+	maxTags = 1000
+	// maxResponse limits the memory of a decoded response in bytes. A page of 300 record sets usually needs
+	// less than 1 MiB.
+	maxResponse = 16 << 20
+	// defaultRate is the rate of requests per second. Route 53 allows five per account (Developer Guide,
+	// DNSLimitations), and other programs need some of them.
+	defaultRate = 4.5
+	// defaultRegion is in the partition of AWS with the most accounts.
 	defaultRegion = "us-east-1"
 )
 
-// account sends the requests with one profile.
+// account sends the requests of one profile.
 type account struct {
-	// label says which profile it is, for people.
+	// label describes the profile in errors.
 	label       string
 	client      *route53.Client
 	credentials aws.CredentialsProvider
@@ -58,14 +57,14 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 		a.label = "the profile " + access.Profile
 	}
 	a.client = route53.NewFromConfig(cfg, func(o *route53.Options) {
-		o.HTTPClient = awsaccess.Client(a.gate(awsaccess.Transport(o.HTTPClient), in.DryRun))
+		o.HTTPClient = awsaccess.Client(a.transport(awsaccess.Transport(o.HTTPClient), in.DryRun))
 	})
 	return a, nil
 }
 
-// gate returns the transport of the requests of the account.
-func (a *account) gate(next http.RoundTripper, dryRun bool) awsaccess.Gate {
-	return awsaccess.Gate{Next: next, Pace: func(*http.Request) *awsaccess.Pace { return a.pace }, Reads: reads, DryRun: dryRun, Limit: answerLimit}
+// transport returns the transport for requests of the account.
+func (a *account) transport(next http.RoundTripper, dryRun bool) awsaccess.LimitedTransport {
+	return awsaccess.LimitedTransport{Next: next, Pace: func(*http.Request) *awsaccess.Pace { return a.pace }, Reads: reads, DryRun: dryRun, Limit: maxResponse}
 }
 
 // reads reports whether a request changes nothing. The tags of several zones are read with a
@@ -74,7 +73,7 @@ func reads(r *http.Request) bool {
 	return r.Method == http.MethodGet || strings.HasSuffix(strings.TrimSuffix(r.URL.Path, "/"), "/tags/hostedzone")
 }
 
-// call makes a request of an action that is about a resource.
+// call makes a request for a resource.
 func (a *account) call(ctx context.Context, action, resource string, send func() error) error {
 	if _, err := a.credentials.Retrieve(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -84,7 +83,7 @@ func (a *account) call(ctx context.Context, action, resource string, send func()
 	}
 	err := send()
 	if err == nil {
-		a.pace.Answered()
+		a.pace.Succeeded()
 		return nil
 	}
 	err = failure(err, action, resource)
@@ -124,23 +123,23 @@ func (a *account) zones(ctx context.Context) (zones []types.HostedZone, err erro
 	}
 }
 
-// tags returns the tags of zones, by their bare IDs.
+// tags returns the tags of zones by bare ID.
 func (a *account) tags(ctx context.Context, ids []string) (map[string]map[string]string, error) {
 	all := make(map[string]map[string]string, len(ids))
 	for some := range slices.Chunk(ids, tagsPage) {
 		in := &route53.ListTagsForResourcesInput{ResourceIds: some, ResourceType: types.TagResourceTypeHostedzone}
-		var answer *route53.ListTagsForResourcesOutput
+		var response *route53.ListTagsForResourcesOutput
 		err := a.call(ctx, "ListTagsForResources", "all zones", func() (err error) {
-			answer, err = a.client.ListTagsForResources(ctx, in)
+			response, err = a.client.ListTagsForResources(ctx, in)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		for _, set := range answer.ResourceTagSets {
+		for _, set := range response.ResourceTagSets {
 			id := aws.ToString(set.ResourceId)
-			if !slices.Contains(some, id) || len(set.Tags) > mostTags {
-				return nil, fmt.Errorf("the answer to ListTagsForResources has a zone %q that was not asked for, or it has %d tags", shorten(id), len(set.Tags))
+			if !slices.Contains(some, id) || len(set.Tags) > maxTags {
+				return nil, fmt.Errorf("the response to ListTagsForResources has a zone %q that was not asked for, or it has %d tags", shorten(id), len(set.Tags))
 			}
 			tags := make(map[string]string, len(set.Tags))
 			for _, t := range set.Tags {
@@ -180,18 +179,18 @@ func (a *account) sets(ctx context.Context, zone dns.Zone) (sets []*rawSet, err 
 			HostedZoneId: &zoneID, MaxItems: in.MaxItems,
 			StartRecordName: page.NextRecordName, StartRecordType: page.NextRecordType, StartRecordIdentifier: page.NextRecordIdentifier,
 		}
-		if err := l.Page(place(next)); err != nil {
+		if err := l.Page(startOf(next)); err != nil {
 			return nil, err
 		}
 		in = next
 	}
 }
 
-// one returns the record set with a key, or nil.
-func (a *account) one(ctx context.Context, zoneID string, key dns.Key) (*types.ResourceRecordSet, error) {
+// getRecordSet returns the record set with a key, or nil.
+func (a *account) getRecordSet(ctx context.Context, zoneID string, key dns.Key) (*types.ResourceRecordSet, error) {
 	in := &route53.ListResourceRecordSetsInput{
 		HostedZoneId: &zoneID, MaxItems: aws.Int32(1), StartRecordName: aws.String(wireName(key.Name)), StartRecordType: types.RRType(key.Type),
-		StartRecordIdentifier: text(key.SetIdentifier),
+		StartRecordIdentifier: optional(key.SetIdentifier),
 	}
 	var page *route53.ListResourceRecordSetsOutput
 	err := a.call(ctx, "ListResourceRecordSets", arn(zoneID), func() (err error) {
@@ -209,12 +208,12 @@ func (a *account) one(ctx context.Context, zoneID string, key dns.Key) (*types.R
 	return nil, nil
 }
 
-// zoneSize returns how many bytes of memory a zone needs.
+// zoneSize returns the memory of a zone in bytes.
 func zoneSize(z *types.HostedZone) int {
 	return listlimit.ZoneSize + len(aws.ToString(z.Id)) + 2*len(aws.ToString(z.Name)) + len(aws.ToString(z.CallerReference))
 }
 
-// setSize returns how many bytes of memory a record set needs, as it is here and as it is listed.
+// setSize returns the memory of a record set in bytes, with its listed form.
 func setSize(raw *types.ResourceRecordSet) int {
 	const own, each = 256, 48
 	n := own + listlimit.EmptySetSize(aws.ToString(raw.Name))
@@ -224,8 +223,8 @@ func setSize(raw *types.ResourceRecordSet) int {
 	return n
 }
 
-// place says where a page of record sets begins.
-func place(in *route53.ListResourceRecordSetsInput) string {
+// startOf returns where a page of record sets starts.
+func startOf(in *route53.ListResourceRecordSetsInput) string {
 	return strings.Join([]string{aws.ToString(in.StartRecordName), string(in.StartRecordType), aws.ToString(in.StartRecordIdentifier)}, " ")
 }
 
@@ -242,15 +241,15 @@ func (a *account) change(ctx context.Context, zoneID string, changes []types.Cha
 	return id, err
 }
 
-// inSync reports whether all servers have what a request has changed.
+// inSync reports whether all name servers have the changes of a request.
 func (a *account) inSync(ctx context.Context, id string) (bool, error) {
-	var answer *route53.GetChangeOutput
+	var response *route53.GetChangeOutput
 	err := a.call(ctx, "GetChange", "arn:aws:route53:::change/"+id[strings.LastIndex(id, "/")+1:], func() (err error) {
-		answer, err = a.client.GetChange(ctx, &route53.GetChangeInput{Id: &id})
+		response, err = a.client.GetChange(ctx, &route53.GetChangeInput{Id: &id})
 		return err
 	})
-	return err == nil && answer.ChangeInfo != nil && answer.ChangeInfo.Status == types.ChangeStatusInsync, err
+	return err == nil && response.ChangeInfo != nil && response.ChangeInfo.Status == types.ChangeStatusInsync, err
 }
 
-// arn returns how a policy names a zone.
+// arn returns the ARN of a zone.
 func arn(zoneID string) string { return "arn:aws:route53:::hostedzone/" + bareID(zoneID) }

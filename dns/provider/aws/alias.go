@@ -6,16 +6,15 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// globalServices are the services of AWS whose names are all in one hosted zone.
+// globalServices are AWS services whose names are all in one hosted zone.
 var globalServices = map[string]string{
 	"awsglobalaccelerator.com": "Z2BJ6XQ5FK7U4H",
 	"cloudfront.net":           "Z2FDTNDATAQYW2",
 }
 
-// serviceZone returns the ID of the hosted zone in which a service of AWS has a name, or "" if
-// the name is none of AWS (spec/dns.md §A). The labels before the domain of AWS end with those of
-// the service and of the region.
-func serviceZone(name string) string {
+// zoneOfService returns the ID of the hosted zone for the name of an AWS service, or "" for any other name
+// (spec/dns.md §A). The labels before the domain of AWS end with those of the service and the region.
+func zoneOfService(name string) string {
 	name = dns.Canonical(name)
 	for domain, zone := range globalServices {
 		if strings.HasSuffix(name, "."+domain) {
@@ -56,10 +55,10 @@ func serviceZone(name string) string {
 	}
 }
 
-// aliasZone returns the ID of the hosted zone in which the target of an alias is: that of a
-// service of AWS, or the alias's own zone. It is "" if neither has the name.
+// aliasZone returns the ID of the hosted zone of an alias's target: that of an AWS service, or the alias's
+// own zone. It is "" for any other name.
 func aliasZone(zone dns.Zone, target string) string {
-	if id := serviceZone(target); id != "" {
+	if id := zoneOfService(target); id != "" {
 		return id
 	}
 	target = dns.Canonical(target)
@@ -69,7 +68,7 @@ func aliasZone(zone dns.Zone, target string) string {
 	return ""
 }
 
-// idPrefix begins the IDs of zones in answers of Route 53.
+// idPrefix begins the zone IDs in responses.
 const idPrefix = "/hostedzone/"
 
 func bareID(id string) string { return strings.TrimPrefix(id, idPrefix) }

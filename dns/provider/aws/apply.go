@@ -12,9 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in
-// one batch. Route 53 mostly names the record sets that it refuses, and the others are sent again. Otherwise
-// the batch is halved.
+// Apply implements [provider.Provider]. The changes of a name and of its ownership records are in one batch.
+// If Route 53 names the refused record sets, the others are sent again. Otherwise the batch is halved.
 func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
@@ -24,18 +23,18 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
 	all := z.Units(z.mapping, changes, func(name string) error { return batch.Outside(list.public, z.Zone, name) })
-	a := &batch.Applying[*unit]{Zone: &applied{hostedZone: z, provider: p}, Name: z.Name, Server: "Route 53", Interval: p.interval}
+	a := &batch.Applying[*unit]{Zone: &zoneApply{hostedZone: z, provider: p}, Name: z.Name, Server: "Route 53", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, z.ID, p.limit), len(changes))
 }
 
-// applied is a zone for one call of Apply.
-type applied struct {
+// zoneApply is a zone for one call of Apply. It implements [batch.Zone].
+type zoneApply struct {
 	*hostedZone
 	provider *route53Provider
 }
 
 // Change implements [batch.Zone].
-func (a *applied) Change(ctx context.Context, units []*unit) error {
+func (a *zoneApply) Change(ctx context.Context, units []*unit) error {
 	var list []types.Change
 	for _, u := range units {
 		list = append(list, changesOf(u)...)
@@ -44,20 +43,20 @@ func (a *applied) Change(ctx context.Context, units []*unit) error {
 }
 
 // Verify implements [batch.Zone].
-func (a *applied) Verify(ctx context.Context, units []*unit) (batch.State, error) {
-	return batch.Verify(ctx, a.mapping, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.account.one(ctx, a.ID, key) })
+func (a *zoneApply) Verify(ctx context.Context, units []*unit) (batch.State, error) {
+	return batch.Verify(ctx, a.mapping, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.account.getRecordSet(ctx, a.ID, key) })
 }
 
 // Refused implements [batch.Zone].
-func (*applied) Refused(units []*unit, err error) (rest []*unit, alone error) {
+func (*zoneApply) Refused(units []*unit, err error) (rest []*unit, alone error) {
 	if !errors.Is(err, provider.ErrRejected) {
 		return nil, nil
 	}
 	if invalid, ok := errors.AsType[*invalidBatch](err); ok {
 		units = blame(units, invalid)
 	}
-	return units, about(err)
+	return units, singleError(err)
 }
 
 // Outdate implements [batch.Zone].
-func (a *applied) Outdate() { a.provider.zones.Outdate() }
+func (a *zoneApply) Outdate() { a.provider.zones.Outdate() }

@@ -12,24 +12,24 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// stalePhrases are what messages end with if the zone isn't as it was listed.
-var stalePhrases = []string{"already exists", "was not found", "do not match the current values"}
+// staleSuffixes end messages that mean that the zone has changed since it was listed.
+var staleSuffixes = []string{"already exists", "was not found", "do not match the current values"}
 
 var (
-	// mentioned finds the names in a message.
-	mentioned = regexp.MustCompile(`[^\s'",\[\]=]+\.(?:[\s'",\]]|$)`)
-	// targeted finds the target in a message about an alias, which doesn't name the alias.
-	targeted = regexp.MustCompile(`alias that targets ([^\s,]+),`)
-	// sentences finds where the messages of a list begin.
-	sentences = regexp.MustCompile(`(?:^\[?|, )(Tried to |RRSet |Invalid |The request |Duplicate |Resource record set |A HostedZone )`)
+	// namePattern matches the names in a message.
+	namePattern = regexp.MustCompile(`[^\s'",\[\]=]+\.(?:[\s'",\]]|$)`)
+	// targetPattern matches the target in a message about an alias, which doesn't name the alias.
+	targetPattern = regexp.MustCompile(`alias that targets ([^\s,]+),`)
+	// messageStart matches the beginning of each message in a list.
+	messageStart = regexp.MustCompile(`(?:^\[?|, )(Tried to |RRSet |Invalid |The request |Duplicate |Resource record set |A HostedZone )`)
 )
 
-// split returns the messages of a list one by one.
+// split returns the single messages of lists.
 func split(messages []string) []string {
 	var list []string
 	for _, text := range messages {
 		text = strings.TrimSuffix(text, "]")
-		starts := sentences.FindAllStringSubmatchIndex(text, -1)
+		starts := messageStart.FindAllStringSubmatchIndex(text, -1)
 		if len(starts) == 0 {
 			list = append(list, strings.TrimPrefix(text, "["))
 			continue
@@ -45,7 +45,7 @@ func split(messages []string) []string {
 	return list
 }
 
-// blame sets the errors of the units that an answer names, and returns the others.
+// blame sets the errors of the units that a response names, and returns the others.
 func blame(all []*unit, invalid *invalidBatch) []*unit {
 	byName, byTarget := map[string][]*unit{}, map[string][]*unit{}
 	for _, u := range all {
@@ -61,11 +61,11 @@ func blame(all []*unit, invalid *invalidBatch) []*unit {
 	}
 	for _, message := range split(invalid.messages) {
 		err := fmt.Errorf("%w: Route 53 said %q", classOf(message), shorten(message))
-		if target := targeted.FindStringSubmatch(message); target != nil {
+		if target := targetPattern.FindStringSubmatch(message); target != nil {
 			batch.FailAll(byTarget[strings.TrimSuffix(target[1], ".")], err)
 			continue
 		}
-		for _, found := range mentioned.FindAllString(message, -1) {
+		for _, found := range namePattern.FindAllString(message, -1) {
 			batch.FailAll(byName[strings.TrimRight(found, ". '\",]")], err)
 		}
 	}
@@ -77,7 +77,7 @@ func classOf(message string) error {
 	if strings.HasPrefix(message, "Tried to create an alias") {
 		return provider.ErrRejected
 	}
-	for _, phrase := range stalePhrases {
+	for _, phrase := range staleSuffixes {
 		if strings.Contains(message, phrase) {
 			return provider.ErrStale
 		}
@@ -85,8 +85,8 @@ func classOf(message string) error {
 	return provider.ErrRejected
 }
 
-// about returns the error of a single unit for a batch that was refused without a name.
-func about(err error) error {
+// singleError returns the error of a single unit for a refusal that names none.
+func singleError(err error) error {
 	if invalid, ok := errors.AsType[*invalidBatch](err); ok {
 		for _, message := range split(invalid.messages) {
 			if errors.Is(classOf(message), provider.ErrStale) {

@@ -14,19 +14,19 @@ import (
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
-// Config is the settings for Route 53.
+// Config has the settings for Route 53.
 type Config struct {
 	Access *awsaccess.Settings
-	// Each of ZoneTags is a key, or a key and a value with = between them.
+	// ZoneTags are keys, or keys and values joined by =.
 	ZoneTags    []string
 	MatchParent bool
-	// ZonesCache is how long a list of zones is good for.
+	// ZonesCache is how long a list of zones is used.
 	ZonesCache time.Duration
-	// The limits of a batch, and the time between two.
+	// Limits of a batch, and the pause between two.
 	BatchChanges, BatchBytes, BatchValues int
 	BatchInterval                         time.Duration
 	EvaluateTargetHealth, PreferCNAME     bool
-	// rate is how many requests are sent in a second, to each account.
+	// rate limits the requests per second and account.
 	rate float64
 }
 
@@ -42,8 +42,8 @@ func Plugin() provider.Plugin {
 
 func newConfig() *Config {
 	return &Config{
-		Access: awsaccess.NewSettings(), BatchChanges: 1000, BatchBytes: mostBytes, BatchValues: mostValues, BatchInterval: time.Second,
-		EvaluateTargetHealth: true, rate: usualRate,
+		Access: awsaccess.NewSettings(), BatchChanges: 1000, BatchBytes: maxBatchBytes, BatchValues: maxBatchValues, BatchInterval: time.Second,
+		EvaluateTargetHealth: true, rate: defaultRate,
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 			domains: in.Domains, matchParent: c.MatchParent, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames), kind: c.Access.ZoneType, tags: c.ZoneTags,
 		},
 		log: in.Log, budget: in.Budget, cached: c.ZonesCache, preferCNAME: c.PreferCNAME, evaluate: c.EvaluateTargetHealth, interval: c.BatchInterval,
-		limit: size{changes: c.BatchChanges, values: min(c.BatchValues, mostValues), bytes: min(c.BatchBytes, mostBytes)},
+		limit: size{changes: c.BatchChanges, values: min(c.BatchValues, maxBatchValues), bytes: min(c.BatchBytes, maxBatchBytes)},
 	}
 	for _, access := range c.Access.Each() {
 		a, err := openAccount(ctx, access, in, c.rate)

@@ -81,7 +81,7 @@ func TestProfiles(t *testing.T) {
 	if err != nil || len(zones) != 1 || !strings.Contains(log.String(), "the profile other") {
 		t.Errorf("zones %v, %v, log %s", zones, err, log.String())
 	}
-	// clouds F4: the publisher is told that there may be more zones.
+	// The publisher is told that there may be more zones (clouds F4).
 	if err := p.Unlisted(); !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "the profile other") {
 		t.Errorf("unlisted: %v", err)
 	}

@@ -19,21 +19,21 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// saidSize is how much of a message of Route 53 is repeated, in bytes.
-const saidSize = 1024
+// maxMessage limits the quoted text of Route 53 in bytes.
+const maxMessage = 1024
 
 // rejected are the error codes for changes that Route 53 refuses (spec/clouds.md §1.8).
 var rejected = []string{"InvalidInput", "ValidationError", "ValidationException"}
 
-// apiError is an answer of Route 53 that isn't success.
+// apiError is a failed response of Route 53.
 type apiError struct {
 	code, message, advice string
-	// outcome is the class of the error for the changes; nil if it is unknown.
+	// outcome is the class of the error for the changes; nil means unknown.
 	outcome error
 }
 
-// Error implements error. It has nothing that differs from one time to the next, such as the ID
-// of the request, so that the same failure has the same text.
+// Error implements error. The text has nothing that changes with each request, such as its ID, so that equal
+// failures have equal texts.
 func (e *apiError) Error() string {
 	return httpapi.ErrorText("Route 53 answered "+e.code, e.message, e.advice)
 }
@@ -41,7 +41,7 @@ func (e *apiError) Error() string {
 // Unwrap returns the outcome.
 func (e *apiError) Unwrap() error { return e.outcome }
 
-// invalidBatch is a batch that Route 53 refuses as it is.
+// invalidBatch means that Route 53 refuses the whole batch.
 type invalidBatch struct{ messages []string }
 
 // Error implements error.
@@ -52,15 +52,15 @@ func (e *invalidBatch) Error() string {
 // Unwrap returns the class of the error.
 func (e *invalidBatch) Unwrap() error { return provider.ErrRejected }
 
-func shorten(s string) string { return sanitize.Shorten(s, saidSize) }
+func shorten(s string) string { return sanitize.Shorten(s, maxMessage) }
 
-// failure returns the error for an action that failed. Resource says which zone it is about.
+// failure returns the error for a failed action. resource is the ARN of its zone.
 func failure(err error, action, resource string) error {
 	if errors.Is(err, provider.ErrDryRun) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if large := httpapi.TooLarge(err); large != nil {
-		return fmt.Errorf("the answer of Route 53 to %s: %w", action, large)
+		return fmt.Errorf("the response of Route 53 to %s: %w", action, large)
 	}
 	if invalid, ok := errors.AsType[*types.InvalidChangeBatch](err); ok {
 		messages := invalid.Messages
@@ -69,26 +69,26 @@ func failure(err error, action, resource string) error {
 		}
 		return &invalidBatch{messages: messages}
 	}
-	answer, answered := errors.AsType[*smithyhttp.ResponseError](err)
+	response, responded := errors.AsType[*smithyhttp.ResponseError](err)
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		e := classify(api, action, resource)
-		if e.outcome == nil && answered && answer.HTTPStatusCode() == http.StatusBadRequest {
-			// With this status, Route 53 says that it doesn't make what was asked for, such as one record more than
-			// a zone may have. The codes for other reasons are known.
+		if e.outcome == nil && responded && response.HTTPStatusCode() == http.StatusBadRequest {
+			// Status 400 with an unknown code is a refusal, for example of more records than a zone may have.
+			// The codes for other reasons are known.
 			e.outcome = provider.ErrRejected
 		}
 		if e.outcome != nil || e.code != "UnknownError" {
 			return e
 		}
 	}
-	if answered && answer.Response != nil && answer.Response.Response != nil {
-		bare := &http.Response{StatusCode: answer.HTTPStatusCode(), Header: answer.Response.Header, Body: http.NoBody}
+	if responded && response.Response != nil && response.Response.Response != nil {
+		bare := &http.Response{StatusCode: response.HTTPStatusCode(), Header: response.Response.Header, Body: http.NoBody}
 		return httpapi.NewStatusError("Route 53", bare)
 	}
 	return err
 }
 
-// classify returns the error for an answer with a code.
+// classify returns the error for a response with a code.
 func classify(api smithy.APIError, action, resource string) *apiError {
 	e := &apiError{code: cmp.Or(api.ErrorCode(), "UnknownError"), message: shorten(api.ErrorMessage())}
 	switch {
@@ -98,10 +98,10 @@ func classify(api smithy.APIError, action, resource string) *apiError {
 	case awsaccess.IsForbidden(e.code):
 		e.outcome = provider.ErrCredentials
 		e.advice = fmt.Sprintf("allow the action route53:%s for %s", action, resource)
-	case awsaccess.IsUnknown(e.code):
+	case awsaccess.IsUnauthenticated(e.code):
 		e.outcome = provider.ErrCredentials
 		e.advice = "check the credentials of AWS, and the clock"
-		// The message may repeat the request, with a token in it.
+		// The message may repeat the request, including a token.
 		e.message = ""
 	case slices.Contains(rejected, e.code):
 		e.outcome = provider.ErrRejected

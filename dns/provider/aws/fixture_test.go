@@ -44,7 +44,7 @@ var set = publishertest.Set
 func (w *fixture) open() provider.Provider {
 	w.T.Helper()
 	c := configure(w.T, w.arguments...)
-	c.rate, c.BatchInterval = usualRate, time.Second
+	c.rate, c.BatchInterval = defaultRate, time.Second
 	p, err := c.Open(w.T.Context(), w.Input(w.server.Transport()))
 	if err != nil {
 		w.T.Fatal(err)

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// syncTime is the time after which most changes are on all servers (Developer Guide, "How long does it take for
-	// changes to propagate"), and syncPause the time between two requests for their status after that.
+	// syncTime is the time after which most changes are on all name servers (Developer Guide, "How long does
+	// it take for changes to propagate"), and syncPause the pause between later checks.
 	syncTime  = 30 * time.Second
 	syncPause = 15 * time.Second
-	// mostPending is how many requests of a zone are remembered.
-	mostPending = 1000
+	// maxPending limits the remembered requests of a zone.
+	maxPending = 1000
 )
 
 // change makes changes in the zone, all or none.
@@ -29,11 +29,11 @@ func (z *hostedZone) change(ctx context.Context, changes []types.Change) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.pending = append(z.pending, id)
-	z.pending = z.pending[max(0, len(z.pending)-mostPending):]
+	z.pending = z.pending[max(0, len(z.pending)-maxPending):]
 	return nil
 }
 
-// takePending returns the requests that not all servers may have yet, and forgets them.
+// takePending returns and forgets the requests that some name servers may lack.
 func (z *hostedZone) takePending() []string {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -42,8 +42,8 @@ func (z *hostedZone) takePending() []string {
 	return pending
 }
 
-// Confirm implements [provider.Confirmer]. It waits until all requests have the status INSYNC, which mostly takes one
-// GetChange for each.
+// Confirm implements [provider.Confirmer]. It waits until all requests have the status INSYNC, which mostly
+// takes one GetChange per request.
 func (p *route53Provider) Confirm(ctx context.Context, zone dns.Zone) error {
 	_, z, err := p.find(ctx, zone)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *route53Provider) Confirm(ctx context.Context, zone dns.Zone) error {
 				return fmt.Errorf("ask whether the servers of zone %s have a change: %w", z.Name, err)
 			}
 			if synced {
-				// The next request was made at about the same time.
+				// The next request was sent at about the same time, so check it at once.
 				delay = 0
 				break
 			}

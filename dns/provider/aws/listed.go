@@ -13,13 +13,12 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// keyOf returns the key under which a record set of Route 53 is listed.
+// keyOf returns the listed key of a record set.
 func keyOf(raw *types.ResourceRecordSet) dns.Key {
 	return dns.Key{Name: dns.Canonical(plainName(aws.ToString(raw.Name))), Type: string(raw.Type), SetIdentifier: aws.ToString(raw.SetIdentifier)}
 }
 
-// listed returns a record set of Route 53 as Records returns it, or nil if its type isn't
-// handled.
+// listed returns the listed form of a record set, or nil if its type is unsupported.
 func (m mapping) listed(raw *types.ResourceRecordSet) *dns.RecordSet {
 	if !slices.Contains(handled, string(raw.Type)) {
 		return nil
@@ -33,7 +32,7 @@ func (m mapping) listed(raw *types.ResourceRecordSet) *dns.RecordSet {
 	case raw.AliasTarget != nil:
 		m.listAlias(r, raw.AliasTarget)
 	case raw.TrafficPolicyInstanceId != nil && len(raw.ResourceRecords) == 0:
-		// It has no values of its own, and must be seen as there.
+		// Such a record set has no values, but must be listed.
 		r.TTL = aws.ToInt64(raw.TTL)
 		r.Targets = []string{*raw.TrafficPolicyInstanceId}
 	default:
@@ -49,8 +48,8 @@ func (m mapping) listed(raw *types.ResourceRecordSet) *dns.RecordSet {
 	return r.Normal()
 }
 
-// listAlias gives a record set what the target of an alias says. The zone of the target is only
-// listed if it isn't the one that follows from its name.
+// listAlias adds the target of an alias. The target's zone is only listed if it differs from the one that
+// aliasZone returns.
 func (m mapping) listAlias(r *dns.RecordSet, target *types.AliasTarget) {
 	name := plainName(aws.ToString(target.DNSName))
 	r.Targets, r.TTL = []string{name}, defaultTTL
@@ -61,7 +60,7 @@ func (m mapping) listAlias(r *dns.RecordSet, target *types.AliasTarget) {
 	}
 }
 
-// plain reports whether the listed form of a record set says all that a DELETE needs.
+// plain reports whether the listed form of a record set has everything that a DELETE needs.
 func (m mapping) plain(raw *types.ResourceRecordSet, listed *dns.RecordSet) bool {
 	again, err := m.wire(listed)
 	return err == nil && len(again) == 1 && m.Same(&again[0], raw)
@@ -101,7 +100,7 @@ func (mapping) Unsupported(raw *rawSet) string {
 	return "a routing policy by address blocks or by a traffic policy, which Signpost leaves alone: remove it"
 }
 
-// adjusted returns what will be listed for a wanted record set.
+// adjusted returns the listed form of a wanted record set.
 func (m mapping) adjusted(r *dns.RecordSet) ([]*dns.RecordSet, error) {
 	stored, err := m.wire(r)
 	if err != nil {

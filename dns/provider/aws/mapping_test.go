@@ -20,7 +20,7 @@ func TestServiceZones(t *testing.T) {
 		"vpce-1.vpce-svc-2.eu-west-1.vpce.amazonaws.com": "Z38GZ743OKFT7T", "d-1.execute-api.eu-west-1.amazonaws.com": "ZLY8HYME6SFDD",
 		"db.eu-west-1.rds.amazonaws.com": "", "x.mars-1.elb.amazonaws.com": "", "elb.amazonaws.com": "", "amazonaws.com": "", "lb.example.net": "", "x.elb.amazonaws.com.example.net": "", "": "",
 	} {
-		if got := serviceZone(name); got != want {
+		if got := zoneOfService(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

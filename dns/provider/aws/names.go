@@ -7,8 +7,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// wireName returns a name as Route 53 answers it (spec/clouds.md §1.3): in lower case, with a
-// dot at its end, and with most bytes escaped.
+// wireName returns a name in Route 53's form (spec/clouds.md §1.3): in lower case, with a dot at its end, and
+// with most bytes escaped.
 func wireName(name string) string {
 	name = dns.Canonical(name)
 	var b strings.Builder
@@ -25,7 +25,7 @@ func wireName(name string) string {
 	return b.String()
 }
 
-// plainName undoes wireName.
+// plainName is the inverse of wireName.
 func plainName(name string) string {
 	name = strings.TrimSuffix(name, ".")
 	if !strings.Contains(name, `\`) {
@@ -43,8 +43,8 @@ func plainName(name string) string {
 	return b.String()
 }
 
-// checkName finds what can't be in a name at Route 53, which has names with all printable characters (Developer Guide,
-// DomainNameFormat). A backslash before three octal digits could be meant as a character or as an escape.
+// checkName returns an error for an impossible name. Route 53 accepts all printable characters (Developer
+// Guide, DomainNameFormat), but a backslash before three octal digits is ambiguous.
 func checkName(name string) error {
 	for i := range len(name) {
 		if _, escape := octalEscape(name[i:]); escape {
@@ -54,7 +54,7 @@ func checkName(name string) error {
 	return dns.CheckNameWith(name, dns.EscapedCharacters)
 }
 
-// octalEscape reads an escape such as \052 at the beginning of a text.
+// octalEscape decodes an escape such as \052 at the start of a text.
 func octalEscape(s string) (octet byte, ok bool) {
 	if len(s) < 4 || s[0] != '\\' || s[1] > '3' {
 		return 0, false

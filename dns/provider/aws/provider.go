@@ -26,26 +26,26 @@ type route53Provider struct {
 	log      *slog.Logger
 	names    provider.ZoneNames
 	budget   *listlimit.Budget
-	// cached is how long a list of zones is good for.
+	// cached is how long a list of zones is used.
 	cached                time.Duration
 	preferCNAME, evaluate bool
-	// limit is that of a batch, and interval the time between two batches of one Apply.
+	// limit limits a batch, and interval is the pause between two batches of one Apply.
 	limit    size
 	interval time.Duration
 	zones    batch.Zones[zoneList]
 }
 
-// applyBatches is how many full batches one call of Apply may have.
+// Limits of one call of Apply, in full batches and in changes.
 const (
-	applyBatches = 20
-	applyMost    = 5000
+	applyBatches    = 20
+	maxApplyChanges = 5000
 )
 
 // Capabilities implements provider.Provider.
 func (p *route53Provider) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
 		SetIdentifiers: true, Conditional: true, Types: handled, NameCharacters: dns.EscapedCharacters, Properties: []string{prefix},
-		BatchSize: min(applyBatches*p.limit.changes, applyMost), ListingTime: provider.MeteredListingTime,
+		BatchSize: min(applyBatches*p.limit.changes, maxApplyChanges), ListingTime: provider.MeteredListingTime,
 	}
 }
 
@@ -114,7 +114,7 @@ func (p *route53Provider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns
 	zones := p.zones.Last()
 	list := make([]provider.Adjusted, len(wanted))
 	for i, r := range wanted {
-		if zones.elsewhere(m.Zone, r) {
+		if zones.wantsOtherZone(m.Zone, r) {
 			continue
 		}
 		list[i].Sets, list[i].Err = m.adjusted(r)

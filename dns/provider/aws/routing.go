@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// The properties of record sets at Route 53 (spec/dns.md §8.2).
+// Properties of record sets at Route 53 (spec/dns.md §8.2).
 const (
 	prefix = "aws/"
 
@@ -33,7 +33,7 @@ const (
 	propertyEvaluate    = prefix + "evaluate-target-health"
 	propertyTargetZone  = prefix + "target-hosted-zone"
 	propertyZone        = prefix + "hosted-zone-id"
-	// propertyUnsupportedRouting is on record sets with a routing policy that Signpost can't have.
+	// propertyUnsupportedRouting marks record sets with an unsupported routing policy.
 	propertyUnsupportedRouting = prefix + "unmanaged-policy"
 )
 
@@ -42,15 +42,15 @@ const (
 	maxBias   = 99
 )
 
-// family is a routing policy: its name, and the properties that ask for it.
-type family struct {
+// routingPolicy is a routing policy with its properties.
+type routingPolicy struct {
 	name       string
 	properties []string
 	set        func(raw *types.ResourceRecordSet, get func(string) string) error
 }
 
-// families are in the order in which record sets are read (spec/clouds.md §1.4).
-var families = []family{
+// routingPolicies are in the order in which record sets are checked (spec/clouds.md §1.4).
+var routingPolicies = []routingPolicy{
 	{"weighted", []string{propertyWeight}, setWeight},
 	{"latency", []string{propertyRegion}, setRegion},
 	{"failover", []string{propertyFailover}, setFailover},
@@ -59,11 +59,11 @@ var families = []family{
 	{"geoproximity", []string{propertyNearRegion, propertyNearGroup, propertyNearPlace, propertyNearBias}, setGeoproximity},
 }
 
-// setRouting gives a record set the routing policy that its properties ask for. A policy and a
-// set identifier belong together, and there is one policy.
+// setRouting sets the routing policy of a record set. A policy needs a set identifier and the reverse, and
+// only one policy is possible.
 func setRouting(raw *types.ResourceRecordSet, r *dns.RecordSet) error {
 	var asked []string
-	for _, f := range families {
+	for _, f := range routingPolicies {
 		if !slices.ContainsFunc(f.properties, func(name string) bool { _, has := r.Property(name); return has }) {
 			continue
 		}
@@ -90,8 +90,8 @@ func setRouting(raw *types.ResourceRecordSet, r *dns.RecordSet) error {
 	return nil
 }
 
-// whole reads a property that is a whole number.
-func whole(name, text string, low, high int64) (int64, error) {
+// wholeNumber parses a property.
+func wholeNumber(name, text string, low, high int64) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < low || n > high {
 		return 0, fmt.Errorf("the property %s is %q: it must be a whole number from %d to %d", name, text, low, high)
@@ -100,7 +100,7 @@ func whole(name, text string, low, high int64) (int64, error) {
 }
 
 func setWeight(raw *types.ResourceRecordSet, get func(string) string) error {
-	weight, err := whole(propertyWeight, get(propertyWeight), 0, maxWeight)
+	weight, err := wholeNumber(propertyWeight, get(propertyWeight), 0, maxWeight)
 	raw.Weight = &weight
 	return err
 }
@@ -128,8 +128,8 @@ func setMultiValue(raw *types.ResourceRecordSet, _ func(string) string) error {
 
 func setGeolocation(raw *types.ResourceRecordSet, get func(string) string) error {
 	location := &types.GeoLocation{
-		ContinentCode: text(strings.ToUpper(get(propertyContinent))), CountryCode: text(strings.ToUpper(get(propertyCountry))),
-		SubdivisionCode: text(strings.ToUpper(get(propertySubdivision))),
+		ContinentCode: optional(strings.ToUpper(get(propertyContinent))), CountryCode: optional(strings.ToUpper(get(propertyCountry))),
+		SubdivisionCode: optional(strings.ToUpper(get(propertySubdivision))),
 	}
 	raw.GeoLocation = location
 	switch {
@@ -142,7 +142,7 @@ func setGeolocation(raw *types.ResourceRecordSet, get func(string) string) error
 }
 
 func setGeoproximity(raw *types.ResourceRecordSet, get func(string) string) error {
-	near := &types.GeoProximityLocation{AWSRegion: text(get(propertyNearRegion)), LocalZoneGroup: text(get(propertyNearGroup))}
+	near := &types.GeoProximityLocation{AWSRegion: optional(get(propertyNearRegion)), LocalZoneGroup: optional(get(propertyNearGroup))}
 	raw.GeoProximityLocation = near
 	given := 0
 	for _, name := range []string{propertyNearRegion, propertyNearGroup, propertyNearPlace} {
@@ -160,7 +160,7 @@ func setGeoproximity(raw *types.ResourceRecordSet, get func(string) string) erro
 			return fmt.Errorf("the property %s is %q: give latitude and longitude, such as 49.22,-74.01", propertyNearPlace, place)
 		}
 	}
-	bias, err := whole(propertyNearBias, cmp.Or(get(propertyNearBias), "0"), -maxBias, maxBias)
+	bias, err := wholeNumber(propertyNearBias, cmp.Or(get(propertyNearBias), "0"), -maxBias, maxBias)
 	near.Bias = aws.Int32(int32(bias))
 	return err
 }
@@ -170,8 +170,8 @@ func degrees(text string, most float64) bool {
 	return err == nil && math.Abs(n) <= most
 }
 
-// text returns a pointer to a text, and nil for an empty one.
-func text(s string) *string {
+// optional returns a pointer to a text, or nil for an empty one.
+func optional(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -215,7 +215,7 @@ func routingOf(raw *types.ResourceRecordSet) []dns.Property {
 	return list
 }
 
-// unsupportedRouting reports whether a record set has a routing policy that Signpost can't have.
+// unsupportedRouting reports whether a record set has an unsupported routing policy.
 func unsupportedRouting(raw *types.ResourceRecordSet) bool {
 	return raw.CidrRoutingConfig != nil || raw.TrafficPolicyInstanceId != nil
 }

@@ -1,6 +1,6 @@
 package aws
 
-// The hosted zones in which services of AWS have their names (spec/dns.md §A), by region.
+// Hosted zones of AWS services by region (spec/dns.md §A).
 var (
 	loadBalancers = map[string]string{
 		"af-south-1":     "Z268VQBMOI5EKX",

@@ -7,8 +7,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// wireText returns a TXT target as Route 53 accepts it: quoted strings of at most 255 bytes, in
-// which all but printable ASCII is escaped in octal, not in decimal as elsewhere.
+// wireText returns a TXT target in Route 53's form: quoted strings of at most 255 bytes, with everything but
+// printable ASCII escaped in octal, not in decimal as elsewhere.
 func wireText(target string) string {
 	parts := dns.TextStrings(target)
 	for i, part := range parts {
@@ -35,8 +35,8 @@ func quoteOctal(text string) string {
 	return b.String()
 }
 
-// listedText returns a value of a TXT record set as a target. Strings that were only split for
-// their length are joined again. A value that isn't a list of quoted strings stays as it is.
+// listedText returns the value of a TXT record as a target. Strings that were only split because of their
+// length are joined. A value that isn't a list of quoted strings stays unchanged.
 func listedText(value string) string {
 	parts, ok := unquoteOctal(value)
 	if !ok {

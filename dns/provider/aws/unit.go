@@ -12,14 +12,13 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// The limits of Route 53 for a batch (Developer Guide, DNSLimitations). Ours may be stricter.
+// Limits of Route 53 for a batch (Developer Guide, DNSLimitations). The configured ones may be stricter.
 const (
-	mostValues = 1000
-	mostBytes  = 32000
+	maxBatchValues = 1000
+	maxBatchBytes  = 32000
 )
 
-// size is what the limits of a batch are about: record sets that change, values, and bytes in
-// values.
+// size is the size of a batch: changed record sets, values, and bytes of values.
 type size struct{ changes, values, bytes int }
 
 // Plus implements [batch.Size].
@@ -32,7 +31,7 @@ func (s size) Within(limit size) bool {
 	return s.changes <= limit.changes && s.values <= limit.values && s.bytes <= limit.bytes
 }
 
-// rawSet is a record set as Route 53 has it.
+// rawSet is a record set of Route 53.
 type (
 	rawSet = types.ResourceRecordSet
 	swap   = batch.Swap[rawSet]
@@ -48,7 +47,7 @@ func sizeOfUnit(u *unit) size {
 	return sum
 }
 
-// sizeOf returns the values of a record set.
+// sizeOf returns the size of a record set.
 func sizeOf(raw *types.ResourceRecordSet) size {
 	var s size
 	if raw != nil {
@@ -60,8 +59,8 @@ func sizeOf(raw *types.ResourceRecordSet) size {
 	return s
 }
 
-// changesOf returns what is sent for a unit. A record set is replaced by a DELETE and a CREATE,
-// so that Route 53 compares what it has with what was listed.
+// changesOf returns the request for a unit. A record set is replaced with a DELETE and a CREATE, so that
+// Route 53 compares it with the listed one.
 func changesOf(u *unit) []types.Change {
 	var list []types.Change
 	for _, s := range u.Swaps {
@@ -75,9 +74,9 @@ func changesOf(u *unit) []types.Change {
 	return list
 }
 
-// turn orders units that don't fit into one batch: an alias is created after its target in the zone, and deleted before
-// it.
-func turn(u *unit, zoneID string) int {
+// applyOrder orders units for several batches: an alias is created after its target in the zone, and deleted
+// before it.
+func applyOrder(u *unit, zoneID string) int {
 	inside := func(raw *types.ResourceRecordSet) bool {
 		return raw != nil && raw.AliasTarget != nil && aws.ToString(raw.AliasTarget.HostedZoneId) == bareID(zoneID)
 	}
@@ -94,10 +93,10 @@ func turn(u *unit, zoneID string) int {
 	return usual
 }
 
-// batches divides units into batches within a limit. A unit that is larger by itself fails.
+// batches divides units into batches within a limit. A unit that exceeds the limit alone fails.
 func batches(all []*unit, zoneID string, limit size) [][]*unit {
 	sorted := slices.Clone(all)
-	slices.SortStableFunc(sorted, func(a, b *unit) int { return turn(a, zoneID) - turn(b, zoneID) })
+	slices.SortStableFunc(sorted, func(a, b *unit) int { return applyOrder(a, zoneID) - applyOrder(b, zoneID) })
 	return batch.Divide(sorted, limit, sizeOfUnit, func(u *unit, own size) error {
 		return fmt.Errorf("%w: the changes of %s are too many for one batch, with %d record sets, %d values and %d bytes: "+
 			"a batch has %d, %d and %d (--aws-batch-change-size…)", provider.ErrRejected, u.Subject, own.changes, own.values, own.bytes,
@@ -105,7 +104,7 @@ func batches(all []*unit, zoneID string, limit size) [][]*unit {
 	})
 }
 
-// namesOf returns the names of a unit as messages of Route 53 have them.
+// namesOf returns the names of a unit as they appear in messages of Route 53.
 func namesOf(u *unit) []string {
 	var names []string
 	for _, s := range u.Swaps {

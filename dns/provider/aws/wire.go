@@ -16,35 +16,33 @@ import (
 )
 
 const (
-	// defaultTTL is the TTL of record sets that ask for none, and the one with which aliases
-	// are listed, in seconds.
+	// defaultTTL is the default TTL, and the listed one of aliases, in seconds.
 	defaultTTL = 300
-	// maxValues is the most values of a record set (Developer Guide, DNSLimitations).
+	// maxValues limits the values of a record set (Developer Guide, DNSLimitations).
 	maxValues     = 400
 	maxIdentifier = 128
 )
 
-// handled are the types of record sets that are listed and written.
+// handled are the supported record types.
 var handled = []string{
 	dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeNS, dns.TypeMX, dns.TypePTR, dns.TypeSRV, dns.TypeNAPTR, dns.TypeTXT,
 }
 
-// known are the properties that record sets can have.
+// known are the supported properties.
 var known = []string{
 	propertyWeight, propertyRegion, propertyFailover, propertyMultiValue, propertyContinent, propertyCountry, propertySubdivision, propertyNearRegion,
 	propertyNearGroup, propertyNearPlace, propertyNearBias, propertyHealthCheck, propertyEvaluate, propertyTargetZone, propertyZone,
 }
 
-// mapping is how record sets of one zone are stored.
+// mapping converts the record sets of one zone. It implements [batch.Format].
 type mapping struct {
 	dns.Zone
-	// preferCNAME is true when names of AWS are no reason for an alias. Evaluate is whether
-	// aliases follow the health of their target.
+	// preferCNAME turns off automatic aliases for names of AWS. evaluate says whether aliases follow the
+	// health of their target.
 	preferCNAME, evaluate bool
 }
 
-// wire returns the record sets that Route 53 is to store for a wanted one: one, or two for an
-// alias of both families. It fails for what Route 53 can't have.
+// wire returns the record sets that Route 53 is to store: one, or two for an alias with both address types.
 func (m mapping) wire(r *dns.RecordSet) ([]types.ResourceRecordSet, error) {
 	n := withoutAlias(r.Normal())
 	if err := m.check(n); err != nil {
@@ -120,7 +118,7 @@ func (m mapping) alias(n *dns.RecordSet) bool {
 	}
 	switch n.Alias() {
 	case dns.AliasNone:
-		return !m.preferCNAME && len(n.Targets) > 0 && serviceZone(n.Targets[0]) != ""
+		return !m.preferCNAME && len(n.Targets) > 0 && zoneOfService(n.Targets[0]) != ""
 	case dns.AliasFalse:
 		return false
 	}

@@ -19,45 +19,45 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// hostedZone is a zone that is managed. It stays the same value as long as Route 53 has it.
+// hostedZone is a managed zone. Its value stays the same as long as Route 53 lists it.
 type hostedZone struct {
 	mapping
 	account *account
 
-	batch.Memory[rawSet]
+	batch.ZoneCache[rawSet]
 
 	mu sync.Mutex
-	// pending are the changes that not all servers may have yet, the oldest first.
+	// pending are the requests that some name servers may lack, the oldest first.
 	pending []string
 }
 
-// zoneList is the result of one listing of zones. It is immutable.
+// zoneList is the result of one listing of zones. It never changes.
 type zoneList struct {
-	// all are the zones that Route 53 has, managed or not.
+	// all are the listed zones, managed and unmanaged.
 	all []foundZone
-	// managed are the zones to publish to, and byID has them by their IDs.
+	// managed are the zones to publish to, and byID the same by ID.
 	managed []*hostedZone
 	byID    map[string]*hostedZone
-	// versions has how many records each of them had, by ID.
+	// versions has the number of records by zone ID.
 	versions map[string]string
 	// public and private find the zone of a name among all.
 	public, private *dns.ZoneFinder
-	// unlisted says which accounts couldn't be listed; nil is for none.
+	// unlisted has the errors of accounts that couldn't be listed, or is nil.
 	unlisted error
 }
 
-// filter says which zones are managed.
+// filter selects the managed zones.
 type filter struct {
 	domains     dns.Filter
 	matchParent bool
 	ids         dns.ZoneIDFilter
 	names       *dns.DomainFilter
-	// kind is public, private, or empty for both.
+	// kind is public, private, or "" for both.
 	kind string
 	tags []string
 }
 
-// admits reports whether a zone may be managed, as far as its tags don't matter.
+// admits reports whether a zone passes the filters other than that for tags.
 func (f filter) admits(z dns.Zone) bool {
 	if !f.ids.Match(z.ID) || !f.names.Match(z.Name) {
 		return false
@@ -72,8 +72,8 @@ func (f filter) admits(z dns.Zone) bool {
 	return f.matchParent && ok && parents.MatchParent(z.Name)
 }
 
-// tagged reports whether tags pass the filter: each entry is a key, or a key and a value.
-func (f filter) tagged(tags map[string]string) bool {
+// hasTags reports whether tags have all entries of the filter: a key, or a key and a value.
+func (f filter) hasTags(tags map[string]string) bool {
 	for _, entry := range f.tags {
 		key, want, both := strings.Cut(entry, "=")
 		key, want = strings.TrimSpace(key), strings.TrimSpace(want)
@@ -84,7 +84,7 @@ func (f filter) tagged(tags map[string]string) bool {
 	return true
 }
 
-// list lists the zones of all accounts. If an account can't be listed, its known zones stay.
+// list lists the zones of all accounts. If an account can't be listed, its zones of the last list stay.
 func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
 	before := p.zones.Last()
 	var all []foundZone
@@ -111,7 +111,7 @@ func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
 	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, all, unlisted) }), nil
 }
 
-// arrange returns the list of zones that were found.
+// arrange returns the list for the zones of a listing.
 func (p *route53Provider) arrange(before *zoneList, all []foundZone, unlisted error) *zoneList {
 	next := &zoneList{all: all, byID: map[string]*hostedZone{}, versions: map[string]string{}, unlisted: unlisted}
 	var public, private []dns.Zone
@@ -130,7 +130,7 @@ func (p *route53Provider) arrange(before *zoneList, all []foundZone, unlisted er
 	return next
 }
 
-// byName sorts zones by name. Of those of one name, public ones come first.
+// byName sorts zones by name, public ones first.
 func byName(a, b *hostedZone) int {
 	visible := func(z *hostedZone) int {
 		if z.Private {
@@ -158,7 +158,7 @@ func (l *zoneList) of(a *account) []foundZone {
 	return slices.DeleteFunc(slices.Clone(l.all), func(z foundZone) bool { return z.account != a })
 }
 
-// keep returns the zone of the last listing, or a new one.
+// keep returns the zone of the previous list, or a new one.
 func (p *route53Provider) keep(before *zoneList, zone dns.Zone, a *account) *hostedZone {
 	if before != nil {
 		if z := before.byID[zone.ID]; z != nil && z.Zone == zone && z.account == a {
@@ -193,14 +193,14 @@ func (p *route53Provider) listAccount(ctx context.Context, a *account) ([]foundZ
 		return nil, err
 	}
 	for i := range found {
-		found[i].managed = found[i].managed && p.filter.tagged(tags[bareID(found[i].ID)])
+		found[i].managed = found[i].managed && p.filter.hasTags(tags[bareID(found[i].ID)])
 	}
 	return found, nil
 }
 
-// elsewhere reports whether a record set asks for another zone of its name, by its ID. It may be
-// called on nil.
-func (l *zoneList) elsewhere(zone dns.Zone, r *dns.RecordSet) bool {
+// wantsOtherZone reports whether a record set is meant for another zone of its name, by ID. It may be called
+// on nil.
+func (l *zoneList) wantsOtherZone(zone dns.Zone, r *dns.RecordSet) bool {
 	id, asked := r.Property(propertyZone)
 	if l == nil || !asked || bareID(id) == bareID(zone.ID) {
 		return false

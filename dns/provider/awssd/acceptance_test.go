@@ -17,8 +17,8 @@ import (
 
 // The cases of spec/clouds.md §8 have their names there.
 
-// SD1 of spec/clouds.md: addresses make a service with the policy MULTIVALUE, an instance for each,
-// and the ownership text as its description.
+// Addresses make a service with the policy MULTIVALUE, an instance for each, and the ownership text as its
+// description (SD1 of spec/clouds.md).
 func TestAddresses(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		requests := w.settle(set("a", "A", "192.0.2.1,192.0.2.2"))
@@ -41,8 +41,8 @@ func TestAddresses(t *testing.T) {
 
 const balancer = "web-1234.eu-north-1.elb.amazonaws.com"
 
-// SD2 of spec/clouds.md: a CNAME, and one to a load balancer, which is an alias. The ID of an
-// instance is its target, or a hash of it.
+// A CNAME, and one to a load balancer, which is an alias. The ID of an instance is its target, or a hash of
+// it (SD2 of spec/clouds.md).
 func TestNames(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		long := strings.Repeat("long.", 14) + "example.net"
@@ -98,8 +98,8 @@ func TestNameChanges(t *testing.T) {
 	}
 }
 
-// SD3 of spec/clouds.md: the A and AAAA records of a name are in one service, each of whose
-// instances has an address of each kind.
+// The A and AAAA records of a name are in one service, each of whose instances has an address of each kind
+// (SD3 of spec/clouds.md).
 func TestBothKinds(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		requests := w.settle(set("a", "A", "192.0.2.1,192.0.2.2"), lasting(60, set("a", "AAAA", "2001:db8::1")))
@@ -127,7 +127,7 @@ func TestExactDeletions(t *testing.T) {
 	})
 }
 
-// SD4 of spec/clouds.md: 150 targets are listed completely.
+// 150 targets are listed completely (SD4 of spec/clouds.md).
 func TestManyTargets(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		var targets []string
@@ -145,7 +145,7 @@ func TestManyTargets(t *testing.T) {
 	})
 }
 
-// SD5 of spec/clouds.md: a type change deletes the service and recreates it.
+// A type change deletes the service and recreates it (SD5 of spec/clouds.md).
 func TestTypeChanges(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.settle(set("a", "A", "192.0.2.1"))
@@ -262,8 +262,8 @@ func TestTypeChangeWaits(t *testing.T) {
 	})
 }
 
-// SD6 of spec/clouds.md: a changed TTL updates the service, and so does another object that asks
-// for the name, also if nothing else changes. What the service has otherwise stays.
+// A changed TTL updates the service, and so does another object that asks for the name, also if nothing else
+// changes. What the service has otherwise stays (SD6 of spec/clouds.md).
 func TestUpdates(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.settle(set("a", "A", "192.0.2.1"), set("a", "AAAA", "2001:db8::1"))
@@ -307,7 +307,7 @@ func TestUpdates(t *testing.T) {
 	})
 }
 
-// SD6 of spec/clouds.md: a service that is taken over from another owner gets our text.
+// A service that is taken over from another owner gets our text (SD6 of spec/clouds.md).
 func TestTakeOver(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.owner.OwnerID = "old"
@@ -322,20 +322,19 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
-// SD7 of spec/clouds.md: services of others, and those without a description, stay as they are,
-// and the objects that ask for their names are told. That is so whether they have instances or
-// not.
-func TestForeignServices(t *testing.T) {
+// Services of others, and those without a description, stay as they are, and the objects that ask for their
+// names are told. That is so whether they have instances or not (SD7 of spec/clouds.md).
+func TestUnownedServices(t *testing.T) {
 	for _, id := range []string{"me", ""} {
 		withFixture(t, func(w *fixture) {
 			w.owner.OwnerID = id
 			other := strings.Replace(mine, "owner=me", "owner=me2", 1)
-			foreign := map[string]string{"bare": "", "bare-empty": ""}
+			unowned := map[string]string{"bare": "", "bare-empty": ""}
 			if id != "" {
-				foreign["theirs"], foreign["theirs-empty"], foreign["words"] = other, other, "owned by the shop team"
+				unowned["theirs"], unowned["theirs-empty"], unowned["words"] = other, other, "owned by the shop team"
 			}
 			var wanted []*dns.RecordSet
-			for name, description := range foreign {
+			for name, description := range unowned {
 				s := cloudmaptest.Service{Namespace: "ns-1", Name: name, Description: description, Config: addresses(), Instances: address("203.0.113.1")}
 				if strings.HasSuffix(name, "-empty") {
 					s.Instances = nil
@@ -370,7 +369,7 @@ func TestForeignServices(t *testing.T) {
 					w.heard(r.Name)
 				}
 			}
-			w.heard("has a service without a description, so somebody else has made it")
+			w.heard("has a service without a description, so this program didn't create it")
 		})
 	}
 }
@@ -400,11 +399,11 @@ func TestTakenAfterListing(t *testing.T) {
 	})
 }
 
-// SD8 of spec/clouds.md: cleanup deletes services without instances, if they are ours.
+// Cleanup deletes services without instances, if they are ours (SD8 of spec/clouds.md).
 func TestCleanup(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		for name, description := range map[string]string{
-			"mine": mine, "bare": "", "theirs": strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys": plain, "prefix": "heritage=external-dns,external-dns/owner=me2",
+			"mine": mine, "bare": "", "theirs": strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys": unownedDescription, "prefix": "heritage=external-dns,external-dns/owner=me2",
 		} {
 			w.server.Put(cloudmaptest.Service{Namespace: "ns-1", Name: name, Description: description, Config: addresses()})
 		}
@@ -420,13 +419,13 @@ func TestCleanup(t *testing.T) {
 		}
 		w.DryRun = false
 		w.settle()
-		w.expect("bare MULTIVALUE A=300 ", "theirs MULTIVALUE A=300 "+strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys MULTIVALUE A=300 "+plain,
+		w.expect("bare MULTIVALUE A=300 ", "theirs MULTIVALUE A=300 "+strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys MULTIVALUE A=300 "+unownedDescription,
 			"prefix MULTIVALUE A=300 heritage=external-dns,external-dns/owner=me2")
 	})
 }
 
-// SD9 of spec/clouds.md: an operation that fails is reported, with nothing left of a new service,
-// and tried again.
+// An operation that fails is reported, with nothing left of a new service, and tried again (SD9 of
+// spec/clouds.md).
 func TestFailedOperation(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.server.SetOperation(func(kind, instance string) string {
@@ -457,7 +456,7 @@ func TestFailedOperation(t *testing.T) {
 	})
 }
 
-// SD10 of spec/clouds.md: requests that are too many are made in the same run, whatever they are.
+// Requests that are too many are made in the same run, whatever they are (SD10 of spec/clouds.md).
 func TestThrottling(t *testing.T) {
 	for _, fault := range []*cloudmaptest.Fault{cloudmaptest.Throttled, cloudmaptest.LimitExceeded} {
 		for _, action := range []string{"CreateService", "RegisterInstance", "GetOperation", "ListServices", "ListInstances", "DiscoverInstancesRevision", "UpdateService"} {
@@ -484,8 +483,8 @@ func TestThrottling(t *testing.T) {
 	}
 }
 
-// SD11 of spec/clouds.md: a name is in the longest public namespace, and in every private one that
-// contains it. Namespaces of the type HTTP are never used.
+// A name is in the longest public namespace, and in every private one that contains it. Namespaces of the
+// type HTTP are never used (SD11 of spec/clouds.md).
 func TestNamespaces(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		for _, n := range []cloudmaptest.Namespace{
@@ -604,7 +603,7 @@ func TestRevisions(t *testing.T) {
 		}
 		w.server.Deny("DiscoverInstancesRevision", "")
 		requests = w.publish(wanted...)
-		if requests["ListInstances"] != 120 || requests["DiscoverInstancesRevision"] > readers {
+		if requests["ListInstances"] != 120 || requests["DiscoverInstancesRevision"] > maxReaders {
 			t.Errorf("without the right to ask for revisions: %v", requests)
 		}
 	})
@@ -694,7 +693,7 @@ func TestNoop(t *testing.T) {
 		w.owner.OwnerID = ""
 		w.server.Put(cloudmaptest.Service{Namespace: "ns-1", Name: "b", Description: "anything", Config: addresses(), Instances: address("203.0.113.1")})
 		w.settle(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.1"))
-		text := plain + ",external-dns/resource=service/default/web"
+		text := unownedDescription + ",external-dns/resource=service/default/web"
 		w.expect("a MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] "+text, "b MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] "+text)
 		w.settle()
 		w.expect("a MULTIVALUE A=300 "+text, "b MULTIVALUE A=300 "+text)

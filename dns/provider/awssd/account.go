@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// page is the most entries of a page (API Reference, MaxResults).
+	// page is the page size (API Reference, MaxResults).
 	page = 100
-	// answerLimit is how many bytes of memory an answer may need.
-	answerLimit = 16 << 20
-	// usualRate is how many requests are sent in a second that manage services. Their quota isn't
-	// published; this is half of what has been seen to be answered. usualDataRate is that of
-	// questions about revisions, of which 3,000 are answered (cloud-map-limits).
-	usualRate     = 25
-	usualDataRate = 200
-	// target begins the header that names the action of a request.
+	// maxResponse limits the memory of a decoded response in bytes.
+	maxResponse = 16 << 20
+	// defaultRate limits the management requests per second. Their quota isn't published; half of the
+	// observed one is used. defaultDataRate limits the requests for revisions, of which 3,000 are allowed
+	// (cloud-map-limits).
+	defaultRate     = 25
+	defaultDataRate = 200
+	// target begins the header X-Amz-Target, before the action.
 	target = "Route53AutoNaming_v20170314."
 )
 
@@ -59,19 +59,19 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	}
 	a := &account{credentials: cfg.Credentials, manage: awsaccess.NewPace(c.rate), data: awsaccess.NewPace(c.dataRate), attempts: access.Attempts, poll: c.poll, budget: in.Budget}
 	a.client = servicediscovery.NewFromConfig(cfg, func(o *servicediscovery.Options) {
-		o.HTTPClient = awsaccess.Client(awsaccess.Gate{
-			Next: awsaccess.Transport(o.HTTPClient), Pace: a.paceOf, Reads: reads, DryRun: in.DryRun, Limit: answerLimit,
+		o.HTTPClient = awsaccess.Client(awsaccess.LimitedTransport{
+			Next: awsaccess.Transport(o.HTTPClient), Pace: a.paceOf, Reads: reads, DryRun: in.DryRun, Limit: maxResponse,
 		})
 		if o.BaseEndpoint != nil || os.Getenv("AWS_ENDPOINT_URL") != "" || os.Getenv("AWS_ENDPOINT_URL_SERVICEDISCOVERY") != "" {
-			o.APIOptions = append(o.APIOptions, wholeHost)
+			o.APIOptions = append(o.APIOptions, keepHost)
 		}
 	})
 	return a, nil
 }
 
-// wholeHost keeps the SDK from putting "data-" before the host of an endpoint that the user has
-// chosen: no such host may exist.
-func wholeHost(stack *middleware.Stack) error {
+// keepHost prevents the SDK from prefixing the host of a user's endpoint with "data-", because such a host
+// may not exist.
+func keepHost(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("WholeHost",
 		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 			return next.HandleInitialize(smithyhttp.DisableEndpointHostPrefix(ctx, true), in)
@@ -102,7 +102,7 @@ func (a *account) call(ctx context.Context, action string, send func(o func(*ser
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("%w: get the credentials: %w", errUnknown, err)
+		return fmt.Errorf("%w: get the credentials: %w", errUnauthenticated, err)
 	}
 	pace := a.manage
 	if action == actionRevision {
@@ -114,7 +114,7 @@ func (a *account) call(ctx context.Context, action string, send func(o func(*ser
 		}
 	})
 	if err == nil {
-		pace.Answered()
+		pace.Succeeded()
 		return nil
 	}
 	err = failure(err, action)
@@ -124,12 +124,11 @@ func (a *account) call(ctx context.Context, action string, send func(o func(*ser
 	return err
 }
 
-// next asks for a page of a list by the token of the one before, and returns the sizes of its
-// entries, and its token.
+// next requests the page for a token. It returns the sizes of its entries and the token of the next page.
 type next func(token *string, o func(*servicediscovery.Options)) (sizes []int, token2 *string, err error)
 
-// pages reads a list, whose pages and entries the first listing counts. Others count the bytes of
-// the entries, too.
+// pages reads all pages of a list. The first listing counts pages and entries, and the others the bytes of
+// the entries.
 func (a *account) pages(ctx context.Context, action string, next next, list *listlimit.Listing, others ...*listlimit.Listing) error {
 	var token *string
 	for {
@@ -161,7 +160,7 @@ func (a *account) pages(ctx context.Context, action string, next next, list *lis
 	}
 }
 
-// namespaces lists the namespaces of the account; kind is empty for all types.
+// namespaces lists the namespaces of the account; an empty kind selects all types.
 func (a *account) namespaces(ctx context.Context, kind types.NamespaceType) ([]types.NamespaceSummary, error) {
 	in := &servicediscovery.ListNamespacesInput{MaxResults: aws.Int32(page)}
 	if kind != "" {
@@ -188,11 +187,10 @@ func (a *account) namespaces(ctx context.Context, kind types.NamespaceType) ([]t
 	return all, nil
 }
 
-// entrySize is how many bytes of memory a service or an instance needs beside its texts, as it is
-// here and as it is listed.
+// entrySize is the memory of a service or instance in bytes without its texts, with its listed form.
 const entrySize = 512
 
-// services lists the services of a namespace, which a listing counts.
+// services lists the services of a namespace.
 func (a *account) services(ctx context.Context, zone dns.Zone, l *listlimit.Listing) ([]*service, error) {
 	in := &servicediscovery.ListServicesInput{
 		MaxResults: aws.Int32(page),
@@ -220,7 +218,7 @@ func (a *account) services(ctx context.Context, zone dns.Zone, l *listlimit.List
 	return all, nil
 }
 
-// service returns a service, or nil if there is none with the ID.
+// service returns the service with an ID, or nil.
 func (a *account) service(ctx context.Context, id string) (*service, error) {
 	var out *servicediscovery.GetServiceOutput
 	err := a.call(ctx, "GetService", func(o func(*servicediscovery.Options)) (err error) {
@@ -233,7 +231,7 @@ func (a *account) service(ctx context.Context, id string) (*service, error) {
 	case err != nil:
 		return nil, err
 	case out.Service == nil:
-		return nil, errors.New("GetService of Cloud Map: the answer has no service")
+		return nil, errors.New("GetService of Cloud Map: the response has no service")
 	}
 	s := out.Service
 	return &service{id: id, label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig}, nil
@@ -263,10 +261,10 @@ func (a *account) instances(ctx context.Context, id string, others ...*listlimit
 	return all, nil
 }
 
-// actionRevision is the action that tells whether the instances of a service have changed.
+// actionRevision is the action for the revision of a service's instances.
 const actionRevision = "DiscoverInstancesRevision"
 
-// revision returns a number that rises when the instances of a service change.
+// revision returns a number that rises with each change of a service's instances.
 func (a *account) revision(ctx context.Context, namespace, name string) (int64, error) {
 	var out *servicediscovery.DiscoverInstancesRevisionOutput
 	err := a.call(ctx, actionRevision, func(o func(*servicediscovery.Options)) (err error) {
@@ -277,7 +275,7 @@ func (a *account) revision(ctx context.Context, namespace, name string) (int64, 
 		return 0, err
 	}
 	if out.InstancesRevision == nil {
-		return 0, errors.New("DiscoverInstancesRevision of Cloud Map: the answer has no revision")
+		return 0, errors.New("DiscoverInstancesRevision of Cloud Map: the response has no revision")
 	}
 	return *out.InstancesRevision, nil
 }

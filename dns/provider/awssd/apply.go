@@ -13,11 +13,11 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// writers is how many names are changed at a time. Most of the time they wait for operations.
-const writers = 32
+// maxWriters limits the names that are changed in parallel. Most of the time they wait for operations.
+const maxWriters = 32
 
-// Apply implements [provider.Provider]. The changes of a name are one unit, since all its
-// record sets are in one service. Each unit has its own outcome.
+// Apply implements [provider.Provider]. The changes of a name are one unit, because all its record sets are
+// in one service. Each unit has its own outcome.
 func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
@@ -26,13 +26,13 @@ func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if err != nil {
 		return fmt.Errorf("change namespace %s of Cloud Map: %w", zone.Name, err)
 	}
-	if err := p.ready(ctx, n, changes); err != nil {
+	if err := p.listFirst(ctx, n, changes); err != nil {
 		return fmt.Errorf("list namespace %s of Cloud Map before it is changed: %w", zone.Name, err)
 	}
 	all := units(n, list, changes)
 	// Errors are per unit. One failure doesn't stop the others, unless the same error would hit all.
 	var same atomic.Pointer[error]
-	_ = atOnce(ctx, writers, len(all), func(ctx context.Context, i int) error {
+	_ = inParallel(ctx, maxWriters, len(all), func(ctx context.Context, i int) error {
 		u := all[i]
 		if u.Err != nil {
 			return nil
@@ -42,7 +42,7 @@ func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 			u.Err = *err
 			return nil
 		}
-		if u.Err = p.make(ctx, n, u); errors.Is(u.Err, errUnknown) || errors.Is(u.Err, provider.ErrThrottled) {
+		if u.Err = p.make(ctx, n, u); errors.Is(u.Err, errUnauthenticated) || errors.Is(u.Err, provider.ErrThrottled) {
 			same.Store(&u.Err)
 		}
 		if errors.Is(u.Err, errNoNamespace) {
@@ -53,8 +53,8 @@ func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	return outcome(ctx, n, all, len(changes))
 }
 
-// ready lists the services of a namespace if it was never listed and the changes need them.
-func (p *cloudMap) ready(ctx context.Context, n *namespace, changes []dns.Change) error {
+// listFirst lists the services of a namespace if it was never listed and the changes need them.
+func (p *cloudMap) listFirst(ctx context.Context, n *namespace, changes []dns.Change) error {
 	n.mu.Lock()
 	listed := n.listed
 	n.mu.Unlock()
@@ -74,14 +74,14 @@ func (p *cloudMap) ready(ctx context.Context, n *namespace, changes []dns.Change
 	return err
 }
 
-// unit is a group with the label of its service. Its error may also say that the outcome is unknown.
+// unit is a group with the label of its service. Its error may also mean an unknown outcome.
 type unit struct {
 	*batch.Group
 	label string
 	tried bool
 }
 
-// units groups changes by name. Units that are impossible have an error.
+// units groups changes by name. Impossible units have an error.
 func units(n *namespace, list *namespaceList, changes []dns.Change) []*unit {
 	var all []*unit
 	for _, g := range batch.BySubject(changes) {
@@ -97,7 +97,7 @@ func units(n *namespace, list *namespaceList, changes []dns.Change) []*unit {
 	return all
 }
 
-// check says why a change can't be made, whatever is in the namespace.
+// check returns why a change is impossible, regardless of the namespace's content.
 func (u *unit) check(zone dns.Zone, c dns.Change) (err error) {
 	if c.New != nil {
 		if _, err = adjusted(zone, c.New); err != nil {
@@ -126,7 +126,7 @@ func outcome(ctx context.Context, n *namespace, all []*unit, changes int) error 
 		}
 		err = fmt.Errorf("change %s at Cloud Map: %w", u.Subject, err)
 		if u.tried && !isCertain(u.Err) {
-			return fmt.Errorf("change namespace %s: %w", n.Name, unknowable{err})
+			return fmt.Errorf("change namespace %s: %w", n.Name, unknownOutcome{err})
 		}
 		for _, place := range u.Places {
 			errs[place] = err
@@ -142,28 +142,27 @@ func outcome(ctx context.Context, n *namespace, all []*unit, changes int) error 
 }
 
 const (
-	// tries is how often a unit is brought to its state when answers are lost, and tryPause the
-	// pause before it is looked at again.
+	// tries limits the attempts of a unit whose responses are lost, and tryPause is the pause between them.
 	tries    = 3
 	tryPause = time.Second
 )
 
-// make makes the changes of a unit: it looks what there is, and takes the steps from there to
-// what is wanted. If an answer is lost, it looks again, and takes the steps that are left.
+// make makes the changes of a unit: it reads the service, and takes the steps to the wanted state. If a
+// response is lost, it reads the service again and takes the remaining steps.
 func (p *cloudMap) make(ctx context.Context, n *namespace, u *unit) error {
 	w := &work{cloudMap: p, namespace: n, unit: u, request: newRequestID()}
 	for try := 1; ; {
 		err := w.step(ctx)
 		switch {
 		case err == nil:
-			w.replaced()
+			w.noteSwapped()
 			return nil
-		case errors.Is(err, errAgain):
+		case errors.Is(err, errRetryNow):
 			continue
 		case isCertain(err) || try == tries || ctx.Err() != nil:
 			return w.restore(ctx, w.undo(ctx, err))
 		}
-		w.begun, try = true, try+1
+		w.started, try = true, try+1
 		if err := pause.For(ctx, p.account.poll); err != nil {
 			return err
 		}

@@ -17,15 +17,15 @@ import (
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
-// Config is the settings for Cloud Map.
+// Config has the settings for Cloud Map.
 type Config struct {
 	Access *awsaccess.Settings
-	// Cleanup has services deleted that are ours and have no instances.
+	// Cleanup deletes our services without instances.
 	Cleanup bool
-	// CreateTags are the tags of new services, each key=value.
+	// CreateTags are the tags of new services, as key=value.
 	CreateTags []string
-	// rate and dataRate are how many requests are sent in a second, and poll is how long the
-	// first pause is before an operation is asked about.
+	// rate and dataRate limit the requests per second. poll is the first pause before the status of an
+	// operation is read.
 	rate, dataRate float64
 	poll           time.Duration
 }
@@ -40,7 +40,7 @@ func Plugin() provider.Plugin {
 }
 
 func newConfig() *Config {
-	return &Config{Access: awsaccess.NewSettings(), rate: usualRate, dataRate: usualDataRate, poll: firstPoll}
+	return &Config{Access: awsaccess.NewSettings(), rate: defaultRate, dataRate: defaultDataRate, poll: firstPoll}
 }
 
 // Take implements [sharedflags.Taker].
@@ -61,7 +61,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	// Cloud Map is used with one account, like ExternalDNS does.
+	// As in ExternalDNS, only one account is used.
 	a, err := openAccount(ctx, c.Access.Each()[0], in, c)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	}, nil
 }
 
-// parseTags reads tags. What their limits are is in the API Reference (API_Tag).
+// parseTags parses tags, with the limits of the API Reference (API_Tag).
 func parseTags(entries []string) ([]types.Tag, error) {
 	const flag, mostKey, mostValue, most = "--aws-sd-create-tag", 128, 256, 200
 	var tags []types.Tag

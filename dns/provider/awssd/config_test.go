@@ -140,15 +140,15 @@ func TestHostileServer(t *testing.T) {
 	const namespaces, services = `{"Namespaces":[{"Id":"ns-1","Name":"shop.test","Type":"DNS_PUBLIC"}]}`, `{"Services":[{"Id":"srv-1","Name":"a","Description":"heritage=external-dns","DnsConfig":{"DnsRecords":[{"Type":"A","TTL":60}]}}]}`
 	endless := atomic.Int64{}
 	for name, test := range map[string]struct {
-		answers map[string]string
-		want    string
+		responses map[string]string
+		want      string
 	}{
 		"the same page":             {map[string]string{"ListNamespaces": `{"NextToken":"x"}`}, "comes again"},
 		"the same page of services": {map[string]string{"ListServices": `{"NextToken":"x"}`}, "comes again"},
 		"no end of instances":       {map[string]string{"ListInstances": "endless"}, "more than"},
 		"not JSON":                  {map[string]string{"ListServices": "<html>"}, "ListServices"},
 		"nulls":                     {map[string]string{"ListServices": `{"Services":[{}]}`, "ListInstances": `{"Instances":[{"Attributes":null}]}`}, ""},
-		"no service":                {map[string]string{"GetService": `{}`}, "the answer has no service"},
+		"no service":                {map[string]string{"GetService": `{}`}, "the response has no service"},
 		"no operation":              {map[string]string{"GetService": strings.Replace(strings.Replace(services, `"Services":[`, `"Service":`, 1), "]}]}", "]}}", 1), "RegisterInstance": `{}`}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,10 +156,10 @@ func TestHostileServer(t *testing.T) {
 			in.Budget = listlimit.New(limits)
 			in.Wrap = func(http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
-					answers := map[string]string{"ListNamespaces": namespaces, "ListServices": services, "ListInstances": `{}`, "DiscoverInstancesRevision": `{}`}
-					body, special := test.answers[actionOf(r)]
+					responses := map[string]string{"ListNamespaces": namespaces, "ListServices": services, "ListInstances": `{}`, "DiscoverInstancesRevision": `{}`}
+					body, special := test.responses[actionOf(r)]
 					if !special {
-						body = answers[actionOf(r)]
+						body = responses[actionOf(r)]
 					}
 					if body == "endless" {
 						body = `{"Instances":[` + strings.Repeat(`{"Id":"i"},`, 99) + `{"Id":"i"}],"NextToken":"` + time.Duration(endless.Add(1)).String() + `"}`
@@ -172,13 +172,13 @@ func TestHostileServer(t *testing.T) {
 			if err == nil {
 				_, err = p.Records(t.Context(), zones[0])
 			}
-			if err == nil && test.answers["GetService"] != "" {
+			if err == nil && test.responses["GetService"] != "" {
 				err = p.Apply(t.Context(), zones[0], []dns.Change{{New: &dns.RecordSet{Name: "a.shop.test", Type: "A", Targets: []string{"192.0.2.1"}}}})
 				if err == nil || provider.NothingMade(err) {
 					t.Errorf("it is known what was made: %v", err)
 				}
 			}
-			if (err == nil) != (test.want == "" && test.answers["GetService"] == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			if (err == nil) != (test.want == "" && test.responses["GetService"] == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
@@ -216,7 +216,7 @@ func TestClasses(t *testing.T) {
 		if err != nil && (len(err.Error()) > 1000 || strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%s: the error repeats all that is said: %v", code, err)
 		}
-		if errors.Is(err, errUnknown) && strings.Contains(err.Error(), "the-token") {
+		if errors.Is(err, errUnauthenticated) && strings.Contains(err.Error(), "the-token") {
 			t.Errorf("%s: the error repeats the token: %v", code, err)
 		}
 	}

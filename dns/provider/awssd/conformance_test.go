@@ -63,7 +63,7 @@ func TestConformance(t *testing.T) {
 // lookup reads what the records of a service are like.
 func lookup(server *cloudmaptest.Server, namespace, zone string) providertest.Lookup {
 	return func(_ context.Context, name, recordType string) (providertest.Answer, error) {
-		var answer providertest.Answer
+		var response providertest.Answer
 		for label, s := range server.Services(namespace) {
 			if !strings.EqualFold(label+"."+zone, dns.Canonical(name)) {
 				continue
@@ -79,12 +79,12 @@ func lookup(server *cloudmaptest.Server, namespace, zone string) providertest.Lo
 						value += "."
 					}
 					if !seen[value] {
-						answer.TTL, answer.Values = r.TTL, append(answer.Values, value)
+						response.TTL, response.Values = r.TTL, append(response.Values, value)
 					}
 					seen[value] = true
 				}
 			}
 		}
-		return answer, nil
+		return response, nil
 	}
 }

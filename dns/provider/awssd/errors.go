@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// The errors that say that something isn't as it was when it was listed (spec/clouds.md §2).
+// Errors for a state that has changed since the listing (spec/clouds.md §2).
 var (
 	errNoNamespace = fmt.Errorf("%w: the namespace is gone", provider.ErrStale)
 	errNoService   = fmt.Errorf("%w: the service is gone", provider.ErrStale)
@@ -27,13 +27,13 @@ var (
 	errInUse       = fmt.Errorf("%w: the service has instances", provider.ErrStale)
 )
 
-// errLimit says that there is no room for more.
+// errLimit means that a quota is used up.
 var errLimit = fmt.Errorf("%w: the quota is used up", provider.ErrRejected)
 
-// errUnknown says that AWS doesn't accept the credentials, whatever is asked for.
-var errUnknown = fmt.Errorf("of AWS: %w", provider.ErrCredentials)
+// errUnauthenticated means that AWS refuses the credentials for every action.
+var errUnauthenticated = fmt.Errorf("of AWS: %w", provider.ErrCredentials)
 
-// codes has what the codes of Cloud Map say.
+// codes are the classes of Cloud Map's error codes.
 var codes = map[string]error{
 	"NamespaceNotFound": errNoNamespace, "ServiceNotFound": errNoService, "InstanceNotFound": errNoInstance, "ResourceInUse": errInUse,
 	"InvalidInput": provider.ErrRejected, "ResourceLimitExceeded": errLimit, "TooManyTagsException": provider.ErrRejected,
@@ -41,14 +41,14 @@ var codes = map[string]error{
 	"RequestLimitExceeded": &provider.ThrottledError{},
 }
 
-// apiError is an answer of Cloud Map that isn't success.
+// apiError is a failed response of Cloud Map.
 type apiError struct {
 	code, message, advice string
-	// outcome says what became of the request; nil is for unknown.
+	// outcome is the class of the error for the request; nil means unknown.
 	outcome error
 }
 
-// Error implements error. It has nothing that differs from one time to the next.
+// Error implements error. Equal failures have equal texts.
 func (e *apiError) Error() string {
 	said := "Cloud Map answered " + sanitize.Name(e.code)
 	if e.message != "" {
@@ -63,8 +63,8 @@ func (e *apiError) Error() string {
 // Unwrap returns the outcome.
 func (e *apiError) Unwrap() error { return e.outcome }
 
-// existsError says that there is a service with a name; id may be empty. Request is the one that
-// has created it.
+// existsError means that a service with the name exists. id may be empty. request is the ID of the request
+// that created it.
 type existsError struct {
 	id, request string
 	*apiError
@@ -73,7 +73,7 @@ type existsError struct {
 // Unwrap returns the outcome.
 func (e *existsError) Unwrap() error { return e.apiError }
 
-// runningError says that the same request is being carried out already by an operation.
+// runningError means that an operation is already executing the same request.
 type runningError struct {
 	operation string
 	*apiError
@@ -82,30 +82,30 @@ type runningError struct {
 // Unwrap returns the outcome.
 func (e *runningError) Unwrap() error { return e.apiError }
 
-// failure returns the error for an action that failed.
+// failure returns the error for a failed action.
 func failure(err error, action string) error {
 	if errors.Is(err, provider.ErrDryRun) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if large := httpapi.TooLarge(err); large != nil {
-		return fmt.Errorf("the answer of Cloud Map to %s: %w", action, large)
+		return fmt.Errorf("the response of Cloud Map to %s: %w", action, large)
 	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		if e := classify(api, action); e.outcome != nil || e.code != "UnknownError" {
 			return withID(err, e)
 		}
 	}
-	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil && answer.HTTPStatusCode() > 0 {
-		if answer.HTTPStatusCode()/100 == 2 {
-			return fmt.Errorf("the answer of Cloud Map to %s can't be read: %s", action, sanitize.Quote(answer.Err.Error()))
+	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && response.Response != nil && response.Response.Response != nil && response.HTTPStatusCode() > 0 {
+		if response.HTTPStatusCode()/100 == 2 {
+			return fmt.Errorf("the response of Cloud Map to %s can't be read: %s", action, sanitize.Quote(response.Err.Error()))
 		}
-		bare := &http.Response{StatusCode: answer.HTTPStatusCode(), Header: answer.Response.Header, Body: http.NoBody}
+		bare := &http.Response{StatusCode: response.HTTPStatusCode(), Header: response.Response.Header, Body: http.NoBody}
 		return httpapi.NewStatusError("Cloud Map", bare)
 	}
 	return err
 }
 
-// withID keeps the IDs that an error has.
+// withID adds the IDs of an error.
 func withID(err error, e *apiError) error {
 	if exists, ok := errors.AsType[*types.ServiceAlreadyExists](err); ok {
 		e.outcome = provider.ErrStale
@@ -118,7 +118,7 @@ func withID(err error, e *apiError) error {
 	return e
 }
 
-// classify returns the error for an answer with a code.
+// classify returns the error for a response with a code.
 func classify(api smithy.APIError, action string) *apiError {
 	e := &apiError{code: cmp.Or(api.ErrorCode(), "UnknownError"), message: api.ErrorMessage()}
 	e.outcome = codes[e.code]
@@ -132,22 +132,22 @@ func classify(api smithy.APIError, action string) *apiError {
 	case awsaccess.IsForbidden(e.code):
 		e.outcome = provider.ErrCredentials
 		e.advice = "allow the action servicediscovery:" + action
-	case awsaccess.IsUnknown(e.code):
-		e.outcome = errUnknown
+	case awsaccess.IsUnauthenticated(e.code):
+		e.outcome = errUnauthenticated
 		e.advice = "check the credentials of AWS, and the clock"
 		e.message = ""
 	}
 	return e
 }
 
-// operationError is the end of an operation that failed.
+// operationError is the error of a failed operation.
 type operationError struct {
 	code, message string
 	outcome       error
 }
 
-// newOperationError returns the error for an operation that failed. The codes are in the API
-// Reference (API_Operation).
+// newOperationError returns the error for a failed operation. Its codes are in the API Reference
+// (API_Operation).
 func newOperationError(code, message string) *operationError {
 	e := &operationError{code: cmp.Or(code, "FAIL"), message: message}
 	switch {
@@ -174,7 +174,7 @@ func (e *operationError) Error() string {
 // Unwrap returns the outcome.
 func (e *operationError) Unwrap() error { return e.outcome }
 
-// isCertain reports whether it is known after an error what was made.
+// isCertain reports whether the outcome is known after an error.
 func isCertain(err error) bool {
 	if _, failed := errors.AsType[*operationError](err); failed {
 		return true

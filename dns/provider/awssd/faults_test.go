@@ -118,11 +118,11 @@ func (o *publishing) publish() (map[string]int, error) {
 }
 
 // draw reports true so many times of a hundred.
-func (s *schedule) draw(percent int) bool { return s.random.IntN(100) < percent }
+func (s *schedule) newBlueprint(percent int) bool { return s.random.IntN(100) < percent }
 
 // fault is one of those that a request may have before it has an effect, or after it.
 func (s *schedule) fault(made bool) *cloudmaptest.Fault {
-	if !s.draw(s.broken) {
+	if !s.newBlueprint(s.broken) {
 		return nil
 	}
 	faults := []*cloudmaptest.Fault{cloudmaptest.Failed, cloudmaptest.Lost}
@@ -135,7 +135,7 @@ func (s *schedule) fault(made bool) *cloudmaptest.Fault {
 func (s *schedule) before(c cloudmaptest.Call) *cloudmaptest.Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if name := c.Field("Name"); s.racing && c.Operation == "CreateService" && s.draw(20) && s.free(name) {
+	if name := c.Field("Name"); s.racing && c.Operation == "CreateService" && s.newBlueprint(20) && s.free(name) {
 		s.make(name)
 	}
 	return s.fault(false)
@@ -162,9 +162,9 @@ func (s *schedule) step() {
 	for range 1 + s.random.IntN(4) {
 		s.ask(o)
 	}
-	s.meddle()
-	s.broken, s.racing = []int{0, 5, 15, 40}[s.random.IntN(4)], s.draw(30)
-	if o.Provider == nil || s.draw(40) {
+	s.changeExternally()
+	s.broken, s.racing = []int{0, 5, 15, 40}[s.random.IntN(4)], s.newBlueprint(30)
+	if o.Provider == nil || s.newBlueprint(40) {
 		o.Provider = o.open()
 	}
 	_, err := o.publish()
@@ -175,7 +175,7 @@ func (s *schedule) step() {
 // ask changes what an owner wants under a name.
 func (s *schedule) ask(o *publishing) {
 	label := fmt.Sprintf("%s-%d", o.id, s.random.IntN(4))
-	if s.draw(25) {
+	if s.newBlueprint(25) {
 		label = fmt.Sprint("shared", s.random.IntN(3))
 	}
 	n := 1 + s.random.IntN(3)
@@ -209,15 +209,15 @@ func (s *schedule) free(label string) bool {
 // make has the person make a service, with or without a description.
 func (s *schedule) make(label string) {
 	v := cloudmaptest.Service{Namespace: "ns-1", Name: label, Config: addresses(), Description: []string{"", "of the shop team"}[s.random.IntN(2)]}
-	if s.draw(70) {
+	if s.newBlueprint(70) {
 		v.Instances = address("203.0.113.1")
 	}
 	s.server.Put(v)
 	s.persons[label] = line(v)
 }
 
-// meddle has the person do something.
-func (s *schedule) meddle() {
+// changeExternally lets the other writer do something.
+func (s *schedule) changeExternally() {
 	label := fmt.Sprint("shared", s.random.IntN(3))
 	v, there := s.server.Services("ns-1")[label]
 	_, persons := s.persons[label]
@@ -281,7 +281,7 @@ func (s *schedule) settled(o *publishing) {
 			}
 			want = append(want, fit)
 		}
-		b, err := draw(want)
+		b, err := newBlueprint(want)
 		if err != nil {
 			s.t.Fatal(err)
 		}

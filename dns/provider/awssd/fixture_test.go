@@ -31,7 +31,7 @@ type fixture struct {
 	// arguments are flags of the provider.
 	arguments []string
 	owner     owner.DescriptionOptions
-	// said has what objects were told.
+	// said has the Events of objects.
 	said []string
 }
 
@@ -95,7 +95,7 @@ func of(resource string, r *dns.RecordSet) *dns.RecordSet {
 func (w *fixture) open() provider.Provider {
 	w.T.Helper()
 	c := configure(w.T, w.arguments...)
-	c.rate, c.dataRate, c.poll = usualRate, usualDataRate, firstPoll
+	c.rate, c.dataRate, c.poll = defaultRate, defaultDataRate, firstPoll
 	in := w.Input(w.server.Transport())
 	in.Domains, in.OwnerID = input().Domains, w.owner.OwnerID
 	p, err := c.Open(w.T.Context(), in)
@@ -184,10 +184,10 @@ func addresses() *cloudmaptest.DNSConfig {
 	return &cloudmaptest.DNSConfig{RoutingPolicy: "MULTIVALUE", DNSRecords: []cloudmaptest.Record{{Type: "A", TTL: 300}}}
 }
 
-// heard checks that an object was told something.
+// heard checks that an object got an Event with a text.
 func (w *fixture) heard(text string) {
 	w.T.Helper()
 	if !slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, text) }) {
-		w.T.Errorf("objects were told %q, want %q among it", w.said, text)
+		w.T.Errorf("events %q, want one with %q", w.said, text)
 	}
 }

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// readers is how many services are read at a time.
-	readers = 16
-	// lag is how long after a change a listing may not show it yet.
+	// maxReaders limits the services that are read in parallel.
+	maxReaders = 16
+	// lag is how long a listing may lag behind a change.
 	lag = 15 * time.Second
-	// pauseRevisions is how long revisions aren't asked for after that has failed, and
-	// forbiddenRevisions after it was refused.
+	// pauseRevisions is how long revisions aren't requested after a failure, and forbiddenRevisions after a
+	// missing permission.
 	pauseRevisions, forbiddenRevisions = time.Minute, time.Hour
 )
 
-// read returns the record sets of a namespace. The instances of a service are listed only if its
-// revision isn't the one at which they were listed before.
+// read returns the record sets of a namespace. It lists the instances of a service only if its revision has
+// changed.
 func (p *cloudMap) read(ctx context.Context, n *namespace) (sets []*dns.RecordSet, err error) {
 	l := p.account.budget.Zone(n.Zone)
 	defer func() { l.End(err) }()
@@ -32,11 +32,11 @@ func (p *cloudMap) read(ctx context.Context, n *namespace) (sets []*dns.RecordSe
 	if err != nil {
 		return nil, err
 	}
-	if services, err = p.lagging(ctx, n, n.note(services)); err != nil {
+	if services, err = p.addUnlisted(ctx, n, n.note(services)); err != nil {
 		return nil, err
 	}
 	found := make([][]*dns.RecordSet, len(services))
-	err = atOnce(ctx, readers, len(services), func(ctx context.Context, i int) error {
+	err = inParallel(ctx, maxReaders, len(services), func(ctx context.Context, i int) error {
 		instances, err := p.instancesOf(ctx, n, services[i], l)
 		switch {
 		case errors.Is(err, errNoService):
@@ -56,9 +56,8 @@ func (p *cloudMap) read(ctx context.Context, n *namespace) (sets []*dns.RecordSe
 	return slices.Concat(found...), nil
 }
 
-// note keeps the IDs of services, and forgets those that are gone. It returns one service for
-// each name: others can't be told apart. Of what this process has changed lately, a listing may
-// still show the state before.
+// note stores the IDs of listed services, and drops missing ones. It returns one service per name, because
+// several can't be told apart. A listing may lag behind our recent changes.
 func (n *namespace) note(services []*service) []*service {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -91,8 +90,8 @@ func (n *namespace) note(services []*service) []*service {
 	return list
 }
 
-// lagging adds the services that this process has made, and that the listing doesn't show yet.
-func (p *cloudMap) lagging(ctx context.Context, n *namespace, services []*service) ([]*service, error) {
+// addUnlisted adds the services that this process has created and the listing still lacks.
+func (p *cloudMap) addUnlisted(ctx context.Context, n *namespace, services []*service) ([]*service, error) {
 	listed := make(map[string]bool, len(services))
 	for _, s := range services {
 		listed[s.id] = true
@@ -117,7 +116,7 @@ func (p *cloudMap) lagging(ctx context.Context, n *namespace, services []*servic
 	return services, nil
 }
 
-// instancesOf returns the instances of a service, whose bytes a listing counts.
+// instancesOf returns the instances of a service.
 func (p *cloudMap) instancesOf(ctx context.Context, n *namespace, s *service, l *listlimit.Listing) ([]instance, error) {
 	name := fullName(n.Zone, s.label)
 	n.mu.Lock()
@@ -130,7 +129,7 @@ func (p *cloudMap) instancesOf(ctx context.Context, n *namespace, s *service, l 
 	if s.empty && !recent {
 		return nil, nil
 	}
-	// The revision is asked for first: a later change gives another one.
+	// The revision is read first, because a change after that gives another one.
 	revision, ok, err := p.revisionOf(ctx, n, s)
 	if err != nil {
 		return nil, err
@@ -155,8 +154,7 @@ func (p *cloudMap) instancesOf(ctx context.Context, n *namespace, s *service, l 
 	return instances, nil
 }
 
-// revisionOf returns the revision of a service; ok is false if there is none to be had. Then the
-// instances are listed each time.
+// revisionOf returns the revision of a service. If ok is false, the instances have to be listed.
 func (p *cloudMap) revisionOf(ctx context.Context, n *namespace, s *service) (revision int64, ok bool, err error) {
 	p.mu.Lock()
 	off := time.Now().Before(p.noRevisions)
@@ -171,7 +169,7 @@ func (p *cloudMap) revisionOf(ctx context.Context, n *namespace, s *service) (re
 	case ctx.Err() != nil:
 		return 0, false, ctx.Err()
 	case errors.Is(err, provider.ErrThrottled), errors.Is(err, provider.ErrStale):
-		// A service is known there some seconds after it was made.
+		// A new service has no revision for some seconds.
 		return 0, false, nil
 	}
 	p.mu.Lock()
@@ -187,7 +185,7 @@ func (p *cloudMap) revisionOf(ctx context.Context, n *namespace, s *service) (re
 	return 0, false, nil
 }
 
-// clean deletes a service that has no instances, if it is ours and the user wants that.
+// clean deletes a service without instances, if it is ours and the user wants that.
 func (p *cloudMap) clean(ctx context.Context, n *namespace, s *service) {
 	if !p.cleanup || p.ownerID == "" || ownerOf(s.description) != p.ownerID {
 		return
@@ -209,8 +207,8 @@ func (p *cloudMap) clean(ctx context.Context, n *namespace, s *service) {
 	}
 }
 
-// atOnce calls a function for each of n numbers, some at a time, until one fails.
-func atOnce(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
+// inParallel calls a function for each of n numbers, up to the first error.
+func inParallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)

@@ -18,57 +18,56 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// namespace is a namespace that is managed. It stays the same value as long as Cloud Map has it.
+// namespace is a managed namespace. Its value stays the same as long as Cloud Map lists it.
 type namespace struct {
 	dns.Zone
-	// httpName is its name in questions about revisions.
+	// httpName is its name in requests for revisions.
 	httpName string
-	// swaps are the type changes that were refused.
+	// swaps are the refused type changes.
 	swaps provider.Swaps
 
 	mu sync.Mutex
-	// known has what is known of services, by the names of their records.
+	// known has the known services by the name of their records.
 	known map[string]*knownService
-	// removed has the IDs of services that this process has deleted lately.
+	// removed has the IDs of services that this process has recently deleted.
 	removed map[string]time.Time
 	// listed is true after the first listing.
 	listed bool
 }
 
-// knownService is what is known of a service. It is guarded by the lock of its namespace.
+// knownService is a known service. The mutex of its namespace guards it.
 type knownService struct {
 	id string
-	// instances are those at the revision, if there is one.
+	// instances are those of the revision, if there is one.
 	instances   []instance
 	revision    int64
 	hasRevision bool
-	// wrote is the description that this process has written last, and changedAt when it has
-	// changed anything.
+	// wrote is the description that this process wrote last, and changedAt the time of its last change.
 	wrote     string
 	changedAt time.Time
 }
 
-// namespaceList is the result of one listing of namespaces. It is immutable.
+// namespaceList is the result of one listing of namespaces. It never changes.
 type namespaceList struct {
-	// managed are the namespaces to publish to, and byID has them by their IDs.
+	// managed are the namespaces to publish to, and byID the same by ID.
 	managed []*namespace
 	byID    map[string]*namespace
-	// public finds the public namespace of a name among all that were listed, and private has the
-	// names of the private ones that are managed.
+	// public finds the public namespace of a name among all listed ones. private has the names of the managed
+	// private ones.
 	public  *dns.ZoneFinder
 	private map[string]bool
 }
 
-// filter says which namespaces are managed.
+// filter selects the managed namespaces.
 type filter struct {
 	domains dns.Filter
 	ids     dns.ZoneIDFilter
 	names   *dns.DomainFilter
-	// kind is public, private, or empty for both.
+	// kind is public, private, or "" for both.
 	kind string
 }
 
-// kinds are the types of namespaces by the value of --aws-zone-type.
+// kinds are the namespace types by the value of --aws-zone-type.
 var kinds = map[string]types.NamespaceType{awsaccess.Public: types.NamespaceTypeDnsPublic, awsaccess.Private: types.NamespaceTypeDnsPrivate}
 
 func (f filter) admits(z dns.Zone) bool {
@@ -87,14 +86,14 @@ func (p *cloudMap) list(ctx context.Context) (*namespaceList, error) {
 	return p.namespaces.Replace(func(before *namespaceList) *namespaceList { return p.arrange(before, raw) }), nil
 }
 
-// arrange returns the list of namespaces that were found.
+// arrange returns the list for the namespaces of a listing.
 func (p *cloudMap) arrange(before *namespaceList, raw []types.NamespaceSummary) *namespaceList {
 	next := &namespaceList{byID: map[string]*namespace{}, private: map[string]bool{}}
 	var public []dns.Zone
 	for _, r := range raw {
 		zone := dns.Zone{ID: aws.ToString(r.Id), Name: dns.Canonical(aws.ToString(r.Name)), Private: r.Type == types.NamespaceTypeDnsPrivate}
 		if !zone.Private && r.Type != types.NamespaceTypeDnsPublic {
-			// A namespace of the type HTTP has no records.
+			// Namespaces of type HTTP have no records.
 			continue
 		}
 		if !zone.Private {
@@ -112,7 +111,7 @@ func (p *cloudMap) arrange(before *namespaceList, raw []types.NamespaceSummary) 
 	return next
 }
 
-// httpName returns the name of a namespace in questions about instances.
+// httpName returns the name of a namespace in requests about instances.
 func httpName(r types.NamespaceSummary) string {
 	if r.Properties != nil && r.Properties.HttpProperties != nil {
 		return cmp.Or(aws.ToString(r.Properties.HttpProperties.HttpName), aws.ToString(r.Name))
@@ -120,7 +119,7 @@ func httpName(r types.NamespaceSummary) string {
 	return aws.ToString(r.Name)
 }
 
-// keep returns the namespace of the last listing, or a new one. It may be called on nil.
+// keep returns the namespace of the previous list, or a new one. It may be called on nil.
 func (l *namespaceList) keep(zone dns.Zone, httpName string) *namespace {
 	if l != nil {
 		if n := l.byID[zone.ID]; n != nil && n.Zone == zone && n.httpName == httpName {
@@ -130,8 +129,8 @@ func (l *namespaceList) keep(zone dns.Zone, httpName string) *namespace {
 	return &namespace{Zone: zone, httpName: httpName, known: map[string]*knownService{}, removed: map[string]time.Time{}}
 }
 
-// outside returns why a name can't be in a namespace, or nil. A name is in one public namespace, the
-// longest one, and in every private one that contains it: each of these has readers of its own.
+// outside returns why a name can't be in a namespace, or nil. A name is in the longest public namespace, and
+// in every private one that contains it, because each private one has separate clients.
 func (l *namespaceList) outside(n *namespace, name string) error {
 	closest := l.public.FindAll(name)
 	if n.Private || slices.ContainsFunc(closest, func(z dns.Zone) bool { return z.ID == n.ID }) {

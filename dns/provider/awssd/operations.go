@@ -15,17 +15,17 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// The pauses before an operation is asked about: each is twice the one before.
+// Pauses between status requests of an operation, which double.
 const (
 	firstPoll   = time.Second
 	longestPoll = 10 * time.Second
 )
 
-// patience is how often in a row an operation may be asked about without an answer.
-const patience = 5
+// maxLostReplies limits the status requests in a row that fail.
+const maxLostReplies = 5
 
-// await returns when an operation has ended, with its error. The first question comes after a
-// delay; zero is for one that has probably ended.
+// await returns when an operation has ended, with its error. delay is the first pause; zero means that the
+// operation has probably ended.
 func (a *account) await(ctx context.Context, id string, delay time.Duration) error {
 	for failures := 0; ; delay = min(max(2*delay, a.poll), longestPoll) {
 		if err := pause.For(ctx, delay); err != nil {
@@ -34,8 +34,8 @@ func (a *account) await(ctx context.Context, id string, delay time.Duration) err
 		op, err := a.operation(ctx, id)
 		switch {
 		case err != nil:
-			if failures++; failures >= patience || errors.Is(err, provider.ErrCredentials) {
-				return unknowable{fmt.Errorf("ask about an operation of Cloud Map: %w", err)}
+			if failures++; failures >= maxLostReplies || errors.Is(err, provider.ErrCredentials) {
+				return unknownOutcome{fmt.Errorf("ask about an operation of Cloud Map: %w", err)}
 			}
 		case op.Status == types.OperationStatusSuccess:
 			return nil
@@ -54,7 +54,7 @@ func (a *account) operation(ctx context.Context, id string) (*types.Operation, e
 		return err
 	})
 	if err == nil && out.Operation == nil {
-		err = errors.New("the answer has no operation")
+		err = errors.New("the response has no operation")
 	}
 	if err != nil {
 		return nil, err
@@ -62,12 +62,12 @@ func (a *account) operation(ctx context.Context, id string) (*types.Operation, e
 	return out.Operation, nil
 }
 
-// unknowable is an error about a question. It hides its class, which says nothing of what was
-// asked about.
-type unknowable struct{ error }
+// unknownOutcome is the error of a status request. It hides its class, which says nothing about the
+// operation.
+type unknownOutcome struct{ error }
 
-// awaitAll waits for operations, and returns the errors of those that failed. If the end of one isn't known, it returns
-// only that error.
+// awaitAll waits for operations, and returns the errors of failed ones. If the outcome of one is unknown,
+// awaitAll returns only that error.
 func (a *account) awaitAll(ctx context.Context, operations []string) error {
 	var errs []error
 	delay := a.poll
@@ -84,14 +84,13 @@ func (a *account) awaitAll(ctx context.Context, operations []string) error {
 	return errors.Join(errs...)
 }
 
-// following returns the operation that an answer names, also if that says that the same is being
-// done already.
-func following(id *string, err error) (string, error) {
+// operationOf returns the operation of a response, also if the response says that it is already running.
+func operationOf(id *string, err error) (string, error) {
 	if running, ok := errors.AsType[*runningError](err); ok && running.operation != "" {
 		return running.operation, nil
 	}
 	if err == nil && aws.ToString(id) == "" {
-		return "", errors.New("the answer of Cloud Map names no operation")
+		return "", errors.New("the response of Cloud Map names no operation")
 	}
 	return aws.ToString(id), err
 }
@@ -111,13 +110,13 @@ func (a *account) create(ctx context.Context, zone dns.Zone, name, description, 
 	case err != nil:
 		return "", err
 	case out.Service == nil || aws.ToString(out.Service.Id) == "":
-		return "", errors.New("CreateService of Cloud Map: the answer has no ID")
+		return "", errors.New("CreateService of Cloud Map: the response has no ID")
 	}
 	return *out.Service.Id, nil
 }
 
-// update changes the TTLs and the description of a service, and waits until that is done. What a
-// request leaves out is deleted, except for the description.
+// update changes the TTLs and the description of a service, and waits for the end. Omitted fields other than
+// the description would be deleted.
 func (a *account) update(ctx context.Context, s *service, description string, records []types.DnsRecord) error {
 	in := &servicediscovery.UpdateServiceInput{
 		Id:      &s.id,
@@ -131,13 +130,13 @@ func (a *account) update(ctx context.Context, s *service, description string, re
 		}
 		return err
 	})
-	if operation, err = following(&operation, err); err != nil {
+	if operation, err = operationOf(&operation, err); err != nil {
 		return err
 	}
 	return a.await(ctx, operation, a.poll)
 }
 
-// register begins to register an instance, and returns the operation.
+// register starts the registration of an instance, and returns the operation.
 func (a *account) register(ctx context.Context, serviceID string, i instance) (string, error) {
 	var operation *string
 	err := a.call(ctx, "RegisterInstance", func(o func(*servicediscovery.Options)) error {
@@ -147,10 +146,11 @@ func (a *account) register(ctx context.Context, serviceID string, i instance) (s
 		}
 		return err
 	})
-	return following(operation, err)
+	return operationOf(operation, err)
 }
 
-// deregister begins to deregister an instance, and returns the operation; none if it is gone.
+// deregister starts the deregistration of an instance, and returns the operation, or "" if the instance is
+// gone.
 func (a *account) deregister(ctx context.Context, serviceID, id string) (string, error) {
 	var operation *string
 	err := a.call(ctx, "DeregisterInstance", func(o func(*servicediscovery.Options)) error {
@@ -163,10 +163,10 @@ func (a *account) deregister(ctx context.Context, serviceID, id string) (string,
 	if errors.Is(err, errNoInstance) || errors.Is(err, errNoService) {
 		return "", nil
 	}
-	return following(operation, err)
+	return operationOf(operation, err)
 }
 
-// remove deletes a service that has no instances. One that is gone is no error.
+// remove deletes a service without instances. A missing one is no error.
 func (a *account) remove(ctx context.Context, id string) error {
 	err := a.call(ctx, "DeleteService", func(o func(*servicediscovery.Options)) error {
 		_, err := a.client.DeleteService(ctx, &servicediscovery.DeleteServiceInput{Id: &id}, o)

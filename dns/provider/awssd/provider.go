@@ -29,26 +29,26 @@ type cloudMap struct {
 	names   provider.ZoneNames
 	tags    []types.Tag
 	ownerID string
-	// cleanup has services deleted that a listing shows to be ours and empty; drop has a service
-	// deleted after its last instance.
+	// cleanup deletes listed services that are ours and empty. drop deletes a service after its last
+	// instance.
 	cleanup, drop bool
 
 	namespaces batch.Zones[namespaceList]
 
 	mu sync.Mutex
-	// noRevisions is until when revisions aren't asked for.
+	// noRevisions is until when no revisions are requested.
 	noRevisions time.Time
 }
 
 const (
-	// batchSize is the most changes for one call of Apply, and batchTime how long that may take.
-	// Cloud Map needs up to a minute to carry out an operation.
+	// batchSize limits the changes of one call of Apply, and batchTime its time. Cloud Map needs up to a
+	// minute for an operation.
 	batchSize = 500
 	batchTime = 15 * time.Minute
 )
 
-// Capabilities implements provider.Provider. No condition can be put on the requests of Cloud
-// Map, except that a name is free.
+// Capabilities implements provider.Provider. Requests to Cloud Map have no conditions, except that a new name
+// must be free.
 func (p *cloudMap) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Stepwise: true, Types: handled, BatchSize: batchSize, BatchTime: batchTime, ListingTime: provider.MeteredListingTime}
 }
@@ -71,7 +71,7 @@ func (p *cloudMap) Zones(ctx context.Context) ([]dns.Zone, error) {
 // an unmanaged namespace, because a managed namespace above it can't hold that name.
 func (p *cloudMap) DomainFilter(context.Context) dns.Filter { return p.namespaces.Last() }
 
-// find returns a managed namespace, with the list that it is in.
+// find returns a managed namespace and its list.
 func (p *cloudMap) find(ctx context.Context, zone dns.Zone) (*namespace, *namespaceList, error) {
 	list, err := p.namespaces.Known(ctx, p.list)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/dns/listlimit"
 )
 
-// The attributes of instances that have to do with DNS (API Reference, API_RegisterInstance).
+// Attributes of instances for DNS (API Reference, API_RegisterInstance).
 const (
 	attributeAlias = "AWS_ALIAS_DNS_NAME"
 	attributeCNAME = "AWS_INSTANCE_CNAME"
@@ -28,30 +28,28 @@ const (
 )
 
 const (
-	// defaultTTL is that of record sets without one.
+	// defaultTTL is the default TTL in seconds.
 	defaultTTL = 300
 	mostTTL    = math.MaxInt32
-	// mostTargets is how many instances a service can have (Developer Guide, cloud-map-limits).
-	mostTargets = 1000
-	// longestID and longestName are the most characters of the ID of an instance and of the name
-	// of a service.
-	longestID   = 64
-	longestName = 127
+	// maxTargets limits the instances of a service (Developer Guide, cloud-map-limits).
+	maxTargets = 1000
+	// maxIDLength and maxNameLength limit the ID of an instance and the name of a service, in characters.
+	maxIDLength   = 64
+	maxNameLength = 127
 )
 
-// handled are the types of record sets that Cloud Map has. Services with SRV records need more
-// than a record set says.
+// handled are the supported record types. Services with SRV records need more than a record set has.
 var handled = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME}
 
 // service is a service of a namespace.
 type service struct {
 	id string
-	// label is its name within the namespace, as it was created.
+	// label is the name within the namespace, as it was created.
 	label, description string
-	// config is nil for services without records.
+	// config is nil if the service has no records.
 	config *types.DnsConfig
 	health *types.HealthCheckConfig
-	// empty is true if it was listed without instances.
+	// empty is true if the listing showed no instances.
 	empty bool
 }
 
@@ -61,7 +59,7 @@ type instance struct {
 	attributes map[string]string
 }
 
-// size returns how many bytes of memory the instance needs, as it is here and as it is listed.
+// size returns the memory of the instance in bytes, with its listed form.
 func (i instance) size() int {
 	n := entrySize + len(i.id)
 	for name, value := range i.attributes {
@@ -73,7 +71,7 @@ func (i instance) size() int {
 // fullName returns the canonical name of the records of a service.
 func fullName(zone dns.Zone, label string) string { return dns.Canonical(label + "." + zone.Name) }
 
-// ttls returns the TTL of each type of records that a service makes.
+// ttls returns the TTLs of the service by record type.
 func (s *service) ttls() map[string]int64 {
 	ttls := map[string]int64{}
 	if s.config != nil {
@@ -84,17 +82,17 @@ func (s *service) ttls() map[string]int64 {
 	return ttls
 }
 
-// policy returns how a service answers.
+// policy returns the routing policy of the service.
 func (s *service) policy() types.RoutingPolicy {
 	if s.config == nil {
 		return ""
 	}
-	// This is what Cloud Map takes if none is given.
+	// This policy is Cloud Map's default.
 	return cmp.Or(s.config.RoutingPolicy, types.RoutingPolicyMultivalue)
 }
 
-// sets returns the record sets of a service. It is listed with those that its instances would
-// have if it makes others, such as SRV records, so that nobody thinks the name is free.
+// sets returns the record sets of a service. A service with unsupported records, such as SRV, is listed as if
+// its instances had addresses, so that the name counts as used.
 func (s *service) sets(zone dns.Zone, instances []instance) []*dns.RecordSet {
 	ttls := s.ttls()
 	other := !slices.ContainsFunc(handled, func(t string) bool { _, ok := ttls[t]; return ok })
@@ -132,28 +130,28 @@ func (s *service) sets(zone dns.Zone, instances []instance) []*dns.RecordSet {
 	return sets
 }
 
-// blueprint is a service as it should be.
+// blueprint is the wanted state of a service.
 type blueprint struct {
 	records   []types.DnsRecord
 	routing   types.RoutingPolicy
 	instances map[string]map[string]string
 }
 
-// fits reports whether a service makes records of the right types, which can't be changed.
+// fits reports whether a service has the right record types, which can't be changed.
 func (b *blueprint) fits(s *service) bool {
 	ttls := s.ttls()
 	return s.policy() == b.routing && len(ttls) == len(b.records) &&
 		!slices.ContainsFunc(b.records, func(r types.DnsRecord) bool { _, ok := ttls[string(r.Type)]; return !ok })
 }
 
-// sameTTLs reports whether a service that fits has the right TTLs.
+// sameTTLs reports whether a fitting service has the right TTLs.
 func (b *blueprint) sameTTLs(s *service) bool {
 	ttls := s.ttls()
 	return !slices.ContainsFunc(b.records, func(r types.DnsRecord) bool { return ttls[string(r.Type)] != *r.TTL })
 }
 
-// draw returns the blueprint for the record sets of one name. They are in the form of Adjust.
-func draw(sets []*dns.RecordSet) (*blueprint, error) {
+// newBlueprint returns the blueprint for the adjusted record sets of a name.
+func newBlueprint(sets []*dns.RecordSet) (*blueprint, error) {
 	b := &blueprint{routing: types.RoutingPolicyMultivalue, instances: map[string]map[string]string{}}
 	targets := map[string][]string{}
 	for _, r := range sets {
@@ -177,8 +175,8 @@ func draw(sets []*dns.RecordSet) (*blueprint, error) {
 	return b, nil
 }
 
-// addresses adds the instances for addresses. If a service makes A and AAAA records, each of its
-// instances needs an address of each kind. So some of the shorter list are in several instances.
+// addresses adds the instances for addresses. If a service has A and AAAA records, each instance needs both
+// addresses, so addresses of the shorter list are repeated.
 func (b *blueprint) addresses(four, six []string) {
 	for i := range max(len(four), len(six)) {
 		attributes := map[string]string{}
@@ -200,15 +198,15 @@ func (b *blueprint) addresses(four, six []string) {
 // instanceID returns the ID of the instance for a target.
 func instanceID(target string) string {
 	id := strings.ToLower(target)
-	if len(id) <= longestID {
+	if len(id) <= maxIDLength {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:])
 }
 
-// isLoadBalancer reports whether a name is that of a load balancer of AWS, to which Cloud Map can
-// make an alias: NAME.REGION.elb.amazonaws.com, or NAME.elb.REGION.amazonaws.com.
+// isLoadBalancer reports whether a name is that of an AWS load balancer, for which Cloud Map has aliases:
+// NAME.REGION.elb.amazonaws.com, or NAME.elb.REGION.amazonaws.com.
 func isLoadBalancer(name string) bool {
 	name = dns.Canonical(name)
 	rest, ok := strings.CutSuffix(name, ".amazonaws.com")
@@ -222,12 +220,10 @@ func isLoadBalancer(name string) bool {
 	return n >= 3 && (labels[n-1] == "elb" || labels[n-2] == "elb")
 }
 
-// labelForm is what the labels of the name of a service are like (API Reference,
-// API_CreateService).
-var labelForm = regexp.MustCompile(`^([a-z0-9_][a-z0-9_-]{0,61}[a-z0-9_]|[a-z0-9])$`)
+// labelPattern matches the names of services (API Reference, API_CreateService).
+var labelPattern = regexp.MustCompile(`^([a-z0-9_][a-z0-9_-]{0,61}[a-z0-9_]|[a-z0-9])$`)
 
-// labelOf returns the name of the service for a name in a namespace, or an error if there can be
-// none.
+// labelOf returns the name of the service for a name in a namespace, or why there can be none.
 func labelOf(zone dns.Zone, name string) (string, error) {
 	label, ok := strings.CutSuffix(name, "."+zone.Name)
 	switch {
@@ -237,18 +233,18 @@ func labelOf(zone dns.Zone, name string) (string, error) {
 		return "", fmt.Errorf("the name is not in the namespace %s", zone.Name)
 	case label == "*" || strings.HasPrefix(label, "*."):
 		return "", errors.New("there are no wildcards at Cloud Map: publish each name by itself")
-	case len(label) > longestName:
-		return "", fmt.Errorf("the part before the namespace has %d characters, and may have %d at Cloud Map", len(label), longestName)
+	case len(label) > maxNameLength:
+		return "", fmt.Errorf("the part before the namespace has %d characters, and may have %d at Cloud Map", len(label), maxNameLength)
 	}
 	for part := range strings.SplitSeq(label, ".") {
-		if !labelForm.MatchString(part) {
+		if !labelPattern.MatchString(part) {
 			return "", fmt.Errorf("the label %q can't be at Cloud Map: use letters, digits, _ and -, with neither - at an end nor _ alone", part)
 		}
 	}
 	return label, nil
 }
 
-// adjusted returns what will be listed for a wanted record set.
+// adjusted returns the listed form of a wanted record set.
 func adjusted(zone dns.Zone, r *dns.RecordSet) (*dns.RecordSet, error) {
 	n := *r.Normal()
 	n.SetIdentifier, n.Properties = "", nil
@@ -274,8 +270,8 @@ func adjusted(zone dns.Zone, r *dns.RecordSet) (*dns.RecordSet, error) {
 		return nil, fmt.Errorf("there are no records of the type %s at Cloud Map: it has %s", n.Type, strings.Join(handled, ", "))
 	case n.TTL > mostTTL:
 		return nil, fmt.Errorf("the TTL %d is too long: Cloud Map has TTLs up to %d", n.TTL, mostTTL)
-	case len(n.Targets) > mostTargets:
-		return nil, fmt.Errorf("there are %d targets, and a service of Cloud Map has at most %d", len(n.Targets), mostTargets)
+	case len(n.Targets) > maxTargets:
+		return nil, fmt.Errorf("there are %d targets, and a service of Cloud Map has at most %d", len(n.Targets), maxTargets)
 	case n.Type == dns.TypeCNAME && len(n.Targets) > 1:
 		return nil, fmt.Errorf("a CNAME has one target, and there are %d", len(n.Targets))
 	case n.Type == dns.TypeCNAME && dns.TypeOfTarget(n.Targets[0]) != dns.TypeCNAME:
@@ -284,9 +280,9 @@ func adjusted(zone dns.Zone, r *dns.RecordSet) (*dns.RecordSet, error) {
 	return &n, nil
 }
 
-// differing returns the instances of a blueprint that a service lacks, or has with other targets;
-// and the IDs of those that it has too many.
-func (b *blueprint) differing(now []instance) (missing []instance, surplus []string) {
+// difference returns the instances that a service lacks or has with other attributes, and the IDs of those
+// that it has too many.
+func (b *blueprint) difference(now []instance) (missing []instance, surplus []string) {
 	there := map[string]map[string]string{}
 	for _, i := range now {
 		there[i.id] = i.attributes

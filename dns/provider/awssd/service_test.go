@@ -45,22 +45,22 @@ func TestMapping(t *testing.T) {
 			}
 			fits = append(fits, fit)
 		}
-		b, err := draw(fits)
+		b, err := newBlueprint(fits)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &service{label: "a", description: plain, config: &types.DnsConfig{DnsRecords: b.records, RoutingPolicy: b.routing}}
+		s := &service{label: "a", description: unownedDescription, config: &types.DnsConfig{DnsRecords: b.records, RoutingPolicy: b.routing}}
 		var instances []instance
 		for _, id := range slices.Sorted(maps.Keys(b.instances)) {
 			instances = append(instances, instance{id, b.instances[id]})
 		}
 		listed := s.sets(zone, instances)
-		missing, surplus := b.differing(instances)
+		missing, surplus := b.difference(instances)
 		if len(listed) != len(fits) || !b.fits(s) || !b.sameTTLs(s) || len(missing)+len(surplus) > 0 {
 			t.Fatalf("%v is listed as %v; missing %v, surplus %v", fits, listed, missing, surplus)
 		}
 		for i, r := range listed {
-			if r.Key() != fits[i].Key() || r.TTL != fits[i].TTL || !dns.SameTargets(r.Targets, fits[i].Targets) || r.Labels[dns.LabelDescription] != plain {
+			if r.Key() != fits[i].Key() || r.TTL != fits[i].TTL || !dns.SameTargets(r.Targets, fits[i].Targets) || r.Labels[dns.LabelDescription] != unownedDescription {
 				t.Fatalf("%+v is listed as %+v", fits[i], r)
 			}
 		}
@@ -79,7 +79,7 @@ func FuzzSets(f *testing.F) {
 				t.Errorf("%+v", r)
 			}
 			if _, err := adjusted(dns.Zone{Name: zoneName}, r); err == nil {
-				if _, err := draw([]*dns.RecordSet{r}); err != nil {
+				if _, err := newBlueprint([]*dns.RecordSet{r}); err != nil {
 					t.Error(err)
 				}
 			}

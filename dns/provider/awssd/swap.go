@@ -12,25 +12,25 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// A type change deletes the service of a name and creates another one, because a service keeps the types of its records. Between
-// the two the name has no answer.
+// A type change deletes the service of a name and creates another one, because the record types of a service
+// can't change. Between the two, the name doesn't resolve.
 
-// cleared is a service that a type change takes away, as it was before.
-type cleared struct {
+// deletedService is a service that a type change deletes, in its former state.
+type deletedService struct {
 	service   *service
 	instances []instance
 }
 
-// takeAway deletes a service with its instances, so that one of another type can be created. A type change that Cloud Map has just
-// refused has to wait.
-func (w *work) takeAway(ctx context.Context, s *service, instances []instance) error {
+// deleteForSwap deletes a service and its instances, so that one of another type can be created. It fails if
+// Cloud Map has just refused this type change.
+func (w *work) deleteForSwap(ctx context.Context, s *service, instances []instance) error {
 	if len(instances) > 0 {
 		if err := w.namespace.swaps.Paused(w.Subject, time.Now()); err != nil {
 			return err
 		}
 	}
-	if w.cleared == nil {
-		w.cleared = &cleared{service: s, instances: instances}
+	if w.deletedService == nil {
+		w.deletedService = &deletedService{service: s, instances: instances}
 	}
 	if err := w.clear(ctx, s, instances); err != nil {
 		return err
@@ -42,34 +42,34 @@ func (w *work) takeAway(ctx context.Context, s *service, instances []instance) e
 	return nil
 }
 
-// replaced notes that a type change was made.
-func (w *work) replaced() {
-	if w.cleared != nil {
+// noteSwapped notes that a type change was made.
+func (w *work) noteSwapped() {
+	if w.deletedService != nil {
 		w.namespace.swaps.Made(w.Subject)
 	}
 }
 
-// restore gives the name the answers back that a type change has taken away, if Cloud Map refuses what was to come. It does nothing
-// if the outcome is unknown, or if requests are throttled: the change is then tried again soon. It returns the error of the change.
+// restore recreates the service that a type change has deleted, if Cloud Map refuses the new one. If the
+// outcome is unknown or requests are throttled, it does nothing, because the change is then retried soon. It
+// returns the error of the change.
 func (w *work) restore(ctx context.Context, cause error) error {
-	if w.cleared == nil || len(w.cleared.instances) == 0 || !isCertain(cause) || errors.Is(cause, provider.ErrThrottled) || ctx.Err() != nil {
+	if w.deletedService == nil || len(w.deletedService.instances) == 0 || !isCertain(cause) || errors.Is(cause, provider.ErrThrottled) || ctx.Err() != nil {
 		return cause
 	}
 	w.namespace.swaps.Refused(w.Subject, cause, time.Now())
-	switch err := w.putBack(ctx); {
+	switch err := w.recreate(ctx); {
 	case err == nil:
 		return cause
 	case isCertain(err):
 		return fmt.Errorf("%w; the former records of the name can't be restored: %v", cause, err)
 	default:
-		return errors.Join(unknowable{cause}, err)
+		return errors.Join(unknownOutcome{cause}, err)
 	}
 }
 
-// putBack creates the service again that was taken away, if it is gone, and registers its instances. Those that are still there
-// stay as they are.
-func (w *work) putBack(ctx context.Context) error {
-	s := w.cleared.service
+// recreate creates the deleted service again, if it is missing, and registers its missing instances.
+func (w *work) recreate(ctx context.Context) error {
+	s := w.deletedService.service
 	id := s.id
 	now, err := w.account.service(ctx, id)
 	if err != nil {
@@ -90,7 +90,7 @@ func (w *work) putBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	missing := slices.DeleteFunc(slices.Clone(w.cleared.instances), func(i instance) bool {
+	missing := slices.DeleteFunc(slices.Clone(w.deletedService.instances), func(i instance) bool {
 		return slices.ContainsFunc(there, func(o instance) bool { return o.id == i.id })
 	})
 	return w.register(ctx, id, missing)

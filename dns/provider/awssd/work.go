@@ -14,33 +14,34 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// errAgain says that a unit has to be looked at again at once.
-var errAgain = errors.New("look again")
+// errRetryNow means that the service has to be read again at once.
+var errRetryNow = errors.New("look again")
 
-// plain is the description of services that nobody owns. Without any, they would be nobody's.
-const plain = "heritage=external-dns"
+// unownedDescription is the description of our services without an owner. A service without a description
+// would count as another writer's.
+const unownedDescription = "heritage=external-dns"
 
-// work is one call for one unit.
+// work is one call of make.
 type work struct {
 	*cloudMap
 	*namespace
 	*unit
-	// request identifies the creation of the service, so that it happens once.
+	// request identifies the creation of the service, so that Cloud Map executes it once.
 	request string
-	// found is the ID of a service that Cloud Map has named, and created that of one that was
-	// created here.
+	// found is the ID of a service that Cloud Map has named, and created that of one that this call has
+	// created.
 	found, created string
-	// looked is how often Cloud Map has named a service.
-	looked int
-	// begun is true when some of the steps may have been taken.
-	begun bool
-	// cleared is the service that a type change takes away; nil for other changes.
-	cleared *cleared
+	// lookups counts how often Cloud Map has named a service.
+	lookups int
+	// started is true if some steps may have been taken.
+	started bool
+	// deletedService is nil unless a type change deletes a service.
+	deletedService *deletedService
 }
 
 func newRequestID() string { return rand.Text() }
 
-// id returns the ID of the service of the name, as far as it is known.
+// id returns the ID of the name's service, or "" if it is unknown.
 func (w *work) id() string {
 	if w.found != "" {
 		return w.found
@@ -53,7 +54,7 @@ func (w *work) id() string {
 	return ""
 }
 
-// changing notes that a service is being changed, so that its instances are read again.
+// changing notes a change of a service, so that its instances are read again.
 func (w *work) changing(id, description string) {
 	w.namespace.mu.Lock()
 	defer w.namespace.mu.Unlock()
@@ -68,13 +69,13 @@ func (w *work) changing(id, description string) {
 	}
 }
 
-// gone notes that there is no service any more.
+// gone notes that the service doesn't exist any more.
 func (w *work) gone(id string) {
 	w.found = ""
 	w.namespace.gone(w.Subject, id)
 }
 
-// gone notes that a service was deleted. Listings may still show it for a while.
+// gone notes that a service was deleted. Listings may show it for some time.
 func (n *namespace) gone(name, id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -84,7 +85,7 @@ func (n *namespace) gone(name, id string) {
 	n.removed[id] = time.Now()
 }
 
-// step looks at the service, and takes the steps from there to what is wanted.
+// step reads the service, and takes the steps to the wanted state.
 func (w *work) step(ctx context.Context) error {
 	s, instances, err := w.look(ctx)
 	if err != nil {
@@ -101,7 +102,7 @@ func (w *work) step(ctx context.Context) error {
 	if len(wanted) == 0 {
 		return w.empty(ctx, s, instances)
 	}
-	b, err := draw(wanted)
+	b, err := newBlueprint(wanted)
 	if err != nil {
 		return fmt.Errorf("%w: %w", provider.ErrRejected, err)
 	}
@@ -109,7 +110,7 @@ func (w *work) step(ctx context.Context) error {
 	case s == nil:
 		return w.create(ctx, b, w.description(""))
 	case !b.fits(s):
-		if err := w.takeAway(ctx, s, instances); err != nil {
+		if err := w.deleteForSwap(ctx, s, instances); err != nil {
 			return err
 		}
 		return w.create(ctx, b, w.description(s.description))
@@ -117,8 +118,7 @@ func (w *work) step(ctx context.Context) error {
 	return w.change(ctx, s, instances, b)
 }
 
-// look returns the service of the name and its instances; nil if there is none, as far as that is
-// known.
+// look returns the service of the name and its instances, or nil if none is known.
 func (w *work) look(ctx context.Context) (*service, []instance, error) {
 	id := w.id()
 	if id == "" {
@@ -140,14 +140,14 @@ func (w *work) look(ctx context.Context) (*service, []instance, error) {
 	return s, instances, err
 }
 
-// compare checks that the name is still as it was listed, and that its service has the same owner.
+// compare returns an error if the name or the owner of its service has changed since the listing.
 func (w *work) compare(s *service, now []*dns.RecordSet) error {
 	if s != nil {
 		if err := w.mayChange(s); err != nil {
 			return err
 		}
 	}
-	if !w.begun {
+	if !w.started {
 		for _, err := range provider.Unchanged(w.Changes, now) {
 			if err != nil {
 				return err
@@ -178,7 +178,7 @@ func hasTarget(r *dns.RecordSet, target string) bool {
 // mayChange returns why the service of the name must not be changed, or nil.
 func (w *work) mayChange(s *service) error {
 	if s.description == "" {
-		return fmt.Errorf("%w: the name has a service without a description, so somebody else has made it: delete that service, or use another name", provider.ErrRejected)
+		return fmt.Errorf("%w: the name has a service without a description, so this program didn't create it: delete that service, or use another name", provider.ErrRejected)
 	}
 	listed, owners := false, []string{}
 	for _, c := range w.Changes {
@@ -196,7 +196,7 @@ func (w *work) mayChange(s *service) error {
 	if listed {
 		return fmt.Errorf("%w: the description of its service is %s now", provider.ErrStale, sanitize.Quote(s.description))
 	}
-	return fmt.Errorf("%w: the name has a service of somebody else, whose description is %s: delete that service, or use another name", provider.ErrRejected, sanitize.Quote(s.description))
+	return fmt.Errorf("%w: the name has a service of another owner, with the description %s: delete that service, or use another name", provider.ErrRejected, sanitize.Quote(s.description))
 }
 
 // after returns the record sets of the name after the changes.
@@ -208,7 +208,7 @@ func (w *work) after(now []*dns.RecordSet) []*dns.RecordSet {
 	for _, c := range w.Changes {
 		delete(sets, c.RecordSet().Key())
 		if c.New != nil {
-			// It was checked before.
+			// The record set was checked before.
 			if fit, err := adjusted(w.namespace.Zone, c.New); err == nil {
 				sets[fit.Key()] = fit
 			}
@@ -217,7 +217,7 @@ func (w *work) after(now []*dns.RecordSet) []*dns.RecordSet {
 	return slices.Collect(maps.Values(sets))
 }
 
-// description returns the one that the service is to have; before is the one that it has.
+// description returns the new description of the service; before is the current one.
 func (w *work) description(before string) string {
 	for _, c := range w.Changes {
 		if c.New != nil && c.New.Labels[dns.LabelDescription] != "" {
@@ -227,24 +227,24 @@ func (w *work) description(before string) string {
 	if before != "" {
 		return before
 	}
-	return plain
+	return unownedDescription
 }
 
 // create creates the service and registers its instances.
 func (w *work) create(ctx context.Context, b *blueprint, description string) error {
 	id, err := w.account.create(ctx, w.namespace.Zone, w.label, description, w.request, b, w.tags)
-	if exists, ok := errors.AsType[*existsError](err); ok && exists.id != "" && w.looked < tries {
-		// It wasn't known, or an answer was lost. Whose it is will show.
-		w.found, w.looked = exists.id, w.looked+1
+	if exists, ok := errors.AsType[*existsError](err); ok && exists.id != "" && w.lookups < tries {
+		// The service was unknown, or a response was lost. The next look shows its owner.
+		w.found, w.lookups = exists.id, w.lookups+1
 		if exists.request == w.request {
 			w.created = exists.id
 		}
-		return errAgain
+		return errRetryNow
 	}
 	if err != nil {
 		return fmt.Errorf("create the service: %w", err)
 	}
-	w.begun, w.created, w.found = true, id, id
+	w.started, w.created, w.found = true, id, id
 	w.changing(id, description)
 	return w.register(ctx, id, slices.Collect(values(b.instances)))
 }
@@ -259,23 +259,23 @@ func values(instances map[string]map[string]string) func(func(instance) bool) {
 	}
 }
 
-// change makes a service that fits as it should be. New instances come before old ones go, so
-// that the name is never gone.
+// change updates a fitting service. It adds new instances before it removes old ones, so that the name always
+// resolves.
 func (w *work) change(ctx context.Context, s *service, now []instance, b *blueprint) error {
 	description := w.description(s.description)
-	missing, surplus := b.differing(now)
+	missing, surplus := b.difference(now)
 	w.changing(s.id, description)
 	if !b.sameTTLs(s) || s.description != description {
-		w.begun = true
+		w.started = true
 		if err := w.account.update(ctx, s, description, b.records); err != nil {
 			return fmt.Errorf("update the service: %w", err)
 		}
 	}
 	if len(missing)+len(surplus) > 0 {
-		w.begun = true
+		w.started = true
 	}
-	if len(now)+len(missing) > mostTargets {
-		// There isn't room for both.
+	if len(now)+len(missing) > maxTargets {
+		// The service has no room for both.
 		if err := w.deregister(ctx, s.id, surplus); err != nil {
 			return err
 		}
@@ -299,7 +299,7 @@ func (w *work) change(ctx context.Context, s *service, now []instance, b *bluepr
 // single reports whether the service has one target.
 func (b *blueprint) single() bool { return len(b.instances) == 1 && string(b.routing) == "WEIGHTED" }
 
-// empty takes all instances away. The service stays unless the user wants it deleted.
+// empty removes all instances. It deletes the service only if the user wants that.
 func (w *work) empty(ctx context.Context, s *service, instances []instance) error {
 	if s == nil {
 		return nil
@@ -314,9 +314,9 @@ func (w *work) empty(ctx context.Context, s *service, instances []instance) erro
 	return err
 }
 
-// clear takes all instances away.
+// clear removes all instances.
 func (w *work) clear(ctx context.Context, s *service, instances []instance) error {
-	w.begun = true
+	w.started = true
 	w.changing(s.id, "")
 	var ids []string
 	for _, i := range instances {
@@ -325,7 +325,7 @@ func (w *work) clear(ctx context.Context, s *service, instances []instance) erro
 	return w.deregister(ctx, s.id, ids)
 }
 
-// register registers instances, and waits until all are there.
+// register registers instances, and waits for the end.
 func (w *work) register(ctx context.Context, id string, instances []instance) error {
 	return w.each(ctx, len(instances), func(i int) (string, error) {
 		operation, err := w.account.register(ctx, id, instances[i])
@@ -336,7 +336,7 @@ func (w *work) register(ctx context.Context, id string, instances []instance) er
 	})
 }
 
-// deregister takes instances away, and waits until all are gone.
+// deregister removes instances, and waits for the end.
 func (w *work) deregister(ctx context.Context, id string, ids []string) error {
 	return w.each(ctx, len(ids), func(i int) (string, error) {
 		operation, err := w.account.deregister(ctx, id, ids[i])
@@ -347,7 +347,7 @@ func (w *work) deregister(ctx context.Context, id string, ids []string) error {
 	})
 }
 
-// each begins operations, and waits for all that were begun, also if one can't be.
+// each starts operations, and waits for all that were started, even if one can't be started.
 func (w *work) each(ctx context.Context, n int, begin func(i int) (operation string, err error)) error {
 	var operations []string
 	var failed error
@@ -368,7 +368,8 @@ func (w *work) each(ctx context.Context, n int, begin func(i int) (operation str
 	return failed
 }
 
-// undo deletes a service that was created here and can't be completed. If that fails, the next try completes the service.
+// undo deletes a service that this call has created and can't complete. If that fails, the next attempt
+// completes it.
 func (w *work) undo(ctx context.Context, cause error) error {
 	if w.created == "" || !isCertain(cause) || errors.Is(cause, provider.ErrThrottled) || ctx.Err() != nil {
 		return cause
@@ -384,7 +385,7 @@ func (w *work) undo(ctx context.Context, cause error) error {
 		w.gone(w.created)
 	}
 	if err != nil && !isCertain(err) {
-		return errors.Join(unknowable{cause}, err)
+		return errors.Join(unknownOutcome{cause}, err)
 	}
 	return cause
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
-// AZ1, AZ2, AZ3, AZ4 of spec/clouds.md: records and their ownership records are created, changed and
-// removed, also at the apex and for a wildcard; a second run changes nothing.
+// Records and their ownership records are created, changed and removed, also at the apex and for a wildcard;
+// a second run changes nothing (AZ1, AZ2, AZ3, AZ4 of spec/clouds.md).
 func TestPlainRecords(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		w.Prefix, w.Wildcard = "%{record_type}-.", "any"
@@ -33,7 +33,7 @@ func TestPlainRecords(t *testing.T) {
 	})
 }
 
-// AZ5 of spec/clouds.md: all other types, and texts of several values and of several strings.
+// All other types, and texts of several values and of several strings (AZ5 of spec/clouds.md).
 func TestOtherTypes(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		w.Managed = []string{"MX", "SRV", "PTR", "TXT", "NS"}
@@ -64,8 +64,8 @@ func TestOtherTypes(t *testing.T) {
 	})
 }
 
-// AZ6 of spec/clouds.md: an NS record in a private zone is refused, and its ownership record isn't made. The
-// others are.
+// An NS record in a private zone is refused, and its ownership record isn't made. The others are (AZ6 of
+// spec/clouds.md).
 func TestNSInPrivateZone(t *testing.T) {
 	inKind(t, true, func(w *fixture) {
 		w.Managed = []string{"A", "NS"}
@@ -80,8 +80,8 @@ func TestNSInPrivateZone(t *testing.T) {
 	})
 }
 
-// AZ7 of spec/clouds.md: tags become metadata of records and ownership records, with any name of the
-// provider, and further runs change nothing.
+// Tags become metadata of records and ownership records, with any name of the provider, and further runs
+// change nothing (AZ7 of spec/clouds.md).
 func TestTags(t *testing.T) {
 	for _, name := range []string{"azure", "azure-dns", "azure-private-dns"} {
 		inKind(t, name == "azure-private-dns", func(w *fixture) {
@@ -121,8 +121,8 @@ func TestWrongTags(t *testing.T) {
 	}
 }
 
-// AZ8 of spec/clouds.md: a name whose type changes is never without records. Only a CNAME can't be
-// beside others.
+// A name whose type changes is never without records. Only a CNAME can't be beside others (AZ8 of
+// spec/clouds.md).
 func TestTypeChange(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
@@ -146,7 +146,7 @@ func TestTypeChange(t *testing.T) {
 	})
 }
 
-// spec/clouds.md §4.6: if a CNAME is refused, what it was to replace is there again.
+// If a CNAME is refused, what it was to replace is there again (spec/clouds.md §4.6).
 func TestRefusedTypeChange(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
@@ -168,8 +168,8 @@ func TestRefusedTypeChange(t *testing.T) {
 	})
 }
 
-// AZ9 of spec/clouds.md: without its ownership record there is no record. Others are made.
-func TestMarkerFails(t *testing.T) {
+// Without its ownership record there is no record. Others are made (AZ9 of spec/clouds.md).
+func TestOwnershipRecordFails(t *testing.T) {
 	for name, fault := range map[string]*azuretest.Fault{"refused": azuretest.Refused, "failed": azuretest.Failed, "lost": azuretest.Lost} {
 		t.Run(name, func(t *testing.T) {
 			inBoth(t, func(w *fixture) {
@@ -195,7 +195,7 @@ func TestMarkerFails(t *testing.T) {
 	}
 }
 
-// AZ10 of spec/clouds.md: the ownership record of a record that can't be deleted stays.
+// The ownership record of a record that can't be deleted stays (AZ10 of spec/clouds.md).
 func TestDeletionFails(t *testing.T) {
 	for name, fault := range map[string]*azuretest.Fault{"refused": azuretest.Refused, "failed": azuretest.Failed, "lost": azuretest.Lost} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestDeletionFails(t *testing.T) {
 	}
 }
 
-// AZ11 of spec/clouds.md: more records than a set can have are refused, before anything is sent.
+// More records than a set can have are refused, before anything is sent (AZ11 of spec/clouds.md).
 func TestTooManyAddresses(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		var many []string
@@ -238,8 +238,8 @@ func TestTooManyAddresses(t *testing.T) {
 	})
 }
 
-// AZ12 of spec/clouds.md: after an answer that there are too many requests, there is none before
-// the time that it names, whatever it is about.
+// After an answer that there are too many requests, there is none before the time that it names, whatever it
+// is about (AZ12 of spec/clouds.md).
 func TestThrottled(t *testing.T) {
 	for _, operation := range []string{azuretest.Put, azuretest.ListSets, azuretest.ListZones} {
 		for _, seconds := range []int{3, 10, 59, 300} {
@@ -282,7 +282,7 @@ func throttle(w *fixture, operation string, seconds int) {
 	w.Publish(2*len(wanted)+more, wanted...)
 }
 
-// AZ13 of spec/clouds.md: a listing of zones that is denied once is an error of one cycle.
+// A listing of zones that is denied once is an error of one cycle (AZ13 of spec/clouds.md).
 func TestZonesDenied(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		w.server.Deny(azuretest.ListZones, "")
@@ -300,9 +300,9 @@ func TestZonesDenied(t *testing.T) {
 	})
 }
 
-// AZ14 of spec/clouds.md: what somebody else has made since the listing isn't written over, and no
-// ownership record says that it is ours.
-func TestMadeBySomebodyElse(t *testing.T) {
+// What somebody else has made since the listing isn't written over, and no ownership record says that it is
+// ours (AZ14 of spec/clouds.md).
+func TestExternalChange(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		ttl := int64(60)
 		theirs := azuretest.RecordSet{Name: "a", Type: "A", Properties: azuretest.Properties{TTL: &ttl, A: []azuretest.A{{Address: "203.0.113.1"}}}}
@@ -325,8 +325,8 @@ func TestMadeBySomebodyElse(t *testing.T) {
 	})
 }
 
-// AZ15 of spec/clouds.md: a wildcard whose ownership record can't be is refused. Without the ownership record
-// it would be nobody's.
+// A wildcard whose ownership record can't be is refused. Without the ownership record it would be nobody's
+// (AZ15 of spec/clouds.md).
 func TestWildcard(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		requests, err := w.Run(set("*.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
@@ -341,7 +341,7 @@ func TestWildcard(t *testing.T) {
 	})
 }
 
-// AZ16 of spec/clouds.md: which zones are used.
+// Which zones are used (AZ16 of spec/clouds.md).
 func TestZoneFilters(t *testing.T) {
 	for name, test := range map[string]struct {
 		domains, ids, names []string
@@ -384,8 +384,7 @@ func TestZoneFilters(t *testing.T) {
 	}
 }
 
-// AZ16 of spec/clouds.md: with a filter for zones by their names, the one by domain is for the
-// records.
+// With a filter for zones by their names, the one by domain is for the records (AZ16 of spec/clouds.md).
 func TestNamesInZonesAbove(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		w.Domains, w.names = dns.NewDomainFilter([]string{"x.shop.test"}, nil), []string{zoneName}
@@ -398,7 +397,7 @@ func TestNamesInZonesAbove(t *testing.T) {
 	})
 }
 
-// AZ17 of spec/clouds.md: a zone of several pages.
+// A zone of several pages (AZ17 of spec/clouds.md).
 func TestPages(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		w.server.SetPage(100)
@@ -420,8 +419,8 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// AZ18 of spec/clouds.md: what a virtual network has registered is left alone, also if an ownership record
-// says that it is ours.
+// What a virtual network has registered is left alone, also if an ownership record says that it is ours (AZ18
+// of spec/clouds.md).
 func TestRegisteredSets(t *testing.T) {
 	inKind(t, true, func(w *fixture) {
 		ttl := int64(10)
@@ -439,8 +438,8 @@ func TestRegisteredSets(t *testing.T) {
 	})
 }
 
-// spec/clouds.md §4.3: an alias of a resource of Azure is foreign, unless an ownership record says that it is
-// ours.
+// An alias of a resource of Azure is unowned, unless an ownership record says that it is ours (spec/clouds.md
+// §4.3).
 func TestAliasOfResource(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		ttl := int64(60)

@@ -18,14 +18,13 @@ import (
 )
 
 const (
-	// tryTimeout ends a request that isn't answered. Waiting for the gate counts.
+	// tryTimeout limits one try of a request, with the pauses of rateLimit.
 	tryTimeout = 2 * time.Minute
-	// page is how many zones or record sets are asked for at once.
+	// page is the page size of listings.
 	page = 1000
 )
 
-// service is the API for one kind of zones, through its client of the SDK. Zones and record sets
-// have their names as Azure has them. Listings count what is listed.
+// service is the SDK's client for one kind of zones. Zones and record sets have their names as at Azure.
 type service interface {
 	zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error)
 	list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error)
@@ -34,14 +33,14 @@ type service interface {
 	// put creates a record set, or replaces the one with an ETag.
 	put(ctx context.Context, group, zone string, s *stored, etag string) (*stored, error)
 	remove(ctx context.Context, group, zone string, k key, etag string) error
-	// right returns the right to an action on record sets or zones.
+	// right returns the permission for an action on record sets or zones.
 	right(what, action string) string
 }
 
-// account sends the requests of a provider.
+// account sends the requests of one provider.
 type account struct {
 	service    service
-	gate       *gate
+	limit      *rateLimit
 	group      string
 	credential azcore.TokenCredential
 	scope      string
@@ -49,7 +48,7 @@ type account struct {
 	budget     *listlimit.Budget
 }
 
-// account returns the account that the settings name. It asks nobody.
+// account returns the account of the settings. It sends no request.
 func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*account, error) {
 	e, err := s.environment()
 	if err != nil {
@@ -62,7 +61,7 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	if err != nil {
 		return nil, err
 	}
-	// The SDK knows itself which answers to a request for a token pass.
+	// The SDK has its own rules for retries of token requests.
 	options := policy.ClientOptions{Transport: identity, Retry: policy.RetryOptions{MaxRetries: c.Retries}}
 	credential, err := s.credential(e, options)
 	if err != nil {
@@ -76,13 +75,13 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	if err != nil {
 		return nil, fmt.Errorf("resourceManagerEndpoint in --azure-config-file: %w", err)
 	}
-	g := &gate{next: client.Transport, host: endpoint.Host}
+	g := &rateLimit{next: client.Transport, host: endpoint.Host}
 	client.Transport = g
 	options.Cloud, options.Transport, options.Retry = e.Configuration, client, c.retries(false)
 	options.PerRetryPolicies = []policy.Policy{runtime.NewRequestIDPolicy()}
 	// A subscription without the resource provider has no zones.
 	full := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
-	a := &account{gate: g, group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true), budget: in.Budget}
+	a := &account{limit: g, group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true), budget: in.Budget}
 	if c.private {
 		a.service, err = newPrivateService(s.Subscription, credential, full)
 	} else {
@@ -91,10 +90,10 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	return a, err
 }
 
-// call makes a request for which the credentials need a right. It gets a token first, so that a
-// failure to get one isn't taken for one of the request.
+// call gets a token and makes a request that needs a permission. The token comes first, so that its failure
+// is not reported as one of the request.
 func (a *account) call(ctx context.Context, right string, send func() error) error {
-	// The options are those of the SDK, so that it is the same token.
+	// With the options of the SDK, the request uses the same token.
 	if _, err := a.credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{a.scope}, EnableCAE: true}); err != nil {
 		return tokenFailure(ctx, err)
 	}
@@ -144,24 +143,23 @@ func (a *account) put(ctx context.Context, zone string, s *stored, etag string) 
 	ctx = policy.WithRetryOptions(ctx, a.writing)
 	now := *s
 	err := a.call(ctx, a.service.right("set", "write"), func() error {
-		answer, err := a.service.put(ctx, a.group, zone, s, etag)
+		response, err := a.service.put(ctx, a.group, zone, s, etag)
 		if err == nil {
-			now.etag = answer.etag
+			now.etag = response.etag
 		}
 		return err
 	})
 	return &now, err
 }
 
-// remove deletes a record set. One that is gone already is no error.
+// remove deletes a record set. A missing one is no error.
 func (a *account) remove(ctx context.Context, zone string, k key, etag string) error {
 	ctx = policy.WithRetryOptions(ctx, a.writing)
 	return a.call(ctx, a.service.right("set", "delete"), func() error { return a.service.remove(ctx, a.group, zone, k, etag) })
 }
 
-// every returns what all pages of a listing have. Size returns how many bytes of memory a value
-// needs.
-func every[Page, T any](ctx context.Context, pager *runtime.Pager[Page], l *listlimit.Listing, size func(T) int, read func(Page) (values []T, next *string)) ([]T, error) {
+// allPages returns the values of all pages of a listing. size returns the memory of a value in bytes.
+func allPages[Page, T any](ctx context.Context, pager *runtime.Pager[Page], l *listlimit.Listing, size func(T) int, read func(Page) (values []T, next *string)) ([]T, error) {
 	var all []T
 	for pager.More() {
 		p, err := pager.NextPage(ctx)
@@ -184,10 +182,10 @@ func every[Page, T any](ctx context.Context, pager *runtime.Pager[Page], l *list
 	return all, nil
 }
 
-// zoneSize returns how many bytes of memory a zone needs.
+// zoneSize returns the memory of a zone in bytes.
 func zoneSize(z dns.Zone) int { return listlimit.ZoneSize + len(z.ID) + 2*len(z.Name) }
 
-// size returns how many bytes of memory a record set needs, as it is here and as it is listed.
+// size returns the memory of a record set in bytes, with its listed form.
 func (s *stored) size() int {
 	const own, each = 256, 96
 	n := own + listlimit.EmptySetSize(s.key.name) + len(s.resource)
@@ -203,7 +201,7 @@ func (s *stored) size() int {
 	return n
 }
 
-// value returns what a pointer points to, or the zero value.
+// value returns the target of a pointer, or the zero value.
 func value[T any](p *T) T {
 	if p == nil {
 		var zero T

@@ -11,13 +11,13 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// Apply implements [provider.Provider]. The changes of a name, with those of its ownership
-// records, are made one after the other; several names are made at a time.
+// Apply implements [provider.Provider]. The changes of a name and of its ownership records are made one by
+// one. Several names are changed in parallel.
 func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
-	ctx = p.account.gate.begin(ctx)
+	ctx = p.account.limit.begin(ctx)
 	list, z, err := p.find(ctx, zone)
 	if err != nil {
 		return fmt.Errorf("change zone %s of Azure: %w", zone.Name, err)
@@ -55,15 +55,15 @@ func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.
 // applying is one call of Apply.
 type applying struct {
 	mu sync.Mutex
-	// stop is an error that is about all units, so that no further one is begun.
+	// stop is an error that would hit all further units, too.
 	stop error
-	// doubt is an error after which it isn't known what was made.
-	doubt error
+	// uncertain is an error that leaves the outcome unknown.
+	uncertain error
 	// errs has the error of each change.
 	errs []error
 }
 
-// run makes the changes of a unit, unless it is of no use to go on.
+// run makes the changes of a unit, unless stop is set.
 func (a *applying) run(ctx context.Context, u *unit) {
 	a.mu.Lock()
 	stop := a.stop
@@ -78,8 +78,8 @@ func (a *applying) run(ctx context.Context, u *unit) {
 	for i, s := range u.steps {
 		a.errs[u.Places[i]] = s.err
 	}
-	if a.doubt == nil && u.doubt {
-		a.doubt = u.Err
+	if a.uncertain == nil && u.uncertain {
+		a.uncertain = u.Err
 	}
 	if a.stop == nil && batch.StopsAll(u.Err) {
 		a.stop = u.Err
@@ -88,9 +88,9 @@ func (a *applying) run(ctx context.Context, u *unit) {
 
 // outcome returns the error of Apply.
 func (a *applying) outcome(ctx context.Context) error {
-	if a.doubt != nil {
-		// The class of one error says nothing about the other changes.
-		return fmt.Errorf("%w: %v", cmp.Or(ctx.Err(), errDoubt), a.doubt)
+	if a.uncertain != nil {
+		// The class of this error says nothing about the other changes.
+		return fmt.Errorf("%w: %v", cmp.Or(ctx.Err(), errUnknownOutcome), a.uncertain)
 	}
 	return batch.Outcome(a.errs)
 }

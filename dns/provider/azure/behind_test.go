@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
-// clouds F11: the listing is behind and lacks what an earlier process has written. Azure refuses to create it
-// again, and each set, read singly, is as wanted: the run succeeds and changes nothing.
+// The listing is behind and lacks what an earlier process has written. Azure refuses to create it again, and
+// each set, read singly, is as wanted: the run succeeds and changes nothing (clouds F11).
 func TestListingBehind(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		wanted := []*dns.RecordSet{set("a.shop.test", "A", "192.0.2.1"), set("c.shop.test", "CNAME", "lb.example.net")}
@@ -33,8 +33,8 @@ func TestListingBehind(t *testing.T) {
 	})
 }
 
-// clouds F11: what somebody else has made meanwhile isn't taken over, although it is what is wanted: it gets
-// no ownership record.
+// What somebody else has made meanwhile isn't taken over, although it is what is wanted: it gets no ownership
+// record (clouds F11).
 func TestListingBehindAPerson(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		w.before(func(c azuretest.Call) *azuretest.Fault {

@@ -9,10 +9,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 )
 
-// environment is one of Microsoft's clouds, or somebody's own.
+// environment is a cloud of Microsoft, or the user's own.
 type environment struct {
 	cloud.Configuration
-	// own is true for AzureStackCloud, about which Microsoft's servers know nothing.
+	// own is true for AzureStackCloud, which Microsoft's servers don't know.
 	own bool
 }
 
@@ -31,7 +31,7 @@ func (s *settings) environment() (environment, error) {
 	return environment{}, fmt.Errorf("cloud %q in --azure-config-file: give AzureCloud, AzureUSGovernment, AzureChinaCloud or AzureStackCloud", s.Cloud)
 }
 
-// stack returns the cloud AzureStackCloud, whose addresses are in the settings.
+// stack returns the cloud AzureStackCloud with the addresses of the settings.
 func (s *settings) stack() (environment, error) {
 	for _, address := range []struct{ key, value string }{
 		{"resourceManagerEndpoint", s.Endpoint}, {"activeDirectoryAuthorityHost", s.AuthorityHost},
@@ -56,7 +56,7 @@ func (s *settings) stack() (environment, error) {
 // endpoint returns the URL of the resource manager.
 func (e environment) endpoint() string { return e.Services[cloud.ResourceManager].Endpoint }
 
-// scope returns what tokens are asked for.
+// scope returns the scope of tokens.
 func (e environment) scope() string {
 	return e.Services[cloud.ResourceManager].Audience + "/.default"
 }

@@ -13,22 +13,21 @@ import (
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
-// Config is the settings of one of the two providers.
+// Config has the settings of one of the two providers.
 type Config struct {
 	*Access
 	// private is true for the zones of Azure Private DNS.
 	private bool
 }
 
-// Access is the settings that both providers have.
+// Access has the settings that both providers share.
 type Access struct {
-	// File is the path of the file with most of the settings. Subscription, Group and Identity
-	// are used instead of what it says, if they aren't empty. Identity is the client ID of a
-	// managed identity.
+	// File is the path of the configuration file. Subscription, Group and Identity override its values unless
+	// they are empty. Identity is the client ID of a managed identity.
 	File, Subscription, Group, Identity string
-	// ZonesCache is how long a list of zones is good for.
+	// ZonesCache is how long a list of zones is used.
 	ZonesCache time.Duration
-	// Retries is how often the SDK sends a request again; a negative number is never.
+	// Retries limits the retries of the SDK. A negative number means none.
 	Retries int32
 }
 

@@ -259,12 +259,12 @@ func TestClasses(t *testing.T) {
 				}
 				w.before(func(c azuretest.Call) *azuretest.Fault {
 					if c.Writes() {
-						return &azuretest.Fault{Status: status, Code: "TheCode", Message: "the message" + strings.Repeat("x", 2*saidSize), Bare: bare}
+						return &azuretest.Fault{Status: status, Code: "TheCode", Message: "the message" + strings.Repeat("x", 2*maxMessage), Bare: bare}
 					}
 					return nil
 				})
 				err = p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
-				if err == nil || want != nil && !errors.Is(err, want) || want == nil && provider.NothingMade(err) || !strings.Contains(err.Error(), "the message") || len(err.Error()) > 2*saidSize {
+				if err == nil || want != nil && !errors.Is(err, want) || want == nil && provider.NothingMade(err) || !strings.Contains(err.Error(), "the message") || len(err.Error()) > 2*maxMessage {
 					t.Errorf("%d: %v, want %v", status, err, want)
 				}
 			})
@@ -301,7 +301,7 @@ func TestZoneGone(t *testing.T) {
 func TestHostileServer(t *testing.T) {
 	const set = `{"id":"x","name":"a","type":"Microsoft.Network/dnszones/A","properties":{"TTL":60,"ARecords":[null,{"ipv4Address":"192.0.2.1"}]}}`
 	for name, test := range map[string]struct{ zones, sets, want string }{
-		"another server": {`{"value":[],"nextLink":"https://evil.invalid/subscriptions"}`, "", "leads to another server"},
+		"another server": {`{"value":[],"nextLink":"https://evil.invalid/subscriptions"}`, "", "redirects to another server"},
 		"zones again":    {`{"value":[],"nextLink":"https://azure.invalid/subscriptions/again"}`, "", "has no end"},
 		"sets again":     {"", `{"value":[` + set + `],"nextLink":"https://azure.invalid/subscriptions/x/all?again"}`, "has no end"},
 		"not JSON":       {"<html>", "", "unmarshalling"},

@@ -60,7 +60,7 @@ func conform(t *testing.T, private bool) {
 				{Name: "x.*." + zone, Type: dns.TypeA, Targets: []string{"192.0.2.1"}},
 				{Name: "a/b." + zone, Type: dns.TypeA, Targets: []string{"192.0.2.1"}},
 				{Name: "many." + zone, Type: dns.TypeA, Targets: many},
-				{Name: "long." + zone, Type: dns.TypeTXT, Targets: []string{`"` + strings.Repeat("x", mostText+1) + `"`}},
+				{Name: "long." + zone, Type: dns.TypeTXT, Targets: []string{`"` + strings.Repeat("x", maxText+1) + `"`}},
 				{Name: "other." + zone, Type: dns.TypeNAPTR, Targets: []string{`100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`}},
 			}
 		},

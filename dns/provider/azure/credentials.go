@@ -12,7 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 )
 
-// placeholder is what aadClientId and aadClientSecret are on clusters with a managed identity.
+// placeholder is the value of aadClientId and aadClientSecret on clusters with a managed identity.
 const placeholder = "msi"
 
 // The kinds of credentials, by the keys that choose them.
@@ -22,8 +22,7 @@ const (
 	managedIdentity  = "useManagedIdentityExtension"
 )
 
-// chosen returns the kind of credentials that the settings choose, in the order of spec/clouds.md
-// §4.1, or "".
+// chosen returns the kind of credentials that the settings select (order: spec/clouds.md §4.1), or "".
 func (s *settings) chosen() string {
 	switch {
 	case s.ClientID != "" && s.ClientSecret != "" && s.ClientID != placeholder && s.ClientSecret != placeholder:
@@ -36,7 +35,7 @@ func (s *settings) chosen() string {
 	return ""
 }
 
-// credential returns the credential that the settings choose. It asks nobody.
+// credential returns the selected credential. It sends no request.
 func (s *settings) credential(e environment, options policy.ClientOptions) (c azcore.TokenCredential, err error) {
 	options.Cloud = e.Configuration
 	what := s.chosen()
@@ -57,7 +56,7 @@ func (s *settings) credential(e environment, options policy.ClientOptions) (c az
 	return c, nil
 }
 
-// workload returns the options of a workload identity. What the settings leave out is in the
+// workload returns the options of a workload identity. Values that the settings omit come from the
 // environment of the pod.
 func (s *settings) workload(e environment, options policy.ClientOptions) *azidentity.WorkloadIdentityCredentialOptions {
 	if !e.own {
@@ -70,8 +69,8 @@ func (s *settings) workload(e environment, options policy.ClientOptions) *aziden
 	return o
 }
 
-// managed returns the options of a managed identity: the one of the machine, or one by its client
-// ID or by the ID of its resource.
+// managed returns the options of a managed identity: that of the machine, or one with a client ID or resource
+// ID.
 func (s *settings) managed(options policy.ClientOptions) *azidentity.ManagedIdentityCredentialOptions {
 	o := &azidentity.ManagedIdentityCredentialOptions{ClientOptions: options}
 	if strings.HasPrefix(s.Identity, "/") {

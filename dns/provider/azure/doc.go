@@ -3,11 +3,12 @@
 //
 //   - A request changes one record set, and Azure has no transactions. The changes of a name, with those of its ownership
 //     records, are made one after the other: ownership records are created before their records, and deleted after them.
-//     At the first failure the provider undoes what it has made of the name.
+//     After a failure the provider undoes the changes of the name that it has made.
 //   - Each request has a condition: an ETag, or that the record set doesn't exist. So Azure itself compares Old.
 //   - Up to 8 names of a public zone are changed at a time, and one of a private zone.
-//   - All requests pass one gate (gate.go). It waits when Azure asks for a pause, and sends the token to no other server.
-//   - After a lost answer, the provider reads the record set before anything else.
+//   - All requests pass rateLimit (transport.go), which waits for pauses that Azure asks for. It sends the token to
+//     no other server.
+//   - After a lost response, the provider reads the record set before anything else.
 //
 // Adjust combines the two directions of one mapping: from the wanted record set to the request (wire.go), and from
 // there to the listing (listed.go). The SDK has separate types for the two kinds of zones: public.go and private.go

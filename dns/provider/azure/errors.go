@@ -20,19 +20,19 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// saidSize is how much of a message is repeated, in bytes.
-const saidSize = 1024
+// maxMessage limits the quoted text of Azure in bytes.
+const maxMessage = 1024
 
-// apiError is an answer that isn't success.
+// apiError is a failed response.
 type apiError struct {
 	status                int
 	code, message, advice string
-	// outcome says what became of the change; nil is for unknown.
+	// outcome is the class of the error for the change; nil means unknown.
 	outcome error
 }
 
-// Error implements error. It has nothing that differs from one time to the next, such as the ID
-// of the request, so that the same failure has the same text.
+// Error implements error. The text has nothing that changes with each request, such as its ID, so that equal
+// failures have equal texts.
 func (e *apiError) Error() string {
 	said := fmt.Sprintf("Azure answered with status %d", e.status)
 	if e.code != "" {
@@ -44,21 +44,21 @@ func (e *apiError) Error() string {
 // Unwrap returns the outcome.
 func (e *apiError) Unwrap() error { return e.outcome }
 
-func shorten(s string) string { return sanitize.Shorten(s, saidSize) }
+func shorten(s string) string { return sanitize.Shorten(s, maxMessage) }
 
-// failure returns the error for a request that failed (spec/clouds.md §4.7). Right is what the
-// credentials have to permit.
+// failure returns the error for a failed request (spec/clouds.md §4.7). right is the permission that the
+// request needs.
 func failure(err error, right string) error {
 	if throttled, ok := errors.AsType[*provider.ThrottledError](err); ok {
-		// It is that of the gate.
+		// The error comes from rateLimit, not from a response.
 		return throttled
 	}
-	answer, ok := errors.AsType[*azcore.ResponseError](err)
-	if !ok || answer.RawResponse == nil {
+	response, ok := errors.AsType[*azcore.ResponseError](err)
+	if !ok || response.RawResponse == nil {
 		return err
 	}
-	e := &apiError{status: answer.StatusCode, code: shorten(answer.ErrorCode), outcome: httpapi.Outcome(answer.StatusCode, answer.RawResponse.Header)}
-	said := body(answer.RawResponse)
+	e := &apiError{status: response.StatusCode, code: shorten(response.ErrorCode), outcome: httpapi.Outcome(response.StatusCode, response.RawResponse.Header)}
+	said := body(response.RawResponse)
 	e.message = shorten(cmp.Or(said.Error.Message, said.Message))
 	switch e.status {
 	case http.StatusUnauthorized:
@@ -75,13 +75,13 @@ func failure(err error, right string) error {
 	return e
 }
 
-// missing reports whether an error is that there is no such thing.
+// missing reports whether an error means status 404.
 func missing(err error) bool {
-	answer, ok := errors.AsType[*azcore.ResponseError](err)
-	return ok && answer.StatusCode == http.StatusNotFound
+	response, ok := errors.AsType[*azcore.ResponseError](err)
+	return ok && response.StatusCode == http.StatusNotFound
 }
 
-// said is the body of an error: in an object, or bare.
+// said is the body of a failed response. The message is at the top, or in error.
 type said struct {
 	Error   message `json:"error"`
 	Message string  `json:"message"`
@@ -91,15 +91,15 @@ type message struct {
 	Message string `json:"message"`
 }
 
-// body reads the body of an answer, which the SDK has kept.
+// body parses the body of a failed response.
 func body(resp *http.Response) said {
 	var s said
-	// What can't be read says nothing.
+	// An unreadable body has no message.
 	_ = json.Unmarshal(kept(resp), &s)
 	return s
 }
 
-// kept returns the body of an answer that the SDK has read, and leaves it there.
+// kept returns the body of a response that the SDK has buffered, without consuming it.
 func kept(resp *http.Response) []byte {
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -109,7 +109,7 @@ func kept(resp *http.Response) []byte {
 	return text
 }
 
-// tokenFailure returns the error for a token that can't be had. Then nothing was sent.
+// tokenFailure returns the error for a token that couldn't be got. No change was sent then.
 func tokenFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -120,28 +120,27 @@ func tokenFailure(ctx context.Context, err error) error {
 		if throttled := httpapi.Outcome(failed.RawResponse.StatusCode, failed.RawResponse.Header); errors.Is(throttled, provider.ErrThrottled) {
 			class = throttled
 		}
-		var answer struct {
+		var response struct {
 			Code        string `json:"error"`
 			Description string `json:"error_description"`
 		}
-		if json.Unmarshal(kept(failed.RawResponse), &answer) == nil && answer.Code != "" {
-			// The rest of the description is IDs and the time.
-			description, _, _ := strings.Cut(answer.Description, " Trace ID:")
-			text = shorten(answer.Code + ": " + strings.TrimSpace(description))
+		if json.Unmarshal(kept(failed.RawResponse), &response) == nil && response.Code != "" {
+			// After this mark come IDs and the time, which differ each time.
+			description, _, _ := strings.Cut(response.Description, " Trace ID:")
+			text = shorten(response.Code + ": " + strings.TrimSpace(description))
 		}
 	}
 	return fmt.Errorf("%w: get a token of Azure: %q: check the credentials in --azure-config-file", class, text)
 }
 
-// retries says which requests the SDK sends again. One that writes is only sent again after an
-// answer that says that nothing was changed; after any other failure the record set is read
-// first.
+// retries returns the SDK's retry rules. A write is only retried if the response says that nothing was
+// changed. After any other failure of a write, the caller reads the record set first.
 func (a *Access) retries(writes bool) policy.RetryOptions {
 	return policy.RetryOptions{
-		MaxRetries: a.Retries, MaxRetryDelay: longestHold, TryTimeout: tryTimeout,
+		MaxRetries: a.Retries, MaxRetryDelay: maxPause, TryTimeout: tryTimeout,
 		ShouldRetry: func(resp *http.Response, err error) bool {
 			if err != nil {
-				return !writes && !errors.Is(err, errElsewhere) && !errors.Is(err, provider.ErrThrottled) && httpapi.Passing(err)
+				return !writes && !errors.Is(err, errOtherHost) && !errors.Is(err, provider.ErrThrottled) && httpapi.Passing(err)
 			}
 			throttled := errors.Is(httpapi.Outcome(resp.StatusCode, resp.Header), provider.ErrThrottled)
 			return throttled || !writes && (resp.StatusCode >= 500 || resp.StatusCode == http.StatusRequestTimeout)

@@ -119,7 +119,7 @@ func (s *schedule) cycle() {
 	for range s.random.IntN(6) {
 		s.ask(fmt.Sprintf("n%d.shop.test", s.random.IntN(8)))
 	}
-	s.meddle()
+	s.changeExternally()
 	broken := []int{0, 5, 20, 60}[s.random.IntN(4)]
 	lag := time.Duration(s.random.IntN(3)) * time.Duration(s.random.IntN(5)) * time.Second
 	again, pause := s.random.IntN(2) == 0, time.Duration(s.random.IntN(150_000))*time.Millisecond
@@ -163,8 +163,8 @@ func (s *schedule) asked() []*dns.RecordSet {
 	return slices.Collect(maps.Values(s.wanted))
 }
 
-// meddle has the person make or remove a record set, where nothing is ours.
-func (s *schedule) meddle() {
+// changeExternally lets the other writer make or remove a record set, where nothing is ours.
+func (s *schedule) changeExternally() {
 	name := fmt.Sprintf("n%d", s.random.IntN(8))
 	if _, own := s.theirs[name+" A"]; own && s.random.IntN(2) == 0 {
 		s.server.Set(zoneName, azuretest.RecordSet{Name: name, Type: "A"})
@@ -242,11 +242,11 @@ func (s *schedule) whole(c azuretest.Call) {
 	now := time.Now()
 	// A batch that had to wait may make the type change of an older wish first. So only a record of the same
 	// type counts that is deleted, comes back and is deleted again.
-	gap := c.Name + " " + c.Type
-	if last, again := s.gaps[gap]; again && now.Sub(last) < provider.FirstSwapPause && s.polled[c.Name] == s.polledAtGap[c.Name] {
+	key := c.Name + " " + c.Type
+	if last, again := s.gaps[key]; again && now.Sub(last) < provider.FirstSwapPause && s.polled[c.Name] == s.polledAtGap[c.Name] {
 		s.T.Errorf("after %v the name has no answer, as %v before", c, now.Sub(last))
 	}
-	s.gaps[gap] = now
+	s.gaps[key] = now
 	s.polledAtGap[c.Name] = s.polled[c.Name]
 }
 

@@ -14,7 +14,7 @@ func (m mapping) listed(s *stored) *dns.RecordSet {
 	}
 	r := &dns.RecordSet{Name: m.full(s.key.name), Type: s.key.recordType, TTL: s.ttl, Properties: dns.RetainProperties(listedMetadata(s.metadata), []string{prefix})}
 	if s.resource != "" {
-		// What it answers with is that of the resource, and not what is stored.
+		// An alias answers with the addresses of its resource. The stored records mean nothing.
 		r.Targets = []string{s.resource}
 		return r.Normal()
 	}
@@ -24,7 +24,7 @@ func (m mapping) listed(s *stored) *dns.RecordSet {
 	return r.Normal()
 }
 
-// full returns the name that a relative one stands for.
+// full returns the absolute name for a name relative to the zone.
 func (m mapping) full(name string) string {
 	zone := dns.Canonical(m.Name)
 	if name == apex {
@@ -33,7 +33,7 @@ func (m mapping) full(name string) string {
 	return dns.Canonical(name) + "." + zone
 }
 
-// keyOf returns the key that Azure has for that of a record set.
+// keyOf returns the key of a record set at Azure.
 func (m mapping) keyOf(r *dns.RecordSet) key {
 	name := dns.Canonical(r.Name)
 	if zone := dns.Canonical(m.Name); name == zone {
@@ -44,7 +44,7 @@ func (m mapping) keyOf(r *dns.RecordSet) key {
 	return key{name: name, recordType: r.Type}
 }
 
-// adjusted returns what will be listed for a wanted record set.
+// adjusted returns the listed form of a wanted record set.
 func (m mapping) adjusted(r *dns.RecordSet) (*dns.RecordSet, error) {
 	s, err := m.wire(r)
 	if err != nil {
@@ -55,7 +55,7 @@ func (m mapping) adjusted(r *dns.RecordSet) (*dns.RecordSet, error) {
 	return set, nil
 }
 
-// sameContent reports whether two record sets are the same for those who list them.
+// sameContent reports whether two record sets have the same listed form.
 func (m mapping) sameContent(a, b *stored) bool {
 	x, y := m.listed(a), m.listed(b)
 	return sameListed(x, y) && x.TTL == y.TTL && dns.SameProperties(x.Properties, y.Properties)

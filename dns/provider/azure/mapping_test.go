@@ -54,7 +54,7 @@ func TestTexts(t *testing.T) {
 			}
 		})
 	}
-	for _, bad := range []string{`"\255"`, strings.Repeat("x", mostText+1)} {
+	for _, bad := range []string{`"\255"`, strings.Repeat("x", maxText+1)} {
 		if v, err := wireText(&dns.RecordSet{Type: "TXT"}, bad); err == nil {
 			t.Errorf("%.20s… is sent as %q", bad, v.strings)
 		}
@@ -66,7 +66,7 @@ func TestTexts(t *testing.T) {
 }
 
 // A text of somebody else in an ownership record of ours stays as it is stored, with or without quotes.
-func TestForeignTextInMarker(t *testing.T) {
+func TestOtherTextInOwnershipRecord(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 		ownership := *w.server.Get(zoneName, "a-a", "TXT")
@@ -89,7 +89,7 @@ func TestForeignTextInMarker(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	m := mapping{Zone: dns.Zone{Name: zoneName}, types: publicTypes}
 	late := set("a.shop.test", "A", "192.0.2.1")
-	late.TTL = mostTTL + 1
+	late.TTL = maxTTL + 1
 	for want, r := range map[string]*dns.RecordSet{
 		"no records of the type NAPTR":    set("a.shop.test", "NAPTR", `100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`),
 		"is not in the zone":              set("a.other.test", "A", "192.0.2.1"),

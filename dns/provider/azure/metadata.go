@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// The properties (spec/clouds.md §4.3, §4.4). Tags are what an annotation says, metadata what
-// Azure has.
+// Properties (spec/clouds.md §4.3, §4.4): propertyTags is that of the annotation, and propertyMetadata begins
+// those for metadata at Azure.
 const (
 	prefix           = "azure/"
 	propertyTags     = prefix + "tags"
@@ -18,14 +18,14 @@ const (
 	keyOfKeys        = "keys"
 )
 
-// The limits of Azure for the metadata of a record set.
+// Limits of Azure for the metadata of a record set.
 const (
-	mostPairs         = 10
-	mostMetadataKey   = 512
-	mostMetadataValue = 256
+	maxPairs         = 10
+	maxMetadataKey   = 512
+	maxMetadataValue = 256
 )
 
-// wireMetadata returns the metadata that properties ask for.
+// wireMetadata returns the metadata for properties.
 func wireMetadata(properties []dns.Property) (map[string]string, error) {
 	metadata := map[string]string{}
 	for _, p := range properties {
@@ -64,17 +64,17 @@ func addTags(metadata map[string]string, tags string) error {
 }
 
 func checkMetadata(metadata map[string]string) error {
-	if len(metadata) > mostPairs {
-		return fmt.Errorf("there are %d tags, and a record set of Azure has %d or fewer", len(metadata), mostPairs)
+	if len(metadata) > maxPairs {
+		return fmt.Errorf("there are %d tags, and a record set of Azure has %d or fewer", len(metadata), maxPairs)
 	}
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		switch {
 		case key == keyOfKeys:
 			return fmt.Errorf("a tag can't be called %q: the property %s%s has the names of all of them", key, propertyMetadata, keyOfKeys)
-		case len(key) > mostMetadataKey:
-			return fmt.Errorf("the key of a tag has %d bytes, and may have %d", len(key), mostMetadataKey)
-		case len(metadata[key]) > mostMetadataValue:
-			return fmt.Errorf("the value of the tag %q has %d bytes, and may have %d", key, len(metadata[key]), mostMetadataValue)
+		case len(key) > maxMetadataKey:
+			return fmt.Errorf("the key of a tag has %d bytes, and may have %d", len(key), maxMetadataKey)
+		case len(metadata[key]) > maxMetadataValue:
+			return fmt.Errorf("the value of the tag %q has %d bytes, and may have %d", key, len(metadata[key]), maxMetadataValue)
 		}
 	}
 	return nil

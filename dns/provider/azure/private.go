@@ -37,17 +37,17 @@ func (privateService) right(what, action string) string {
 // zones implements service.
 func (p privateService) zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error) {
 	pager := p.zoneClient.NewListByResourceGroupPager(group, &armprivatedns.PrivateZonesClientListByResourceGroupOptions{Top: new(int32(page))})
-	return every(ctx, pager, l, zoneSize, func(answer armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
-		for _, z := range answer.Value {
+	return allPages(ctx, pager, l, zoneSize, func(response armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
+		for _, z := range response.Value {
 			if z != nil {
 				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Private: true, Version: privateRecordSets(z.Properties)})
 			}
 		}
-		return zones, answer.NextLink
+		return zones, response.NextLink
 	})
 }
 
-// privateRecordSets returns how many record sets a zone has; "" if that isn't known.
+// privateRecordSets returns the number of record sets in a zone, or "" if it is unknown.
 func privateRecordSets(p *armprivatedns.PrivateZoneProperties) string {
 	if p == nil || p.NumberOfRecordSets == nil {
 		return ""
@@ -58,23 +58,23 @@ func privateRecordSets(p *armprivatedns.PrivateZoneProperties) string {
 // list implements service.
 func (p privateService) list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error) {
 	pager := p.setClient.NewListPager(group, zone, &armprivatedns.RecordSetsClientListOptions{Top: new(int32(page))})
-	return every(ctx, pager, l, (*stored).size, func(answer armprivatedns.RecordSetsClientListResponse) (sets []*stored, next *string) {
-		for _, r := range answer.Value {
+	return allPages(ctx, pager, l, (*stored).size, func(response armprivatedns.RecordSetsClientListResponse) (sets []*stored, next *string) {
+		for _, r := range response.Value {
 			if r != nil {
 				sets = append(sets, fromPrivate(r))
 			}
 		}
-		return sets, answer.NextLink
+		return sets, response.NextLink
 	})
 }
 
 // get implements service.
 func (p privateService) get(ctx context.Context, group, zone string, k key) (*stored, error) {
-	answer, err := p.setClient.Get(ctx, group, zone, armprivatedns.RecordType(k.recordType), k.name, nil)
+	response, err := p.setClient.Get(ctx, group, zone, armprivatedns.RecordType(k.recordType), k.name, nil)
 	if err != nil {
 		return nil, err
 	}
-	return fromPrivate(&answer.RecordSet), nil
+	return fromPrivate(&response.RecordSet), nil
 }
 
 // put implements service.
@@ -83,11 +83,11 @@ func (p privateService) put(ctx context.Context, group, zone string, s *stored, 
 	if etag != "" {
 		condition = &armprivatedns.RecordSetsClientCreateOrUpdateOptions{IfMatch: &etag}
 	}
-	answer, err := p.setClient.CreateOrUpdate(ctx, group, zone, armprivatedns.RecordType(s.key.recordType), s.key.name, toPrivate(s), condition)
+	response, err := p.setClient.CreateOrUpdate(ctx, group, zone, armprivatedns.RecordType(s.key.recordType), s.key.name, toPrivate(s), condition)
 	if err != nil {
 		return nil, err
 	}
-	return fromPrivate(&answer.RecordSet), nil
+	return fromPrivate(&response.RecordSet), nil
 }
 
 // remove implements service.
@@ -106,25 +106,25 @@ func fromPrivate(r *armprivatedns.RecordSet) *stored {
 	s.ttl, s.metadata, s.registered = value(p.TTL), plain(p.Metadata), value(p.IsAutoRegistered)
 	switch s.key.recordType {
 	case dns.TypeA:
-		s.records = each(p.ARecords, func(v *armprivatedns.ARecord) record { return record{text: value(v.IPv4Address)} })
+		s.records = convertAll(p.ARecords, func(v *armprivatedns.ARecord) record { return record{text: value(v.IPv4Address)} })
 	case dns.TypeAAAA:
-		s.records = each(p.AaaaRecords, func(v *armprivatedns.AaaaRecord) record { return record{text: value(v.IPv6Address)} })
+		s.records = convertAll(p.AaaaRecords, func(v *armprivatedns.AaaaRecord) record { return record{text: value(v.IPv6Address)} })
 	case dns.TypeCNAME:
 		if p.CnameRecord != nil {
 			s.records = []record{{text: value(p.CnameRecord.Cname)}}
 		}
 	case dns.TypeMX:
-		s.records = each(p.MxRecords, func(v *armprivatedns.MxRecord) record {
+		s.records = convertAll(p.MxRecords, func(v *armprivatedns.MxRecord) record {
 			return record{text: value(v.Exchange), numbers: []int32{value(v.Preference)}}
 		})
 	case dns.TypePTR:
-		s.records = each(p.PtrRecords, func(v *armprivatedns.PtrRecord) record { return record{text: value(v.Ptrdname)} })
+		s.records = convertAll(p.PtrRecords, func(v *armprivatedns.PtrRecord) record { return record{text: value(v.Ptrdname)} })
 	case dns.TypeSRV:
-		s.records = each(p.SrvRecords, func(v *armprivatedns.SrvRecord) record {
+		s.records = convertAll(p.SrvRecords, func(v *armprivatedns.SrvRecord) record {
 			return record{text: value(v.Target), numbers: []int32{value(v.Priority), value(v.Weight), value(v.Port)}}
 		})
 	case dns.TypeTXT:
-		s.records = each(p.TxtRecords, func(v *armprivatedns.TxtRecord) record { return record{strings: plainList(v.Value)} })
+		s.records = convertAll(p.TxtRecords, func(v *armprivatedns.TxtRecord) record { return record{strings: plainList(v.Value)} })
 	}
 	return s
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// How many units of a zone are made at a time. Azure answers a second writer of a private zone
-// with 429 (spec/clouds.md §5).
+// Limits of the units of a zone that are made in parallel. If two writers change a private zone, Azure
+// responds with 429 to the second one (spec/clouds.md §5).
 const (
 	publicWorkers  = 8
 	privateWorkers = 1
 )
 
 const (
-	// unitsEach is how many changes one worker has in one call of Apply, and applyTime how long
-	// that may take: Azure may ask for pauses of up to a minute.
-	unitsEach = 100
-	applyTime = 10 * time.Minute
+	// changesPerWorker limits the changes of one worker in one call of Apply, and applyTime the time of that
+	// call. Azure may ask for pauses of up to a minute.
+	changesPerWorker = 100
+	applyTime        = 10 * time.Minute
 )
 
 var (
@@ -39,15 +39,15 @@ type azureProvider struct {
 	account *account
 	private bool
 	filter  filter
-	// cached is how long a list of zones is good for.
+	// cached is how long a list of zones is used.
 	cached time.Duration
-	// workers is how many units are made at a time.
+	// workers limits the units that are made in parallel.
 	workers int
 	log     *slog.Logger
 	zones   batch.Zones[zoneList]
 }
 
-// types returns the types of record sets that the zones can have.
+// types returns the record types of the zones.
 func (p *azureProvider) types() []string {
 	if p.private {
 		return privateTypes
@@ -55,19 +55,19 @@ func (p *azureProvider) types() []string {
 	return publicTypes
 }
 
-// Capabilities implements [provider.Provider]. NS is said to be there in private zones, so that
-// Adjust refuses such a record: then it counts as an error of the user (AZ6).
+// Capabilities implements [provider.Provider]. NS is listed for private zones although they have none, so
+// that Adjust refuses such a record set and the user sees an error (AZ6).
 func (p *azureProvider) Capabilities() provider.Capabilities {
 	types := p.types()
 	if p.private {
 		types = append(slices.Clone(types), dns.TypeNS)
 	}
-	return provider.Capabilities{Conditional: true, Stepwise: true, Types: types, Properties: []string{prefix}, BatchSize: p.workers * unitsEach, BatchTime: applyTime, ListingTime: provider.MeteredListingTime}
+	return provider.Capabilities{Conditional: true, Stepwise: true, Types: types, Properties: []string{prefix}, BatchSize: p.workers * changesPerWorker, BatchTime: applyTime, ListingTime: provider.MeteredListingTime}
 }
 
 // Zones implements [provider.Provider].
 func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
-	ctx = p.account.gate.begin(ctx)
+	ctx = p.account.limit.begin(ctx)
 	list := p.zones.Fresh(p.cached)
 	if list == nil {
 		var err error
@@ -90,7 +90,7 @@ func (p *azureProvider) DomainFilter(context.Context) dns.Filter { return p.zone
 
 // Records implements [provider.Provider].
 func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	ctx = p.account.gate.begin(ctx)
+	ctx = p.account.limit.begin(ctx)
 	_, z, err := p.find(ctx, zone)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.Reco
 	begun := time.Now()
 	sets, err := p.account.list(ctx, z.Zone, z.name)
 	if err == nil {
-		err = z.settle(ctx)
+		err = z.refreshUncertain(ctx)
 	}
 	if err != nil {
 		p.outdate(err)
@@ -113,7 +113,7 @@ func (p *azureProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.R
 	return provider.AdjustEach(wanted, m.adjusted), nil
 }
 
-// find returns a managed zone, and the list that it is in.
+// find returns a managed zone, and its list.
 func (p *azureProvider) find(ctx context.Context, zone dns.Zone) (*zoneList, *azureZone, error) {
 	list, err := p.zones.Known(ctx, p.read)
 	if err != nil {
@@ -125,14 +125,14 @@ func (p *azureProvider) find(ctx context.Context, zone dns.Zone) (*zoneList, *az
 	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s in the resource group %s", provider.ErrRejected, zone.Name, zone.ID, p.account.group)
 }
 
-// outdate has the zones listed again if an error says that one is gone.
+// outdate makes the next call list the zones again if an error says that a zone is missing.
 func (p *azureProvider) outdate(err error) {
-	if answer, ok := errors.AsType[*apiError](err); ok && answer.status == http.StatusNotFound {
+	if response, ok := errors.AsType[*apiError](err); ok && response.status == http.StatusNotFound {
 		p.zones.Outdate()
 	}
 }
 
-// rejected returns the error for a record set that Azure can't have.
+// rejected returns the error for a record set that Azure can't store.
 func rejected(r *dns.RecordSet, err error) error {
 	return fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, r.Name, r.Type, err)
 }

@@ -37,17 +37,17 @@ func (publicService) right(what, action string) string {
 // zones implements service.
 func (p publicService) zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error) {
 	pager := p.zoneClient.NewListByResourceGroupPager(group, &armdns.ZonesClientListByResourceGroupOptions{Top: new(int32(page))})
-	return every(ctx, pager, l, zoneSize, func(answer armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
-		for _, z := range answer.Value {
+	return allPages(ctx, pager, l, zoneSize, func(response armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
+		for _, z := range response.Value {
 			if z != nil {
 				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Version: recordSets(z.Properties)})
 			}
 		}
-		return zones, answer.NextLink
+		return zones, response.NextLink
 	})
 }
 
-// recordSets returns how many record sets a zone has; "" if that isn't known.
+// recordSets returns the number of record sets in a zone, or "" if it is unknown.
 func recordSets(p *armdns.ZoneProperties) string {
 	if p == nil || p.NumberOfRecordSets == nil {
 		return ""
@@ -58,23 +58,23 @@ func recordSets(p *armdns.ZoneProperties) string {
 // list implements service.
 func (p publicService) list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error) {
 	pager := p.setClient.NewListAllByDNSZonePager(group, zone, &armdns.RecordSetsClientListAllByDNSZoneOptions{Top: new(int32(page))})
-	return every(ctx, pager, l, (*stored).size, func(answer armdns.RecordSetsClientListAllByDNSZoneResponse) (sets []*stored, next *string) {
-		for _, r := range answer.Value {
+	return allPages(ctx, pager, l, (*stored).size, func(response armdns.RecordSetsClientListAllByDNSZoneResponse) (sets []*stored, next *string) {
+		for _, r := range response.Value {
 			if r != nil {
 				sets = append(sets, fromPublic(r))
 			}
 		}
-		return sets, answer.NextLink
+		return sets, response.NextLink
 	})
 }
 
 // get implements service.
 func (p publicService) get(ctx context.Context, group, zone string, k key) (*stored, error) {
-	answer, err := p.setClient.Get(ctx, group, zone, k.name, armdns.RecordType(k.recordType), nil)
+	response, err := p.setClient.Get(ctx, group, zone, k.name, armdns.RecordType(k.recordType), nil)
 	if err != nil {
 		return nil, err
 	}
-	return fromPublic(&answer.RecordSet), nil
+	return fromPublic(&response.RecordSet), nil
 }
 
 // put implements service.
@@ -83,11 +83,11 @@ func (p publicService) put(ctx context.Context, group, zone string, s *stored, e
 	if etag != "" {
 		condition = &armdns.RecordSetsClientCreateOrUpdateOptions{IfMatch: &etag}
 	}
-	answer, err := p.setClient.CreateOrUpdate(ctx, group, zone, s.key.name, armdns.RecordType(s.key.recordType), toPublic(s), condition)
+	response, err := p.setClient.CreateOrUpdate(ctx, group, zone, s.key.name, armdns.RecordType(s.key.recordType), toPublic(s), condition)
 	if err != nil {
 		return nil, err
 	}
-	return fromPublic(&answer.RecordSet), nil
+	return fromPublic(&response.RecordSet), nil
 }
 
 // remove implements service.
@@ -109,27 +109,27 @@ func fromPublic(r *armdns.RecordSet) *stored {
 	}
 	switch s.key.recordType {
 	case dns.TypeA:
-		s.records = each(p.ARecords, func(v *armdns.ARecord) record { return record{text: value(v.IPv4Address)} })
+		s.records = convertAll(p.ARecords, func(v *armdns.ARecord) record { return record{text: value(v.IPv4Address)} })
 	case dns.TypeAAAA:
-		s.records = each(p.AaaaRecords, func(v *armdns.AaaaRecord) record { return record{text: value(v.IPv6Address)} })
+		s.records = convertAll(p.AaaaRecords, func(v *armdns.AaaaRecord) record { return record{text: value(v.IPv6Address)} })
 	case dns.TypeCNAME:
 		if p.CnameRecord != nil {
 			s.records = []record{{text: value(p.CnameRecord.Cname)}}
 		}
 	case dns.TypeNS:
-		s.records = each(p.NsRecords, func(v *armdns.NsRecord) record { return record{text: value(v.Nsdname)} })
+		s.records = convertAll(p.NsRecords, func(v *armdns.NsRecord) record { return record{text: value(v.Nsdname)} })
 	case dns.TypeMX:
-		s.records = each(p.MxRecords, func(v *armdns.MxRecord) record {
+		s.records = convertAll(p.MxRecords, func(v *armdns.MxRecord) record {
 			return record{text: value(v.Exchange), numbers: []int32{value(v.Preference)}}
 		})
 	case dns.TypePTR:
-		s.records = each(p.PtrRecords, func(v *armdns.PtrRecord) record { return record{text: value(v.Ptrdname)} })
+		s.records = convertAll(p.PtrRecords, func(v *armdns.PtrRecord) record { return record{text: value(v.Ptrdname)} })
 	case dns.TypeSRV:
-		s.records = each(p.SrvRecords, func(v *armdns.SrvRecord) record {
+		s.records = convertAll(p.SrvRecords, func(v *armdns.SrvRecord) record {
 			return record{text: value(v.Target), numbers: []int32{value(v.Priority), value(v.Weight), value(v.Port)}}
 		})
 	case dns.TypeTXT:
-		s.records = each(p.TxtRecords, func(v *armdns.TxtRecord) record { return record{strings: plainList(v.Value)} })
+		s.records = convertAll(p.TxtRecords, func(v *armdns.TxtRecord) record { return record{strings: plainList(v.Value)} })
 	}
 	return s
 }

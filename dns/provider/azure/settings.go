@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// fileLimit is the most bytes of a file with settings.
+// fileLimit limits the configuration file in bytes.
 const fileLimit = 1 << 20
 
-// settings is what the file says. It has more in it, for other programs, which is ignored.
+// settings has the used fields of the configuration file. Those for other programs are ignored.
 type settings struct {
 	Cloud         string `json:"cloud"`
 	Tenant        string `json:"tenantId"`
@@ -28,7 +28,7 @@ type settings struct {
 	Endpoint      string `json:"resourceManagerEndpoint"`
 }
 
-// load reads the file, and puts the flags over it.
+// load reads the file, and overrides its values with the flags.
 func (a *Access) load() (*settings, error) {
 	s, err := readSettings(a.File)
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *Access) load() (*settings, error) {
 	return s, nil
 }
 
-// readSettings reads a file. Errors show nothing that is in it, because that may be a secret.
+// readSettings reads a configuration file. Errors don't show its content, because that has secrets.
 func readSettings(path string) (*settings, error) {
 	const flag = "--azure-config-file"
 	if path == "" {
@@ -58,7 +58,7 @@ func readSettings(path string) (*settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	// It was only read.
+	// The file was only read.
 	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, fileLimit+1))
 	switch {

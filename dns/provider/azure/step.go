@@ -10,28 +10,28 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// errDoubt says that nobody knows whether a change was made.
-var errDoubt = errors.New("it isn't known whether the change was made")
+// errUnknownOutcome means that a change may have been made or not.
+var errUnknownOutcome = errors.New("it isn't known whether the change was made")
 
-// sendings is how often a change is sent if its answers are lost.
-const sendings = 2
+// maxSends limits the attempts of a change whose responses are lost.
+const maxSends = 2
 
-// step is one change: one request.
+// step is one change, made with one request.
 type step struct {
-	zone   *azureZone
-	change dns.Change
-	key    key
-	marker bool
-	// before is what Azure has, and after what it is to have; one of them may be nil. Once the
-	// step was run, after has its new ETag.
+	zone      *azureZone
+	change    dns.Change
+	key       key
+	ownership bool
+	// before is the record set at Azure, and after the one to store; one of them may be nil. After run, after
+	// has its new ETag.
 	before, after *stored
 	made          bool
 	err           error
 }
 
-// newStep returns the step for a change. The error says why it is impossible.
+// newStep returns the step for a change, or why the change is impossible.
 func newStep(z *azureZone, c dns.Change) (*step, error) {
-	s := &step{zone: z, change: c, marker: c.RecordSet().IsOwnershipRecord() && c.RecordSet().Type == dns.TypeTXT, key: z.keyOf(c.RecordSet())}
+	s := &step{zone: z, change: c, ownership: c.RecordSet().IsOwnershipRecord() && c.RecordSet().Type == dns.TypeTXT, key: z.keyOf(c.RecordSet())}
 	if c.New == nil {
 		return s, nil
 	}
@@ -42,7 +42,7 @@ func newStep(z *azureZone, c dns.Change) (*step, error) {
 	return s, nil
 }
 
-// prepare finds out what Azure has.
+// prepare reads the record set at Azure.
 func (s *step) prepare(ctx context.Context) (err error) {
 	if s.change.Old == nil {
 		return nil
@@ -50,7 +50,7 @@ func (s *step) prepare(ctx context.Context) (err error) {
 	if s.before, err = s.zone.current(ctx, s.change.Old); err != nil || s.after == nil {
 		return err
 	}
-	// What stays is sent as it is stored: its listed form leaves out capitals, and quotes.
+	// Records that stay are sent as they are stored, because their listed form has no capitals and quotes.
 	for i, v := range s.after.records {
 		for _, old := range s.before.records {
 			if s.before.resource == "" && listedRecord(s.key.recordType, v) == listedRecord(s.key.recordType, old) {
@@ -71,7 +71,7 @@ func (s *step) run(ctx context.Context) error {
 	return nil
 }
 
-// undo makes the zone have what it had before.
+// undo restores the record set from before the step.
 func (s *step) undo(ctx context.Context) error {
 	if _, err := s.swap(ctx, s.after, s.before); err != nil {
 		return s.failed(err)
@@ -82,16 +82,16 @@ func (s *step) undo(ctx context.Context) error {
 
 func (s *step) failed(err error) error {
 	if errors.Is(err, provider.ErrStale) {
-		s.zone.doubt(s.key)
+		s.zone.markUncertain(s.key)
 	}
 	r := s.change.RecordSet()
 	return fmt.Errorf("%s %s: %w", r.Name, r.Type, err)
 }
 
-// swap replaces a record set. If the answer is lost, it reads the record set, and sends the change once more
-// if it wasn't made.
+// swap replaces a record set. If the response is lost, it reads the record set, and sends the change once
+// more if it wasn't made.
 func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, err error) {
-	for range sendings {
+	for range maxSends {
 		now, err = s.send(ctx, before, after)
 		if err == nil {
 			s.zone.note(s.key, before, now)
@@ -103,11 +103,11 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 		there, verifyErr := s.zone.account.get(ctx, s.zone.name, s.key)
 		switch {
 		case verifyErr != nil:
-			s.zone.doubt(s.key)
-			// The class of the second error isn't that of the change.
-			return nil, fmt.Errorf("%w: %v, and then %v", errDoubt, err, verifyErr)
+			s.zone.markUncertain(s.key)
+			// verifyErr isn't wrapped, because its class says nothing about the change.
+			return nil, fmt.Errorf("%w: %v, and then %v", errUnknownOutcome, err, verifyErr)
 		case sameETag(there, before):
-			// It wasn't made.
+			// The change wasn't made, so send it again.
 		case there == nil && after == nil, there != nil && after != nil && s.zone.sameContent(there, after):
 			s.zone.note(s.key, before, there)
 			return there, nil
@@ -122,7 +122,7 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 func (s *step) send(ctx context.Context, before, after *stored) (*stored, error) {
 	etag := ""
 	if before != nil {
-		// Azure gives each record set an ETag. Without one, at least something has to be there.
+		// Each record set has an ETag. If it is unknown, any existing record set is accepted.
 		etag = cmp.Or(before.etag, "*")
 	}
 	if after == nil {
@@ -131,7 +131,7 @@ func (s *step) send(ctx context.Context, before, after *stored) (*stored, error)
 	return s.zone.account.put(ctx, s.zone.name, after, etag)
 }
 
-// sameETag reports whether two record sets are the same one, unchanged; nil is for none.
+// sameETag reports whether two record sets are the same version of one; nil means none.
 func sameETag(a, b *stored) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -45,9 +45,9 @@ func deletionsOf(calls []azuretest.Call, name, recordType string) int {
 	return n
 }
 
-// clouds F2: a CNAME replaces an A record that has an ownership text of the format without a type beside it.
-// The text is ours, so it is deleted before the A record is. At every moment the A record has an ownership
-// record.
+// A CNAME replaces an A record that has an ownership text of the format without a type beside it. The text is
+// ours, so it is deleted before the A record is. At every moment the A record has an ownership record (clouds
+// F2).
 func TestCNAMEReplacesOldFormat(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		w.server.Set(zoneName, address("old", "192.0.2.1"))
@@ -79,20 +79,20 @@ func TestCNAMEReplacesOldFormat(t *testing.T) {
 	})
 }
 
-// clouds F2: what is in the way of a CNAME and isn't ours stays, and so does the A record: no request changes
-// anything, whether our provider handles the type or not, and the error says what is in the way.
+// What is in the way of a CNAME and isn't ours stays, and so does the A record: no request changes anything,
+// whether our provider handles the type or not, and the error says what is in the way (clouds F2).
 func TestCNAMEBesideUnowned(t *testing.T) {
-	for name, obstacle := range map[string]azuretest.RecordSet{
+	for name, conflict := range map[string]azuretest.RecordSet{
 		"text": text("a", "v=spf1 -all"), "text of two owners": text("a", oldText, strings.Replace(oldText, "=me", "=they", 1)), "CAA": caa("a"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inKind(t, false, func(w *fixture) {
 				w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
-				w.server.Set(zoneName, obstacle)
+				w.server.Set(zoneName, conflict)
 				before := w.server.Sets(zoneName)
 				requests, err := w.Run(set("a.shop.test", "CNAME", "lb.example.net"))
-				if err == nil || !strings.Contains(err.Error(), obstacle.Type+" record") {
-					t.Errorf("error %v, want one about the %s record", err, obstacle.Type)
+				if err == nil || !strings.Contains(err.Error(), conflict.Type+" record") {
+					t.Errorf("error %v, want one about the %s record", err, conflict.Type)
 				}
 				if writes(requests) > 0 {
 					t.Errorf("%v", requests)
@@ -105,8 +105,8 @@ func TestCNAMEBesideUnowned(t *testing.T) {
 	}
 }
 
-// clouds F2: a refusal that can't be known beforehand costs the A record one gap, and the next try comes
-// after delays that grow. Before, there were 9 gaps in two minutes.
+// A refusal that can't be known beforehand costs the A record one gap, and the next try comes after delays
+// that grow. Before, there were 9 gaps in two minutes (clouds F2).
 func TestRefusedSwapBacksOff(t *testing.T) {
 	for name, fault := range map[string]*azuretest.Fault{
 		"conflict": {Status: 409, Code: "Conflict", Message: "another record is there", Bare: true}, "refused": azuretest.Refused,

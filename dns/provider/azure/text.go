@@ -8,15 +8,15 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// mostText is the most bytes of a TXT record (spec/clouds.md §4.8).
-const mostText = 4096
+// maxText limits the text of a TXT record in bytes (spec/clouds.md §4.8).
+const maxText = 4096
 
-// ownership begins the texts that say who owns a record set, if they aren't encrypted.
-const ownership = `"heritage=`
+// ownershipPrefix begins the text of an unencrypted ownership record.
+const ownershipPrefix = `"heritage=`
 
-// wireText returns a TXT record. ExternalDNS sends a target as it is, also the quotes around it.
-// For texts that mean something to a DNS client that is wrong, so a target is sent without the
-// quotes of its strings. The texts of ownership keep them, so that both programs write the same.
+// wireText returns the TXT record of a target. The quotes of its strings are removed, because they are no
+// part of the text for a DNS client. Ownership records keep their quotes, as with ExternalDNS, which sends
+// every target unchanged.
 func wireText(r *dns.RecordSet, target string) (record, error) {
 	texts := []string{target}
 	if !keepsQuotes(r, target) {
@@ -31,24 +31,23 @@ func wireText(r *dns.RecordSet, target string) (record, error) {
 		size += len(text)
 		v.strings = append(v.strings, split(text)...)
 	}
-	if size > mostText {
-		return record{}, fmt.Errorf("the text has %d bytes, and a TXT record of Azure has %d or fewer", size, mostText)
+	if size > maxText {
+		return record{}, fmt.Errorf("the text has %d bytes, and a TXT record of Azure has %d or fewer", size, maxText)
 	}
 	return v, nil
 }
 
 func keepsQuotes(r *dns.RecordSet, target string) bool {
-	return strings.HasPrefix(target, ownership) || r.IsOwnershipRecord() && verbatim(target)
+	return strings.HasPrefix(target, ownershipPrefix) || r.IsOwnershipRecord() && verbatim(target)
 }
 
-// verbatim reports whether a text looks like a quoted string itself.
+// verbatim reports whether a text is itself a quoted string.
 func verbatim(text string) bool {
 	words, err := dns.Words(text)
 	return err == nil && len(words) == 1 && words[0].Quoted && words[0].Raw == text
 }
 
-// unquoted returns the texts of a target. One that isn't a list of quoted strings is the text
-// itself.
+// unquoted returns the strings of a target. A target that isn't a list of quoted strings is one string.
 func unquoted(target string) []string {
 	if texts, ok := dns.QuotedTexts(target); ok {
 		return texts
@@ -56,7 +55,7 @@ func unquoted(target string) []string {
 	return []string{target}
 }
 
-// split cuts a text into strings of at most 255 bytes, none of which ends within a character.
+// split splits a text into strings of at most 255 bytes, and never within a character.
 func split(text string) []string {
 	var parts []string
 	for len(text) > dns.MaxString {
@@ -69,15 +68,14 @@ func split(text string) []string {
 	return append(parts, text)
 }
 
-// listedText returns the strings of a TXT record as a target. Strings that were only cut for
-// their length are joined again.
+// listedText returns the strings of a TXT record as a target. Strings that were only split because of their
+// length are joined.
 func listedText(parts []string) string {
 	var joined []string
 	before := 0
 	for i, part := range parts {
 		_, next := utf8.DecodeRuneInString(part)
-		// Before is the size of the part before. If the next character has no room in it, it was
-		// cut there.
+		// If the first character of this part doesn't fit into the part before, the text was split there.
 		if i > 0 && before+next > dns.MaxString {
 			joined[len(joined)-1] += part
 		} else {

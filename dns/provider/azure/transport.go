@@ -12,87 +12,84 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// longestHold is the longest pause that requests wait for. If Azure asks for a longer one, all
-// calls of the provider fail that have begun, and the publisher waits.
-const longestHold = time.Minute
+// maxPause is the longest pause that requests wait for. If Azure asks for a longer one, all calls of the
+// provider that have begun fail, and the publisher waits.
+const maxPause = time.Minute
 
-// errElsewhere is the error of a request to another server than the resource manager.
-var errElsewhere = errors.New("an answer leads to another server: the token isn't sent there")
+// errOtherHost is the error of a request to another host than the resource manager.
+var errOtherHost = errors.New("the response redirects to another server, which must not get the token")
 
-// gate is the transport of all requests to the resource manager. After an answer "too many requests", all
-// requests wait, because the limits of Azure are those of the subscription.
-type gate struct {
+// rateLimit is the transport to the resource manager. After a response "too many requests", all requests
+// wait, because the limits of Azure apply to the whole subscription.
+type rateLimit struct {
 	next http.RoundTripper
-	// host is that of the resource manager.
+	// host is the resource manager's host.
 	host string
 
 	mu sync.Mutex
-	// until is when requests may be sent again, and pauses how often in a row Azure has asked
-	// for a pause without saying how long.
+	// until is the end of the pause. pauses counts the pauses in a row for which Azure gave no time.
 	until  time.Time
 	pauses int
-	// closed is the end of the last pause that was too long to wait for, and closings counts
-	// these pauses.
+	// closed is the end of the last pause that was longer than maxPause. closings counts such pauses.
 	closed   time.Time
 	closings int
 }
 
-// begun is the key of the context in which a call of the provider has the count of closings at
-// its beginning.
-type begun struct{}
+// closingsKey is the context key for the value of closings at the beginning of a call of the provider.
+type closingsKey struct{}
 
-// begin returns the context of a call of the provider.
-func (g *gate) begin(ctx context.Context) context.Context {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return context.WithValue(ctx, begun{}, g.closings)
+// begin returns the context for a call of the provider.
+func (l *rateLimit) begin(ctx context.Context) context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return context.WithValue(ctx, closingsKey{}, l.closings)
 }
 
-// left returns for how long requests have to wait. If that is too long, it returns an error.
-func (g *gate) left(ctx context.Context) (time.Duration, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if closings, _ := ctx.Value(begun{}).(int); closings < g.closings && time.Now().Before(g.closed) {
-		return 0, &provider.ThrottledError{After: time.Until(g.closed)}
+// left returns how long a request has to wait, or an error if that is too long.
+func (l *rateLimit) left(ctx context.Context) (time.Duration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if closings, _ := ctx.Value(closingsKey{}).(int); closings < l.closings && time.Now().Before(l.closed) {
+		return 0, &provider.ThrottledError{After: time.Until(l.closed)}
 	}
-	return time.Until(g.until), nil
+	return time.Until(l.until), nil
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host != g.host {
-		return nil, httpapi.Unsent(r, fmt.Errorf("%s: %w", r.URL.Host, errElsewhere))
+func (l *rateLimit) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host != l.host {
+		return nil, httpapi.Unsent(r, fmt.Errorf("%s: %w", r.URL.Host, errOtherHost))
 	}
 	ctx := r.Context()
-	if err := httpapi.Wait(ctx, func() (time.Duration, error) { return g.left(ctx) }); err != nil {
+	if err := httpapi.Wait(ctx, func() (time.Duration, error) { return l.left(ctx) }); err != nil {
 		return nil, httpapi.Unsent(r, err)
 	}
-	resp, err := g.next.RoundTrip(r)
+	resp, err := l.next.RoundTrip(r)
 	if err == nil {
-		g.answered(resp)
+		l.noteResponse(resp)
 	}
 	return resp, err
 }
 
-// answered notes when an answer asks for a pause.
-func (g *gate) answered(resp *http.Response) {
+// noteResponse evaluates a response, and starts a pause if Azure asks for one.
+func (l *rateLimit) noteResponse(resp *http.Response) {
 	throttled, ok := errors.AsType[*provider.ThrottledError](httpapi.Outcome(resp.StatusCode, resp.Header))
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if !ok {
-		g.pauses = 0
+		l.pauses = 0
 		return
 	}
 	pause := throttled.After
 	if pause == 0 {
-		pause = min(time.Second<<min(g.pauses, 10), longestHold)
-		g.pauses++
+		pause = min(time.Second<<min(l.pauses, 10), maxPause)
+		l.pauses++
 	}
 	switch until := time.Now().Add(pause); {
-	case pause > longestHold:
-		g.closed = until
-		g.closings++
-	case until.After(g.until):
-		g.until = until
+	case pause > maxPause:
+		l.closed = until
+		l.closings++
+	case until.After(l.until):
+		l.until = until
 	}
 }

@@ -17,8 +17,8 @@ type unit struct {
 	*batch.Group
 	zone  *azureZone
 	steps []*step
-	// doubt is true if it isn't known which changes were made.
-	doubt bool
+	// uncertain is true if the outcome of some change is unknown.
+	uncertain bool
 }
 
 // units groups changes by subject.
@@ -39,7 +39,7 @@ func units(z *azureZone, changes []dns.Change, outside func(name string) error) 
 	return list
 }
 
-// fail gives all changes that weren't made an error.
+// fail sets the error of all changes that weren't made.
 func (u *unit) fail(err error) {
 	u.Err = cmp.Or(u.Err, err)
 	for _, s := range u.steps {
@@ -49,8 +49,8 @@ func (u *unit) fail(err error) {
 	}
 }
 
-// run makes the changes. At the first failure it undoes what was made, so that no record lacks its ownership record, and
-// no ownership record its record.
+// run makes the changes. After a failure it undoes the changes that were made, so that no record set lacks
+// its ownership record or the reverse.
 func (u *unit) run(ctx context.Context) {
 	if u.Err == nil {
 		u.Err = u.prepare(ctx)
@@ -62,13 +62,13 @@ func (u *unit) run(ctx context.Context) {
 	done := make([]*step, 0, len(u.steps))
 	for _, s := range u.inOrder() {
 		if err := s.run(ctx); err != nil {
-			if u.asWanted(ctx, s, done, err) {
-				continue // It isn't among what is undone.
+			if u.alreadyMade(ctx, s, done, err) {
+				continue // An earlier process made it, so undo must not remove it.
 			}
-			u.doubt = errors.Is(err, errDoubt) || ctx.Err() != nil
+			u.uncertain = errors.Is(err, errUnknownOutcome) || ctx.Err() != nil
 			u.Err = err
-			u.refusedAt(s)
-			if !u.swapDone() {
+			u.noteRefusal(s)
+			if !u.typeChangeDone() {
 				u.undo(ctx, done)
 			}
 			u.fail(err)
@@ -76,17 +76,17 @@ func (u *unit) run(ctx context.Context) {
 		}
 		done = append(done, s)
 	}
-	if s := u.swapped(); s != nil {
+	if s := u.typeChange(); s != nil {
 		u.zone.swaps.Made(s.key.name)
 	}
 }
 
-// asWanted reports whether a change was refused because Azure has what it would make already: an earlier process wrote it, and
-// the listing is behind. The change then counts as made. A record that comes with an ownership record of just now is
-// somebody else's.
-func (u *unit) asWanted(ctx context.Context, s *step, done []*step, err error) bool {
-	claims := func(d *step) bool { return d.marker && d.before == nil }
-	if s.after == nil || !errors.Is(err, provider.ErrStale) || !s.marker && s.before == nil && slices.ContainsFunc(done, claims) {
+// alreadyMade reports whether a change was refused because Azure has its result already: an earlier process
+// made it, and the listing is older. The change then counts as made. If the unit has just created the
+// ownership record, the record set is another writer's.
+func (u *unit) alreadyMade(ctx context.Context, s *step, done []*step, err error) bool {
+	claims := func(d *step) bool { return d.ownership && d.before == nil }
+	if s.after == nil || !errors.Is(err, provider.ErrStale) || !s.ownership && s.before == nil && slices.ContainsFunc(done, claims) {
 		return false
 	}
 	there, err := u.zone.account.get(ctx, u.zone.name, s.key)
@@ -98,63 +98,65 @@ func (u *unit) asWanted(ctx context.Context, s *step, done []*step, err error) b
 	return true
 }
 
-// swapDone reports whether a type change has given the name a new answer. Undoing it would cost the name another gap. What is
-// left is tried again later, and an ownership record that describes nothing is collected.
-func (u *unit) swapDone() bool {
-	swap := u.swapped()
+// typeChangeDone reports whether a type change has created its new record set. Undoing it would cause another
+// outage of the name. Changes that failed are retried later, and an orphaned ownership record is collected.
+func (u *unit) typeChangeDone() bool {
+	swap := u.typeChange()
 	return swap != nil && slices.ContainsFunc(u.steps, func(s *step) bool {
-		return s.made && s.before == nil && s.key.name == swap.key.name && provider.Answers(s.key.recordType)
+		return s.made && s.before == nil && s.key.name == swap.key.name && provider.Resolves(s.key.recordType)
 	})
 }
 
-// refusedAt notes that a step has failed, if that step was to fill the gap of a type change and the old records come back.
-func (u *unit) refusedAt(s *step) {
-	refused := !u.doubt && !u.swapDone() && !errors.Is(u.Err, provider.ErrThrottled)
-	if swap := u.swapped(); refused && swap != nil && s.before == nil && s.key.name == swap.key.name && u.gap(s.key.name) {
+// noteRefusal notes a refused type change, if the step was to create the new record set and the old ones are
+// restored.
+func (u *unit) noteRefusal(s *step) {
+	refused := !u.uncertain && !u.typeChangeDone() && !errors.Is(u.Err, provider.ErrThrottled)
+	if swap := u.typeChange(); refused && swap != nil && s.before == nil && s.key.name == swap.key.name && u.deletesAddress(s.key.name) {
 		u.zone.swaps.Refused(s.key.name, u.Err, time.Now())
 	}
 }
 
-// prepare reads what the changes replace. A type change that Azure would refuse, or has just refused, fails here, before
-// anything is deleted for it.
+// prepare reads the record sets that the changes replace. A type change that Azure would refuse, or has just
+// refused, fails before anything is deleted.
 func (u *unit) prepare(ctx context.Context) error {
 	for _, s := range u.steps {
 		if err := s.prepare(ctx); err != nil {
 			return err
 		}
 	}
-	if err := u.obstacle(); err != nil {
+	if err := u.conflict(); err != nil {
 		return err
 	}
-	if s := u.swapped(); s != nil && u.gap(s.key.name) {
+	if s := u.typeChange(); s != nil && u.deletesAddress(s.key.name) {
 		return u.zone.swaps.Paused(s.key.name, time.Now())
 	}
 	return nil
 }
 
-// undo undoes what was made, the last first. It does nothing if the outcome is in doubt, or if Azure throttles requests:
-// an ownership record without its record is used later.
+// undo undoes the changes that were made, in reverse order. If the outcome is unknown or Azure throttles
+// requests, it does nothing; an ownership record without its record set is used later.
 func (u *unit) undo(ctx context.Context, done []*step) {
-	if u.doubt || errors.Is(u.Err, provider.ErrThrottled) {
+	if u.uncertain || errors.Is(u.Err, provider.ErrThrottled) {
 		return
 	}
 	for _, s := range slices.Backward(done) {
 		switch err := s.undo(ctx); {
-		case errors.Is(err, errDoubt):
-			u.doubt = true
+		case errors.Is(err, errUnknownOutcome):
+			u.uncertain = true
 			return
 		case err != nil:
-			// What is left is in the way of nothing, and is seen by the next listing.
+			// The next listing shows the rest, which blocks nothing.
 			return
 		}
 	}
 }
 
-// The order of changes (spec/clouds.md §0.2, §4.6): ownership records come before their records,
-// and go after them. What comes, comes before something goes, so that the name is never gone.
-// A CNAME can't be beside anything: first everything goes that is in its way and is no answer of
-// the name, then the answers, and then it comes. So the gap is as short as it can be, and nothing
-// in it can be refused that is known beforehand.
+// The order of changes (spec/clouds.md §0.2, §4.6):
+//
+//   - Ownership records are created before their record sets, and deleted after them.
+//   - Creations come before deletions, so that the name always resolves.
+//   - A CNAME excludes all others. Before it is created, record sets that aren't addresses are deleted first, and
+//     addresses last, so that the outage is short and nothing foreseeable can fail in it.
 const (
 	first = iota
 	inTheWay
@@ -165,21 +167,21 @@ const (
 
 // inOrder returns the changes in the order in which they are made.
 func (u *unit) inOrder() []*step {
-	swap := u.swapped()
+	swap := u.typeChange()
 	exclusive := swap != nil
 	rank := func(s *step) int {
 		obstructs := exclusive && s.after == nil && s.key.name == swap.key.name
 		switch {
-		case obstructs && !provider.Answers(s.key.recordType):
+		case obstructs && !provider.Resolves(s.key.recordType):
 			return inTheWay
-		case s.marker && s.after != nil:
+		case s.ownership && s.after != nil:
 			return first
-		case s.marker:
+		case s.ownership:
 			return last
 		case s.after == nil && !exclusive:
 			return gone
 		case s.after == nil:
-			// Before what comes.
+			// Deletions of a type change come before its creation.
 			return records
 		case exclusive:
 			return gone

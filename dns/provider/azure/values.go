@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// wireRecord returns the record for a target that was checked.
+// wireRecord returns the record for a checked target.
 func wireRecord(r *dns.RecordSet, target string) (record, error) {
 	switch r.Type {
 	case dns.TypeMX, dns.TypeSRV:
@@ -19,7 +19,7 @@ func wireRecord(r *dns.RecordSet, target string) (record, error) {
 	return record{text: target}, nil
 }
 
-// wireFields returns a record that consists of numbers and a name.
+// wireFields returns a record of numbers and a name.
 func wireFields(target string) (record, error) {
 	fields := strings.Fields(target)
 	last := len(fields) - 1
@@ -34,7 +34,7 @@ func wireFields(target string) (record, error) {
 	return v, nil
 }
 
-// bare returns a name without a dot at its end, unless it is that of the root.
+// bare removes the final dot of a name, except that of the root.
 func bare(name string) string {
 	if name == "." {
 		return name
@@ -61,8 +61,8 @@ func listedRecord(recordType string, v record) string {
 	return v.text
 }
 
-// each translates a list of the SDK.
-func each[T any](list []*T, one func(*T) record) []record {
+// convertAll converts a list of the SDK.
+func convertAll[T any](list []*T, one func(*T) record) []record {
 	records := make([]record, 0, len(list))
 	for _, v := range list {
 		if v != nil {
@@ -81,7 +81,7 @@ func plain(m map[string]*string) map[string]string {
 }
 
 func pointers(m map[string]string) map[string]*string {
-	// An empty map takes away what is there; nil would be left out.
+	// An empty map deletes the existing metadata. Nil would be omitted from the request.
 	values := make(map[string]*string, len(m))
 	for k, v := range m {
 		values[k] = &v

@@ -11,66 +11,64 @@ import (
 
 // The limits of Azure for a record set (spec/clouds.md §4.8).
 const (
-	mostRecords = 20
-	mostTTL     = 1<<31 - 1
-	defaultTTL  = 300
+	maxRecords = 20
+	maxTTL     = 1<<31 - 1
+	defaultTTL = 300
 )
 
 // apex is the name of the apex of a zone.
 const apex = "@"
 
-// The types of record sets of the two kinds of zones. Public zones also have CAA, for which there
-// are no ownership records.
+// Record types of the two kinds of zones. Public zones also have CAA, which can't have ownership records.
 var (
 	publicTypes  = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeMX, dns.TypeNS, dns.TypePTR, dns.TypeSRV, dns.TypeTXT}
 	privateTypes = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeMX, dns.TypePTR, dns.TypeSRV, dns.TypeTXT}
 )
 
-// everyType are all types that a zone of either kind may have. The other ones are those of DNSSEC, which can be beside a CNAME.
-var everyType = []string{dns.TypeA, dns.TypeAAAA, "CAA", dns.TypeCNAME, "DS", dns.TypeMX, dns.TypeNS, dns.TypePTR, "SOA", dns.TypeSRV, "TLSA", dns.TypeTXT}
+// allTypes are the types that a zone of either kind may have, without the DNSSEC types, which can be beside a
+// CNAME.
+var allTypes = []string{dns.TypeA, dns.TypeAAAA, "CAA", dns.TypeCNAME, "DS", dns.TypeMX, dns.TypeNS, dns.TypePTR, "SOA", dns.TypeSRV, "TLSA", dns.TypeTXT}
 
 // key identifies a record set within a zone.
 type key struct {
-	// name is relative to the zone; that of the apex is @. It is in lower case.
+	// name is relative to the zone, in lower case. The apex is @.
 	name, recordType string
 }
 
-// newKey returns the key of a record set that has a name and the type of a resource, such as
-// Microsoft.Network/dnszones/A.
+// newKey returns the key for a name and a resource type such as Microsoft.Network/dnszones/A.
 func newKey(name, resourceType string) key {
 	return key{name: strings.ToLower(name), recordType: strings.ToUpper(resourceType[strings.LastIndexByte(resourceType, '/')+1:])}
 }
 
-// stored is a record set as Azure has it. It is never changed.
+// stored is a record set at Azure. It never changes.
 type stored struct {
 	key key
-	// etag is a new one after each change; that of a record set that is yet to be sent is empty.
+	// etag changes with each write. It is empty until the record set is stored.
 	etag     string
 	ttl      int64
 	records  []record
 	metadata map[string]string
-	// resource is the ID of the resource of Azure that the record set is an alias of, or "".
+	// resource is the ID of the Azure resource of an alias, or "".
 	resource string
-	// registered is true for what Azure itself keeps for the machines of a network.
+	// registered is true if Azure created the record set for a machine of a virtual network.
 	registered bool
 }
 
-// record is one record. Text is an address or a name, and strings are what a TXT record consists
-// of.
+// record is one record. text is an address or a name, and strings are those of a TXT record.
 type record struct {
 	text    string
 	numbers []int32
 	strings []string
 }
 
-// mapping is how record sets of a zone are translated.
+// mapping converts the record sets of a zone.
 type mapping struct {
 	dns.Zone
-	// types are those that the zone can have.
+	// types are the record types of the zone.
 	types []string
 }
 
-// wire returns what is sent for a record set, or why Azure can't have that.
+// wire returns the record set to store, or why Azure can't store it.
 func (m mapping) wire(r *dns.RecordSet) (*stored, error) {
 	r = r.Normal()
 	if !slices.Contains(m.types, r.Type) {
@@ -89,8 +87,8 @@ func (m mapping) wire(r *dns.RecordSet) (*stored, error) {
 	if s.ttl == 0 {
 		s.ttl = defaultTTL
 	}
-	if s.ttl > mostTTL {
-		return nil, fmt.Errorf("the TTL is %d, and may be %d", s.ttl, mostTTL)
+	if s.ttl > maxTTL {
+		return nil, fmt.Errorf("the TTL is %d, and may be %d", s.ttl, maxTTL)
 	}
 	if s.metadata, err = wireMetadata(r.Properties); err != nil {
 		return nil, err
@@ -99,7 +97,7 @@ func (m mapping) wire(r *dns.RecordSet) (*stored, error) {
 	return s, err
 }
 
-// relative returns the name of a record set as Azure has it.
+// relative returns the name of a record set at Azure.
 func (m mapping) relative(r *dns.RecordSet) (string, error) {
 	zone := dns.Canonical(m.Name)
 	if r.Name == zone {
@@ -125,14 +123,14 @@ func (m mapping) relative(r *dns.RecordSet) (string, error) {
 	if strings.Contains(rest, "*") {
 		return "", fmt.Errorf("%s: an asterisk has to be the first label, and alone in it; for the ownership record of a wildcard give --txt-wildcard-replacement", r.Name)
 	}
-	if i := strings.IndexFunc(rest, unusual); i >= 0 {
+	if i := strings.IndexFunc(rest, invalidCharacter); i >= 0 {
 		return "", fmt.Errorf("%s: names have letters, digits, - and _, and not %q", r.Name, rest[i])
 	}
 	return name, nil
 }
 
-// unusual reports whether a character can't be in a name. The SDK doesn't escape names in URLs.
-func unusual(c rune) bool {
+// invalidCharacter reports whether a name can't have a character. The SDK doesn't escape names in URLs.
+func invalidCharacter(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.'
 }
 
@@ -149,8 +147,8 @@ func wireRecords(r *dns.RecordSet) ([]record, error) {
 		}
 	}
 	switch {
-	case len(records) > mostRecords:
-		return nil, fmt.Errorf("it has %d targets, and a record set of Azure has %d or fewer", len(records), mostRecords)
+	case len(records) > maxRecords:
+		return nil, fmt.Errorf("it has %d targets, and a record set of Azure has %d or fewer", len(records), maxRecords)
 	case r.Type == dns.TypeCNAME && len(records) > 1:
 		return nil, fmt.Errorf("it has the targets %q, and a CNAME has one", r.Targets)
 	}

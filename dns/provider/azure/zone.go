@@ -13,34 +13,33 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// azureZone is a zone that is managed. It stays the same value as long as the group has it.
+// azureZone is a managed zone. Its value stays the same as long as Azure lists it.
 type azureZone struct {
 	mapping
 	account *account
-	// name is that of the zone as Azure has it.
+	// name is the name at Azure.
 	name string
 
 	mu sync.Mutex
-	// known has what was listed or written last, with its ETag.
+	// known has what was listed or written last.
 	known map[key]*entry
-	// doubts are the keys of which it isn't known what they have: because an answer was lost, or
-	// because somebody else has changed it.
-	doubts map[key]struct{}
-	// unhandled are the keys of the last listing whose types aren't handled. They may be in the way of a CNAME.
+	// uncertain are the keys with unknown content, after a lost response or an external change.
+	uncertain map[key]struct{}
+	// unhandled are the listed keys of unsupported types. They may block a CNAME.
 	unhandled map[key]struct{}
-	// swaps are the type changes that were refused.
+	// swaps are the refused type changes.
 	swaps provider.Swaps
 }
 
-// lag is how long after a change a listing may still show what was there before.
+// lag is how long a listing may lag behind a change.
 const lag = 10 * time.Second
 
-// entry is what a key has.
+// entry is the content of a key.
 type entry struct {
-	// set is nil if there is nothing.
+	// set is nil if there is none.
 	set *stored
-	// at is when it was written; zero is for what was listed. Before has the ETags of what was
-	// replaced since the listing; an empty one is for nothing.
+	// at is when it was written; zero means that it was listed. before has the ETags that were replaced since
+	// the listing, and "" for a creation.
 	at     time.Time
 	before []string
 }
@@ -53,9 +52,8 @@ func tag(s *stored) string {
 	return s.etag
 }
 
-// take returns what Records returns for a listing that began at a time. Where the listing shows
-// what was replaced since, or right before, it is corrected. If it shows anything else, somebody
-// else has made that, and it stays.
+// take returns the record sets for a listing that began at a time. Where the listing shows the state from
+// before our last writes, it is corrected. Any other difference is an external change, and stays.
 func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
 	known, unhandled := make(map[key]*entry, len(sets)), map[key]struct{}{}
 	for _, s := range sets {
@@ -88,20 +86,20 @@ func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
 	return list
 }
 
-// doubt notes that it isn't known what a key has.
-func (z *azureZone) doubt(k key) {
+// markUncertain notes that the content of a key is unknown.
+func (z *azureZone) markUncertain(k key) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.doubts[k] = struct{}{}
+	z.uncertain[k] = struct{}{}
 }
 
-// settle reads the record sets that are in doubt. The listing may be older than our write: a new ownership record could
-// be missing, and a deleted one still listed.
-func (z *azureZone) settle(ctx context.Context) error {
+// refreshUncertain reads the uncertain record sets. The listing may be older than our write: a new ownership
+// record could be missing, and a deleted one still listed.
+func (z *azureZone) refreshUncertain(ctx context.Context) error {
 	z.mu.Lock()
-	doubts := maps.Clone(z.doubts)
+	uncertain := maps.Clone(z.uncertain)
 	z.mu.Unlock()
-	for k := range doubts {
+	for k := range uncertain {
 		now, err := z.account.get(ctx, z.name, k)
 		if err != nil {
 			return err
@@ -111,13 +109,13 @@ func (z *azureZone) settle(ctx context.Context) error {
 	return nil
 }
 
-// note notes what a key has now, and what it had before; nil is for nothing.
+// note records the content of a key, and the content before; nil means none.
 func (z *azureZone) note(k key, before, now *stored) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	delete(z.doubts, k)
+	delete(z.uncertain, k)
 	if now != nil && now.etag == "" {
-		// The answer didn't say.
+		// The response had no ETag.
 		delete(z.known, k)
 		return
 	}
@@ -128,7 +126,7 @@ func (z *azureZone) note(k key, before, now *stored) {
 	z.known[k] = e
 }
 
-// last returns what was listed or written last, or nil.
+// last returns the record set that was listed or written last, or nil.
 func (z *azureZone) last(k key) *stored {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -138,11 +136,11 @@ func (z *azureZone) last(k key) *stored {
 	return nil
 }
 
-// typesOf returns the types of the record sets of a name that were listed or written last.
+// typesOf returns the types of a name's record sets that were listed or written last.
 func (z *azureZone) typesOf(name string) (types []string) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	for _, t := range everyType {
+	for _, t := range allTypes {
 		k := key{name: name, recordType: t}
 		_, unhandled := z.unhandled[k]
 		if e := z.known[k]; unhandled || e != nil && e.set != nil {
@@ -152,20 +150,20 @@ func (z *azureZone) typesOf(name string) (types []string) {
 	return types
 }
 
-// doubted reports whether it isn't known what a key has.
-func (z *azureZone) doubted(k key) bool {
+// isUncertain reports whether the content of a key is unknown.
+func (z *azureZone) isUncertain(k key) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	_, doubted := z.doubts[k]
-	return doubted
+	_, ok := z.uncertain[k]
+	return ok
 }
 
-// current returns what Azure has in the place of old, which was listed, or announced by Adjust. If
-// that isn't known, it asks.
+// current returns the record set at Azure for one that was listed, or announced by Adjust. If it isn't known,
+// current reads it.
 func (z *azureZone) current(ctx context.Context, old *dns.RecordSet) (*stored, error) {
 	k := z.keyOf(old)
 	s := z.last(k)
-	if s == nil || z.doubted(k) || !sameListed(old, z.listed(s)) {
+	if s == nil || z.isUncertain(k) || !sameListed(old, z.listed(s)) {
 		var err error
 		if s, err = z.account.get(ctx, z.name, k); err != nil {
 			return nil, fmt.Errorf("read %s %s: %w", old.Name, old.Type, err)

@@ -10,14 +10,14 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// zoneList is the result of one listing of zones. It is immutable.
+// zoneList is the result of one listing of zones. It never changes.
 type zoneList struct {
-	// managed are the zones to publish to, and byID has them by their IDs.
+	// managed are the zones to publish to, and byID the same by ID.
 	managed []*azureZone
 	byID    map[string]*azureZone
-	// versions has how many record sets each of them had, by ID.
+	// versions has the number of record sets by zone ID.
 	versions map[string]string
-	// all finds the zone of a name among all zones of the group, managed or not.
+	// all finds the zone of a name among all zones of the resource group.
 	all *dns.ZoneFinder
 }
 
@@ -30,30 +30,31 @@ func (l *zoneList) Match(name string) bool {
 	return ok && l.byID[z.ID] != nil
 }
 
-// anywhere is a name that passes domain filters only if they pass all that they don't exclude.
+// anywhere is a name that no domain filter includes by its suffix. It passes only filters that select every
+// name.
 const anywhere = "anywhere.invalid"
 
-// filter says which zones are managed.
+// filter selects the managed zones.
 type filter struct {
 	domains    dns.Filter
 	ids, names []string
 	byName     *dns.DomainFilter
 }
 
-// admits reports whether a zone is managed: because of the domains and its ID, or because of its
-// name (spec/clouds.md §4.2).
+// admits reports whether a zone is managed: because of its domain and ID, or because of its name
+// (spec/clouds.md §4.2).
 func (f filter) admits(z dns.Zone) bool {
 	if len(f.names) > 0 && f.byName.Match(z.Name) {
 		return true
 	}
 	if len(f.names) > 0 && len(f.ids) == 0 && f.domains.Match(anywhere) {
-		// Without other filters, the one by name decides.
+		// Without other filters, --zone-name-filter decides alone.
 		return false
 	}
 	return f.domains.Match(z.Name) && f.matchesID(z.ID)
 }
 
-// matchesID compares the ends of IDs. Azure doesn't always write them with the same capitals.
+// matchesID compares suffixes of IDs regardless of case, because Azure's capitals vary.
 func (f filter) matchesID(id string) bool {
 	return len(f.ids) == 0 || slices.ContainsFunc(f.ids, func(end string) bool { return strings.HasSuffix(strings.ToLower(id), strings.ToLower(end)) })
 }
@@ -67,13 +68,13 @@ func (p *azureProvider) read(ctx context.Context) (*zoneList, error) {
 	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, found) }), nil
 }
 
-// arrange returns the list of zones that were found.
+// arrange returns the list for the zones of a listing.
 func (p *azureProvider) arrange(before *zoneList, found []dns.Zone) *zoneList {
 	next := &zoneList{byID: map[string]*azureZone{}, versions: map[string]string{}}
 	var all []dns.Zone
 	for _, z := range found {
 		stored, version := z.Name, z.Version
-		// What is known of a zone is kept while its records change.
+		// The version changes with each record, and the known content of the zone must be kept then.
 		z.Version = ""
 		if z.Name = dns.Canonical(z.Name); z.ID == "" || dns.CheckName(z.Name) != nil {
 			continue
@@ -91,12 +92,12 @@ func (p *azureProvider) arrange(before *zoneList, found []dns.Zone) *zoneList {
 	return next
 }
 
-// keep returns the zone of the listing before, if it is the same one.
+// keep returns the zone of the previous list if it is unchanged, or a new one.
 func (p *azureProvider) keep(before *zoneList, z dns.Zone, name string) *azureZone {
 	if before != nil {
 		if old := before.byID[z.ID]; old != nil && old.Zone == z && old.name == name {
 			return old
 		}
 	}
-	return &azureZone{mapping: mapping{Zone: z, types: p.types()}, account: p.account, name: name, known: map[key]*entry{}, doubts: map[key]struct{}{}}
+	return &azureZone{mapping: mapping{Zone: z, types: p.types()}, account: p.account, name: name, known: map[key]*entry{}, uncertain: map[key]struct{}{}}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// maxRefusals is the most batches that may be refused in one call of Apply. The remaining groups fail, and
-// the publisher tries them again.
+// maxRefusals limits the refused batches of one call of Apply. The remaining groups fail, and the publisher
+// retries them.
 const maxRefusals = 40
 
-// State is what a look at the server says of a batch whose answer was lost.
+// State is the outcome of a batch whose response was lost, as seen at the server.
 type State int
 
-// The states of such a batch.
+// States of such a batch.
 const (
 	Unclear State = iota
 	Done
@@ -28,23 +28,23 @@ const (
 type Zone[G Grouped] interface {
 	// Change makes the changes of a batch, all or none.
 	Change(ctx context.Context, batch []G) error
-	// Verify finds out whether a batch was made whose answer was lost.
+	// Verify finds out whether a batch was made, after its response was lost.
 	Verify(ctx context.Context, batch []G) (State, error)
-	// Refused sets the error of the groups that a refusal names, and returns the others. Alone is the error of a
-	// group that is refused as the only one of its batch. It is nil if err is no refusal.
+	// Refused sets the error of the groups that a refusal names, and returns the others. alone is the error
+	// if a single group was refused, and nil if err isn't a refusal.
 	Refused(batch []G, err error) (rest []G, alone error)
-	// Note is called after the changes of a batch were made, and Forget when somebody else has changed the
-	// record sets of a group.
+	// Note is called after the changes of a batch were made, and Forget after an external change of a group's
+	// record sets.
 	Note(batch []G, now time.Time)
 	Forget(G)
-	// Outdate has the zones listed again, because this one has changed or is gone.
+	// Outdate makes the next call list the zones again, because this one has changed or is gone.
 	Outdate()
 }
 
 // Applying is one call of Apply.
 type Applying[G Grouped] struct {
 	Zone Zone[G]
-	// Name is the name of the zone, and Server that of the service, for messages.
+	// Name is the zone's name, and Server that of the service, for errors.
 	Name, Server string
 	// Interval is the pause between batches.
 	Interval time.Duration
@@ -53,7 +53,7 @@ type Applying[G Grouped] struct {
 }
 
 // Apply sends batches one after the other, and returns the error of [provider.Provider.Apply] for n changes.
-// All are the groups of the batches, and those that have failed before.
+// all has the groups of the batches, and those that have failed before.
 func (a *Applying[G]) Apply(ctx context.Context, all []G, batches [][]G, n int) error {
 	for i, batch := range batches {
 		if i > 0 {
@@ -116,8 +116,8 @@ func (a *Applying[G]) Send(ctx context.Context, batch []G) error {
 	return nil
 }
 
-// change makes the changes of a batch, all or none. If the answer is lost, it looks whether they were made,
-// and sends them once more if not.
+// change makes the changes of a batch, all or none. If the response is lost, it verifies the outcome, and
+// sends the batch once more if it wasn't made.
 func (a *Applying[G]) change(ctx context.Context, batch []G) error {
 	err := a.Zone.Change(ctx, batch)
 	if err == nil || provider.NothingMade(err) || ctx.Err() != nil {
@@ -125,7 +125,7 @@ func (a *Applying[G]) change(ctx context.Context, batch []G) error {
 	}
 	switch state, verifyErr := a.Zone.Verify(ctx, batch); {
 	case verifyErr != nil:
-		// The class of the second error says nothing about the changes.
+		// verifyErr isn't wrapped, because its class says nothing about the changes.
 		return fmt.Errorf("%w; it isn't known whether the changes were made: %v", err, verifyErr)
 	case state == Done:
 		return nil
@@ -135,8 +135,7 @@ func (a *Applying[G]) change(ctx context.Context, batch []G) error {
 	return err
 }
 
-// refused sets the errors of the groups that a refusal is about, and returns the others. It reports false if
-// err is no refusal.
+// refused sets the errors of refused groups, and returns the others. It returns false if err isn't a refusal.
 func (a *Applying[G]) refused(batch []G, err error) ([]G, bool) {
 	rest, alone := a.Zone.Refused(batch, err)
 	if alone == nil {

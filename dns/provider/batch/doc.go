@@ -7,10 +7,10 @@
 // APIs that make all changes of a request or none also use the following:
 //   - [Applying] sends batches. It takes out the groups that the API refuses by name, and halves a batch that is
 //     refused without a name (aws, cloudflare, google).
-//   - [Units] and [Divide] make batches of record sets within the limits of the API (aws, google).
-//   - [Memory] corrects listings that are older than the last changes (aws, google).
+//   - [ZoneCache.Units] and [Divide] make batches of record sets within the limits of the API (aws, google).
+//   - [ZoneCache] corrects listings that are older than the last changes (aws, google).
 //
 // # Concurrency
 //
-// Groups, units and an Applying belong to one call of Apply. A Memory may be used from any goroutine.
+// Groups, units and an Applying belong to one call of Apply. A ZoneCache may be used from any goroutine.
 package batch

@@ -8,12 +8,12 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Group is the changes of one name, with those of its ownership records. They succeed or fail together.
+// Group is the changes of one name and of its ownership records. They succeed or fail together.
 type Group struct {
 	// Subject is the name.
 	Subject string
 	Changes []dns.Change
-	// Places has the index of each change in the call of Apply.
+	// Places are the indexes of the changes in the call of Apply.
 	Places []int
 	// Made is true once the changes were made.
 	Made bool

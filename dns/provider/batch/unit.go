@@ -28,16 +28,16 @@ type Format[R any] interface {
 	Key(raw *R) (key dns.Key, handled bool)
 	// Same reports whether two record sets are equal; nil means none.
 	Same(a, b *R) bool
-	// Listed returns a record set as Records does, and whether Wire converts that to the same raw again.
+	// Listed returns the listed form of a record set. plain is true if Wire restores raw from it.
 	Listed(raw *R) (r *dns.RecordSet, plain bool)
-	// Wire returns the record set that the server stores for one as Adjust returns it.
+	// Wire returns the record set that the server stores for an adjusted one.
 	Wire(r *dns.RecordSet) (*R, error)
-	// Unsupported returns what no change keeps of a record set, or "".
+	// Unsupported names the part of a record set that changes would lose, and what to do, or returns "".
 	Unsupported(raw *R) string
 }
 
 // Units groups changes by subject. outside returns why a name can't be in the zone, or nil.
-func (m *Memory[R]) Units(f Format[R], changes []dns.Change, outside func(name string) error) []*Unit[R] {
+func (m *ZoneCache[R]) Units(f Format[R], changes []dns.Change, outside func(name string) error) []*Unit[R] {
 	var list []*Unit[R]
 	for _, g := range BySubject(changes) {
 		u := &Unit[R]{Group: g}
@@ -56,7 +56,7 @@ func (m *Memory[R]) Units(f Format[R], changes []dns.Change, outside func(name s
 }
 
 // swap returns the record sets of a change at the server, or why the change is impossible.
-func (m *Memory[R]) swap(f Format[R], c dns.Change) (s Swap[R], err error) {
+func (m *ZoneCache[R]) swap(f Format[R], c dns.Change) (s Swap[R], err error) {
 	if s.Gone, err = m.stored(f, c.Old); err != nil {
 		return s, err
 	}
@@ -69,12 +69,13 @@ func (m *Memory[R]) swap(f Format[R], c dns.Change) (s Swap[R], err error) {
 	return s, nil
 }
 
-// stored returns the record set at the server that was listed as old, or announced by Adjust. It is nil for nil.
-func (m *Memory[R]) stored(f Format[R], old *dns.RecordSet) (*R, error) {
+// stored returns the record set at the server for one that was listed, or announced by Adjust. It returns nil
+// for nil.
+func (m *ZoneCache[R]) stored(f Format[R], old *dns.RecordSet) (*R, error) {
 	if old == nil {
 		return nil, nil
 	}
-	if exact := m.Exact(old.Key()); exact != nil {
+	if exact := m.exactListed(old.Key()); exact != nil {
 		if what := f.Unsupported(exact); what != "" {
 			return nil, fmt.Errorf("%w: %s %s has %s", provider.ErrRejected, old.Name, old.Type, what)
 		}
@@ -85,13 +86,13 @@ func (m *Memory[R]) stored(f Format[R], old *dns.RecordSet) (*R, error) {
 	}
 	raw, err := f.Wire(old)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s %s isn't as it was listed: %w", provider.ErrStale, old.Name, old.Type, err)
+		return nil, fmt.Errorf("%w: %s %s differs from the listed record set: %w", provider.ErrStale, old.Name, old.Type, err)
 	}
 	return raw, nil
 }
 
-// Verify reads record sets of a batch, whose answer was lost, until one of them shows whether the batch was
-// made. All changes of a batch are made or none, so one record set is enough.
+// Verify reads record sets of a batch whose response was lost, until one shows the outcome. All changes of a
+// batch are made or none, so one record set is enough.
 func Verify[R any](ctx context.Context, f Format[R], batch []*Unit[R], read func(context.Context, dns.Key) (*R, error)) (State, error) {
 	for _, u := range batch {
 		for _, s := range u.Swaps {
@@ -113,7 +114,7 @@ func Verify[R any](ctx context.Context, f Format[R], batch []*Unit[R], read func
 	return Unclear, nil
 }
 
-// Size is the size of a batch, in all that the server limits.
+// Size is the size of a batch, in everything that the server limits.
 type Size[S any] interface {
 	Plus(S) S
 	Within(limit S) bool

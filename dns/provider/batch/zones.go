@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Zones has the last list of a provider's zones. The zero value has none. L is the provider's type of a list, which is
-// never changed once it is there.
+// Zones keeps the last list of a provider's zones. The zero value has none. L is the provider's type of a
+// list, which is immutable.
 type Zones[L any] struct {
 	mu       sync.Mutex
 	last     *L
@@ -36,7 +36,7 @@ func (z *Zones[L]) Fresh(age time.Duration) *L {
 	return z.last
 }
 
-// Known returns the last list. It calls list if there is none, or if a zone of it has changed or is gone.
+// Known returns the last list. If there is none or it is outdated, Known calls list.
 func (z *Zones[L]) Known(ctx context.Context, list func(context.Context) (*L, error)) (*L, error) {
 	z.mu.Lock()
 	last, outdated := z.last, z.outdated
@@ -47,8 +47,8 @@ func (z *Zones[L]) Known(ctx context.Context, list func(context.Context) (*L, er
 	return list(ctx)
 }
 
-// Replace replaces the last list by what next returns for it, so that zones that are still there stay the same values.
-// Before is nil for the first list.
+// Replace replaces the last list by the result of next, so that next can keep the values of unchanged zones.
+// before is nil for the first list.
 func (z *Zones[L]) Replace(next func(before *L) *L) *L {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -56,15 +56,16 @@ func (z *Zones[L]) Replace(next func(before *L) *L) *L {
 	return z.last
 }
 
-// Outdate has the zones listed again before they are used, because one of them has changed or is gone.
+// Outdate makes Known call list, because a zone has changed or is gone.
 func (z *Zones[L]) Outdate() {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.outdated = true
 }
 
-// Outside returns why a name can't be in a zone, or nil. Public has all public zones of the provider: a name in one of
-// them below is in that one. The readers of a private zone are its own, so it may have every name below its own.
+// Outside returns why a name can't be in a zone, or nil. public has all public zones of the provider, and a
+// name belongs to the closest of them. A private zone has its own clients, so it may have every name below
+// its own.
 func Outside(public *dns.ZoneFinder, zone dns.Zone, name string) error {
 	if zone.Private {
 		public = dns.NewZoneFinder([]dns.Zone{zone})

@@ -22,8 +22,8 @@ const (
 	freeBatch  = 200
 )
 
-// CF1, CF2, CF3, CF4 of spec/clouds.md: records and their ownership records are created, changed and removed
-// in one batch each, and a second run changes nothing.
+// Records and their ownership records are created, changed and removed in one batch each, and a second run
+// changes nothing (CF1, CF2, CF3, CF4 of spec/clouds.md).
 func TestPlainRecords(t *testing.T) {
 	withFixture(t, free, func(w *fixture) {
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), want("c.shop.test", "CNAME", "lb.example.net", "ttl=120"))
@@ -43,7 +43,7 @@ func TestPlainRecords(t *testing.T) {
 	})
 }
 
-// CF4 of spec/clouds.md: wildcards, the apex, names with underscores or capital letters.
+// Wildcards, the apex, names with underscores or capital letters (CF4 of spec/clouds.md).
 func TestNames(t *testing.T) {
 	withFixture(t, free, func(w *fixture) {
 		w.Prefix = "%{record_type}-."
@@ -53,7 +53,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// CF5 of spec/clouds.md: proxied by annotation and by flag. The TTL doesn't matter then.
+// Proxied by annotation and by flag. The TTL doesn't matter then (CF5 of spec/clouds.md).
 func TestProxied(t *testing.T) {
 	withFixture(t, free, func(w *fixture) {
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "proxied=true", "ttl=300"), want("b.shop.test", "A", "192.0.2.1", "proxied=true"), want("c.shop.test", "A", "192.0.2.1", "proxied=perhaps"))
@@ -70,7 +70,7 @@ func TestProxied(t *testing.T) {
 	})
 }
 
-// CF5 of spec/clouds.md: if one of three values is no longer as the others, it is repaired, and only it.
+// If one of three values is no longer as the others, it is repaired, and only it (CF5 of spec/clouds.md).
 func TestDrift(t *testing.T) {
 	drifts := map[string]func(r *cloudflaretest.Record){
 		"proxied": func(r *cloudflaretest.Record) { r.Proxied, r.TTL = true, 1 },
@@ -98,7 +98,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// CF6 of spec/clouds.md: the other types, with and without dots at the ends of names.
+// The other types, with and without dots at the ends of names (CF6 of spec/clouds.md).
 func TestOtherTypes(t *testing.T) {
 	withFixture(t, free, func(w *fixture) {
 		w.Managed = handled
@@ -117,7 +117,7 @@ func TestOtherTypes(t *testing.T) {
 	})
 }
 
-// CF7 of spec/clouds.md: comments by flag and annotation, which are cut to what the plan allows.
+// Comments by flag and annotation, which are cut to what the plan allows (CF7 of spec/clouds.md).
 func TestComments(t *testing.T) {
 	long := strings.Repeat("ä", 54) + "x"
 	withFixture(t, free, func(w *fixture) {
@@ -139,8 +139,8 @@ func TestComments(t *testing.T) {
 	})
 }
 
-// CF8 of spec/clouds.md: tags on a paid zone; a free one publishes without. A difference of an ownership
-// record alone is no reason for a change.
+// Tags on a paid zone; a free one publishes without. A difference of an ownership record alone is no reason
+// for a change (CF8 of spec/clouds.md).
 func TestTags(t *testing.T) {
 	withFixture(t, paid, func(w *fixture) {
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "tags= team:web , Env:Live,"))
@@ -162,7 +162,7 @@ func TestTags(t *testing.T) {
 	})
 }
 
-// CF9 of spec/clouds.md: a TTL that is too low or too high becomes the lowest or highest one.
+// A TTL that is too low or too high becomes the lowest or highest one (CF9 of spec/clouds.md).
 func TestTTL(t *testing.T) {
 	for zonePlan, lowest := range map[string]string{free: "60", paid: "60", enterprise: "30"} {
 		withFixture(t, zonePlan, func(w *fixture) {
@@ -172,8 +172,8 @@ func TestTTL(t *testing.T) {
 	}
 }
 
-// CF10 of spec/clouds.md: a name that changes its type is there all the time, because deletion
-// and creation are in one batch.
+// A name that changes its type is there all the time, because deletion and creation are in one batch (CF10 of
+// spec/clouds.md).
 func TestTypeChanges(t *testing.T) {
 	withFixture(t, free, func(w *fixture) {
 		for _, next := range []*dns.RecordSet{
@@ -185,8 +185,8 @@ func TestTypeChanges(t *testing.T) {
 	})
 }
 
-// CF11 of spec/clouds.md: one record that Cloudflare refuses, among 41 names, doesn't keep the others from
-// being published, and nothing of it stays. The error says what Cloudflare says.
+// One record that Cloudflare refuses, among 41 names, doesn't keep the others from being published, and
+// nothing of it stays. The error says what Cloudflare says (CF11 of spec/clouds.md).
 func TestOneRefused(t *testing.T) {
 	withFixture(t, free, func(w *fixture) {
 		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
@@ -219,9 +219,9 @@ func TestOneRefused(t *testing.T) {
 	})
 }
 
-// CF12 of spec/clouds.md: what others have made stays as it is, and their names get no other type. So do
-// records that another product of Cloudflare keeps, even if their name was ours.
-func TestForeignRecords(t *testing.T) {
+// What others have made stays as it is, and their names get no other type. So do records that another product
+// of Cloudflare keeps, even if their name was ours (CF12 of spec/clouds.md).
+func TestUnownedRecords(t *testing.T) {
 	withFixture(t, free, func(w *fixture) {
 		w.Managed = handled
 		w.Settle(1, want("d.shop.test", "A", "192.0.2.1"))
@@ -249,8 +249,8 @@ func TestForeignRecords(t *testing.T) {
 	})
 }
 
-// CF13 of spec/clouds.md: many names take few batches, none larger than the plan allows, and no name is gone
-// for a moment while its value changes.
+// Many names take few batches, none larger than the plan allows, and no name is gone for a moment while its
+// value changes (CF13 of spec/clouds.md).
 func TestManyNames(t *testing.T) {
 	withFixture(t, free, func(w *fixture) {
 		wanted := func(n byte) []*dns.RecordSet {
@@ -286,8 +286,8 @@ func TestManyNames(t *testing.T) {
 	})
 }
 
-// CF14 of spec/clouds.md: if the second batch fails, no record is without its ownership record, and the next
-// run completes.
+// If the second batch fails, no record is without its ownership record, and the next run completes (CF14 of
+// spec/clouds.md).
 func TestSecondBatchFails(t *testing.T) {
 	for name, fault := range map[string]*cloudflaretest.Fault{"failed": cloudflaretest.Failed, "lost": cloudflaretest.Lost} {
 		t.Run(name, func(t *testing.T) {
@@ -319,8 +319,8 @@ func TestSecondBatchFails(t *testing.T) {
 	}
 }
 
-// CF15 of spec/clouds.md: after a 429 with Retry-After, nothing is sent before that time, and the run
-// succeeds.
+// After a 429 with Retry-After, nothing is sent before that time, and the run succeeds (CF15 of
+// spec/clouds.md).
 func TestThrottled(t *testing.T) {
 	for _, operation := range []string{cloudflaretest.Batch, cloudflaretest.ListRecords, cloudflaretest.ListZones} {
 		withFixture(t, free, func(w *fixture) {
@@ -343,8 +343,8 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// CF16 of spec/clouds.md: a batch that was made, and whose answer was lost, is done. One that wasn't made is
-// sent again.
+// A batch that was made, and whose answer was lost, is done. One that wasn't made is sent again (CF16 of
+// spec/clouds.md).
 func TestLostAnswer(t *testing.T) {
 	steps := func() [][]*dns.RecordSet {
 		return [][]*dns.RecordSet{
@@ -376,7 +376,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// CF17 of spec/clouds.md: nested zones, and filters of zones.
+// Nested zones, and filters of zones (CF17 of spec/clouds.md).
 func TestZones(t *testing.T) {
 	environment(t, "https://api.test/client/v4")
 	server := cloudflaretest.New()
@@ -486,8 +486,8 @@ func TestZoneOfFilterFails(t *testing.T) {
 	}
 }
 
-// CF17 of spec/clouds.md: a zone that may not be changed, or not be listed, doesn't keep the others from
-// being published, and the error names the permission and the zone.
+// A zone that may not be changed, or not be listed, doesn't keep the others from being published, and the
+// error names the permission and the zone (CF17 of spec/clouds.md).
 func TestZoneWithoutPermission(t *testing.T) {
 	for _, operation := range []string{cloudflaretest.Batch, cloudflaretest.ListRecords} {
 		withFixture(t, free, func(w *fixture) {
@@ -505,8 +505,8 @@ func TestZoneWithoutPermission(t *testing.T) {
 	}
 }
 
-// CF17 of spec/clouds.md: with a wrong token there is one request. The error says so, and has no secret in
-// it. A key and an e-mail address are as good as a token.
+// With a wrong token there is one request. The error says so, and has no secret in it. A key and an e-mail
+// address are as good as a token (CF17 of spec/clouds.md).
 func TestCredentials(t *testing.T) {
 	for name, test := range map[string]struct {
 		token, key, email string
@@ -535,8 +535,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// CF18 of spec/clouds.md: custom hostnames are created after their record, changed and removed before it.
-// Those of others stay.
+// Custom hostnames are created after their record, changed and removed before it. Those of others stay (CF18
+// of spec/clouds.md).
 func TestCustomHostnames(t *testing.T) {
 	withFixture(t, paid, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-custom-hostnames", "--cloudflare-custom-hostnames-min-tls-version=1.2", "--cloudflare-custom-hostnames-certificate-authority=google"}
@@ -569,8 +569,8 @@ func TestCustomHostnames(t *testing.T) {
 	})
 }
 
-// CF18 of spec/clouds.md: a custom hostname that Cloudflare refuses is said to whom it belongs. The record is
-// published, and the others are.
+// A custom hostname that Cloudflare refuses is said to whom it belongs. The record is published, and the
+// others are (CF18 of spec/clouds.md).
 func TestCustomHostnameRefused(t *testing.T) {
 	withFixture(t, paid, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-custom-hostnames"}
@@ -596,8 +596,9 @@ func TestCustomHostnameRefused(t *testing.T) {
 	})
 }
 
-// CF18 of spec/clouds.md: a batch that is refused is halved. If Cloudflare throttles the second half, the custom
-// hostnames of the first one are created nevertheless, because its records are made and count as such.
+// A batch that is refused is halved. If Cloudflare throttles the second half, the custom hostnames of the
+// first one are created nevertheless, because its records are made and count as such (CF18 of
+// spec/clouds.md).
 func TestCustomHostnamesOfHalf(t *testing.T) {
 	withFixture(t, paid, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-custom-hostnames"}
@@ -633,7 +634,7 @@ func TestCustomHostnamesOfHalf(t *testing.T) {
 	})
 }
 
-// CF18 of spec/clouds.md: the answers of requests about hostnames and regions get lost.
+// The answers of requests about hostnames and regions get lost (CF18 of spec/clouds.md).
 func TestLostSides(t *testing.T) {
 	for _, operation := range []string{cloudflaretest.CreateHostname, cloudflaretest.DeleteHostname, cloudflaretest.CreateRegion, cloudflaretest.DeleteRegion} {
 		withFixture(t, paid, func(w *fixture) {
@@ -660,8 +661,8 @@ func TestLostSides(t *testing.T) {
 	}
 }
 
-// CF18 of spec/clouds.md: regions by annotation and flag are created, changed and removed. Those of names
-// that aren't ours stay.
+// Regions by annotation and flag are created, changed and removed. Those of names that aren't ours stay (CF18
+// of spec/clouds.md).
 func TestRegions(t *testing.T) {
 	withFixture(t, enterprise, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-region-key=us"}
@@ -765,7 +766,7 @@ func TestSameMoment(t *testing.T) {
 		w.Publish(1, want("a.shop.test", "A", "192.0.2.1"))
 		for range 3 {
 			time.Sleep(time.Minute)
-			if _, err := w.Run(want("a.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "somebody else has made a record") {
+			if _, err := w.Run(want("a.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "another program has created a record") {
 				t.Errorf("error %v", err)
 			}
 			w.Expect("a A 192.0.2.1", "a A 203.0.113.1")
@@ -778,8 +779,8 @@ func TestSameMoment(t *testing.T) {
 	})
 }
 
-// clouds F8: a region takes the place of the one that was listed, with one request. One that Cloudflare
-// doesn't know is refused once. Before, there was a refused request more each time.
+// A region takes the place of the one that was listed, with one request. One that Cloudflare doesn't know is
+// refused once. Before, there was a refused request more each time (clouds F8).
 func TestRegionChangesWithOneRequest(t *testing.T) {
 	withFixture(t, paid, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-regional-services"}
@@ -809,7 +810,7 @@ func TestRegionChangesWithOneRequest(t *testing.T) {
 	})
 }
 
-// clouds F9: the advice is about the request that was refused.
+// The advice is about the request that was refused (clouds F9).
 func TestAdvice(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault     *cloudflaretest.Fault
@@ -846,9 +847,9 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// clouds F10: a token without the right to custom hostnames or regions doesn't keep the records of the zone
-// from being published. The names that ask for them wait for that alone, and get it when the token has the
-// right.
+// A token without the right to custom hostnames or regions doesn't keep the records of the zone from being
+// published. The names that ask for them wait for that alone, and get it when the token has the right (clouds
+// F10).
 func TestSidesWithoutPermission(t *testing.T) {
 	for _, operation := range []string{cloudflaretest.ListHostnames, cloudflaretest.ListRegions} {
 		withFixture(t, paid, func(w *fixture) {

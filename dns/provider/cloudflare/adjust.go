@@ -13,50 +13,50 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// wishes are the settings about records.
-type wishes struct {
+// recordOptions are the settings for records.
+type recordOptions struct {
 	proxied bool
 	comment string
-	// hostnames is whether custom hostnames are managed, and regional whether regions are.
+	// hostnames and regional say whether custom hostnames and regions are managed.
 	hostnames, regional       bool
 	minTLS, authority, region string
 }
 
-// settled returns the settings for record sets that were adjusted: what they don't say is not to be
-// there, whatever the flags say.
-func (w wishes) settled() wishes {
+// withoutDefaults returns the options for adjusted record sets. Adjust has applied the defaults of the flags,
+// so a missing property means none.
+func (w recordOptions) withoutDefaults() recordOptions {
 	w.proxied, w.comment, w.region = false, "", ""
 	return w
 }
 
 // Adjust implements provider.Adjuster.
 func (p *cloudflareProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
-	m := mapping{wishes: p.wishes, limits: freeLimits, warn: p.warnOnce}
+	m := mapping{recordOptions: p.recordOptions, limits: freeLimits, warn: p.warnOnce}
 	if list := p.zones.Last(); list != nil && list.byID[zone.ID] != nil {
 		m.limits = list.byID[zone.ID].limits
 	}
-	answers := provider.AdjustEach(wanted, m.adjusted)
-	if p.wishes.regional {
-		oneRegion(answers)
+	responses := provider.AdjustEach(wanted, m.adjusted)
+	if p.recordOptions.regional {
+		requireOneRegion(responses)
 	}
-	return answers, nil
+	return responses, nil
 }
 
-// oneRegion refuses record sets of a name that ask for different regions.
-func oneRegion(answers []provider.Adjusted) {
+// requireOneRegion refuses the record sets of a name if they ask for different regions.
+func requireOneRegion(responses []provider.Adjusted) {
 	byName := map[string][]int{}
-	for i, a := range answers {
+	for i, a := range responses {
 		if a.Err == nil && proxiable(a.Sets[0].Type) {
 			byName[a.Sets[0].Name] = append(byName[a.Sets[0].Name], i)
 		}
 	}
 	for name, places := range byName {
-		first, _ := answers[places[0]].Sets[0].Property(propertyRegion)
+		first, _ := responses[places[0]].Sets[0].Property(propertyRegion)
 		for _, i := range places {
-			if other, _ := answers[i].Sets[0].Property(propertyRegion); other != first {
+			if other, _ := responses[i].Sets[0].Property(propertyRegion); other != first {
 				err := fmt.Errorf("%w: %s: its records ask for the regions %q and %q: a name has one region", provider.ErrRejected, name, first, other)
 				for _, place := range places {
-					answers[place] = provider.Adjusted{Err: err}
+					responses[place] = provider.Adjusted{Err: err}
 				}
 				break
 			}
@@ -64,14 +64,14 @@ func oneRegion(answers []provider.Adjusted) {
 	}
 }
 
-// mapping translates record sets to what is sent, in a zone with some limits.
+// mapping converts the record sets of a zone to records, within the limits of its plan.
 type mapping struct {
-	wishes
+	recordOptions
 	limits
 	warn func(key, message string, arguments ...any)
 }
 
-// adjusted returns what will be listed for a wanted record set.
+// adjusted returns the listed form of a wanted record set.
 func (m mapping) adjusted(r *dns.RecordSet) (*dns.RecordSet, error) {
 	rows, err := m.wanted(r)
 	if err != nil {
@@ -96,7 +96,7 @@ func (m mapping) adjusted(r *dns.RecordSet) (*dns.RecordSet, error) {
 	return adjusted, nil
 }
 
-// add gives a record set a property, unless its value is empty.
+// add sets a property of a record set, unless its value is empty.
 func add(r *dns.RecordSet, name, value string) {
 	if value != "" {
 		r.SetProperty(name, value)
@@ -119,7 +119,7 @@ func hostnamesOf(r *dns.RecordSet) []string {
 	return slices.Compact(names)
 }
 
-// wanted returns the records that a record set is made of.
+// wanted returns the records of a record set.
 func (m mapping) wanted(r *dns.RecordSet) ([]outgoing, error) {
 	bare := *r
 	bare.Properties, bare.SetIdentifier = nil, ""
@@ -150,7 +150,7 @@ func (m mapping) wanted(r *dns.RecordSet) ([]outgoing, error) {
 	return rows, nil
 }
 
-// proxy reports whether a record set is to be proxied.
+// proxy reports whether a record set is proxied.
 func (m mapping) proxy(r *dns.RecordSet, recordType string) bool {
 	if !proxiable(recordType) {
 		return false
@@ -162,11 +162,11 @@ func (m mapping) proxy(r *dns.RecordSet, recordType string) bool {
 	return m.proxied
 }
 
-// ttlOf returns the TTL that is sent.
+// ttlOf returns the TTL to send.
 func (m mapping) ttlOf(r *dns.RecordSet, proxied bool) int64 {
 	switch {
-	case proxied, r.TTL <= automatic:
-		return automatic
+	case proxied, r.TTL <= automaticTTL:
+		return automaticTTL
 	case r.TTL < m.minTTL:
 		m.warn("ttl "+r.Name, "The TTL is lower than the plan of the zone allows, and is raised", "name", r.Name, "ttl", r.TTL, "lowest", m.minTTL)
 		return m.minTTL
@@ -174,13 +174,13 @@ func (m mapping) ttlOf(r *dns.RecordSet, proxied bool) int64 {
 	return min(r.TTL, maxTTL)
 }
 
-// commentOf returns the comment, as long as the plan allows.
+// commentOf returns the comment, cut to the limit of the plan.
 func (m mapping) commentOf(r *dns.RecordSet) string {
 	text, given := r.Property(propertyComment)
 	if !given {
-		text = m.wishes.comment
+		text = m.recordOptions.comment
 	}
-	// Line breaks are refused.
+	// Cloudflare refuses line breaks.
 	text = strings.TrimSpace(strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return ' '
@@ -198,7 +198,7 @@ func (m mapping) commentOf(r *dns.RecordSet) string {
 	return strings.TrimSpace(text[:most])
 }
 
-// tagsOf returns the tags, or none if the plan has none.
+// tagsOf returns the tags, or none if the plan doesn't support tags.
 func (m mapping) tagsOf(r *dns.RecordSet) []string {
 	text, _ := r.Property(propertyTags)
 	tags := normalTags(strings.Split(text, ","))
@@ -207,7 +207,7 @@ func (m mapping) tagsOf(r *dns.RecordSet) []string {
 		return nil
 	}
 	if tags == nil {
-		// In JSON, no tags are an empty list.
+		// An empty list removes existing tags. Nil would be null in JSON.
 		tags = []string{}
 	}
 	return tags

@@ -22,19 +22,19 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// timeout ends a request that isn't answered.
+// timeout limits one try of a request.
 const timeout = time.Minute
 
 var (
-	// reads says how often a request is sent that changes nothing.
+	// reads is the retry policy of requests that change nothing.
 	reads = httpapi.Retry{Tries: 3, FirstPause: 500 * time.Millisecond}
-	// writes says so for the others, except batches: only an answer that says that nothing was changed is a reason to
-	// send one again.
+	// writes is the retry policy of the others, except batches: they are only retried if the response says
+	// that nothing was changed.
 	writes = httpapi.Retry{Tries: 4, FirstPause: time.Second, Again: func(err error) bool { return errors.Is(err, provider.ErrThrottled) }}
 )
 
-// api sends requests through the services of the SDK. That itself repeats none of them: it would
-// also repeat those whose answer was lost.
+// api sends requests through the services of the SDK. The SDK's own retries are off, because they would also
+// repeat a write whose response was lost.
 type api struct {
 	zoneService *zones.ZoneService
 	rows        *cfdns.RecordService
@@ -42,7 +42,7 @@ type api struct {
 	regional    *addressing.RegionalHostnameService
 	pace        *pace
 	access      credentials
-	// perPage is how many records a page has.
+	// perPage is the page size of records.
 	perPage int
 	budget  *listlimit.Budget
 }
@@ -58,7 +58,7 @@ func newAPI(client *http.Client, base *url.URL, access credentials, perPage int,
 	return a
 }
 
-// send sends a request of the SDK when its turn comes. An answer that isn't success becomes an error.
+// send sends a request of the SDK within the rate limit. A failed response becomes an error.
 func (a *api) send(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	u := writing
 	if req.Method == http.MethodGet {
@@ -82,7 +82,7 @@ func (a *api) send(req *http.Request, next option.MiddlewareNext) (*http.Respons
 	return nil, failure(resp)
 }
 
-// envelope is what every answer has.
+// envelope is the outer object of every response.
 type envelope[T any] struct {
 	Success bool      `json:"success"`
 	Errors  []message `json:"errors"`
@@ -93,49 +93,48 @@ type envelope[T any] struct {
 	} `json:"result_info"`
 }
 
-// call makes a request with options that have the SDK send the body, if there is one, and return the
-// answer as it is.
+// call makes a request with a body, if it isn't nil, and returns the decoded response.
 func call[T any](body any, request func(options ...option.RequestOption) error) (envelope[T], error) {
-	var answer envelope[T]
-	options := []option.RequestOption{option.WithResponseBodyInto(&answer)}
+	var response envelope[T]
+	options := []option.RequestOption{option.WithResponseBodyInto(&response)}
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return answer, fmt.Errorf("encode the request: %w", err)
+			return response, fmt.Errorf("encode the request: %w", err)
 		}
 		options = append(options, option.WithRequestBody("application/json", text))
 	}
 	if err := request(options...); err != nil {
-		return answer, err
+		return response, err
 	}
-	if !answer.Success {
-		return answer, unsuccessful(answer.Errors)
+	if !response.Success {
+		return response, unsuccessful(response.Errors)
 	}
-	return answer, nil
+	return response, nil
 }
 
-// listings is how often a list is read that changes while it is read.
-const listings = 3
+// maxListings limits the attempts to read a list that changes meanwhile.
+const maxListings = 3
 
-// properID is what an ID may look like. IDs become parts of paths.
-var properID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
+// validID matches the IDs that are accepted, because IDs become parts of paths.
+var validID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
-// kind is a list of the API: how its entries are identified, and how it is limited.
-type kind[T any] struct {
+// listKind describes a list of the API: how to identify its entries, and how to limit it.
+type listKind[T any] struct {
 	perPage int
 	id      func(T) string
-	// size returns how many bytes of memory an entry needs, and count what counts it.
+	// size returns the memory of an entry in bytes. count starts a listing that counts entries.
 	size  func(T) int
 	count func() *listlimit.Listing
 }
 
-// pages reads all pages of a list. A list that changes while it is read may lack what has moved to
-// a page that was read before, so it is read again then.
-func pages[T any](ctx context.Context, k kind[T], page func(options ...option.RequestOption) (envelope[[]T], error)) ([]T, error) {
+// pages reads all pages of a list. If the list changes meanwhile, an entry may move to a page that was read
+// before. The list is then read again.
+func pages[T any](ctx context.Context, k listKind[T], page func(options ...option.RequestOption) (envelope[[]T], error)) ([]T, error) {
 	var last map[string]bool
-	for range listings {
+	for range maxListings {
 		l := k.count()
-		rows, whole, err := attempt(ctx, k, l, page)
+		rows, complete, err := readOnce(ctx, k, l, page)
 		l.End(err)
 		if err != nil {
 			return nil, err
@@ -144,30 +143,30 @@ func pages[T any](ctx context.Context, k kind[T], page func(options ...option.Re
 		for _, r := range rows {
 			ids[k.id(r)] = true
 		}
-		if whole || sameIDs(ids, last) {
+		if complete || sameIDs(ids, last) {
 			return rows, nil
 		}
 		last = ids
 	}
-	return nil, fmt.Errorf("the list changed each time while it was read, %d times", listings)
+	return nil, fmt.Errorf("the list changed each time while it was read, %d times", maxListings)
 }
 
-// attempt reads all pages once. Whole is false if the list may lack something.
-func attempt[T any](ctx context.Context, k kind[T], l *listlimit.Listing, page func(options ...option.RequestOption) (envelope[[]T], error)) (rows []T, whole bool, err error) {
+// readOnce reads all pages once. complete is false if entries may be missing.
+func readOnce[T any](ctx context.Context, k listKind[T], l *listlimit.Listing, page func(options ...option.RequestOption) (envelope[[]T], error)) (rows []T, complete bool, err error) {
 	seen := map[string]bool{}
 	count := -1
 	for n := 1; ; n++ {
-		var answer envelope[[]T]
+		var response envelope[[]T]
 		err := reads.Do(ctx, func() (err error) {
-			answer, err = page(option.WithQuery("page", fmt.Sprint(n)), option.WithQuery("per_page", fmt.Sprint(k.perPage)))
+			response, err = page(option.WithQuery("page", fmt.Sprint(n)), option.WithQuery("per_page", fmt.Sprint(k.perPage)))
 			return err
 		})
 		if err != nil {
 			return nil, false, err
 		}
-		for _, r := range answer.Result {
+		for _, r := range response.Result {
 			id := k.id(r)
-			if !properID.MatchString(id) {
+			if !validID.MatchString(id) {
 				return nil, false, fmt.Errorf("an entry of the list has the ID %s, which can't be one", sanitize.Quote(id))
 			}
 			if seen[id] {
@@ -178,14 +177,14 @@ func attempt[T any](ctx context.Context, k kind[T], l *listlimit.Listing, page f
 				return nil, false, err
 			}
 		}
-		whole = n == 1 || whole && count == answer.Info.TotalCount
-		count = answer.Info.TotalCount
-		last := n >= answer.Info.TotalPages
-		if answer.Info.TotalPages == 0 {
-			last = len(answer.Result) < k.perPage
+		complete = n == 1 || complete && count == response.Info.TotalCount
+		count = response.Info.TotalCount
+		last := n >= response.Info.TotalPages
+		if response.Info.TotalPages == 0 {
+			last = len(response.Result) < k.perPage
 		}
-		if last || len(answer.Result) == 0 {
-			return rows, n == 1 || whole && count == len(rows), nil
+		if last || len(response.Result) == 0 {
+			return rows, n == 1 || complete && count == len(rows), nil
 		}
 		if err := l.Page(fmt.Sprint(n + 1)); err != nil {
 			return nil, false, err

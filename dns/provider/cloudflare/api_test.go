@@ -32,7 +32,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func answer(status int, body string) *http.Response {
+func response(status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
 }
 
@@ -73,7 +73,7 @@ func TestClasses(t *testing.T) {
 		{200, `{"success":false}`, nil, "200"},
 		{302, "", nil, "302"},
 	} {
-		p := over(t, func(*http.Request) *http.Response { return answer(test.status, test.body) })
+		p := over(t, func(*http.Request) *http.Response { return response(test.status, test.body) })
 		_, err := p.api.change(t.Context(), "z", operations[outgoing]{Deletes: []outgoing{{ID: "1"}}})
 		for _, class := range []error{provider.ErrRejected, provider.ErrStale, provider.ErrCredentials, provider.ErrThrottled} {
 			if err == nil || errors.Is(err, class) != (class == test.want) {
@@ -98,7 +98,7 @@ func TestSaid(t *testing.T) {
 		messages = append(messages, fmt.Sprintf(`{"code":1,"message":"a\nlevel=error %s"}`, long[:20]))
 	}
 	for _, body := range []string{failed(1004, long, ""), `{"success":false,"errors":[` + strings.Join(messages, ",") + `]}`, long, strings.Repeat(`[`, 1<<20)} {
-		p := over(t, func(*http.Request) *http.Response { return answer(http.StatusBadRequest, body) })
+		p := over(t, func(*http.Request) *http.Response { return response(http.StatusBadRequest, body) })
 		_, err := p.api.change(t.Context(), "z", operations[outgoing]{Deletes: []outgoing{{ID: "1"}}})
 		if text := fmt.Sprint(err); err == nil || len(text) > 3000 || strings.Contains(text, "\n") {
 			t.Errorf("the error has %d bytes: %.200s", len(text), text)
@@ -109,7 +109,7 @@ func TestSaid(t *testing.T) {
 // An answer without an end, and a list without an end, are errors.
 func TestEndless(t *testing.T) {
 	p := over(t, func(*http.Request) *http.Response {
-		resp := answer(http.StatusOK, "")
+		resp := response(http.StatusOK, "")
 		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"success":true,"result":["`), endless{}))
 		return resp
 	})
@@ -124,7 +124,7 @@ func TestEndless(t *testing.T) {
 				n++
 				rows = append(rows, fmt.Sprintf(`{"id":"%d"}`, n))
 			}
-			return answer(http.StatusOK, `{"success":true,"result":[`+strings.Join(rows, ",")+`],"result_info":{"total_pages":1000000,"total_count":1000000000}}`)
+			return response(http.StatusOK, `{"success":true,"result":[`+strings.Join(rows, ",")+`],"result_info":{"total_pages":1000000,"total_count":1000000000}}`)
 		})
 		if _, err := p.api.records(t.Context(), dns.Zone{ID: "z"}, query{}); !errors.Is(err, listlimit.ErrExceeded) {
 			t.Errorf("a list without an end, by %s: %v", name, err)
@@ -139,13 +139,13 @@ func TestIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := over(t, func(*http.Request) *http.Response { return answer(http.StatusOK, string(text)) })
+		p := over(t, func(*http.Request) *http.Response { return response(http.StatusOK, string(text)) })
 		if _, err := p.Zones(t.Context()); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("the ID %q: %v", id, err)
 		}
 	}
 	p := over(t, func(*http.Request) *http.Response {
-		return answer(http.StatusOK, `{"success":true,"result":{"id":"other","name":"shop.test"}}`)
+		return response(http.StatusOK, `{"success":true,"result":{"id":"other","name":"shop.test"}}`)
 	})
 	p.filter.ids = dns.ZoneIDFilter{"00000000000000000000000000000001"}
 	if zones, err := p.Zones(t.Context()); err == nil {
@@ -215,7 +215,7 @@ func TestPages(t *testing.T) {
 			list = append(list, map[string]string{"id": fmt.Sprint(page, "-", i)})
 		}
 		text, _ := json.Marshal(map[string]any{"success": true, "result": list})
-		return answer(http.StatusOK, string(text))
+		return response(http.StatusOK, string(text))
 	})
 	p.api.perPage = 100
 	if got, err := p.api.records(t.Context(), dns.Zone{ID: "z"}, query{}); err != nil || len(got) != 203 {
@@ -252,14 +252,14 @@ func TestTargets(t *testing.T) {
 }
 
 // Which records other products of Cloudflare keep (spec/clouds.md §6.3).
-func TestForeign(t *testing.T) {
+func TestReadOnly(t *testing.T) {
 	for meta, want := range map[string]bool{
 		`{}`: false, `null`: false, `{"auto_added":true,"source":"primary"}`: false, `{"managed_by_apps":false,"managed_by_argo_tunnel":false}`: false,
 		`{"email_routing":true}`: true, `{"read_only":true}`: true, `{"managed_by_argo_tunnel":true}`: true, `{"origin_worker_id":"x"}`: true,
 	} {
 		var r record
-		if err := json.Unmarshal([]byte(`{"meta":`+meta+`}`), &r); err != nil || r.foreign() != want {
-			t.Errorf("%s: foreign %v, %v", meta, r.foreign(), err)
+		if err := json.Unmarshal([]byte(`{"meta":`+meta+`}`), &r); err != nil || r.readOnly() != want {
+			t.Errorf("%s: read-only %v, %v", meta, r.readOnly(), err)
 		}
 	}
 }
@@ -323,7 +323,7 @@ func TestHold(t *testing.T) {
 			{200, nil, 0},
 		} {
 			p, begun := newPace(), time.Now()
-			resp := answer(test.status, "")
+			resp := response(test.status, "")
 			for name, value := range test.header {
 				resp.Header.Set(name, value)
 			}
@@ -335,7 +335,7 @@ func TestHold(t *testing.T) {
 		p := newPace()
 		var holds []time.Duration
 		for range 7 {
-			p.observe(answer(http.StatusTooManyRequests, ""))
+			p.observe(response(http.StatusTooManyRequests, ""))
 			begun := time.Now()
 			_ = p.wait(t.Context(), writing)
 			holds = append(holds, time.Since(begun)/time.Second)

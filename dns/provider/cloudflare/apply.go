@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	// freshness is how long before a batch its names may have been read, and slow how long a reading
-	// may take that isn't repeated. It is done readings times at most.
-	freshness = 5 * time.Second
-	slow      = 2 * time.Second
-	readings  = 3
-	// mostPauses is how often Apply waits because there are too many requests. What is left then is
-	// for the publisher to try again.
-	mostPauses = 3
+	// maxReadAge limits the age of the names' records when a batch is sent. A reading that takes longer than
+	// slowRead is repeated, up to maxReads times.
+	maxReadAge = 5 * time.Second
+	slowRead   = 2 * time.Second
+	maxReads   = 3
+	// maxPauses limits the pauses of one Apply after throttling. The publisher retries the rest.
+	maxPauses = 3
 )
 
 // Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in one batch.
@@ -32,12 +31,12 @@ func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes [
 	if err != nil {
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
-	a := &applying{p: p, zone: z, mapping: mapping{wishes: p.wishes.settled(), limits: z.limits, warn: p.warnOnce}}
+	a := &applying{p: p, zone: z, mapping: mapping{recordOptions: p.recordOptions.withoutDefaults(), limits: z.limits, warn: p.warnOnce}}
 	a.batches = batch.Applying[*unit]{Zone: a, Name: z.Name + " of Cloudflare", Server: "Cloudflare"}
 	all := units(changes, func(name string) error { return batch.Outside(list.finder, z.Zone, name) })
 	for rest := batch.Pending(all); len(rest) > 0; rest = batch.Pending(all) {
 		err := a.step(ctx, rest)
-		if err == nil || a.mayPause(err) {
+		if err == nil || a.mayRetry(err) {
 			continue
 		}
 		if err = a.batches.Stop(all, err); err != nil {
@@ -53,15 +52,15 @@ type applying struct {
 	p       *cloudflareProvider
 	zone    *managedZone
 	batches batch.Applying[*unit]
-	// made is the answer to the last batch.
+	// made is the response to the last batch.
 	made operations[record]
-	// read is when the names of the pending units were read.
+	// read is when the records of the pending units were read.
 	read time.Time
-	// pauses is how often Apply had to wait because there were too many requests.
+	// pauses counts the pauses after throttling.
 	pauses int
 }
 
-// step makes the changes of as many units as a batch can have.
+// step makes the changes of as many units as fit into a batch.
 func (a *applying) step(ctx context.Context, rest []*unit) error {
 	if err := a.refresh(ctx, rest); err != nil {
 		return err
@@ -69,22 +68,22 @@ func (a *applying) step(ctx context.Context, rest []*unit) error {
 	return a.send(ctx, fill(batch.Pending(rest), a.zone.limits.operations))
 }
 
-// mayPause reports whether to try again after an error because requests were throttled for a short time. The next request
-// waits for its turn, and reads the names again.
-func (a *applying) mayPause(err error) bool {
+// mayRetry reports whether to retry after a short throttling. The next request waits for the rate limit, and
+// reads the names again.
+func (a *applying) mayRetry(err error) bool {
 	throttled, ok := errors.AsType[*provider.ThrottledError](err)
 	a.pauses++
 	a.read = time.Time{}
-	return ok && throttled.After <= longestHold && a.pauses <= mostPauses
+	return ok && throttled.After <= maxHold && a.pauses <= maxPauses
 }
 
-// refresh reads the names of units, unless that has just been done, and works out what has to be
-// sent for them. A unit of which something has changed since it was listed fails.
+// refresh reads the records of units, unless they were just read, and computes the operations. A unit fails
+// if its records have changed since the listing.
 func (a *applying) refresh(ctx context.Context, rest []*unit) error {
-	if !a.read.IsZero() && time.Since(a.read) < freshness {
+	if !a.read.IsZero() && time.Since(a.read) < maxReadAge {
 		return nil
 	}
-	now, err := a.look(ctx, rest)
+	now, err := a.readCurrent(ctx, rest)
 	if err != nil {
 		return fmt.Errorf("read the names before they are changed: %w", err)
 	}
@@ -109,22 +108,23 @@ func (a *applying) refresh(ctx context.Context, rest []*unit) error {
 	return nil
 }
 
-// look returns what there is now under the names of units. It reads again what has taken long, or what
-// can't be used at once because requests are held back: somebody may have changed it meanwhile.
-func (a *applying) look(ctx context.Context, rest []*unit) (now groups, err error) {
-	for range readings {
+// readCurrent returns the current records of units. It reads again if the reading was slow, or if a batch
+// can't be sent at once because requests are held back: another writer may have changed the records
+// meanwhile.
+func (a *applying) readCurrent(ctx context.Context, rest []*unit) (now groups, err error) {
+	for range maxReads {
 		begun := time.Now()
-		if now, err = a.p.look(ctx, a.zone, rest); err != nil {
+		if now, err = a.p.readCurrent(ctx, a.zone, rest); err != nil {
 			return nil, err
 		}
-		if a.read = time.Now(); a.read.Sub(begun) < slow && !a.p.api.pace.isHeld() {
+		if a.read = time.Now(); a.read.Sub(begun) < slowRead && !a.p.api.pace.isHeld() {
 			break
 		}
 	}
 	return now, nil
 }
 
-// fill returns the units for the next batch. A unit that is larger than a batch fails.
+// fill returns the units of the next batch. A unit that is larger than a batch fails.
 func fill(ready []*unit, limit int) (next []*unit) {
 	size := 0
 	for _, u := range ready {
@@ -140,18 +140,18 @@ func fill(ready []*unit, limit int) (next []*unit) {
 	return next
 }
 
-// outcome returns the error of Apply for units that are done.
+// outcome returns the error of Apply for finished units.
 func outcome(all []*unit, n int) error {
-	errs, late := batch.Errors(all, n), false
+	errs, settingsFailed := batch.Errors(all, n), false
 	for _, u := range all {
 		for i, c := range u.Changes {
-			if u.late != nil && belongs(c) {
-				errs[u.Places[i]], late = u.late, true
+			if u.settingsErr != nil && hasSettings(c) {
+				errs[u.Places[i]], settingsFailed = u.settingsErr, true
 			}
 		}
 	}
-	if late {
-		// Records of the unit were made.
+	if settingsFailed {
+		// Records of the unit were made, so the outcome differs by change.
 		return &provider.ApplyError{Errs: errs}
 	}
 	return batch.Outcome(errs)

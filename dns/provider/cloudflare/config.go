@@ -17,36 +17,35 @@ import (
 )
 
 const (
-	// defaultURL is the address of the API, and urlVariable the one of the SDK's variables for another address.
+	// defaultURL is the URL of the API, and urlVariable the SDK's variable for another one.
 	defaultURL  = "https://api.cloudflare.com/client/v4/"
 	urlVariable = "CLOUDFLARE_BASE_URL"
-	// largestPage is the most records of a page.
-	largestPage = 5000
-	// noAuthority lets Cloudflare choose who issues the certificates of custom hostnames.
-	noAuthority = "none"
+	// maxPageSize limits the records of a page.
+	maxPageSize = 5000
+	// defaultAuthority lets Cloudflare choose the certificate authority of custom hostnames.
+	defaultAuthority = "none"
 )
 
-// The values of --cloudflare-custom-hostnames-min-tls-version and of
+// Values of --cloudflare-custom-hostnames-min-tls-version and
 // --cloudflare-custom-hostnames-certificate-authority.
 var (
 	tlsVersions = []string{"1.0", "1.1", "1.2", "1.3"}
-	authorities = []string{"google", "ssl_com", "lets_encrypt", noAuthority}
+	authorities = []string{"google", "ssl_com", "lets_encrypt", defaultAuthority}
 )
 
-// Config is the settings for Cloudflare.
+// Config has the settings for Cloudflare.
 type Config struct {
-	// Proxied is whether records are proxied that don't say so themselves.
+	// Proxied is the default for records without the property.
 	Proxied bool
-	// Comment is the comment of records that have none of their own.
+	// Comment is the default comment of records.
 	Comment string
-	// PerPage is how many records a request lists.
+	// PerPage is the page size of records.
 	PerPage int
-	// CustomHostnames is whether custom hostnames are managed, with certificates for MinTLS and later
-	// that Authority issues.
+	// CustomHostnames says whether custom hostnames are managed. Their certificates have at least MinTLS and
+	// are issued by Authority.
 	CustomHostnames   bool
 	MinTLS, Authority string
-	// Regional is whether the regions of names are managed. RegionKey is the region of names that
-	// don't say one; it also turns Regional on.
+	// Regional says whether regions are managed. RegionKey is the default region, and also turns Regional on.
 	Regional  bool
 	RegionKey string
 }
@@ -62,7 +61,7 @@ func Plugin() provider.Plugin {
 }
 
 func newConfig() *Config {
-	return &Config{PerPage: largestPage, MinTLS: tlsVersions[0], Authority: noAuthority}
+	return &Config{PerPage: maxPageSize, MinTLS: tlsVersions[0], Authority: defaultAuthority}
 }
 
 // Flags implements provider.Config.
@@ -98,7 +97,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		api:    newAPI(client, base, access, c.PerPage, in.Budget),
 		filter: filter{domains: in.Domains, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames)},
 		log:    in.Log, warned: map[string]struct{}{},
-		wishes: wishes{
+		recordOptions: recordOptions{
 			proxied: c.Proxied, comment: c.Comment, hostnames: c.CustomHostnames, minTLS: c.MinTLS, authority: c.Authority,
 			regional: c.Regional || c.RegionKey != "", region: c.RegionKey,
 		},
@@ -116,8 +115,8 @@ func baseURL() (*url.URL, error) {
 
 // check rejects invalid settings.
 func (c *Config) check() error {
-	if c.PerPage < 1 || c.PerPage > largestPage {
-		return fmt.Errorf("--cloudflare-dns-records-per-page %d: must be 1 to %d", c.PerPage, largestPage)
+	if c.PerPage < 1 || c.PerPage > maxPageSize {
+		return fmt.Errorf("--cloudflare-dns-records-per-page %d: must be 1 to %d", c.PerPage, maxPageSize)
 	}
 	for _, choice := range []struct {
 		flag, value string

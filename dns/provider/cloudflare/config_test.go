@@ -15,7 +15,7 @@ func TestSettings(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	empty := filepath.Join(t.TempDir(), "empty")
 	large := filepath.Join(t.TempDir(), "large")
-	for path, size := range map[string]int{empty: 0, large: secretSize + 1} {
+	for path, size := range map[string]int{empty: 0, large: maxSecretSize + 1} {
 		if err := os.WriteFile(path, []byte(strings.Repeat("x", size)), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestAddress(t *testing.T) {
 	in.Wrap = func(http.RoundTripper) http.RoundTripper {
 		return answering(func(r *http.Request) *http.Response {
 			sent = r.URL.String()
-			return answer(http.StatusOK, `{"success":true,"result":[],"result_info":{}}`)
+			return response(http.StatusOK, `{"success":true,"result":[],"result_info":{}}`)
 		})
 	}
 	if _, err := open(t, in).Zones(t.Context()); err != nil || !strings.HasPrefix(sent, "https://api.cloudflare.com/client/v4/zones?") {

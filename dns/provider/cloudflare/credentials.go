@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// filePrefix begins a value that names a file with the secret.
+	// filePrefix begins a value that is the path of a file with the secret.
 	filePrefix = "file:"
-	// secretSize is the most bytes of such a file that are read.
-	secretSize = 64 << 10
+	// maxSecretSize limits such a file in bytes.
+	maxSecretSize = 64 << 10
 )
 
-// credentials are what requests show to be allowed.
+// credentials authenticate requests.
 type credentials struct {
-	// token is that of a user or an account; if it is empty, there are a key and an e-mail address.
+	// token is the API token of a user or account. If it is empty, key and the e-mail address are used.
 	token, key secret
 	email      string
 }
 
-// credentialsOf takes the credentials from the environment: a token, or else the global key of a user.
+// credentialsOf reads the credentials from the environment: a token, or else a user's global key.
 func credentialsOf(getenv func(string) string) (credentials, error) {
 	const tokenVariable, keyVariable, emailVariable = "CF_API_TOKEN", "CF_API_KEY", "CF_API_EMAIL"
 	var c credentials
@@ -37,7 +37,7 @@ func credentialsOf(getenv func(string) string) (credentials, error) {
 	default:
 		return c, fmt.Errorf("no credentials for Cloudflare: set the variable %s to a token, or to %sPATH, or set %s and %s", tokenVariable, filePrefix, keyVariable, emailVariable)
 	}
-	// A file that isn't there at the start is a mistake.
+	// A file that is missing at the start is an error.
 	for _, s := range []secret{c.token, c.key} {
 		if s.value != "" {
 			if _, err := s.read(); err != nil {
@@ -48,7 +48,7 @@ func credentialsOf(getenv func(string) string) (credentials, error) {
 	return c, nil
 }
 
-// show puts the credentials into the header of a request.
+// show sets the header of a request.
 func (c credentials) show(header http.Header) error {
 	if c.token.value != "" {
 		token, err := c.token.read()
@@ -67,14 +67,14 @@ func (c credentials) show(header http.Header) error {
 	return nil
 }
 
-// secret is a secret, or the name of a file that has it.
+// secret is a secret, or the path of its file.
 type secret struct {
-	// variable is where the value is from.
+	// variable is the environment variable of value.
 	variable, value string
 }
 
-// read returns the secret. A file is read each time, because somebody may have replaced it. Errors
-// show no part of the secret.
+// read returns the secret. A file is read for each request, because it may be replaced. Errors show no part
+// of the secret.
 func (s secret) read() (string, error) {
 	path, file := strings.CutPrefix(strings.TrimSpace(s.value), filePrefix)
 	text := path
@@ -103,11 +103,11 @@ func readSome(path string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, secretSize+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxSecretSize+1))
 	if err != nil {
 		return "", err
 	}
-	if len(text) > secretSize {
+	if len(text) > maxSecretSize {
 		return "", errors.New("the file " + path + " is too large for a token or key")
 	}
 	return string(text), nil

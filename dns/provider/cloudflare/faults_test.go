@@ -163,7 +163,7 @@ func (s *schedule) step() {
 			s.restart()
 		}
 	default:
-		s.meddle()
+		s.changeExternally()
 	}
 }
 
@@ -221,8 +221,8 @@ func (s *schedule) records(name string) []*dns.RecordSet {
 	return []*dns.RecordSet{a}
 }
 
-// meddle has the person make a record under a name that nobody has, or change or delete one of hers.
-func (s *schedule) meddle() {
+// changeExternally lets the other writer make a record under a name that nobody has, or change or delete one of hers.
+func (s *schedule) changeExternally() {
 	s.hooks.Lock()
 	defer s.hooks.Unlock()
 	ids := make([]string, 0, len(s.persons))

@@ -7,21 +7,21 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// The properties of record sets.
+// Properties of record sets.
 const (
 	propertyProxied  = prefix + "proxied"
 	propertyComment  = prefix + "record-comment"
 	propertyTags     = prefix + "tags"
 	propertyHostname = prefix + "custom-hostname"
 	propertyRegion   = prefix + "region-key"
-	// propertyMixed is listed if the records of a set differ in something else than their values, and
-	// propertyKeptByCloudflare if another product of Cloudflare keeps one of them. Nobody can ask for them,
-	// so such a set is never as it should be.
+	// propertyMixed is listed if the records of a set differ in more than their values, and
+	// propertyKeptByCloudflare if another product of Cloudflare manages one of them. No wanted record set has
+	// these properties, so such a set never counts as up to date.
 	propertyMixed            = prefix + "mixed"
 	propertyKeptByCloudflare = prefix + "kept-by-cloudflare"
 )
 
-// groups are records by the record set that they belong to.
+// groups are records by the key of their record set.
 type groups map[dns.Key][]record
 
 func group(rows []record) groups {
@@ -34,7 +34,7 @@ func group(rows []record) groups {
 	return g
 }
 
-// sets returns the record sets as Records returns them, without what belongs to names.
+// sets returns the record sets for Records, without the settings of names.
 func (g groups) sets() []*dns.RecordSet {
 	list := make([]*dns.RecordSet, 0, len(g))
 	for key, rows := range g {
@@ -43,17 +43,17 @@ func (g groups) sets() []*dns.RecordSet {
 	return list
 }
 
-// set returns the record set that some records are.
+// set returns the record set of some records.
 func set(key dns.Key, rows []record) *dns.RecordSet {
 	first := rows[0]
 	r := &dns.RecordSet{Name: key.Name, Type: key.Type, TTL: first.ttl(), Properties: first.properties()}
-	mixed, foreign := false, false
+	mixed, readOnly := false, false
 	for _, row := range rows {
 		r.Targets = append(r.Targets, target(row))
-		mixed = mixed || !row.alike(first)
-		foreign = foreign || row.foreign()
+		mixed = mixed || !row.sameAttributes(first)
+		readOnly = readOnly || row.readOnly()
 	}
-	if foreign {
+	if readOnly {
 		r.Properties = append(r.Properties, dns.Property{Name: propertyKeptByCloudflare, Value: "true"})
 	}
 	if mixed {
@@ -62,7 +62,7 @@ func set(key dns.Key, rows []record) *dns.RecordSet {
 	return r.Normal()
 }
 
-// properties returns what is said about a record by properties. What is as usual has none.
+// properties returns the properties of a record that differ from the defaults.
 func (r record) properties() []dns.Property {
 	var list []dns.Property
 	if r.Proxied {

@@ -12,21 +12,21 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// Cloudflare answers 1,200 requests in five minutes for a user, with all tokens together (Fundamentals,
-// API, Rate limits). Of these, a publisher sends at most 1,140: some are left for other programs.
+// Cloudflare allows 1,200 requests in five minutes per user, with all tokens together (Fundamentals, API,
+// Rate limits). A publisher sends at most 1,140, to leave some for other programs.
 const (
-	// burst is how many requests may be sent at once, and perSecond how many more after that.
+	// burst is the number of requests that may be sent at once, and perSecond the rate after that.
 	burst     = 240
 	perSecond = 3.0
-	// reserve is how many of the burst only changes may take.
+	// reserve is the part of the burst that only writes may use.
 	reserve = 40
-	// longestHold is the longest time that requests are held back. If Cloudflare asks for more, the
-	// request that asked fails, and the publisher waits.
-	longestHold = 30 * time.Second
-	firstHold   = time.Second
+	// maxHold is the longest pause that requests wait for. If Cloudflare asks for more, the request fails and
+	// the publisher waits.
+	maxHold   = 30 * time.Second
+	firstHold = time.Second
 )
 
-// urgency says who goes first when requests have to wait.
+// urgency is the priority of a waiting request.
 type urgency int
 
 const (
@@ -34,16 +34,16 @@ const (
 	writing
 )
 
-// pace holds the requests of one account back when there are too many.
+// pace limits the request rate of one account with a token bucket.
 type pace struct {
-	// most is how many requests may be sent at once.
+	// most is the size of the bucket.
 	most float64
 
 	mu     sync.Mutex
 	tokens float64
-	// filled is when tokens was right.
+	// filled is the time for which tokens was computed.
 	filled time.Time
-	// held is until when nothing is sent, and hold for how long that was last.
+	// held is the end of the current pause, and hold its length.
 	held time.Time
 	hold time.Duration
 }
@@ -55,14 +55,14 @@ func (p *pace) wait(ctx context.Context, u urgency) error {
 	return httpapi.Wait(ctx, func() (time.Duration, error) { return p.take(u), nil })
 }
 
-// isHeld reports whether requests are held back.
+// isHeld reports whether a pause is running.
 func (p *pace) isHeld() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return time.Until(p.held) > 0
 }
 
-// take takes a token and returns 0; or it returns how long to wait before another try.
+// take takes a token and returns 0, or returns how long to wait before another try.
 func (p *pace) take(u urgency) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,11 +80,11 @@ func (p *pace) take(u urgency) time.Duration {
 		p.tokens--
 		return 0
 	}
-	// A little more, so that rounding doesn't make it wait again.
+	// The extra millisecond avoids another wait because of rounding.
 	return time.Duration((need-p.tokens)/perSecond*float64(time.Second)) + time.Millisecond
 }
 
-// observe holds requests back if an answer says that there are too many.
+// observe starts a pause if a response says that there were too many requests.
 func (p *pace) observe(resp *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *pace) observe(resp *http.Response) {
 		return
 	}
 	p.tokens /= 2
-	p.hold = max(firstHold, min(2*p.hold, longestHold))
+	p.hold = max(firstHold, min(2*p.hold, maxHold))
 	after := p.hold
 	if seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
 		after = time.Duration(seconds) * time.Second
@@ -107,12 +107,12 @@ func (p *pace) observe(resp *http.Response) {
 }
 
 func (p *pace) holdFor(d time.Duration) {
-	if until := time.Now().Add(d); d <= longestHold && until.After(p.held) {
+	if until := time.Now().Add(d); d <= maxHold && until.After(p.held) {
 		p.held = until
 	}
 }
 
-// The header Ratelimit says how many requests are left (r), and for how many seconds (t):
+// The header Ratelimit has the remaining requests (r) and the seconds for which they must last (t):
 // "default";r=50;t=30.
 var (
 	remainingCount   = regexp.MustCompile(`;\s*r=(\d{1,9})\b`)

@@ -1,10 +1,10 @@
 package cloudflare
 
-// limits are what a zone may have with its plan (spec/clouds.md §6.4, §6.5).
+// limits are those of a zone's plan (spec/clouds.md §6.4, §6.5).
 type limits struct {
-	// comment is the most bytes of a comment, and operations the most of a batch.
+	// comment limits a comment in bytes, and operations those of a batch.
 	comment, operations int
-	// tags is whether records may have tags.
+	// tags says whether records may have tags.
 	tags bool
 	// minTTL is the lowest TTL.
 	minTTL int64
@@ -16,21 +16,21 @@ const (
 	maxTTL = 86400
 )
 
-// The limits of plans.
+// Limits by plan.
 var (
 	freeLimits       = limits{comment: 100, operations: 200, minTTL: usualMinTTL}
 	paidLimits       = limits{comment: 500, operations: 3500, tags: true, minTTL: usualMinTTL}
 	enterpriseLimits = limits{comment: 500, operations: 3500, tags: true, minTTL: 30}
 )
 
-// subscription is what a listing of zones says about the plan of one.
+// subscription is the plan of a zone in a listing.
 type subscription struct {
 	LegacyID   string `json:"legacy_id"`
 	Subscribed bool   `json:"is_subscribed"`
 }
 
-// limits returns those of the plan. An unknown plan counts as free if nobody pays for it: less
-// than is allowed is never refused.
+// limits returns the limits of the plan. An unknown plan without a price counts as free, because lower limits
+// are never refused.
 func (s subscription) limits() limits {
 	switch s.LegacyID {
 	case "enterprise":

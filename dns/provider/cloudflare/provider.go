@@ -20,30 +20,30 @@ var (
 	_ provider.PartialLister  = (*cloudflareProvider)(nil)
 )
 
-// prefix is what the names of all properties begin with.
+// prefix begins the names of all properties.
 const prefix = "cloudflare/"
 
-// handled are the types of record sets that the provider can have.
+// handled are the supported record types.
 var handled = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeNS, dns.TypePTR}
 
 const (
-	// applyChanges is the most changes of one Apply. Its names are read once, mostly.
+	// applyChanges limits the changes of one Apply. Its names are mostly read once.
 	applyChanges = 7000
-	// mostWarned is how many warnings are remembered so as not to be repeated.
-	mostWarned = 1000
+	// maxWarned limits the remembered warnings.
+	maxWarned = 1000
 )
 
 // cloudflareProvider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type cloudflareProvider struct {
-	api    *api
-	filter filter
-	wishes wishes
-	log    *slog.Logger
-	names  provider.ZoneNames
-	zones  batch.Zones[zoneList]
+	api           *api
+	filter        filter
+	recordOptions recordOptions
+	log           *slog.Logger
+	names         provider.ZoneNames
+	zones         batch.Zones[zoneList]
 
 	mu sync.Mutex
-	// warned has the warnings that were given.
+	// warned has the warnings that were logged.
 	warned map[string]struct{}
 }
 
@@ -77,7 +77,7 @@ func (p *cloudflareProvider) Unlisted() error {
 // an unmanaged zone, because a managed zone above it can't hold that name.
 func (p *cloudflareProvider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
 
-// managed returns a zone that is managed.
+// managed returns a managed zone and its list.
 func (p *cloudflareProvider) managed(ctx context.Context, zone dns.Zone) (*zoneList, *managedZone, error) {
 	list, err := p.zones.Known(ctx, p.list)
 	if err != nil {
@@ -103,19 +103,19 @@ func (p *cloudflareProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns
 		}
 		return nil, fmt.Errorf("read zone %s of Cloudflare: %w", z.Name, err)
 	}
-	s, err := p.sides(ctx, z)
+	s, err := p.nameSettings(ctx, z)
 	if err != nil {
 		return nil, fmt.Errorf("read zone %s of Cloudflare: %w", z.Name, err)
 	}
 	return s.add(z.listed(rows, begun).sets()), nil
 }
 
-// warnOnce logs a warning, unless that was done before.
+// warnOnce logs a warning that wasn't logged before.
 func (p *cloudflareProvider) warnOnce(key, message string, arguments ...any) {
 	p.mu.Lock()
 	_, again := p.warned[key]
 	if !again {
-		if len(p.warned) >= mostWarned {
+		if len(p.warned) >= maxWarned {
 			clear(p.warned)
 		}
 		p.warned[key] = struct{}{}

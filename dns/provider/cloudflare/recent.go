@@ -2,31 +2,30 @@ package cloudflare
 
 import "time"
 
-// lag is how long after a change a listing may still show what was there before.
+// lag is how long a listing may lag behind a change.
 const lag = 10 * time.Second
 
-// recent are the records of a zone that were written lately, by their IDs: a listing may not show
-// them yet as they are.
-type recent map[string]*written
+// recent are the recently written records by ID. A listing may still show their old state.
+type recent map[string]*recentWrite
 
-// written is a record that was written. Before has what it was, the oldest first. Now is nil for one
-// that was deleted.
-type written struct {
+// recentWrite is a recently written record. before has its old states, the oldest first. now is nil after a
+// deletion.
+type recentWrite struct {
 	before []record
 	now    *record
 	at     time.Time
-	// created is when it was made, if a listing may still lack it.
+	// created is the time of its creation while a listing may still lack it.
 	created time.Time
 }
 
-// note remembers the operations of units that were made. Made is the answer of Cloudflare.
+// note remembers the operations of units that were made. made is the response of Cloudflare.
 func (z *managedZone) note(units []*unit, made operations[record], at time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.recent.expire(at)
 	for _, u := range units {
 		for _, c := range u.Changes {
-			z.claims.note(c)
+			z.creations.note(c)
 		}
 		changed := map[string]record{}
 		for _, o := range u.operations.Patches {
@@ -42,7 +41,7 @@ func (z *managedZone) note(units []*unit, made operations[record], at time.Time)
 	}
 	for _, r := range made.Posts {
 		if r = r.normal(); r.ID != "" {
-			z.recent[r.ID] = &written{now: &r, at: at, created: at}
+			z.recent[r.ID] = &recentWrite{now: &r, at: at, created: at}
 		}
 	}
 }
@@ -50,13 +49,13 @@ func (z *managedZone) note(units []*unit, made operations[record], at time.Time)
 func (r recent) note(before record, now *record, at time.Time) {
 	w := r[before.ID]
 	if w == nil {
-		w = &written{}
+		w = &recentWrite{}
 		r[before.ID] = w
 	}
 	w.before, w.now, w.at = append(w.before, before), now, at
 }
 
-// forget drops the recent writes of a unit, because somebody else has changed its records since.
+// forget drops the recent writes of a unit, after an external change of its records.
 func (z *managedZone) forget(u *unit) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -71,14 +70,14 @@ func (z *managedZone) forget(u *unit) {
 	}
 }
 
-func (w *written) name() string {
+func (w *recentWrite) name() string {
 	if w.now != nil {
 		return w.now.Name
 	}
 	return w.before[0].Name
 }
 
-// expire drops what every listing that begins now shows.
+// expire drops the writes that every listing from now on shows.
 func (r recent) expire(now time.Time) {
 	for id, w := range r {
 		if now.Sub(w.at) > lag {
@@ -90,9 +89,8 @@ func (r recent) expire(now time.Time) {
 	}
 }
 
-// correct replaces in a listing what it shows of the time before a change. If it shows something
-// that was never there before, somebody else has made that, and it stays. Names are those that the
-// listing is about; nil is for all.
+// correct replaces the old states in a listing. A record in any other state was changed by another writer,
+// and stays. names are those of the listing; nil means all.
 func (r recent) correct(rows []record, names map[string]bool) []record {
 	if len(r) == 0 {
 		return rows
@@ -101,7 +99,7 @@ func (r recent) correct(rows []record, names map[string]bool) []record {
 	var list []record
 	for _, row := range rows {
 		shown[row.ID] = true
-		if w := r[row.ID]; w != nil && w.was(row) {
+		if w := r[row.ID]; w != nil && w.matchesOld(row) {
 			if w.now == nil {
 				continue
 			}
@@ -110,7 +108,7 @@ func (r recent) correct(rows []record, names map[string]bool) []record {
 		list = append(list, row)
 	}
 	for id, w := range r {
-		// One that was there before and isn't any more was deleted by somebody else.
+		// A missing record was deleted by another writer, unless we have just created it.
 		if !shown[id] && w.now != nil && !w.created.IsZero() && (names == nil || names[w.now.Name]) {
 			list = append(list, *w.now)
 		}
@@ -118,8 +116,8 @@ func (r recent) correct(rows []record, names map[string]bool) []record {
 	return list
 }
 
-// was reports whether a record is as it was before a change.
-func (w *written) was(row record) bool {
+// matchesOld reports whether a record is in an old state.
+func (w *recentWrite) matchesOld(row record) bool {
 	for _, b := range w.before {
 		if b.same(row) {
 			return true

@@ -10,17 +10,17 @@ import (
 	"github.com/signpostd/signpost/dns/listlimit"
 )
 
-// automatic is the TTL of records whose TTL Cloudflare chooses, and of those that it proxies.
-const automatic = 1
+// automaticTTL is the TTL of proxied records and of those whose TTL Cloudflare chooses.
+const automaticTTL = 1
 
-// record is a record as Cloudflare lists it: one value of a record set.
+// record is a listed record: one value of a record set.
 type record struct {
 	ID       string   `json:"id"`
 	Type     string   `json:"type"`
 	Name     string   `json:"name"`
 	Content  string   `json:"content"`
 	Priority *float64 `json:"priority"`
-	// Data has the parts of an SRV record.
+	// Data is set for SRV records.
 	Data    json.RawMessage            `json:"data"`
 	TTL     int64                      `json:"ttl"`
 	Proxied bool                       `json:"proxied"`
@@ -29,7 +29,7 @@ type record struct {
 	Meta    map[string]json.RawMessage `json:"meta"`
 }
 
-// service is what an SRV record has in its data.
+// service is the data of an SRV record.
 type service struct {
 	Priority int    `json:"priority"`
 	Weight   int    `json:"weight"`
@@ -37,7 +37,7 @@ type service struct {
 	Target   string `json:"target"`
 }
 
-// outgoing is what is sent of a record. A new record has no ID, and one to delete has nothing else.
+// outgoing is a record in a request. A new record has no ID, and a record to delete has only the ID.
 type outgoing struct {
 	ID       string    `json:"id,omitempty"`
 	Type     string    `json:"type,omitempty"`
@@ -51,7 +51,7 @@ type outgoing struct {
 	Tags     *[]string `json:"tags,omitempty"`
 }
 
-// normal returns the record with its names and tags in the form in which they are compared.
+// normal returns the record with its name and tags in comparable form.
 func (r record) normal() record {
 	r.Type, r.Name = strings.ToUpper(r.Type), dns.Canonical(r.Name)
 	r.Tags = normalTags(r.Tags)
@@ -63,10 +63,10 @@ func (r record) normal() record {
 
 func (r record) key() dns.Key { return dns.Key{Name: r.Name, Type: r.Type} }
 
-// harmless are the members of meta that don't say that another product keeps the record.
-var harmless = []string{"auto_added", "source"}
+// ignoredMeta are the members of meta that don't mean that another product manages the record.
+var ignoredMeta = []string{"auto_added", "source"}
 
-// size returns how many bytes of memory the record needs, as it is here and as it is listed.
+// size returns the memory of the record in bytes, with its listed form.
 func (r record) size() int {
 	n := entrySize + listlimit.EmptySetSize(r.Name) + listlimit.TargetSize(r.Content) + len(r.ID) + len(r.Comment) + 2*len(r.Data)
 	for _, tag := range r.Tags {
@@ -78,14 +78,13 @@ func (r record) size() int {
 	return n
 }
 
-// foreign reports whether another product of Cloudflare keeps the record, such as a tunnel or the
-// routing of e-mail.
-func (r record) foreign() bool {
+// readOnly reports whether another product of Cloudflare manages the record, such as Tunnel or Email Routing.
+func (r record) readOnly() bool {
 	for name, value := range r.Meta {
 		switch string(bytes.TrimSpace(value)) {
 		case "", "null", "false", `""`, "0", "{}", "[]":
 		default:
-			if !slices.Contains(harmless, name) {
+			if !slices.Contains(ignoredMeta, name) {
 				return true
 			}
 		}
@@ -94,16 +93,16 @@ func (r record) foreign() bool {
 }
 
 // same reports whether two records have the same value and attributes.
-func (r record) same(o record) bool { return target(r) == target(o) && r.alike(o) }
+func (r record) same(o record) bool { return target(r) == target(o) && r.sameAttributes(o) }
 
-// alike reports whether two records have the same attributes.
-func (r record) alike(o record) bool {
+// sameAttributes reports whether two records have the same attributes.
+func (r record) sameAttributes(o record) bool {
 	return r.ttl() == o.ttl() && r.Proxied == o.Proxied && r.Comment == o.Comment && slices.Equal(r.Tags, o.Tags)
 }
 
-// ttl returns the TTL; 0 is for automatic.
+// ttl returns the TTL; 0 means automatic.
 func (r record) ttl() int64 {
-	if r.TTL == automatic || r.Proxied {
+	if r.TTL == automaticTTL || r.Proxied {
 		return 0
 	}
 	return r.TTL
@@ -114,8 +113,8 @@ func proxiable(recordType string) bool {
 	return recordType == dns.TypeA || recordType == dns.TypeAAAA || recordType == dns.TypeCNAME
 }
 
-// normalTags returns tags in the form in which they are compared: without blanks around them,
-// sorted, and their names in lower case, because Cloudflare doesn't distinguish cases there.
+// normalTags returns tags in comparable form: trimmed, sorted, and with names in lower case, because
+// Cloudflare ignores the case of names.
 func normalTags(tags []string) []string {
 	var list []string
 	for _, tag := range tags {

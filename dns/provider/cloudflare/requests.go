@@ -17,13 +17,13 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// The largest pages of lists that aren't of records.
+// Maximum page sizes of the other lists.
 const (
 	zonesPage     = 50
 	hostnamesPage = 50
 )
 
-// zone is a zone as the API has it.
+// zone is a zone of the API.
 type zone struct {
 	ID     string       `json:"id"`
 	Name   string       `json:"name"`
@@ -35,9 +35,9 @@ func (z zone) size() int { return listlimit.ZoneSize + len(z.ID) + len(z.Name) }
 
 func (z zone) active() bool { return z.Status == "active" }
 
-// zones lists the zones that the credentials may see.
+// zones lists the zones that the credentials can read.
 func (a *api) zones(ctx context.Context) ([]zone, error) {
-	k := kind[zone]{perPage: zonesPage, id: func(z zone) string { return z.ID }, size: zone.size, count: func() *listlimit.Listing { return a.budget.Zones("Cloudflare") }}
+	k := listKind[zone]{perPage: zonesPage, id: func(z zone) string { return z.ID }, size: zone.size, count: func() *listlimit.Listing { return a.budget.Zones("Cloudflare") }}
 	return pages(ctx, k, func(options ...option.RequestOption) (envelope[[]zone], error) {
 		return call[[]zone](nil, func(o ...option.RequestOption) error {
 			_, err := a.zoneService.List(ctx, zones.ZoneListParams{}, append(o, options...)...)
@@ -51,26 +51,26 @@ func (a *api) zone(ctx context.Context, id string) (z zone, err error) {
 	var params zones.ZoneGetParams
 	params.ZoneID.Value, params.ZoneID.Present = id, true
 	err = reads.Do(ctx, func() error {
-		answer, err := call[zone](nil, func(o ...option.RequestOption) error {
+		response, err := call[zone](nil, func(o ...option.RequestOption) error {
 			_, err := a.zoneService.Get(ctx, params, o...)
 			return err
 		})
-		if z = answer.Result; err == nil && z.ID != id {
-			err = fmt.Errorf("the answer is about the zone %s", sanitize.Name(z.ID))
+		if z = response.Result; err == nil && z.ID != id {
+			err = fmt.Errorf("the response is about the zone %s", sanitize.Name(z.ID))
 		}
 		return err
 	})
 	return z, err
 }
 
-// query selects records by their names. Both fields empty is for all records.
+// query selects records by name. If both fields are empty, it selects all.
 type query struct {
-	// exact is a whole name, and ending the end of some.
+	// exact is a full name, and ending a suffix of names.
 	exact, ending string
 }
 
 func (q query) options() []option.RequestOption {
-	// Without an order, a record may be on no page.
+	// Without an order, a record may be missing from all pages.
 	options := []option.RequestOption{option.WithQuery("order", "name")}
 	if q.exact != "" {
 		options = append(options, option.WithQuery("name.exact", q.exact))
@@ -85,7 +85,7 @@ func (q query) options() []option.RequestOption {
 func (a *api) records(ctx context.Context, z dns.Zone, q query) ([]record, error) {
 	var params cfdns.RecordListParams
 	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
-	k := kind[record]{perPage: a.perPage, id: func(r record) string { return r.ID }, size: record.size, count: func() *listlimit.Listing { return a.budget.Zone(z) }}
+	k := listKind[record]{perPage: a.perPage, id: func(r record) string { return r.ID }, size: record.size, count: func() *listlimit.Listing { return a.budget.Zone(z) }}
 	if q != (query{}) {
 		k.count = func() *listlimit.Listing { return a.budget.Part("a part of zone " + z.Name) }
 	}
@@ -101,23 +101,23 @@ func (a *api) records(ctx context.Context, z dns.Zone, q query) ([]record, error
 	return rows, err
 }
 
-// operations is the body of a request that changes several records, and also the answer.
+// operations is the body of a batch request, and of its response.
 type operations[T any] struct {
 	Deletes []T `json:"deletes,omitempty"`
 	Patches []T `json:"patches,omitempty"`
 	Posts   []T `json:"posts,omitempty"`
 }
 
-// change makes changes in a zone, all or none. The request is sent once: before another one, somebody
-// has to look what is there now.
+// change makes changes in a zone, all or none. It sends the request once. The caller must read the records
+// before it sends another one.
 func (a *api) change(ctx context.Context, zoneID string, changes operations[outgoing]) (made operations[record], err error) {
 	var params cfdns.RecordBatchParams
 	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
-	answer, err := call[operations[record]](changes, func(o ...option.RequestOption) error {
+	response, err := call[operations[record]](changes, func(o ...option.RequestOption) error {
 		_, err := a.rows.Batch(ctx, params, o...)
 		return err
 	})
-	return answer.Result, err
+	return response.Result, err
 }
 
 // hostname is a custom hostname of a zone.
@@ -128,13 +128,12 @@ type hostname struct {
 	SSL      *ssl   `json:"ssl,omitempty"`
 }
 
-// entrySize is how many bytes of memory an entry of a list needs beside its texts: its own and
-// those of the maps that it is in.
+// entrySize is the memory of a list entry in bytes without its texts, with the maps that refer to it.
 const entrySize = 192
 
 func (h hostname) size() int { return entrySize + len(h.ID) + len(h.Hostname) + len(h.Origin) }
 
-// ssl says which certificate a custom hostname gets.
+// ssl describes the certificate of a custom hostname.
 type ssl struct {
 	Type         string      `json:"type"`
 	Method       string      `json:"method"`
@@ -147,11 +146,11 @@ type sslSettings struct {
 	MinTLS string `json:"min_tls_version"`
 }
 
-// customHostnames lists the custom hostnames of a zone, or those with an origin if it isn't empty.
+// customHostnames lists the custom hostnames of a zone, only those with an origin unless it is empty.
 func (a *api) customHostnames(ctx context.Context, z dns.Zone, origin string) ([]hostname, error) {
 	var params custom_hostnames.CustomHostnameListParams
 	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
-	k := kind[hostname]{
+	k := listKind[hostname]{
 		perPage: hostnamesPage, id: func(h hostname) string { return h.ID }, size: hostname.size,
 		count: func() *listlimit.Listing { return a.budget.Part("the custom hostnames of zone " + z.Name) },
 	}
@@ -175,11 +174,11 @@ func (a *api) createHostname(ctx context.Context, zoneID string, h hostname) err
 	})
 }
 
-// deleteHostname deletes a custom hostname. One that is gone is no error. The answer has no envelope.
+// deleteHostname deletes a custom hostname. A missing one is no error. The response has no envelope.
 func (a *api) deleteHostname(ctx context.Context, zoneID, id string) error {
 	var params custom_hostnames.CustomHostnameDeleteParams
 	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
-	return absent(writes.Do(ctx, func() error {
+	return ignoreMissing(writes.Do(ctx, func() error {
 		_, err := a.hostnames.Delete(ctx, id, params)
 		return err
 	}))
@@ -191,18 +190,18 @@ type region struct {
 	Key      string `json:"region_key"`
 }
 
-// regions lists the regions of names of a zone. The list has one page.
+// regions lists the regions of a zone's names. The list has one page.
 func (a *api) regions(ctx context.Context, z dns.Zone) (list []region, err error) {
 	var params addressing.RegionalHostnameListParams
 	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
 	l := a.budget.Part("the regional hostnames of zone " + z.Name)
 	defer l.End(nil)
 	err = reads.Do(ctx, func() error {
-		answer, err := call[[]region](nil, func(o ...option.RequestOption) error {
+		response, err := call[[]region](nil, func(o ...option.RequestOption) error {
 			_, err := a.regional.List(ctx, params, o...)
 			return err
 		})
-		list = answer.Result
+		list = response.Result
 		return err
 	})
 	for _, r := range list {
@@ -231,17 +230,17 @@ func (a *api) editRegion(ctx context.Context, zoneID string, r region) error {
 	})
 }
 
-// deleteRegion takes the region of a name away. One that is gone is no error. The answer has no result.
+// deleteRegion removes the region of a name. A missing one is no error. The response has no result.
 func (a *api) deleteRegion(ctx context.Context, zoneID, name string) error {
 	var params addressing.RegionalHostnameDeleteParams
 	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
-	return absent(writes.Do(ctx, func() error {
+	return ignoreMissing(writes.Do(ctx, func() error {
 		_, err := a.regional.Delete(ctx, name, params)
 		return err
 	}))
 }
 
-// write sends a request that changes something, and whose answer doesn't matter.
+// write sends a request that changes something, and ignores the result.
 func write(ctx context.Context, body any, request func(options ...option.RequestOption) error) error {
 	return writes.Do(ctx, func() error {
 		_, err := call[struct{}](body, request)
@@ -249,8 +248,8 @@ func write(ctx context.Context, body any, request func(options ...option.Request
 	})
 }
 
-// absent returns nil for an error that says that something isn't there.
-func absent(err error) error {
+// ignoreMissing returns nil for an error that says that the object doesn't exist.
+func ignoreMissing(err error) error {
 	if e, ok := errors.AsType[*apiError](err); ok && e.Status == http.StatusNotFound {
 		return nil
 	}

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// rowsOfRequest is how many records to list are as dear as one more request.
-const rowsOfRequest = 1000
+// recordsPerRequest is the number of listed records that costs as much as one more request.
+const recordsPerRequest = 1000
 
-// look reads the current records of the names of units. It may return others, too, because it reads the whole
-// zone if that is cheaper.
-func (p *cloudflareProvider) look(ctx context.Context, z *managedZone, units []*unit) (groups, error) {
+// readCurrent reads the current records of units. It may return others, too, because it reads the whole zone
+// if that is cheaper.
+func (p *cloudflareProvider) readCurrent(ctx context.Context, z *managedZone, units []*unit) (groups, error) {
 	var queries []query
 	for _, u := range units {
 		queries = append(queries, u.queries(z.Name)...)
@@ -20,7 +20,7 @@ func (p *cloudflareProvider) look(ctx context.Context, z *managedZone, units []*
 	z.mu.Lock()
 	rows := z.rows
 	z.mu.Unlock()
-	if len(queries) > 1+rows/p.api.perPage+rows/rowsOfRequest {
+	if len(queries) > 1+rows/p.api.perPage+rows/recordsPerRequest {
 		begun := time.Now()
 		all, err := p.api.records(ctx, z.Zone, query{})
 		if err != nil {
@@ -43,7 +43,7 @@ func (p *cloudflareProvider) look(ctx context.Context, z *managedZone, units []*
 	return group(z.recent.correct(found, names)), nil
 }
 
-// read returns what queries find. A record may be found by several of them.
+// read returns the records that queries find. A record may match several of them.
 func (p *cloudflareProvider) read(ctx context.Context, z *managedZone, queries []query) ([]record, error) {
 	var found []record
 	seen := map[string]bool{}
@@ -71,8 +71,8 @@ func (u *unit) names() []string {
 	return slices.Compact(names)
 }
 
-// queries returns what finds the names of a unit in a zone. The name of an ownership record mostly
-// ends with the name that it is about, and then one request is enough.
+// queries returns the queries for the names of a unit. If the name of an ownership record ends with the name
+// of its record set, one query is enough.
 func (u *unit) queries(zone string) []query {
 	names := u.names()
 	shortest := slices.MinFunc(names, func(a, b string) int { return len(a) - len(b) })

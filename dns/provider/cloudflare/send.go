@@ -10,11 +10,11 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// send makes the changes of units, with what belongs to their names. It returns an error if no other unit can
+// send makes the changes of units, with the settings of their names. It returns an error if no other unit can
 // succeed.
 func (a *applying) send(ctx context.Context, units []*unit) error {
 	for _, u := range units {
-		err := a.p.takeAway(ctx, a.zone, u.side)
+		err := a.p.deleteSettings(ctx, a.zone, u.nameChange)
 		if ctx.Err() != nil || errors.Is(err, provider.ErrThrottled) || errors.Is(err, provider.ErrDryRun) {
 			return err
 		}
@@ -24,19 +24,18 @@ func (a *applying) send(ctx context.Context, units []*unit) error {
 	}
 	units = batch.Pending(units)
 	err := a.batches.Send(ctx, units)
-	// After a refusal the batch was halved, so the records of some units may be made although a later
-	// half has failed.
+	// A refused batch is halved, so the records of some units may be made although a later half has failed.
 	for _, u := range units {
 		if u.Made {
-			// The records are made, whether or not the rest succeeds.
-			u.late = a.p.give(ctx, a.zone, u.side)
+			// The records are made, regardless of this error.
+			u.settingsErr = a.p.createSettings(ctx, a.zone, u.nameChange)
 		}
 	}
 	return err
 }
 
-// Change implements [batch.Zone]. If an answer is lost and both requests arrive, the second one is refused,
-// because the first one has made the same records.
+// Change implements [batch.Zone]. If a response is lost and the request is sent twice, Cloudflare refuses the
+// second one, because the records exist.
 func (a *applying) Change(ctx context.Context, units []*unit) (err error) {
 	var all operations[outgoing]
 	for _, u := range units {
@@ -56,7 +55,7 @@ func (b operations[T]) plus(o operations[T]) operations[T] {
 
 func (b operations[T]) size() int { return len(b.Deletes) + len(b.Patches) + len(b.Posts) }
 
-// Verify implements [batch.Zone]. It looks at one unit, because all changes of a batch are made or none.
+// Verify implements [batch.Zone]. It checks one unit, because all changes of a batch are made or none.
 func (a *applying) Verify(ctx context.Context, units []*unit) (batch.State, error) {
 	for _, u := range units {
 		if u.operations.size() == 0 {
@@ -71,7 +70,7 @@ func (a *applying) Verify(ctx context.Context, units []*unit) (batch.State, erro
 	return batch.Unclear, nil
 }
 
-// Refused implements [batch.Zone]. Cloudflare says what is wrong, and not where.
+// Refused implements [batch.Zone]. Cloudflare doesn't say which change is at fault.
 func (a *applying) Refused(units []*unit, err error) (rest []*unit, alone error) {
 	if !refused(err) {
 		return nil, nil
@@ -82,7 +81,7 @@ func (a *applying) Refused(units []*unit, err error) (rest []*unit, alone error)
 	return units, err
 }
 
-// refused reports whether an error is about one of the changes, and not about the zone or the credentials.
+// refused reports whether an error concerns one of the changes, not the zone or the credentials.
 func refused(err error) bool {
 	if e, ok := errors.AsType[*apiError](err); ok && e.Status == http.StatusNotFound && !e.has(codeGone) {
 		return false

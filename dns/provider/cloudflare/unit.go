@@ -9,16 +9,16 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// unit is a group with what is sent for it.
+// unit is a group with its operations.
 type unit struct {
 	*batch.Group
-	// operations are what is sent for the records, before has the records that they replace or delete, and side
-	// is what changes that belongs to the name.
+	// operations are those of the records, before has the records that they replace or delete, and nameChange
+	// is the change of the name's settings.
 	operations operations[outgoing]
 	before     []record
-	side       side
-	// late says why what belongs to the name wasn't made although the records were.
-	late error
+	nameChange nameChange
+	// settingsErr is the error of the settings if the records were made.
+	settingsErr error
 }
 
 // units groups changes by subject.
@@ -35,12 +35,12 @@ func units(changes []dns.Change, outside func(name string) error) []*unit {
 	return list
 }
 
-// prepare works out what has to be sent, from the records that there are now.
+// prepare computes the operations from the current records.
 func (u *unit) prepare(m mapping, z *managedZone, now groups) {
 	u.operations, u.before = operations[outgoing]{}, nil
 	for _, c := range u.Changes {
 		key := c.RecordSet().Key()
-		if slices.ContainsFunc(now[key], record.foreign) {
+		if slices.ContainsFunc(now[key], record.readOnly) {
 			u.Fail(fmt.Errorf("%w: %s %s: another product of Cloudflare keeps a record of this name and type: remove it there", provider.ErrRejected, key.Name, key.Type))
 			return
 		}
@@ -59,16 +59,16 @@ func (u *unit) prepare(m mapping, z *managedZone, now groups) {
 		u.swap(there, wanted, c.New.IsOwnershipRecord())
 	}
 	var err error
-	if u.side, err = sideOf(m.wishes, u.Subject, u.Changes, now); err != nil {
+	if u.nameChange, err = settingsOf(m.recordOptions, u.Subject, u.Changes, now); err != nil {
 		u.Fail(err)
 	}
 }
 
-// swap adds the operations that make the wanted records of a set out of those that there are. One
-// whose value is wanted keeps its ID, and gets the wanted attributes; in a set of ownership records, which
-// may have texts of others, it stays as it is. Of the rest, as many as possible get another value,
-// so that the name is never gone.
-func (u *unit) swap(there []record, wanted []outgoing, marker bool) {
+// swap adds the operations that turn the existing records of a set into the wanted ones. A record with a
+// wanted value keeps its ID and gets the wanted attributes; in a set of ownership records, which may have
+// texts of other owners, it stays unchanged. Of the others, as many as possible get a new value, so that the
+// name always resolves.
+func (u *unit) swap(there []record, wanted []outgoing, ownership bool) {
 	var missing []outgoing
 	for _, w := range wanted {
 		i := slices.IndexFunc(there, func(r record) bool { return target(r) == target(w.arrived()) })
@@ -76,7 +76,7 @@ func (u *unit) swap(there []record, wanted []outgoing, marker bool) {
 			missing = append(missing, w)
 			continue
 		}
-		if r := there[i]; !marker && !r.alike(w.arrived()) {
+		if r := there[i]; !ownership && !r.sameAttributes(w.arrived()) {
 			u.patch(r, w)
 		}
 		there = slices.Concat(there[:i], there[i+1:])
@@ -100,7 +100,7 @@ func (u *unit) patch(r record, w outgoing) {
 	u.before = append(u.before, r)
 }
 
-// state tells from the records that there are now whether the operations were made.
+// state compares the current records with the operations.
 func (u *unit) state(now []record) batch.State {
 	byID := make(map[string]record, len(now))
 	for _, r := range now {

@@ -14,45 +14,45 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// managedZone is a zone that is managed. It stays the same value as long as nothing about it changes.
+// managedZone is a managed zone. Its value stays the same as long as the zone is unchanged.
 type managedZone struct {
 	dns.Zone
 	limits limits
 
 	mu sync.Mutex
-	// rows is how many records the zone had when it was listed last.
-	rows   int
-	recent recent
-	claims claims
-	denied denied
+	// rows is the number of records in the last listing.
+	rows      int
+	recent    recent
+	creations creations
+	denied    denied
 }
 
-// zoneList is the result of one listing of zones. It is immutable.
+// zoneList is the result of one listing of zones. It never changes.
 type zoneList struct {
 	managed []*managedZone
 	byID    map[string]*managedZone
-	// finder finds the zone of a name among all zones that the credentials may see, managed or not.
+	// finder finds the zone of a name among all zones that the credentials can read.
 	finder *dns.ZoneFinder
-	// found has the zones as the API has them, by ID.
+	// found has the zones of the API by ID.
 	found map[string]zone
-	// unlisted says which zones of --zone-id-filter couldn't be read; nil is for none.
+	// unlisted is the error for the zones of --zone-id-filter that couldn't be read, or nil.
 	unlisted error
 }
 
-// filter says which zones are managed.
+// filter selects the managed zones.
 type filter struct {
 	domains dns.Filter
 	ids     dns.ZoneIDFilter
 	names   *dns.DomainFilter
 }
 
-// admits reports whether a zone is managed. A zone that was asked for by its ID doesn't have to be
-// of a domain of --domain-filter (spec/clouds.md §6.2).
+// admits reports whether a zone is managed. --domain-filter doesn't apply to a zone selected by ID
+// (spec/clouds.md §6.2).
 func (f filter) admits(z dns.Zone) bool {
 	return f.ids.Match(z.ID) && f.names.Match(z.Name) && (len(f.ids) > 0 || f.domains.Match(z.Name))
 }
 
-// wholeID is what the ID of a zone looks like, so that it can be asked for.
+// wholeID matches complete zone IDs, for which single zones can be read.
 var wholeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // list lists the zones.
@@ -65,14 +65,14 @@ func (p *cloudflareProvider) list(ctx context.Context) (*zoneList, error) {
 		p.log.Error("Can't read a zone of --zone-id-filter; the others are used, and those that are known stay", "err", unlisted)
 	}
 	found = provider.Usable(&p.names, p.log, found, func(z zone) dns.Zone { return dns.Zone{ID: z.ID, Name: dns.Canonical(z.Name)} })
-	// Of several zones of one name, which belong to different accounts, Cloudflare serves the active one.
+	// If zones of different accounts have one name, Cloudflare serves the active one.
 	slices.SortStableFunc(found, func(a, b zone) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), -compareBools(a.active(), b.active()), cmp.Compare(a.ID, b.ID))
 	})
 	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, found, unlisted) }), nil
 }
 
-// arrange returns the list of zones that were found.
+// arrange returns the list for the zones of a listing.
 func (p *cloudflareProvider) arrange(before *zoneList, found []zone, unlisted error) *zoneList {
 	next := &zoneList{byID: map[string]*managedZone{}, found: make(map[string]zone, len(found)), unlisted: unlisted}
 	all := make([]dns.Zone, len(found))
@@ -100,9 +100,9 @@ func compareBools(a, b bool) int {
 	return number[a] - number[b]
 }
 
-// find returns all zones, or those with the IDs of --zone-id-filter if these are whole IDs. unlisted says
-// which of these couldn't be read. Such a zone stays as it is known, unless Cloudflare refuses it: what
-// Cloudflare doesn't answer for a moment is no reason to give up a zone.
+// find returns all zones, or those of --zone-id-filter if all its IDs are complete. unlisted is the error for
+// zones that couldn't be read. Such a zone keeps its last state unless Cloudflare refuses the request,
+// because a short outage is no reason to drop a zone.
 func (p *cloudflareProvider) find(ctx context.Context) (found []zone, unlisted, err error) {
 	if len(p.filter.ids) == 0 || slices.ContainsFunc(p.filter.ids, func(id string) bool { return !wholeID.MatchString(id) }) {
 		found, err = p.api.zones(ctx)
@@ -131,7 +131,7 @@ func (p *cloudflareProvider) find(ctx context.Context) (found []zone, unlisted, 
 	return found, unlisted, nil
 }
 
-// last returns a zone as the API had it. It may be called on nil.
+// last returns the last state of a zone. It may be called on nil.
 func (l *zoneList) last(id string) (z zone, known bool) {
 	if l != nil {
 		z, known = l.found[id]
@@ -139,14 +139,14 @@ func (l *zoneList) last(id string) (z zone, known bool) {
 	return z, known
 }
 
-// keep returns the zone of the last listing, or a new one.
+// keep returns the zone of the previous list, or a new one.
 func keep(before *zoneList, z dns.Zone, l limits) *managedZone {
 	if before != nil {
 		if m := before.byID[z.ID]; m != nil && m.Zone == z && m.limits == l {
 			return m
 		}
 	}
-	return &managedZone{Zone: z, limits: l, recent: recent{}, claims: claims{}}
+	return &managedZone{Zone: z, limits: l, recent: recent{}, creations: creations{}}
 }
 
 // Match implements [dns.Filter]: the zone of a name has to be managed. Nil selects no name.
@@ -154,7 +154,7 @@ func (l *zoneList) Match(name string) bool {
 	return l != nil && slices.ContainsFunc(l.finder.FindAll(name), func(z dns.Zone) bool { return l.byID[z.ID] != nil })
 }
 
-// listed is called with all records of a zone. It corrects them, and remembers how many there are.
+// listed is called with all records of a zone. It corrects and counts them.
 func (z *managedZone) listed(rows []record, begun time.Time) groups {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -162,6 +162,6 @@ func (z *managedZone) listed(rows []record, begun time.Time) groups {
 	rows = z.recent.correct(rows, nil)
 	z.rows = len(rows)
 	g := group(rows)
-	z.claims.check(g, begun)
+	z.creations.check(g, begun)
 	return g
 }

@@ -74,7 +74,7 @@ func (p *coreDNS) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) e
 			continue
 		}
 		failed = true
-		if !known(errs[i]) {
+		if !nothingMade(errs[i]) {
 			return errs[i]
 		}
 		for _, place := range w.places {
@@ -105,8 +105,8 @@ func aboveOthers(works []*work) []bool {
 	return above
 }
 
-// known reports whether an error says that nothing was changed.
-func known(err error) bool {
+// nothingMade reports whether an error says that nothing was changed.
+func nothingMade(err error) bool {
 	return !errors.Is(err, errPartly) && (provider.NothingMade(err) || errors.Is(err, errContended))
 }
 

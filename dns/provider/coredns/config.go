@@ -66,8 +66,8 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		return nil, err
 	}
 	client.Context = ctx
-	s := &store{ctx: ctx, config: client, turn: make(chan struct{}, 1)}
-	s.turn <- struct{}{}
+	s := &store{ctx: ctx, config: client, lock: make(chan struct{}, 1)}
+	s.lock <- struct{}{}
 	if in.DryRun {
 		s.wrap = func(kv clientv3.KV) clientv3.KV { return dryRun{KV: kv} }
 	}
@@ -91,7 +91,7 @@ func clientConfig(flags provider.TLSFiles) (clientv3.Config, error) {
 		Password:    os.Getenv("ETCD_PASSWORD"),
 		// Operations return the same errors.
 		Logger:             zap.NewNop(),
-		MaxCallRecvMsgSize: maxAnswer, MaxCallSendMsgSize: maxAnswer,
+		MaxCallRecvMsgSize: maxResponse, MaxCallSendMsgSize: maxResponse,
 	}
 	scheme := ""
 	for text := range strings.SplitSeq(urls, ",") {

@@ -88,7 +88,7 @@ func TestTLSSettings(t *testing.T) {
 	}
 }
 
-// D16: the files of --tls-* are for what the environment doesn't name.
+// The files of --tls-* are for what the environment doesn't name (D16).
 func TestTLSFlags(t *testing.T) {
 	t.Setenv("ETCD_URLS", "https://a:2379")
 	for name, test := range map[string]struct {

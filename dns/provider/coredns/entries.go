@@ -201,7 +201,7 @@ func (e *entries) insert(r *dns.RecordSet, target string) error {
 		one = &entry{key: key, name: r.Name, service: service{Owner: e.owner}}
 		e.byKey[key] = one
 	case one.name == "":
-		return fmt.Errorf("%w: %w: %s", provider.ErrRejected, errForeign, key)
+		return fmt.Errorf("%w: %w: %s", provider.ErrRejected, errOtherOwner, key)
 	case one.service.Host != "":
 		return fmt.Errorf("%w: a PTR record can have one target only, so %q is too many", provider.ErrRejected, target)
 	}
@@ -209,7 +209,7 @@ func (e *entries) insert(r *dns.RecordSet, target string) error {
 	return nil
 }
 
-var errForeign = errors.New("the key has an entry of another owner: remove it, or use another name")
+var errOtherOwner = errors.New("the key has an entry of another owner: remove it, or use another name")
 
 // free returns a new entry with an unused key.
 func (e *entries) free(name, recordType, target string) *entry {

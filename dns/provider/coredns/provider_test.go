@@ -129,8 +129,7 @@ func TestOwnershipTextsAndAllEntriesGo(t *testing.T) {
 	}
 }
 
-// W10: the keys of texts come after those of addresses, so that ExternalDNS reads both as what
-// they are.
+// The keys of texts come after those of addresses, so that ExternalDNS reads both as what they are (W10).
 func TestTextsComeLast(t *testing.T) {
 	e := newEtcd(t)
 	p := e.open(input("me"))
@@ -240,7 +239,7 @@ func TestStrictlyOwned(t *testing.T) {
 	e.put("test/example/www/11111111", `{"host":"192.0.2.1","targetstrip":1,"owner":"other"}`)
 	e.put("arpa/in-addr/192/0/2/1", `{"host":"theirs.example.test","owner":"other"}`)
 	e.put("arpa/in-addr/192/0/2/2", `{"host":"nobodys.example.test"}`)
-	foreign := e.all()
+	unowned := e.all()
 	p := e.open(input("me"), true)
 	if list, err := p.Records(t.Context(), dns.Zone{}); err != nil || len(list) != 0 {
 		t.Errorf("Records: %v, %v", list, err)
@@ -248,7 +247,7 @@ func TestStrictlyOwned(t *testing.T) {
 	www := set("www.example.test", dns.TypeA, "192.0.2.1", "192.0.2.2")
 	apply(t, p, create(www))
 	own := e.all()
-	maps.DeleteFunc(own, func(key, _ string) bool { return foreign[key] != "" })
+	maps.DeleteFunc(own, func(key, _ string) bool { return unowned[key] != "" })
 	want := []string{
 		`test/example/www/######## {"host":"192.0.2.1","ttl":60,"targetstrip":1,"owner":"me"}`,
 		`test/example/www/######## {"host":"192.0.2.2","ttl":60,"targetstrip":1,"owner":"me"}`,
@@ -267,7 +266,7 @@ func TestStrictlyOwned(t *testing.T) {
 	if err := p.Apply(t.Context(), dns.Zone{}, theirs); !errors.Is(err, provider.ErrStale) {
 		t.Errorf("deleting what others have: %v", err)
 	}
-	if diff := cmp.Diff(foreign, e.all()); diff != "" {
+	if diff := cmp.Diff(unowned, e.all()); diff != "" {
 		t.Errorf("what others have (-before +after):\n%s", diff)
 	}
 }
@@ -316,7 +315,7 @@ func TestAdjust(t *testing.T) {
 	for _, answer := range answers[:3] {
 		got = append(got, answer.Sets[0])
 	}
-	// D1: what can't be stored has an error of its own.
+	// What can't be stored has an error of its own (D1).
 	if !errors.Is(answers[3].Err, provider.ErrRejected) || len(answers[3].Sets) != 0 {
 		t.Errorf("the MX record is adjusted to %v", answers[3])
 	}
@@ -373,14 +372,14 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// meddler is a client that changes an entry before each transaction.
-type meddler struct {
+// externalWriter is a client that changes an entry before each transaction.
+type externalWriter struct {
 	clientv3.KV
-	meddle func()
+	change func()
 }
 
-func (m meddler) Txn(ctx context.Context) clientv3.Txn {
-	m.meddle()
+func (m externalWriter) Txn(ctx context.Context) clientv3.Txn {
+	m.change()
 	return m.KV.Txn(ctx)
 }
 
@@ -391,7 +390,7 @@ func TestConcurrentWriter(t *testing.T) {
 	apply(t, p, create(www))
 	kv, key := p.store.kv, slices.Collect(maps.Keys(e.all()))[0]
 	times := 0
-	p.store.kv = meddler{KV: kv, meddle: func() {
+	p.store.kv = externalWriter{KV: kv, change: func() {
 		if times++; times < 3 {
 			e.put(key, fmt.Sprintf(`{"host":"192.0.2.1","priority":%d,"targetstrip":1}`, times))
 		}
@@ -407,7 +406,7 @@ func TestConcurrentWriter(t *testing.T) {
 		t.Errorf("in etcd (-want +got):\n%s", diff)
 	}
 
-	p.store.kv = meddler{KV: kv, meddle: func() {
+	p.store.kv = externalWriter{KV: kv, change: func() {
 		times++
 		e.put(key, fmt.Sprintf(`{"host":"192.0.2.1","priority":%d,"targetstrip":1}`, times))
 	}}

@@ -22,9 +22,9 @@ const (
 	// smallerPage.
 	pageSize    = 1024
 	smallerPage = 8
-	// maxAnswer limits a response and a request, in bytes, as etcd itself does. Decoded, a response
+	// maxResponse limits a response and a request, in bytes, as etcd itself does. Decoded, a response
 	// may need 60 times as much memory, because an empty key takes two bytes.
-	maxAnswer = 2 << 20
+	maxResponse = 2 << 20
 )
 
 // entrySize is the memory of a key without its texts, in bytes, including its listed record set.
@@ -39,19 +39,19 @@ type store struct {
 	// wrap may restrict the client, for dry runs. It may be nil.
 	wrap func(clientv3.KV) clientv3.KV
 
-	// turn has a value while the client isn't being created. It guards kv.
-	turn chan struct{}
+	// lock has a value while the client isn't being created. It guards kv.
+	lock chan struct{}
 	kv   clientv3.KV
 }
 
 // open returns the client.
 func (s *store) open(ctx context.Context) (clientv3.KV, error) {
 	select {
-	case <-s.turn:
+	case <-s.lock:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	defer func() { s.turn <- struct{}{} }()
+	defer func() { s.lock <- struct{}{} }()
 	if s.kv != nil {
 		return s.kv, nil
 	}
@@ -86,7 +86,7 @@ func (s *store) read(ctx context.Context, from, to string, l *listlimit.Listing)
 			continue
 		}
 		if status.Code(err) == codes.ResourceExhausted {
-			err = fmt.Errorf("%w: an answer with one key may have %d bytes: %w", listlimit.ErrExceeded, maxAnswer, err)
+			err = fmt.Errorf("%w: a response with one key may have %d bytes: %w", listlimit.ErrExceeded, maxResponse, err)
 		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("read %s from etcd: %w", from, classify(err))
@@ -109,7 +109,7 @@ func (s *store) read(ctx context.Context, from, to string, l *listlimit.Listing)
 			return all, revision, nil
 		}
 		if len(page.Kvs) == 0 {
-			return nil, 0, fmt.Errorf("read %s from etcd: %w: its list of keys has no end: more keys are to follow an answer without any", from, listlimit.ErrExceeded)
+			return nil, 0, fmt.Errorf("read %s from etcd: %w: its list of keys has no end: more keys are announced after a response without any", from, listlimit.ErrExceeded)
 		}
 	}
 }

@@ -52,14 +52,14 @@ type share struct {
 	// changes are the changes for the provider. index has the index of each among all changes.
 	changes []dns.Change
 	index   []int
-	// outcomes and asked have an entry for each of all changes. asked says which ones the provider has
+	// outcomes and assigned have an entry for each of all changes. assigned says which ones the provider has
 	// to make.
 	outcomes []error
-	asked    []bool
+	assigned []bool
 	// unknown is an error with an unknown outcome.
 	unknown error
-	// dry is true if a dry run has sent nothing.
-	dry bool
+	// dryRun is true if a dry run has sent nothing.
+	dryRun bool
 }
 
 // refuse returns why no provider may make a change, or nil.
@@ -84,20 +84,20 @@ func expected(has *dns.RecordSet, c dns.Change) bool {
 
 // newShare returns the work of a provider. Old of its changes is what this provider has.
 func newShare(z *zone, member int, changes []dns.Change, refused []error) *share {
-	s := &share{member: member, outcomes: make([]error, len(changes)), asked: make([]bool, len(changes))}
+	s := &share{member: member, outcomes: make([]error, len(changes)), assigned: make([]bool, len(changes))}
 	for i, c := range changes {
 		own := dns.Change{Old: z.has[member][c.RecordSet().Key()], New: c.New}
-		if refused[i] == nil && !idle(own) {
+		if refused[i] == nil && !hasNoEffect(own) {
 			s.changes = append(s.changes, own)
 			s.index = append(s.index, i)
-			s.asked[i] = true
+			s.assigned[i] = true
 		}
 	}
 	return s
 }
 
-// idle reports whether a change has no effect.
-func idle(c dns.Change) bool {
+// hasNoEffect reports whether a change has no effect.
+func hasNoEffect(c dns.Change) bool {
 	if c.Old == nil || c.New == nil {
 		return c.Old == c.New
 	}
@@ -117,7 +117,7 @@ func (s *share) apply(ctx context.Context, member provider.Provider, part dns.Zo
 		s.take(applyError)
 	case errors.Is(err, provider.ErrRejected), errors.Is(err, provider.ErrCredentials), errors.Is(err, provider.ErrStale),
 		errors.Is(err, provider.ErrThrottled), errors.Is(err, provider.ErrDryRun):
-		s.dry = errors.Is(err, provider.ErrDryRun)
+		s.dryRun = errors.Is(err, provider.ErrDryRun)
 		for _, i := range s.index {
 			s.outcomes[i] = err
 		}
@@ -176,7 +176,7 @@ func (z *zone) present(changes []dns.Change) []*dns.RecordSet {
 func (z *zone) merge(shares []*share, changes []dns.Change, refused []error) error {
 	var unknown error
 	for _, s := range shares {
-		if s.dry {
+		if s.dryRun {
 			return provider.ErrDryRun
 		}
 		unknown = errors.Join(unknown, s.unknown)
@@ -212,7 +212,7 @@ func outcome(shares []*share, i int) (made bool, err error) {
 		if s.outcomes[i] != nil {
 			errs = append(errs, fmt.Errorf("provider %d: %w", s.member+1, s.outcomes[i]))
 		}
-		made = made || s.asked[i] && s.outcomes[i] == nil
+		made = made || s.assigned[i] && s.outcomes[i] == nil
 	}
 	return made, errors.Join(errs...)
 }

@@ -61,8 +61,8 @@ func (p *Provider) each(call func(i int, member provider.Provider) error) []erro
 	return errs
 }
 
-// named joins the errors of providers, and adds the provider to each.
-func named(errs []error) error {
+// withNames joins the errors of providers, and adds the provider to each.
+func withNames(errs []error) error {
 	var list []error
 	for i, err := range errs {
 		if err != nil {
@@ -75,7 +75,7 @@ func named(errs []error) error {
 // Zones implements [provider.Provider].
 func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	lists := make([][]dns.Zone, len(p.members))
-	err := named(p.each(func(i int, member provider.Provider) (err error) {
+	err := withNames(p.each(func(i int, member provider.Provider) (err error) {
 		lists[i], err = member.Zones(ctx)
 		return err
 	}))
@@ -195,21 +195,21 @@ func adjustBy(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, li
 			sets, places = append(sets, r), append(places, i)
 		}
 	}
-	answers, err := adjuster.Adjust(ctx, zone, sets)
+	results, err := adjuster.Adjust(ctx, zone, sets)
 	if err != nil {
 		return err
 	}
-	if len(answers) != len(sets) {
-		return fmt.Errorf("adjust: %d answers about %d record sets", len(answers), len(sets))
+	if len(results) != len(sets) {
+		return fmt.Errorf("adjust: %d results for %d record sets", len(results), len(sets))
 	}
 	next := make([]provider.Adjusted, len(list))
 	for i, one := range list {
 		next[i].Err = one.Err
 	}
-	for n, answer := range answers {
+	for n, result := range results {
 		one := &next[places[n]]
-		one.Err = errors.Join(one.Err, answer.Err)
-		one.Sets = append(one.Sets, answer.Sets...)
+		one.Err = errors.Join(one.Err, result.Err)
+		one.Sets = append(one.Sets, result.Sets...)
 	}
 	for i := range next {
 		if next[i].Err != nil {
@@ -277,7 +277,7 @@ func (p *Provider) Unlisted() error {
 			errs[i] = lister.Unlisted()
 		}
 	}
-	return named(errs)
+	return withNames(errs)
 }
 
 // DomainFilter implements [provider.DomainFilterer]. A name must be selected by all providers.
@@ -298,7 +298,7 @@ func (p *Provider) Confirm(ctx context.Context, dnsZone dns.Zone) error {
 	if err != nil {
 		return err
 	}
-	return named(p.each(func(i int, member provider.Provider) error {
+	return withNames(p.each(func(i int, member provider.Provider) error {
 		if c, ok := member.(provider.Confirmer); ok {
 			return c.Confirm(ctx, z.parts[i])
 		}

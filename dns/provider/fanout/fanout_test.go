@@ -434,7 +434,7 @@ func TestLimitsOfAll(t *testing.T) {
 		t.Errorf("Adjust: %v, %v", list, err)
 	}
 	got, want := p.Capabilities(), provider.Capabilities{
-		// D20: the properties of all of them are read.
+		// The properties of all of them are read (D20).
 		Properties: []string{"aws/", "inmemory/"}, Types: []string{"A", "TXT"}, BatchSize: 20, BatchInterval: 50 * time.Second,
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -28,7 +28,7 @@ func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.Record
 
 // read lists the zone at the providers whose records are unknown.
 func (p *Provider) read(ctx context.Context, z *zone) error {
-	return named(p.each(func(i int, member provider.Provider) error {
+	return withNames(p.each(func(i int, member provider.Provider) error {
 		if z.has[i] != nil {
 			return nil
 		}

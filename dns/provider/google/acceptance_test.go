@@ -18,9 +18,8 @@ import (
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
-// GO1, GO2, GO3, GO4 of spec/clouds.md: records and their ownership records are created, changed and
-// removed in one request each, also at the apex and with a wildcard, and a second run changes
-// nothing.
+// Records and their ownership records are created, changed and removed in one request each, also at the apex
+// and with a wildcard, and a second run changes nothing (GO1, GO2, GO3, GO4 of spec/clouds.md).
 func TestPlainRecords(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Prefix = "%{record_type}-."
@@ -45,7 +44,7 @@ func TestPlainRecords(t *testing.T) {
 	})
 }
 
-// GO5 of spec/clouds.md: the other types, with and without dots at the ends of names.
+// The other types, with and without dots at the ends of names (GO5 of spec/clouds.md).
 func TestOtherTypes(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Managed = handled
@@ -70,8 +69,8 @@ func TestOtherTypes(t *testing.T) {
 	})
 }
 
-// GO6 of spec/clouds.md: a name that changes its type is there all the time, because deletion and
-// addition are in one request, also with small batches.
+// A name that changes its type is there all the time, because deletion and addition are in one request, also
+// with small batches (GO6 of spec/clouds.md).
 func TestTypeChanges(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--google-batch-change-size=4"}
@@ -90,7 +89,7 @@ func TestTypeChanges(t *testing.T) {
 	})
 }
 
-// GO7 of spec/clouds.md: the filters of zones. Zones whose records are elsewhere aren't used.
+// The filters of zones. Zones whose records are elsewhere aren't used (GO7 of spec/clouds.md).
 func TestZoneFilters(t *testing.T) {
 	prepare(t)
 	server := clouddnstest.New()
@@ -151,7 +150,7 @@ func TestZoneFilters(t *testing.T) {
 	}
 }
 
-// GO7 of spec/clouds.md: many zones are listed by pages.
+// Many zones are listed by pages (GO7 of spec/clouds.md).
 func TestManyZones(t *testing.T) {
 	prepare(t)
 	server := clouddnstest.New()
@@ -163,8 +162,8 @@ func TestManyZones(t *testing.T) {
 	}
 }
 
-// GO8 of spec/clouds.md: a public and a private zone of one name both get the records, each all of
-// them, and what is missing in one is added there. With the visibility, one of them does.
+// A public and a private zone of one name both get the records, each all of them, and what is missing in one
+// is added there. With the visibility, one of them does (GO8 of spec/clouds.md).
 func TestZonesOfOneName(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.server.AddZone(clouddnstest.Zone{Name: "inside", DNSName: zoneName, Private: true})
@@ -188,7 +187,7 @@ func TestZonesOfOneName(t *testing.T) {
 	})
 }
 
-// GO9 of spec/clouds.md: one name that Cloud DNS refuses, with a message that names it or not.
+// One name that Cloud DNS refuses, with a message that names it or not (GO9 of spec/clouds.md).
 func TestOneRefused(t *testing.T) {
 	for name, message := range map[string]string{
 		"named":    "Invalid value for 'entity.change.additions[bad.shop.test.][A].rrdata[0]': '192.0.2.7'",
@@ -206,7 +205,7 @@ func TestOneRefused(t *testing.T) {
 	}
 }
 
-// GO9 of spec/clouds.md: what Cloud DNS would refuse for a reason that is known isn't even sent.
+// What Cloud DNS would refuse for a reason that is known isn't even sent (GO9 of spec/clouds.md).
 func TestNotSent(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		many := make([]string, 101)
@@ -228,8 +227,8 @@ func TestNotSent(t *testing.T) {
 	})
 }
 
-// GO10 of spec/clouds.md: a record set with a routing policy is seen, and left alone, also if it
-// is ours by its ownership record, and also if its object is gone. It stops nothing.
+// A record set with a routing policy is seen, and left alone, also if it is ours by its ownership record, and
+// also if its object is gone. It stops nothing (GO10 of spec/clouds.md).
 func TestRoutingPolicies(t *testing.T) {
 	for name, policy := range map[string]string{
 		"wrr":           `{"wrr":{"items":[{"weight":1,"rrdatas":["203.0.113.1"]},{"weight":2,"rrdatas":["203.0.113.2"]}]}}`,
@@ -260,7 +259,7 @@ func TestRoutingPolicies(t *testing.T) {
 	}
 }
 
-// GO11 of spec/clouds.md: many names take few requests, with large pages.
+// Many names take few requests, with large pages (GO11 of spec/clouds.md).
 func TestManyNames(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		wanted := func(n byte) []*dns.RecordSet {
@@ -291,8 +290,8 @@ func TestManyNames(t *testing.T) {
 	})
 }
 
-// GO12, GO13 of spec/clouds.md: after an answer that there are too many requests, nothing is sent
-// for as long as it says, or for a second; then the same is done in the same run.
+// After an answer that there are too many requests, nothing is sent for as long as it says, or for a second;
+// then the same is done in the same run (GO12, GO13 of spec/clouds.md).
 func TestThrottled(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault *clouddnstest.Fault
@@ -339,7 +338,7 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// GO12 of spec/clouds.md: a long pause is left to the publisher, and other calls aren't sent either.
+// A long pause is left to the publisher, and other calls aren't sent either (GO12 of spec/clouds.md).
 func TestLongPause(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		p := w.open()
@@ -357,8 +356,8 @@ func TestLongPause(t *testing.T) {
 	})
 }
 
-// GO14 of spec/clouds.md: a change that was made, and whose answer was lost, is done. One that
-// wasn't made is sent again.
+// A change that was made, and whose answer was lost, is done. One that wasn't made is sent again (GO14 of
+// spec/clouds.md).
 func TestLostAnswer(t *testing.T) {
 	for _, fault := range []*clouddnstest.Fault{clouddnstest.Failed, clouddnstest.Lost} {
 		for _, made := range []bool{true, false} {
@@ -380,7 +379,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// GO14 of spec/clouds.md: if nobody can say what became of a change, its error doesn't either.
+// If nobody can say what became of a change, its error doesn't either (GO14 of spec/clouds.md).
 func TestLostForGood(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		p := w.open()
@@ -405,8 +404,8 @@ func TestLostForGood(t *testing.T) {
 	})
 }
 
-// GO15 of spec/clouds.md: a zone that may not be changed, or not be listed, doesn't keep the
-// others from being published, and the error names the right and the zone.
+// A zone that may not be changed, or not be listed, doesn't keep the others from being published, and the
+// error names the right and the zone (GO15 of spec/clouds.md).
 func TestZoneWithoutRights(t *testing.T) {
 	for _, operation := range []string{clouddnstest.CreateChange, clouddnstest.ListSets} {
 		withFixture(t, func(w *fixture) {
@@ -426,8 +425,8 @@ func TestZoneWithoutRights(t *testing.T) {
 	}
 }
 
-// GO16 of spec/clouds.md: on a machine of Google, the metadata server says which project it is in,
-// and gives tokens.
+// On a machine of Google, the metadata server says which project it is in, and gives tokens (GO16 of
+// spec/clouds.md).
 func TestMetadataServer(t *testing.T) {
 	prepare(t)
 	server := clouddnstest.New()
@@ -452,14 +451,14 @@ func TestMetadataServer(t *testing.T) {
 	}
 }
 
-// GO17 of spec/clouds.md: listings that are three seconds behind lead to no request that is
-// refused, and each change is made once.
+// Listings that are three seconds behind lead to no request that is refused, and each change is made once
+// (GO17 of spec/clouds.md).
 func TestListingsBehind(t *testing.T) {
 	withFixture(t, func(w *fixture) { w.CheckListingsBehind() })
 }
 
 // What others have made stays as it is, and their names get no other type (spec/clouds.md §0.2).
-func TestForeignRecords(t *testing.T) {
+func TestUnownedRecords(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Managed = handled
 		for _, r := range []clouddnstest.RecordSet{

@@ -19,21 +19,21 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// credentialsFile is the variable with the path of a credentials file.
+// credentialsFile is the environment variable for the path of a credentials file.
 const credentialsFile = "GOOGLE_APPLICATION_CREDENTIALS"
 
 const (
-	// tokenLimit is the most bytes of an answer with a token.
+	// tokenLimit limits the response with a token in bytes.
 	tokenLimit = 1 << 20
-	// lastMoment is how long before its end a token isn't used any more, and lastTries how often
-	// the library is asked for another one in that time.
+	// lastMoment is the remaining lifetime below which a token isn't used. lastTries limits the requests for
+	// another token in that time.
 	lastMoment = 5 * time.Second
 	lastTries  = 6
 )
 
 // access gets access tokens with the Application Default Credentials.
 type access struct {
-	// client sends the requests for tokens.
+	// client sends the token requests.
 	client *http.Client
 
 	mu sync.Mutex
@@ -41,16 +41,16 @@ type access struct {
 	credentials *auth.Credentials
 }
 
-// openAccess returns an access. It reads the credentials file if the environment names one.
-// Without it, the metadata server may have to be asked, which is for later.
+// openAccess returns an access. If the environment names a credentials file, openAccess reads it. Otherwise
+// find asks the metadata server later.
 func openAccess(ctx context.Context, in provider.Input) (*access, error) {
-	// Requests for tokens change nothing, so they are sent in a dry run, too.
+	// Token requests change nothing, so they are also sent in a dry run.
 	in.DryRun = false
-	client, err := httpapi.NewClient(ctx, in, httpapi.Options{MaxAnswer: tokenLimit})
+	client, err := httpapi.NewClient(ctx, in, httpapi.Options{MaxResponse: tokenLimit})
 	if err != nil {
 		return nil, err
 	}
-	// The library gets a new token in the background, without a limit of time of its own.
+	// The library gets new tokens in the background, without a timeout of its own.
 	client.Timeout = timeout
 	a := &access{client: client}
 	if path := os.Getenv(credentialsFile); path != "" {
@@ -61,7 +61,7 @@ func openAccess(ctx context.Context, in provider.Input) (*access, error) {
 	return a, nil
 }
 
-// find returns the credentials. What isn't found is looked for again the next time.
+// find returns the credentials. A failure is retried with the next call.
 func (a *access) find() (*auth.Credentials, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,24 +78,24 @@ func (a *access) find() (*auth.Credentials, error) {
 	return found, nil
 }
 
-// token returns an access token, and the project whose quota is used, which may be empty.
+// token returns an access token, and the project whose quota is used, or "".
 func (a *access) token(ctx context.Context) (token, quota string, err error) {
 	found, err := a.find()
 	if err != nil {
 		return "", "", fmt.Errorf("%w: find the credentials of Google: %w: set %s, or use the service account of the machine", provider.ErrCredentials, err, credentialsFile)
 	}
-	t, err := fresh(ctx, found)
+	t, err := freshToken(ctx, found)
 	if err != nil {
 		return "", "", tokenError(ctx, err)
 	}
-	// Without a quota project, that of the credentials is used.
+	// Without a configured quota project, that of the credentials is used.
 	quota, _ = found.QuotaProjectID(ctx)
 	return t.Value, quota, nil
 }
 
-// fresh returns a token that doesn't end before its request arrives. The library returns the last
-// one until its last moment, while it gets another one in the background.
-func fresh(ctx context.Context, from auth.TokenProvider) (*auth.Token, error) {
+// freshToken returns a token that is still valid when its request arrives. The library returns the old token
+// until it expires, and gets another one in the background.
+func freshToken(ctx context.Context, from auth.TokenProvider) (*auth.Token, error) {
 	for try := 0; ; try++ {
 		t, err := from.Token(ctx)
 		if err != nil || t.Expiry.IsZero() || time.Until(t.Expiry) > lastMoment || try == lastTries {
@@ -107,19 +107,19 @@ func fresh(ctx context.Context, from auth.TokenProvider) (*auth.Token, error) {
 	}
 }
 
-// tokenError returns the error for a token that wasn't given. Only an answer of the token server
-// says that the credentials are at fault.
+// tokenError returns the error for a failed token request. Only a response of the token server means that the
+// credentials are wrong.
 func tokenError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	answer, ok := errors.AsType[*auth.Error](err)
-	if !ok || answer.Response == nil {
+	response, ok := errors.AsType[*auth.Error](err)
+	if !ok || response.Response == nil {
 		return fmt.Errorf("get an access token of Google: %s", sanitize.Quote(err.Error()))
 	}
-	status := answer.Response.StatusCode
-	said := fmt.Errorf("get an access token of Google: answered with status %d and %s", status, sanitize.Quote(string(answer.Body)))
-	if outcome := httpapi.Outcome(status, answer.Response.Header); errors.Is(outcome, provider.ErrRejected) || errors.Is(outcome, provider.ErrCredentials) {
+	status := response.Response.StatusCode
+	said := fmt.Errorf("get an access token of Google: answered with status %d and %s", status, sanitize.Quote(string(response.Body)))
+	if outcome := httpapi.Outcome(status, response.Response.Header); errors.Is(outcome, provider.ErrRejected) || errors.Is(outcome, provider.ErrCredentials) {
 		return fmt.Errorf("%w: %w: check the credentials, and the clock", provider.ErrCredentials, said)
 	}
 	return said

@@ -9,9 +9,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in
-// one request. Cloud DNS mostly names the record sets that it refuses, and the others are sent again.
-// Otherwise the batch is halved.
+// Apply implements [provider.Provider]. The changes of a name and of its ownership records are in one
+// request. If Cloud DNS names the refused record sets, the others are sent again. Otherwise the batch is
+// halved.
 func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
@@ -21,34 +21,36 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
 	all := z.Units(z, changes, func(name string) error { return batch.Outside(list.public, z.Zone, name) })
-	a := &batch.Applying[*unit]{Zone: &applied{managedZone: z, provider: p}, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
+	a := &batch.Applying[*unit]{Zone: &zoneApply{managedZone: z, provider: p}, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, p.limit), len(changes))
 }
 
-// applied is a zone for one call of Apply.
-type applied struct {
+// zoneApply is a zone for one call of Apply. It implements [batch.Zone].
+type zoneApply struct {
 	*managedZone
 	provider *cloudDNS
 }
 
 // Change implements [batch.Zone].
-func (a *applied) Change(ctx context.Context, units []*unit) error {
+func (a *zoneApply) Change(ctx context.Context, units []*unit) error {
 	return a.provider.api.change(ctx, a.ID, change(units))
 }
 
 // Verify implements [batch.Zone].
-func (a *applied) Verify(ctx context.Context, units []*unit) (batch.State, error) {
-	return batch.Verify(ctx, a.managedZone, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.provider.api.one(ctx, a.ID, key) })
+func (a *zoneApply) Verify(ctx context.Context, units []*unit) (batch.State, error) {
+	return batch.Verify(ctx, a.managedZone, units, func(ctx context.Context, key dns.Key) (*rawSet, error) {
+		return a.provider.api.getRecordSet(ctx, a.ID, key)
+	})
 }
 
 // Refused implements [batch.Zone].
-func (*applied) Refused(units []*unit, err error) (rest []*unit, alone error) {
-	answer, ok := errors.AsType[*apiError](err)
-	if !ok || answer.refusal() == nil {
+func (*zoneApply) Refused(units []*unit, err error) (rest []*unit, alone error) {
+	response, ok := errors.AsType[*apiError](err)
+	if !ok || response.refusal() == nil {
 		return nil, nil
 	}
-	return blame(units, change(units), answer), answer
+	return blame(units, change(units), response), response
 }
 
 // Outdate implements [batch.Zone].
-func (a *applied) Outdate() { a.provider.zones.Outdate() }
+func (a *zoneApply) Outdate() { a.provider.zones.Outdate() }

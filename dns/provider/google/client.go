@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// pageSize is how many items a page is to have. Cloud DNS takes fewer if it is not asked.
+	// pageSize is the size of pages. Without it, Cloud DNS returns smaller ones.
 	pageSize = 1000
-	// timeout ends a request that isn't answered.
+	// timeout limits one try of a request.
 	timeout = time.Minute
 )
 
-// rereads says how often a request is sent that changes nothing, and resends how often one that
-// does: again only after an answer that nothing was changed.
+// readRetry is the retry policy of requests that change nothing. writeRetry is that of the others: they are
+// only retried if the response says that nothing was changed.
 var (
-	rereads = httpapi.Retry{Tries: 3, FirstPause: 250 * time.Millisecond, Again: func(err error) bool { return soon(err) || passing(err) }}
-	resends = httpapi.Retry{Tries: 3, FirstPause: 250 * time.Millisecond, Again: soon}
+	readRetry  = httpapi.Retry{Tries: 3, FirstPause: 250 * time.Millisecond, Again: func(err error) bool { return mayRetry(err) || isTransient(err) }}
+	writeRetry = httpapi.Retry{Tries: 3, FirstPause: 250 * time.Millisecond, Again: mayRetry}
 )
 
 // client sends requests.
 type client struct {
-	service *dnsapi.Service
-	project *project
-	hold    hold
-	budget  *listlimit.Budget
+	service  *dnsapi.Service
+	project  *project
+	throttle throttle
+	budget   *listlimit.Budget
 }
 
 // openClient returns a client. It doesn't contact Google.
@@ -56,41 +56,41 @@ func openClient(ctx context.Context, in provider.Input, projectID string) (*clie
 	return &client{service: service, project: &project{id: projectID}, budget: in.Budget}, nil
 }
 
-// call makes a request that needs a right, about a zone or all of them.
+// call makes a request that needs a permission for a zone, or for all.
 func (c *client) call(ctx context.Context, retry httpapi.Retry, right, zone string, send func(ctx context.Context, project string) error) error {
 	projectID, err := c.project.find(ctx)
 	if err != nil {
 		return err
 	}
 	return retry.Do(ctx, func() error {
-		if err := c.hold.wait(ctx); err != nil {
+		if err := c.throttle.wait(ctx); err != nil {
 			return err
 		}
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		err := send(limited, projectID)
 		if err == nil {
-			c.hold.answered()
+			c.throttle.noteResponse()
 			return nil
 		}
-		err = failure(err, right, where(projectID, zone))
+		err = failure(err, right, scopeOf(projectID, zone))
 		if throttled, ok := errors.AsType[*provider.ThrottledError](err); ok {
-			throttled.After = c.hold.throttled(throttled.After)
+			throttled.After = c.throttle.throttled(throttled.After)
 		}
 		return err
 	})
 }
 
-// where says what a right is needed for.
-func where(projectID, zone string) string {
+// scopeOf returns the resource of a permission.
+func scopeOf(projectID, zone string) string {
 	if zone == "" {
 		return "the project " + projectID
 	}
 	return fmt.Sprintf("the zone %s or the project %s", zone, projectID)
 }
 
-// pages asks for one page after the other, which a listing counts. Ask returns how many bytes of
-// memory each entry of the page needs, and the token of the next page.
+// pages reads all pages of a listing. ask returns the memory of each entry in bytes, and the token of the
+// next page.
 func pages(l *listlimit.Listing, ask func(token string) (sizes []int, next string, err error)) error {
 	for token := ""; ; {
 		sizes, next, err := ask(token)
@@ -119,7 +119,7 @@ func (c *client) zones(ctx context.Context) ([]*dnsapi.ManagedZone, error) {
 	var zones []*dnsapi.ManagedZone
 	err := pages(l, func(token string) (sizes []int, next string, err error) {
 		var page *dnsapi.ManagedZonesListResponse
-		err = c.call(ctx, rereads, "dns.managedZones.list", "", func(ctx context.Context, project string) (err error) {
+		err = c.call(ctx, readRetry, "dns.managedZones.list", "", func(ctx context.Context, project string) (err error) {
 			page, err = c.service.ManagedZones.List(project).MaxResults(pageSize).PageToken(token).Context(ctx).Do()
 			return err
 		})
@@ -149,8 +149,8 @@ func (c *client) sets(ctx context.Context, zone dns.Zone) (sets []*dnsapi.Resour
 	return c.listSets(ctx, zone.ID, counted, func(l *dnsapi.ResourceRecordSetsListCall) { l.MaxResults(pageSize) })
 }
 
-// one returns the record set with a key, or nil.
-func (c *client) one(ctx context.Context, zone string, key dns.Key) (*dnsapi.ResourceRecordSet, error) {
+// getRecordSet returns the record set with a key, or nil.
+func (c *client) getRecordSet(ctx context.Context, zone string, key dns.Key) (*dnsapi.ResourceRecordSet, error) {
 	counted := c.budget.Part("a part of zone " + zone)
 	defer counted.End(nil)
 	sets, err := c.listSets(ctx, zone, counted, func(l *dnsapi.ResourceRecordSetsListCall) { l.Name(wireName(key.Name)).Type(key.Type) })
@@ -169,7 +169,7 @@ func (c *client) listSets(ctx context.Context, zone string, counted *listlimit.L
 	var sets []*dnsapi.ResourceRecordSet
 	err := pages(counted, func(token string) (sizes []int, next string, err error) {
 		var page *dnsapi.ResourceRecordSetsListResponse
-		err = c.call(ctx, rereads, "dns.resourceRecordSets.list", zone, func(ctx context.Context, project string) (err error) {
+		err = c.call(ctx, readRetry, "dns.resourceRecordSets.list", zone, func(ctx context.Context, project string) (err error) {
 			call := c.service.ResourceRecordSets.List(project, zone).PageToken(token).Context(ctx)
 			choose(call)
 			page, err = call.Do()
@@ -192,7 +192,7 @@ func (c *client) listSets(ctx context.Context, zone string, counted *listlimit.L
 	return sets, nil
 }
 
-// sizeOf returns how many bytes of memory a record set needs, as it is here and as it is listed.
+// sizeOf returns the memory of a record set in bytes, with its listed form.
 func sizeOf(raw *dnsapi.ResourceRecordSet) int {
 	const own, each = 256, 16
 	if raw == nil {
@@ -205,23 +205,23 @@ func sizeOf(raw *dnsapi.ResourceRecordSet) int {
 	return n + policySize(raw.RoutingPolicy)
 }
 
-// policySize returns how many bytes of memory a routing policy needs. Its values are deep in it, and
-// few record sets have one.
+// policySize returns the memory of a routing policy in bytes. Its values are nested, and few record sets have
+// one, so the JSON is measured.
 func policySize(p *dnsapi.RRSetRoutingPolicy) int {
 	if p == nil {
 		return 0
 	}
 	text, err := p.MarshalJSON()
 	if err != nil {
-		// It was just decoded.
+		// The policy was just decoded, so encoding can't fail.
 		return 0
 	}
 	return int(httpapi.DecodedSize(text))
 }
 
-// change makes a change of a zone, all of it or nothing.
+// change makes a change in a zone, all or nothing.
 func (c *client) change(ctx context.Context, zone string, change *dnsapi.Change) error {
-	return c.call(ctx, resends, "dns.changes.create", zone, func(ctx context.Context, project string) error {
+	return c.call(ctx, writeRetry, "dns.changes.create", zone, func(ctx context.Context, project string) error {
 		_, err := c.service.Changes.Create(project, zone, change).Context(ctx).Do()
 		return err
 	})
@@ -239,7 +239,7 @@ func (b bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, httpapi.Unsent(req, err)
 	}
-	// A transport must not change the request.
+	// A transport must not modify the request.
 	changed := req.Clone(req.Context())
 	changed.Header.Set("Authorization", "Bearer "+token)
 	if quota != "" {

@@ -11,21 +11,20 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// The values of --google-zone-visibility.
+// Values of --google-zone-visibility.
 const (
 	zonePublic  = "public"
 	zonePrivate = "private"
 )
 
-// Config is the settings for Cloud DNS.
+// Config has the settings for Cloud DNS.
 type Config struct {
-	// Project is the ID of the project. If it is empty, the metadata server says which one the
-	// machine is in.
+	// Project is the ID of the project. If it is empty, the metadata server is asked for it.
 	Project string
-	// Visibility is public, private, or empty for both.
+	// Visibility is public, private, or "" for both.
 	Visibility string
-	// BatchChanges is the most record sets of a request; zero is for as many as Cloud DNS
-	// allows. BatchInterval is the time between two.
+	// BatchChanges limits the record sets of a request; zero means the limit of Cloud DNS. BatchInterval is
+	// the pause between two requests.
 	BatchChanges  int
 	BatchInterval time.Duration
 }
@@ -40,7 +39,7 @@ func Plugin() provider.Plugin {
 }
 
 func newConfig() *Config {
-	return &Config{BatchChanges: mostChanges, BatchInterval: time.Second}
+	return &Config{BatchChanges: maxBatchChanges, BatchInterval: time.Second}
 }
 
 // Flags implements provider.Config.
@@ -60,9 +59,9 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	limit := size{changes: mostChanges, additions: mostChanges, deletions: mostChanges, bytes: mostBytes}
+	limit := size{changes: maxBatchChanges, additions: maxBatchChanges, deletions: maxBatchChanges, bytes: maxBatchBytes}
 	if c.BatchChanges > 0 {
-		limit.changes = min(c.BatchChanges, mostChanges)
+		limit.changes = min(c.BatchChanges, maxBatchChanges)
 	}
 	return &cloudDNS{
 		filter: filter{domains: in.Domains, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames), visibility: c.Visibility},

@@ -209,7 +209,7 @@ func TestTokenErrors(t *testing.T) {
 // The pauses without a time double, up to a minute, and end with an answer.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var h hold
+		var h throttle
 		for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 			want *= time.Second
 			if got := h.throttled(0); got < want || got > want*5/4+1 {
@@ -217,13 +217,13 @@ func TestHold(t *testing.T) {
 			}
 			// Another answer of the same moment counts no second time.
 			h.throttled(0)
-			if err := h.wait(t.Context()); (err != nil) != (h.left() > patience) || err != nil && !errors.Is(err, provider.ErrThrottled) {
+			if err := h.wait(t.Context()); (err != nil) != (h.left() > maxWait) || err != nil && !errors.Is(err, provider.ErrThrottled) {
 				t.Errorf("waiting for %v: %v", h.left(), err)
 			}
 			time.Sleep(h.left())
 		}
 		time.Sleep(time.Second)
-		h.answered()
+		h.noteResponse()
 		if got := h.throttled(0); got > 2*time.Second {
 			t.Errorf("after an answer the pause is %v", got)
 		}

@@ -3,9 +3,9 @@
 //
 //   - A batch of changes is one request, which Cloud DNS makes as a whole or not at all (dns/provider/batch).
 //   - A change deletes exactly what was listed, adds a record set, or does both. So Cloud DNS itself compares Old, and a
-//     name that changes never lacks an answer.
+//     changed name always resolves.
 //   - If the listed form of a record set lacks something that the deletion needs, the provider keeps what was listed.
-//   - After an answer "too many requests", the provider sends nothing for a while (hold.go).
+//   - After a response "too many requests", the provider sends nothing for a while (throttle.go).
 //   - Record sets with a routing policy are listed, and never changed.
 //
 // Adjust combines the two directions of one mapping: from the wanted record set to the request (wire.go), and from

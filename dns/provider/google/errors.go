@@ -17,41 +17,41 @@ import (
 )
 
 const (
-	// saidSize is how much of a message of Cloud DNS is repeated, in bytes.
-	saidSize = 512
-	// maxReasons is how many errors of an answer are looked at.
-	maxReasons = 5000
-	saidMost   = 3
+	// maxMessage limits the quoted text of a message in bytes.
+	maxMessage = 512
+	// maxReasons limits the evaluated errors of a response.
+	maxReasons    = 5000
+	maxShownItems = 3
 )
 
-// The reasons of answers that say that nothing was changed, and why (spec/clouds.md §3.8).
+// Reasons that say that nothing was changed, and why (spec/clouds.md §3.8).
 var (
-	tooMany = []string{"rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded", "concurrentLimitExceeded", "servingLimitExceeded"}
-	stale   = []string{"alreadyExists", "notFound", "conditionNotMet", "preconditionFailed"}
+	throttledReasons = []string{"rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded", "concurrentLimitExceeded", "servingLimitExceeded"}
+	staleReasons     = []string{"alreadyExists", "notFound", "conditionNotMet", "preconditionFailed"}
 )
 
 const quotaExceeded = "quotaExceeded"
 
-// ratePhrase is in the message of quotaExceeded if it is about requests in some time.
-var ratePhrase = regexp.MustCompile(`(?i)quota metric|per (second|minute|hour|day|100 seconds)|\brate\b`)
+// ratePattern matches the message of quotaExceeded if the quota is a request rate.
+var ratePattern = regexp.MustCompile(`(?i)quota metric|per (second|minute|hour|day|100 seconds)|\brate\b`)
 
-// apiError is an answer of Cloud DNS that isn't success.
+// apiError is a failed response of Cloud DNS.
 type apiError struct {
 	status int
-	// items are what Cloud DNS says; there may be none.
+	// items are the errors of the response; may be empty.
 	items  []googleapi.ErrorItem
 	advice string
-	// outcome is the class of the error for the changes; nil if it is unknown.
+	// outcome is the class of the error for the changes; nil means unknown.
 	outcome error
 }
 
-// Error implements error. The same failure has the same text each time.
+// Error implements error. Equal failures have equal texts.
 func (e *apiError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Cloud DNS answered with status %d", e.status)
 	for i, item := range e.items {
-		if i == saidMost {
-			fmt.Fprintf(&b, ", and %d more", len(e.items)-saidMost)
+		if i == maxShownItems {
+			fmt.Fprintf(&b, ", and %d more", len(e.items)-maxShownItems)
 			break
 		}
 		fmt.Fprintf(&b, ", %s %q", shorten(item.Reason), shorten(item.Message))
@@ -65,7 +65,7 @@ func (e *apiError) Error() string {
 // Unwrap returns the outcome.
 func (e *apiError) Unwrap() error { return e.outcome }
 
-// refusal returns e if it says that the changes of a request are at fault.
+// refusal returns e if the response refuses the changes of the request, or nil.
 func (e *apiError) refusal() *apiError {
 	if errors.Is(e.outcome, provider.ErrRejected) || errors.Is(e.outcome, provider.ErrStale) && !e.zoneGone() {
 		return e
@@ -73,15 +73,15 @@ func (e *apiError) refusal() *apiError {
 	return nil
 }
 
-// zoneGone reports whether there is no such zone.
+// zoneGone reports whether the zone doesn't exist.
 func (e *apiError) zoneGone() bool {
-	return e.status == http.StatusNotFound && !slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool { return entity.MatchString(i.Message) })
+	return e.status == http.StatusNotFound && !slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool { return changeRef.MatchString(i.Message) })
 }
 
-func shorten(s string) string { return sanitize.Shorten(s, saidSize) }
+func shorten(s string) string { return sanitize.Shorten(s, maxMessage) }
 
-// failure returns the error for a request that failed. Right and what say which right it needs,
-// and for what.
+// failure returns the error for a failed request. right is the permission that the request needs, and what
+// its resource.
 func failure(err error, right, what string) error {
 	api, ok := errors.AsType[*googleapi.Error](err)
 	if !ok {
@@ -98,10 +98,10 @@ func failure(err error, right, what string) error {
 	return e
 }
 
-// classify says what an answer means.
+// classify sets the class of the error, and the advice for the user.
 func (e *apiError) classify(header http.Header, right, what string) {
 	switch {
-	case e.status == http.StatusTooManyRequests || e.status == http.StatusForbidden && e.rate():
+	case e.status == http.StatusTooManyRequests || e.status == http.StatusForbidden && e.isRateLimit():
 		e.outcome = httpapi.Outcome(http.StatusTooManyRequests, header)
 		e.advice = "other programs may use up the quotas of the project"
 	case e.status == http.StatusForbidden && e.is(quotaExceeded):
@@ -128,9 +128,9 @@ func (e *apiError) classify(header http.Header, right, what string) {
 }
 
 // rate reports whether there were too many requests.
-func (e *apiError) rate() bool {
+func (e *apiError) isRateLimit() bool {
 	return slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool {
-		return slices.Contains(tooMany, i.Reason) || i.Reason == quotaExceeded && ratePhrase.MatchString(i.Message)
+		return slices.Contains(throttledReasons, i.Reason) || i.Reason == quotaExceeded && ratePattern.MatchString(i.Message)
 	})
 }
 
@@ -138,8 +138,8 @@ func (e *apiError) is(reason string) bool {
 	return slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool { return i.Reason == reason })
 }
 
-// passing reports whether a read may succeed if it is retried.
-func passing(err error) bool {
+// isTransient reports whether a read may succeed if it is retried.
+func isTransient(err error) bool {
 	if errors.Is(err, context.Canceled) || provider.NothingMade(err) || errors.Is(err, httpapi.ErrTooLarge) {
 		return false
 	}

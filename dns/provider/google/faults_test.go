@@ -96,7 +96,7 @@ func (s *schedule) step() {
 	case n < 5:
 		s.ask()
 	case n < 7:
-		s.meddle()
+		s.changeExternally()
 	case n < 8:
 		s.stop()
 		// A process whose first listing lacks what the one before has just written takes its
@@ -157,8 +157,8 @@ func (s *schedule) ask() {
 	}
 }
 
-// meddle has the person make a record where nothing is, or change or remove one of theirs.
-func (s *schedule) meddle() {
+// changeExternally lets the other writer make a record where nothing is, or change or remove one of theirs.
+func (s *schedule) changeExternally() {
 	name := s.name()
 	zone := zoneOf(name)
 	address := fmt.Sprintf("203.0.113.%d", 1+s.draw(9))

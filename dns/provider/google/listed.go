@@ -11,16 +11,16 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// propertyPolicy is on record sets with a routing policy. No record set that is wanted has it, so
-// that these are never taken for each other.
+// propertyPolicy marks record sets with a routing policy. No wanted record set has it, so such a set never
+// counts as up to date.
 const propertyPolicy = "google/routing-policy"
 
-// keyOf returns the key under which a record set of Cloud DNS is listed.
+// keyOf returns the listed key of a record set.
 func keyOf(raw *dnsapi.ResourceRecordSet) dns.Key {
 	return dns.Key{Name: dns.Canonical(raw.Name), Type: raw.Type}
 }
 
-// listed returns a record set of Cloud DNS as Records returns it. Its type is one that is handled.
+// listed returns the listed form of a record set of a supported type.
 func listed(raw *dnsapi.ResourceRecordSet) *dns.RecordSet {
 	key := keyOf(raw)
 	r := &dns.RecordSet{Name: key.Name, Type: key.Type, TTL: raw.Ttl}
@@ -28,14 +28,14 @@ func listed(raw *dnsapi.ResourceRecordSet) *dns.RecordSet {
 		r.Targets = append(r.Targets, provider.ListedValue(r.Type, v, listedText))
 	}
 	if policy := policyOf(raw); policy != "" {
-		// It has no values of its own, and must be seen as there.
+		// Such a record set has no values of its own, but must be listed.
 		r.Properties = []dns.Property{{Name: propertyPolicy, Value: policy}}
 		r.Targets = policyTargets(raw)
 	}
 	return r.Normal()
 }
 
-// policyOf returns which routing policy a record set has, or "".
+// policyOf returns the kind of a record set's routing policy, or "".
 func policyOf(raw *dnsapi.ResourceRecordSet) string {
 	switch p := raw.RoutingPolicy; {
 	case p == nil:
@@ -50,8 +50,8 @@ func policyOf(raw *dnsapi.ResourceRecordSet) string {
 	return "unknown"
 }
 
-// policyTargets returns the values that a routing policy chooses from. If it has none, because it
-// chooses among load balancers, that is the name of the policy.
+// policyTargets returns the values among which a routing policy chooses. For a policy that chooses among load
+// balancers, it returns the kind of the policy.
 func policyTargets(raw *dnsapi.ResourceRecordSet) []string {
 	var targets []string
 	add := func(datas []string) {
@@ -80,7 +80,7 @@ func policyTargets(raw *dnsapi.ResourceRecordSet) []string {
 	return dns.UniqueSorted(targets)
 }
 
-// plain reports whether the listed form of a record set says all that a deletion needs.
+// plain reports whether the listed form of a record set has everything that a deletion needs.
 func plain(zone dns.Zone, raw *dnsapi.ResourceRecordSet, listed *dns.RecordSet) bool {
 	again, err := wire(zone, listed)
 	return err == nil && raw.RoutingPolicy == nil && again.Name == raw.Name && again.Ttl == raw.Ttl && slices.Equal(again.Rrdatas, raw.Rrdatas)
@@ -117,7 +117,7 @@ func (*managedZone) Unsupported(raw *rawSet) string {
 	return fmt.Sprintf("a routing policy (%s), which Signpost leaves alone: remove the policy, or ask for another name", policy)
 }
 
-// adjusted returns what will be listed for a wanted record set.
+// adjusted returns the listed form of a wanted record set.
 func adjusted(zone dns.Zone, r *dns.RecordSet) (*dns.RecordSet, error) {
 	raw, err := wire(zone, r)
 	if err != nil {

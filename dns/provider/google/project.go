@@ -11,22 +11,22 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// project is the one that has the zones.
+// project is the project with the zones.
 type project struct {
 	mu sync.Mutex
 	// id is empty until it is known.
 	id string
 }
 
-// find returns the ID of the project. The metadata server is asked until it says which one the
-// machine is in; right after the start of a pod it may not be there yet.
+// find returns the ID of the project. It asks the metadata server until that responds, because right after
+// the start of a pod the server may be unreachable.
 func (p *project) find(ctx context.Context) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.id != "" {
 		return p.id, nil
 	}
-	// It is asked without a proxy, and has a limit of time of its own.
+	// The metadata client uses no proxy, and has its own timeout.
 	id, err := metadata.NewClient(nil).GetWithContext(ctx, "project/project-id")
 	if err != nil {
 		if ctx.Err() != nil {

@@ -21,21 +21,21 @@ var (
 type cloudDNS struct {
 	api    *client
 	filter filter
-	// limit is that of a request, and interval the time between two requests of one Apply.
+	// limit limits a request, and interval is the pause between two requests of one Apply.
 	limit    size
 	interval time.Duration
 	zones    batch.Zones[zoneList]
 }
 
-// One call of Apply may have this many full requests, and changes.
+// Limits of one call of Apply, in full requests and in changes.
 const (
-	applyBatches = 20
-	applyMost    = 5000
+	applyBatches    = 20
+	maxApplyChanges = 5000
 )
 
 // Capabilities implements provider.Provider.
 func (p *cloudDNS) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Conditional: true, Types: handled, BatchSize: min(applyBatches*p.limit.changes, applyMost), ListingTime: provider.MeteredListingTime}
+	return provider.Capabilities{Conditional: true, Types: handled, BatchSize: min(applyBatches*p.limit.changes, maxApplyChanges), ListingTime: provider.MeteredListingTime}
 }
 
 // Zones implements provider.Provider.

@@ -6,9 +6,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// listedText returns a value of a TXT record set as a target: a list of quoted strings. In Cloud
-// DNS, words without quotes are strings, too. Strings that were only split for their length are
-// joined again. A value that is no list of strings stays as it is.
+// listedText returns the value of a TXT record as a target. In Cloud DNS, words without quotes are strings,
+// too. Strings that were only split because of their length are joined. A value that isn't a list of strings
+// stays unchanged.
 func listedText(value string) string {
 	words, err := dns.Words(strings.TrimSpace(value))
 	if err != nil || len(words) == 0 {

@@ -9,15 +9,14 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// The limits of Cloud DNS for a change (quotas): additions, as many deletions, and the bytes of
-// all values. Ours may be stricter.
+// Limits of Cloud DNS for a change (quotas). Deletions have the same limit as additions. The configured
+// limits may be stricter.
 const (
-	mostChanges = 1000
-	mostBytes   = 100_000
+	maxBatchChanges = 1000
+	maxBatchBytes   = 100_000
 )
 
-// size is what the limits of a request are about: record sets that change, those that are added,
-// those that are deleted, and the bytes of values.
+// size is the size of a request: changed, added and deleted record sets, and bytes of values.
 type size struct{ changes, additions, deletions, bytes int }
 
 // Plus implements [batch.Size].
@@ -30,7 +29,7 @@ func (s size) Within(limit size) bool {
 	return s.changes <= limit.changes && s.additions <= limit.additions && s.deletions <= limit.deletions && s.bytes <= limit.bytes
 }
 
-// rawSet is a record set as Cloud DNS has it.
+// rawSet is a record set of Cloud DNS.
 type (
 	rawSet = dnsapi.ResourceRecordSet
 	unit   = batch.Unit[rawSet]
@@ -54,7 +53,7 @@ func sizeOfUnit(u *unit) size {
 	return sum
 }
 
-// batches divides units into batches within a limit. A unit that is larger by itself fails.
+// batches divides units into batches within a limit. A unit that exceeds the limit alone fails.
 func batches(all []*unit, limit size) [][]*unit {
 	return batch.Divide(all, limit, sizeOfUnit, func(u *unit, own size) error {
 		return fmt.Errorf("%w: the changes of %s are too many for one request, with %d record sets and %d bytes: a request has %d and %d (--google-batch-change-size)",
@@ -62,7 +61,7 @@ func batches(all []*unit, limit size) [][]*unit {
 	})
 }
 
-// change returns what is sent for units.
+// change returns the request for units.
 func change(units []*unit) *dnsapi.Change {
 	c := &dnsapi.Change{}
 	for _, u := range units {
@@ -78,7 +77,7 @@ func change(units []*unit) *dnsapi.Change {
 	return c
 }
 
-// sent returns the part of a record set that a change has. A TTL of zero has to be said.
+// sent returns a record set for a request. A TTL of zero must be sent explicitly.
 func sent(raw *dnsapi.ResourceRecordSet) *dnsapi.ResourceRecordSet {
 	return &dnsapi.ResourceRecordSet{Name: raw.Name, Type: raw.Type, Ttl: raw.Ttl, Rrdatas: raw.Rrdatas, ForceSendFields: []string{"Ttl"}}
 }

@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// defaultTTL is the TTL of record sets that ask for none, in seconds.
+	// defaultTTL is the default TTL in seconds.
 	defaultTTL = 300
-	// maxValues is the most values of a record set, and maxServers that of a delegation
-	// (Cloud DNS, quotas).
+	// maxValues limits the values of a record set, and maxServers those of a delegation (Cloud DNS, quotas).
 	maxValues  = 100
 	maxServers = 8
 )
 
-// handled are the types of record sets that are listed and written.
+// handled are the supported record types.
 var handled = []string{
 	dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeNS, dns.TypeMX, dns.TypePTR, dns.TypeSRV, dns.TypeNAPTR, dns.TypeTXT,
 }
 
-// wire returns the record set that Cloud DNS is to store in a zone for a wanted one. It fails for
-// what Cloud DNS can't have. There are no aliases, and no other properties.
+// wire returns the record set that Cloud DNS is to store in a zone, or why that is impossible. Aliases and
+// properties are dropped.
 func wire(zone dns.Zone, r *dns.RecordSet) (*dnsapi.ResourceRecordSet, error) {
 	n := *r.Normal()
 	n.Properties, n.SetIdentifier = nil, ""
@@ -69,5 +68,5 @@ func check(zone dns.Zone, n *dns.RecordSet) error {
 	return nil
 }
 
-// wireName returns a name as Cloud DNS answers it: in lower case, with a dot at its end.
+// wireName returns a name in Cloud DNS' form: in lower case, with a dot at its end.
 func wireName(name string) string { return dns.Canonical(name) + "." }

@@ -14,39 +14,38 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// maxID is the most characters in the name of a zone as a resource.
+// maxID limits a zone's resource name in characters.
 const maxID = 63
 
-// managedZone is a zone that records are published to. It stays the same value as long as Cloud
-// DNS has it. Its ID is its name as a resource, such as shop-test.
+// managedZone is a zone to publish to. Its value stays the same as long as Cloud DNS lists it. Its ID is its
+// resource name, such as shop-test.
 type managedZone struct {
 	dns.Zone
 	number uint64
-	batch.Memory[rawSet]
+	batch.ZoneCache[rawSet]
 }
 
-// zoneList is the result of one listing of zones. It is immutable.
+// zoneList is the result of one listing of zones. It never changes.
 type zoneList struct {
-	// managed are the zones to publish to, and byID has them by their IDs.
+	// managed are the zones to publish to, and byID the same by ID.
 	managed []*managedZone
 	byID    map[string]*managedZone
-	// public finds the zone of a name among all public zones of the project, managed or not, and
-	// private among the private ones that are managed. A private zone has readers of its own, so
-	// that none takes names away from another one.
+	// public finds the zone of a name among all public zones of the project, and private among the managed
+	// private ones. Private zones have separate clients, so an unmanaged one hides no names of another.
 	public, private *dns.ZoneFinder
 }
 
-// filter says which zones are managed.
+// filter selects the managed zones.
 type filter struct {
 	domains dns.Filter
 	ids     dns.ZoneIDFilter
 	names   *dns.DomainFilter
-	// visibility is public, private, or empty for both.
+	// visibility is public, private, or "" for both.
 	visibility string
 }
 
-// admits reports whether a zone may be managed. The records of some zones aren't their own: they
-// are those of another network, of other servers, of Service Directory or of machines.
+// admits reports whether a zone is managed. Zones whose records come from another network, other servers,
+// Service Directory or machines are not.
 func (f filter) admits(z dns.Zone, raw *dnsapi.ManagedZone) bool {
 	switch {
 	case raw.PeeringConfig != nil, raw.ForwardingConfig != nil, raw.ServiceDirectoryConfig != nil, raw.ReverseLookupConfig != nil:
@@ -66,13 +65,13 @@ func (p *cloudDNS) list(ctx context.Context) (*zoneList, error) {
 	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, raw) }), nil
 }
 
-// arrange returns the list of zones that were found.
+// arrange returns the list for the zones of a listing.
 func (p *cloudDNS) arrange(before *zoneList, raw []*dnsapi.ManagedZone) *zoneList {
 	next := &zoneList{byID: map[string]*managedZone{}}
 	var public, private []dns.Zone
 	for _, r := range raw {
 		zone := dns.Zone{ID: r.Name, Name: dns.Canonical(r.DnsName), Private: r.Visibility == zonePrivate}
-		// The name of a private zone for all names is empty.
+		// A private zone for all names has an empty name.
 		if len(zone.ID) > maxID || zone.Name != "" && dns.CheckName(zone.Name) != nil {
 			continue
 		}
@@ -96,7 +95,7 @@ func byName(a, b *managedZone) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }
 
-// keep returns the zone of the last listing, or a new one. It may be called on nil.
+// keep returns the zone of the previous list, or a new one. It may be called on nil.
 func (l *zoneList) keep(zone dns.Zone, number uint64) *managedZone {
 	if l != nil {
 		if z := l.byID[zone.ID]; z != nil && z.Zone == zone && z.number == number {

@@ -21,9 +21,9 @@ type Options struct {
 	// Redirect is [http.Client].CheckRedirect. Nil follows no redirects, because they would get the
 	// credentials.
 	Redirect func(req *http.Request, via []*http.Request) error
-	// MaxRequest and MaxAnswer limit the body of a request, and of a response after decompression, in
+	// MaxRequest and MaxResponse limit the body of a request, and of a response after decompression, in
 	// bytes. Zero means 64 MiB; a negative number means no limit.
-	MaxRequest, MaxAnswer int64
+	MaxRequest, MaxResponse int64
 	// MaxDecoded limits the memory of a decoded response, in bytes. Zero means [DefaultDecoded]; a
 	// negative number means no limit, for responses that are decoded entry by entry.
 	MaxDecoded int64
@@ -45,7 +45,7 @@ func NewClient(ctx context.Context, in provider.Input, o Options) (*http.Client,
 		return nil, err
 	}
 	context.AfterFunc(ctx, transport.CloseIdleConnections)
-	var sender http.RoundTripper = limited{next: named{next: in.Wrap(transport)}, request: limitOf(o.MaxRequest, defaultLimit), answer: limitOf(o.MaxAnswer, defaultLimit), decoded: limitOf(o.MaxDecoded, DefaultDecoded)}
+	var sender http.RoundTripper = limited{next: named{next: in.Wrap(transport)}, request: limitOf(o.MaxRequest, defaultLimit), response: limitOf(o.MaxResponse, defaultLimit), decoded: limitOf(o.MaxDecoded, DefaultDecoded)}
 	if in.DryRun {
 		sender = dryRun{next: sender, reads: o.Reads}
 	}

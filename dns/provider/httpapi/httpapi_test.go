@@ -51,9 +51,9 @@ func request(t *testing.T, method, path string, text []byte) *http.Request {
 }
 
 func TestDo(t *testing.T) {
-	answer := &body{Reader: strings.NewReader("what nobody reads")}
+	response := &body{Reader: strings.NewReader("what nobody reads")}
 	c := client(t, false, Options{}, func(req *http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"http://elsewhere.test/"}}, Body: answer, Request: req}, nil
+		return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"http://elsewhere.test/"}}, Body: response, Request: req}, nil
 	})
 	wrong := errors.New("wrong")
 	err := Do(c, request(t, http.MethodGet, "/a", nil), func(resp *http.Response) error {
@@ -65,8 +65,8 @@ func TestDo(t *testing.T) {
 	if !errors.Is(err, wrong) || !strings.Contains(err.Error(), "GET http://me:xxxxx@api.test/a: wrong") {
 		t.Errorf("error %v", err)
 	}
-	if rest, _ := io.ReadAll(answer); !answer.closed || len(rest) > 0 {
-		t.Errorf("the body was left with %q, closed: %v", rest, answer.closed)
+	if rest, _ := io.ReadAll(response); !response.closed || len(rest) > 0 {
+		t.Errorf("the body was left with %q, closed: %v", rest, response.closed)
 	}
 }
 
@@ -122,12 +122,12 @@ func TestStatusError(t *testing.T) {
 		}
 	}
 	e := NewStatusError("The API", &http.Response{
-		StatusCode: http.StatusForbidden, Header: http.Header{"Retry-After": {"7"}}, Body: io.NopCloser(strings.NewReader("no " + strings.Repeat("x", 2*saidSize))),
+		StatusCode: http.StatusForbidden, Header: http.Header{"Retry-After": {"7"}}, Body: io.NopCloser(strings.NewReader("no " + strings.Repeat("x", 2*maxMessage))),
 	})
-	if len(e.Said) != saidSize || e.RetryAfter != 7*time.Second || !errors.Is(e, provider.ErrCredentials) {
+	if len(e.Said) != maxMessage || e.RetryAfter != 7*time.Second || !errors.Is(e, provider.ErrCredentials) {
 		t.Errorf("got %+v", e)
 	}
-	// D17: an answer that says when to come back says that nothing was made.
+	// An answer that says when to come back says that nothing was made (D17).
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		busy := NewStatusError("The API", &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"7"}}, Body: http.NoBody})
 		if throttled, ok := errors.AsType[*provider.ThrottledError](busy); !ok || throttled.After != 7*time.Second || !errors.Is(busy, provider.ErrThrottled) {

@@ -11,9 +11,9 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// saidSize limits how much of the body of an error is repeated, in bytes. Unprintable characters
+// maxMessage limits how much of the body of an error is repeated, in bytes. Unprintable characters
 // become blanks.
-const saidSize = 1024
+const maxMessage = 1024
 
 // StatusError is the error for a failed status. It wraps its Outcome.
 type StatusError struct {
@@ -35,9 +35,9 @@ type StatusError struct {
 // that of [Outcome]; the caller replaces them if it knows more.
 func NewStatusError(server string, resp *http.Response) *StatusError {
 	// If the body can't be read, the status must be enough.
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, saidSize))
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
 	return &StatusError{
-		Server: server, Status: resp.StatusCode, Said: sanitize.Line(string(said), saidSize),
+		Server: server, Status: resp.StatusCode, Said: sanitize.Line(string(said), maxMessage),
 		Outcome: Outcome(resp.StatusCode, resp.Header), RetryAfter: retryAfter(resp.Header, time.Now()),
 	}
 }

@@ -52,8 +52,8 @@ func limitOf(option, usual int64) int64 {
 // limited is a transport that limits bodies; negative means no limit. decoded limits the memory of
 // decoded responses.
 type limited struct {
-	next                     http.RoundTripper
-	request, answer, decoded int64
+	next                       http.RoundTripper
+	request, response, decoded int64
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -70,8 +70,8 @@ func (l limited) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return resp, err
 	}
-	if l.answer >= 0 {
-		resp.Body = &limitedBody{ReadCloser: resp.Body, left: l.answer}
+	if l.response >= 0 {
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: l.response}
 	}
 	if l.decoded >= 0 {
 		resp.Body = LimitDecoded(resp.Body, l.decoded)
@@ -125,7 +125,7 @@ type decodedError struct{ most int64 }
 
 // Error implements error.
 func (e *decodedError) Error() string {
-	return fmt.Sprintf("%v: decoded, the answer would need more than %d bytes of memory", ErrTooLarge, e.most)
+	return fmt.Sprintf("%v: decoded, the response would need more than %d bytes of memory", ErrTooLarge, e.most)
 }
 
 // Unwrap returns [ErrTooLarge].

@@ -49,17 +49,17 @@ func (endless) Read(b []byte) (int, error) {
 }
 
 func TestLimits(t *testing.T) {
-	answer := io.Reader(nil)
+	response := io.Reader(nil)
 	sent := 0
-	c := client(t, false, Options{MaxRequest: 10, MaxAnswer: 10}, func(req *http.Request) (*http.Response, error) {
+	c := client(t, false, Options{MaxRequest: 10, MaxResponse: 10}, func(req *http.Request) (*http.Response, error) {
 		sent++
 		if _, err := io.Copy(io.Discard, req.Body); err != nil {
 			return nil, err
 		}
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(answer), Request: req}, nil
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(response), Request: req}, nil
 	})
 	post := func(text string) error {
-		answer = strings.NewReader("{}")
+		response = strings.NewReader("{}")
 		return Do(c, request(t, http.MethodPost, "/", []byte(text)), func(*http.Response) error { return nil })
 	}
 	if err := post("0123456789"); err != nil || sent != 1 {
@@ -75,14 +75,14 @@ func TestLimits(t *testing.T) {
 		t.Errorf("a body without an end: %v, want one that isn't rejected, since a part was sent", err)
 	}
 	for text, want := range map[string]error{`"12345678"`: nil, `"12345678" `: ErrTooLarge, `"123456789"`: ErrTooLarge} {
-		answer = strings.NewReader(text)
+		response = strings.NewReader(text)
 		got := ""
 		err := Do(c, request(t, http.MethodGet, "/", nil), func(resp *http.Response) error { return Decode(resp.Body, &got) })
 		if !errors.Is(err, want) || want == nil && got != "12345678" || Passing(err) {
 			t.Errorf("answer %s: %q, %v; want %v", text, got, err, want)
 		}
 	}
-	answer = endless{}
+	response = endless{}
 	if err := Do(c, request(t, http.MethodGet, "/", nil), func(resp *http.Response) error { return Decode(resp.Body, new(string)) }); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("an answer without an end: %v", err)
 	}
@@ -90,7 +90,7 @@ func TestLimits(t *testing.T) {
 
 func TestNoLimits(t *testing.T) {
 	for limit, fails := range map[int64]bool{-1: false, 0: true} {
-		c := client(t, false, Options{MaxAnswer: limit, MaxDecoded: -1}, func(req *http.Request) (*http.Response, error) {
+		c := client(t, false, Options{MaxResponse: limit, MaxDecoded: -1}, func(req *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(io.LimitReader(endless{}, defaultLimit+1)), Request: req}, nil
 		})
 		err := Do(c, request(t, http.MethodGet, "/", nil), func(resp *http.Response) error {

@@ -62,7 +62,7 @@ const (
 	always = -1
 )
 
-// LD1: a module that can't list zones needs --libdns-zone.
+// A module that can't list zones needs --libdns-zone (LD1).
 func TestLD1ZonesMustBeNamed(t *testing.T) {
 	s := libdnstest.NewService(zoneName)
 	c := configure(t, s.WithoutListing(module.SetsAtOnce), `{"token": "secret-token"}`)
@@ -76,8 +76,8 @@ func TestLD1ZonesMustBeNamed(t *testing.T) {
 	}
 }
 
-// LD2: the ownership record is made first. If the record fails, it stays, and the next cycle makes
-// the record alone.
+// The ownership record is made first. If the record fails, it stays, and the next cycle makes the record
+// alone (LD2).
 func TestLD2OwnershipRecordFirst(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
@@ -120,8 +120,8 @@ func TestLD2RecordGoesFirst(t *testing.T) {
 	})
 }
 
-// LD3: no field is empty in what DeleteRecords is given. If the module lists no TTL, nothing is
-// deleted at all.
+// No field is empty in what DeleteRecords is given. If the module lists no TTL, nothing is deleted at all
+// (LD3).
 func TestLD3DeletesAreExact(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
@@ -154,8 +154,8 @@ func TestLD3DeletesAreExact(t *testing.T) {
 	})
 }
 
-// LD4: an error after some of the values were appended, with and without an AtomicErr, which says
-// that nothing was changed. The others are appended, and none twice.
+// An error after some of the values were appended, with and without an AtomicErr, which says that nothing was
+// changed. The others are appended, and none twice (LD4).
 func TestLD4PartialAppend(t *testing.T) {
 	for _, atomic := range []bool{false, true} {
 		each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
@@ -171,8 +171,8 @@ func TestLD4PartialAppend(t *testing.T) {
 	}
 }
 
-// LD4: if the others can't be appended, those that were are taken back. A set that is half made
-// would seem to be somebody else's. The ownership record is for the next cycle.
+// If the others can't be appended, those that were are taken back. A set that is half made would seem to be
+// somebody else's. The ownership record is for the next cycle (LD4).
 func TestLD4PartialAppendIsTakenBack(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
@@ -190,8 +190,8 @@ func TestLD4PartialAppendIsTakenBack(t *testing.T) {
 	})
 }
 
-// LD6: a CNAME isn't made beside records of others, nor others beside a CNAME. Nothing of it is
-// made, and others go on.
+// A CNAME isn't made beside records of others, nor others beside a CNAME. Nothing of it is made, and others
+// go on (LD6).
 func TestLD6CNAMEBesideOthers(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		s.Put(zoneName, lib.RR{Name: "text", Type: "TXT", TTL: time.Minute, Data: "hers"})
@@ -371,7 +371,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// LD5: a TTL that the service raises is learned, and noted once.
+// A TTL that the service raises is learned, and noted once (LD5).
 func TestLD5LearnedTTL(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		s.Faults.MinTTL = 10 * time.Minute

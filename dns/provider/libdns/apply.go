@@ -15,22 +15,21 @@ import (
 )
 
 const (
-	// groupSize is how many units are made between two readings of the zone.
+	// groupSize is the number of units that are made between two readings of the zone.
 	groupSize = 10
-	// looks is how often the zone is read until it shows what was written, and firstPause the time
-	// before the second one; each further one is twice as long.
-	looks      = 4
+	// maxReads limits the readings until the zone shows what was written. firstPause is the pause before the
+	// second one, and doubles.
+	maxReads   = 4
 	firstPause = time.Second
-	// errorPause is the time before the zone is read after an error, when it isn't known what was
-	// written: a listing that lags behind would say that nothing was.
-	errorPause = 5 * time.Second
-	// outage is how many units may fail in a row for no reason that is theirs.
-	outage = 3
+	// unknownPause is the pause before the zone is read after an error with unknown outcome, because a
+	// listing that lags behind would say that nothing was written.
+	unknownPause = 5 * time.Second
+	// maxFailures limits the units in a row that fail for other reasons than refusals.
+	maxFailures = 3
 )
 
-// Apply implements [provider.Provider]. libdns can't write on a condition, so the zone is read
-// right before some units are written, and again after that: the answers of modules don't say
-// enough.
+// Apply implements [provider.Provider]. libdns has no conditions, and the results of modules aren't reliable.
+// So Apply reads the zone before it writes some units, and again after that.
 func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -49,7 +48,7 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	defer end()
 	units := unitsOf(changes)
 	for _, u := range units {
-		u.Err = a.acceptable(zone, parts, u)
+		u.Err = a.checkChanges(zone, parts, u)
 	}
 	work := &work{adapter: a, zone: zone}
 	for group := range slices.Chunk(batch.Pending(units), groupSize) {
@@ -61,8 +60,8 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	return work.result(changes, units)
 }
 
-// acceptable says why a unit can't be made, whatever the zone has.
-func (a *adapter) acceptable(zone dns.Zone, parts *batch.Partition, u *unit) error {
+// checkChanges returns why a unit is impossible, regardless of the zone's content.
+func (a *adapter) checkChanges(zone dns.Zone, parts *batch.Partition, u *unit) error {
 	for _, c := range u.Changes {
 		r := c.RecordSet()
 		if err := parts.Outside(zone, r.Name); err != nil {
@@ -78,17 +77,17 @@ func (a *adapter) acceptable(zone dns.Zone, parts *batch.Partition, u *unit) err
 	return nil
 }
 
-// work is a call of Apply.
+// work is one call of Apply.
 type work struct {
 	*adapter
 	zone dns.Zone
-	// now is what the zone has as far as is known; nil if it has to be read.
+	// now is the last reading of the zone; nil if it has to be read.
 	now *reading
-	// uncertain is true when something may have been written.
+	// uncertain is true if something may have been written.
 	uncertain bool
-	// unknown is true when nobody knows of some change whether it was made.
+	// unknown is true if the outcome of some change is unknown.
 	unknown bool
-	// stopped is why no more units are made.
+	// stopped is the error that stops all further units.
 	stopped error
 }
 
@@ -104,20 +103,20 @@ func (w *work) group(ctx context.Context, units []*unit) {
 		return
 	}
 	err := w.try(ctx, units)
-	left := w.look(ctx, units, err)
+	left := w.awaitMade(ctx, units, err)
 	if err != nil {
 		left = w.repair(ctx, left, err)
 	}
 	switch {
 	case w.stopped != nil || len(left) == 0:
-	case err == nil || len(units) == 1 || !w.theirs(err):
+	case err == nil || len(units) == 1 || !w.isRefusal(err):
 		w.fail(ctx, left, err)
 	default:
-		w.alone(ctx, left, err)
+		w.oneByOne(ctx, left, err)
 	}
 }
 
-// compare ends the units that are out of date, and those that can't be made beside what is there.
+// compare fails the units that are out of date, and those that conflict with other records of the zone.
 func (w *work) compare(units []*unit) {
 	var changes []dns.Change
 	var of []*unit
@@ -133,28 +132,28 @@ func (w *work) compare(units []*unit) {
 	}
 	for _, u := range batch.Pending(units) {
 		u.Err = u.check(w.now)
-		if name := u.swap(); u.Err == nil && name != "" {
+		if name := u.typeChange(); u.Err == nil && name != "" {
 			u.Err = w.swaps.Paused(name, time.Now())
 		}
 	}
 }
 
-// theirs reports whether an error is about the changes. After any other error, such as a lost answer, nothing is tried
-// again before the publisher has listed the zone.
-func (w *work) theirs(err error) bool { return errors.Is(err, provider.ErrRejected) }
+// isRefusal reports whether an error concerns the changes. After any other error, such as a lost response,
+// nothing is retried before the publisher has listed the zone.
+func (w *work) isRefusal(err error) bool { return errors.Is(err, provider.ErrRejected) }
 
-// alone makes units one by one, to find those at fault after an error. A unit whose old answers had to be restored is not
-// tried again, because that would cost its name another gap.
-func (w *work) alone(ctx context.Context, units []*unit, together error) {
+// oneByOne makes units one by one after an error, to find those at fault. A unit whose old records had to be
+// restored isn't retried, because that would cause another outage of its name.
+func (w *work) oneByOne(ctx context.Context, units []*unit, together error) {
 	failed := 0
 	for _, u := range units {
 		one := []*unit{u}
-		if u.swapUndone {
+		if u.typeChangeUndone {
 			w.fail(ctx, one, together)
 			continue
 		}
 		err := w.try(ctx, one)
-		left := w.look(ctx, one, err)
+		left := w.awaitMade(ctx, one, err)
 		if err != nil {
 			left = w.repair(ctx, left, err)
 		}
@@ -165,7 +164,7 @@ func (w *work) alone(ctx context.Context, units []*unit, together error) {
 			failed = 0
 		default:
 			w.fail(ctx, left, err)
-			if failed++; !w.theirs(err) && failed == outage {
+			if failed++; !w.isRefusal(err) && failed == maxFailures {
 				w.stopped = err
 				return
 			}
@@ -173,29 +172,29 @@ func (w *work) alone(ctx context.Context, units []*unit, together error) {
 	}
 }
 
-// look reads the zone until it shows that all units are made, and returns those that are not.
-// After an error it reads once, because there may be nothing to see.
-func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
+// awaitMade reads the zone until it shows that all units are made, and returns the others. After an error it
+// reads once, because there may be nothing to wait for.
+func (w *work) awaitMade(ctx context.Context, units []*unit, failed error) []*unit {
 	delay := firstPause
 	if failed != nil && w.uncertain {
-		w.hush(w.zone)
+		w.delayListing(w.zone)
 	}
 	for n := 1; ; n++ {
 		var err error
 		if w.now, err = w.read(ctx, w.zone); err != nil {
 			w.now, w.unknown, w.stopped = nil, true, cmp.Or(failed, err)
-			w.hush(w.zone)
+			w.delayListing(w.zone)
 			return units
 		}
-		last := failed == nil && n == looks
+		last := failed == nil && n == maxReads
 		left := slices.DeleteFunc(slices.Clone(units), func(u *unit) bool {
-			if u.finished = u.done(w.now) || last && u.doneButTTL(w.now); u.finished && u.swap() != "" {
-				w.swaps.Made(u.swap())
+			if u.finished = u.done(w.now) || last && u.doneExceptTTL(w.now); u.finished && u.typeChange() != "" {
+				w.swaps.Made(u.typeChange())
 			}
 			return u.finished
 		})
 		if len(left) == 0 || failed != nil || last {
-			w.settled(units)
+			w.learnTTLs(units)
 			if batch.StopsAll(failed) {
 				w.stopped = failed
 			}
@@ -203,15 +202,15 @@ func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 		}
 		if pause.For(ctx, delay) != nil {
 			w.unknown, w.stopped = true, ctx.Err()
-			w.hush(w.zone)
+			w.delayListing(w.zone)
 			return left
 		}
 		delay *= 2
 	}
 }
 
-// settled learns the TTLs that the zone shows for record sets that were written.
-func (w *work) settled(units []*unit) {
+// learnTTLs learns the TTLs that the zone shows for written record sets.
+func (w *work) learnTTLs(units []*unit) {
 	for _, u := range units {
 		for _, c := range u.Changes {
 			key := c.RecordSet().Key()
@@ -222,10 +221,10 @@ func (w *work) settled(units []*unit) {
 	}
 }
 
-// fail ends units that weren't made. An error is nil if the module says that it did.
+// fail fails units that weren't made. err is nil if the module reported success.
 func (w *work) fail(ctx context.Context, units []*unit, err error) {
 	for _, u := range units {
-		if key, value, found := u.foreignValue(w.now); found && err == nil {
+		if key, value, found := u.unexpectedValue(w.now); found && err == nil {
 			u.Err = w.undo(ctx, u, key, value)
 			continue
 		}
@@ -233,19 +232,19 @@ func (w *work) fail(ctx context.Context, units []*unit, err error) {
 	}
 }
 
-// blame fails a unit that wasn't made. A unit that fails in the same way each time counts as the cause itself.
+// blame fails a unit that wasn't made. A unit that repeatedly fails in the same way counts as refused.
 func (w *work) blame(u *unit, err error) {
 	if u.Err = err; err == nil {
 		u.Err = fmt.Errorf("change %s: the libdns module %s says that it made the change, but the zone doesn't show it", u.Subject, w.module.Name)
 	}
-	if name := u.swap(); name != "" && u.swapUndone {
+	if name := u.typeChange(); name != "" && u.typeChangeUndone {
 		w.swaps.Refused(name, u.Err, time.Now())
 	}
-	if w.theirs(u.Err) || batch.StopsAll(u.Err) {
+	if w.isRefusal(u.Err) || batch.StopsAll(u.Err) {
 		return
 	}
 	w.mu.Lock()
-	often := w.repeats.note(u, u.Err)
+	often := w.failureCounts.note(u, u.Err)
 	w.mu.Unlock()
 	if often {
 		u.Err = fmt.Errorf("%w: it fails in the same way each time: %w", provider.ErrRejected, u.Err)
@@ -272,17 +271,16 @@ func (w *work) result(changes []dns.Change, units []*unit) error {
 	case first == nil:
 		return nil
 	case !some && alike && !w.unknown, errors.Is(w.stopped, provider.ErrThrottled) && w.unknown:
-		// Apply compares what is there before it writes. So it does no harm to ask for the same again
-		// after the pause, whatever was made.
+		// Apply compares the zone before it writes, so retrying all changes after the pause is safe.
 		return w.stopped
 	case w.unknown:
-		return fmt.Errorf("change zone %s with the libdns module %s: nobody knows which of %d changes were made: %v", w.zone.Name, w.module.Name, len(changes), first)
+		return fmt.Errorf("change zone %s with the libdns module %s: it is unknown which of %d changes were made: %v", w.zone.Name, w.module.Name, len(changes), first)
 	default:
 		return &provider.ApplyError{Errs: errs}
 	}
 }
 
-// outcome returns why a change wasn't made; nil if it was.
+// outcome returns why a change wasn't made, or nil.
 func (w *work) outcome(u *unit, c dns.Change) error {
 	err := cmp.Or(u.Err, w.stopped)
 	wrote := u.wrote[c.RecordSet().Key()]
@@ -291,7 +289,7 @@ func (w *work) outcome(u *unit, c dns.Change) error {
 		return nil
 	case !wrote || u.altered:
 		return err
-	case w.now == nil || !made(c, w.now) && !untouched(c, w.now):
+	case w.now == nil || !made(c, w.now) && !unchanged(c, w.now):
 		w.unknown = true
 		return err
 	case made(c, w.now):

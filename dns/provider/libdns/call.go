@@ -21,41 +21,41 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// zoneLister is what modules are that can list zones.
+// zoneLister is a module that can list zones.
 type zoneLister = lib.ZoneLister
 
-// maxText is how many bytes of an error are looked at. Fewer of them are shown.
-const maxText = 16 << 10
+// maxErrorText limits the evaluated text of an error in bytes. Less of it is shown.
+const maxErrorText = 16 << 10
 
-// defaultPause is how long to wait after an error about too many requests that doesn't say.
+// defaultPause is the pause after throttling without a time.
 const defaultPause = time.Minute
 
-// caller calls a module. Each call is watched on its way to the server: the errors of modules are
-// texts, and the statuses of the answers say more.
+// caller calls a module. A transport watches the requests of each call, because errors of modules are only
+// texts, and the statuses of responses say more.
 type caller struct {
 	client    module.Client
 	transport http.RoundTripper
-	// secrets are texts that no error may show.
+	// secrets are texts that errors must not show.
 	secrets []string
 	// denied is as in [module.Module].
 	denied string
 }
 
-// call has a function call the module. The error says what became of the last request, with
-// [provider.ErrRejected], [provider.ErrCredentials] or [provider.ErrThrottled]. Of a call that
-// changes several records, some may have been changed before. Other errors, such as AtomicErr of
-// libdns, say nothing that can be trusted.
+// call calls a function with the module. Its error wraps the class of the last response:
+// [provider.ErrRejected], [provider.ErrCredentials] or [provider.ErrThrottled]. If the call changes several
+// records, some may have been changed before. Other errors of modules, such as libdns.AtomicErr, aren't
+// reliable.
 func (c *caller) call(ctx context.Context, what string, f func(context.Context) error) (err error) {
 	return c.watched(ctx, &watch{next: c.transport}, what, f)
 }
 
-// list is call for a function that only lists. The answers of all its requests together need no
-// more memory than the record sets of a zone may, and no page is asked for twice.
+// list is call for a function that only lists. The responses together may need as much memory as the record
+// sets of a zone, and no page may be requested twice.
 func (c *caller) list(ctx context.Context, b *listlimit.Budget, what string, f func(context.Context) error) error {
 	return c.watched(ctx, &watch{next: c.transport, listed: &listed{left: int64(b.ZoneBytes()), limit: b.ZoneBytes(), seen: map[string]bool{}}}, what, f)
 }
 
-// watched is call with what watches it.
+// watched is call with a transport.
 func (c *caller) watched(ctx context.Context, watched *watch, what string, f func(context.Context) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -67,7 +67,7 @@ func (c *caller) watched(ctx context.Context, watched *watch, what string, f fun
 	}()
 	if err := f(route.Via(ctx, watched)); err != nil {
 		text := err.Error()
-		text = text[:min(len(text), maxText)]
+		text = text[:min(len(text), maxErrorText)]
 		said := errors.New(c.show(text))
 		outcome := watched.outcome(text)
 		if outcome == nil && c.denied != "" && strings.Contains(text, c.denied) {
@@ -87,38 +87,37 @@ func (c *caller) watched(ctx context.Context, watched *watch, what string, f fun
 	return nil
 }
 
-// leastSecret is how long a setting is that is taken for a secret. Shorter ones, such as numbers,
-// would be found in every text.
-const leastSecret = 4
+// minSecret is the minimum length of a secret. Shorter settings, such as numbers, occur in every text.
+const minSecret = 4
 
-// show returns a text of the module or of its server, quoted, bounded, and without secrets.
+// show returns a text of the module or its server, quoted, cut, and without secrets.
 func (c *caller) show(text string) string {
 	for _, secret := range c.secrets {
-		if len(secret) >= leastSecret {
+		if len(secret) >= minSecret {
 			text = strings.ReplaceAll(text, secret, "[...]")
 		}
 	}
 	return sanitize.Quote(text)
 }
 
-// watch is a transport for the requests of one call.
+// watch is the transport of one call.
 type watch struct {
 	next http.RoundTripper
 
 	mu sync.Mutex
-	// sent is true after the first request, and last what its or a later answer says: an error
-	// as of [httpapi.Outcome], or nil.
+	// sent is true after the first request. last is the error of [httpapi.Outcome] for the last response, or
+	// nil.
 	sent bool
 	last error
-	// stop is why no more requests are sent; nil if nothing is wrong.
+	// stop is the error for all further requests, or nil.
 	stop error
-	// listed is nil for calls that don't only list.
+	// listed is nil unless the call only lists.
 	listed *listed
 }
 
-// RoundTrip implements [http.RoundTripper]. After an answer that there are too many requests, no
-// more are sent: modules that wait and try again would wait as long as the server likes. There is
-// no redirection either, because credentials would go along.
+// RoundTrip implements [http.RoundTripper]. After throttling it sends no more requests, because modules that
+// wait and retry would wait as long as the server likes. It follows no redirects, because they would get the
+// credentials.
 func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.mu.Lock()
 	w.sent, w.last = true, nil
@@ -156,7 +155,7 @@ func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// unsent returns what an error of the transport says if nothing was sent.
+// unsent returns the class of a transport error if nothing was sent.
 func unsent(err error) error {
 	for _, known := range []error{provider.ErrDryRun, provider.ErrRejected} {
 		if errors.Is(err, known) {
@@ -178,8 +177,7 @@ func (w *watch) end(why error) {
 	w.stop = why
 }
 
-// outcome returns what the failure of a call means: what the last answer says, or what the text
-// says of too many requests.
+// outcome returns the class of a failed call: that of the last response, or throttling if the text says so.
 func (w *watch) outcome(said string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,14 +196,14 @@ var (
 	retryAfter     = regexp.MustCompile(`(?i)retry.after[^0-9a-z]{0,4}([0-9]{1,5})`)
 )
 
-// throttledText returns a [provider.ThrottledError] if a text is about too many requests.
+// throttledText returns a [provider.ThrottledError] if a text is about throttling.
 func throttledText(said string) error {
 	if !throttledWords.MatchString(said) {
 		return nil
 	}
 	after := defaultPause
 	if found := retryAfter.FindStringSubmatch(said); found != nil {
-		// The pattern has digits only, and few.
+		// The pattern has at most five digits, so parsing can't fail.
 		seconds, _ := strconv.Atoi(found[1])
 		after = time.Duration(seconds) * time.Second
 	}

@@ -24,22 +24,22 @@ const (
 	flagConfig = "libdns-config"
 	flagZone   = "libdns-zone"
 
-	// maxFile is how large a file of settings, or of one setting, may be.
+	// maxFile limits a file with settings, or with one setting, in bytes.
 	maxFile = 1 << 20
-	// fromFile begins a setting whose value is in a file.
+	// fromFile begins a value that is the path of a file.
 	fromFile = "file:"
 )
 
-// Config is the settings for a module of libdns.
+// Config has the settings for a module of libdns.
 type Config struct {
-	// Name is that of the module.
+	// Name is the module's name.
 	Name string
-	// File is the path of a JSON file with the fields of the module.
+	// File is the path of a JSON file with the module's fields.
 	File string
 	// Zones are the names of the zones, for modules that can't list them.
 	Zones []string
 
-	// Modules are those that there are.
+	// Modules are the available modules.
 	Modules []module.Module
 }
 
@@ -98,8 +98,7 @@ func (c *Config) find() (module.Module, error) {
 	return c.Modules[i], nil
 }
 
-// read gives a client its settings, and returns the texts among them, which must not be shown. No
-// error has such a text in it.
+// read sets the fields of a client. It returns the secrets among them, which errors must not show.
 func (c *Config) read(m module.Module, client module.Client) (secrets []string, err error) {
 	if c.File == "" {
 		return nil, fmt.Errorf("empty: give a JSON file with the settings of the module, which are %s", strings.Join(m.Required, ", "))
@@ -126,7 +125,7 @@ func (c *Config) read(m module.Module, client module.Client) (secrets []string, 
 	return secrets, withoutValue(decoder.Decode(client))
 }
 
-// complete replaces the settings that are in files by what these contain.
+// complete replaces settings that name files with the content of these files.
 func complete(settings map[string]any) (secrets []string, err error) {
 	for name, value := range settings {
 		text, ok := value.(string)
@@ -157,7 +156,7 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// checkRequired checks that settings are there without which the module can't do anything.
+// checkRequired returns an error if a required setting is missing.
 func checkRequired(m module.Module, settings map[string]any) error {
 	for _, wanted := range m.Required {
 		if !slices.ContainsFunc(strings.Split(wanted, "|"), func(name string) bool { return settings[name] != nil && settings[name] != "" }) {
@@ -167,18 +166,17 @@ func checkRequired(m module.Module, settings map[string]any) error {
 	return nil
 }
 
-// withoutValue returns an error of the decoder without the value that it is about.
+// withoutValue returns an error of the decoder without the value that it quotes.
 func withoutValue(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		// A field of an embedded struct has the name of that before its own.
+		// The name of an embedded struct precedes that of its field.
 		name := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:]
 		return fmt.Errorf("the setting %q has a value of the wrong kind: it has to be of the kind %s", name, wrong.Type)
 	}
 	return err
 }
 
-// zones returns the zones that the user names, by canonical name. Nil is for those that the module
-// lists.
+// zones returns the zones of --libdns-zones by canonical name. Nil means those that the module lists.
 func (c *Config) zones(m module.Module, client module.Client) ([]dns.Zone, error) {
 	if _, lists := client.(zoneLister); !lists && len(c.Zones) == 0 {
 		return nil, fmt.Errorf("--%s: none: the libdns module %s can't list zones, so name them", flagZone, m.Name)

@@ -108,7 +108,7 @@ func (s *schedule) step() {
 		}
 	}
 	if s.random.IntN(3) == 0 {
-		s.meddle()
+		s.changeExternally()
 	}
 	if s.random.IntN(4) == 0 {
 		// A new process knows nothing of what the one before has written. It starts after that can be
@@ -118,9 +118,9 @@ func (s *schedule) step() {
 	}
 }
 
-// meddle has the person make a record, beside those of the publisher or where it may want to have
+// changeExternally lets the other writer make a record, beside those of the publisher or where it may want to have
 // one. She makes nothing where the publisher has a record or an ownership record.
-func (s *schedule) meddle() {
+func (s *schedule) changeExternally() {
 	name := fmt.Sprint("n", s.random.IntN(9))
 	for _, line := range s.service.Records(zoneName) {
 		if at := strings.Fields(line)[0]; at == name || strings.HasSuffix(at, "-"+name) {

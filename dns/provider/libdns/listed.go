@@ -11,22 +11,22 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// maxPages is how many requests one listing may need: those for the pages of a zone.
+// maxPages limits the requests of one listing.
 const maxPages = 5000
 
-// listed limits the answers to the requests of one listing. Modules ask for one page after the
-// other, and most of them for as many as the server likes.
+// listed limits the responses of one listing. Modules request page after page, and most of them as many as
+// the server likes.
 type listed struct {
 	mu sync.Mutex
-	// left is how many bytes of memory the answers may still need, of limit.
+	// left is the remaining memory for responses in bytes, and limit the initial one.
 	left  int64
 	limit int
-	// seen has the URLs that were answered.
+	// seen has the requested URLs.
 	seen map[string]bool
 }
 
-// begin is called with each answer that is a success. Its body then fails when it is too large,
-// and stop is told why.
+// begin is called with each successful response. If its body is too large, reading it fails, and stop is
+// called with the error.
 func (l *listed) begin(req *http.Request, resp *http.Response, stop func(error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +41,7 @@ func (l *listed) begin(req *http.Request, resp *http.Response, stop func(error))
 	return nil
 }
 
-// listedBody is the body of an answer.
+// listedBody is the body of a response.
 type listedBody struct {
 	io.ReadCloser
 	listed *listed
@@ -52,14 +52,14 @@ type listedBody struct {
 func (b *listedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	if !b.listed.take(httpapi.DecodedSize(into[:n])) {
-		err := fmt.Errorf("%w: the answers of the server would need more than %d bytes of memory: if that is right, raise --max-zone-records and the memory limit of the pod", listlimit.ErrExceeded, b.listed.limit)
+		err := fmt.Errorf("%w: the responses of the server would need more than %d bytes of memory: if that is right, raise --max-zone-records and the memory limit of the pod", listlimit.ErrExceeded, b.listed.limit)
 		b.stop(err)
 		return 0, err
 	}
 	return n, err
 }
 
-// take takes bytes from those that are left, and reports whether there were as many.
+// take reserves bytes, and reports whether as many were left.
 func (l *listed) take(bytes int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

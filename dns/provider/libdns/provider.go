@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// batchSize is the most changes in a call of Apply, and batchTime how long one may take: the
-	// modules send a request or more for each record, one after the other.
+	// batchSize limits the changes of one call of Apply, and batchTime its time. Modules send at least one
+	// request per record, one after the other.
 	batchSize = 60
 	batchTime = 5 * time.Minute
 )
@@ -36,24 +36,25 @@ type adapter struct {
 	caller *caller
 	log    *slog.Logger
 	dryRun bool
-	// given are the zones that the user names; nil is for those that the module lists.
+	// given are the configured zones; nil means those that the module lists.
 	given     []dns.Zone
 	domains   dns.Filter
 	zoneIDs   dns.ZoneIDFilter
 	zoneNames *dns.DomainFilter
 	budget    *listlimit.Budget
 	names     provider.ZoneNames
-	// turn has room for one call at a time: libdns asks modules for more, but few show it.
-	turn  chan struct{}
+	// slot limits the calls to one at a time. libdns requires modules to be safe for more, but few prove it.
+	slot  chan struct{}
 	zones batch.Zones[batch.Partition]
 
 	mu      sync.Mutex
 	learned learned
-	// swaps are the type changes that were refused.
-	swaps   provider.Swaps
-	repeats repeats
-	// quiet has, by zone, until when it isn't listed, because it isn't known what was written there.
-	quiet map[string]time.Time
+	// swaps are the refused type changes.
+	swaps         provider.Swaps
+	failureCounts failureCounts
+	// listAfter has, by zone ID, the time before which a zone isn't listed, because the outcome of a write is
+	// unknown.
+	listAfter map[string]time.Time
 }
 
 func newAdapter(in provider.Input, m module.Module, c *caller, zones []dns.Zone) *adapter {
@@ -63,7 +64,7 @@ func newAdapter(in provider.Input, m module.Module, c *caller, zones []dns.Zone)
 	return &adapter{
 		module: m, caller: c, log: in.Log, dryRun: in.DryRun, given: zones,
 		budget: in.Budget, domains: in.Domains, zoneIDs: in.ZoneIDs, zoneNames: dns.NewZoneNameFilter(in.ZoneNames),
-		turn: make(chan struct{}, 1), learned: learned{}, repeats: repeats{}, quiet: map[string]time.Time{},
+		slot: make(chan struct{}, 1), learned: learned{}, failureCounts: failureCounts{}, listAfter: map[string]time.Time{},
 	}
 }
 
@@ -72,11 +73,11 @@ func (a *adapter) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Stepwise: true, Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1, ListingTime: provider.MeteredListingTime}
 }
 
-// take waits for the caller's turn. The function ends it.
+// take waits for the slot. The function releases it.
 func (a *adapter) take(ctx context.Context) (end func(), err error) {
 	select {
-	case a.turn <- struct{}{}:
-		return func() { <-a.turn }, nil
+	case a.slot <- struct{}{}:
+		return func() { <-a.slot }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -92,7 +93,7 @@ func (a *adapter) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return parts.Managed, nil
 }
 
-// list returns the zones that the user names, or those that the module lists.
+// list returns the configured zones, or those that the module lists.
 func (a *adapter) list(ctx context.Context) ([]dns.Zone, error) {
 	lister, ok := a.caller.client.(zoneLister)
 	if a.given != nil || !ok {
@@ -148,8 +149,7 @@ func (a *adapter) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordS
 	}), nil
 }
 
-// ttl returns the TTL that will be listed for one that is wanted: that of the module, or what the
-// zone was seen to make of it.
+// ttl returns the listed TTL for a wanted one: that of the module, or one learned from the zone.
 func (a *adapter) ttl(zone dns.Zone, wanted int64) int64 {
 	asked := a.module.TTL(cmp.Or(wanted, defaultTTL))
 	a.mu.Lock()
@@ -157,7 +157,7 @@ func (a *adapter) ttl(zone dns.Zone, wanted int64) int64 {
 	return a.learned.ttl(zone.ID, asked)
 }
 
-// learn notes that a TTL was asked for, and another one is listed.
+// learn notes that a zone lists another TTL than was sent.
 func (a *adapter) learn(zone dns.Zone, asked, listed int64) {
 	a.mu.Lock()
 	isNew := a.learned.note(zone.ID, asked, listed)
@@ -167,10 +167,10 @@ func (a *adapter) learn(zone dns.Zone, asked, listed int64) {
 	}
 }
 
-// learned has, by zone, which TTL is listed for one that was asked for.
+// learned has the listed TTL by zone and sent TTL.
 type learned map[string]map[int64]int64
 
-// maxLearned is how many TTLs are kept for a zone.
+// maxLearned limits the learned TTLs of a zone.
 const maxLearned = 1000
 
 func (l learned) ttl(zone string, asked int64) int64 {
@@ -180,7 +180,7 @@ func (l learned) ttl(zone string, asked int64) int64 {
 	return asked
 }
 
-// note reports whether this wasn't known.
+// note reports whether the TTL is new.
 func (l learned) note(zone string, asked, listed int64) bool {
 	if asked == listed || l.ttl(zone, asked) == listed || len(l[zone]) >= maxLearned {
 		return false

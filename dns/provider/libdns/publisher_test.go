@@ -25,7 +25,7 @@ func idle(t *testing.T, s *libdnstest.Service, publishes func() error) {
 	}
 }
 
-// LD5: a service raises a TTL of 60 to 600: the second run writes nothing.
+// A service raises a TTL of 60 to 600: the second run writes nothing (LD5).
 func TestLD5SecondRunWritesNothing(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		s.Faults.MinTTL = 10 * time.Minute

@@ -13,32 +13,32 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// reading is what a zone has, as the module has just listed it.
+// reading is the content of a zone as the module has just listed it.
 type reading struct {
 	sets []*dns.RecordSet
-	// by has the record sets by key, and raw their records as the module wants to have them back.
+	// by has the record sets by key, and raw the module's records, with which they are deleted.
 	by  map[dns.Key]*dns.RecordSet
 	raw map[dns.Key][]lib.Record
-	// types are the types of records at each name, also those that aren't handled.
+	// types are the record types by name, including unsupported ones.
 	types map[string][]string
 }
 
-// hush has the next listing of a zone wait for some time: one that lags behind would say that
-// nothing was written.
-func (a *adapter) hush(zone dns.Zone) {
+// delayListing delays the next listing of a zone, because a listing that lags behind would say that nothing
+// was written.
+func (a *adapter) delayListing(zone dns.Zone) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.quiet[zone.ID] = time.Now().Add(errorPause)
+	a.listAfter[zone.ID] = time.Now().Add(unknownPause)
 }
 
 // wait waits until a zone may be listed.
 func (a *adapter) wait(ctx context.Context, zone dns.Zone) error {
 	a.mu.Lock()
-	until, some := a.quiet[zone.ID]
-	delete(a.quiet, zone.ID)
+	until, some := a.listAfter[zone.ID]
+	delete(a.listAfter, zone.ID)
 	a.mu.Unlock()
 	if some && pause.For(ctx, time.Until(until)) != nil {
-		a.hush(zone)
+		a.delayListing(zone)
 		return ctx.Err()
 	}
 	return nil
@@ -76,8 +76,7 @@ func (a *adapter) read(ctx context.Context, zone dns.Zone) (now *reading, err er
 	return now, nil
 }
 
-// add puts a record into its record set. If the records of a set have several TTLs, the least one
-// counts, because that is what resolvers go by.
+// add adds a record to its record set. Of several TTLs the lowest one counts, because resolvers use it.
 func (n *reading) add(a *adapter, zone dns.Zone, record lib.Record, counted *listlimit.Listing) error {
 	rr := record.RR()
 	name := absolute(rr.Name, zone.Name)
@@ -106,10 +105,10 @@ func (n *reading) add(a *adapter, zone dns.Zone, record lib.Record, counted *lis
 	return nil
 }
 
-// rawSize is how many bytes of memory a record of a module needs beside its text.
+// rawSize is the memory of a module's record in bytes without its text.
 const rawSize = 160
 
-// has reports whether a record set is as it is wanted; nil is for none. TTLs aren't compared.
+// has reports whether a record set has the wanted values, regardless of its TTL; nil means none.
 func (n *reading) has(key dns.Key, wanted *dns.RecordSet) bool {
 	there := n.by[key]
 	if there == nil || wanted == nil {

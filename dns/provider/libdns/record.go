@@ -14,11 +14,11 @@ import (
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 )
 
-// defaultTTL is the TTL, in seconds, of record sets that ask for none.
+// defaultTTL is the default TTL in seconds.
 const defaultTTL = 300
 
-// normal returns a record set as it is listed: texts are one quoted string each, because that is
-// all that libdns has.
+// normal returns the listed form of a record set. Each text is one quoted string, because libdns has no
+// others.
 func normal(r *dns.RecordSet) *dns.RecordSet {
 	n := r.Normal().Clone()
 	for i, t := range n.Targets {
@@ -33,8 +33,8 @@ func normal(r *dns.RecordSet) *dns.RecordSet {
 	return n
 }
 
-// textOf returns the text of a TXT target: that of its quoted strings, or the target itself if it
-// isn't a list of those.
+// textOf returns the text of a TXT target: its joined strings, or the target itself if it isn't a list of
+// quoted strings.
 func textOf(target string) string {
 	if texts, ok := dns.QuotedTexts(target); ok {
 		return strings.Join(texts, "")
@@ -42,7 +42,7 @@ func textOf(target string) string {
 	return target
 }
 
-// relative returns the name of a record set as libdns has it.
+// relative returns the name of a record set in libdns' form.
 func relative(name, zone string) string {
 	if name == zone {
 		return "@"
@@ -50,7 +50,7 @@ func relative(name, zone string) string {
 	return strings.TrimSuffix(name, "."+zone)
 }
 
-// absolute returns the canonical name of a record that a module lists.
+// absolute returns the canonical name of a module's record.
 func absolute(name, zone string) string {
 	switch {
 	case name == "" || name == "@":
@@ -62,7 +62,7 @@ func absolute(name, zone string) string {
 	}
 }
 
-// records returns the records of a record set in normal form, for the module to write.
+// records returns the module's records for a record set in normal form.
 func (a *adapter) records(zone dns.Zone, r *dns.RecordSet, targets []string) ([]lib.Record, error) {
 	list := make([]lib.Record, 0, len(targets))
 	for _, target := range targets {
@@ -79,7 +79,7 @@ func (a *adapter) records(zone dns.Zone, r *dns.RecordSet, targets []string) ([]
 	return list, nil
 }
 
-// data returns a target as the module wants it.
+// data returns a target in the module's form.
 func (a *adapter) data(recordType, target string) string {
 	switch recordType {
 	case dns.TypeTXT:
@@ -100,7 +100,7 @@ func (a *adapter) data(recordType, target string) string {
 	return target
 }
 
-// target returns the data of a record that the module lists, as a target.
+// target returns the data of a module's record as a target.
 func (a *adapter) target(rr lib.RR) string {
 	switch rr.Type {
 	case dns.TypeTXT:
@@ -114,7 +114,7 @@ func (a *adapter) target(rr lib.RR) string {
 	return rr.Data
 }
 
-// refused says why the module can't have a record set in normal form; nil if it can.
+// refused returns why the module doesn't support a record set in normal form, or nil.
 func (a *adapter) refused(zone dns.Zone, r *dns.RecordSet) error {
 	if !slices.Contains(a.module.Types, r.Type) {
 		return fmt.Errorf("%w: the libdns module %s isn't known to have records of the type %s; it has %s",
@@ -140,8 +140,8 @@ func (a *adapter) refused(zone dns.Zone, r *dns.RecordSet) error {
 	return nil
 }
 
-// serviceName reports whether a name begins with a service and a protocol (RFC 2782). libdns has
-// these apart, without the underscores, and puts them on.
+// serviceName reports whether a name begins with a service and a protocol (RFC 2782). libdns has them as
+// separate fields without underscores.
 func serviceName(name string) bool {
 	labels := strings.SplitN(name, ".", 3)
 	return len(labels) > 1 && strings.HasPrefix(labels[0], "_") && strings.HasPrefix(labels[1], "_")

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// repairs is how often a record set is brought into one of its two states, and maxWait how long
-	// at most to wait for a service that has too many requests before that.
-	repairs = 3
-	maxWait = 30 * time.Second
+	// maxRepairs limits the attempts to complete or restore a record set. maxWait limits the wait for a
+	// throttling service before that.
+	maxRepairs = 3
+	maxWait    = 30 * time.Second
 )
 
-// repair gives record sets that a failure has left half written all of their new values, or all of their old ones. In any
-// other state a record set looks like somebody else's change. It returns the units that aren't made.
+// repair completes or restores record sets that a failure has left partly written, because a mixed state
+// looks like an external change. It returns the units that aren't made.
 func (w *work) repair(ctx context.Context, units []*unit, failed error) []*unit {
 	var left []*unit
 	for _, u := range units {
@@ -31,10 +31,10 @@ func (w *work) repair(ctx context.Context, units []*unit, failed error) []*unit 
 	return left
 }
 
-// repairUnit reports whether the unit is made.
+// repairUnit repairs a unit, and reports whether it is made.
 func (w *work) repairUnit(ctx context.Context, u *unit, failed error) bool {
-	for n := 0; n < repairs && w.now != nil && w.half(u); n++ {
-		if _, _, found := u.foreignValue(w.now); found || !w.mayRepair(ctx, failed) {
+	for n := 0; n < maxRepairs && w.now != nil && w.isPartial(u); n++ {
+		if _, _, found := u.unexpectedValue(w.now); found || !w.mayRepair(ctx, failed) {
 			return false
 		}
 		w.stopped = nil
@@ -43,13 +43,12 @@ func (w *work) repairUnit(ctx context.Context, u *unit, failed error) bool {
 		} else {
 			failed = w.restore(ctx, u)
 		}
-		w.look(ctx, []*unit{u}, failed)
+		w.awaitMade(ctx, []*unit{u}, failed)
 	}
 	return u.finished
 }
 
-// mayRepair waits as long as a service with too many requests wants, and reports whether something
-// can be written then.
+// mayRepair waits for a throttling service, and reports whether it can be written to then.
 func (w *work) mayRepair(ctx context.Context, failed error) bool {
 	throttled, ok := errors.AsType[*provider.ThrottledError](failed)
 	if !ok {
@@ -58,38 +57,38 @@ func (w *work) mayRepair(ctx context.Context, failed error) bool {
 	return throttled.After <= maxWait && pause.For(ctx, throttled.After) == nil
 }
 
-// half reports whether a record set of the unit has been written, and is neither as it was nor as
-// it is to be, or whether the name has lost all of its answers for others that didn't come.
-func (w *work) half(u *unit) bool {
-	return !u.finished && len(u.lost(w.now)) > 0 || slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
-		return u.wrote[c.RecordSet().Key()] && !made(c, w.now) && !untouched(c, w.now)
+// isPartial reports whether a written record set has neither its old nor its new values, or a type change has
+// left the name without records.
+func (w *work) isPartial(u *unit) bool {
+	return !u.finished && len(u.lostRecords(w.now)) > 0 || slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
+		return u.wrote[c.RecordSet().Key()] && !made(c, w.now) && !unchanged(c, w.now)
 	})
 }
 
-// restore brings the half written record sets of a unit back to what they were, and the answers that it has deleted for
-// others that didn't come.
+// restore restores the partly written record sets of a unit, and the record sets that a type change has
+// deleted.
 func (w *work) restore(ctx context.Context, u *unit) error {
 	var s steps
-	for _, c := range u.lost(w.now) {
-		u.swapUndone = true
+	for _, c := range u.lostRecords(w.now) {
+		u.typeChangeUndone = true
 		if err := w.plan(&s, u, dns.Change{New: c.Old}); err != nil {
 			return err
 		}
 	}
 	for _, c := range u.Changes {
-		if !u.wrote[c.RecordSet().Key()] || made(c, w.now) || untouched(c, w.now) {
+		if !u.wrote[c.RecordSet().Key()] || made(c, w.now) || unchanged(c, w.now) {
 			continue
 		}
 		if err := w.plan(&s, u, dns.Change{Old: c.New, New: c.Old}); err != nil {
 			return err
 		}
 	}
-	// An error that is nil would say that the unit is made.
+	// Without an error, the unit would count as made.
 	if err := w.send(ctx, s); err != nil {
 		return err
 	}
 	return errRestored
 }
 
-// errRestored is why a unit isn't made whose record sets are as they were.
+// errRestored is the error of a restored unit.
 var errRestored = errors.New("the change could be made in part only, and was taken back")

@@ -10,21 +10,20 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// unit is the changes of one subject: a name, its types, and their ownership records. They are
-// made in the order of the phases, and no further after one of them failed (spec/clouds.md §0.2).
+// unit is the changes of one subject: a name, its types, and their ownership records. They are made phase by
+// phase, up to the first failure (spec/clouds.md §0.2).
 type unit struct {
 	*batch.Group
-	// wrote has the keys whose record sets were written, and finished is true when the zone has
-	// what the unit asks for.
+	// wrote has the keys of written record sets. finished is true if the zone has the wanted state.
 	wrote    map[dns.Key]bool
 	finished bool
-	// altered is true when the zone shows other values than were written.
+	// altered is true if the zone shows other values than were written.
 	altered bool
-	// swapUndone is true when answers were deleted for others that didn't come.
-	swapUndone bool
+	// typeChangeUndone is true if the deleted record sets of a type change had to be restored.
+	typeChangeUndone bool
 }
 
-// unitsOf divides changes into units, in the order of their first changes.
+// unitsOf groups changes into units, in the order of their first changes.
 func unitsOf(changes []dns.Change) []*unit {
 	var units []*unit
 	for _, g := range batch.BySubject(changes) {
@@ -36,88 +35,87 @@ func unitsOf(changes []dns.Change) []*unit {
 // phase is a step in which a change is made.
 type phase int
 
-// An ownership record is there before its record set, and goes after it, unless it is in the way of
-// a CNAME. What is deleted goes before what is created, so that a name can change its type.
+// An ownership record is created before its record set and deleted after it, unless it blocks a CNAME.
+// Deletions come before creations, so that a name can change its type.
 const (
-	ownershipRecordsCome phase = iota
-	obstaclesGo
-	recordsGo
-	lateOwnershipRecordsCome
-	recordsChange
-	recordsCome
-	ownershipRecordsGo
+	createOwnership phase = iota
+	deleteObstacles
+	deleteRecords
+	createLateOwnership
+	updateRecords
+	createRecords
+	deleteOwnership
 	phases
 )
 
-// phaseOf returns when a change of the unit is made.
+// phaseOf returns the phase of a change.
 func (u *unit) phaseOf(c dns.Change) phase {
 	isOwnershipRecord := c.RecordSet().IsOwnershipRecord()
 	switch {
-	case isOwnershipRecord && c.New == nil && u.obstructs(c):
-		return obstaclesGo
+	case isOwnershipRecord && c.New == nil && u.blocksCNAME(c):
+		return deleteObstacles
 	case isOwnershipRecord && c.New == nil:
-		return ownershipRecordsGo
-	case isOwnershipRecord && u.blocked(c):
-		return lateOwnershipRecordsCome
+		return deleteOwnership
+	case isOwnershipRecord && u.waitsForCNAME(c):
+		return createLateOwnership
 	case isOwnershipRecord:
-		return ownershipRecordsCome
+		return createOwnership
 	case c.New == nil:
-		return recordsGo
+		return deleteRecords
 	case c.Old != nil:
-		return recordsChange
+		return updateRecords
 	default:
-		return recordsCome
+		return createRecords
 	}
 }
 
-// obstructs reports whether an ownership record has the name of a CNAME that the unit creates, which can't
-// have anything beside it.
-func (u *unit) obstructs(marker dns.Change) bool {
+// blocksCNAME reports whether an ownership record has the name of a CNAME that the unit creates. Nothing can
+// be beside a CNAME.
+func (u *unit) blocksCNAME(ownership dns.Change) bool {
 	return slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
-		return c.Old == nil && c.New.Type == dns.TypeCNAME && c.New.Key().Name == marker.Old.Key().Name
+		return c.Old == nil && c.New.Type == dns.TypeCNAME && c.New.Key().Name == ownership.Old.Key().Name
 	})
 }
 
-// swap returns the name whose answers the unit deletes before it creates others, because a CNAME can't be
-// beside them; "" if there is none.
-func (u *unit) swap() string {
-	var gone, come, cname bool
+// typeChange returns the name whose record sets the unit deletes before it creates others, because a CNAME
+// can't be beside them. It is "" if there is none.
+func (u *unit) typeChange() string {
+	var gone, added, cname bool
 	for _, c := range u.Changes {
-		if r := c.RecordSet(); provider.Answers(r.Type) && (c.Old == nil || c.New == nil) {
-			gone, come, cname = gone || c.New == nil, come || c.Old == nil, cname || r.Type == dns.TypeCNAME
+		if r := c.RecordSet(); provider.Resolves(r.Type) && (c.Old == nil || c.New == nil) {
+			gone, added, cname = gone || c.New == nil, added || c.Old == nil, cname || r.Type == dns.TypeCNAME
 		}
 	}
-	if gone && come && cname {
+	if gone && added && cname {
 		return u.Subject
 	}
 	return ""
 }
 
-// lost returns the deletions of answers that a type change has made although the name has no other answer
-// now.
-func (u *unit) lost(now *reading) (deletions []dns.Change) {
-	name := u.swap()
-	if name == "" || slices.ContainsFunc(now.types[name], provider.Answers) {
+// lostRecords returns the deletions that a type change has made although the name doesn't resolve now.
+func (u *unit) lostRecords(now *reading) (deletions []dns.Change) {
+	name := u.typeChange()
+	if name == "" || slices.ContainsFunc(now.types[name], provider.Resolves) {
 		return nil
 	}
 	for _, c := range u.Changes {
-		if c.New == nil && provider.Answers(c.Old.Type) && u.wrote[c.Old.Key()] && made(c, now) {
+		if c.New == nil && provider.Resolves(c.Old.Type) && u.wrote[c.Old.Key()] && made(c, now) {
 			deletions = append(deletions, c)
 		}
 	}
 	return deletions
 }
 
-// blocked reports whether an ownership record has to wait until the unit has deleted a CNAME of
-// the same name, which can't have anything beside it.
-func (u *unit) blocked(marker dns.Change) bool {
+// waitsForCNAME reports whether an ownership record must wait until the unit has deleted a CNAME of the same
+// name.
+func (u *unit) waitsForCNAME(ownership dns.Change) bool {
 	return slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
-		return c.New == nil && c.Old.Type == dns.TypeCNAME && c.Old.Key().Name == marker.New.Key().Name
+		return c.New == nil && c.Old.Type == dns.TypeCNAME && c.Old.Key().Name == ownership.New.Key().Name
 	})
 }
 
-// check returns why a unit can't be made, given what the zone has: a CNAME can't be beside other
-// records. SetRecords of libdns leaves open what happens then (LD6 of spec/clouds.md).
+// check returns an error if the unit would leave a CNAME beside other records. libdns doesn't define what
+// SetRecords does then (LD6 of spec/clouds.md).
 func (u *unit) check(now *reading) error {
 	for _, c := range u.Changes {
 		if c.New == nil {
@@ -133,7 +131,7 @@ func (u *unit) check(now *reading) error {
 	return nil
 }
 
-// typesAfter returns which types a name has once the unit is made.
+// typesAfter returns the types of a name after the unit.
 func (u *unit) typesAfter(name string, now *reading) []string {
 	types := slices.Clone(now.types[name])
 	for _, c := range u.Changes {
@@ -149,12 +147,12 @@ func (u *unit) typesAfter(name string, now *reading) []string {
 	return types
 }
 
-// dnssec reports whether a type is one that a CNAME may be beside (RFC 4035, 2.5).
+// dnssec reports whether a type can be beside a CNAME (RFC 4035, 2.5).
 func dnssec(recordType string) bool {
 	return slices.Contains([]string{"RRSIG", "NSEC", "NSEC3", "KEY"}, recordType)
 }
 
-// done reports whether the zone has what all changes of the unit are to bring about.
+// done reports whether the zone has the wanted state of all changes.
 func (u *unit) done(now *reading) bool {
 	return !slices.ContainsFunc(u.Changes, func(c dns.Change) bool { return !made(c, now) })
 }
@@ -165,26 +163,25 @@ func made(c dns.Change, now *reading) bool {
 	if !now.has(key, c.New) {
 		return false
 	}
-	// What changes nothing but the TTL is made when it has another TTL than before.
+	// A change of the TTL alone is made if the TTL is no longer the old one.
 	return there == nil || c.Old == nil || !now.has(key, c.Old) || there.TTL == c.New.TTL || there.TTL != c.Old.TTL
 }
 
-// doneButTTL is done without a look at TTLs, for record sets that were written.
-func (u *unit) doneButTTL(now *reading) bool {
+// doneExceptTTL is done regardless of the TTLs of written record sets.
+func (u *unit) doneExceptTTL(now *reading) bool {
 	return !slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
 		key := c.RecordSet().Key()
 		return !made(c, now) && !(u.wrote[key] && now.has(key, c.New))
 	})
 }
 
-// untouched reports whether the zone has what it had before a change.
-func untouched(c dns.Change, now *reading) bool {
+// unchanged reports whether the zone still has the old state of a change.
+func unchanged(c dns.Change, now *reading) bool {
 	return now.has(c.RecordSet().Key(), c.Old) && !made(c, now)
 }
 
-// foreignValue returns a value that a record set of the unit has, and that it had neither before,
-// nor was to get.
-func (u *unit) foreignValue(now *reading) (key dns.Key, value string, found bool) {
+// unexpectedValue returns a value of the unit's record sets that is neither old nor wanted.
+func (u *unit) unexpectedValue(now *reading) (key dns.Key, value string, found bool) {
 	for _, c := range u.Changes {
 		key := c.RecordSet().Key()
 		r := now.by[key]
@@ -207,7 +204,7 @@ func hasTarget(r *dns.RecordSet, target string) bool {
 	})
 }
 
-// fingerprint identifies what a unit is to bring about.
+// fingerprint identifies the wanted state of a unit.
 func (u *unit) fingerprint() string {
 	var b strings.Builder
 	for _, c := range u.Changes {

@@ -17,8 +17,7 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// steps are the records that a phase writes: sets, then what is deleted before something is
-// appended, what is appended, and what is deleted after that.
+// steps are the records that a phase writes, in this order.
 type steps struct {
 	set, deleteFirst, appended, deleteLast []lib.Record
 }
@@ -27,7 +26,7 @@ type steps struct {
 func (w *work) try(ctx context.Context, units []*unit) error {
 	deleted := false
 	for p := range phases {
-		if p == ownershipRecordsGo && deleted {
+		if p == deleteOwnership && deleted {
 			if err := w.confirm(ctx, units); err != nil {
 				return err
 			}
@@ -46,13 +45,13 @@ func (w *work) try(ctx context.Context, units []*unit) error {
 		if err := w.send(ctx, s); err != nil {
 			return err
 		}
-		deleted = deleted || p == recordsGo && len(s.deleteFirst) > 0
+		deleted = deleted || p == deleteRecords && len(s.deleteFirst) > 0
 	}
 	return nil
 }
 
-// confirm reads the zone until it shows no record any more that was deleted: a module ignores what
-// it doesn't find, and a record that is still there needs its ownership record.
+// confirm reads the zone until it shows no deleted record. Modules ignore records that they don't find, and
+// an existing record needs its ownership record.
 func (w *work) confirm(ctx context.Context, units []*unit) error {
 	delay := firstPause
 	for n := 1; ; n++ {
@@ -63,7 +62,7 @@ func (w *work) confirm(ctx context.Context, units []*unit) error {
 		var left []dns.Key
 		for _, u := range units {
 			for _, c := range u.Changes {
-				if key := c.RecordSet().Key(); u.phaseOf(c) == recordsGo && now.by[key] != nil {
+				if key := c.RecordSet().Key(); u.phaseOf(c) == deleteRecords && now.by[key] != nil {
 					left = append(left, key)
 				}
 			}
@@ -72,7 +71,7 @@ func (w *work) confirm(ctx context.Context, units []*unit) error {
 			w.now = now
 			return nil
 		}
-		if n == looks {
+		if n == maxReads {
 			return fmt.Errorf("the libdns module %s says that it deleted %s %s, but the zone shows it", w.module.Name, left[0].Name, left[0].Type)
 		}
 		if pause.For(ctx, delay) != nil {
@@ -82,7 +81,7 @@ func (w *work) confirm(ctx context.Context, units []*unit) error {
 	}
 }
 
-// plan adds to the steps what leads from what the zone has to what a change asks for.
+// plan adds the steps from the zone's state to the wanted state of a change.
 func (w *work) plan(s *steps, u *unit, c dns.Change) error {
 	key := c.RecordSet().Key()
 	there := w.now.by[key]
@@ -96,7 +95,7 @@ func (w *work) plan(s *steps, u *unit, c dns.Change) error {
 		return err
 	}
 	wanted := normal(c.New)
-	if there != nil && sameValues(there, wanted) && there.TTL == w.ttlListed(wanted.TTL) {
+	if there != nil && sameValues(there, wanted) && there.TTL == w.listedTTL(wanted.TTL) {
 		return nil
 	}
 	u.wrote[key] = true
@@ -107,48 +106,46 @@ func (w *work) plan(s *steps, u *unit, c dns.Change) error {
 	case there == nil:
 		s.appended = append(s.appended, all...)
 		return nil
-	case w.module.Setting == module.SetsAtOnce || w.module.Setting == module.SetsWithGap && rewritten(there, wanted):
+	case w.module.Setting == module.SetsAtOnce || w.module.Setting == module.SetsWithGap && needsRewrite(there, wanted):
 		s.set = append(s.set, all...)
 		return nil
-	case rewritten(there, wanted):
+	case needsRewrite(there, wanted):
 		gone, err := w.stored(key, there.Targets)
 		s.deleteFirst, s.appended = append(s.deleteFirst, gone...), append(s.appended, all...)
 		return err
 	default:
-		return w.difference(s, key, there, wanted)
+		return w.planDifference(s, key, there, wanted)
 	}
 }
 
-// ttlListed returns the TTL that is listed for one that is asked for.
-func (w *work) ttlListed(asked int64) int64 {
+// listedTTL returns the listed TTL for one to send.
+func (w *work) listedTTL(asked int64) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.learned.ttl(w.zone.ID, asked)
 }
 
-// rewritten reports whether all records of a set have to be written anew: a CNAME can't have two
-// values even for a moment, and the TTL is that of all.
-func rewritten(there, wanted *dns.RecordSet) bool {
+// needsRewrite reports whether all records of a set must be rewritten: a CNAME can't have two values, and all
+// records share the TTL.
+func needsRewrite(there, wanted *dns.RecordSet) bool {
 	return wanted.Type == dns.TypeCNAME || there.TTL != wanted.TTL
 }
 
-// difference adds the values that are new, and then deletes those that are not wanted, so that the
-// name is never without records.
-func (w *work) difference(s *steps, key dns.Key, there, wanted *dns.RecordSet) error {
-	come := slices.DeleteFunc(slices.Clone(wanted.Targets), func(t string) bool { return hasTarget(there, t) })
-	go_ := slices.DeleteFunc(slices.Clone(there.Targets), func(t string) bool { return hasTarget(wanted, t) })
-	added, err := w.records(w.zone, wanted, come)
+// planDifference adds new values, and deletes unwanted ones after that, so that the name always resolves.
+func (w *work) planDifference(s *steps, key dns.Key, there, wanted *dns.RecordSet) error {
+	missing := slices.DeleteFunc(slices.Clone(wanted.Targets), func(t string) bool { return hasTarget(there, t) })
+	surplus := slices.DeleteFunc(slices.Clone(there.Targets), func(t string) bool { return hasTarget(wanted, t) })
+	added, err := w.records(w.zone, wanted, missing)
 	if err != nil {
 		return err
 	}
-	gone, err := w.stored(key, go_)
+	gone, err := w.stored(key, surplus)
 	s.appended, s.deleteLast = append(s.appended, added...), append(s.deleteLast, gone...)
 	return err
 }
 
-// stored returns the records of a set that have one of some targets, as the module has listed
-// them. In DeleteRecords an empty field stands for any, so a record with one can't be deleted (LD3
-// of spec/clouds.md).
+// stored returns the module's records for some targets of a record set. In DeleteRecords an empty field
+// matches anything, so a record with one can't be deleted (LD3 of spec/clouds.md).
 func (w *work) stored(key dns.Key, targets []string) ([]lib.Record, error) {
 	var list []lib.Record
 	for _, record := range w.now.raw[key] {
@@ -166,7 +163,7 @@ func (w *work) stored(key dns.Key, targets []string) ([]lib.Record, error) {
 	return list, nil
 }
 
-// send has the module make steps.
+// send calls the module with steps.
 func (w *work) send(ctx context.Context, s steps) error {
 	client := w.caller.client
 	for _, step := range []struct {
@@ -187,8 +184,8 @@ func (w *work) send(ctx context.Context, s steps) error {
 			_, err := step.call(ctx, w.zone.Name+".", step.records)
 			return err
 		})
-		// Of a single record that is refused, nothing was written.
-		w.uncertain = w.uncertain || err == nil || len(step.records) > 1 || !w.theirs(err) && !batch.StopsAll(err)
+		// If a single record is refused, nothing was written.
+		w.uncertain = w.uncertain || err == nil || len(step.records) > 1 || !w.isRefusal(err) && !batch.StopsAll(err)
 		if err != nil {
 			return err
 		}
@@ -196,9 +193,9 @@ func (w *work) send(ctx context.Context, s steps) error {
 	return nil
 }
 
-// undo takes back the creations of a unit of which the zone shows something else than was written.
-// It deletes only what was not there before, and equals what was written but for the case of
-// letters. What doesn't, stays without an ownership record, and so is nobody's.
+// undo deletes the creations of a unit after the zone shows other values than were written. It deletes only
+// record sets that are new and equal to the written ones except for case. Others stay without an ownership
+// record, and so unowned.
 func (w *work) undo(ctx context.Context, u *unit, key dns.Key, value string) error {
 	u.altered = true
 	class := provider.ErrRejected
@@ -206,11 +203,11 @@ func (w *work) undo(ctx context.Context, u *unit, key dns.Key, value string) err
 		class = provider.ErrStale
 	}
 	why := fmt.Errorf("%w: %s %s: the libdns module %s was to write other values, and the zone shows %q", class, key.Name, key.Type, w.module.Name, value)
-	for _, markers := range []bool{false, true} {
+	for _, ownership := range []bool{false, true} {
 		var s steps
 		for _, c := range u.Changes {
 			k := c.RecordSet().Key()
-			if there := w.now.by[k]; c.Old != nil || c.RecordSet().IsOwnershipRecord() != markers || there == nil || !equalFold(there, normal(c.New)) {
+			if there := w.now.by[k]; c.Old != nil || c.RecordSet().IsOwnershipRecord() != ownership || there == nil || !equalFold(there, normal(c.New)) {
 				continue
 			}
 			gone, err := w.stored(k, w.now.by[k].Targets)
@@ -230,35 +227,35 @@ func (w *work) undo(ctx context.Context, u *unit, key dns.Key, value string) err
 	return why
 }
 
-// equalFold compares the values of record sets without regard to case.
+// equalFold compares the values of record sets regardless of case.
 func equalFold(a, b *dns.RecordSet) bool {
 	return slices.EqualFunc(a.Targets, b.Targets, strings.EqualFold)
 }
 
-// repeats counts, by fingerprint of a unit, how often it has failed in the same way.
-type repeats map[string]*repeated
+// failureCounts counts the equal failures of a unit by its fingerprint.
+type failureCounts map[string]*failureCount
 
-type repeated struct {
+type failureCount struct {
 	said string
 	n    int
 }
 
 const (
-	// maxRepeats is how often a unit may fail in the same way until it is taken to be the cause.
+	// maxRepeats limits the equal failures of a unit before it counts as refused.
 	maxRepeats = 5
-	// keptRepeats is how many units are kept.
-	keptRepeats = 10_000
+	// maxFingerprints limits the remembered units.
+	maxFingerprints = 10_000
 )
 
-// note counts a failure, and reports whether there were too many in a row.
-func (r repeats) note(u *unit, err error) bool {
+// note counts a failure, and reports whether there were maxRepeats in a row.
+func (r failureCounts) note(u *unit, err error) bool {
 	print := u.fingerprint()
 	seen := r[print]
 	if seen == nil || seen.said != err.Error() {
-		if len(r) >= keptRepeats {
+		if len(r) >= maxFingerprints {
 			clear(r)
 		}
-		seen = &repeated{said: err.Error()}
+		seen = &failureCount{said: err.Error()}
 		r[print] = seen
 	}
 	seen.n++

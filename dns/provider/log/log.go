@@ -136,7 +136,7 @@ func describe(r *dns.RecordSet) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s", max(r.TTL, 0), plain(r.Type))
 	for _, t := range r.Targets {
-		b.WriteString(" " + unbroken(t))
+		b.WriteString(" " + singleLine(t))
 	}
 	if r.SetIdentifier != "" {
 		fmt.Fprintf(&b, " [%s]", plain(r.SetIdentifier))
@@ -144,15 +144,15 @@ func describe(r *dns.RecordSet) string {
 	return b.String()
 }
 
-// unbroken returns a text that fits on a line. The quotes around texts stay.
-func unbroken(text string) string {
+// singleLine returns a text that fits on a line. The quotes around texts stay.
+func singleLine(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
 // plain returns a text as a single word of a line.
 func plain(text string) string {
-	return strings.ReplaceAll(unbroken(text), " ", `\x20`)
+	return strings.ReplaceAll(singleLine(text), " ", `\x20`)
 }
 
 // declared are the properties of printed records: any.

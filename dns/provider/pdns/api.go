@@ -160,7 +160,7 @@ func (a *api) send(ctx context.Context, method string, target *url.URL, body []b
 			return nil
 		}
 		if err := decode(resp.Body); err != nil {
-			return fmt.Errorf("decode the answer: %w", err)
+			return fmt.Errorf("decode the response: %w", err)
 		}
 		return nil
 	})

@@ -57,7 +57,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	}
 	// The user may skip the verification, for a server with a self-signed certificate. The listings
 	// limit their responses themselves.
-	client, err := httpapi.NewClient(ctx, in, httpapi.Options{SkipTLSVerify: c.SkipTLSVerify, MaxAnswer: -1, MaxDecoded: -1})
+	client, err := httpapi.NewClient(ctx, in, httpapi.Options{SkipTLSVerify: c.SkipTLSVerify, MaxResponse: -1, MaxDecoded: -1})
 	if err != nil {
 		return nil, err
 	}

@@ -99,8 +99,8 @@ func TestTypeChanges(t *testing.T) {
 	}
 }
 
-// D4: disabled records aren't listed, and were wiped together with the record set that was
-// written over them. They stay as they are.
+// Disabled records aren't listed, and were wiped together with the record set that was written over them.
+// They stay as they are (D4).
 func TestDisabledRecordsStay(t *testing.T) {
 	zone := freshZone(t)
 	p := open(t, input())

@@ -38,14 +38,14 @@ func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Ch
 	for _, g := range p.groups(z, changes) {
 		switch {
 		case g.err != nil:
-			a.settle(g, g.err)
+			a.setOutcome(g, g.err)
 		case !g.changesNothing():
-			a.settle(g, errPending)
+			a.setOutcome(g, errPending)
 			a.groups = append(a.groups, g)
 		}
 	}
 	if len(a.groups) > 0 {
-		if err := a.somewhere(ctx); err != nil {
+		if err := a.firstServer(ctx); err != nil {
 			return fmt.Errorf("update zone %s: %w", z.full, err)
 		}
 	}
@@ -65,20 +65,20 @@ type attempt struct {
 	outcomes []error
 }
 
-// settle records the outcome of a group.
-func (a *attempt) settle(g *group, err error) {
+// setOutcome records the outcome of a group.
+func (a *attempt) setOutcome(g *group, err error) {
 	for _, e := range g.edits {
 		a.outcomes[e.index] = err
 	}
 }
 
-// somewhere sends the updates to the first server that accepts them. It tries the next server while
+// firstServer sends the updates to the first server that accepts them. It tries the next server while
 // it is certain that nothing was changed. It fails if the outcome is unknown.
-func (a *attempt) somewhere(ctx context.Context) error {
+func (a *attempt) firstServer(ctx context.Context) error {
 	p := a.provider
 	var unreachable []error
 	for _, server := range p.servers.order(&p.updating, time.Now()) {
-		reached, err := a.at(ctx, server)
+		reached, err := a.onServer(ctx, server)
 		if ctx.Err() == nil {
 			p.servers.report(server, err, time.Now())
 		}
@@ -110,7 +110,7 @@ func (a *attempt) allRefused() bool {
 func (a *attempt) blameNames() {
 	for _, g := range a.groups {
 		if errors.Is(a.outcomes[g.edits[0].index], errRefused) {
-			a.settle(g, g.refused())
+			a.setOutcome(g, g.refused())
 		}
 	}
 }
@@ -143,9 +143,9 @@ func (a *attempt) credentialsRefused() bool {
 	})
 }
 
-// at sends the updates to one server. It fails if the server is unreachable, if the outcome is
+// onServer sends the updates to one server. It fails if the server is unreachable, if the outcome is
 // unknown, or if the credentials are refused.
-func (a *attempt) at(ctx context.Context, server string) (reached bool, err error) {
+func (a *attempt) onServer(ctx context.Context, server string) (reached bool, err error) {
 	s, err := a.provider.dialer.update(ctx, server)
 	if err != nil {
 		return false, err
@@ -153,7 +153,7 @@ func (a *attempt) at(ctx context.Context, server string) (reached bool, err erro
 	defer s.close()
 	a.zone.forget()
 	for _, g := range a.groups {
-		a.settle(g, errPending)
+		a.setOutcome(g, errPending)
 	}
 	for first := 0; first < len(a.groups); {
 		end := a.batch(first)
@@ -192,7 +192,7 @@ func (a *attempt) send(ctx context.Context, s *session, groups []*group) error {
 		return err
 	case len(groups) == 1 || errors.Is(err, provider.ErrCredentials) && !errors.Is(err, errRefused):
 		for _, g := range groups {
-			a.settle(g, g.unmet(err))
+			a.setOutcome(g, g.unmet(err))
 		}
 		return nil
 	}
@@ -215,11 +215,11 @@ func (s *session) update(ctx context.Context, m *mdns.Msg) error {
 // made records that the server has made some groups, except for CNAMEs that it ignored.
 func (a *attempt) made(ctx context.Context, s *session, groups []*group) error {
 	for _, g := range groups {
-		a.settle(g, nil)
+		a.setOutcome(g, nil)
 		for _, e := range g.aliases() {
 			there, err := s.hasAlias(ctx, e.new[0].(*mdns.CNAME))
 			if err != nil {
-				return unsure("query "+e.name+" after the update", err)
+				return unknownOutcome("query "+e.name+" after the update", err)
 			}
 			if !there {
 				a.outcomes[e.index] = fmt.Errorf("%w: the server ignored the CNAME %s, because the name has other records", provider.ErrRejected, e.name)
@@ -229,8 +229,8 @@ func (a *attempt) made(ctx context.Context, s *session, groups []*group) error {
 	return nil
 }
 
-// unsure returns an error that doesn't say that nothing was changed.
-func unsure(operation string, err error) error {
+// unknownOutcome returns an error that doesn't say that nothing was changed.
+func unknownOutcome(operation string, err error) error {
 	if provider.NothingMade(err) {
 		return fmt.Errorf("%s: %s", operation, err)
 	}

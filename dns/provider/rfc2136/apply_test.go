@@ -122,8 +122,8 @@ func checkRefused(t *testing.T, err error, n int, refused bool) {
 	}
 }
 
-// dns F8: the error of an update whose prerequisite isn't met says which ones there are. The zone need not have changed: a
-// name may have records of a type that isn't listed.
+// The error of an update whose prerequisite isn't met says which ones there are. The zone need not have
+// changed: a name may have records of a type that isn't listed (dns F8).
 func TestUnmetPrerequisites(t *testing.T) {
 	s := oneZone(t, "")
 	p := open(t, settings(s))
@@ -267,7 +267,7 @@ func TestGreatMessages(t *testing.T) {
 }
 
 // A text that is split in another way is listed as it is, and can be deleted.
-func TestForeignTexts(t *testing.T) {
+func TestOtherTexts(t *testing.T) {
 	s := oneZone(t, "")
 	p := open(t, settings(s))
 	somebodyElse(t, s, []string{`a 300 TXT "one" "two"`, `b 300 TXT "b\195\188cher" ""`, `c 300 TXT ""`}, nil)
@@ -348,15 +348,15 @@ func TestPolicy(t *testing.T) {
 	if got := contents(t, p); len(got) != 8 {
 		t.Errorf("the zone has %q", got)
 	}
-	// D7: a lone name that is forbidden stopped its zone, as bad credentials.
+	// A lone name that is forbidden stopped its zone, as bad credentials (D7).
 	if err := apply(t, p, created(record("m", "A", "192.0.2.1"))); !errors.Is(err, provider.ErrRejected) || errors.Is(err, provider.ErrCredentials) {
 		t.Errorf("only what is forbidden: %v", err)
 	}
 }
 
-// D7: BIND refuses a host name with an underscore (check-names) with the code that it also has
-// for keys that may do nothing. The name was taken for bad credentials, so that its zone waited
-// whenever it came back alone.
+// BIND refuses a host name with an underscore (check-names) with the code that it also has for keys that may
+// do nothing. The name was taken for bad credentials, so that its zone waited whenever it came back alone
+// (D7).
 func TestRefusedName(t *testing.T) {
 	s := bind(t, bindtest.Config{Zones: []bindtest.Zone{{Name: zoneName}}})
 	for name, p := range map[string]*Provider{
@@ -376,9 +376,9 @@ func TestRefusedName(t *testing.T) {
 	expect(t, open(t, settings(s)))
 }
 
-// W16: a key that may write only below a name can't write the ownership record of that very name,
-// which stands beside it. The error says so.
-func TestRefusedMarker(t *testing.T) {
+// A key that may write only below a name can't write the ownership record of that very name, which stands
+// beside it. The error says so (W16).
+func TestRefusedOwnershipRecord(t *testing.T) {
 	s := bind(t, bindtest.Config{Zones: []bindtest.Zone{{
 		Name: zoneName, Policy: fmt.Sprintf("grant %s subdomain apps.%s ANY;", keyName, zoneName),
 	}}})

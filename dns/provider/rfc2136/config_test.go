@@ -144,7 +144,7 @@ func TestZoneFilters(t *testing.T) {
 	}
 }
 
-// W9: where both flags are given, the deprecated one counts, as in ExternalDNS.
+// Where both flags are given, the deprecated one counts, as in ExternalDNS (W9).
 func TestDeprecatedAXFR(t *testing.T) {
 	for args, want := range map[string]bool{
 		"": false, "--rfc2136-axfr": true, "--rfc2136-tsig-axfr": true, "--rfc2136-tsig-axfr --rfc2136-axfr=false": true,

@@ -12,11 +12,11 @@ import (
 // errRefused is a refusal that may concern one name, or everything.
 var errRefused = fmt.Errorf("%w: the server refuses it", provider.ErrCredentials)
 
-// errThere and errGone say which prerequisite failed (RFC 2136 2.4): that there is no record set
+// errExists and errGone say which prerequisite failed (RFC 2136 2.4): that there is no record set
 // under a name, or that the listed one exists.
 var (
-	errThere = fmt.Errorf("%w: there is a record set that must not be there", provider.ErrStale)
-	errGone  = fmt.Errorf("%w: the record set doesn't exist any more", provider.ErrStale)
+	errExists = fmt.Errorf("%w: there is a record set that must not be there", provider.ErrStale)
+	errGone   = fmt.Errorf("%w: the record set doesn't exist any more", provider.ErrStale)
 )
 
 // codeError returns the provider error for a response code (RFC 2136 3.8). With codes about the
@@ -32,7 +32,7 @@ func codeError(code int) error {
 	case mdns.RcodeNotAuth:
 		return fmt.Errorf("%w: the server is not authoritative for the zone, or doesn't accept the key (%s)", provider.ErrCredentials, name)
 	case mdns.RcodeYXDomain, mdns.RcodeYXRrset:
-		return fmt.Errorf("%w (%s)", errThere, name)
+		return fmt.Errorf("%w (%s)", errExists, name)
 	case mdns.RcodeNXRrset:
 		return fmt.Errorf("%w (%s)", errGone, name)
 	case mdns.RcodeNameError:

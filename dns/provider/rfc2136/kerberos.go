@@ -103,8 +103,8 @@ func (k *kerberos) login(service string) (*gssapi.Initiator, []byte, error) {
 	return initiator, token, nil
 }
 
-// aboutUser are the error codes of a KDC about the user (RFC 4120 7.5.9).
-var aboutUser = []int32{
+// userErrorCodes are the error codes of a KDC about the user (RFC 4120 7.5.9).
+var userErrorCodes = []int32{
 	errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN, errorcode.KDC_ERR_PREAUTH_FAILED, errorcode.KDC_ERR_CLIENT_REVOKED,
 	errorcode.KDC_ERR_NAME_EXP, errorcode.KDC_ERR_KEY_EXPIRED, errorcode.KDC_ERR_CLIENT_NOTYET,
 }
@@ -115,7 +115,7 @@ func ticketError(err error) error {
 	text := err.Error()
 	says := func(code int32) bool { return strings.Contains(text, errorcode.Lookup(code)) }
 	switch {
-	case slices.ContainsFunc(aboutUser, says) || strings.Contains(text, "client password/keytab incorrect"):
+	case slices.ContainsFunc(userErrorCodes, says) || strings.Contains(text, "client password/keytab incorrect"):
 		return fmt.Errorf("%w: check --rfc2136-kerberos-username, --rfc2136-kerberos-password and --rfc2136-kerberos-realm: %w", provider.ErrCredentials, err)
 	case says(errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN):
 		return fmt.Errorf("the realm has no such service: give the name that the server has in Kerberos as --rfc2136-host: %w", err)

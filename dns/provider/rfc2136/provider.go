@@ -20,7 +20,7 @@ type Provider struct {
 	zones   map[string]*zone
 	servers *servers
 	// listing and updating are the positions of both kinds of requests in the list of servers.
-	listing, updating turn
+	listing, updating rotation
 	dialer            dialer
 	axfr              bool
 	minTTL            int64

@@ -30,14 +30,14 @@ type servers struct {
 }
 
 // turn is the position of one kind of request in the list of servers.
-type turn struct{ next int }
+type rotation struct{ next int }
 
 func newServers(addresses []string, strategy string) *servers {
 	return &servers{addresses: addresses, strategy: strategy, failed: map[string]time.Time{}}
 }
 
 // order returns all servers in the order in which they are tried.
-func (s *servers) order(t *turn, now time.Time) []string {
+func (s *servers) order(t *rotation, now time.Time) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first := 0

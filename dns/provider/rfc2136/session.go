@@ -171,7 +171,7 @@ func (s *session) receive(ctx context.Context, m *mdns.Msg, last signature) (*md
 	}
 	reply := new(mdns.Msg)
 	if err := reply.Unpack(raw); err != nil {
-		return nil, last, fmt.Errorf("decode the answer: %w", err)
+		return nil, last, fmt.Errorf("decode the response: %w", err)
 	}
 	if reply.Id != m.Id || !reply.Response || reply.Opcode != m.Opcode {
 		return nil, last, errors.New("the answer is to another query")

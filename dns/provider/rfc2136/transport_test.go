@@ -149,25 +149,25 @@ func TestContextEnds(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	now := time.Now()
-	var turn turn
+	var position rotation
 	var got []string
 	s := newServers([]string{"a", "b", "c"}, roundRobin)
 	for range 4 {
-		got = append(got, strings.Join(s.order(&turn, now), ""))
+		got = append(got, strings.Join(s.order(&position, now), ""))
 	}
 	s.report("a", errors.New("failed"), now)
-	got = append(got, strings.Join(s.order(&turn, now), ""), strings.Join(s.order(&turn, now.Add(avoidance)), ""))
+	got = append(got, strings.Join(s.order(&position, now), ""), strings.Join(s.order(&position, now.Add(avoidance)), ""))
 	s.report("a", nil, now)
-	got = append(got, strings.Join(s.order(&turn, now), ""))
+	got = append(got, strings.Join(s.order(&position, now), ""))
 	if want := []string{"abc", "bca", "cab", "abc", "bca", "cab", "abc"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got := strings.Join(newServers([]string{"a", "b"}, disabled).order(&turn, now), ""); got != "ab" {
+	if got := strings.Join(newServers([]string{"a", "b"}, disabled).order(&position, now), ""); got != "ab" {
 		t.Errorf("disabled: %s", got)
 	}
 	seen := map[string]bool{}
 	for range 200 {
-		seen[strings.Join(newServers([]string{"a", "b"}, random).order(&turn, now), "")] = true
+		seen[strings.Join(newServers([]string{"a", "b"}, random).order(&position, now), "")] = true
 	}
 	if len(seen) != 2 {
 		t.Errorf("random: %v", seen)
@@ -186,7 +186,7 @@ func rr(t *testing.T, s string) mdns.RR {
 // A listing is either complete or an error.
 func TestBrokenTransfers(t *testing.T) {
 	soa, later := rr(t, zoneName+". 60 SOA a. b. 7 1 1 1 1"), rr(t, zoneName+". 60 SOA a. b. 8 1 1 1 1")
-	www, foreign := rr(t, "www.example.test. 60 A 192.0.2.1"), rr(t, "example.org. 60 SOA a. b. 7 1 1 1 1")
+	www, otherZone := rr(t, "www.example.test. 60 A 192.0.2.1"), rr(t, "example.org. 60 SOA a. b. 7 1 1 1 1")
 	has := func(list ...mdns.RR) func(*mdns.Msg) { return func(m *mdns.Msg) { m.Answer = list } }
 	fails := func(code int) func(*mdns.Msg) { return func(m *mdns.Msg) { m.Rcode = code } }
 	for _, test := range []struct {
@@ -206,7 +206,7 @@ func TestBrokenTransfers(t *testing.T) {
 		{name: "no records", answers: []func(*mdns.Msg){has()}},
 		{name: "no records in the midst", answers: []func(*mdns.Msg){has(soa, www), has(), has(soa)}},
 		{name: "no SOA at the begin", answers: []func(*mdns.Msg){has(www, soa)}},
-		{name: "another zone", answers: []func(*mdns.Msg){has(foreign, foreign)}},
+		{name: "another zone", answers: []func(*mdns.Msg){has(otherZone, otherZone)}},
 		{name: "another serial at the end", answers: []func(*mdns.Msg){has(soa, www, later)}},
 		{name: "something behind the end", answers: []func(*mdns.Msg){has(soa, soa, www)}},
 		{name: "another question", answers: []func(*mdns.Msg){func(m *mdns.Msg) { m.Id++ }}},

@@ -178,7 +178,7 @@ func (g *group) unmet(err error) error {
 		switch {
 		case errors.Is(err, errGone) && e.old != nil:
 			required = append(required, fmt.Sprintf("%s %s as it was listed", e.name, recordType))
-		case !errors.Is(err, errThere) || len(e.fresh) == 0:
+		case !errors.Is(err, errExists) || len(e.fresh) == 0:
 		case e.rrtype == mdns.TypeCNAME:
 			required = append(required, fmt.Sprintf("no other record at %s, also none of a type that Signpost doesn't list, because a CNAME stands alone", e.name))
 		case e.old == nil:

@@ -26,27 +26,27 @@ const (
 // Ownership records are left out. ExternalDNS sends them to programs only when they are applied, so
 // a program may not expect them here, and each request takes time.
 func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
-	answers := make([]provider.Adjusted, len(wanted))
+	results := make([]provider.Adjusted, len(wanted))
 	var asked []*dns.RecordSet
 	var places []int
 	for i, r := range wanted {
 		if r.IsOwnershipRecord() {
-			answers[i].Sets = []*dns.RecordSet{r}
+			results[i].Sets = []*dns.RecordSet{r}
 			continue
 		}
 		asked, places = append(asked, r), append(places, i)
 	}
 	if len(asked) == 0 {
-		return answers, nil
+		return results, nil
 	}
-	s := search{ask: p.adjust, left: maxRequests, answers: make([]provider.Adjusted, len(asked))}
+	s := search{adjust: p.adjust, left: maxRequests, results: make([]provider.Adjusted, len(asked))}
 	if err := s.run(ctx, asked); err != nil {
 		return nil, fmt.Errorf("have the webhook provider adjust %d record sets: %w", len(asked), err)
 	}
 	for n, i := range places {
-		answers[i] = s.answers[n]
+		results[i] = s.results[n]
 	}
-	return answers, nil
+	return results, nil
 }
 
 // adjust sends a request for a list.
@@ -64,10 +64,10 @@ func (p *remote) adjust(ctx context.Context, wanted []*dns.RecordSet) (adjusted 
 
 // search finds the record sets that a program refuses.
 type search struct {
-	ask func(context.Context, []*dns.RecordSet) ([]*dns.RecordSet, error)
+	adjust func(context.Context, []*dns.RecordSet) ([]*dns.RecordSet, error)
 	// left is the number of requests that may still be sent.
 	left    int
-	answers []provider.Adjusted
+	results []provider.Adjusted
 }
 
 // part is a part of the wanted record sets, with the error of the list that it was in.
@@ -79,7 +79,7 @@ type part struct {
 // run finds the results. It returns an error that is about none of them.
 func (s *search) run(ctx context.Context, wanted []*dns.RecordSet) error {
 	var last error
-	answered := false
+	responded := false
 	for queue := []part{{end: len(wanted)}}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
 		if s.left == 0 {
@@ -87,12 +87,12 @@ func (s *search) run(ctx context.Context, wanted []*dns.RecordSet) error {
 			continue
 		}
 		s.left--
-		adjusted, err := s.ask(ctx, wanted[at.first:at.end])
+		adjusted, err := s.adjust(ctx, wanted[at.first:at.end])
 		switch {
 		case err == nil:
-			answered = true
-			s.take(wanted[at.first:at.end], adjusted, s.answers[at.first:at.end])
-		case !theirs(err):
+			responded = true
+			s.take(wanted[at.first:at.end], adjusted, s.results[at.first:at.end])
+		case !concernsSets(err):
 			return err
 		case at.end-at.first == 1:
 			last = err
@@ -103,7 +103,7 @@ func (s *search) run(ctx context.Context, wanted []*dns.RecordSet) error {
 			queue = append(queue, part{at.first, middle, err}, part{middle, at.end, err})
 		}
 	}
-	if !answered && len(wanted) > fewSets && !errors.Is(last, provider.ErrRejected) {
+	if !responded && len(wanted) > fewSets && !errors.Is(last, provider.ErrRejected) {
 		return last
 	}
 	return nil
@@ -116,12 +116,12 @@ func (s *search) refuse(at part) {
 		err = fmt.Errorf("the webhook provider fails at one or more of %d record sets, which were not searched further: %w", n, err)
 	}
 	for i := at.first; i < at.end; i++ {
-		s.answers[i].Err = err
+		s.results[i].Err = err
 	}
 }
 
-// theirs reports whether an error may be about one of the record sets.
-func theirs(err error) bool {
+// concernsSets reports whether an error may be about one of the record sets.
+func concernsSets(err error) bool {
 	if errors.Is(err, provider.ErrThrottled) || errors.Is(err, provider.ErrCredentials) {
 		return false
 	}
@@ -130,24 +130,24 @@ func theirs(err error) bool {
 }
 
 // take assigns the adjusted record sets to the wanted ones. Those that match none are dropped.
-func (s *search) take(wanted, adjusted []*dns.RecordSet, answers []provider.Adjusted) {
+func (s *search) take(wanted, adjusted []*dns.RecordSet, results []provider.Adjusted) {
 	places := newPlaces(wanted)
 	for _, r := range adjusted {
-		if r == nil || tidy(r) != nil {
+		if r == nil || normalize(r) != nil {
 			// A name without a result would lose its record sets.
 			for i, w := range wanted {
 				if r == nil || dns.Canonical(w.Name) == dns.Canonical(r.Name) {
-					answers[i] = provider.Adjusted{Err: errors.New("the webhook provider has adjusted it to a record set without a name or without a type")}
+					results[i] = provider.Adjusted{Err: errors.New("the webhook provider has adjusted it to a record set without a name or without a type")}
 				}
 			}
 			continue
 		}
 		i, ok := places.find(r)
-		if !ok || answers[i].Err != nil {
+		if !ok || results[i].Err != nil {
 			continue
 		}
 		restore(r, wanted[i])
-		answers[i].Sets = append(answers[i].Sets, r)
+		results[i].Sets = append(results[i].Sets, r)
 	}
 }
 

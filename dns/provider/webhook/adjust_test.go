@@ -32,8 +32,8 @@ func (j *judge) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {MediaType}}, Body: io.NopCloser(bytes.NewReader(body)), Request: req}, nil
 }
 
-// D1: one record set that the program refuses, or at which it fails, kept all others of the
-// publisher from being published. It alone has an error.
+// One record set that the program refuses, or at which it fails, kept all others of the publisher from being
+// published. It alone has an error (D1).
 func TestAdjustFindsTheOne(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status, good, bad int
@@ -122,7 +122,7 @@ func TestAdjustedToNothingUsable(t *testing.T) {
 
 // Programs see ownership records only when they are applied, as ExternalDNS has it. Nobody waits
 // for an answer about them.
-func TestMarkersAreNotAdjusted(t *testing.T) {
+func TestOwnershipRecordsAreNotAdjusted(t *testing.T) {
 	j := &judge{status: 500}
 	in := input(nil)
 	in.Wrap = func(http.RoundTripper) http.RoundTripper { return j }
@@ -146,7 +146,7 @@ func TestMarkersAreNotAdjusted(t *testing.T) {
 	}
 }
 
-// tenants S1: of several objects that ask for one key, the last one got the answers about all of them.
+// Of several objects that ask for one key, the last one got the answers about all of them (tenants S1).
 func TestRivalsGetTheirOwnAnswers(t *testing.T) {
 	labelled := func(target, resource string) *dns.RecordSet {
 		r := set("www.test", "A", target)

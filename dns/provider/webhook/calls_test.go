@@ -35,7 +35,7 @@ func TestRecords(t *testing.T) {
 		"403":                      {reply: reply{status: 403}, fails: true, is: provider.ErrCredentials},
 		"429":                      {reply: reply{status: 429}, fails: true, is: provider.ErrThrottled},
 		"another success":          {reply: reply{status: 206, body: `[]`}, fails: true},
-		// W7: one record without a type made the whole listing fail.
+		// One record without a type made the whole listing fail (W7).
 		"null inside": {reply: reply{status: 200, body: `[null]`}, want: []*dns.RecordSet{}},
 		"no type":     {reply: reply{status: 200, body: `[{"dnsName":"b.test"},{"dnsName":"a.test","recordType":"A"}]`}, want: []*dns.RecordSet{{Name: "a.test", Type: "A"}}},
 		"no name":     {reply: reply{status: 200, body: `[{"recordType":"A"}]`}, want: []*dns.RecordSet{}},
@@ -341,7 +341,7 @@ func TestCallTimeout(t *testing.T) {
 		in.Wrap = func(http.RoundTripper) http.RoundTripper { return silent{} }
 		p := open(t, in, func(c *Config) { c.ReadTimeout, c.WriteTimeout = 2*time.Second, time.Second })
 		start := time.Now()
-		if _, err := p.askOnce(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
+		if _, err := p.requestFilter(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
 			t.Errorf("error %v after %v", err, time.Since(start))
 		}
 	})

@@ -92,7 +92,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	client, err := httpapi.NewClient(ctx, in, httpapi.Options{Reads: reads, Redirect: followReads, MaxAnswer: cmp.Or(c.MaxBodySize, -1), MaxDecoded: -1})
+	client, err := httpapi.NewClient(ctx, in, httpapi.Options{Reads: reads, Redirect: followReads, MaxResponse: cmp.Or(c.MaxBodySize, -1), MaxDecoded: -1})
 	if err != nil {
 		return nil, err
 	}

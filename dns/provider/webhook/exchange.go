@@ -18,7 +18,7 @@ import (
 const maxRedirects = 10
 
 // ErrBodyTooLarge is the error for a response that exceeds --webhook-provider-max-body-size.
-var ErrBodyTooLarge = errors.New("the answer has more bytes than --webhook-provider-max-body-size allows")
+var ErrBodyTooLarge = errors.New("the response has more bytes than --webhook-provider-max-body-size allows")
 
 // exchange is a request of the protocol and its response.
 type exchange struct {
@@ -116,7 +116,7 @@ func (e exchange) read(resp *http.Response) error {
 		if errors.Is(err, httpapi.ErrTooLarge) {
 			err = ErrBodyTooLarge
 		}
-		return fmt.Errorf("decode the answer: %w", err)
+		return fmt.Errorf("decode the response: %w", err)
 	}
 	return nil
 }

@@ -18,12 +18,12 @@ import (
 const maxNegotiation = 4 << 20
 
 // attempts is the retry policy of a negotiation.
-var attempts = httpapi.Retry{Tries: 5, FirstPause: 500 * time.Millisecond, Again: passing}
+var attempts = httpapi.Retry{Tries: 5, FirstPause: 500 * time.Millisecond, Again: isTransient}
 
 // negotiation is the filter of the names that the provider can have.
 type negotiation struct {
-	// turn has a value while no negotiation is running.
-	turn chan struct{}
+	// lock has a value while no negotiation is running.
+	lock chan struct{}
 
 	mu sync.Mutex
 	// filter is the last one that the provider returned. fresh is false if the provider may have
@@ -33,8 +33,8 @@ type negotiation struct {
 }
 
 func newNegotiation() *negotiation {
-	n := &negotiation{turn: make(chan struct{}, 1)}
-	n.turn <- struct{}{}
+	n := &negotiation{lock: make(chan struct{}, 1)}
+	n.lock <- struct{}{}
 	return n
 }
 
@@ -62,15 +62,15 @@ func (p *remote) negotiate(ctx context.Context) (dns.Filter, error) {
 		return filter, nil
 	}
 	select {
-	case <-p.negotiation.turn:
+	case <-p.negotiation.lock:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for the negotiation with the webhook provider: %w", ctx.Err())
 	}
-	defer func() { p.negotiation.turn <- struct{}{} }()
+	defer func() { p.negotiation.lock <- struct{}{} }()
 	if filter, fresh := p.negotiation.get(); fresh {
 		return filter, nil
 	}
-	filter, err := p.ask(ctx)
+	filter, err := p.requestWithRetries(ctx)
 	if errors.Is(err, provider.ErrRejected) {
 		// The negotiation was rejected, not the changes that wait for it.
 		err = errors.New(err.Error())
@@ -82,16 +82,16 @@ func (p *remote) negotiate(ctx context.Context) (dns.Filter, error) {
 	return filter, nil
 }
 
-// ask asks the provider, with retries.
-func (p *remote) ask(ctx context.Context) (filter dns.Filter, err error) {
+// requestWithRetries asks the provider, with retries.
+func (p *remote) requestWithRetries(ctx context.Context) (filter dns.Filter, err error) {
 	err = attempts.Do(ctx, func() error {
-		filter, err = p.askOnce(ctx)
+		filter, err = p.requestFilter(ctx)
 		return err
 	})
 	return filter, err
 }
 
-func (p *remote) askOnce(ctx context.Context) (dns.Filter, error) {
+func (p *remote) requestFilter(ctx context.Context) (dns.Filter, error) {
 	var filter dns.DomainFilter
 	err := p.do(ctx, exchange{
 		method: http.MethodGet, typed: true,
@@ -106,8 +106,8 @@ func (p *remote) askOnce(ctx context.Context) (dns.Filter, error) {
 	return &filter, nil
 }
 
-// passing reports whether a retry may help.
-func passing(err error) bool {
+// isTransient reports whether a retry may help.
+func isTransient(err error) bool {
 	var status *httpapi.StatusError
 	if errors.As(err, &status) {
 		return status.Status >= 500

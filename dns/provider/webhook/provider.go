@@ -170,8 +170,8 @@ func isAdjust(u *url.URL) bool { return strings.HasSuffix(u.Path, "/"+adjustPath
 // errNamed is the error for a record set without a name or type.
 var errNamed = errors.New("it has no name or no type")
 
-// tidy normalises a record set from a provider.
-func tidy(r *dns.RecordSet) error {
+// normalize normalises a record set from a provider.
+func normalize(r *dns.RecordSet) error {
 	if r == nil || r.Name == "" || r.Type == "" {
 		return errNamed
 	}
@@ -182,7 +182,7 @@ func tidy(r *dns.RecordSet) error {
 // usable returns the usable record sets, and logs the others.
 func (p *remote) usable(listed []*dns.RecordSet) []*dns.RecordSet {
 	return slices.DeleteFunc(listed, func(r *dns.RecordSet) bool {
-		err := tidy(r)
+		err := normalize(r)
 		if err != nil {
 			p.warn(r, err)
 		}

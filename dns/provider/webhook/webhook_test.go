@@ -163,7 +163,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// D16: --tls-ca, --tls-client-cert and --tls-client-cert-key were not read.
+// --tls-ca, --tls-client-cert and --tls-client-cert-key were not read (D16).
 func TestTLSFiles(t *testing.T) {
 	in := input(speaking())
 	in.TLS.CA = "/does/not/exist.pem"

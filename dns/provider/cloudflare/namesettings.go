@@ -12,21 +12,21 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// side is what changes that belongs to a name and isn't a record: custom hostnames, whose
-// origin the name is, and its region. Neither has an owner, so that of a name is only changed with
-// a record set of ours.
-type side struct {
+// nameChange is a change of the settings of a name that aren't records: its custom hostnames, whose origin
+// the name is, and its region. These have no owner, so they are only changed together with a record set of
+// ours.
+type nameChange struct {
 	name string
-	// gone are the custom hostnames that go, and come those that come.
-	gone, come []string
-	// region is the region that the name gets; regionGone is true if it loses the one that it has, and
-	// regionChanges if it gets another one.
-	region                    string
-	regionGone, regionChanges bool
+	// removed and added are custom hostnames.
+	removed, added []string
+	// region is the new region. regionRemoved is true if the old one is removed, and regionChanges if it is
+	// replaced.
+	region                       string
+	regionRemoved, regionChanges bool
 }
 
-// belongs reports whether a change asks for something that belongs to the name.
-func belongs(c dns.Change) bool {
+// hasSettings reports whether a change asks for a custom hostname or a region.
+func hasSettings(c dns.Change) bool {
 	if c.New == nil {
 		return false
 	}
@@ -35,17 +35,17 @@ func belongs(c dns.Change) bool {
 	return hostname || region
 }
 
-// sideOf works out what changes that belongs to a name.
-func sideOf(w wishes, name string, changes []dns.Change, now groups) (side, error) {
-	s := side{name: name}
+// settingsOf returns the change of a name's settings.
+func settingsOf(w recordOptions, name string, changes []dns.Change, now groups) (nameChange, error) {
+	s := nameChange{name: name}
 	if w.hostnames {
 		var before, after []string
 		for _, c := range changes {
-			if kind := c.RecordSet().Type; kind == dns.TypeA || kind == dns.TypeCNAME {
+			if recordType := c.RecordSet().Type; recordType == dns.TypeA || recordType == dns.TypeCNAME {
 				before, after = append(before, hostnamesOf(c.Old)...), append(after, hostnamesOf(c.New)...)
 			}
 		}
-		s.gone, s.come = without(before, after), without(after, before)
+		s.removed, s.added = difference(before, after), difference(after, before)
 	}
 	if !w.regional {
 		return s, nil
@@ -78,26 +78,26 @@ func sideOf(w wishes, name string, changes []dns.Change, now groups) (side, erro
 	if after != before {
 		s.region, s.regionChanges = after, before != ""
 	}
-	s.regionGone = after == "" && before != "" && (!first || !kept)
+	s.regionRemoved = after == "" && before != "" && (!first || !kept)
 	return s, nil
 }
 
-// without returns the members of a that b lacks, each once.
-func without(a, b []string) []string {
+// difference returns the members of a that b lacks, each once.
+func difference(a, b []string) []string {
 	list := slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// takeAway takes away what goes, before the records do.
-func (p *cloudflareProvider) takeAway(ctx context.Context, z *managedZone, s side) error {
-	if len(s.gone) > 0 {
+// deleteSettings removes settings, before the records are deleted.
+func (p *cloudflareProvider) deleteSettings(ctx context.Context, z *managedZone, s nameChange) error {
+	if len(s.removed) > 0 {
 		there, err := p.api.customHostnames(ctx, z.Zone, s.name)
 		if err != nil {
 			return fmt.Errorf("list the custom hostnames of %s: %w", s.name, err)
 		}
 		for _, h := range there {
-			if dns.Canonical(h.Origin) != s.name || !slices.Contains(s.gone, dns.Canonical(h.Hostname)) {
+			if dns.Canonical(h.Origin) != s.name || !slices.Contains(s.removed, dns.Canonical(h.Hostname)) {
 				continue
 			}
 			if err := p.api.deleteHostname(ctx, z.ID, h.ID); err != nil {
@@ -105,7 +105,7 @@ func (p *cloudflareProvider) takeAway(ctx context.Context, z *managedZone, s sid
 			}
 		}
 	}
-	if s.regionGone {
+	if s.regionRemoved {
 		if err := p.api.deleteRegion(ctx, z.ID, s.name); err != nil {
 			return fmt.Errorf("take away the region of %s: %w", s.name, err)
 		}
@@ -113,28 +113,27 @@ func (p *cloudflareProvider) takeAway(ctx context.Context, z *managedZone, s sid
 	return nil
 }
 
-// give makes what comes, after the records.
-func (p *cloudflareProvider) give(ctx context.Context, z *managedZone, s side) error {
-	if err := z.mayGive(s); err != nil {
+// createSettings creates settings, after the records.
+func (p *cloudflareProvider) createSettings(ctx context.Context, z *managedZone, s nameChange) error {
+	if err := z.mayCreate(s); err != nil {
 		return err
 	}
-	for _, name := range s.come {
-		if err := p.giveHostname(ctx, z, s.name, name); err != nil {
+	for _, name := range s.added {
+		if err := p.ensureHostname(ctx, z, s.name, name); err != nil {
 			return fmt.Errorf("create the custom hostname %s of %s: %w", name, s.name, err)
 		}
 	}
 	if s.region == "" {
 		return nil
 	}
-	if err := p.giveRegion(ctx, z, s); err != nil {
+	if err := p.setRegion(ctx, z, s); err != nil {
 		return fmt.Errorf("give %s the region %q: %w", s.name, s.region, err)
 	}
 	return nil
 }
 
-// giveRegion gives a name its region: in the place of the one that was listed, or of one that it has got
-// since.
-func (p *cloudflareProvider) giveRegion(ctx context.Context, z *managedZone, s side) error {
+// setRegion sets the region of a name. It replaces the listed one, or one that was set since.
+func (p *cloudflareProvider) setRegion(ctx context.Context, z *managedZone, s nameChange) error {
 	wanted := region{Hostname: s.name, Key: s.region}
 	if s.regionChanges {
 		err := p.api.editRegion(ctx, z.ID, wanted)
@@ -153,18 +152,18 @@ func (p *cloudflareProvider) giveRegion(ctx context.Context, z *managedZone, s s
 	return p.api.editRegion(ctx, z.ID, wanted)
 }
 
-func (p *cloudflareProvider) giveHostname(ctx context.Context, z *managedZone, origin, name string) error {
+func (p *cloudflareProvider) ensureHostname(ctx context.Context, z *managedZone, origin, name string) error {
 	h := hostname{Hostname: name, Origin: origin, SSL: &ssl{
-		Type: "dv", Method: "http", BundleMethod: "ubiquitous", Settings: sslSettings{MinTLS: p.wishes.minTLS},
+		Type: "dv", Method: "http", BundleMethod: "ubiquitous", Settings: sslSettings{MinTLS: p.recordOptions.minTLS},
 	}}
-	if p.wishes.authority != noAuthority {
-		h.SSL.Authority = p.wishes.authority
+	if p.recordOptions.authority != defaultAuthority {
+		h.SSL.Authority = p.recordOptions.authority
 	}
 	err := p.api.createHostname(ctx, z.ID, h)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	// If it is there after all, the answer was lost, or somebody else was faster.
+	// If it exists, the response was lost or another writer was faster.
 	there, verifyErr := p.api.customHostnames(ctx, z.Zone, origin)
 	if verifyErr == nil && slices.ContainsFunc(there, func(t hostname) bool {
 		return dns.Canonical(t.Hostname) == name && dns.Canonical(t.Origin) == origin
@@ -174,22 +173,22 @@ func (p *cloudflareProvider) giveHostname(ctx context.Context, z *managedZone, o
 	return err
 }
 
-// sides is what belongs to the names of a zone.
-type sides struct {
-	// hostnames are by their origins, and regions by their names.
+// nameSettings are the settings of the names of a zone.
+type nameSettings struct {
+	// hostnames are by origin, and regions by name.
 	hostnames map[string][]string
 	regions   map[string]string
 }
 
-// sides lists what belongs to the names of a zone, as far as it is managed.
-func (p *cloudflareProvider) sides(ctx context.Context, z *managedZone) (sides, error) {
-	s := sides{hostnames: map[string][]string{}, regions: map[string]string{}}
-	if p.wishes.hostnames {
+// nameSettings lists the managed settings of the names of a zone.
+func (p *cloudflareProvider) nameSettings(ctx context.Context, z *managedZone) (nameSettings, error) {
+	s := nameSettings{hostnames: map[string][]string{}, regions: map[string]string{}}
+	if p.recordOptions.hostnames {
 		list, err := p.api.customHostnames(ctx, z.Zone, "")
 		if err != nil {
 			err = fmt.Errorf("list the custom hostnames: %w", err)
 		}
-		if err = p.deny(z, &z.denied.hostnames, err); err != nil {
+		if err = p.noteDenied(z, &z.denied.hostnames, err); err != nil {
 			return s, err
 		}
 		for _, h := range list {
@@ -197,12 +196,12 @@ func (p *cloudflareProvider) sides(ctx context.Context, z *managedZone) (sides, 
 			s.hostnames[origin] = append(s.hostnames[origin], dns.Canonical(h.Hostname))
 		}
 	}
-	if p.wishes.regional {
+	if p.recordOptions.regional {
 		list, err := p.api.regions(ctx, z.Zone)
 		if err != nil {
 			err = fmt.Errorf("list the regions of names: %w", err)
 		}
-		if err = p.deny(z, &z.denied.regions, err); err != nil {
+		if err = p.noteDenied(z, &z.denied.regions, err); err != nil {
 			return s, err
 		}
 		for _, r := range list {
@@ -212,14 +211,12 @@ func (p *cloudflareProvider) sides(ctx context.Context, z *managedZone) (sides, 
 	return s, nil
 }
 
-// denied says why what belongs to names can't be listed, because the credentials lack the right; nil if it
-// can.
+// denied has the errors of listings for which the credentials lack a permission.
 type denied struct{ hostnames, regions error }
 
-// deny notes the outcome of a listing. That the right is missing is no failure of the zone, whose records
-// were listed with the same credentials: its records are published, and the names that ask for what can't be
-// listed wait for that alone.
-func (p *cloudflareProvider) deny(z *managedZone, listed *error, err error) error {
+// noteDenied notes the outcome of a listing. A missing permission is no failure of the zone: its records are
+// published, and only the names that ask for such settings wait.
+func (p *cloudflareProvider) noteDenied(z *managedZone, listed *error, err error) error {
 	if err != nil && !errors.Is(err, provider.ErrCredentials) {
 		return err
 	}
@@ -232,12 +229,12 @@ func (p *cloudflareProvider) deny(z *managedZone, listed *error, err error) erro
 	return nil
 }
 
-// mayGive returns why what comes can't be made, because the credentials lack the right.
-func (z *managedZone) mayGive(s side) error {
+// mayCreate returns an error if settings can't be created because the credentials lack a permission.
+func (z *managedZone) mayCreate(s nameChange) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	switch {
-	case len(s.come) > 0 && z.denied.hostnames != nil:
+	case len(s.added) > 0 && z.denied.hostnames != nil:
 		return fmt.Errorf("create the custom hostnames of %s: %w", s.name, z.denied.hostnames)
 	case s.region != "" && z.denied.regions != nil:
 		return fmt.Errorf("give %s the region %q: %w", s.name, s.region, z.denied.regions)
@@ -245,8 +242,8 @@ func (z *managedZone) mayGive(s side) error {
 	return nil
 }
 
-// add gives record sets the properties of their names.
-func (s sides) add(sets []*dns.RecordSet) []*dns.RecordSet {
+// add adds the settings of names to record sets, as properties.
+func (s nameSettings) add(sets []*dns.RecordSet) []*dns.RecordSet {
 	for _, r := range sets {
 		if r.Type == dns.TypeA || r.Type == dns.TypeCNAME {
 			names := s.hostnames[r.Name]

@@ -19,14 +19,14 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// said is what one stream of Get has said so far. It belongs to one goroutine.
-type said struct {
+// endpoints are the endpoints that one stream of Get has reported. They belong to one goroutine.
+type endpoints struct {
 	exists    bool
 	addresses map[string]string
 }
 
-// apply understands an update as the proxy does, and returns all but what the stream is.
-func (s *said) apply(update *pb.Update) history.Stream {
+// apply applies an update as the proxy does. The result lacks the fields that identify the stream.
+func (s *endpoints) apply(update *pb.Update) history.Stream {
 	e := history.Stream{Event: history.StreamUpdated}
 	var problems []string
 	switch u := update.GetUpdate().(type) {
@@ -46,8 +46,8 @@ func (s *said) apply(update *pb.Update) history.Stream {
 	return e
 }
 
-// add adds addresses or says more of them. Twice the same address in one update is a problem.
-func (s *said) add(set *pb.WeightedAddrSet) (added, problems []string) {
+// add adds or changes addresses. An address that is twice in one update is a problem.
+func (s *endpoints) add(set *pb.WeightedAddrSet) (added, problems []string) {
 	s.exists = true
 	if s.addresses == nil {
 		s.addresses = map[string]string{}
@@ -67,8 +67,8 @@ func (s *said) add(set *pb.WeightedAddrSet) (added, problems []string) {
 	return added, problems
 }
 
-// remove removes addresses, which have to be there.
-func (s *said) remove(set *pb.AddrSet) (removed, problems []string) {
+// remove removes addresses. A missing address is a problem.
+func (s *endpoints) remove(set *pb.AddrSet) (removed, problems []string) {
 	for _, a := range set.GetAddrs() {
 		address, err := addressOf(a)
 		if err != nil {
@@ -84,7 +84,7 @@ func (s *said) remove(set *pb.AddrSet) (removed, problems []string) {
 	return removed, problems
 }
 
-// addressOf returns ip:port.
+// addressOf returns the address as ip:port.
 func addressOf(a *net.TcpAddress) (string, error) {
 	var ip netip.Addr
 	switch v := a.GetIp().GetIp().(type) {
@@ -105,9 +105,9 @@ func addressOf(a *net.TcpAddress) (string, error) {
 	return netip.AddrPortFrom(ip, uint16(port)).String(), nil
 }
 
-// AddressText is what is said of an address beside the address itself, as the values of [history.Stream.Addresses]: its
-// fields by the JSON mapping of protobuf, the labels of its set among its own, keys sorted, no spaces:
-// {"metricLabels":{"pod":"web-0"},"weight":10000}.
+// AddressText returns the fields of an address other than the address itself, for the values of
+// [history.Stream.Addresses]. The format is the JSON mapping of protobuf with sorted keys and without spaces,
+// with the labels of the set among the address' own: {"metricLabels":{"pod":"web-0"},"weight":10000}.
 func AddressText(a *pb.WeightedAddr, setLabels map[string]string) string {
 	rest := proto.CloneOf(a)
 	rest.Addr = nil
@@ -120,14 +120,14 @@ func AddressText(a *pb.WeightedAddr, setLabels map[string]string) string {
 	return string(canonical(rest))
 }
 
-// ProfileJSON is an answer of GetProfile as in [history.Stream.Profile]: by the JSON mapping of protobuf, keys sorted, no
-// spaces.
+// ProfileJSON returns a response of GetProfile for [history.Stream.Profile], in the JSON mapping of protobuf
+// with sorted keys and without spaces.
 func ProfileJSON(p *pb.DestinationProfile) json.RawMessage { return canonical(p) }
 
-// canonical returns the same text for equal messages, which protojson doesn't promise.
+// canonical returns the same text for equal messages, which protojson doesn't guarantee.
 func canonical(m proto.Message) json.RawMessage {
 	text, err := protojson.Marshal(m)
-	if err != nil { // only of a message that can't have come from the wire
+	if err != nil { // impossible for a message from the wire
 		panic(fmt.Sprintf("write %T as JSON: %v", m, err))
 	}
 	var value any
@@ -143,7 +143,7 @@ func canonical(m proto.Message) json.RawMessage {
 	return sorted
 }
 
-// maxProblem bounds a problem, which has text of the server.
+// maxProblem is the maximum length of a problem, which has text of the server.
 const maxProblem = 500
 
 func cut(problem string) string { return sanitize.Shorten(problem, maxProblem) }

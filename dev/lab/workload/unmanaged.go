@@ -9,7 +9,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// The Services without selector.
+// Numbers of the Services without selector.
 const (
 	owns    = 4 // own-N, with the slice own-N-person
 	mirrors = 2 // mirror-N, with Endpoints that are mirrored
@@ -18,7 +18,7 @@ const (
 func ownName(i int) string    { return fmt.Sprint("own-", i) }
 func mirrorName(i int) string { return fmt.Sprint("mirror-", i) }
 
-func (s *simulation) beginForeign() {
+func (s *simulation) beginUnmanaged() {
 	for i := range owns {
 		s.create(s.newService(ownName(i), nil))
 		slice := s.newSlice(ownName(i))
@@ -33,7 +33,7 @@ func (s *simulation) beginForeign() {
 	}
 }
 
-func (s *simulation) foreignActions() []weighted {
+func (s *simulation) unmanagedActions() []weighted {
 	return []weighted{{5, s.changeSlice}, {5, s.changeEndpoints}}
 }
 

@@ -7,14 +7,15 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// baseWeight is the weight of every endpoint (docs/spec/destination.md §2.8). The lab doesn't set ext-endpoint-zone-weights.
+// baseWeight is the weight of every endpoint (docs/spec/destination.md §2.8), because the lab doesn't set
+// ext-endpoint-zone-weights.
 const baseWeight = 10000
 
-// defaultServiceAccount is that of a pod that names none.
+// defaultServiceAccount is the account of a pod without one.
 const defaultServiceAccount = "default"
 
-// ReadAddress reads what a stream of Get has said of an address: a WeightedAddr in the JSON mapping of protobuf, with the
-// labels of its set among its own.
+// ReadAddress parses an address that a stream of Get has reported: a WeightedAddr in the JSON mapping of
+// protobuf, with the labels of its set among its own.
 func ReadAddress(text string) (*pb.WeightedAddr, error) {
 	a := &pb.WeightedAddr{}
 	if err := protojson.Unmarshal([]byte(text), a); err != nil {
@@ -23,9 +24,9 @@ func ReadAddress(text string) (*pb.WeightedAddr, error) {
 	return a, nil
 }
 
-// WorkloadSaid returns the workload that an address was said to have, with the namespace of its Service if it isn't said,
-// and without UID.
-func WorkloadSaid(a *pb.WeightedAddr, namespace string) Workload {
+// ReportedWorkload returns the workload in the labels of an address, without UID. The default namespace is
+// that of its Service.
+func ReportedWorkload(a *pb.WeightedAddr, namespace string) Workload {
 	for _, kind := range []string{KindPod, KindExternalWorkload} {
 		if name, ok := a.GetMetricLabels()[labelOfKind[kind]]; ok {
 			return Workload{Kind: kind, Namespace: namespace, Name: name}
@@ -36,20 +37,21 @@ func WorkloadSaid(a *pb.WeightedAddr, namespace string) Workload {
 
 var labelOfKind = map[string]string{KindPod: "pod", KindExternalWorkload: "external_workload"}
 
-// Objections returns what is wrong with what was said of an endpoint (docs/spec/destination.md §2.8). Weight, labels
-// and the identity of a meshed pod are looked at; the labels of owners, hints and identities of others are not.
-func Objections(s *State, t Target, trustDomain string, e Endpoint, said *pb.WeightedAddr) []string {
+// Objections returns the errors in the reported fields of an endpoint (docs/spec/destination.md §2.8).
+// Checked are the weight, the labels and the identity of a meshed pod, but not labels of owners, hints and
+// other identities.
+func Objections(s *State, t Target, trustDomain string, e Endpoint, reported *pb.WeightedAddr) []string {
 	var all []string
-	if said.GetWeight() != baseWeight {
-		all = append(all, fmt.Sprintf("the weight is %d, not %d", said.GetWeight(), baseWeight))
+	if reported.GetWeight() != baseWeight {
+		all = append(all, fmt.Sprintf("the weight is %d, not %d", reported.GetWeight(), baseWeight))
 	}
 	for key, want := range labels(s, t, e) {
-		if got, ok := said.GetMetricLabels()[key]; !ok || got != want {
+		if got, ok := reported.GetMetricLabels()[key]; !ok || got != want {
 			all = append(all, fmt.Sprintf("the label %s is %q, not %q", key, got, want))
 		}
 	}
 	if want := identity(s, trustDomain, e.Workload); want != "" {
-		if got := said.GetTlsIdentity().GetDnsLikeIdentity().GetName(); got != "" && got != want {
+		if got := reported.GetTlsIdentity().GetDnsLikeIdentity().GetName(); got != "" && got != want {
 			all = append(all, fmt.Sprintf("the identity is %q, not %q", got, want))
 		}
 	}
@@ -90,7 +92,7 @@ func serviceAccount(pod *Meta) string {
 	return pod.Spec.ServiceAccountName
 }
 
-// identity returns the TLS identity of a meshed pod, empty for everything else.
+// identity returns the TLS identity of a meshed pod; empty for other workloads.
 func identity(s *State, trustDomain string, w Workload) string {
 	if w.Kind != KindPod {
 		return ""

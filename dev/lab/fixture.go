@@ -30,31 +30,32 @@ import (
 	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
-// What a run is about.
+// Names in the cluster, in DNS and in the keys of a run.
 const (
 	namespace     = "lab"
 	meshNamespace = "linkerd"
 	zone          = "lab.example"
 	owner         = "lab"
-	ourKey        = "signpost"
-	personsKey    = "person"
+	signpostKey   = "signpost"
+	personKey     = "person"
 	keyAlgorithm  = "hmac-sha256"
 )
 
-// exitValidator is the name of findings about processes that end by themselves.
+// exitValidator is the validator name of findings about processes that ended by themselves.
 const exitValidator = "exit"
 
-// clockValidator is the name of findings about clocks that nobody noticed.
+// clockValidator is the validator name of findings about unreported clock differences.
 const clockValidator = "clock"
 
-// replicaNames are the processes of Signpost.
+// replicaNames are the names of the Signpost processes.
 var replicaNames = []string{"replica-a", "replica-b"}
 
-// leases are those of the roles that write. The role destination leaves ExternalWorkloads to the controllers.
+// leases are the Leases of the roles that write. The destination role leaves ExternalWorkloads to the
+// controllers.
 var leases = []string{"kube-system/signpost-controllers", "kube-system/signpost-dns"}
 
-// stage is everything that a run consists of, while it runs.
-type stage struct {
+// fixture has all parts of a run.
+type fixture struct {
 	options  options
 	dir      string
 	recorder *history.Recorder
@@ -63,21 +64,21 @@ type stage struct {
 	rest    *rest.Config
 	client  kubernetes.Interface
 	names   *bindtest.Server
-	keys    map[string]string // their secrets
+	keys    map[string]string // secrets by the name of the key
 
 	replicas map[string]*replica
 	paths    map[string]*network.APIPath // by the name of the link
 	dns      map[string]*network.DNS     // by the name of the link
 	links    map[string]*network.Link    // all others, by name
-	// xdsLinks are those of clients of xDS. A fault of the link of the same name in links is one of these,
-	// too.
+	// xdsLinks are the links of xDS clients. A fault of a link in links applies to the link with the same
+	// name here, too.
 	xdsLinks map[string]*network.Link
 
 	player  *workload.Player
 	cluster *witness.Cluster
 	zone    *witness.Zone
 	streams *witness.Streams
-	clients map[string]int // their numbers, by name
+	clients map[string]int // index by name
 
 	mu    sync.Mutex
 	exits []validate.Finding // of replicas that ended by themselves
@@ -85,22 +86,22 @@ type stage struct {
 	closers []func()
 }
 
-// close ends everything, the last thing first.
-func (s *stage) close() {
+// close stops everything, the last part first.
+func (s *fixture) close() {
 	for _, end := range slices.Backward(s.closers) {
 		end()
 	}
 }
 
-func (s *stage) later(end func()) { s.closers = append(s.closers, end) }
+func (s *fixture) onClose(end func()) { s.closers = append(s.closers, end) }
 
 // startServers starts the control plane and the name server.
-func (s *stage) startServers(ctx context.Context, records string) error {
+func (s *fixture) startServers(ctx context.Context, records string) error {
 	var err error
 	if s.control, err = startControlPlane(ctx, filepath.Join(s.dir, "cluster"), s.options.localcluster); err != nil {
 		return err
 	}
-	s.later(func() { s.control.Stop(stopGrace) })
+	s.onClose(func() { s.control.Stop(stopGrace) })
 	if s.rest, err = clientcmd.BuildConfigFromFlags("", s.control.kubeconfig()); err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
 	}
@@ -117,31 +118,31 @@ func (s *stage) startServers(ctx context.Context, records string) error {
 	return s.startNameServer(ctx, records)
 }
 
-func (s *stage) startNameServer(ctx context.Context, records string) error {
+func (s *fixture) startNameServer(ctx context.Context, records string) error {
 	config := bindtest.Config{Options: witness.BINDOptions}
 	s.keys = map[string]string{}
 	policy := ""
-	for _, name := range []string{ourKey, personsKey} {
+	for _, name := range []string{signpostKey, personKey} {
 		secret := make([]byte, 32)
 		_, _ = rand.Read(secret) // never fails
 		s.keys[name] = base64.StdEncoding.EncodeToString(secret)
 		config.Keys = append(config.Keys, bindtest.Key{Name: name, Algorithm: keyAlgorithm, Secret: s.keys[name]})
 		policy += fmt.Sprintf("grant %s zonesub ANY; ", name)
 	}
-	config.Zones = []bindtest.Zone{{Name: zone, Key: ourKey, Policy: policy, Records: records}}
+	config.Zones = []bindtest.Zone{{Name: zone, Key: signpostKey, Policy: policy, Records: records}}
 	var err error
 	if s.names, err = bindtest.Start(ctx, config); err != nil {
 		return err
 	}
-	s.later(func() {
+	s.onClose(func() {
 		_ = os.WriteFile(filepath.Join(s.dir, "named.log"), []byte(s.names.Log()), 0o600)
 		_ = s.names.Stop()
 	})
 	return nil
 }
 
-// createForeignSlices makes empty slices of somebody else for Services whose slices Signpost writes.
-func (s *stage) createForeignSlices(ctx context.Context) error {
+// createUserSlices creates empty slices of another writer for Services whose slices Signpost writes.
+func (s *fixture) createUserSlices(ctx context.Context) error {
 	for i := range 3 {
 		service := fmt.Sprint("web-", i)
 		_, err := s.client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, &discoveryv1.EndpointSlice{
@@ -158,8 +159,8 @@ func (s *stage) createForeignSlices(ctx context.Context) error {
 	return nil
 }
 
-// connectReplicas makes the proxies before everything that replicas speak to.
-func (s *stage) connectReplicas() error {
+// connectReplicas creates the proxies in front of all servers that replicas use.
+func (s *fixture) connectReplicas() error {
 	for _, name := range replicaNames {
 		if err := s.connectReplica(name); err != nil {
 			return err
@@ -168,22 +169,22 @@ func (s *stage) connectReplicas() error {
 	return nil
 }
 
-func (s *stage) connectReplica(name string) error {
+func (s *fixture) connectReplica(name string) error {
 	path, err := network.NewAPIPath(s.recorder, name, s.control.kubeconfig(), s.dir)
 	if err != nil {
 		return err
 	}
-	s.later(path.Close)
+	s.onClose(path.Close)
 	dns, err := network.NewDNS(s.recorder, name, s.names.Addr.String())
 	if err != nil {
 		return err
 	}
-	s.later(dns.Close)
+	s.onClose(dns.Close)
 	host, port, err := net.SplitHostPort(dns.Addr())
 	if err != nil {
 		return err
 	}
-	r, err := newReplica(s.dir, name, places{Kubeconfig: path.Kubeconfig, Host: host, Port: port, KeyName: ourKey, Secret: s.keys[ourKey], Owner: owner, Zone: zone})
+	r, err := newReplica(s.dir, name, configValues{Kubeconfig: path.Kubeconfig, Host: host, Port: port, KeyName: signpostKey, Secret: s.keys[signpostKey], Owner: owner, Zone: zone})
 	if err != nil {
 		return err
 	}
@@ -191,34 +192,34 @@ func (s *stage) connectReplica(name string) error {
 	if err != nil {
 		return err
 	}
-	s.later(toReplica.Close)
+	s.onClose(toReplica.Close)
 	toXDS, err := network.NewLink(r.xds)
 	if err != nil {
 		return err
 	}
-	s.later(toXDS.Close)
+	s.onClose(toXDS.Close)
 	s.replicas[name], s.paths[name+"→kube-apiserver"], s.dns[name+"→bind"] = r, path, dns
 	s.links["client→"+name], s.xdsLinks["client→"+name] = toReplica, toXDS
 	s.links[name+"→kube-apiserver"], s.links[name+"→kube-apiserver, behind"] = path.Front, path.Back
 	return nil
 }
 
-// startReplicas starts the processes of Signpost, one of them perhaps with a clock of its own.
-func (s *stage) startReplicas(ctx context.Context, clock schedule.Clock) error {
+// startReplicas starts the Signpost processes. clock may give one of them another clock.
+func (s *fixture) startReplicas(ctx context.Context, clock schedule.Clock) error {
 	for _, name := range replicaNames {
 		r := s.replicas[name]
 		r.program, r.ended = s.options.signpost, s.replicaEnded
 		if clock.Replica == name {
 			r.program, r.env = s.options.skewed, []string{overlay.Clock{Offset: clock.Offset, Rate: clock.Rate}.Env()}
 		}
-		s.later(r.stop)
+		s.onClose(r.stop)
 		if err := r.start(); err != nil {
 			return err
 		}
 	}
 	for _, name := range replicaNames {
 		r := s.replicas[name]
-		err := await(ctx, name+" to be ready", startPatience, func() (bool, error) {
+		err := await(ctx, name+" to be ready", startTimeout, func() (bool, error) {
 			return r.ready(), nil
 		})
 		if err != nil {
@@ -228,15 +229,15 @@ func (s *stage) startReplicas(ctx context.Context, clock schedule.Clock) error {
 	return nil
 }
 
-// replicaEnded notes that a replica ended by itself. Nobody's rule allows that.
-func (s *stage) replicaEnded(name string, last error) {
+// replicaEnded adds a finding, because no replica may end by itself.
+func (s *fixture) replicaEnded(name string, last error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.exits = append(s.exits, validate.Finding{Validator: exitValidator, At: s.recorder.Now(), Subject: name, Message: fmt.Sprint(last)})
 }
 
-// unnoticedClock returns a finding if no replica has said that clocks differ.
-func (s *stage) unnoticedClock() []validate.Finding {
+// unnoticedClock returns a finding if no replica has logged that the clocks differ.
+func (s *fixture) unnoticedClock() []validate.Finding {
 	for _, r := range s.replicas {
 		if text, err := os.ReadFile(r.log()); err == nil && bytes.Contains(text, []byte("clocks of this process and of the one that leads differ")) {
 			return nil
@@ -245,15 +246,15 @@ func (s *stage) unnoticedClock() []validate.Finding {
 	return []validate.Finding{{Validator: clockValidator, At: s.recorder.Now(), Message: "no replica has said that the clocks differ"}}
 }
 
-// lab says what there is to break.
-func (s *stage) lab() schedule.Lab {
+// lab returns the possible targets of faults.
+func (s *fixture) lab() schedule.Lab {
 	l := schedule.Lab{Replicas: replicaNames, Leases: leases, Clients: sortedKeys(s.clients), API: sortedKeys(s.paths), DNS: sortedKeys(s.dns), Certificates: sortedKeys(s.paths), Definitions: definitions}
 	l.Links = slices.Concat(sortedKeys(s.links), sortedKeys(s.dns))
 	return l
 }
 
-// newStage prepares a run in a directory of its own.
-func newStage(o options, setup history.Setup, dir string) (*stage, error) {
+// newFixture prepares a run in a directory of its own.
+func newFixture(o options, setup history.Setup, dir string) (*fixture, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -261,7 +262,7 @@ func newStage(o options, setup history.Setup, dir string) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stage{
+	return &fixture{
 		options: o, dir: dir, recorder: recorder,
 		replicas: map[string]*replica{}, paths: map[string]*network.APIPath{}, dns: map[string]*network.DNS{}, links: map[string]*network.Link{}, xdsLinks: map[string]*network.Link{}, clients: map[string]int{},
 	}, nil

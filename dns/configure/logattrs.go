@@ -53,7 +53,7 @@ const withoutEffect = "without effect"
 func (o *Options) Fields() []Field {
 	unused := o.unusedFlags()
 	var fields []Field
-	o.own.VisitAll(func(f *pflag.Flag) {
+	o.publisherFlags.VisitAll(func(f *pflag.Flag) {
 		value := f.Value.String()
 		if !Supported(f) || (!f.Changed && (unused[f.Name] || strings.Contains(f.Usage, withoutEffect) || slices.Contains([]string{"", "[]", "false", "0", "0s"}, value))) {
 			return

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// reopenAfter is the time until a port is opened again that couldn't be opened.
+// reopenAfter is the pause before another attempt to open a port.
 const reopenAfter = 10 * time.Millisecond
 
-// gate is a TCP port of 127.0.0.1 that can be shut, so that connections are refused, and opened again.
-type gate struct {
+// port is a TCP port of 127.0.0.1 that can be shut, so that connections are refused, and opened again.
+type port struct {
 	addr    netip.AddrPort
-	reserve *os.File // a socket with the port that doesn't listen: nobody else gets the port while it is shut
+	reserve *os.File // a socket that doesn't listen and reserves the port while it is shut
 	handle  func(*net.TCPConn)
 	accepts sync.WaitGroup
 
@@ -28,10 +28,10 @@ type gate struct {
 	closed   bool
 }
 
-// newGate opens a port; 0 is any. For each connection, handle is called in a goroutine of its own, for which
-// close doesn't wait.
-func newGate(port uint16, handle func(*net.TCPConn)) (*gate, error) {
-	reserve, addr, err := reservePort(port)
+// newPort opens a port; 0 means any. handle is called for each connection in its own goroutine. close doesn't
+// wait for these goroutines.
+func newPort(number uint16, handle func(*net.TCPConn)) (*port, error) {
+	reserve, addr, err := reservePort(number)
 	if err != nil {
 		return nil, fmt.Errorf("reserve a port: %w", err)
 	}
@@ -40,14 +40,14 @@ func newGate(port uint16, handle func(*net.TCPConn)) (*gate, error) {
 		_ = reserve.Close()
 		return nil, err
 	}
-	g := &gate{addr: addr, reserve: reserve, handle: handle}
+	g := &port{addr: addr, reserve: reserve, handle: handle}
 	g.serve(listener)
 	return g, nil
 }
 
-// reservePort binds a socket. Linux allows another socket to bind to the same port and to listen as long as this one
-// doesn't listen, if both have SO_REUSEADDR, which those of package net have.
-func reservePort(port uint16) (*os.File, netip.AddrPort, error) {
+// reservePort binds a socket. If both sockets have SO_REUSEADDR, which package net sets, Linux allows another
+// one to bind to the same port and listen, as long as this one doesn't listen.
+func reservePort(number uint16) (*os.File, netip.AddrPort, error) {
 	loopback := [4]byte{127, 0, 0, 1}
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -56,7 +56,7 @@ func reservePort(port uint16) (*os.File, netip.AddrPort, error) {
 	file := os.NewFile(uintptr(fd), "reserved port")
 	err = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
 	if err == nil {
-		err = syscall.Bind(fd, &syscall.SockaddrInet4{Addr: loopback, Port: int(port)})
+		err = syscall.Bind(fd, &syscall.SockaddrInet4{Addr: loopback, Port: int(number)})
 	}
 	var name syscall.Sockaddr
 	if err == nil {
@@ -66,7 +66,7 @@ func reservePort(port uint16) (*os.File, netip.AddrPort, error) {
 		_ = file.Close()
 		return nil, netip.AddrPort{}, err
 	}
-	bound := name.(*syscall.SockaddrInet4) // it is of AF_INET
+	bound := name.(*syscall.SockaddrInet4) // the family is AF_INET
 	return file, netip.AddrPortFrom(netip.AddrFrom4(loopback), uint16(bound.Port)), nil
 }
 
@@ -75,11 +75,11 @@ func listenTCP(addr netip.AddrPort) (*net.TCPListener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return listener.(*net.TCPListener), nil // that is what tcp4 gives
+	return listener.(*net.TCPListener), nil // always, for tcp4
 }
 
-// serve is called with the mutex, or before anybody else has the gate.
-func (g *gate) serve(listener *net.TCPListener) {
+// serve is called with the mutex, or before the port is shared.
+func (g *port) serve(listener *net.TCPListener) {
 	g.listener = listener
 	g.accepts.Go(func() {
 		for {
@@ -89,21 +89,21 @@ func (g *gate) serve(listener *net.TCPListener) {
 				go g.handle(conn)
 			case errors.Is(err, net.ErrClosed):
 				return
-			default: // the connection is gone already, or the process has no file descriptor left
+			default: // the connection has ended, or no file descriptor is free
 				time.Sleep(reopenAfter)
 			}
 		}
 	})
 }
 
-// shut refuses connections until open. Those that nobody has accepted are reset.
-func (g *gate) shut() {
+// shut refuses connections until open. Connections that have not been accepted are reset.
+func (g *port) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shutLocked()
 }
 
-func (g *gate) shutLocked() {
+func (g *port) shutLocked() {
 	if g.retry != nil {
 		g.retry.Stop()
 		g.retry = nil
@@ -114,8 +114,8 @@ func (g *gate) shutLocked() {
 	}
 }
 
-// open accepts connections again. If the process has no file descriptor left, the gate opens when it has one.
-func (g *gate) open() {
+// open accepts connections again, as soon as a file descriptor is free.
+func (g *port) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed || g.listener != nil {
@@ -129,8 +129,8 @@ func (g *gate) open() {
 	g.serve(listener)
 }
 
-// close shuts the gate for ever.
-func (g *gate) close() {
+// close shuts the port for ever.
+func (g *port) close() {
 	g.mu.Lock()
 	if !g.closed {
 		g.closed = true

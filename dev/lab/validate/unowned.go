@@ -13,10 +13,10 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// foreignSlices objects to each request of a replica that would change a slice or Endpoints of somebody else. One that
-// found nothing, or something else than it knew, is the end of a race.
-func foreignSlices(h history.History, c *cluster) []Finding {
-	managers := map[string]map[string]bool{} // that slices have had by their label
+// unownedSlices reports each request of a replica that would change a slice or Endpoints that Signpost
+// doesn't own. A response 404 or 409 is allowed, because it is the result of a race.
+func unownedSlices(h history.History, c *cluster) []Finding {
+	managers := map[string]map[string]bool{} // all values of the managed-by label that a slice has had
 	for _, e := range h.Entries {
 		if o := e.Object; o != nil && o.Resource == "endpointslices" && !o.Deleted {
 			slice, err := model.Decode[metav1.PartialObjectMetadata](model.NewVersion(*o))
@@ -78,8 +78,8 @@ func deletions(h history.History) map[string]time.Duration {
 	return out
 }
 
-// neverSelects reports whether there is a Service that has never had a selector, and wasn't deleted before: then nobody
-// of Signpost writes its Endpoints.
+// neverSelects reports whether a Service has never had a selector and wasn't deleted before. Signpost doesn't
+// write the Endpoints of such a Service.
 func (c *cluster) neverSelects(name string, at time.Duration, deleted map[string]time.Duration) bool {
 	if first, ok := deleted[name]; ok && first <= at {
 		return false
@@ -92,9 +92,9 @@ func (c *cluster) neverSelects(name string, at time.Duration, deleted map[string
 	return len(c.services[name]) > 0
 }
 
-// slicesOfNobody objects to slices of Signpost that are there when everything is calm, and no Service has ever had. What
-// a deleted Service has left is for the garbage collector of Kubernetes, which the lab doesn't run.
-func slicesOfNobody(h history.History, c *cluster, at time.Duration) []Finding {
+// orphanedSlices reports slices of Signpost at the end of the calm whose owner was never a Service. Slices of
+// a deleted Service are allowed, because the lab doesn't run the garbage collector of Kubernetes.
+func orphanedSlices(h history.History, c *cluster, at time.Duration) []Finding {
 	s := stateAt(h, at)
 	owners := map[string]bool{}
 	for _, versions := range c.services {
@@ -112,7 +112,7 @@ func slicesOfNobody(h history.History, c *cluster, at time.Duration) []Finding {
 		}
 		name := slice.Labels[discoveryv1.LabelServiceName]
 		if _, exists := model.Get[corev1.Service](s, "services", h.Setup.Namespace, name); exists {
-			continue // V1 compares it with the model
+			continue // checked by V1
 		}
 		owner := metav1.GetControllerOf(&slice)
 		if writer == model.MirrorWriter || owner == nil || !owners[string(owner.UID)] {

@@ -45,8 +45,8 @@ func noEndpoints(exists bool) *pb.Update {
 	return &pb.Update{Update: &pb.Update_NoEndpoints{NoEndpoints: &pb.NoEndpoints{Exists: exists}}}
 }
 
-// What a client knows after the last of some updates.
-func TestSaid(t *testing.T) {
+// TestEndpoints shows what a client knows after some updates.
+func TestEndpoints(t *testing.T) {
 	const a, b, six = "10.0.0.1:80", "10.0.0.2:80", "[fd00::1]:80"
 	const one, two = `{"weight":1}`, `{"weight":2}`
 	for name, tt := range map[string]struct {
@@ -67,7 +67,7 @@ func TestSaid(t *testing.T) {
 		"silence":    {[]*pb.Update{{}}, history.Stream{Problem: "an update says nothing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s said
+			var s endpoints
 			var got history.Stream
 			for _, u := range tt.updates {
 				got = s.apply(u)
@@ -80,9 +80,9 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// What is said later changes nothing in what was recorded.
-func TestSaidIsKept(t *testing.T) {
-	var s said
+// TestEndpointsAreKept shows that a later update doesn't change recorded events.
+func TestEndpointsAreKept(t *testing.T) {
+	var s endpoints
 	first := s.apply(add(1, "10.0.0.1:80"))
 	s.apply(remove("10.0.0.1:80"))
 	if len(first.Addresses) != 1 {
@@ -90,7 +90,7 @@ func TestSaidIsKept(t *testing.T) {
 	}
 }
 
-// No address is a problem and no address.
+// TestNoAddress shows that an invalid address is a problem.
 func TestNoAddress(t *testing.T) {
 	for name, a := range map[string]*net.TcpAddress{
 		"nothing":    nil,
@@ -98,7 +98,7 @@ func TestNoAddress(t *testing.T) {
 		"no port":    {Ip: tcp("10.0.0.1:80").GetIp()},
 		"port 65536": {Ip: tcp("10.0.0.1:80").GetIp(), Port: 1 << 16},
 	} {
-		var s said
+		var s endpoints
 		got := s.apply(&pb.Update{Update: &pb.Update_Add{Add: &pb.WeightedAddrSet{Addrs: []*pb.WeightedAddr{{Addr: a}}}}})
 		if len(got.Addresses) != 0 || !strings.Contains(got.Problem, "is no address") {
 			t.Errorf("%s: %+v", name, got)
@@ -111,7 +111,7 @@ func TestNoAddress(t *testing.T) {
 	for i := range many {
 		many[i] = "10.0.0.1:80"
 	}
-	var s said
+	var s endpoints
 	if got := s.apply(remove(many...)); len(got.Problem) > maxProblem+len("…") {
 		t.Errorf("a problem of %d bytes", len(got.Problem))
 	}
