@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/signpostd/signpost/dns/budget"
 )
 
 // Findings with one cause are one, the worst are first, and several processes count a subject once.
@@ -35,6 +37,38 @@ func TestSummarize(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || now.Total != 6 {
 		t.Errorf("%d subjects:\n%s\nwant:\n%s", now.Total, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Split-horizon: zones of one name, and their records and plans, are findings of their own.
+func TestNowOfZonesWithOneName(t *testing.T) {
+	w := &fixture{
+		zones: []Zone{{Publisher: "private", Name: "shop.test", ID: "1", Problem: "REFUSED"}, {Publisher: "private", Name: "shop.test", ID: "2", Problem: "the zone is too large"}},
+		records: []Record{
+			{Publisher: "private", Name: "www.shop.test", Type: "A", State: RecordFailing, Message: "throttled", ZoneID: "1"},
+			{Publisher: "public", Name: "www.shop.test", Type: "A", State: RecordConflict, Message: "belongs to another owner", ZoneID: "3"},
+		},
+	}
+	const one, two = "0123456789abcdef", "fedcba9876543210"
+	offers := append(w.offers(), Offer{
+		Role:       "dns",
+		Publishers: []Publisher{{Name: "private", Desk: &desk{plans: []budget.Plan{planOf("shop.test", one, 1, 0)}}}, {Name: "public", Desk: &desk{plans: []budget.Plan{planOf("shop.test", two, 2, 0)}}}},
+		Leadership: func() (bool, string) { return true, "" },
+	})
+	now := decodeAnswer[Now](t, ask(New(Config{Offers: offers}), NowPath))
+	var got []string
+	for _, f := range now.Findings {
+		got = append(got, f.Subject+": "+f.Cause)
+	}
+	text := strings.Join(got, "\n")
+	for _, want := range []string{
+		"zone shop.test of the publisher private: REFUSED", "zone shop.test of the publisher private (2): the zone is too large",
+		"record www.shop.test A of the publisher private: throttled", "record www.shop.test A of the publisher public: belongs to another owner",
+		"signpost approve " + one, "signpost approve " + two,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
 	}
 }
 

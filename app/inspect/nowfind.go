@@ -135,6 +135,19 @@ func (f *search) add(found Finding) {
 	f.found = append(f.found, found)
 }
 
+// addOf adds a finding about something of a publisher. Zones of several publishers, and several zones of one, may have
+// one name. The ID tells such zones apart.
+func (f *search) addOf(publisher, zoneID string, found Finding) {
+	if publisher != "" {
+		found.Subject += " of the publisher " + publisher
+	}
+	same := func(other Finding) bool { return other.Area == found.Area && other.Subject == found.Subject }
+	if zoneID != "" && slices.ContainsFunc(f.found, same) {
+		found.Subject += " (" + zoneID + ")"
+	}
+	f.add(found)
+}
+
 // more notes that there are more subjects of an area than were looked at.
 func (f *search) more(area Area, severity Severity, n int, what, list string) {
 	if n > 0 {
@@ -258,7 +271,7 @@ func (f *search) zones(ctx context.Context) {
 	for _, z := range zones {
 		// Names that are in no zone are found as records.
 		if z.Problem != "" && z.Name != "" {
-			f.add(Finding{Area: AreaZone, Severity: SeverityError, Subject: "zone " + z.Name, Cause: z.Problem})
+			f.addOf(z.Publisher, z.ID, Finding{Area: AreaZone, Severity: SeverityError, Subject: "zone " + z.Name, Cause: z.Problem})
 		}
 	}
 }
@@ -413,7 +426,7 @@ func (f *search) records(ctx context.Context) {
 	}
 	for i := range list.Records {
 		r := &list.Records[i]
-		f.add(Finding{
+		f.addOf(r.Publisher, r.ZoneID, Finding{
 			Area: AreaRecord, Severity: SeverityError, Subject: "record " + r.Name + " " + r.Type, Explain: r.Name,
 			Cause: cmp.Or(r.Message, "its state is "+string(r.State)),
 		})
@@ -431,7 +444,7 @@ func hasWrongRecords(z Zone) bool {
 // plans finds what waits for approval.
 func (f *search) plans(context.Context) {
 	for _, p := range f.server.planSummaries() {
-		f.add(Finding{
+		f.addOf(p.Publisher, p.ZoneID, Finding{
 			Area: AreaPlan, Severity: SeverityWarning, Subject: "zone " + cmp.Or(p.Zone, "."), Since: new(p.At),
 			Cause: fmt.Sprintf("%d deletions and %d updates wait for approval%s: signpost approve %s", p.Deletions, p.Updates, spentText(p), p.Hash),
 		})
