@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
@@ -174,6 +176,56 @@ func TestSilentCalls(t *testing.T) {
 		f.settle()
 	})
 }
+
+// TestCallsOfOneHost shows that a host can have only so many open calls. A pod with 1,000 connections could
+// have 100 million calls with one common query, at 9 kB each.
+func TestCallsOfOneHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := limited(t, clientlimits.Limits{MaxConcurrentStreamsPerHost: 2})
+		host := bufconn.Listen(1 << 10)
+		go func() { _ = f.grpc.Serve(f.server.Listener(fromHost{host})) }()
+		call := func() *client {
+			conn := dial(t, func(ctx context.Context, _ string) (net.Conn, error) { return host.DialContext(ctx) })
+			t.Cleanup(func() { _ = conn.Close() })
+			c := startClient(t, conn, &pb.GetDestination{Scheme: "k8s", Path: getPath})
+			close(c.reads)
+			f.settle()
+			return c
+		}
+		calls := []*client{call(), call(), call()}
+		for i, want := range []string{"open", "open", "ResourceExhausted"} {
+			if got := calls[i].ended(); got != want {
+				t.Errorf("call %d: %s, want %s", i, got, want)
+			}
+		}
+		if got := f.refusedFor(clientlimits.RefusedStreamOfHost); got != 1 {
+			t.Errorf("%v calls are counted as refused", got)
+		}
+		other := f.get(getPath, "")
+		calls[0].cancel()
+		f.settle()
+		if one, two := call().ended(), other.ended(); one != "open" || two != "open" {
+			t.Errorf("after one call ended: %s, and of another client: %s", one, two)
+		}
+	})
+}
+
+// fromHost is a listener whose connections come from one other host.
+type fromHost struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l fromHost) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return hostConn{c}, nil
+}
+
+type hostConn struct{ net.Conn }
+
+// RemoteAddr implements net.Conn.
+func (hostConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 1, 0, 7), Port: 40000} }
 
 // A connection without an HTTP/2 handshake is closed.
 func TestHalfOpenConnection(t *testing.T) {

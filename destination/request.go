@@ -13,9 +13,14 @@ import (
 // errSlowRequest is the status of a call that sends no request.
 var errSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not arrive in time")
 
-// limitRequest is a stream interceptor that bounds how many calls wait for their request, and for how long.
-// Otherwise a call without a request would stay as long as its connection.
-func (s *Server) limitRequest(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+// limitCall is a stream interceptor that bounds how many calls a host has open, how many of them wait for
+// their request, and for how long. Otherwise a call without a request would stay as long as its connection.
+func (s *Server) limitCall(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	client := clientlimits.ClientIDFrom(stream.Context())
+	if err := s.clients.BeginStream(client); err != nil {
+		return err
+	}
+	defer s.clients.EndStream(client)
 	s.workers.enter()
 	defer s.workers.leave()
 	return handler(srv, &limitedStream{ServerStream: stream, server: s})

@@ -97,6 +97,31 @@ func TestSilentStreams(t *testing.T) {
 	})
 }
 
+// TestStreamsOfOneHost shows that a host can have only so many streams at a time (case 59).
+func TestStreamsOfOneHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{Limits: clientlimits.Limits{MaxConcurrentStreamsPerHost: 2}})
+		streams := []*ads{f.ads(), f.ads(), f.ads()}
+		ended := map[string]int{}
+		for _, a := range streams {
+			a.send(clusters, httpCluster)
+			synctest.Wait()
+			ended[a.ended()]++
+		}
+		if ended["open"] != 2 || ended["ResourceExhausted"] != 1 {
+			t.Errorf("the streams are %v", ended)
+		}
+		if got := f.metric(`xds_refused_total{reason="concurrent_streams_per_host"}`); got != 1 {
+			t.Errorf("%v streams are counted as refused", got)
+		}
+		streams[0].cancel()
+		synctest.Wait()
+		later := f.ads()
+		later.send(clusters, httpCluster)
+		later.one(clusters)
+	})
+}
+
 // §10.4: different questions of one client are limited.
 func TestQuestionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -140,19 +140,24 @@ func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
 
-// begin adds a stream, unless the server has stopped. Each begin that returns true is followed by one end.
-func (s *Server) begin(st *stream) bool {
+// begin adds a stream, unless the server has stopped. The error is the status of a stream above the limit of
+// its host. Each begin that returns true is followed by one end.
+func (s *Server) begin(st *stream) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
-		return false
+		return false, nil
+	}
+	if err := s.clients.BeginStream(st.client.id); err != nil {
+		return false, err
 	}
 	s.running.Add(2) // the stream, and the goroutine that receives
 	s.streams.Add(st)
-	return true
+	return true, nil
 }
 
 func (s *Server) end(st *stream) {
+	s.clients.EndStream(st.client.id)
 	s.streams.Remove(st)
 	s.running.Done()
 }
@@ -166,8 +171,8 @@ func (s *Server) serve(out grpc.ServerStream, variant string, of *api) (err erro
 			return err
 		}
 	}
-	if !s.begin(st) {
-		return nil
+	if begun, err := s.begin(st); !begun {
+		return err
 	}
 	defer s.end(st)
 	defer st.close()

@@ -41,6 +41,7 @@ const ourFlags = `endpoint-metrics-per-node bool false
 external-workload-writer bool true
 grpc-connection-timeout duration 10s
 grpc-max-concurrent-streams int 100000
+grpc-max-concurrent-streams-per-host int 20000
 grpc-max-connection-idle duration 15m0s
 grpc-max-connections int 20000
 grpc-max-connections-per-host int 1000

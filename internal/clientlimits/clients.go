@@ -2,6 +2,7 @@ package clientlimits
 
 import (
 	"context"
+	"math"
 	"net"
 	"net/netip"
 	"sync"
@@ -65,7 +66,8 @@ type Clients struct {
 type resource uint8
 
 const (
-	pendingRequest resource = iota
+	openStream resource = iota
+	pendingRequest
 	query
 	resources // the number of kinds
 )
@@ -87,6 +89,13 @@ const pendingClients = 2
 // NewClients returns the counters for a server with these limits. They call refused for each refusal.
 func NewClients(limits *Limits, refused func(Refusal)) *Clients {
 	return &Clients{refused: refused, m: map[ClientID]usage{}, bounds: [resources]bound{
+		// A mesh has more calls than any number that would save memory, so only one host is limited.
+		openStream: {
+			one: limits.MaxConcurrentStreamsPerHost, all: math.MaxInt,
+			refusedOne: RefusedStreamOfHost, refusedAll: RefusedStreamOfHost,
+			messageOne: "%d calls of this host are open; retry later or ask another replica",
+			messageAll: "%d calls are open; retry later or ask another replica",
+		},
 		pendingRequest: {
 			one: limits.MaxPendingRequests, all: pendingClients * limits.MaxPendingRequests,
 			refusedOne: RefusedPending, refusedAll: RefusedPending,
@@ -107,6 +116,22 @@ func (c *Clients) Idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.m) == 0 && c.all == usage{}
+}
+
+// BeginStream counts an open call of another host. A connection from our own host is only limited by gRPC,
+// because it may carry the calls of many clients. If BeginStream returns nil, EndStream must follow.
+func (c *Clients) BeginStream(id ClientID) error {
+	if !isOtherHost(id) {
+		return nil
+	}
+	return c.begin(id, openStream)
+}
+
+// EndStream undoes BeginStream.
+func (c *Clients) EndStream(id ClientID) {
+	if isOtherHost(id) {
+		c.end(id, openStream)
+	}
 }
 
 // BeginRequest counts a call that has not sent its request. If it returns nil, EndRequest must follow.

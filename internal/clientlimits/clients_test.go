@@ -33,11 +33,14 @@ func TestClientOf(t *testing.T) {
 // A client above its limits doesn't use up those of others.
 func TestClientsHaveSeparateLimits(t *testing.T) {
 	greedy, other := netip.MustParseAddrPort("10.0.0.1:0"), netip.MustParseAddrPort("10.0.0.2:0")
-	limits := Limits{MaxPendingRequests: 1, MaxQueriesPerClient: 1}.WithDefaults()
+	limits := Limits{MaxConcurrentStreamsPerHost: 1, MaxPendingRequests: 1, MaxQueriesPerClient: 1}.WithDefaults()
 	why := map[Refusal]int{}
 	c := NewClients(&limits, func(r Refusal) { why[r]++ })
 	for id, want := range map[ClientID]int{greedy: 3, other: 1} {
 		for i := range want {
+			if err := c.BeginStream(id); (err == nil) != (i == 0) {
+				t.Errorf("stream %d of %s: %v", i, id, err)
+			}
 			if err := c.BeginRequest(id); (err == nil) != (i == 0) {
 				t.Errorf("request %d of %s: %v", i, id, err)
 			}
@@ -46,12 +49,31 @@ func TestClientsHaveSeparateLimits(t *testing.T) {
 			}
 		}
 	}
-	if why[RefusedPending] != 2 || why[RefusedQueryOfClient] != 2 {
+	if why[RefusedStreamOfHost] != 2 || why[RefusedPending] != 2 || why[RefusedQueryOfClient] != 2 {
 		t.Errorf("refusals %v", why)
 	}
 	for _, id := range []ClientID{greedy, other} {
+		c.EndStream(id)
 		c.EndRequest(id)
 		c.EndQuery(id)
+	}
+	if !c.Idle() {
+		t.Errorf("%v and %v are still counted", c.m, c.all)
+	}
+}
+
+// TestStreamsOfOurHost shows that the proxy in our pod may carry any number of calls.
+func TestStreamsOfOurHost(t *testing.T) {
+	limits := Limits{MaxConcurrentStreamsPerHost: 1}.WithDefaults()
+	c := NewClients(&limits, func(r Refusal) { t.Errorf("refused: %s", r) })
+	proxy := netip.MustParseAddrPort("127.0.0.1:4000")
+	for range 3 {
+		if err := c.BeginStream(proxy); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 3 {
+		c.EndStream(proxy)
 	}
 	if !c.Idle() {
 		t.Errorf("%v and %v are still counted", c.m, c.all)

@@ -16,8 +16,10 @@ type Limits struct {
 	// may come from one other host. Connections from our own host count for MaxConnections only, because the
 	// proxy in our pod carries the calls of many clients.
 	MaxConnections, MaxConnectionsPerHost int
-	// MaxConcurrentStreams is how many calls a connection may have open.
-	MaxConcurrentStreams int
+	// MaxConcurrentStreams is how many calls a connection may have open, and MaxConcurrentStreamsPerHost how many
+	// the connections of one other host may have open together. Calls from our own host are limited per
+	// connection only.
+	MaxConcurrentStreams, MaxConcurrentStreamsPerHost int
 	// MaxRecvMsgSize bounds a request in bytes, and MaxHeaderListSize its headers.
 	MaxRecvMsgSize, MaxHeaderListSize int
 	// ConnectionTimeout bounds the time for the HTTP/2 handshake, and RequestTimeout the time until a call has
@@ -40,18 +42,19 @@ type Limits struct {
 // DefaultLimits returns the default limits.
 func DefaultLimits() Limits {
 	return Limits{
-		MaxConnections:        20_000,
-		MaxConnectionsPerHost: 1_000,
-		MaxConcurrentStreams:  100_000,
-		MaxRecvMsgSize:        16 << 10,
-		MaxHeaderListSize:     16 << 10,
-		ConnectionTimeout:     10 * time.Second,
-		RequestTimeout:        10 * time.Second,
-		MaxConnectionIdle:     15 * time.Minute,
-		MaxPendingRequests:    1_000,
-		MaxQueries:            200_000,
-		MaxQueriesPerClient:   20_000,
-		MaxUndeclaredPorts:    50,
+		MaxConnections:              20_000,
+		MaxConnectionsPerHost:       1_000,
+		MaxConcurrentStreams:        100_000,
+		MaxConcurrentStreamsPerHost: 20_000,
+		MaxRecvMsgSize:              16 << 10,
+		MaxHeaderListSize:           16 << 10,
+		ConnectionTimeout:           10 * time.Second,
+		RequestTimeout:              10 * time.Second,
+		MaxConnectionIdle:           15 * time.Minute,
+		MaxPendingRequests:          1_000,
+		MaxQueries:                  200_000,
+		MaxQueriesPerClient:         20_000,
+		MaxUndeclaredPorts:          50,
 	}
 }
 
@@ -63,18 +66,19 @@ const minPingInterval = time.Second
 func (l Limits) WithDefaults() Limits {
 	d := DefaultLimits()
 	return Limits{
-		MaxConnections:        cmp.Or(l.MaxConnections, d.MaxConnections),
-		MaxConnectionsPerHost: cmp.Or(l.MaxConnectionsPerHost, d.MaxConnectionsPerHost),
-		MaxConcurrentStreams:  cmp.Or(l.MaxConcurrentStreams, d.MaxConcurrentStreams),
-		MaxRecvMsgSize:        cmp.Or(l.MaxRecvMsgSize, d.MaxRecvMsgSize),
-		MaxHeaderListSize:     cmp.Or(l.MaxHeaderListSize, d.MaxHeaderListSize),
-		ConnectionTimeout:     cmp.Or(l.ConnectionTimeout, d.ConnectionTimeout),
-		RequestTimeout:        cmp.Or(l.RequestTimeout, d.RequestTimeout),
-		MaxConnectionIdle:     cmp.Or(l.MaxConnectionIdle, d.MaxConnectionIdle),
-		MaxPendingRequests:    cmp.Or(l.MaxPendingRequests, d.MaxPendingRequests),
-		MaxQueries:            cmp.Or(l.MaxQueries, d.MaxQueries),
-		MaxQueriesPerClient:   cmp.Or(l.MaxQueriesPerClient, d.MaxQueriesPerClient),
-		MaxUndeclaredPorts:    cmp.Or(l.MaxUndeclaredPorts, d.MaxUndeclaredPorts),
+		MaxConnections:              cmp.Or(l.MaxConnections, d.MaxConnections),
+		MaxConnectionsPerHost:       cmp.Or(l.MaxConnectionsPerHost, d.MaxConnectionsPerHost),
+		MaxConcurrentStreams:        cmp.Or(l.MaxConcurrentStreams, d.MaxConcurrentStreams),
+		MaxConcurrentStreamsPerHost: cmp.Or(l.MaxConcurrentStreamsPerHost, d.MaxConcurrentStreamsPerHost),
+		MaxRecvMsgSize:              cmp.Or(l.MaxRecvMsgSize, d.MaxRecvMsgSize),
+		MaxHeaderListSize:           cmp.Or(l.MaxHeaderListSize, d.MaxHeaderListSize),
+		ConnectionTimeout:           cmp.Or(l.ConnectionTimeout, d.ConnectionTimeout),
+		RequestTimeout:              cmp.Or(l.RequestTimeout, d.RequestTimeout),
+		MaxConnectionIdle:           cmp.Or(l.MaxConnectionIdle, d.MaxConnectionIdle),
+		MaxPendingRequests:          cmp.Or(l.MaxPendingRequests, d.MaxPendingRequests),
+		MaxQueries:                  cmp.Or(l.MaxQueries, d.MaxQueries),
+		MaxQueriesPerClient:         cmp.Or(l.MaxQueriesPerClient, d.MaxQueriesPerClient),
+		MaxUndeclaredPorts:          cmp.Or(l.MaxUndeclaredPorts, d.MaxUndeclaredPorts),
 	}
 }
 
@@ -98,6 +102,7 @@ type Refusal string
 const (
 	RefusedConnection       Refusal = "connections"
 	RefusedConnectionOfHost Refusal = "connections_per_host"
+	RefusedStreamOfHost     Refusal = "concurrent_streams_per_host"
 	RefusedPending          Refusal = "pending_requests"
 	RefusedSlow             Refusal = "request_timeout"
 	RefusedMessage          Refusal = "message_size"
@@ -108,6 +113,7 @@ const (
 // Refusals returns all reasons of this package.
 func Refusals() []Refusal {
 	return []Refusal{
-		RefusedConnection, RefusedConnectionOfHost, RefusedPending, RefusedSlow, RefusedMessage, RefusedQuery, RefusedQueryOfClient,
+		RefusedConnection, RefusedConnectionOfHost, RefusedStreamOfHost, RefusedPending, RefusedSlow, RefusedMessage, RefusedQuery,
+		RefusedQueryOfClient,
 	}
 }
