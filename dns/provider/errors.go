@@ -20,6 +20,9 @@ var (
 	// ErrThrottled: nothing was changed, because there were too many requests. The request may be
 	// retried later. A [ThrottledError] says when.
 	ErrThrottled = errors.New("too many requests")
+	// ErrNotTried: the change was not sent, because too many others of the same call were refused. It may be
+	// sent again at once.
+	ErrNotTried = errors.New("not tried yet")
 	// ErrDryRun: nothing was sent, because this is a dry run.
 	ErrDryRun = errors.New("not sent in a dry run")
 )

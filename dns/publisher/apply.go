@@ -306,6 +306,9 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 			z.names.attempt(n, g, made)
 			p.throttle(err)
 			z.names.retry(n)
+		case errors.Is(err, provider.ErrNotTried):
+			// The name isn't to blame. As a failed one it would be sent alone, and would wait for that.
+			z.names.retry(n)
 		case errors.As(err, &notStored) && errors.Is(err, budget.ErrNoStore):
 			// The budget decides again, now without its store.
 			if !p.budgets.refused {

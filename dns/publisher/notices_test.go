@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -104,6 +105,55 @@ func (r refusing) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) e
 		return &provider.ApplyError{Errs: errs}
 	}
 	return nil
+}
+
+// distracted is a provider that doesn't try changes of some names in its first call, because it has refused
+// others.
+type distracted struct {
+	provider.Provider
+	refused, notTried string
+	calls             *[]int
+}
+
+// Apply implements provider.Provider.
+func (d distracted) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) error {
+	*d.calls = append(*d.calls, len(changes))
+	errs := make([]error, len(changes))
+	var made []dns.Change
+	for i, c := range changes {
+		switch {
+		case c.Subject() == d.refused:
+			errs[i] = provider.ErrRejected
+		case c.Subject() != d.notTried || len(*d.calls) > 1:
+			made = append(made, c)
+		default:
+			errs[i] = provider.ErrNotTried
+		}
+	}
+	if err := d.Provider.Apply(ctx, z, made); err != nil {
+		return err
+	}
+	return &provider.ApplyError{Errs: errs}
+}
+
+// TestNotTried shows that a name which the provider has not tried, because it has refused others, is sent
+// again at once, and isn't reported as failed.
+func TestNotTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		var calls []int
+		w.provider = distracted{w.zones, "bad.shop.test", "good.shop.test", &calls}
+		w.objects.set("a", record(t, "a", "bad.shop.test", "A", "192.0.2.1"))
+		w.objects.set("b", record(t, "b", "good.shop.test", "A", "192.0.2.2"))
+		began := time.Now()
+		w.start()
+		defer w.stop()
+		synctest.Wait()
+		if took := time.Since(began); took > 0 || len(calls) != 2 {
+			t.Errorf("after %v, %v changes were sent", took, calls)
+		}
+		w.expectZone("good.shop.test A 192.0.2.2")
+	})
 }
 
 // At level debug, the log has each listing, plan and batch with its numbers (S4).

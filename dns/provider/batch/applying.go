@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// maxRefusals limits the refused batches of one call of Apply. The remaining groups fail, and the publisher
-// retries them.
+// maxRefusals limits the refused batches of one call of Apply. It is more than a batch can be halved, so each
+// call finds a refused group. The remaining groups fail with [provider.ErrNotTried].
 const maxRefusals = 40
 
 // State is the outcome of a batch whose response was lost, as seen at the server.
@@ -103,7 +103,7 @@ func (a *Applying[G]) Send(ctx context.Context, batch []G) error {
 		case len(rest) < len(batch):
 			batch = rest
 		case a.refusals >= maxRefusals:
-			FailAll(batch, fmt.Errorf("not tried yet: %s has refused %d batches in a row", a.Server, a.refusals))
+			FailAll(batch, fmt.Errorf("%w: %s has refused %d batches in a row", provider.ErrNotTried, a.Server, a.refusals))
 			return nil
 		default:
 			half := len(batch) / 2
