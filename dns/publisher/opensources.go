@@ -12,7 +12,8 @@ import (
 // decide which object gets a new name. Sources that can't be read are skipped after these times,
 // counted from the first successful read of any. Deletions wait longer, until the source is read.
 const (
-	// failureTimeout is for a table whose last attempt failed.
+	// failureTimeout is for a table whose last attempt failed. For one that may not be read it counts
+	// from the first refusal, because rights may be granted right after the start.
 	failureTimeout = 5 * time.Second
 	// responseTimeout is for a table without any response, and fillTimeout for any table.
 	responseTimeout = 15 * time.Second
@@ -48,7 +49,7 @@ func (p *Publisher) notAwaited(i int, now time.Time) bool {
 	if src.Poll != nil {
 		return s.err != nil || !p.firstRead.IsZero() && now.Sub(p.firstRead) >= responseTimeout
 	}
-	return slices.ContainsFunc(src.Tables, func(t kube.AnyTable) bool { return terminating(t) || !p.filled(t) && p.unavailable(t, now) })
+	return slices.ContainsFunc(src.Tables, func(t kube.AnyTable) bool { return terminating(t) || !p.filled(t) && p.unavailable(s, t, now) })
 }
 
 // terminating reports whether the definition of a table's kind is being removed.
@@ -64,8 +65,8 @@ func (p *Publisher) anythingRead() bool {
 	return false
 }
 
-// unavailable reports whether an unfilled table isn't awaited any longer.
-func (p *Publisher) unavailable(t kube.AnyTable, now time.Time) bool {
+// unavailable reports whether an unfilled table of a source isn't awaited any longer.
+func (p *Publisher) unavailable(s *sourceState, t kube.AnyTable, now time.Time) bool {
 	status := t.Status()
 	state, reason, contact := status.State, status.Reason, status.LastContact
 	for _, of := range status.Namespaces {
@@ -74,12 +75,23 @@ func (p *Publisher) unavailable(t kube.AnyTable, now time.Time) bool {
 		}
 	}
 	switch {
-	case state == kube.Waiting && (reason == kube.NotFound || reason == kube.Forbidden):
+	case state == kube.Waiting && reason == kube.NotFound:
 		return true
+	case state == kube.Waiting && (reason == kube.Forbidden || reason == kube.DiscoveryForbidden):
+		return now.Sub(s.firstRefusal(now)) >= failureTimeout
 	case p.firstRead.IsZero():
 		return false
 	case state == kube.Waiting && now.Sub(p.firstRead) >= failureTimeout:
 		return true
 	}
 	return now.Sub(later(p.firstRead, contact)) >= responseTimeout || now.Sub(p.firstRead) >= fillTimeout
+}
+
+// firstRefusal returns when the API server first refused to let a table of the source be read. It is
+// called at each refusal.
+func (s *sourceState) firstRefusal(now time.Time) time.Time {
+	if s.refused.IsZero() {
+		s.refused = now
+	}
+	return s.refused
 }

@@ -57,9 +57,16 @@ func TestNothingIsPlannedBeforeAllSources(t *testing.T) {
 			s.set(kube.Synced, "")
 			time.Sleep(responseTimeout - time.Second)
 		}, nil},
-		{"what may not be read isn't waited for", func(i, s *table) {
-			s.set(kube.Synced, "")
+		{"what may not be read is waited for a little", func(i, s *table) {
 			i.set(kube.Waiting, kube.Forbidden)
+			s.set(kube.Synced, "")
+			time.Sleep(failureTimeout / 2)
+			i.set(kube.Synced, "")
+		}, []string{ours, alone}},
+		{"and then no longer", func(i, s *table) {
+			i.set(kube.Waiting, kube.Forbidden)
+			s.set(kube.Synced, "")
+			time.Sleep(failureTimeout)
 		}, []string{"www.shop.test A 192.0.2.2", alone}},
 		{"a server that fails is waited for a little", func(i, s *table) {
 			i.set(kube.Waiting, kube.Unreachable)

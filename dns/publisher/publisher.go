@@ -103,6 +103,8 @@ type sourceState struct {
 	// Until then beforeOpen collects the changed objects.
 	open       bool
 	beforeOpen map[source.Key]struct{}
+	// refused is when the API server first refused to let one of its tables be read.
+	refused time.Time
 	// conditions has the errors of the source's tables at the last check. readableSince has the time
 	// since which each namespace is readable; none for an unreadable one.
 	conditions    conditions
