@@ -20,6 +20,9 @@ var (
 	// ErrThrottled: nothing was changed, because there were too many requests. The request may be
 	// retried later. A [ThrottledError] says when.
 	ErrThrottled = errors.New("too many requests")
+	// ErrUnread: nothing was changed, because the provider refused to let the zone be read right before
+	// ([Unread]).
+	ErrUnread = errors.New("the zone can't be read before it is changed")
 	// ErrNotTried: the change was not sent, because too many others of the same call were refused. It may be
 	// sent again at once.
 	ErrNotTried = errors.New("not tried yet")
@@ -83,7 +86,16 @@ func (e *ApplyError) Unwrap() []error {
 // NothingMade reports whether an error other than an [ApplyError] says that no change was made.
 // After any other error the outcome is unknown.
 func NothingMade(err error) bool {
-	return IsAny(err, ErrRejected, ErrCredentials, ErrStale, ErrThrottled, ErrDryRun)
+	return IsAny(err, ErrRejected, ErrCredentials, ErrStale, ErrThrottled, ErrUnread, ErrDryRun)
+}
+
+// Unread returns the error of Apply for an error of the reading before the changes. It hides [ErrRejected],
+// which would blame the changes.
+func Unread(err error) error {
+	if !errors.Is(err, ErrRejected) {
+		return err
+	}
+	return fmt.Errorf("%w: %v", ErrUnread, err)
 }
 
 // IsAny reports whether an error is, or wraps, one of several.

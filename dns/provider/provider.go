@@ -43,6 +43,7 @@ type Provider interface {
 	//   - [ErrRejected]: none was made, because of the changes.
 	//   - [ErrCredentials]: none was made, because of the credentials.
 	//   - [ErrThrottled]: none was made, because of the request rate.
+	//   - [ErrUnread]: none was made, because the zone can't be read.
 	//   - [ErrStale]: none was made, because something unknown has changed.
 	//   - any other: the outcome is unknown.
 	Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error

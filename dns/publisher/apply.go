@@ -227,7 +227,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 func (p *Publisher) failed(z *zone, b *batch, remaining []group) {
 	operation := "apply changes in zone " + z.Name
 	switch {
-	case !b.byProvider, errors.Is(b.err, provider.ErrCredentials), z.loneFailures >= maxLoneFailures:
+	case !b.byProvider, provider.IsAny(b.err, provider.ErrCredentials, provider.ErrUnread), z.loneFailures >= maxLoneFailures:
 		retryAll(z, remaining)
 		p.operationFailed(&z.writing, operation, b.err)
 	case len(b.groups) > 1:
@@ -243,12 +243,7 @@ func (p *Publisher) failed(z *zone, b *batch, remaining []group) {
 
 // settledOutcome reports whether err says which changes were applied.
 func settledOutcome(err error) bool {
-	for _, known := range []error{provider.ErrRejected, provider.ErrStale, provider.ErrThrottled, provider.ErrCredentials} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
+	return provider.IsAny(err, provider.ErrRejected, provider.ErrStale, provider.ErrThrottled, provider.ErrCredentials, provider.ErrUnread)
 }
 
 // outcomeUnknown handles an unknown outcome: the zones are read again before anything else. The next batch
@@ -306,7 +301,7 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 			z.names.attempt(n, g, made)
 			p.throttle(err)
 			z.names.retry(n)
-		case errors.Is(err, provider.ErrNotTried):
+		case provider.IsAny(err, provider.ErrNotTried, provider.ErrUnread):
 			// The name isn't to blame. As a failed one it would be sent alone, and would wait for that.
 			z.names.retry(n)
 		case errors.As(err, &notStored) && errors.Is(err, budget.ErrNoStore):

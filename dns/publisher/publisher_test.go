@@ -386,6 +386,41 @@ func TestCredentials(t *testing.T) {
 	})
 }
 
+// TestUnreadBeforeChange shows that names aren't blamed if the provider can't read the zone before a change:
+// the batch stays whole, and the zone is tried again.
+func TestUnreadBeforeChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		var refuse atomic.Bool
+		refuse.Store(true)
+		var sizes []int
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			if c.Operation != inmemory.Apply {
+				return nil
+			}
+			sizes = append(sizes, len(c.Changes))
+			if refuse.Load() {
+				return fmt.Errorf("list the records before they are changed: %w", provider.Unread(provider.ErrRejected))
+			}
+			return nil
+		}})
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.2"))
+		w.start()
+		defer w.stop()
+		time.Sleep(3 * DefaultInterval)
+		notices := w.takeNotices()
+		if len(notices) == 0 || !strings.HasPrefix(notices[0], ReasonProvider) || len(notices) > 2 {
+			t.Errorf("notices: %q, want one about the zone", notices)
+		}
+		refuse.Store(false)
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.2")
+		if slices.Min(sizes) < 4 || len(sizes) > 20 {
+			t.Errorf("the calls had %v changes, want 2 records with their ownership records in each", sizes)
+		}
+	})
+}
+
 // Metrics are correct even without any change.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

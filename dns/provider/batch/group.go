@@ -90,5 +90,5 @@ func Outcome(errs []error) error {
 
 // StopsAll reports whether an error of one request means that no other request can succeed now.
 func StopsAll(err error) bool {
-	return provider.IsAny(err, provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, context.Canceled, context.DeadlineExceeded)
+	return provider.IsAny(err, provider.ErrThrottled, provider.ErrCredentials, provider.ErrUnread, provider.ErrDryRun, context.Canceled, context.DeadlineExceeded)
 }

@@ -86,7 +86,7 @@ func (a *applying) refresh(ctx context.Context, rest []*unit) error {
 	}
 	now, err := a.readCurrent(ctx, rest)
 	if err != nil {
-		return fmt.Errorf("read the names before they are changed: %w", err)
+		return fmt.Errorf("read the names before they are changed: %w", provider.Unread(err))
 	}
 	var changes []dns.Change
 	for _, u := range rest {

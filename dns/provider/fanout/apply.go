@@ -115,8 +115,7 @@ func (s *share) apply(ctx context.Context, member provider.Provider, part dns.Zo
 	case err == nil:
 	case errors.As(err, &applyError):
 		s.take(applyError)
-	case errors.Is(err, provider.ErrRejected), errors.Is(err, provider.ErrCredentials), errors.Is(err, provider.ErrStale),
-		errors.Is(err, provider.ErrThrottled), errors.Is(err, provider.ErrDryRun):
+	case provider.NothingMade(err):
 		s.dryRun = errors.Is(err, provider.ErrDryRun)
 		for _, i := range s.index {
 			s.outcomes[i] = err

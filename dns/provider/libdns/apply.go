@@ -94,9 +94,12 @@ type work struct {
 // group makes some units.
 func (w *work) group(ctx context.Context, units []*unit) {
 	if w.now == nil {
-		if w.now, w.stopped = w.read(ctx, w.zone); w.stopped != nil {
+		now, err := w.read(ctx, w.zone)
+		if err != nil {
+			w.stopped = provider.Unread(err)
 			return
 		}
+		w.now = now
 	}
 	w.compare(units)
 	if units = batch.Pending(units); len(units) == 0 {

@@ -153,7 +153,7 @@ func (p *powerDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	}
 	sets, err := p.api.zone(ctx, zone)
 	if err != nil {
-		return fmt.Errorf("read zone %s of PowerDNS before it is changed: %w", zone.Name, err)
+		return fmt.Errorf("read zone %s of PowerDNS before it is changed: %w", zone.Name, provider.Unread(err))
 	}
 	return provider.ApplyUnchanged(changes, recordSets(sets), func(changes []dns.Change) error {
 		return p.patch(ctx, zone, changes, sets)

@@ -154,6 +154,18 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// TestRefusedReading shows that a program which refuses to list its records before a change doesn't seem to
+// refuse the change.
+func TestRefusedReading(t *testing.T) {
+	for status, want := range map[int]error{400: provider.ErrUnread, 401: provider.ErrCredentials} {
+		sidecar := speaking().with("GET /records", reply{status: status, body: "said"})
+		err := open(t, input(sidecar)).Apply(t.Context(), dns.Zone{}, []dns.Change{{New: set("a.test", "A", "192.0.2.1")}})
+		if !errors.Is(err, want) || errors.Is(err, provider.ErrRejected) || !strings.Contains(err.Error(), "said") {
+			t.Errorf("%d: %v, want %v", status, err, want)
+		}
+	}
+}
+
 // Somebody has edited the TTL, the order of the targets and a property since the zone was listed.
 // The program gets Old exactly as it lists the record now: some find by that what they have to
 // change.

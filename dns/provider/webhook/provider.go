@@ -103,7 +103,7 @@ func (p *remote) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) er
 	}
 	listed, err := p.list(ctx)
 	if err != nil {
-		return fmt.Errorf("list the records of the webhook provider before they are changed: %w", err)
+		return fmt.Errorf("list the records of the webhook provider before they are changed: %w", provider.Unread(err))
 	}
 	return provider.ApplyUnchanged(changes, listed, func(changes []dns.Change) error { return p.send(ctx, asListed(changes, listed)) })
 }
