@@ -192,7 +192,7 @@ func TestFilterAppliesToOwnClusterOnly(t *testing.T) {
 	e.HintZones, e.Zone, e.Hostname = []string{"b"}, "b", "h"
 	objects := slices.Concat(local, east, []Object{linked("east")})
 	both := snapshotOf("web", append(objects, service("web", federated("bb", RemoteMember{"bb", "east"})))...)
-	if got := both.FilterKind(); got != FilterNode {
+	if got := both.filterKind(); got != FilterNode {
 		t.Errorf("federated: filter kind %v, want %v", got, FilterNode)
 	}
 	q := Query{Port: 80, Filter: Filter{FilterNode, "a", "elsewhere"}}
@@ -200,7 +200,7 @@ func TestFilterAppliesToOwnClusterOnly(t *testing.T) {
 		t.Errorf("federated (-want +got):\n%s", diff)
 	}
 	alone := snapshotOf("web", append(objects, service("web", remote("east", "bb")))...)
-	if got := alone.FilterKind(); got != FilterZone {
+	if got := alone.filterKind(); got != FilterZone {
 		t.Errorf("remote: filter kind %v, want %v", got, FilterZone)
 	}
 	q.Filter, q.Hostname = Filter{Kind: FilterZone, Zone: "a"}, "h"

@@ -60,7 +60,7 @@ func TestResolveNodeHints(t *testing.T) {
 		"one has none for nodes: a zone": {objects: one, query: on("n1", "east"), want: []string{a, b}},
 		"the zone is unknown":            {objects: all, query: on("n3", ""), want: []string{c}},
 	})
-	if kind := snapshotOf("web", all...).FilterKind(); kind != FilterHints {
+	if kind := snapshotOf("web", all...).filterKind(); kind != FilterHints {
 		t.Errorf("the filter kind is %v", kind)
 	}
 }
@@ -151,14 +151,14 @@ func TestFilterKind(t *testing.T) {
 		"zones without a Service":         {objects: []Object{a, zone}, want: FilterZone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := snapshotOf("web", tc.objects...).FilterKind(); got != tc.want {
+			if got := snapshotOf("web", tc.objects...).filterKind(); got != tc.want {
 				t.Errorf("= %v, want %v", got, tc.want)
 			}
 		})
 	}
 }
 
-// A filter only has the name of the node if the response depends on it.
+// TestFilterFor shows that a filter only has a node or zone on which the response depends.
 func TestFilterFor(t *testing.T) {
 	known, zoneless, nodeless := Client{"n1", "east"}, Client{Node: "n1"}, Client{}
 	for name, tc := range map[string]struct {
@@ -176,9 +176,13 @@ func TestFilterFor(t *testing.T) {
 		"node":                 {FilterNode, known, Filter{FilterNode, "east", "n1"}},
 		"node, zone unknown":   {FilterNode, zoneless, Filter{Kind: FilterNode, Node: "n1"}},
 		"node, client unknown": {FilterNode, nodeless, Filter{Kind: FilterNode}},
+		"hints, made up":       {FilterHints, Client{"made-up", "made-up"}, Filter{}},
+		"hints, only a zone":   {FilterHints, Client{"made-up", "east"}, Filter{Kind: FilterZone, Zone: "east"}},
+		"zone, made up":        {FilterZone, Client{"n1", "made-up"}, Filter{}},
+		"node, made up":        {FilterNode, Client{"made-up", "made-up"}, Filter{Kind: FilterNode}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.kind.For(tc.client)); diff != "" {
+			if diff := cmp.Diff(tc.want, (&Filters{Kind: tc.kind, nodes: map[string]struct{}{"n1": {}}, zones: []string{"east"}}).For(tc.client)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

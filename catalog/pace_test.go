@@ -208,7 +208,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				s, n := c.Service(serviceKey("both")), c.Node(LocalCluster, "n1")
-				Resolve(s, Query{Port: 80, Filter: s.FilterKind().For(Client{"n1", n.Zone})})
+				Resolve(s, Query{Port: 80, Filter: s.Filters().For(Client{"n1", n.Zone})})
 				select {
 				case <-s.Stale():
 				case <-n.Stale():

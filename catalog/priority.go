@@ -31,9 +31,9 @@ type PlacedEndpoint struct {
 	Priority uint8
 }
 
-// PriorityKind returns the property of clients that the results of [ResolveAll] depend on. Unlike in
-// [Snapshot.FilterKind], zones of endpoints without hints make no difference.
-func (s *Snapshot) PriorityKind() FilterKind {
+// priorityKind returns the property of clients that the results of [ResolveAll] depend on. Unlike in
+// [Snapshot.filterKind], zones of endpoints without hints make no difference.
+func (s *Snapshot) priorityKind() FilterKind {
 	kind := FilterNone
 	for i := range s.members {
 		switch p := &s.members[i]; {

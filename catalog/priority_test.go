@@ -91,7 +91,7 @@ func TestResolveAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshotOf("web", append(slices.Clone(pods), tc.objects...)...)
-			got := ResolveAll(s, Query{Port: 80, IPv6: !tc.ipv4, Filter: s.PriorityKind().For(tc.client)})
+			got := ResolveAll(s, Query{Port: 80, IPv6: !tc.ipv4, Filter: s.PriorityFilters().For(tc.client)})
 			if diff := cmp.Diff(tc.want, showPlaced(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -146,8 +146,8 @@ func TestResolveIgnoresDraining(t *testing.T) {
 		}
 		for _, name := range []string{"a", "b"} {
 			a, b := snapshotOf(name, with...), snapshotOf(name, without...)
-			if a.FilterKind() != b.FilterKind() {
-				t.Errorf("filter kind %v, want %v", a.FilterKind(), b.FilterKind())
+			if a.filterKind() != b.filterKind() {
+				t.Errorf("filter kind %v, want %v", a.filterKind(), b.filterKind())
 			}
 			for _, f := range []Filter{{}, {Kind: FilterZone, Zone: "east"}, {FilterNode, "east", "a"}} {
 				_, got := describe(a, f)

@@ -107,8 +107,8 @@ func TestCatalogForgets(t *testing.T) {
 			for _, name := range []string{"a", "b"} {
 				got, want := c.Service(serviceKey(name)), fresh.snapshot(serviceKey(name), &Options{})
 				held = append(held, got)
-				if got.FilterKind() != want.FilterKind() {
-					t.Errorf("%s: filter kind %v, want %v", name, got.FilterKind(), want.FilterKind())
+				if got.filterKind() != want.filterKind() {
+					t.Errorf("%s: filter kind %v, want %v", name, got.filterKind(), want.filterKind())
 				}
 				for _, f := range []Filter{{}, {Kind: FilterZone, Zone: "east"}, {FilterNode, "east", "a"}} {
 					gotSet, gotList := describe(got, f)

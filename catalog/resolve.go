@@ -48,8 +48,8 @@ type Client struct {
 	Node, Zone string
 }
 
-// FilterKind returns the property of clients that the endpoints of the Service depend on.
-func (s *Snapshot) FilterKind() FilterKind {
+// filterKind returns the property of clients that the results of [Resolve] depend on.
+func (s *Snapshot) filterKind() FilterKind {
 	kind := FilterNone
 	for i := range s.members {
 		switch p := &s.members[i]; {
@@ -67,20 +67,6 @@ func (s *Snapshot) FilterKind() FilterKind {
 // filtered reports whether the endpoints of the member depend on the node and zone of the client. In linked
 // clusters they do not, because nodes and zones of our own cluster mean nothing there.
 func (p *memberSnapshot) filtered() bool { return p.source.Cluster == nil }
-
-// For returns the least specific filter of this kind for a client.
-func (k FilterKind) For(c Client) Filter {
-	switch {
-	case k == FilterNode:
-		return Filter{Kind: FilterNode, Zone: c.Zone, Node: c.Node}
-	case k == FilterHints && c.Node != "":
-		return Filter{Kind: FilterHints, Zone: c.Zone, Node: c.Node}
-	case k >= FilterZone && c.Zone != "":
-		return Filter{Kind: FilterZone, Zone: c.Zone}
-	default:
-		return Filter{}
-	}
-}
 
 // EndpointSet is the result of [Resolve].
 type EndpointSet struct {
@@ -260,7 +246,7 @@ func priorities(list []Endpoint, f Filter) func(Endpoint) uint8 {
 	switch {
 	case f.Kind == FilterNode:
 		return func(e Endpoint) uint8 {
-			if e.Target != nil && e.Target.Key.Kind == Pod && e.Target.Node == f.Node {
+			if f.Node != "" && e.Target != nil && e.Target.Key.Kind == Pod && e.Target.Node == f.Node {
 				return 0
 			}
 			return excluded

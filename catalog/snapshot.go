@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 )
@@ -83,6 +84,8 @@ type compiledSlice struct {
 	hasZone      bool
 	hasNodeHints bool
 	hintKind     FilterKind
+	// zones are those of hints, and those of draining endpoints if there are hints.
+	zones []string
 }
 
 type compiledSubset struct {
@@ -151,6 +154,9 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 		c.hintKind = max(c.hintKind, hintsOf(addresses), hintsOf(draining))
 		c.subsets = append(c.subsets, compiledSubset{subset.Ports, addresses, draining})
 	}
+	if c.hintKind != FilterNone {
+		c.zones = zonesOf(c.subsets)
+	}
 	// Another reader may have stored them meanwhile; all must use the same values.
 	if !e.compiled.CompareAndSwap(nil, c) {
 		return e.compiled.Load()
@@ -176,6 +182,26 @@ func hintsOf(addresses []*Address) FilterKind {
 		}
 	}
 	return kind
+}
+
+// zonesOf returns the zones of hints, and those of draining endpoints, each once.
+func zonesOf(subsets []compiledSubset) []string {
+	zones := map[string]struct{}{}
+	add := func(list []string) {
+		for _, zone := range list {
+			zones[zone] = struct{}{}
+		}
+	}
+	for _, subset := range subsets {
+		for _, a := range subset.addresses {
+			add(a.HintZones)
+		}
+		for _, a := range subset.draining {
+			add(a.HintZones)
+			add([]string{a.Zone})
+		}
+	}
+	return slices.Collect(maps.Keys(zones))
 }
 
 // joined is an endpoint and its workload, nil for none.

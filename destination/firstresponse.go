@@ -49,11 +49,12 @@ func (s *Server) FirstResponse(key catalog.ServiceKey, hostname string, port uin
 	}
 	snapshot := s.catalog.Service(key)
 	defer snapshot.Release()
-	t := FirstResponse{Kind: snapshot.FilterKind()}
+	filters := snapshot.Filters()
+	t := FirstResponse{Kind: filters.Kind}
 	places, more := s.catalog.Places(key, t.Kind)
 	t.MorePlaces = more
 	for _, place := range places {
-		t.Places = append(t.Places, s.responseAt(snapshot, q, t.Kind.For(place)))
+		t.Places = append(t.Places, s.responseAt(snapshot, q, filters.For(place)))
 	}
 	return t
 }

@@ -181,6 +181,9 @@ func TestGetPlaces(t *testing.T) {
 	hint := func(zones ...string) func(*catalog.SliceEndpoint) {
 		return func(e *catalog.SliceEndpoint) { e.HintZones = zones }
 	}
+	hintNode := func(node string) func(*catalog.SliceEndpoint) {
+		return func(e *catalog.SliceEndpoint) { e.HintNodes = []string{node} }
+	}
 	web, a := service("web"), pod("a")
 	b := pod("b", func(w *catalog.Workload) { w.Node = "n2" })
 	local := service("web", func(s *catalog.Service) { s.LocalTraffic = true })
@@ -219,6 +222,16 @@ func TestGetPlaces(t *testing.T) {
 		"Local on a node without pods": {token: `{"nodeName":"n3"}`, objects: put(local, a, b, plain), events: []event{
 			{want: []string{"no_endpoints exists=true"}},
 			{put: put(web), want: []string{"add " + first + " " + second}},
+		}},
+		"Local, and the node gets a pod": {token: n1, objects: put(local, b, slice("s", at("10.0.0.2", podKey("b")))), events: []event{
+			{want: []string{"no_endpoints exists=true"}},
+			{put: put(a, plain), want: []string{"add " + first}},
+			{put: put(slice("s", at("10.0.0.2", podKey("b")))), want: []string{"remove " + first}},
+		}},
+		"the node gets the first hint": {token: n1, objects: put(web, a, b, slice("s", at("10.0.0.1", podKey("a"), hintNode("n3")), at("10.0.0.2", podKey("b"), hintNode("n2")))), events: []event{
+			{want: []string{"add " + first + " " + second}},
+			{put: put(slice("s", at("10.0.0.1", podKey("a"), hintNode("n1")), at("10.0.0.2", podKey("b"), hintNode("n2")))), want: []string{"remove " + second}},
+			{put: put(slice("s", at("10.0.0.1", podKey("a"), hintNode("n3")), at("10.0.0.2", podKey("b"), hintNode("n2")))), want: []string{"add " + second}},
 		}},
 		"C3 a token that can't be read": {token: "123fa-test", objects: put(web, a, b, apart, east), events: []event{
 			{want: []string{"add " + first + " " + second}},

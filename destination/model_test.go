@@ -307,7 +307,7 @@ func wireOf(a *pb.WeightedAddr, labels map[string]string) string {
 func expectedFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelClient) addressSet {
 	fresh := newCatalog(catalog.Options{DefaultOpaquePorts: modelOpaque}, objects)
 	snapshot := fresh.Service(c.query.service)
-	filter := snapshot.FilterKind().For(catalog.Client{Node: c.node, Zone: fresh.Node(catalog.LocalCluster, c.node).Zone})
+	filter := snapshot.Filters().For(catalog.Client{Node: c.node, Zone: fresh.Node(catalog.LocalCluster, c.node).Zone})
 	set := catalog.Resolve(snapshot, catalog.Query{Port: c.query.port, Hostname: c.query.hostname, Filter: filter, IPv6: config.EnableIPv6})
 	out := addressSet{}
 	for _, e := range set.Endpoints {

@@ -34,7 +34,7 @@ type response struct {
 	// pending is true if clusters that are not synced yet may have more endpoints. A pending response without
 	// entries is unknown, not empty.
 	pending bool
-	kind    catalog.FilterKind
+	filters *catalog.Filters
 	at      time.Time
 
 	version uint64

@@ -87,7 +87,7 @@ func TestRing(t *testing.T) {
 		next := func() *response {
 			return &response{
 				entries: drawEntries().Draw(rt, "entries"), stale: make(chan struct{}),
-				kind: rapid.SampledFrom([]catalog.FilterKind{catalog.FilterNone, catalog.FilterNone, catalog.FilterNone, catalog.FilterZone}).Draw(rt, "kind"),
+				filters: rapid.SampledFrom([]*catalog.Filters{{}, {}, {}, {Kind: catalog.FilterZone}}).Draw(rt, "filters"),
 			}
 		}
 		v := &view{}
@@ -118,8 +118,8 @@ func expectSince(rt *rapid.T, t *testing.T, history []*response) {
 	if len(current.steps) > ringSize {
 		rt.Errorf("%d steps are kept", len(current.steps))
 	}
-	reach := 0 // how far back the kind of filter is the same, within the ring
-	for reach < min(last, ringSize) && history[last-reach-1].kind == history[last-reach].kind {
+	reach := 0 // how far back the filters are the same, within the ring
+	for reach < min(last, ringSize) && history[last-reach-1].filters.Same(history[last-reach].filters) {
 		reach++
 	}
 	for i, a := range history {

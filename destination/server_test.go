@@ -2,6 +2,7 @@ package destination
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"runtime"
@@ -242,20 +243,45 @@ func TestCallsWhileStopping(t *testing.T) {
 	}
 }
 
+// viewCount returns the number of views of Get.
+func (f *fixture) viewCount() int {
+	n := 0
+	f.server.topics.m.Each(func(s *topic) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		n += len(s.views)
+	})
+	return n
+}
+
+// TestMadeUpNodes shows that clients with made-up nodes share one view. Each view has its own copy of the
+// encoded endpoints.
+func TestMadeUpNodes(t *testing.T) {
+	for name, web := range map[string]*catalog.Service{
+		"hints": service("web"), "Local": service("web", func(s *catalog.Service) { s.LocalTraffic = true }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hinted := at("10.0.0.1", podKey("a"), func(e *catalog.SliceEndpoint) { e.HintNodes = []string{"n1"} })
+				f := start(t, testConfig(), web, pod("a"), slice("s", hinted))
+				f.get(getPath, `{"nodeName":"n1"}`)
+				for i := range 20 {
+					f.get(getPath, fmt.Sprintf(`{"nodeName":"made-up-%d"}`, i))
+				}
+				f.settle()
+				if n := f.viewCount(); n != 2 {
+					t.Errorf("there are %d views, want 2", n)
+				}
+			})
+		})
+	}
+}
+
 // A client that disconnects leaves no state, and the topic ends with the last client.
 func TestClientDisconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), service("web"), nodeIn("n1", "east"), nodeIn("n2", "west"), pod("a"), slice("s", at("10.0.0.1", podKey("a"), inZone("east"))))
 		first, second, other := f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n2"}`)
-		views := func() int {
-			n := 0
-			f.server.topics.m.Each(func(s *topic) {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				n += len(s.views)
-			})
-			return n
-		}
 		for i, step := range []struct {
 			leaves *client
 			want   int
@@ -264,7 +290,7 @@ func TestClientDisconnects(t *testing.T) {
 				step.leaves.cancel()
 			}
 			f.settle()
-			if got := views(); got != step.want {
+			if got := f.viewCount(); got != step.want {
 				t.Errorf("step %d: %d views, want %d", i, got, step.want)
 			}
 		}

@@ -79,7 +79,7 @@ func (s *stream) step() (w wake, ended bool, err error) {
 		switch {
 		case a.ended:
 			return wake{}, true, nil
-		case a.kind.For(s.client()) != v.filter || channel.IsClosed(s.moved):
+		case a.filters.For(s.client()) != v.filter || channel.IsClosed(s.moved):
 			s.join()
 			s.topic.leave(v)
 		default:

@@ -55,6 +55,7 @@ type topic struct {
 
 	mu       sync.Mutex
 	snapshot *catalog.Snapshot // nil until first needed
+	filters  *catalog.Filters  // those of the snapshot
 	views    map[catalog.Filter]*view
 	ended    bool
 }
@@ -101,6 +102,7 @@ func (s *topic) refresh() {
 		s.snapshot.Release()
 	}
 	s.snapshot = s.catalog.Service(s.query.service)
+	s.filters = s.snapshot.Filters()
 	changed := false
 	var changes sentChanges
 	for _, v := range s.views {
@@ -131,7 +133,7 @@ func (s *topic) join(c catalog.Client) *view {
 		return v
 	}
 	s.refresh()
-	f := s.snapshot.FilterKind().For(c)
+	f := s.filters.For(c)
 	v := s.views[f]
 	if v == nil {
 		v = &view{filter: f}
@@ -180,7 +182,7 @@ func (s *topic) resolve(v *view) *response {
 		entries: x.entries(set.Endpoints, v.entries),
 		exists:  set.Exists,
 		pending: set.Pending,
-		kind:    s.snapshot.FilterKind(),
+		filters: s.filters,
 		at:      time.Now(),
 		stale:   make(chan struct{}),
 	}
@@ -189,18 +191,18 @@ func (s *topic) resolve(v *view) *response {
 // publish makes next the current response and wakes the streams, unless next equals the current response. It
 // reports whether it did so, with the difference.
 //
-// If the kind of filter changes, the steps are dropped, because earlier responses may have been for other
+// If the filters of clients change, the steps are dropped, because earlier responses may have been for other
 // clients than those of this view.
 func (v *view) publish(next *response) (difference, bool) {
 	old := v.current.Load()
 	v.entries = next.entries
 	d := compare(old.entries, next.entries)
 	frames := d.frames()
-	if len(frames) == 0 && old.kind == next.kind && old.exists == next.exists && old.pending == next.pending {
+	if len(frames) == 0 && next.filters.Same(old.filters) && old.exists == next.exists && old.pending == next.pending {
 		return d, false
 	}
 	next.version = old.version + 1
-	if next.kind == old.kind {
+	if next.filters.Same(old.filters) {
 		kept := old.steps[max(0, len(old.steps)-ringSize+1):]
 		next.steps = append(slices.Clip(kept), frames)
 	}

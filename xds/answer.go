@@ -44,21 +44,14 @@ func (c *Config) parse(q question) asked {
 type facts struct {
 	snapshot *catalog.Snapshot        // nil until first needed, and for a question that watches nothing
 	profile  *catalog.ProfileSnapshot // nil unless routes need one
-}
-
-// kind returns which property of a client its endpoints depend on.
-func (f facts) kind() catalog.FilterKind {
-	if f.snapshot == nil {
-		return catalog.FilterNone
-	}
-	return f.snapshot.PriorityKind()
+	filters  *catalog.Filters         // nil unless endpoints need them
 }
 
 // answer makes the resource of a view.
 func (a *asked) answer(v *view, f facts) *frame {
 	made := a.make(v, f)
 	if v.typ == endpoints {
-		made.kind = f.kind()
+		made.filters = f.filters
 	}
 	made.visibleTo = a.visibleTo(f)
 	return made

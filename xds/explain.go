@@ -48,10 +48,11 @@ func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) F
 	}
 	t := FirstResponse{Cluster: s.config.namer().ClusterName(subject.Name, subject.Port), VisibleTo: a.visibleTo(f)}
 	_, t.Problems = s.config.namer().Routes(resource.Listener, a.question.name, subject, resource.GRPC)
-	places, more := s.catalog.Places(key, f.kind())
+	filters := f.snapshot.PriorityFilters()
+	places, more := s.catalog.Places(key, filters.Kind)
 	t.MorePlaces = more
 	for _, place := range places {
-		filter := f.kind().For(place)
+		filter := filters.For(place)
 		set := catalog.ResolveAll(f.snapshot, a.query(subject, filter))
 		t.Pending = set.Pending
 		t.Places = append(t.Places, placeResponse(filter, set))

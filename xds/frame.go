@@ -33,8 +33,8 @@ type frame struct {
 	version   string
 	// wire is the resource as google.protobuf.Any, without a tag.
 	wire []byte
-	// kind says which property of a client decides about its view of the endpoints.
-	kind catalog.FilterKind
+	// filters choose the view of the endpoints for each client; nil for other resources.
+	filters *catalog.Filters
 	// visibleTo are the namespaces whose clients may see the Service, as in [catalog.TrafficPolicy].
 	visibleTo string
 	// plain is what a client gets that has rejected this version; nil for the same as before.

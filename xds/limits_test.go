@@ -122,6 +122,41 @@ func TestStreamsOfOneHost(t *testing.T) {
 	})
 }
 
+// TestMadeUpPlaces shows that clients at made-up nodes and zones share a view of the endpoints, and that a
+// node which gets its first hint has its own view from then on.
+func TestMadeUpPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := service("shop", "web", "http:80")
+		hinted := func(node string) *catalog.EndpointSlice {
+			s := slice(web, "web", "http", 8080, "10.0.0.1", "10.0.0.2")
+			s.Subsets[0].Endpoints[0].HintNodes, s.Subsets[0].Endpoints[0].HintZones = []string{node}, []string{"east"}
+			s.Subsets[0].Endpoints[1].HintNodes, s.Subsets[0].Endpoints[1].HintZones = []string{"n2"}, []string{"west"}
+			return s
+		}
+		f := start(t, Config{}, put(web, hinted("n1"))...)
+		ask := func(nodeName, zone string) *ads {
+			a := f.ads()
+			n := node(pythonAgent, map[string]string{"NODE_NAME": nodeName})
+			n.Locality = &corepb.Locality{Zone: zone}
+			a.request(&discovery.DiscoveryRequest{Node: n, TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster}})
+			a.one(endpoints)
+			return a
+		}
+		n3 := ask("n3", "")
+		for i := range 20 {
+			ask(fmt.Sprint("made-up-", i), fmt.Sprint("made-up-", i))
+		}
+		if n := f.server.countViews()[endpoints]; n != 1 {
+			t.Errorf("there are %d views for made-up places, want 1", n)
+		}
+		f.change(put(hinted("n3")))
+		n3.one(endpoints)
+		if n := f.server.countViews()[endpoints]; n != 2 {
+			t.Errorf("there are %d views after the hint, want 2", n)
+		}
+	})
+}
+
 // §10.4: different questions of one client are limited.
 func TestQuestionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

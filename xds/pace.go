@@ -16,7 +16,7 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	if v.latest == current {
 		return time.Time{}
 	}
-	if v.typ == endpoints && v.latest.kind == current.kind && v.latest.visibleTo == current.visibleTo { // else the clients may belong to other views
+	if v.typ == endpoints && v.latest.filters.Same(current.filters) && v.latest.visibleTo == current.visibleTo { // else the clients may belong to other views
 		due = v.changed.Add(t.delay(current, len(v.subscribers)))
 		if urgent := v.urgent.Add(maxUrgentDelay); !v.urgent.IsZero() && urgent.Before(due) {
 			due = urgent

@@ -216,7 +216,7 @@ func TestRandomSlices(t *testing.T) {
 			a := config.parse(newQuestion(endpoints, name, ""))
 			snapshot := known.Service(a.name.Service)
 			for _, place := range []catalog.Client{{}, {Node: "n1", Zone: "east"}, {Node: "n2", Zone: "west"}} {
-				v := &view{viewKey: viewKey{typ: endpoints, filter: snapshot.PriorityKind().For(place)}}
+				v := &view{viewKey: viewKey{typ: endpoints, filter: snapshot.PriorityFilters().For(place)}}
 				f := a.answer(v, facts{snapshot: snapshot})
 				var wire anypb.Any
 				if err := proto.Unmarshal(f.wire, &wire); err != nil {

@@ -185,7 +185,7 @@ func (sub *subscription) follow() *frame {
 	for {
 		v := sub.view
 		f := v.current.Load()
-		if sub.topic.hides(f.visibleTo, s) == v.hidden && (sub.typ != endpoints || f.kind.For(s.place) == v.filter) {
+		if sub.topic.hides(f.visibleTo, s) == v.hidden && (sub.typ != endpoints || f.filters.For(s.place) == v.filter) {
 			return f
 		}
 		sub.topic.join(sub, s.place)

@@ -150,6 +150,7 @@ func (t *topic) refresh() {
 func (a *asked) look(known *catalog.Catalog) facts {
 	f := facts{snapshot: known.Service(a.name.Service)}
 	if !a.route() {
+		f.filters = f.snapshot.PriorityFilters()
 		return f
 	}
 	port, err := a.name.ChoosePort(f.snapshot.Service)
@@ -172,7 +173,7 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo(t.facts), sub.stream)}
 	switch {
 	case sub.typ == endpoints:
-		key.filter = t.facts.kind().For(place)
+		key.filter = t.facts.filters.For(place)
 	case t.route():
 		key.client, key.strict = sub.stream.client.variant(), sub.stream.variant == variantDelta
 	default:

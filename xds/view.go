@@ -53,7 +53,7 @@ func (v *view) publish(f *frame, now time.Time) {
 
 // same reports whether two frames say the same to all clients of a view.
 func (f *frame) same(g *frame) bool {
-	return f == g || f.existence == g.existence && f.version == g.version && f.kind == g.kind && f.visibleTo == g.visibleTo && samePlain(f.plain, g.plain)
+	return f == g || f.existence == g.existence && f.version == g.version && f.filters.Same(g.filters) && f.visibleTo == g.visibleTo && samePlain(f.plain, g.plain)
 }
 
 func samePlain(f, g *frame) bool {

@@ -168,7 +168,7 @@ func (d *dualStack) endpointsFor(node int, ipv6 bool) int {
 	stop()
 	running.Wait()
 	s := known.Service(catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web"})
-	filter := s.FilterKind().For(catalog.Client{Node: fmt.Sprint("n", node), Zone: zoneOf(node)})
+	filter := s.Filters().For(catalog.Client{Node: fmt.Sprint("n", node), Zone: zoneOf(node)})
 	return len(catalog.Resolve(s, catalog.Query{Port: 80, Filter: filter, IPv6: ipv6}).Endpoints)
 }
 
