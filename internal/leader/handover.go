@@ -39,8 +39,8 @@ func (e *Elector) HandOver(text string) {
 	}
 }
 
-// HandedOver returns the text of the former leader, if this process acquired the Lease directly from it;
-// otherwise "".
+// HandedOver returns the text of the former leader, if this process acquired the Lease directly from it, and
+// for this term; otherwise "".
 func (e *Elector) HandedOver() string {
 	if f := e.handover.incoming.Load(); f != nil {
 		return f.text

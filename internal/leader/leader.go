@@ -140,8 +140,10 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context) error)
 func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (again bool, err error) {
 	termCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// The text of the last term is outdated.
+	// The texts of the last term are outdated, even if the Lease has had no other holder since: nothing says
+	// what has changed while requests failed.
 	e.handover.outgoing.Store(nil)
+	e.handover.incoming.Store(nil)
 	t := e.fence.newTerm(cancel)
 	l := &lock{Interface: e.lease(), term: t, journal: e.journal, timeout: e.config.requestTimeout()}
 	over, err := e.campaign(termCtx, l)
