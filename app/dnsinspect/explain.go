@@ -104,7 +104,7 @@ func joinWays(ways []*way) []inspect.Step {
 		if len(by[name]) > 1 {
 			who = "publishers "
 		}
-		steps = append(steps, inspect.Step{What: whatRecord, State: inspect.StepWell, Text: sanitize.Name(name) + " is published by the " + who + strings.Join(by[name], " and ")})
+		steps = append(steps, inspect.Step{What: whatRecord, State: inspect.StepOK, Text: sanitize.Name(name) + " is published by the " + who + strings.Join(by[name], " and ")})
 	}
 	return steps
 }
@@ -176,7 +176,7 @@ func (r *Role) explainName(ctx context.Context, w *way, name string) {
 			w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s asks for %s, and is refused (%s): %s", title(ref), sanitize.Name(name), t.Refused[r].Reason, t.Refused[r].Message))
 			continue
 		}
-		w.add(whatObject, inspect.StepWell, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), sanitize.Name(name), o.Source), wantedLines(t, i)...)
+		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), sanitize.Name(name), o.Source), wantedLines(t, i)...)
 	}
 	r.follow(ctx, w, t)
 }

@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 		state  inspect.StepState
 		text   string
 	}{
-		"as published":   {row(nil), good, inspect.StepWell, "it answers as published"},
+		"as published":   {row(nil), good, inspect.StepOK, "it answers as published"},
 		"no answer":      {row(nil), authority.Response{Type: "A", Err: errors.New("ask a: it has not\nanswered")}, inspect.StepUnknown, "ask a: it has not answered"},
 		"refused":        {row(nil), authority.Response{Type: "A", Code: "REFUSED"}, inspect.StepUnknown, "it refuses the question"},
 		"server failure": {row(nil), authority.Response{Type: "A", Code: "SERVFAIL"}, inspect.StepUnknown, "with the error SERVFAIL"},
@@ -61,9 +61,9 @@ func TestJudge(t *testing.T) {
 func TestTellServers(t *testing.T) {
 	w := &way{}
 	w.addServerSteps(publisher.Trace{Name: "www.example.test"}, []judgement{
-		{Response: authority.Response{Server: "a", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
+		{Response: authority.Response{Server: "a", Type: "A", Code: "NOERROR"}, state: inspect.StepOK, text: "it answers as published", ttl: 60},
 		{Response: authority.Response{Server: "b", Type: "A", Code: "NOERROR"}, state: inspect.StepWrong, text: "it answers with nothing"},
-		{Response: authority.Response{Server: "c", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
+		{Response: authority.Response{Server: "c", Type: "A", Code: "NOERROR"}, state: inspect.StepOK, text: "it answers as published", ttl: 60},
 	})
 	want := []string{
 		"2 servers (a, c), asked for www.example.test A: it answers as published; a resolver may hold an older answer for up to 60 seconds (TTL); other servers of the zone say something else",

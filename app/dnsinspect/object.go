@@ -71,7 +71,7 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 			w.failed(err)
 			return
 		}
-		w.add(whatObject, inspect.StepWell, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), sanitize.Name(name), e.Object.Source), wantedLines(t, 0)...)
+		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), sanitize.Name(name), e.Object.Source), wantedLines(t, 0)...)
 		r.follow(ctx, w, t)
 	}
 }

@@ -82,7 +82,7 @@ func judge(h publisher.ZoneTrace, a authority.Response) judgement {
 	case row.TTL > 0 && int64(a.TTL) != row.TTL:
 		j.text = fmt.Sprintf("it answers as published, with the TTL %d instead of %d", a.TTL, row.TTL)
 	default:
-		j.state, j.text = inspect.StepWell, "it answers as published"
+		j.state, j.text = inspect.StepOK, "it answers as published"
 	}
 	return j
 }

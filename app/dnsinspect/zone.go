@@ -100,9 +100,9 @@ func (w *way) zone(t publisher.Trace, h publisher.ZoneTrace) {
 		w.add(whatZone, inspect.StepUnknown, nil, text+", and has not been read yet: ask again")
 		return
 	}
-	w.add(whatZone, inspect.StepWell, nil, fmt.Sprintf("%s; it was read at %s", text, h.Read.UTC().Format(time.RFC3339)))
+	w.add(whatZone, inspect.StepOK, nil, fmt.Sprintf("%s; it was read at %s", text, h.Read.UTC().Format(time.RFC3339)))
 	if h.Wildcard != "" && len(h.Rows) == 0 {
-		w.add(whatZone, inspect.StepWell, nil, fmt.Sprintf("the zone has nothing under the name, so it answers with the records of %s", sanitize.Name(h.Wildcard)))
+		w.add(whatZone, inspect.StepOK, nil, fmt.Sprintf("the zone has nothing under the name, so it answers with the records of %s", sanitize.Name(h.Wildcard)))
 	}
 }
 
@@ -123,7 +123,7 @@ func (w *way) rows(t publisher.Trace, h publisher.ZoneTrace) {
 		state, text := rowStep(row)
 		if row.State == publisher.RowNotOwned && len(t.Asks) == 0 {
 			// Another writer wants the record set.
-			state = inspect.StepWell
+			state = inspect.StepOK
 		}
 		if row.State == publisher.RowConflict && w.ofOthers(row) {
 			state = inspect.StepNote
@@ -186,7 +186,7 @@ func rowStep(row publisher.Row) (inspect.StepState, string) {
 		if row.Owner != "" {
 			owner = ", owned by " + sanitize.Quote(row.Owner)
 		}
-		return inspect.StepWell, fmt.Sprintf("%s is published: %s%s", what, targetsText(row.Targets), owner)
+		return inspect.StepOK, fmt.Sprintf("%s is published: %s%s", what, targetsText(row.Targets), owner)
 	case publisher.RowPending:
 		return inspect.StepUnknown, what + " is being planned or written: " + orAskAgain(row.Message) + retryText(row.Next)
 	case publisher.RowNotOwned:

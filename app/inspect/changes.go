@@ -35,7 +35,7 @@ func (s *Server) listenerGuard(next http.Handler) http.Handler {
 		}
 		if r.Method != http.MethodGet { // HEAD has no events to wait for
 			w.Header().Set("Allow", http.MethodGet)
-			fail(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
+			reply(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -59,19 +59,19 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 		topics = have
 	}
 	select {
-	case s.hub.places <- struct{}{}:
-		defer func() { <-s.hub.places }()
+	case s.hub.slots <- struct{}{}:
+		defer func() { <-s.hub.slots }()
 	default:
-		fail(w, http.StatusServiceUnavailable, Failure{Error: "too many listen already: close a page, or ask another replica"})
+		reply(w, http.StatusServiceUnavailable, Failure{Error: "too many listen already: close a page, or ask another replica"})
 		return
 	}
 	l, ok := s.hub.listen(r.Context().Done(), topics)
 	if !ok {
-		fail(w, http.StatusServiceUnavailable, Failure{Error: "the process is starting or stopping: try again"})
+		reply(w, http.StatusServiceUnavailable, Failure{Error: "the process is starting or stopping: try again"})
 		return
 	}
 	defer s.hub.unlisten(l)
-	answerHeaders(w.Header())
+	setHeaders(w.Header())
 	w.Header().Set("Content-Type", "text/event-stream")
 	ctx, end := context.WithCancel(r.Context())
 	defer end()

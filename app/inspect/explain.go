@@ -91,13 +91,13 @@ func Conclude(subject string, steps []Step) Explanation {
 	}
 	if step := firstStep(steps, StepNote); step != nil {
 		// Notes are intended.
-		e.Verdict, e.Summary = VerdictWell, step.Text
+		e.Verdict, e.Summary = VerdictOK, step.Text
 	} else {
 		e.Summary = "nothing is known about " + subject + " here: check the name, or query processes with other roles"
 	}
 	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].State == StepWell {
-			e.Verdict, e.Summary = VerdictWell, steps[i].Text
+		if steps[i].State == StepOK {
+			e.Verdict, e.Summary = VerdictOK, steps[i].Text
 			break
 		}
 	}

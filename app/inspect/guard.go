@@ -90,7 +90,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			defer func() { <-room }()
 		default:
 			_ = body.SetReadDeadline(time.Now())
-			fail(w, http.StatusServiceUnavailable, Failure{Error: "too many requests at a time: try again"})
+			reply(w, http.StatusServiceUnavailable, Failure{Error: "too many requests at a time: try again"})
 			return
 		}
 		_ = body.SetReadDeadline(time.Now().Add(bodyTime))
@@ -161,8 +161,8 @@ func (s *Server) admitWithoutToken(r *http.Request) error {
 		return forbidden(reason + s.forward())
 	}
 	if !isRead(r) {
-		// A forwarded port can't be told from a proxy beside the process, which may pass on requests
-		// of the whole network.
+		// A forwarded port looks like a proxy beside the process, which may pass on requests of the
+		// whole network.
 		return forbidden("a request that changes something needs a token, also from this host: use `signpost approve`, which makes one, or run it in the pod with kubectl exec")
 	}
 	return nil
@@ -251,17 +251,15 @@ func loopbackName(host string) bool {
 	return err == nil && isThisHost(address)
 }
 
-func fail(w http.ResponseWriter, code int, f Failure) { reply(w, code, f) }
-
 func reply(w http.ResponseWriter, code int, value any) {
-	answerHeaders(w.Header())
+	setHeaders(w.Header())
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	// Encode only fails if the client is gone.
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-func answerHeaders(h http.Header) {
+func setHeaders(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 }

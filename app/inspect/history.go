@@ -27,7 +27,7 @@ func (s *Server) history(ctx context.Context, p parameters) (any, error) {
 			return nil, err
 		}
 	}
-	// Reading everything takes about as long as an explanation.
+	// Reading the whole history takes about as long as an explanation.
 	select {
 	case s.explaining <- struct{}{}:
 		defer func() { <-s.explaining }()
@@ -64,7 +64,7 @@ func (f *historyFilter) scope() history.Scope {
 	case q.Name != "":
 		return history.Scope{Key: &history.Key{Name: q.Name}}
 	case q.Service != nil:
-		// Its records are under their names.
+		// The history has records of a Service under their DNS names.
 		return history.Scope{Key: &history.Key{Namespace: q.Service.Namespace, Name: q.Service.Name}, Names: true}
 	default:
 		return history.Scope{}
@@ -116,7 +116,7 @@ func (f *historyFilter) find(log *history.Log) History {
 				previous = &p
 			}
 			if e.Action == history.Failed {
-				delete(before, of) // it may have been made all the same
+				delete(before, of) // the provider may have made the change in spite of the error
 			} else {
 				before[of] = e
 			}

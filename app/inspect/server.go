@@ -53,7 +53,7 @@ type endpoint struct {
 	path string
 	// parameters are the allowed ones.
 	parameters []string
-	answer     func(ctx context.Context, p parameters) (any, error)
+	get        func(ctx context.Context, p parameters) (any, error)
 }
 
 const (
@@ -97,7 +97,7 @@ func (s *Server) Handlers() map[string]http.Handler {
 		if e.path == ExplainPath {
 			limit = explainTime
 		}
-		mux.Handle("GET "+e.path, answering(e.parameters, limit, func(r *http.Request, p parameters) (any, error) { return e.answer(r.Context(), p) }))
+		mux.Handle("GET "+e.path, jsonHandler(e.parameters, limit, func(r *http.Request, p parameters) (any, error) { return e.get(r.Context(), p) }))
 		paths = append(paths, e.path)
 	}
 	paths = append(paths, PlanPath, ChangesPath)
@@ -120,22 +120,22 @@ func (s *Server) Run(ctx context.Context) error {
 func notFound(w http.ResponseWriter, r *http.Request, paths []string) {
 	if slices.Contains(paths, r.URL.Path) {
 		w.Header().Set("Allow", http.MethodGet)
-		fail(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
+		reply(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
 		return
 	}
-	fail(w, http.StatusNotFound, Failure{Error: "there is no such path: there are " + strings.Join(paths, ", ")})
+	reply(w, http.StatusNotFound, Failure{Error: "there is no such path: there are " + strings.Join(paths, ", ")})
 }
 
-// answering returns a handler that responds with an answer in JSON, or with its error. Only the
+// jsonHandler returns a handler that responds with the result of handle in JSON, or with its error. Only the
 // allowed parameters may be given.
-func answering(allowed []string, limit time.Duration, answer func(*http.Request, parameters) (any, error)) http.Handler {
+func jsonHandler(allowed []string, limit time.Duration, handle func(*http.Request, parameters) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
 		p, err := parseParameters(r.URL.RawQuery, allowed)
 		var value any
 		if err == nil {
-			value, err = answer(r.WithContext(ctx), p)
+			value, err = handle(r.WithContext(ctx), p)
 		}
 		if err != nil {
 			refuse(w, err)

@@ -81,7 +81,7 @@ func join(answers []from[inspect.Explanation]) inspect.Explanation {
 			all.Verdict, summaries = verdict, nil
 			fallthrough
 		case grave == 0:
-			if summary != "" && !slices.Contains(summaries, summary) && (len(summaries) == 0 || verdict == inspect.VerdictWell) {
+			if summary != "" && !slices.Contains(summaries, summary) && (len(summaries) == 0 || verdict == inspect.VerdictOK) {
 				summaries = append(summaries, summary)
 			}
 		}
@@ -121,12 +121,12 @@ func order(role string) int {
 }
 
 func gravity(v inspect.Verdict) int {
-	return slices.Index([]inspect.Verdict{inspect.VerdictWell, inspect.VerdictUnknown, inspect.VerdictWrong}, v)
+	return slices.Index([]inspect.Verdict{inspect.VerdictOK, inspect.VerdictUnknown, inspect.VerdictWrong}, v)
 }
 
 // worstVerdict returns the verdict of steps.
 func worstVerdict(steps []inspect.Step) inspect.Verdict {
-	verdict := inspect.VerdictWell
+	verdict := inspect.VerdictOK
 	for _, s := range steps {
 		switch {
 		case s.State == inspect.StepWrong:
@@ -139,7 +139,7 @@ func worstVerdict(steps []inspect.Step) inspect.Verdict {
 }
 
 // marks are the prefixes of steps.
-var marks = map[inspect.StepState]string{inspect.StepWell: "ok", inspect.StepNote: "note", inspect.StepUnknown: "unknown", inspect.StepWrong: "WRONG"}
+var marks = map[inspect.StepState]string{inspect.StepOK: "ok", inspect.StepNote: "note", inspect.StepUnknown: "unknown", inspect.StepWrong: "WRONG"}
 
 // explanationText returns the steps, and the summary as the last line. With several processes, each
 // step names those that have found it.

@@ -79,7 +79,7 @@ func historyAnswer(h inspect.History, since time.Duration, processes int) output
 // changeWhat says in a few words what a change is.
 func changeWhat(c *inspect.PastChange) string {
 	switch c.Kind {
-	case inspect.ChangeTold:
+	case inspect.ChangeSent:
 		return "told " + inspect.Plural(c.Streams, "stream")
 	case inspect.ChangeRecord:
 		return cmp.Or(c.Zone, "record")

@@ -31,8 +31,8 @@ func TestHistory(t *testing.T) {
 	at := time.Date(2026, 11, 26, 14, 3, 0, 0, time.Local)
 	var asked, other url.Values
 	one := keeping(t, &asked, inspect.History{Total: 2, Changes: []inspect.PastChange{
-		{At: at.Add(2 * time.Second), Kind: inspect.ChangeTold, Subject: "shop/web", Streams: 12, Text: "port 80: removed 10.0.0.7:8080, 2 endpoints"},
-		{At: at.Add(4 * time.Second), Kind: inspect.ChangeTold, Subject: "shop/web", Streams: 1, Text: "port 80: no endpoints left"},
+		{At: at.Add(2 * time.Second), Kind: inspect.ChangeSent, Subject: "shop/web", Streams: 12, Text: "port 80: removed 10.0.0.7:8080, 2 endpoints"},
+		{At: at.Add(4 * time.Second), Kind: inspect.ChangeSent, Subject: "shop/web", Streams: 1, Text: "port 80: no endpoints left"},
 	}})
 	two := keeping(t, &other, inspect.History{Total: 9, Changes: []inspect.PastChange{
 		{At: at.Add(1 * time.Second), Kind: inspect.ChangeWrite, Subject: "shop/web", Text: "EndpointSlice/web-1 updated", Source: "endpoint_slice"},

@@ -490,7 +490,7 @@ func (api roleServer) testDNSInspection(t *testing.T) {
 	}
 	var e inspect.Explanation
 	get(inspect.ExplainPath+"?q=shop.example.test", &e)
-	if e.Verdict != inspect.VerdictWell || !strings.Contains(e.Summary, "it answers as published") {
+	if e.Verdict != inspect.VerdictOK || !strings.Contains(e.Summary, "it answers as published") {
 		t.Errorf("explanation: %+v", e)
 	}
 	s.stop(t)

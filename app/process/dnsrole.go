@@ -33,7 +33,7 @@ const settleTime = 10 * time.Second
 // dnsRole is the publishers of the process.
 type dnsRole struct {
 	opened     []*configure.Opened
-	desks      []inspect.Publisher
+	approvals  []inspect.Publisher
 	sender     *events.Sender // nil without a cluster
 	leadership *leadership
 	// leaseDuration is as in writer.
@@ -105,7 +105,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 			return nil, settings.AsUsage(err)
 		}
 		r.opened = append(r.opened, opened)
-		r.desks = append(r.desks, inspect.Publisher{Name: p.Name, Desk: opened.ApprovalQueue})
+		r.approvals = append(r.approvals, inspect.Publisher{Name: p.Name, Queue: opened.ApprovalQueue})
 	}
 	return r, nil
 }
@@ -203,7 +203,7 @@ func (r *dnsRole) formerLease(o settings.Leader) *formerLease {
 func (r *dnsRole) publishers() []dnsinspect.Publisher {
 	var publishers []dnsinspect.Publisher
 	for i, o := range r.opened {
-		publishers = append(publishers, dnsinspect.Publisher{Name: r.desks[i].Name, Publisher: o.Publisher, Servers: o.Servers, Kinds: o.Kinds()})
+		publishers = append(publishers, dnsinspect.Publisher{Name: r.approvals[i].Name, Publisher: o.Publisher, Servers: o.Servers, Kinds: o.Kinds()})
 	}
 	return publishers
 }
@@ -211,7 +211,7 @@ func (r *dnsRole) publishers() []dnsinspect.Publisher {
 // offer returns the role's part of the inspection API.
 func (r *dnsRole) offer() inspect.Offer {
 	shown := dnsinspect.New(r.publishers(), r.leadership.leads)
-	return inspect.Offer{Publishers: r.desks, Leadership: r.leadership.leads, Records: shown, Zones: shown, Explains: shown}
+	return inspect.Offer{Publishers: r.approvals, Leadership: r.leadership.leads, Records: shown, Zones: shown, Explains: shown}
 }
 
 func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {

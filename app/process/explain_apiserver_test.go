@@ -85,7 +85,7 @@ func (api roleServer) playExplanations(t *testing.T, s served, path string) {
 func explained(e inspect.Explanation) string {
 	text := fmt.Sprintf("%s: %s\n", e.Verdict, e.Summary)
 	for _, s := range e.Steps {
-		if s.State != inspect.StepWell && s.Text != e.Summary {
+		if s.State != inspect.StepOK && s.Text != e.Summary {
 			text += fmt.Sprintf("%s, %s: %s\n", s.What, s.State, s.Text)
 		}
 	}
@@ -157,7 +157,7 @@ func (api roleServer) testExplainRights(t *testing.T) {
 	kubetest.Eventually(t, deliveryTimeout, func() error {
 		e := fetchAs[inspect.Explanation](t, s, inspect.ExplainPath+"?service="+ns+"/web")
 		// The other process makes the slices.
-		if e.Verdict != inspect.VerdictWell || !strings.Contains(e.Summary, "served by 1 endpoint") {
+		if e.Verdict != inspect.VerdictOK || !strings.Contains(e.Summary, "served by 1 endpoint") {
 			return fmt.Errorf("%s: %s", e.Verdict, e.Summary)
 		}
 		if text := explained(e); !strings.Contains(text, "may not list networkpolicies.networking.k8s.io") {

@@ -43,7 +43,7 @@ func (x *explainedXDS) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 // xdsPortStep says what clients of a port get, at each place. A reason that no client is told,
 // because none asks, is a note.
 func xdsPortStep(port uint16, t xds.FirstResponse, isAsked bool) inspect.Step {
-	s := inspect.Step{What: "xDS", State: inspect.StepWell}
+	s := inspect.Step{What: "xDS", State: inspect.StepOK}
 	if t.Refusal != nil {
 		s.State, s.Text = inspect.StepNote, fmt.Sprintf("xDS clients of port %d are told: %v", port, t.Refusal)
 		if isAsked {
