@@ -173,10 +173,10 @@ func (r *Role) explainName(ctx context.Context, w *way, name string) {
 		}
 		ref := refOf(o)
 		if r := slices.IndexFunc(t.Refused, func(r tenancy.Refusal) bool { return r.Namespace == o.Namespace }); r >= 0 {
-			w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s asks for %s, and is refused (%s): %s", title(ref), sanitize.Name(name), t.Refused[r].Reason, t.Refused[r].Message))
+			w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s asks for %s, and is refused (%s): %s", ref.Title(), sanitize.Name(name), t.Refused[r].Reason, t.Refused[r].Message))
 			continue
 		}
-		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), sanitize.Name(name), o.Source), wantedLines(t, i)...)
+		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", ref.Title(), sanitize.Name(name), o.Source), wantedLines(t, i)...)
 	}
 	r.follow(ctx, w, t)
 }
@@ -205,12 +205,12 @@ func (w *way) unrequested(ctx context.Context, t publisher.Trace) {
 	for _, e := range missing {
 		ref := objectRef(e.Object)
 		if e.Wants(t.Name) && len(e.Skipped) > 0 {
-			w.addExclusion(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(t.Name), e.Skipped[0].Message))
+			w.addExclusion(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", ref.Title(), sanitize.Name(t.Name), e.Skipped[0].Message))
 			continue
 		}
 		for _, s := range e.Skipped {
 			if strings.EqualFold(strings.TrimSuffix(s.Subject, "."), t.Name) {
-				w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has the name %s and asks for no record: %s", title(ref), sanitize.Name(t.Name), s.Message))
+				w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has the name %s and asks for no record: %s", ref.Title(), sanitize.Name(t.Name), s.Message))
 			}
 		}
 	}
@@ -260,7 +260,7 @@ func (w *way) sibling(ctx context.Context, name string) bool {
 	}
 	slices.Sort(labels)
 	labels = slices.Compact(labels)
-	text := fmt.Sprintf("%s has no name for a pod %s: those below %s are %s", title(ref), sanitize.Name(label), sanitize.Name(parent), strings.Join(labels[:min(len(labels), maxTargetsShown)], ", "))
+	text := fmt.Sprintf("%s has no name for a pod %s: those below %s are %s", ref.Title(), sanitize.Name(label), sanitize.Name(parent), strings.Join(labels[:min(len(labels), maxTargetsShown)], ", "))
 	if more := len(labels) - maxTargetsShown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
@@ -293,13 +293,6 @@ func sortedKeys(m map[string]string) []string {
 func refOf(o desired.Origin) inspect.ObjectRef {
 	kind, group, _ := strings.Cut(o.Kind, ".")
 	return inspect.ObjectRef{Kind: cmp.Or(kind, "source"), Group: group, Namespace: o.Namespace, Name: cmp.Or(o.Name, o.Source)}
-}
-
-func title(o inspect.ObjectRef) string {
-	if o.Namespace == "" {
-		return o.Kind + " " + o.Name
-	}
-	return o.Kind + " " + o.Namespace + "/" + o.Name
 }
 
 // maxTargetsShown limits the targets in a sentence.

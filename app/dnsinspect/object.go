@@ -36,7 +36,7 @@ func about(ref inspect.ObjectRef) func(source string, key source.Key) bool {
 }
 
 func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectRef, e publisher.Explanation) {
-	of := title(ref) + ": "
+	of := ref.Title() + ": "
 	if e.Err != nil {
 		w.add(whatObject, inspect.StepWrong, &ref, of+sanitize.Text(e.Err.Error())+"; its records stay unchanged")
 	}
@@ -51,7 +51,7 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 		}
 		if s.Reason == source.SkipFiltered && len(e.Wanted) > 0 {
 			for _, name := range e.Wanted {
-				w.addExclusion(what, &ref, name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(name), s.Message))
+				w.addExclusion(what, &ref, name, fmt.Sprintf("%s asks for %s, and is left out: %s", ref.Title(), sanitize.Name(name), s.Message))
 			}
 			continue
 		}
@@ -71,7 +71,7 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 			w.failed(err)
 			return
 		}
-		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), sanitize.Name(name), e.Object.Source), wantedLines(t, 0)...)
+		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", ref.Title(), sanitize.Name(name), e.Object.Source), wantedLines(t, 0)...)
 		r.follow(ctx, w, t)
 	}
 }
@@ -101,9 +101,9 @@ func (w *way) dropped(ref inspect.ObjectRef, d desired.Drop) {
 	case desired.DropZone:
 		what, left = whatZone, true
 	}
-	text := fmt.Sprintf("%s asks for the %s record %s, which is left out", title(ref), d.Type, sanitize.Name(d.Name))
+	text := fmt.Sprintf("%s asks for the %s record %s, which is left out", ref.Title(), d.Type, sanitize.Name(d.Name))
 	if d.Reason == desired.DropTarget {
-		text = fmt.Sprintf("%s asks for the %s record %s, of which the targets %s are left out", title(ref), d.Type, sanitize.Name(d.Name), targetsText(d.Targets))
+		text = fmt.Sprintf("%s asks for the %s record %s, of which the targets %s are left out", ref.Title(), d.Type, sanitize.Name(d.Name), targetsText(d.Targets))
 	}
 	if left {
 		w.addExclusion(what, &ref, d.Name, text+": "+d.Message)
@@ -146,6 +146,6 @@ func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 		return inspect.Step{What: whatObject, State: inspect.StepNote, Text: fmt.Sprintf("DNS publishes nothing for objects of the kind %s (%s)", o.Kind, strings.Join(sources, ", "))}
 	}
 	return inspect.Step{What: whatObject, State: inspect.StepWrong, Text: fmt.Sprintf(
-		"no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its namespace", title(o), strings.Join(sources, ", "),
+		"no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its namespace", o.Title(), strings.Join(sources, ", "),
 	)}
 }

@@ -151,7 +151,7 @@ func (w *way) losers(row publisher.Row) {
 			state = inspect.StepWrong
 		}
 		w.add(whatRecord, state, &ref, fmt.Sprintf("%s asks for the %s record %s with %s and doesn't get it: %s",
-			title(ref), row.Type, sanitize.Name(row.Name), targetsText(l.Targets), l.Message))
+			ref.Title(), row.Type, sanitize.Name(row.Name), targetsText(l.Targets), l.Message))
 	}
 }
 

@@ -40,7 +40,7 @@ func (s *Server) problemSteps(q Query) []Step {
 		object := p.Object
 		steps = append(steps, Step{
 			Role: s.servingRole(), What: "Problem", State: StepNote, Object: &object,
-			Text: fmt.Sprintf("%s, %s: %s; signpost problems says since when", object.title(), p.Field, p.Reason),
+			Text: fmt.Sprintf("%s, %s: %s; signpost problems says since when", object.Title(), p.Field, p.Reason),
 		})
 	}
 	return steps
@@ -123,7 +123,7 @@ func (q Query) String() string {
 	case q.Address.Addr().IsValid():
 		return q.Address.Addr().String()
 	case q.Object != nil:
-		return q.Object.title()
+		return q.Object.Title()
 	default:
 		return q.Name
 	}
@@ -141,8 +141,8 @@ func (q *ServiceQuery) String() string {
 	return text
 }
 
-// title returns KIND NAMESPACE/NAME, or KIND NAME.
-func (o *ObjectRef) title() string {
+// Title returns KIND NAMESPACE/NAME, or KIND NAME.
+func (o ObjectRef) Title() string {
 	if o.Namespace == "" {
 		return o.Kind + " " + o.Name
 	}

@@ -470,7 +470,7 @@ func (f *search) problems(context.Context) {
 		if p.Field != "" && p.Object.Kind != "Publisher" {
 			text = p.Field + ": " + text
 		}
-		f.add(Finding{Area: AreaProblem, Severity: SeverityWarning, Subject: p.Object.title(), Explain: p.Object.String(), Cause: text, Since: new(p.Since)})
+		f.add(Finding{Area: AreaProblem, Severity: SeverityWarning, Subject: p.Object.Title(), Explain: p.Object.String(), Cause: text, Since: new(p.Since)})
 	}
 	f.more(AreaProblem, SeverityWarning, len(all)-maxSubjects, "problems", "signpost problems")
 }

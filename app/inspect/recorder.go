@@ -122,15 +122,15 @@ func (r *recorder) count(ctx context.Context, now time.Time) {
 		return
 	}
 	begun := time.Now()
-	r.unpublished = notPublished(countRecords(ctx, source))
+	r.unpublished = unknownValue
+	if records := countRecords(ctx, source); records != nil {
+		r.unpublished = NotPublished(records)
+	}
 	r.countAgain = now.Add(countPause * time.Since(begun))
 }
 
-// notPublished returns the number of records that are neither published nor of another owner.
-func notPublished(records map[RecordState]int) int {
-	if records == nil {
-		return unknownValue
-	}
+// NotPublished returns the number of records that are neither published nor of another owner.
+func NotPublished(records map[RecordState]int) int {
 	sum := 0
 	for state, n := range records {
 		if state != RecordPublished && state != RecordForeign {

@@ -38,7 +38,7 @@ func TestSubject(t *testing.T) {
 	}
 }
 
-// Whatever is typed, it is one question or a mistake.
+// Any text is exactly one query or an error.
 func TestServiceIn(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -60,12 +60,12 @@ func FuzzSubject(f *testing.F) {
 		if err != nil {
 			return
 		}
-		asked := 0
+		parameters := 0
 		for _, name := range []string{"service", "address", "name", "object", "q"} {
-			asked += len(query[name])
+			parameters += len(query[name])
 		}
-		if asked != 1 {
-			t.Errorf("%q: %d questions: %s", text, asked, query.Encode())
+		if parameters != 1 {
+			t.Errorf("%q: %d parameters: %s", text, parameters, query.Encode())
 		}
 	})
 }
@@ -93,8 +93,8 @@ func explains(e inspect.Explanation) func(map[string][]string) *inspect.Explanat
 	}
 }
 
-// Explanations of several processes are one: the roles in the order of the way, what two have found
-// once, of the dns role what the leader says, and the gravest verdict.
+// Explanations of several processes are joined: roles in a fixed order, equal steps once, the steps of
+// the dns role from the leader, and the worst verdict.
 func TestExplain(t *testing.T) {
 	selector := inspect.Step{Role: "destination", What: "Selector", State: inspect.StepOK, Text: "It selects 3 pods."}
 	stream := func(pod string) inspect.Step {
