@@ -73,7 +73,7 @@ func StartLog(o settings.Process, w io.Writer) (*slog.Logger, error) {
 }
 
 func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
-	defer collectLess(c)()
+	defer raiseGCPercent(c)()
 	defer limitMemory(log, memlimit.FromCgroup)()
 	registry := newProcessRegistry()
 	reporter, err := report.New(report.Config{Registerer: registry, Log: log})
