@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/inspect/whyserved"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/xds"
 )
@@ -80,13 +81,6 @@ func xdsPortStep(port uint16, t xds.FirstResponse, subscribed bool) inspect.Step
 // xdsPlaceLine describes the endpoints for clients in a zone or on a node, such as "clients in the
 // zone a: 3 endpoints, when these fail 2".
 func xdsPlaceLine(p xds.PlaceResponse) string {
-	who := "clients whose zone and node are unknown"
-	switch {
-	case p.Filter.Node != "":
-		who = "clients on the node " + p.Filter.Node
-	case p.Filter.Zone != "":
-		who = "clients in the zone " + p.Filter.Zone
-	}
 	var counts []string
 	for _, n := range p.Usable {
 		counts = append(counts, fmt.Sprint(n))
@@ -94,7 +88,7 @@ func xdsPlaceLine(p xds.PlaceResponse) string {
 	if len(counts) == 0 {
 		counts = []string{"no"}
 	}
-	text := who + ": " + counts[0] + " endpoints"
+	text := "clients " + whyserved.LocationOf(p.Filter) + ": " + counts[0] + " endpoints"
 	if len(counts) > 1 {
 		text += ", when these fail " + strings.Join(counts[1:], ", then ")
 	}

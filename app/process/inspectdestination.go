@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/inspect/whyserved"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/kube"
@@ -205,14 +206,7 @@ func (d *inspectedDestination) service(s *catalog.Service, state inspect.Service
 func portsOf(s *catalog.Service) []string {
 	ports := make([]string, 0, len(s.Ports))
 	for _, p := range s.Ports {
-		text := fmt.Sprint(p.Port)
-		if p.Name != "" {
-			text = p.Name + ":" + text
-		}
-		if p.Protocol != catalog.TCP {
-			text += "/" + string(p.Protocol)
-		}
-		ports = append(ports, text)
+		ports = append(ports, whyserved.PortText(p))
 	}
 	return ports
 }

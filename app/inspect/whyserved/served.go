@@ -37,14 +37,14 @@ func unserved(t *destination.FirstResponse) error {
 	case !slices.ContainsFunc(t.Places, func(p destination.PlaceResponse) bool { return !empty(p) }):
 		return errors.New("no client gets an endpoint")
 	case at >= 0 && t.Kind != catalog.FilterNode:
-		return fmt.Errorf("clients %s get no endpoint", short(locationOf(t.Places[at].Filter)))
+		return fmt.Errorf("clients %s get no endpoint", short(LocationOf(t.Places[at].Filter)))
 	default:
 		return nil
 	}
 }
 
-// locationOf describes the clients of a response by zone and node.
-func locationOf(f catalog.Filter) string {
+// LocationOf describes the clients of a response by zone and node.
+func LocationOf(f catalog.Filter) string {
 	switch {
 	case f.Node != "":
 		return "on the node " + f.Node

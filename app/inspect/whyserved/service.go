@@ -79,19 +79,24 @@ func addressesOf(f *facts) string {
 func portList(s *catalog.Service) string {
 	var all []string
 	for _, p := range s.Ports {
-		text := fmt.Sprint(p.Port)
-		if p.Name != "" {
-			text = p.Name + ":" + text
-		}
-		if p.Protocol != catalog.TCP {
-			text += "/" + string(p.Protocol)
-		}
-		if all = append(all, text); len(all) == maxShown {
+		if all = append(all, PortText(p)); len(all) == maxShown {
 			all = append(all, "…")
 			break
 		}
 	}
 	return "[" + strings.Join(all, " ") + "]"
+}
+
+// PortText returns a port of a Service, such as "http:80" or "dns:53/UDP".
+func PortText(p catalog.ServicePort) string {
+	text := fmt.Sprint(p.Port)
+	if p.Name != "" {
+		text = p.Name + ":" + text
+	}
+	if p.Protocol != catalog.TCP {
+		text += "/" + string(p.Protocol)
+	}
+	return text
 }
 
 func portSteps(f *facts) []inspect.Step {
