@@ -15,7 +15,7 @@ import (
 )
 
 // follow traces a name from the filters to the servers.
-func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
+func (r *Role) follow(ctx context.Context, w *explanation, t publisher.Trace) {
 	name := sanitize.Name(t.Name)
 	switch {
 	case t.Excluded && len(t.Asks) > 0:
@@ -50,14 +50,14 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	for _, h := range t.HoldingZones {
 		w.zone(t, h)
 		w.rows(t, h)
-		r.askServers(ctx, w, t, h)
+		r.queryServers(ctx, w, t, h)
 	}
 }
 
 // unmanaged explains the record sets of unmanaged types.
-func (w *way) unmanaged(t publisher.Trace) {
+func (w *explanation) unmanaged(t publisher.Trace) {
 	managed := map[string]bool{}
-	for _, recordType := range w.manner.Managed {
+	for _, recordType := range w.settings.Managed {
 		managed[recordType] = true
 	}
 	for _, set := range t.Wanted {
@@ -67,7 +67,7 @@ func (w *way) unmanaged(t publisher.Trace) {
 	}
 }
 
-func (w *way) noZone(t publisher.Trace) {
+func (w *explanation) noZone(t publisher.Trace) {
 	var zones []string
 	for _, z := range t.Zones {
 		zones = append(zones, sanitize.Name(z.Name))
@@ -83,7 +83,7 @@ func (w *way) noZone(t publisher.Trace) {
 }
 
 // zone explains the state of a zone.
-func (w *way) zone(t publisher.Trace, h publisher.ZoneTrace) {
+func (w *explanation) zone(t publisher.Trace, h publisher.ZoneTrace) {
 	if h.Problem != "" {
 		text := fmt.Sprintf("the zone %s can't be read or written: %s", sanitize.Name(h.Name), h.Problem)
 		w.add(whatZone, inspect.StepWrong, nil, text+retryText(h.RetryAt))
@@ -107,7 +107,7 @@ func (w *way) zone(t publisher.Trace, h publisher.ZoneTrace) {
 }
 
 // rows explains the record sets of a name in a zone.
-func (w *way) rows(t publisher.Trace, h publisher.ZoneTrace) {
+func (w *explanation) rows(t publisher.Trace, h publisher.ZoneTrace) {
 	if len(h.Rows) == 0 && len(t.Asks) > 0 {
 		delete(w.published, t.Name)
 	}
@@ -136,9 +136,9 @@ func (w *way) rows(t publisher.Trace, h publisher.ZoneTrace) {
 	}
 }
 
-// losers adds a step about the objects that lose a record set to another object. That is wrong for
-// the object or name of the query, and a note for other objects.
-func (w *way) losers(row publisher.Row) {
+// losers adds a step for each group of objects that lose a record set to another object. The step is wrong
+// for the object or name of the query, and a note for other objects.
+func (w *explanation) losers(row publisher.Row) {
 	for _, l := range row.Losers[:min(len(row.Losers), maxLosers)] {
 		var ref inspect.ObjectRef
 		state := inspect.StepNote
@@ -156,16 +156,16 @@ func (w *way) losers(row publisher.Row) {
 }
 
 // about reports whether the explanation is about an object.
-func (w *way) about(o inspect.ObjectRef) bool {
+func (w *explanation) about(o inspect.ObjectRef) bool {
 	return w.object != nil && strings.EqualFold(w.object.Kind, o.Kind) && w.object.Namespace == o.Namespace && w.object.Name == o.Name
 }
 
 // ofOthers reports whether objects other than the subject ask for a record set.
-func (w *way) ofOthers(row publisher.Row) bool {
+func (w *explanation) ofOthers(row publisher.Row) bool {
 	return w.object != nil && len(row.Objects) > 0 && !slices.ContainsFunc(row.Objects, func(o dns.Object) bool { return w.about(objectRef(o)) })
 }
 
-func (w *way) hasWrong() bool {
+func (w *explanation) hasWrong() bool {
 	for _, s := range w.steps {
 		if s.State == inspect.StepWrong {
 			return true
