@@ -56,7 +56,7 @@ func (c *connections) dynamic(base *rest.Config, o clientConfig) (*dynamic.Dynam
 func makeClient[C any](c *connections, cfg *rest.Config, build func(*rest.Config, *http.Client) (C, error)) (C, error) {
 	var client C
 	if cfg.UserAgent == "" {
-		return client, fmt.Errorf("make a client of the API server %s: it doesn't say who asks: give its config a UserAgent", cfg.Host)
+		return client, fmt.Errorf("make a client of the API server %s: its config has no UserAgent", cfg.Host)
 	}
 	httpClient, err := rest.HTTPClientFor(cfg)
 	if err == nil {

@@ -35,7 +35,7 @@ func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w i
 	if err != nil {
 		return err
 	}
-	for _, line := range c.Said {
+	for _, line := range c.Deprecations {
 		log.Warn("Flag is deprecated", "reason", strings.TrimSpace(line))
 	}
 	log.Info("Settings that differ from the defaults", configure.LogAttrs(flags)...)
