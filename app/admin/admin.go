@@ -92,7 +92,9 @@ type Server struct {
 func New(c Config) (*Server, error) { return newServer(c, newHandler) }
 
 // NewBare returns a server for the Handlers of a config and, if it has a Ready, for /ready.
-func NewBare(c Config) (*Server, error) { return newServer(c, newBareHandler) }
+func NewBare(c Config) (*Server, error) {
+	return newServer(c, func(c Config) (http.Handler, error) { return bareHandler(c), nil })
+}
 
 func newServer(c Config, newHandler func(Config) (http.Handler, error)) (*Server, error) {
 	if c.Log == nil {

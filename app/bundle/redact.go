@@ -66,7 +66,7 @@ var harmlessVariable = regexp.MustCompile(`^(?:KUBERNETES_.*|(?:POD|NODE|HOST|CL
 // isHarmlessVariable reports whether a variable is known not to be secret. Variables of ExternalDNS
 // are flags.
 func isHarmlessVariable(name, value string, flags []string) bool {
-	if isHarmlessValue(value) {
+	if harmlessValue.MatchString(value) {
 		return true
 	}
 	if strings.HasPrefix(name, "EXTERNAL_DNS_") {

@@ -76,7 +76,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	ctx, end := context.WithCancel(r.Context())
 	defer end()
 	go s.admitAgain(r.WithContext(ctx), end)
-	sendChanges(w, l, eventsUntil{ctx.Done(), s.hub.stopped})
+	sendChanges(w, l, ctx.Done(), s.hub.stopped)
 }
 
 // admitAgain checks the access of a listener periodically, until its context ends. It calls end if
@@ -132,11 +132,8 @@ func (h *hub) unlisten(l *listener) {
 	}
 }
 
-// eventsUntil ends a stream of events: the client is gone, or the hub has stopped.
-type eventsUntil struct{ gone, stopped <-chan struct{} }
-
-// sendChanges writes events until the client is gone or too slow.
-func sendChanges(w http.ResponseWriter, l *listener, until eventsUntil) {
+// sendChanges writes events until the client is gone or too slow, or the hub has stopped.
+func sendChanges(w http.ResponseWriter, l *listener, gone, stopped <-chan struct{}) {
 	out := http.NewResponseController(w)
 	write := func(text []byte) bool {
 		// A writer without a deadline isn't a connection's.
@@ -152,9 +149,9 @@ func sendChanges(w http.ResponseWriter, l *listener, until eventsUntil) {
 	for {
 		var text []byte
 		select {
-		case <-until.gone:
+		case <-gone:
 			return
-		case <-until.stopped:
+		case <-stopped:
 			return
 		case event, ok := <-l.events:
 			if !ok {

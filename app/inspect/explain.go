@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"fmt"
-	"net/netip"
 )
 
 // maxSteps and maxMore limit an explanation.
@@ -148,6 +147,3 @@ func (o ObjectRef) Title() string {
 	}
 	return o.Kind + " " + o.Namespace + "/" + o.Name
 }
-
-// addressOf returns an address without a port.
-func addressOf(ip netip.Addr) netip.AddrPort { return netip.AddrPortFrom(ip.Unmap(), 0) }
