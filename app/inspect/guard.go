@@ -139,12 +139,12 @@ func (s *Server) admit(r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), accessTime)
 	defer cancel()
 	err = s.config.Access.Allow(ctx, Attempt{Token: token, Verb: verbOf(r), Path: r.URL.Path, From: clientAddress(r)})
-	var refused *Refused
+	var denied *Refused
 	switch {
-	case errors.As(err, &refused):
-		return forbidden(refused.Reason)
+	case errors.As(err, &denied):
+		return forbidden(denied.Reason)
 	case err != nil:
-		return &refusal{http.StatusServiceUnavailable, Failure{Error: fmt.Sprintf("the token can't be checked now: %.300v", err)}}
+		return refused(http.StatusServiceUnavailable, fmt.Errorf("the token can't be checked now: %.300v", err))
 	default:
 		return nil
 	}
@@ -169,7 +169,7 @@ func (s *Server) admitWithoutToken(r *http.Request) error {
 }
 
 func forbidden(reason string) error {
-	return &refusal{http.StatusForbidden, Failure{Error: reason}}
+	return refused(http.StatusForbidden, errors.New(reason))
 }
 
 // forward says how to use a request that doesn't come from this host.
@@ -189,7 +189,7 @@ func bearer(r *http.Request) (string, error) {
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	if token = strings.TrimSpace(token); len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return "", &refusal{http.StatusUnauthorized, Failure{Error: "the header Authorization must be there once, as Bearer and a token"}}
+		return "", refused(http.StatusUnauthorized, errors.New("the header Authorization must be there once, as Bearer and a token"))
 	}
 	return token, nil
 }

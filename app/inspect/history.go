@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -15,7 +16,7 @@ import (
 // history serves [HistoryPath].
 func (s *Server) history(ctx context.Context, p parameters) (any, error) {
 	if s.config.History == nil {
-		return nil, &refusal{http.StatusNotFound, Failure{Error: "this process keeps no history: start it with --history-bytes, or without --history-bytes=0"}}
+		return nil, refused(http.StatusNotFound, errors.New("this process keeps no history: start it with --history-bytes, or without --history-bytes=0"))
 	}
 	since, err := p.since(s.config.History.Now())
 	if err != nil {

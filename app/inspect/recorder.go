@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"sync"
@@ -146,7 +147,7 @@ func (s *Server) figures(context.Context, parameters) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.newest.IsZero() {
-		return nil, &refusal{http.StatusServiceUnavailable, Failure{Error: "no figure was read yet: try again in a few seconds"}}
+		return nil, refused(http.StatusServiceUnavailable, errors.New("no figure was read yet: try again in a few seconds"))
 	}
 	all := Figures{Newest: r.newest, IntervalSeconds: int(FigureInterval / time.Second), Figures: []Figure{}}
 	for i := range r.rings {

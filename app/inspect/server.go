@@ -157,7 +157,7 @@ func (s *Server) lacking(what, role string) error {
 	if len(have) == 0 {
 		running = "runs no role"
 	}
-	return &refusal{http.StatusNotFound, Failure{Error: fmt.Sprintf("this process has no %s: the role %s has them, and this process %s", what, role, running)}}
+	return refused(http.StatusNotFound, fmt.Errorf("this process has no %s: the role %s has them, and this process %s", what, role, running))
 }
 
 // first returns the first offer of a part.
@@ -295,7 +295,7 @@ func (s *Server) allProblems() []Problem {
 
 func (s *Server) settings(context.Context, parameters) (any, error) {
 	if s.config.Settings == nil {
-		return nil, &refusal{http.StatusNotFound, Failure{Error: "the settings of this process aren't known: it was not started by `signpost run`, destination, controllers, dns or xds"}}
+		return nil, refused(http.StatusNotFound, errors.New("the settings of this process aren't known: it was not started by `signpost run`, destination, controllers, dns or xds"))
 	}
 	return s.config.Settings, nil
 }
