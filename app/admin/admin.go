@@ -62,8 +62,8 @@ type Config struct {
 	// may be nil.
 	Gatherer   prometheus.Gatherer
 	Registerer prometheus.Registerer
-	// Ready reports whether the process is ready. The details are lines that say what it waits for or
-	// does without. Ready must be fast. Nil means always ready.
+	// Ready reports whether the process is ready. The details are lines about pending or missing parts.
+	// Ready must be fast. Nil means always ready.
 	Ready func() (ready bool, details []string)
 	// Reasons replace the details for clients for whom MayRead returns false. A nil MayRead shows the
 	// details to everybody.
@@ -92,7 +92,9 @@ type Server struct {
 func New(c Config) (*Server, error) { return newServer(c, newHandler) }
 
 // NewBare returns a server for the Handlers of a config and, if it has a Ready, for /ready.
-func NewBare(c Config) (*Server, error) { return newServer(c, newBareHandler) }
+func NewBare(c Config) (*Server, error) {
+	return newServer(c, func(c Config) (http.Handler, error) { return bareHandler(c), nil })
+}
 
 func newServer(c Config, newHandler func(Config) (http.Handler, error)) (*Server, error) {
 	if c.Log == nil {

@@ -86,8 +86,8 @@ func checkAnswer(t *testing.T, w *httptest.ResponseRecorder, code int, body stri
 	}
 }
 
-// start runs a server on a listener of its own and returns its URL, what stops it, and what
-// Run returns. The listener is bound when start returns, so that requests wait for Run.
+// start runs a server on a new listener and returns its URL, the function that stops it, and the result of
+// Run. The listener is bound when start returns, so that requests wait for Run.
 func start(t *testing.T, c admin.Config) (url string, stop func(), done <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -166,7 +166,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// M13: any number of scrapes was answered at a time, each with all metrics in memory.
+// Parallel scrapes are limited, because each has all metrics in memory (M13).
 func TestScrapesAreLimited(t *testing.T) {
 	const limit = 8
 	inside, release := make(chan struct{}), make(chan struct{})
@@ -201,7 +201,7 @@ func TestScrapesAreLimited(t *testing.T) {
 	}
 }
 
-// M13: headers are small, and a connection that nobody uses ends.
+// Headers are limited, and an unused connection is closed (M13).
 func TestConnectionsAreLimited(t *testing.T) {
 	url, stop, done := start(t, admin.Config{})
 	defer func() { stop(); <-done }()
@@ -219,8 +219,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 }
 
-// M13: a client that doesn't read its answer is cut off, and a connection that nobody uses is
-// closed. Both are measured in virtual time.
+// A client that doesn't read its response is disconnected, and an unused connection is closed (M13). Both
+// are measured in virtual time.
 func TestSlowClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bufconn.Listen(1)
@@ -269,7 +269,7 @@ func TestNewRefusesTakenMetrics(t *testing.T) {
 	}
 }
 
-// tenants, finding 20: who may not read the inspection API sees no details of /ready.
+// Clients that may not read the inspection API get no details of /ready (tenants, finding 20).
 func TestReadyDetails(t *testing.T) {
 	s, err := admin.New(admin.Config{
 		Ready:   func() (bool, []string) { return false, []string{"leader: signpost-1 by lease dns/signpost"} },
@@ -290,7 +290,8 @@ func TestReadyDetails(t *testing.T) {
 	}
 }
 
-// tenants S13: a handler that panics costs its request, which is answered, counted and logged as an error.
+// A panic of a handler fails only its request, which gets a response, and is counted and logged (tenants
+// S13).
 func TestPanics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	var log strings.Builder
@@ -368,8 +369,8 @@ func (a *at) Accept() (net.Conn, error) {
 func (a *at) Close() error   { a.once.Do(func() { close(a.gone) }); return nil }
 func (a *at) Addr() net.Addr { return &net.TCPAddr{} }
 
-// tenants, finding 19: one host has a bounded number of connections, and hosts that have many make
-// room for others.
+// The connections of a host are limited, and the host with the most loses one to others (tenants,
+// finding 19).
 func TestConnectionsOfHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &at{conns: make(chan net.Conn), gone: make(chan struct{})}

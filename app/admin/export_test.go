@@ -2,5 +2,5 @@ package admin
 
 import "net/http"
 
-// Handler returns what answers the requests, without a listener.
+// Handler returns the handler of the server, without a listener.
 func (s *Server) Handler() http.Handler { return s.handler }

@@ -42,8 +42,6 @@ func newHandler(c Config) (http.Handler, error) {
 	return mux, nil
 }
 
-func newBareHandler(c Config) (http.Handler, error) { return bareHandler(c), nil }
-
 // bareHandler serves the Handlers of a config, and /ready if the config has it.
 func bareHandler(c Config) *http.ServeMux {
 	mux := http.NewServeMux()

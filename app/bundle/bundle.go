@@ -33,8 +33,8 @@ const (
 
 // Source is the input of a bundle.
 type Source struct {
-	// Look queries the processes.
-	Look *inspectclient.Client
+	// Client queries the processes.
+	Client *inspectclient.Client
 	// API is a client of the API server, and Pods are those of Signpost. Without pods nothing is read
 	// from the API server.
 	API  kubernetes.Interface
@@ -53,7 +53,7 @@ type Summary struct {
 // Write writes a bundle as a compressed tar file. Failed parts are listed in errors.txt. An error
 // is returned only if everything failed, or if the file can't be written.
 func Write(ctx context.Context, w io.Writer, s Source) (Summary, error) {
-	files := append(s.Look.Everything(ctx), s.cluster(ctx)...)
+	files := append(s.Client.Everything(ctx), s.cluster(ctx)...)
 	masks := newMasks(s.Secrets, s.Pods)
 	zipped := gzip.NewWriter(w)
 	a := &archive{tar: tar.NewWriter(zipped), masks: masks, now: s.Now}
@@ -87,9 +87,9 @@ type archive struct {
 }
 
 func (a *archive) fail(format string, args ...any) {
-	const most = 1000
+	const limit = 1000
 	text := []rune(output.Clean(string(a.masks.mask(fmt.Appendf(nil, format, args...)))))
-	a.summary.Errors = append(a.summary.Errors, string(text[:min(len(text), most)]))
+	a.summary.Errors = append(a.summary.Errors, string(text[:min(len(text), limit)]))
 }
 
 // add adds a file, with secrets masked and cut to the limits.

@@ -79,7 +79,7 @@ func source(t *testing.T) bundle.Source {
 	addr := process.Start(t)
 	found := &portforward.Found{Processes: []portforward.Process{{Name: "../../signpost-0", Addr: addr, Pod: pod}}}
 	return bundle.Source{
-		Look: inspectclient.New(found, 10*time.Second, io.Discard), API: fake.NewClientset(pod, lease, event), Pods: []*corev1.Pod{pod},
+		Client: inspectclient.New(found, 10*time.Second, io.Discard), API: fake.NewClientset(pod, lease, event), Pods: []*corev1.Pod{pod},
 		Secrets: []string{"pdns-api-key", "rfc2136-tsig-secret", "txt-encrypt-aes-key"}, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 	}
 }
@@ -186,12 +186,12 @@ func TestLimits(t *testing.T) {
 	})}}
 	found := &portforward.Found{Processes: []portforward.Process{{Name: "p", Addr: endless.Start(t)}}}
 	var packed bytes.Buffer
-	summary, err := bundle.Write(t.Context(), &packed, bundle.Source{Look: inspectclient.New(found, 10*time.Second, io.Discard)})
+	summary, err := bundle.Write(t.Context(), &packed, bundle.Source{Client: inspectclient.New(found, 10*time.Second, io.Discard)})
 	if err != nil || packed.Len() > 1<<20 || !slices.ContainsFunc(summary.Errors, func(e string) bool { return strings.Contains(e, "longer than 16 MB") }) {
 		t.Errorf("%v, %d bytes, errors %q", err, packed.Len(), summary.Errors)
 	}
 	found = &portforward.Found{Processes: []portforward.Process{{Name: "p", Addr: "127.0.0.1:1"}}}
-	if _, err := bundle.Write(t.Context(), io.Discard, bundle.Source{Look: inspectclient.New(found, time.Second, io.Discard)}); err == nil || !strings.Contains(err.Error(), "nothing could be collected") {
+	if _, err := bundle.Write(t.Context(), io.Discard, bundle.Source{Client: inspectclient.New(found, time.Second, io.Discard)}); err == nil || !strings.Contains(err.Error(), "nothing could be collected") {
 		t.Errorf("nobody listens: %v", err)
 	}
 }

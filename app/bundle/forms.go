@@ -49,8 +49,6 @@ var harmlessName = regexp.MustCompile(`(?i)(?:file|path|dir|name|ref|refs|second
 // harmlessValue matches values that are no secrets.
 var harmlessValue = regexp.MustCompile(`^(?:true|false|null|nil|none|yes|no|[0-9]{1,5}|\**)$`)
 
-func isHarmlessValue(value string) bool { return harmlessValue.MatchString(value) }
-
 // maskForms masks text that looks like a secret.
 func maskForms(text []byte) []byte {
 	for _, form := range secretTexts {

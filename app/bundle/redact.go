@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// shortest is the minimum length of a secret that is searched for everywhere, because shorter ones
-// are parts of words.
-const shortest = 6
+// minSecret is the minimum length of a secret that is masked everywhere, because shorter ones are parts
+// of words.
+const minSecret = 6
 
 // masks replaces known secrets.
 type masks struct{ values [][]byte }
@@ -39,9 +39,9 @@ func newMasks(flags []string, pods []*corev1.Pod) *masks {
 	return m
 }
 
-// add adds a secret, as it is and as it is in JSON, in which the characters of HTML may be escaped, too.
+// add adds a secret, unescaped and as escaped in JSON, with and without escapes of HTML characters.
 func (m *masks) add(value string) {
-	if len(value) < shortest {
+	if len(value) < minSecret {
 		return
 	}
 	m.values = append(m.values, []byte(value))
@@ -66,7 +66,7 @@ var harmlessVariable = regexp.MustCompile(`^(?:KUBERNETES_.*|(?:POD|NODE|HOST|CL
 // isHarmlessVariable reports whether a variable is known not to be secret. Variables of ExternalDNS
 // are flags.
 func isHarmlessVariable(name, value string, flags []string) bool {
-	if isHarmlessValue(value) {
+	if harmlessValue.MatchString(value) {
 		return true
 	}
 	if strings.HasPrefix(name, "EXTERNAL_DNS_") {

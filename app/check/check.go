@@ -71,7 +71,7 @@ func Run(ctx context.Context, checks []Check, limit time.Duration) Report {
 		running.Go(func() {
 			if i > 0 && c.AskAPI {
 				if <-reachable; !reached {
-					found[i] = []Result{{State: Unknown, Text: c.About + " couldn't be looked at, because the API server can't be asked"}}
+					found[i] = []Result{{State: Unknown, Text: c.About + " couldn't be checked, because the API server is unreachable"}}
 					return
 				}
 			}
@@ -102,12 +102,12 @@ func runOne(ctx context.Context, c Check, limit time.Duration) []Result {
 	case <-ctx.Done():
 	}
 	// The check was cancelled, and may still return a result.
-	patience := time.NewTimer(time.Second)
-	defer patience.Stop()
+	grace := time.NewTimer(time.Second)
+	defer grace.Stop()
 	select {
 	case found := <-outcome:
 		return found
-	case <-patience.C:
+	case <-grace.C:
 		return []Result{late(c.About, limit)}
 	}
 }

@@ -35,7 +35,7 @@ func TestRun(t *testing.T) {
 		"others go on":             {checks: []Check{{Group: "a", AskAPI: true, Run: finds(ok)}, {Group: "b", AskAPI: true, Run: finds(failed)}, {Group: "c", Run: finds(ok)}}, want: "a\n  ok       fine\n\nb\n  failed   wrong\n           mend it\n\nc\n  ok       fine\n\nSomething is wrong: 1 failed, 2 ok", code: 1},
 		"one hint for several":     {checks: []Check{{Group: "a", Run: finds(failed, failed, ok)}}, want: "a\n  failed   wrong\n  failed   wrong\n           mend it\n  ok       fine\n\nSomething is wrong: 2 failed, 1 ok", code: 1},
 		"one that ends when told":  {checks: []Check{{Group: "a", Run: obeys}}, want: "a\n  unknown  no answer in time\n\nSomething couldn't be found out: 1 unknown", code: 2},
-		"an API server that hangs": {checks: []Check{{Group: "a", AskAPI: true, Run: obeys}, {Group: "b", About: "that", AskAPI: true, Run: finds(failed)}, {Group: "c", Run: finds(ok)}}, want: "a\n  unknown  no answer in time\n\nb\n  unknown  that couldn't be looked at, because the API server can't be asked\n\nc\n  ok       fine\n\nSomething couldn't be found out: 2 unknown, 1 ok", code: 2},
+		"an API server that hangs": {checks: []Check{{Group: "a", AskAPI: true, Run: obeys}, {Group: "b", About: "that", AskAPI: true, Run: finds(failed)}, {Group: "c", Run: finds(ok)}}, want: "a\n  unknown  no answer in time\n\nb\n  unknown  that couldn't be checked, because the API server is unreachable\n\nc\n  ok       fine\n\nSomething couldn't be found out: 2 unknown, 1 ok", code: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +54,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A check that doesn't obey its context is left behind.
+// The report doesn't wait for a check that ignores its context.
 func TestOneThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	end := make(chan struct{})
@@ -117,8 +117,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// What servers write into errors is shown in one line, without control characters, and bounded.
-// A pod that its controller has replaced, or is replacing, is no fault of the installation.
+// A pod that its controller has replaced, or is replacing, is no problem of the installation.
 func TestReplacedPods(t *testing.T) {
 	now, yes := metav1.Now(), true
 	owned := metav1.ObjectMeta{Namespace: "dns", Name: "p", OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "r", Controller: &yes}}}

@@ -17,7 +17,7 @@ func (s Subject) unreachable(context.Context) []Result {
 }
 
 // reach asks the API server for its version.
-func (a asked) reach(ctx context.Context) []Result {
+func (a checker) reach(ctx context.Context) []Result {
 	host := a.Own.Host
 	text, err := a.own.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	var info version.Info

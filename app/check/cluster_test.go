@@ -64,15 +64,15 @@ func TestReach(t *testing.T) {
 			if len(lines) != 1 || !strings.HasPrefix(lines[0], test.want) || report.ExitCode() != test.code {
 				t.Errorf("exit code %d, %q; want %d, %q", report.ExitCode(), lines, test.code, test.want)
 			}
-			if rights := group(report, "rights of destination"); test.code == 2 && !cmp.Equal(rights, []string{"unknown the rights of destination couldn't be looked at, because the API server can't be asked"}) {
+			if rights := group(report, "rights of destination"); test.code == 2 && !cmp.Equal(rights, []string{"unknown the rights of destination couldn't be checked, because the API server is unreachable"}) {
 				t.Errorf("rights: %q", rights)
 			}
 		})
 	}
 }
 
-// O4: an API server that accepts connections and answers nothing ends the checks in time, and the
-// provider is looked at all the same.
+// If the API server accepts connections but doesn't respond, the checks end in time, and the provider is
+// checked (O4).
 func TestAPIServerThatHangs(t *testing.T) {
 	t.Parallel()
 	api := kubetest.StartOwn(t, kubetest.Options{})
@@ -138,7 +138,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// day2 B3: the objects of a kind that may be missing exist in another version.
+// An optional kind that exists in another version only is a problem (day2 B3).
 func TestKindInAnotherVersion(t *testing.T) {
 	documents := map[string]string{
 		"/version":                            `{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}`,
@@ -174,7 +174,7 @@ func TestKindInAnotherVersion(t *testing.T) {
 	}
 }
 
-// lease makes somebody hold a Lease since a while.
+// lease creates a Lease with a holder and an age.
 func lease(t *testing.T, api *kubetest.Cluster, namespace, name, holder string, ago time.Duration) {
 	t.Helper()
 	seconds, renewed := int32(15), metav1.NewMicroTime(time.Now().Add(-ago))
@@ -200,7 +200,7 @@ status: %s
 `, name, label, args, status)
 }
 
-// The pods of all namespaces are looked at, so these steps are in one cluster, one after the other.
+// The pods of all namespaces are checked, so the steps run in one cluster, one after the other.
 func TestInstalled(t *testing.T) {
 	t.Parallel()
 	const label = "app.kubernetes.io/name: signpost"
@@ -231,8 +231,7 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// A Lease that somebody holds before anything is installed is worth a note; one that was given up
-// isn't.
+// A Lease that is held before the installation is a note; a released one isn't.
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	api := kubetest.Start(t)
@@ -256,7 +255,7 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// The controller manager is seen by its Lease, by what it writes, and by its command line.
+// The controller manager is found by its Lease, its writes and its command line.
 func TestWriters(t *testing.T) {
 	t.Parallel()
 	const label = "component: kube-controller-manager"

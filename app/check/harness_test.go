@@ -25,11 +25,10 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// testLimit is how long a check may take in tests.
+// testLimit is the time limit of a check in tests.
 const testLimit = 30 * time.Second
 
-// subjectOf returns a subject that is looked at with all rights, and asks for those of a service
-// account.
+// subjectOf returns a subject that is read with all rights, and whose service account is reviewed.
 func subjectOf(cfg *rest.Config, config settings.Config, account types.NamespacedName) Subject {
 	rights := rest.CopyConfig(cfg)
 	as := "system:serviceaccount:" + account.Namespace + ":" + account.Name

@@ -24,7 +24,7 @@ import (
 const maxPods = 100
 
 // installed checks the pods of Signpost and leader election.
-func (a asked) installed(ctx context.Context) []Result {
+func (a checker) installed(ctx context.Context) []Result {
 	pods, results := a.pods(ctx)
 	for _, e := range a.elections() {
 		results = append(results, a.leads(ctx, e, pods))
@@ -33,7 +33,7 @@ func (a asked) installed(ctx context.Context) []Result {
 }
 
 // pods returns the pods of Signpost, and results about them.
-func (a asked) pods(ctx context.Context) ([]corev1.Pod, []Result) {
+func (a checker) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 	where := "all namespaces"
 	options := metav1.ListOptions{LabelSelector: portforward.DefaultSelector, Limit: maxPods}
 	list, err := a.own.CoreV1().Pods("").List(ctx, options)
@@ -71,8 +71,8 @@ func (a asked) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 	return list.Items, append([]Result{{State: OK, Text: fmt.Sprintf("%d of %d pods of Signpost are ready", ready, counted)}}, results...)
 }
 
-// replaced reports whether a controller has replaced a pod, or is doing so: it is being deleted, or it has failed, as an
-// evicted pod, which stays until the garbage collector of pods removes it.
+// replaced reports whether a controller replaces a pod, because the pod is being deleted or has failed. An
+// evicted pod stays in that state until the garbage collector of pods removes it.
 func replaced(pod corev1.Pod) bool {
 	return metav1.GetControllerOf(&pod) != nil && (pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed)
 }
@@ -80,7 +80,7 @@ func replaced(pod corev1.Pod) bool {
 // notReady says why a pod isn't ready.
 func notReady(pod corev1.Pod) (why string, ok bool) {
 	if pod.Status.Phase == corev1.PodSucceeded {
-		return "", false // it has done what it was for, such as --once
+		return "", false // it has completed its work, such as --once
 	}
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
 	if i >= 0 && pod.Status.Conditions[i].Status == corev1.ConditionTrue {
@@ -97,14 +97,14 @@ func notReady(pod corev1.Pod) (why string, ok bool) {
 	return "it is " + sanitize.Name(cmp.Or(string(pod.Status.Phase), "new")), true
 }
 
-// election is a leader election that a role takes part in.
+// election is the leader election of a role.
 type election struct {
 	section string
 	lease   settings.Leader
 }
 
 // elections returns the leader elections of the roles.
-func (a asked) elections() []election {
+func (a checker) elections() []election {
 	var all []election
 	if a.Config.DestinationWrites() && a.Config.Destination.Leader.Elect {
 		all = append(all, election{"the writer of destination", a.Config.Destination.Settled().Leader})
@@ -119,7 +119,7 @@ func (a asked) elections() []election {
 }
 
 // leads checks the holder of a Lease.
-func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result {
+func (a checker) leads(ctx context.Context, e election, pods []corev1.Pod) Result {
 	at := e.lease.ResourceNamespace + "/" + e.lease.ResourceName
 	lease, err := a.own.CoordinationV1().Leases(e.lease.ResourceNamespace).Get(ctx, e.lease.ResourceName, metav1.GetOptions{})
 	switch {
@@ -157,7 +157,7 @@ func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result 
 	}
 }
 
-// holderOf returns the holder of a Lease, and since when it has not been renewed; empty for none.
+// holderOf returns the holder of a Lease, empty for none, and the time since the last renewal.
 func holderOf(lease *coordinationv1.Lease) (holder string, since time.Duration) {
 	if lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil || lease.Spec.LeaseDurationSeconds == nil {
 		return "", 0
@@ -171,7 +171,7 @@ func holderOf(lease *coordinationv1.Lease) (holder string, since time.Duration) 
 
 // unled finds publishers of the config that aren't published, because another configuration leads
 // by the same Lease.
-func (a asked) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
+func (a checker) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
 	holder, _ := holderOf(lease)
 	leadsFor, known := leader.LeadsFor(lease)
 	if holder == "" || !known {
@@ -189,14 +189,14 @@ func (a asked) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
 	}, true
 }
 
-// listed returns the first of many names.
+// listed returns the first names, and the number of others.
 func listed(names []string) string {
-	const most = 5
+	const limit = 5
 	var shown []string
-	for _, name := range names[:min(len(names), most)] {
+	for _, name := range names[:min(len(names), limit)] {
 		shown = append(shown, sanitize.Name(name))
 	}
-	if more := len(names) - most; more > 0 {
+	if more := len(names) - limit; more > 0 {
 		shown = append(shown, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(shown, ", ")

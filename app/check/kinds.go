@@ -20,16 +20,16 @@ import (
 // kind is a kind of objects that a role reads.
 type kind struct {
 	schema.GroupVersionResource
-	// readers are the tables and sources that read it. asked is true if one was configured explicitly,
-	// or requires it.
-	readers []string
-	asked   bool
+	// readers are the tables and sources that read the kind. required is true if one of them was
+	// configured explicitly, or requires the kind.
+	readers  []string
+	required bool
 }
 
 // readKinds returns the kinds that the tables and sources of the roles read, each once.
-func (a asked) readKinds() []*kind {
+func (a checker) readKinds() []*kind {
 	var all []*kind
-	add := func(r schema.GroupVersionResource, reader string, asked bool) {
+	add := func(r schema.GroupVersionResource, reader string, required bool) {
 		i := slices.IndexFunc(all, func(k *kind) bool { return k.GroupVersionResource == r })
 		if i < 0 {
 			i = len(all)
@@ -38,7 +38,7 @@ func (a asked) readKinds() []*kind {
 		if !slices.Contains(all[i].readers, reader) {
 			all[i].readers = append(all[i].readers, reader)
 		}
-		all[i].asked = all[i].asked || asked
+		all[i].required = all[i].required || required
 	}
 	tables := func(list []kube.AnyTable, reader string) {
 		for _, t := range list {
@@ -75,11 +75,11 @@ func (a asked) readKinds() []*kind {
 }
 
 // kinds checks which of the required kinds the cluster has.
-func (a asked) kinds(ctx context.Context) []Result {
+func (a checker) kinds(ctx context.Context) []Result {
 	read := a.readKinds()
 	served := map[schema.GroupVersion]map[string]bool{}
 	var results []Result
-	there := 0
+	present := 0
 	for _, k := range read {
 		gv := k.GroupVersion()
 		if _, known := served[gv]; !known {
@@ -90,7 +90,7 @@ func (a asked) kinds(ctx context.Context) []Result {
 			served[gv] = names
 		}
 		if served[gv][k.Resource] {
-			there++
+			present++
 			continue
 		}
 		result, err := a.missing(ctx, k)
@@ -99,14 +99,14 @@ func (a asked) kinds(ctx context.Context) []Result {
 		}
 		results = append(results, result)
 	}
-	if there > 0 {
-		results = append([]Result{{State: OK, Text: fmt.Sprintf("the cluster has %d of the %d kinds that are read", there, len(read))}}, results...)
+	if present > 0 {
+		results = append([]Result{{State: OK, Text: fmt.Sprintf("the cluster has %d of the %d kinds that are read", present, len(read))}}, results...)
 	}
 	return results
 }
 
 // missing describes the consequences of a missing kind.
-func (a asked) missing(ctx context.Context, k *kind) (Result, error) {
+func (a checker) missing(ctx context.Context, k *kind) (Result, error) {
 	versions, err := a.versions(ctx, k.Group)
 	if err != nil {
 		return Result{}, err
@@ -127,7 +127,7 @@ func (a asked) missing(ctx context.Context, k *kind) (Result, error) {
 	if len(versions) > 0 {
 		result.Text += fmt.Sprintf("; of this group it has %s", strings.Join(versions, ", "))
 	}
-	if k.asked {
+	if k.required {
 		result.State = Failed
 		result.Hint = "install the definition of this kind in a version that has it, or leave out what reads it"
 	}
@@ -135,7 +135,7 @@ func (a asked) missing(ctx context.Context, k *kind) (Result, error) {
 }
 
 // othersThatServe returns the other versions of a group in which the cluster has a missing kind.
-func (a asked) othersThatServe(ctx context.Context, k *kind, versions []string) (others []string, err error) {
+func (a checker) othersThatServe(ctx context.Context, k *kind, versions []string) (others []string, err error) {
 	for _, version := range versions {
 		names, err := a.served(ctx, schema.GroupVersion{Group: k.Group, Version: version})
 		if err != nil {
@@ -149,7 +149,7 @@ func (a asked) othersThatServe(ctx context.Context, k *kind, versions []string) 
 }
 
 // served returns the resources of a group and version; none if there is no such version.
-func (a asked) served(ctx context.Context, gv schema.GroupVersion) (map[string]bool, error) {
+func (a checker) served(ctx context.Context, gv schema.GroupVersion) (map[string]bool, error) {
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
 		path = "/api/" + gv.Version
@@ -166,7 +166,7 @@ func (a asked) served(ctx context.Context, gv schema.GroupVersion) (map[string]b
 }
 
 // versions returns the versions of a group in the API server, the preferred one first.
-func (a asked) versions(ctx context.Context, group string) ([]string, error) {
+func (a checker) versions(ctx context.Context, group string) ([]string, error) {
 	var served metav1.APIGroup
 	if err := a.get(ctx, "/apis/"+group, &served); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (a asked) versions(ctx context.Context, group string) ([]string, error) {
 
 // get reads a document of the API server into a value, which stays unchanged if the document is
 // missing.
-func (a asked) get(ctx context.Context, path string, into any) error {
+func (a checker) get(ctx context.Context, path string, into any) error {
 	text, err := a.own.Discovery().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -65,14 +65,14 @@ func (r *Report) document() document {
 	return document{Result: []string{"fit", "failed", "unknown"}[r.ExitCode()], Groups: append([]Group{}, r.Groups...)}
 }
 
-// shades are the ANSI colors of states.
-var shades = map[State]string{OK: "32", Note: "36", Warning: "33", Unknown: "35", Failed: "31"}
+// ansiCodes are the ANSI colors of states.
+var ansiCodes = map[State]string{OK: "32", Note: "36", Warning: "33", Unknown: "35", Failed: "31"}
 
 func (c Colors) paint(state State, text string) string {
 	if c == NoColors {
 		return text
 	}
-	return "\x1b[" + shades[state] + "m" + text + "\x1b[0m"
+	return "\x1b[" + ansiCodes[state] + "m" + text + "\x1b[0m"
 }
 
 // table returns a report for users.

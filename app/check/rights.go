@@ -20,30 +20,30 @@ import (
 const reviewsAtOnce = 8
 
 // needed returns the rights that the roles need.
-func (a asked) needed() []rbac.Needed { return rbac.All(a.Config, a.Account) }
+func (a checker) needed() []rbac.Needed { return rbac.All(a.Config, a.Account) }
 
-// place is a rule of a role: verbs in a namespace.
-type place struct {
+// roleRule is a rule with its role, which has the namespace.
+type roleRule struct {
 	role rbac.Role
 	rule rbac.Rule
 }
 
 // rightsOf returns a check of the given rights.
-func (a asked) rightsOf(needed rbac.Needed) func(context.Context) []Result {
-	var places []place
+func (a checker) rightsOf(needed rbac.Needed) func(context.Context) []Result {
+	var rules []roleRule
 	verbs := 0
 	for _, role := range needed.Roles {
 		for _, rule := range role.Rules {
-			places = append(places, place{role, rule})
+			rules = append(rules, roleRule{role, rule})
 			verbs += len(rule.Verbs)
 		}
 	}
 	return func(ctx context.Context) []Result {
-		lists := make([][]Result, len(places))
-		asking, ctx := errgroup.WithContext(ctx)
-		asking.SetLimit(reviewsAtOnce)
-		for i, p := range places {
-			asking.Go(func() error {
+		lists := make([][]Result, len(rules))
+		reviews, ctx := errgroup.WithContext(ctx)
+		reviews.SetLimit(reviewsAtOnce)
+		for i, p := range rules {
+			reviews.Go(func() error {
 				lacking, err := a.missingVerbs(ctx, p)
 				if len(lacking) > 0 {
 					lists[i] = []Result{a.denied(needed.Section, p, lacking)}
@@ -51,8 +51,8 @@ func (a asked) rightsOf(needed rbac.Needed) func(context.Context) []Result {
 				return err
 			})
 		}
-		if err := asking.Wait(); err != nil {
-			return []Result{a.notAsked(err)}
+		if err := reviews.Wait(); err != nil {
+			return []Result{reviewFailure(err)}
 		}
 		if results := slices.Concat(lists...); len(results) > 0 {
 			return results
@@ -62,7 +62,7 @@ func (a asked) rightsOf(needed rbac.Needed) func(context.Context) []Result {
 }
 
 // missingVerbs returns the verbs of a rule that are not allowed.
-func (a asked) missingVerbs(ctx context.Context, p place) ([]string, error) {
+func (a checker) missingVerbs(ctx context.Context, p roleRule) ([]string, error) {
 	var verbs []string
 	for _, verb := range p.rule.Verbs {
 		for _, spec := range p.reviews(verb) {
@@ -79,8 +79,8 @@ func (a asked) missingVerbs(ctx context.Context, p place) ([]string, error) {
 	return verbs, nil
 }
 
-// reviews returns what to ask about a verb of the rule: about its resource, or each of its paths.
-func (p place) reviews(verb string) []authorizationv1.SelfSubjectAccessReviewSpec {
+// reviews returns the access reviews for a verb of the rule: one for its resource, or one for each path.
+func (p roleRule) reviews(verb string) []authorizationv1.SelfSubjectAccessReviewSpec {
 	var specs []authorizationv1.SelfSubjectAccessReviewSpec
 	for _, path := range p.rule.Paths {
 		specs = append(specs, authorizationv1.SelfSubjectAccessReviewSpec{NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: verb}})
@@ -95,7 +95,7 @@ func (p place) reviews(verb string) []authorizationv1.SelfSubjectAccessReviewSpe
 }
 
 // denied describes denied verbs of a rule, and the consequence.
-func (a asked) denied(section string, p place, verbs []string) Result {
+func (a checker) denied(section string, p roleRule, verbs []string) Result {
 	what := schema.GroupResource{Group: p.rule.Group, Resource: p.rule.Resource}.String()
 	if p.rule.Object != "" {
 		what += " " + p.rule.Object
@@ -120,8 +120,8 @@ func (a asked) denied(section string, p place, verbs []string) Result {
 	return result
 }
 
-// notAsked says why access can't be reviewed.
-func (a asked) notAsked(err error) Result {
+// reviewFailure returns the result of a failed access review.
+func reviewFailure(err error) Result {
 	result := Result{State: Unknown, Text: "the API server doesn't say what is allowed: " + reason(err)}
 	if apierrors.IsForbidden(err) {
 		result.Hint = "to ask for the rights of somebody else with --as, you need the right to impersonate them"

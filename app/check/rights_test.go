@@ -18,7 +18,7 @@ import (
 
 var sections = []string{settings.DestinationSection, settings.ControllersSection, settings.DNSSection}
 
-// With deploy/rbac, everything is allowed that all roles together need.
+// deploy/rbac allows everything that all roles together need.
 func TestDeployedRolesAreEnough(t *testing.T) {
 	t.Parallel()
 	api := kubetest.Start(t)
@@ -48,7 +48,7 @@ func TestDeployedRolesAreEnough(t *testing.T) {
 	}
 }
 
-// Ownership that is kept in the cluster, and can't be read there, leaves the zones to be read.
+// If ownership in the cluster can't be read, the zones are read all the same.
 func TestOwnersThatCanNotBeRead(t *testing.T) {
 	t.Parallel()
 	api := kubetest.Start(t)
@@ -61,7 +61,7 @@ func TestOwnersThatCanNotBeRead(t *testing.T) {
 	}
 }
 
-// Without any of the rules of deploy/rbac, check names what this rule allows, and nothing else.
+// For each missing rule of deploy/rbac, check names the rights of that rule, and nothing else.
 func TestEachRightThatIsMissing(t *testing.T) {
 	t.Parallel()
 	api := kubetest.Start(t)
@@ -87,7 +87,7 @@ func TestEachRightThatIsMissing(t *testing.T) {
 	}
 }
 
-// expected returns what is to be said when only some roles are there.
+// expected returns the expected results if only some roles exist.
 func expected(s Subject, needed []rbac.Role, there []rbacv1.ClusterRole) []string {
 	namespaces := map[string]string{}
 	for _, n := range needed {
@@ -129,7 +129,7 @@ func expected(s Subject, needed []rbac.Role, there []rbacv1.ClusterRole) []strin
 	return lines
 }
 
-// allowed reports whether one of the roles that are there allows something.
+// allowed reports whether one of the existing roles allows something.
 func allowed(rule rbac.Rule, verb, namespace string, there []rbacv1.ClusterRole, namespaces map[string]string) bool {
 	return slices.ContainsFunc(there, func(r rbacv1.ClusterRole) bool {
 		if in := namespaces[r.Name]; in != "" && in != namespace {
@@ -142,7 +142,7 @@ func allowed(rule rbac.Rule, verb, namespace string, there []rbacv1.ClusterRole,
 	})
 }
 
-// Without any right, nothing is called granted, and what Signpost can do without is a warning.
+// Without any right, no right is reported as granted, and missing optional rights are warnings.
 func TestNoRights(t *testing.T) {
 	t.Parallel()
 	api := kubetest.Start(t)
@@ -165,7 +165,7 @@ func TestNoRights(t *testing.T) {
 	}
 }
 
-// Whoever may not ask as somebody else learns that, and the answer isn't taken for a missing right.
+// A missing right to impersonate is reported as such, and not as a missing right of the account.
 func TestNobodyMayImpersonate(t *testing.T) {
 	t.Parallel()
 	api := kubetest.Start(t)

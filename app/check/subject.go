@@ -11,20 +11,20 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// Subject is what is to be checked, and with which connections.
+// Subject has the configuration to check, and the connections for the checks.
 type Subject struct {
 	// Config has the roles and their settings.
 	Config settings.Config
-	// Rights is a connection as Signpost's service account, or as the user, for access reviews. Own is
-	// a connection as the user, for reading what Signpost itself doesn't need to read.
+	// Rights is a connection as Signpost's service account, or as the user, for access reviews. Own is a
+	// connection as the user, for objects that Signpost itself doesn't read.
 	Rights, Own *rest.Config
-	// Unreachable says why both are missing, or is nil.
+	// Unreachable is the reason why both are missing; nil if they aren't.
 	Unreachable error
 	// As names the account of the rights in messages, such as "system:serviceaccount:dns:publisher".
 	As string
 	// Account is the service account of Signpost, in the namespace where Signpost runs or will run.
 	Account types.NamespacedName
-	// NoSecret has the publishers that lack a secret here, by name, and why. Their zones are unknown.
+	// NoSecret has the reasons why publishers lack a secret here, by publisher. Their zones are unknown.
 	NoSecret map[string]error
 	Log      *slog.Logger
 }
@@ -58,7 +58,7 @@ func (s Subject) clusterChecks() []Check {
 		s.Unreachable = err
 		return []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: s.unreachable}}
 	}
-	a := asked{Subject: s, rights: rights, own: own}
+	a := checker{Subject: s, rights: rights, own: own}
 	checks := []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: a.reach}}
 	for _, needed := range a.needed() {
 		checks = append(checks, Check{Group: "rights of " + needed.Section, About: "the rights of " + needed.Section, AskAPI: true, Run: a.rightsOf(needed)})
@@ -70,8 +70,8 @@ func (s Subject) clusterChecks() []Check {
 	return append(checks, Check{Group: "installation", About: "the installation", AskAPI: true, Run: a.installed})
 }
 
-// asked is a subject with clients.
-type asked struct {
+// checker is a subject with clients.
+type checker struct {
 	Subject
 	rights, own *kubernetes.Clientset
 }

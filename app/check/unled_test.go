@@ -13,10 +13,11 @@ import (
 	"github.com/signpostd/signpost/internal/leader"
 )
 
-// Split-horizon V10: if somebody leads by the same Lease for other publishers, a check fails before
-// anything is installed. A holder that has the publishers, says nothing, or is gone isn't a finding.
+// If another installation leads by the same Lease for other publishers, a check fails before the
+// installation. A holder with the same publishers, without a list, or that has expired isn't a finding
+// (split-horizon V10).
 func TestUnled(t *testing.T) {
-	var a asked
+	var a checker
 	a.Config = wholeConfig(t, "ns", settings.DNSSection)
 	ours := configure.LeadsFor(a.Config.DNS.Publishers)
 	for name, test := range map[string]struct {

@@ -40,7 +40,7 @@ var managerNames = map[controllers.Name]string{
 
 // writers checks whether Kubernetes' controller manager writes the same objects as our controllers.
 // Two writers would undo each other's work.
-func (a asked) writers(ctx context.Context) []Result {
+func (a checker) writers(ctx context.Context) []Result {
 	names, err := a.Config.Controllers.Names()
 	if err != nil {
 		return []Result{{State: Failed, Text: reason(err)}}
@@ -62,7 +62,7 @@ func (a asked) writers(ctx context.Context) []Result {
 
 // managerFlags reads the enabled controllers from the command line of the controller manager. It
 // finds none if that isn't a pod, as in clusters of cloud providers.
-func (a asked) managerFlags(ctx context.Context, contested []string) (Result, bool) {
+func (a checker) managerFlags(ctx context.Context, contested []string) (Result, bool) {
 	list, err := a.own.CoreV1().Pods(managerNamespace).List(ctx, metav1.ListOptions{LabelSelector: "component=" + manager, Limit: maxPods})
 	if err != nil || len(list.Items) == 0 {
 		return Result{}, false
@@ -115,7 +115,7 @@ func managerRuns(wanted []string, name string) bool {
 
 // managerWrites checks by its Lease and its last writes whether the controller manager writes
 // endpoints. A single controller manager may have no Lease.
-func (a asked) managerWrites(ctx context.Context) Result {
+func (a checker) managerWrites(ctx context.Context) Result {
 	leads, err := a.managerLeads(ctx)
 	var last written
 	if err == nil {
@@ -143,7 +143,7 @@ func (a asked) managerWrites(ctx context.Context) Result {
 }
 
 // managerLeads reports whether a controller manager renews its Lease.
-func (a asked) managerLeads(ctx context.Context) (bool, error) {
+func (a checker) managerLeads(ctx context.Context) (bool, error) {
 	lease, err := a.own.CoordinationV1().Leases(managerNamespace).Get(ctx, manager, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return false, nil
@@ -159,7 +159,7 @@ type written struct {
 
 // lastWrite returns the EndpointSlice, among those that our controllers write, that another writer
 // wrote last.
-func (a asked) lastWrite(ctx context.Context) (written, error) {
+func (a checker) lastWrite(ctx context.Context) (written, error) {
 	list, err := a.own.DiscoveryV1().EndpointSlices("").List(ctx, metav1.ListOptions{
 		LabelSelector: fmt.Sprintf("%s in (%s,%s)", discoveryv1.LabelManagedBy, endpointslices.ManagedBy, mirroring.ManagedBy), Limit: maxSlices,
 	})

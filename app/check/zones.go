@@ -33,10 +33,10 @@ func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
 		}
 	}
 	return func(ctx context.Context) []Result {
-		// Without a namespace, DNSRecords are in that of the process, which this one isn't.
-		its := *p
-		its.Registry.CRDNamespace = cmp.Or(p.Registry.CRDNamespace, s.Account.Namespace)
-		survey, err := its.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, maxZones)
+		// Without a setting, DNSRecords are in the namespace of Signpost, not in that of this process.
+		options := *p
+		options.Registry.CRDNamespace = cmp.Or(p.Registry.CRDNamespace, s.Account.Namespace)
+		survey, err := options.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, maxZones)
 		if err != nil {
 			return []Result{providerFailure(ctx, strings.Join(p.Providers, ", "), err)}
 		}

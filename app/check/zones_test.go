@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/testkit/pdnstest"
 )
 
-// checkZones returns what is said about the zones of a publisher that reads no objects.
+// checkZones returns the results about the zones of a publisher that reads no objects.
 func checkZones(t *testing.T, limit time.Duration, args ...string) (lines []string, code int) {
 	t.Helper()
 	config := dnsConfig(t, append(args, "--source=fake", "--policy=sync")...)
@@ -35,7 +35,7 @@ func linesOf(t *testing.T, config settings.Config, limit time.Duration) (lines [
 
 const goodSecret, otherSecret = "c2VjcmV0LW9mLXRoZS10ZXN0", "b3RoZXItc2VjcmV0"
 
-// startBIND starts a server whose zone example.org has records of two owners and of nobody.
+// startBIND starts a server whose zone example.org has records of two owners and without an owner.
 func startBIND(t *testing.T) *bindtest.Server {
 	t.Helper()
 	return bindtest.Serve(t, bindtest.Config{
@@ -54,9 +54,8 @@ func rfc2136(addr string, more ...string) []string {
 	return append([]string{"--provider=rfc2136", "--rfc2136-host=" + host, "--rfc2136-port=" + port, "--rfc2136-tsig-secret-alg=hmac-sha256"}, more...)
 }
 
-// Each case has one thing wrong, and check names that one. What the settings have wrong is failed,
-// as what the server refuses is, and not unknown: a secret that isn't base64 will never work
-// (findings M9).
+// Each case has one problem, and check names it. Invalid settings and refusals of the server are failed and
+// not unknown, because they are permanent, such as a secret that isn't base64 (findings M9).
 func TestZonesOfBIND(t *testing.T) {
 	t.Parallel()
 	server := startBIND(t)
@@ -121,8 +120,7 @@ func beginLike(lines, want []string, addr string) bool {
 	return true
 }
 
-// A server that accepts connections and says nothing, and one that isn't there, are not called wrong:
-// nobody knows.
+// The result is unknown for a server that doesn't respond and for one that is unreachable.
 func TestProviderThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -150,7 +148,7 @@ func TestProviderThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// Only so many zones are read, and the others are counted.
+// Zones are read up to a limit, and the others are counted.
 func TestManyZones(t *testing.T) {
 	t.Parallel()
 	args := []string{"--provider=inmemory", "--txt-prefix=%{record_type}-."}
@@ -192,8 +190,8 @@ func TestZonesOfPowerDNS(t *testing.T) {
 	}
 }
 
-// Finding of tenants, two processes with one owner ID: records of our owner by two instances are a
-// failure, by one they are not.
+// Records of our owner by two instances are a failure, by one instance they are not (tenants, two
+// processes with one owner ID).
 func TestInstancesOfOneOwner(t *testing.T) {
 	failed := func(instances map[string]int) (texts []string) {
 		z := configure.ZoneSurvey{Zone: dns.Zone{Name: "example.org"}, Read: true, Records: 8, Owners: map[string]int{"default": 8}, Instances: instances}

@@ -38,13 +38,13 @@ func (p *profilePrinter) message(m *pb.DestinationProfile) error {
 		_, err := io.WriteString(p.out, text.render(""))
 		return err
 	}
-	_, err := io.WriteString(p.out, p.news(m, text))
+	_, err := io.WriteString(p.out, p.changeText(m, text))
 	p.last = m
 	return err
 }
 
-// news returns the text for a changed profile.
-func (p *profilePrinter) news(m *pb.DestinationProfile, text profileText) string {
+// changeText returns the text for a changed profile.
+func (p *profilePrinter) changeText(m *pb.DestinationProfile, text profileText) string {
 	at := p.now().Format(clock)
 	switch {
 	case p.last == nil:

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// idleTime is how long after the last query publishers are still followed.
+	// idleTime is the time after the last query until the publishers are no longer followed.
 	idleTime = 30 * time.Second
-	// maxKept limits the changes that are kept for clients with an older mark.
-	maxKept = 2000
+	// maxLog limits the changes that are kept for clients with an older mark.
+	maxLog = 2000
 )
 
 // changes follows the publishers while clients query changes.
 type changes struct {
 	followers []*publisher.Follower
 	idle      *time.Timer
-	// kept are the last changes with their numbers. mark is that of the last one. A query from before
-	// floor gets Reset.
-	kept        []change
+	// log has the last changes with their numbers, and mark is the number of the last one. A query from
+	// before floor gets Reset.
+	log         []change
 	mark, floor uint64
 }
 
@@ -29,7 +29,7 @@ type changes struct {
 type change struct {
 	number uint64
 	id     string
-	// name is what people call the record.
+	// name is the readable name of the record.
 	name   string
 	record *inspect.Record
 }
@@ -76,7 +76,7 @@ func (c *changes) follow(ctx context.Context, publishers []Publisher) error {
 
 func (c *changes) reset() {
 	c.mark++
-	c.kept, c.floor = nil, c.mark
+	c.log, c.floor = nil, c.mark
 }
 
 func (c *changes) end() {
@@ -107,15 +107,15 @@ func (c *changes) add(name string, more publisher.Changes) {
 	for _, row := range more.Rows {
 		record := recordOf(name, row)
 		c.mark++
-		c.kept = append(c.kept, change{c.mark, record.ID, record.Name + " " + record.Type, &record})
+		c.log = append(c.log, change{c.mark, record.ID, record.Name + " " + record.Type, &record})
 	}
 	for _, key := range more.Gone {
 		c.mark++
-		c.kept = append(c.kept, change{c.mark, recordID(name, key), key.Name + " " + key.Type, nil})
+		c.log = append(c.log, change{c.mark, recordID(name, key), key.Name + " " + key.Type, nil})
 	}
-	if extra := len(c.kept) - maxKept; extra > 0 {
-		c.floor = c.kept[extra-1].number
-		c.kept = append([]change{}, c.kept[extra:]...)
+	if extra := len(c.log) - maxLog; extra > 0 {
+		c.floor = c.log[extra-1].number
+		c.log = append([]change{}, c.log[extra:]...)
 	}
 }
 
@@ -129,18 +129,18 @@ func (c *changes) since(mark uint64, limit int) inspect.Delta[inspect.Record] {
 		d.Reset = true
 		return d
 	}
-	told := map[string]bool{}
-	for i := len(c.kept) - 1; i >= 0 && c.kept[i].number > mark; i-- {
-		one := c.kept[i]
+	seen := map[string]bool{}
+	for i := len(c.log) - 1; i >= 0 && c.log[i].number > mark; i-- {
+		one := c.log[i]
 		switch {
-		case told[one.id]:
+		case seen[one.id]:
 		case one.record == nil:
 			d.Gone = append(d.Gone, one.id)
 			d.GoneNames = append(d.GoneNames, one.name)
 		default:
 			d.Changed = append(d.Changed, *one.record)
 		}
-		told[one.id] = true
+		seen[one.id] = true
 	}
 	if len(d.Changed)+len(d.Gone) > limit {
 		return inspect.Delta[inspect.Record]{Reset: true}

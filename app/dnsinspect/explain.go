@@ -23,28 +23,28 @@ const (
 	maxMissing = 3
 )
 
-// way collects the steps of an explanation by one publisher.
-type way struct {
+// explanation collects the steps of one publisher.
+type explanation struct {
 	publisher Publisher
-	manner    publisher.NameSettings
+	settings  publisher.NameSettings
 	// object is the subject; nil for a name.
 	object *inspect.ObjectRef
 	steps  []inspect.Step
-	// exclusions are the steps that say that the publisher's settings exclude a name.
+	// exclusions are the steps about names that the publisher's settings exclude.
 	exclusions []exclusion
 	// takes are the names that the publisher writes into a zone. published are those of which all
 	// wanted records are published.
 	takes, published map[string]bool
 }
 
-// exclusion is the number of a step, and its canonical name.
+// exclusion is the index of a step, and its canonical name.
 type exclusion struct {
 	step int
 	name string
 }
 
-// addExclusion adds a step that says that the publisher's settings exclude a name.
-func (w *way) addExclusion(what string, object *inspect.ObjectRef, name, text string) {
+// addExclusion adds a step about a name that the publisher's settings exclude.
+func (w *explanation) addExclusion(what string, object *inspect.ObjectRef, name, text string) {
 	w.exclusions = append(w.exclusions, exclusion{len(w.steps), dns.Canonical(name)})
 	w.add(what, inspect.StepWrong, object, text)
 }
@@ -52,9 +52,9 @@ func (w *way) addExclusion(what string, object *inspect.ObjectRef, name, text st
 // Explain implements [inspect.Explainer]. A name is traced from its objects to the servers of its
 // zone, an object from its sources.
 func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
-	var ways []*way
+	var explanations []*explanation
 	for _, p := range r.publishers {
-		w := &way{publisher: p, manner: p.NameSettings(), takes: map[string]bool{}, published: map[string]bool{}}
+		w := &explanation{publisher: p, settings: p.NameSettings(), takes: map[string]bool{}, published: map[string]bool{}}
 		switch {
 		case q.Name != "":
 			r.explainName(ctx, w, q.Name)
@@ -63,22 +63,22 @@ func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 		case q.Object != nil && q.Object.Cluster == "":
 			r.explainObject(ctx, w, *q.Object)
 		}
-		ways = append(ways, w)
+		explanations = append(explanations, w)
 	}
-	steps := joinWays(ways)
+	steps := joinExplanations(explanations)
 	if q.Object != nil && len(steps) == 0 && len(r.publishers) > 0 {
 		steps = append(steps, r.unknownObject(*q.Object))
 	}
 	return onlyRelevant(steps)
 }
 
-// joinWays joins the steps of publishers. An excluded name is wrong only if no other publisher
+// joinExplanations joins the steps of publishers. An excluded name is wrong only if no other publisher
 // takes it.
-func joinWays(ways []*way) []inspect.Step {
+func joinExplanations(explanations []*explanation) []inspect.Step {
 	var steps []inspect.Step
-	for _, w := range ways {
+	for _, w := range explanations {
 		for _, l := range w.exclusions {
-			if slices.ContainsFunc(ways, func(other *way) bool { return other.takes[l.name] }) {
+			if slices.ContainsFunc(explanations, func(other *explanation) bool { return other.takes[l.name] }) {
 				w.steps[l.step].State = inspect.StepNote
 			}
 		}
@@ -87,14 +87,14 @@ func joinWays(ways []*way) []inspect.Step {
 	if slices.ContainsFunc(steps, func(s inspect.Step) bool { return s.State == inspect.StepWrong || s.State == inspect.StepUnknown }) {
 		return steps
 	}
-	if len(ways) < 2 {
+	if len(explanations) < 2 {
 		return steps
 	}
-	// If nothing is wrong, the last step is the summary.
+	// If no step is wrong, the last step is the summary.
 	by := map[string][]string{}
-	for _, w := range ways {
-		for name, all := range w.published {
-			if all {
+	for _, w := range explanations {
+		for name, complete := range w.published {
+			if complete {
 				by[name] = append(by[name], w.publisher.Name)
 			}
 		}
@@ -104,24 +104,24 @@ func joinWays(ways []*way) []inspect.Step {
 		if len(by[name]) > 1 {
 			who = "publishers "
 		}
-		steps = append(steps, inspect.Step{What: whatRecord, State: inspect.StepWell, Text: sanitize.Name(name) + " is published by the " + who + strings.Join(by[name], " and ")})
+		steps = append(steps, inspect.Step{What: whatRecord, State: inspect.StepOK, Text: sanitize.Name(name) + " is published by the " + who + strings.Join(by[name], " and ")})
 	}
 	return steps
 }
 
-// onlyRelevant drops the steps of publishers that have nothing to do with a name, if others have.
+// onlyRelevant drops the steps of publishers without objects for a name, if another publisher has some.
 func onlyRelevant(steps []inspect.Step) []inspect.Step {
-	isNobody := func(s inspect.Step) bool { return s.What == whatUnrequested }
-	if !slices.ContainsFunc(steps, func(s inspect.Step) bool { return !isNobody(s) && s.What != whatZone }) {
+	isUnrequested := func(s inspect.Step) bool { return s.What == whatUnrequested }
+	if !slices.ContainsFunc(steps, func(s inspect.Step) bool { return !isUnrequested(s) && s.What != whatZone }) {
 		seen := false
 		return rename(slices.DeleteFunc(steps, func(s inspect.Step) bool {
-			again := isNobody(s) && seen
-			seen = seen || isNobody(s)
-			return again
+			duplicate := isUnrequested(s) && seen
+			seen = seen || isUnrequested(s)
+			return duplicate
 		}))
 	}
 	if slices.ContainsFunc(steps, func(s inspect.Step) bool { return s.What == whatObject || s.What == whatRecord || s.What == whatFilter }) {
-		steps = slices.DeleteFunc(steps, isNobody)
+		steps = slices.DeleteFunc(steps, isUnrequested)
 	}
 	return rename(steps)
 }
@@ -139,12 +139,12 @@ func rename(steps []inspect.Step) []inspect.Step {
 const (
 	whatObject, whatAnnotation, whatFilter, whatSource = "Object", "Annotation", "Filter", "Source"
 	whatZone, whatRecord, whatServer                   = "Zone", "Record", "DNS server"
-	// whatUnrequested is the subject of the step about a name without objects, shown as one about objects.
-	whatUnrequested = "nobody"
+	// whatUnrequested is the subject of the step about a name without objects. rename replaces it.
+	whatUnrequested = "unrequested"
 )
 
 // add adds a step. If there are several publishers, it names the publisher.
-func (w *way) add(what string, state inspect.StepState, object *inspect.ObjectRef, text string, more ...string) {
+func (w *explanation) add(what string, state inspect.StepState, object *inspect.ObjectRef, text string, more ...string) {
 	if w.publisher.Name != "" {
 		text = "publisher " + w.publisher.Name + ": " + text
 	}
@@ -152,12 +152,12 @@ func (w *way) add(what string, state inspect.StepState, object *inspect.ObjectRe
 }
 
 // failed adds a step about a publisher that doesn't respond.
-func (w *way) failed(err error) {
+func (w *explanation) failed(err error) {
 	w.add(whatSource, inspect.StepUnknown, nil, "the publisher can't be asked: "+err.Error()+": try again")
 }
 
 // explainName traces a name.
-func (r *Role) explainName(ctx context.Context, w *way, name string) {
+func (r *Role) explainName(ctx context.Context, w *explanation, name string) {
 	t, err := w.publisher.Trace(ctx, name)
 	if err != nil {
 		w.failed(err)
@@ -173,10 +173,10 @@ func (r *Role) explainName(ctx context.Context, w *way, name string) {
 		}
 		ref := refOf(o)
 		if r := slices.IndexFunc(t.Refused, func(r tenancy.Refusal) bool { return r.Namespace == o.Namespace }); r >= 0 {
-			w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s asks for %s, and is refused (%s): %s", title(ref), sanitize.Name(name), t.Refused[r].Reason, t.Refused[r].Message))
+			w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s asks for %s, and is refused (%s): %s", ref.Title(), sanitize.Name(name), t.Refused[r].Reason, t.Refused[r].Message))
 			continue
 		}
-		w.add(whatObject, inspect.StepWell, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), sanitize.Name(name), o.Source), wantedLines(t, i)...)
+		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", ref.Title(), sanitize.Name(name), o.Source), wantedLines(t, i)...)
 	}
 	r.follow(ctx, w, t)
 }
@@ -196,7 +196,7 @@ func wantedLines(t publisher.Trace, place int) []string {
 }
 
 // unrequested explains a name that no object asks for.
-func (w *way) unrequested(ctx context.Context, t publisher.Trace) {
+func (w *explanation) unrequested(ctx context.Context, t publisher.Trace) {
 	missing, err := w.publisher.Missing(ctx, t.Name, maxMissing)
 	if err != nil {
 		w.failed(err)
@@ -205,12 +205,12 @@ func (w *way) unrequested(ctx context.Context, t publisher.Trace) {
 	for _, e := range missing {
 		ref := objectRef(e.Object)
 		if e.Wants(t.Name) && len(e.Skipped) > 0 {
-			w.addExclusion(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(t.Name), e.Skipped[0].Message))
+			w.addExclusion(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", ref.Title(), sanitize.Name(t.Name), e.Skipped[0].Message))
 			continue
 		}
 		for _, s := range e.Skipped {
 			if strings.EqualFold(strings.TrimSuffix(s.Subject, "."), t.Name) {
-				w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has the name %s and asks for no record: %s", title(ref), sanitize.Name(t.Name), s.Message))
+				w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has the name %s and asks for no record: %s", ref.Title(), sanitize.Name(t.Name), s.Message))
 			}
 		}
 	}
@@ -234,9 +234,9 @@ func (w *way) unrequested(ctx context.Context, t publisher.Trace) {
 	w.add(whatUnrequested, state, nil, text)
 }
 
-// sibling lists similar names if an object asks for the parent of an unwanted name and for others
-// below it: a headless Service has a name for each pod with a hostname.
-func (w *way) sibling(ctx context.Context, name string) bool {
+// sibling lists similar names if an object asks for the parent of an unwanted name and for other names
+// below the parent: a headless Service has a name for each pod with a hostname.
+func (w *explanation) sibling(ctx context.Context, name string) bool {
 	label, parent, _ := strings.Cut(name, ".")
 	t, err := w.publisher.Trace(ctx, parent)
 	if err != nil || len(t.Asks) == 0 {
@@ -260,7 +260,7 @@ func (w *way) sibling(ctx context.Context, name string) bool {
 	}
 	slices.Sort(labels)
 	labels = slices.Compact(labels)
-	text := fmt.Sprintf("%s has no name for a pod %s: those below %s are %s", title(ref), sanitize.Name(label), sanitize.Name(parent), strings.Join(labels[:min(len(labels), maxTargetsShown)], ", "))
+	text := fmt.Sprintf("%s has no name for a pod %s: those below %s are %s", ref.Title(), sanitize.Name(label), sanitize.Name(parent), strings.Join(labels[:min(len(labels), maxTargetsShown)], ", "))
 	if more := len(labels) - maxTargetsShown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
@@ -274,32 +274,16 @@ func hasRows(t publisher.Trace) bool {
 }
 
 // unread explains that sources have not been read.
-func (w *way) unread(t publisher.Trace) {
-	for _, source := range sortedKeys(t.Unread) {
+func (w *explanation) unread(t publisher.Trace) {
+	for _, source := range slices.Sorted(maps.Keys(t.Unread)) {
 		w.add(whatSource, inspect.StepUnknown, nil, fmt.Sprintf("the source %s has not been read, so nothing is known of its objects, and nothing is deleted: %s", source, t.Unread[source]))
 	}
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // refOf returns the object of an origin.
 func refOf(o desired.Origin) inspect.ObjectRef {
 	kind, group, _ := strings.Cut(o.Kind, ".")
 	return inspect.ObjectRef{Kind: cmp.Or(kind, "source"), Group: group, Namespace: o.Namespace, Name: cmp.Or(o.Name, o.Source)}
-}
-
-func title(o inspect.ObjectRef) string {
-	if o.Namespace == "" {
-		return o.Kind + " " + o.Name
-	}
-	return o.Kind + " " + o.Namespace + "/" + o.Name
 }
 
 // maxTargetsShown limits the targets in a sentence.

@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// explainObject traces an object. It adds nothing for one that no source of the publisher reads.
-func (r *Role) explainObject(ctx context.Context, w *way, ref inspect.ObjectRef) {
+// explainObject traces an object. It adds no steps if no source of the publisher reads the object.
+func (r *Role) explainObject(ctx context.Context, w *explanation, ref inspect.ObjectRef) {
 	seen, err := w.publisher.Explain(ctx, publisher.ExplainQuery{Selects: about(ref)})
 	if err != nil {
 		w.failed(err)
@@ -35,8 +35,8 @@ func about(ref inspect.ObjectRef) func(source string, key source.Key) bool {
 	}
 }
 
-func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectRef, e publisher.Explanation) {
-	of := title(ref) + ": "
+func (r *Role) explainEvaluated(ctx context.Context, w *explanation, ref inspect.ObjectRef, e publisher.Explanation) {
+	of := ref.Title() + ": "
 	if e.Err != nil {
 		w.add(whatObject, inspect.StepWrong, &ref, of+sanitize.Text(e.Err.Error())+"; its records stay unchanged")
 	}
@@ -51,7 +51,7 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 		}
 		if s.Reason == source.SkipFiltered && len(e.Wanted) > 0 {
 			for _, name := range e.Wanted {
-				w.addExclusion(what, &ref, name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(name), s.Message))
+				w.addExclusion(what, &ref, name, fmt.Sprintf("%s asks for %s, and is left out: %s", ref.Title(), sanitize.Name(name), s.Message))
 			}
 			continue
 		}
@@ -71,7 +71,7 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 			w.failed(err)
 			return
 		}
-		w.add(whatObject, inspect.StepWell, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), sanitize.Name(name), e.Object.Source), wantedLines(t, 0)...)
+		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", ref.Title(), sanitize.Name(name), e.Object.Source), wantedLines(t, 0)...)
 		r.follow(ctx, w, t)
 	}
 }
@@ -88,24 +88,24 @@ func namesOf(e publisher.Explanation) []string {
 }
 
 // dropped adds a step about a part of an object that isn't published.
-func (w *way) dropped(ref inspect.ObjectRef, d desired.Drop) {
+func (w *explanation) dropped(ref inspect.ObjectRef, d desired.Drop) {
 	what, state := whatFilter, inspect.StepWrong
-	left := false
+	excluded := false
 	switch d.Reason {
 	case desired.DropDomain, desired.DropUnselected:
-		left = true
+		excluded = true
 	case desired.DropDuplicate, desired.DropReplaced:
 		state = inspect.StepNote
 	case desired.DropInvalid, desired.DropRefused:
 		what = whatRecord
 	case desired.DropZone:
-		what, left = whatZone, true
+		what, excluded = whatZone, true
 	}
-	text := fmt.Sprintf("%s asks for the %s record %s, which is left out", title(ref), d.Type, sanitize.Name(d.Name))
+	text := fmt.Sprintf("%s asks for the %s record %s, which is left out", ref.Title(), d.Type, sanitize.Name(d.Name))
 	if d.Reason == desired.DropTarget {
-		text = fmt.Sprintf("%s asks for the %s record %s, of which the targets %s are left out", title(ref), d.Type, sanitize.Name(d.Name), targetsText(d.Targets))
+		text = fmt.Sprintf("%s asks for the %s record %s, of which the targets %s are left out", ref.Title(), d.Type, sanitize.Name(d.Name), targetsText(d.Targets))
 	}
-	if left {
+	if excluded {
 		w.addExclusion(what, &ref, d.Name, text+": "+d.Message)
 		return
 	}
@@ -129,8 +129,8 @@ func skipStep(s source.Skip) (what string, state inspect.StepState) {
 	return whatObject, inspect.StepWrong
 }
 
-// unknownObject returns the step for an object that no source has. That is wrong only if a source
-// reads its kind; otherwise other roles may explain it.
+// unknownObject returns the step for an object that no source has. The step is wrong only if a source
+// reads the kind; otherwise other roles may explain the object.
 func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 	var sources []string
 	reads := false
@@ -146,6 +146,6 @@ func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 		return inspect.Step{What: whatObject, State: inspect.StepNote, Text: fmt.Sprintf("DNS publishes nothing for objects of the kind %s (%s)", o.Kind, strings.Join(sources, ", "))}
 	}
 	return inspect.Step{What: whatObject, State: inspect.StepWrong, Text: fmt.Sprintf(
-		"no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its namespace", title(o), strings.Join(sources, ", "),
+		"no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its namespace", o.Title(), strings.Join(sources, ", "),
 	)}
 }

@@ -10,8 +10,8 @@ import (
 // defaultPublisher is the name of an unnamed publisher.
 const defaultPublisher = "dns"
 
-// Problems returns the problems of publishers and their zones. Each is a problem of an object of
-// the kind Publisher, which isn't a Kubernetes kind.
+// Problems returns the problems of publishers and their zones. The object of a problem has the kind
+// Publisher, which isn't a Kubernetes kind.
 func Problems(publishers []Publisher) []inspect.Problem {
 	var all []inspect.Problem
 	for _, p := range publishers {

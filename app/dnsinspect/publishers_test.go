@@ -52,8 +52,8 @@ spec: {type: LoadBalancer, clusterIP: 10.0.0.7, ports: [{port: 80}]}
 status: {loadBalancer: {ingress: [{ip: 192.0.2.6}]}}
 `
 
-// Two publishers over servers of their own in one process: what one of them leaves out is wrong only if
-// the other one has it no more (split-horizon V2 to V4 and V7, first-hour H1).
+// With two publishers over different servers, a name that one of them excludes is wrong only if the other
+// one doesn't publish it either (split-horizon V2 to V4 and V7, first-hour H1).
 func TestSeveralPublishers(t *testing.T) {
 	public := startScenario(t, "", "", []string{"--annotation-filter=net in (public,both)", "--source=ingress", "--ingress-class=nginx"})
 	private := startScenario(t, "", "", []string{"--annotation-filter=net in (private,both)", "--exclude-domains=shop.example.test"})
@@ -79,20 +79,20 @@ func TestSeveralPublishers(t *testing.T) {
 		verdict inspect.Verdict
 		summary string
 	}{
-		"V7: a name of both":                    {inspect.Query{Name: "web.example.test"}, inspect.VerdictWell, "web.example.test is published by the publishers private and public"},
-		"V4: a name of one":                     {inspect.Query{Name: "int.example.test"}, inspect.VerdictWell, "int.example.test is published by the publisher private"},
-		"V4: a name that the other leaves out":  {inspect.Query{Name: "only.shop.example.test"}, inspect.VerdictWell, "only.shop.example.test is published by the publisher public"},
-		"V4: its object":                        {service("both"), inspect.VerdictWell, "only.shop.example.test is published by the publisher public"},
+		"V7: a name of both":                    {inspect.Query{Name: "web.example.test"}, inspect.VerdictOK, "web.example.test is published by the publishers private and public"},
+		"V4: a name of one":                     {inspect.Query{Name: "int.example.test"}, inspect.VerdictOK, "int.example.test is published by the publisher private"},
+		"V4: a name that the other leaves out":  {inspect.Query{Name: "only.shop.example.test"}, inspect.VerdictOK, "only.shop.example.test is published by the publisher public"},
+		"V4: its object":                        {service("both"), inspect.VerdictOK, "only.shop.example.test is published by the publisher public"},
 		"V2: a name that no publisher takes":    {inspect.Query{Name: "lost.example.test"}, inspect.VerdictWrong, "Service default/lost asks for lost.example.test, and is left out: --annotation-filter"},
 		"V3: its object":                        {service("lost"), inspect.VerdictWrong, "Service default/lost asks for lost.example.test, and is left out: --annotation-filter"},
 		"V2: a class that no publisher takes":   {inspect.Query{Name: "class.example.test"}, inspect.VerdictWrong, "Ingress default/class asks for class.example.test, and is left out: --ingress-class has only nginx"},
 		"V3: its Ingress":                       {object("Ingress", "class"), inspect.VerdictWrong, "--ingress-class has only nginx"},
 		"V3: a name without a zone":             {service("nozone"), inspect.VerdictWrong, "the name is in no zone of the provider"},
-		"an object that asks for no name":       {service("silent"), inspect.VerdictWell, ""},
-		"a controller that nobody knows":        {service("other"), inspect.VerdictWell, `the annotation controller is "externel-dns"`},
-		"H1: a Pod":                             {object("Pod", "web-1"), inspect.VerdictWell, "DNS publishes nothing for objects of the kind Pod (--source=service, --source=ingress)"},
+		"an object that asks for no name":       {service("silent"), inspect.VerdictOK, ""},
+		"a controller that nobody knows":        {service("other"), inspect.VerdictOK, `the annotation controller is "externel-dns"`},
+		"H1: a Pod":                             {object("Pod", "web-1"), inspect.VerdictOK, "DNS publishes nothing for objects of the kind Pod (--source=service, --source=ingress)"},
 		"H1: an Ingress that does not exist":    {object("Ingress", "gone"), inspect.VerdictWrong, "no source of the publishers has Ingress default/gone"},
-		"H1: a ServiceProfile":                  {object("ServiceProfile", "web.default.svc.cluster.local"), inspect.VerdictWell, "DNS publishes nothing"},
+		"H1: a ServiceProfile":                  {object("ServiceProfile", "web.default.svc.cluster.local"), inspect.VerdictOK, "DNS publishes nothing"},
 		"a name that nobody asks for of either": {inspect.Query{Name: "nobody.example.test"}, inspect.VerdictWrong, "no object asks for nobody.example.test"},
 	} {
 		e := inspect.Conclude(test.query.String(), role.Explain(t.Context(), test.query))

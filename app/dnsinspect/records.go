@@ -13,10 +13,10 @@ import (
 const (
 	// maxTargets and maxObjects limit those of a displayed record.
 	maxTargets, maxObjects = 50, 20
-	// countFor is the minimum age of cached counts of the zones. If counting is slow, they are kept
-	// longer, so that it takes a fiftieth (countShare) of the time. countMost limits that, because
-	// counting may have waited for a publisher that plans.
-	countFor, countShare, countMost = time.Second, 50, 20 * time.Second
+	// countTTL is the minimum time for which the counts of the zones are cached. Counts that take long are
+	// cached for countFactor times their duration, so that counting takes a fiftieth of the time.
+	// maxCountTTL caps that, because counting may have waited for a publisher that plans.
+	countTTL, countFactor, maxCountTTL = time.Second, 50, 20 * time.Second
 )
 
 // Records implements [inspect.RecordsOf].
@@ -96,11 +96,10 @@ func recordID(publisher string, k publisher.RowKey) string {
 
 // groupOf returns the group of an API version; empty for the core group.
 func groupOf(apiVersion string) string {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		return ""
+	if group, _, found := strings.Cut(apiVersion, "/"); found {
+		return group
 	}
-	return group
+	return ""
 }
 
 // Zones implements [inspect.ZonesOf]. Unzoned names are counted under a zone without a name.
@@ -110,24 +109,24 @@ func (r *Role) Zones(ctx context.Context) ([]inspect.Zone, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.counted != nil && time.Since(r.countedAt) < max(countFor, min(countShare*r.took, countMost)) {
+	if r.counted != nil && time.Since(r.countedAt) < max(countTTL, min(countFactor*r.countDuration, maxCountTTL)) {
 		return r.counted, nil
 	}
 	begun := time.Now()
 	zones := []inspect.Zone{}
 	for _, p := range r.publishers {
-		rows, homeless, err := p.ZoneRows(ctx)
+		rows, unzoned, err := p.ZoneRows(ctx)
 		if err != nil {
 			return nil, r.asError(err)
 		}
-		if len(homeless) > 0 {
-			zones = append(zones, inspect.Zone{Publisher: p.Name, Records: countsOf(homeless), Problem: "these names are in no zone of the provider"})
+		if len(unzoned) > 0 {
+			zones = append(zones, inspect.Zone{Publisher: p.Name, Records: countsOf(unzoned), Problem: "these names are in no zone of the provider"})
 		}
 		for _, row := range rows {
 			zones = append(zones, zoneOf(p.Name, row))
 		}
 	}
-	r.counted, r.countedAt, r.took = zones, time.Now(), time.Since(begun)
+	r.counted, r.countedAt, r.countDuration = zones, time.Now(), time.Since(begun)
 	return zones, nil
 }
 

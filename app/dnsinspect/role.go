@@ -13,14 +13,14 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 )
 
-// Publisher is a publisher with the data for queries of its servers.
+// Publisher is a publisher with the name servers of its zones.
 type Publisher struct {
 	// Name is empty for an unnamed publisher.
 	Name string
 	*publisher.Publisher
 	// Servers are the addresses and ports of the name servers; nil means those of the NS records.
 	Servers []string
-	// Kinds are the kinds of the objects that its sources make records for, such as Service.
+	// Kinds are the kinds of objects that its sources read, such as Service.
 	Kinds []string
 }
 
@@ -32,10 +32,10 @@ type Role struct {
 
 	mu sync.Mutex
 	// counted are the cached zones with their counts.
-	counted   []inspect.Zone
-	countedAt time.Time
-	took      time.Duration
-	changes   changes
+	counted       []inspect.Zone
+	countedAt     time.Time
+	countDuration time.Duration
+	changes       changes
 }
 
 var (

@@ -15,7 +15,7 @@ import (
 const webService = `{apiVersion: v1, kind: Service, metadata: {name: %s, annotations: {external-dns.alpha.kubernetes.io/hostname: %[1]s.example.test}},
 spec: {type: LoadBalancer, clusterIP: 10.0.0.1, ports: [{port: 80}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}}`
 
-// A listener is told of records that change, and a standby says that it is one.
+// A listener gets changed records, and a standby names the leader.
 func TestRole(t *testing.T) {
 	s := startScenario(t, "", "other A 192.0.2.9\n", nil)
 	s.apply(fmt.Sprintf(webService, "web"))
@@ -73,7 +73,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// A standby knows who asks for a name, and sends people to the leader for the rest.
+// A standby knows the objects that ask for a name, and names the leader for the rest.
 func TestExplainOnStandby(t *testing.T) {
 	s := startScenario(t, "", "", nil)
 	s.apply(fmt.Sprintf(webService, "web"))

@@ -38,10 +38,10 @@ var update = flag.Bool("update", false, "write what is explained into the scenar
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestScenarios explains what is wrong with objects, over a real BIND. A file has the flags beside
-// those of the BIND, the records of its zone example.test, its update policy, objects, objects that
-// are deleted once the first ones are published, and questions, each with the verdict, the summary
-// and the other steps. If it has records, these are what is listed, with the objects that don't get theirs.
+// TestScenarios explains problems of objects, over a real BIND. A file has sections for further flags, the
+// records of the zone example.test, its update policy, objects, objects that are deleted once the first
+// ones are published, and queries, each with the verdict, the summary and the other steps. The section
+// records has the listed records, with the objects that lose them.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -194,9 +194,9 @@ func (s *scenario) run() {
 	<-s.cluster.Settled()
 }
 
-// settle waits until nothing is pending any more, and something else is known than before. It
-// returns what is known.
-func (s *scenario) settle(than string) (known string) {
+// settle waits until no record is pending and the records differ from those of before. It returns the
+// records.
+func (s *scenario) settle(former string) (records string) {
 	s.t.Helper()
 	before := ""
 	kubetest.Eventually(s.t, 30*time.Second, func() error {
@@ -219,7 +219,7 @@ func (s *scenario) settle(than string) (known string) {
 				return fmt.Errorf("%s is pending: %s", r.Name, r.Message)
 			}
 		}
-		if !same || before == than {
+		if !same || before == former {
 			return fmt.Errorf("something changes: %s", now)
 		}
 		return nil
@@ -233,17 +233,17 @@ var (
 	anyPort = regexp.MustCompile(`127\.0\.0\.1:\d+(->127\.0\.0\.1:\d+)?`)
 )
 
-// explain returns what is said of a question: the verdict with the summary, and the steps that it
-// doesn't repeat.
+// explain returns the explanation of a query: the verdict with the summary, and the steps with other
+// texts.
 func (s *scenario) explain(q string) string {
 	s.t.Helper()
 	request := httptest.NewRequest(http.MethodGet, "http://localhost"+inspect.ExplainPath+"?namespace=default&q="+url.QueryEscape(q), nil)
 	request.RemoteAddr = "127.0.0.1:1"
-	answer := httptest.NewRecorder()
-	s.server.ServeHTTP(answer, request)
+	response := httptest.NewRecorder()
+	s.server.ServeHTTP(response, request)
 	var e inspect.Explanation
-	if err := json.Unmarshal(answer.Body.Bytes(), &e); err != nil || answer.Code != http.StatusOK {
-		s.t.Fatalf("explain %s: %d %s", q, answer.Code, answer.Body)
+	if err := json.Unmarshal(response.Body.Bytes(), &e); err != nil || response.Code != http.StatusOK {
+		s.t.Fatalf("explain %s: %d %s", q, response.Code, response.Body)
 	}
 	text := fmt.Sprintf("%s: %s\n", e.Verdict, e.Summary)
 	for _, step := range e.Steps {
@@ -258,7 +258,7 @@ func (s *scenario) explain(q string) string {
 	return anyPort.ReplaceAllString(text, "SERVER")
 }
 
-// records returns the records that are listed, without those that nobody asks for.
+// records returns the listed records, without those that no object asks for.
 func (s *scenario) records() string {
 	s.t.Helper()
 	list, err := s.role.Records(s.t.Context(), inspect.RecordFilter{Limit: 100})

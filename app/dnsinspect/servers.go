@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// askServers queries the servers of a zone for a name.
-func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publisher.ZoneTrace) {
+// queryServers queries the servers of a zone for a name.
+func (r *Role) queryServers(ctx context.Context, w *explanation, t publisher.Trace, h publisher.ZoneTrace) {
 	if h.Private {
 		w.add(whatServer, inspect.StepUnknown, nil, "the zone is private, so its servers are not asked: ask them from a network that may")
 		return
@@ -28,12 +28,12 @@ func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publ
 			return
 		}
 	}
-	answers := r.client.Query(ctx, servers, t.Name, typesOf(h))
-	judged := make([]judgement, 0, len(answers))
-	for _, a := range answers {
-		judged = append(judged, judge(h, a))
+	responses := r.client.Query(ctx, servers, t.Name, typesOf(h))
+	results := make([]serverResult, 0, len(responses))
+	for _, response := range responses {
+		results = append(results, compareResponse(h, response))
 	}
-	w.addServerSteps(t, judged)
+	w.addServerSteps(t, results)
 }
 
 // typesOf returns the record types to query.
@@ -50,17 +50,18 @@ func typesOf(h publisher.ZoneTrace) []string {
 	return types
 }
 
-// judgement is the assessment of a response. ttl is how long resolvers may cache an old response.
-type judgement struct {
+// serverResult is a response with the result of its comparison. ttl is how long resolvers may cache an
+// old response.
+type serverResult struct {
 	authority.Response
 	state inspect.StepState
 	text  string
 	ttl   uint32
 }
 
-// judge compares a response with what the zone should have. It is a pure function.
-func judge(h publisher.ZoneTrace, a authority.Response) judgement {
-	j := judgement{Response: a, state: inspect.StepNote, ttl: a.TTL}
+// compareResponse compares a response with the published record sets. It is a pure function.
+func compareResponse(h publisher.ZoneTrace, a authority.Response) serverResult {
+	j := serverResult{Response: a, state: inspect.StepNote, ttl: a.TTL}
 	row, published := rowOf(h, a.Type)
 	switch {
 	case a.Err != nil:
@@ -73,16 +74,16 @@ func judge(h publisher.ZoneTrace, a authority.Response) judgement {
 		j.state, j.text = inspect.StepWrong, "it does not have the zone (its answer is not authoritative): correct the NS records of the zone, or have the server load it"
 	case !published:
 		j.ttl = max(a.TTL, a.NegativeTTL)
-		j.text = "it answers with " + answerText(a)
+		j.text = "it answers with " + responseText(a)
 	case row.Steered || !plain(row):
-		j.text = "it answers with " + answerText(a) + ", which the provider derives from the record"
+		j.text = "it answers with " + responseText(a) + ", which the provider derives from the record"
 	case a.Alias != "" || !authority.Same(a.Type, row.Targets, a.Targets):
 		j.state, j.ttl = inspect.StepWrong, max(a.TTL, a.NegativeTTL)
-		j.text = fmt.Sprintf("it answers with %s, and the zone of the provider has %s: wait until the change has reached it, and if it stays, see whether it is a server of this zone", answerText(a), targetsText(row.Targets))
+		j.text = fmt.Sprintf("it answers with %s, and the zone of the provider has %s: wait until the change has reached it, and if it stays, see whether it is a server of this zone", responseText(a), targetsText(row.Targets))
 	case row.TTL > 0 && int64(a.TTL) != row.TTL:
 		j.text = fmt.Sprintf("it answers as published, with the TTL %d instead of %d", a.TTL, row.TTL)
 	default:
-		j.state, j.text = inspect.StepWell, "it answers as published"
+		j.state, j.text = inspect.StepOK, "it answers as published"
 	}
 	return j
 }
@@ -105,7 +106,7 @@ func plain(row publisher.Row) bool {
 	return !slices.ContainsFunc(row.Targets, func(t string) bool { _, err := netip.ParseAddr(t); return err != nil })
 }
 
-func answerText(a authority.Response) string {
+func responseText(a authority.Response) string {
 	switch {
 	case a.Alias != "":
 		return "a CNAME to " + sanitize.Name(a.Alias)
@@ -119,12 +120,12 @@ func answerText(a authority.Response) string {
 }
 
 // addServerSteps adds a step for each different result of the servers for a type.
-func (w *way) addServerSteps(t publisher.Trace, judged []judgement) {
-	for len(judged) > 0 {
-		one := judged[0]
+func (w *explanation) addServerSteps(t publisher.Trace, results []serverResult) {
+	for len(results) > 0 {
+		one := results[0]
 		var servers, types []string
 		differ := false
-		judged = slices.DeleteFunc(judged, func(j judgement) bool {
+		results = slices.DeleteFunc(results, func(j serverResult) bool {
 			// A result for the whole name is added once.
 			same := j.text == one.text && (j.Type == one.Type || j.Err != nil || j.Code != "NOERROR")
 			differ = differ || j.Type == one.Type && j.state != one.state

@@ -15,7 +15,7 @@ import (
 )
 
 // follow traces a name from the filters to the servers.
-func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
+func (r *Role) follow(ctx context.Context, w *explanation, t publisher.Trace) {
 	name := sanitize.Name(t.Name)
 	switch {
 	case t.Excluded && len(t.Asks) > 0:
@@ -50,14 +50,14 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	for _, h := range t.HoldingZones {
 		w.zone(t, h)
 		w.rows(t, h)
-		r.askServers(ctx, w, t, h)
+		r.queryServers(ctx, w, t, h)
 	}
 }
 
 // unmanaged explains the record sets of unmanaged types.
-func (w *way) unmanaged(t publisher.Trace) {
+func (w *explanation) unmanaged(t publisher.Trace) {
 	managed := map[string]bool{}
-	for _, recordType := range w.manner.Managed {
+	for _, recordType := range w.settings.Managed {
 		managed[recordType] = true
 	}
 	for _, set := range t.Wanted {
@@ -67,7 +67,7 @@ func (w *way) unmanaged(t publisher.Trace) {
 	}
 }
 
-func (w *way) noZone(t publisher.Trace) {
+func (w *explanation) noZone(t publisher.Trace) {
 	var zones []string
 	for _, z := range t.Zones {
 		zones = append(zones, sanitize.Name(z.Name))
@@ -83,7 +83,7 @@ func (w *way) noZone(t publisher.Trace) {
 }
 
 // zone explains the state of a zone.
-func (w *way) zone(t publisher.Trace, h publisher.ZoneTrace) {
+func (w *explanation) zone(t publisher.Trace, h publisher.ZoneTrace) {
 	if h.Problem != "" {
 		text := fmt.Sprintf("the zone %s can't be read or written: %s", sanitize.Name(h.Name), h.Problem)
 		w.add(whatZone, inspect.StepWrong, nil, text+retryText(h.RetryAt))
@@ -100,14 +100,14 @@ func (w *way) zone(t publisher.Trace, h publisher.ZoneTrace) {
 		w.add(whatZone, inspect.StepUnknown, nil, text+", and has not been read yet: ask again")
 		return
 	}
-	w.add(whatZone, inspect.StepWell, nil, fmt.Sprintf("%s; it was read at %s", text, h.Read.UTC().Format(time.RFC3339)))
+	w.add(whatZone, inspect.StepOK, nil, fmt.Sprintf("%s; it was read at %s", text, h.Read.UTC().Format(time.RFC3339)))
 	if h.Wildcard != "" && len(h.Rows) == 0 {
-		w.add(whatZone, inspect.StepWell, nil, fmt.Sprintf("the zone has nothing under the name, so it answers with the records of %s", sanitize.Name(h.Wildcard)))
+		w.add(whatZone, inspect.StepOK, nil, fmt.Sprintf("the zone has nothing under the name, so it answers with the records of %s", sanitize.Name(h.Wildcard)))
 	}
 }
 
 // rows explains the record sets of a name in a zone.
-func (w *way) rows(t publisher.Trace, h publisher.ZoneTrace) {
+func (w *explanation) rows(t publisher.Trace, h publisher.ZoneTrace) {
 	if len(h.Rows) == 0 && len(t.Asks) > 0 {
 		delete(w.published, t.Name)
 	}
@@ -123,7 +123,7 @@ func (w *way) rows(t publisher.Trace, h publisher.ZoneTrace) {
 		state, text := rowStep(row)
 		if row.State == publisher.RowNotOwned && len(t.Asks) == 0 {
 			// Another writer wants the record set.
-			state = inspect.StepWell
+			state = inspect.StepOK
 		}
 		if row.State == publisher.RowConflict && w.ofOthers(row) {
 			state = inspect.StepNote
@@ -136,9 +136,9 @@ func (w *way) rows(t publisher.Trace, h publisher.ZoneTrace) {
 	}
 }
 
-// losers adds a step about the objects that lose a record set to another object. That is wrong for
-// the object or name of the query, and a note for other objects.
-func (w *way) losers(row publisher.Row) {
+// losers adds a step for each group of objects that lose a record set to another object. The step is wrong
+// for the object or name of the query, and a note for other objects.
+func (w *explanation) losers(row publisher.Row) {
 	for _, l := range row.Losers[:min(len(row.Losers), maxLosers)] {
 		var ref inspect.ObjectRef
 		state := inspect.StepNote
@@ -151,21 +151,21 @@ func (w *way) losers(row publisher.Row) {
 			state = inspect.StepWrong
 		}
 		w.add(whatRecord, state, &ref, fmt.Sprintf("%s asks for the %s record %s with %s and doesn't get it: %s",
-			title(ref), row.Type, sanitize.Name(row.Name), targetsText(l.Targets), l.Message))
+			ref.Title(), row.Type, sanitize.Name(row.Name), targetsText(l.Targets), l.Message))
 	}
 }
 
 // about reports whether the explanation is about an object.
-func (w *way) about(o inspect.ObjectRef) bool {
+func (w *explanation) about(o inspect.ObjectRef) bool {
 	return w.object != nil && strings.EqualFold(w.object.Kind, o.Kind) && w.object.Namespace == o.Namespace && w.object.Name == o.Name
 }
 
 // ofOthers reports whether objects other than the subject ask for a record set.
-func (w *way) ofOthers(row publisher.Row) bool {
+func (w *explanation) ofOthers(row publisher.Row) bool {
 	return w.object != nil && len(row.Objects) > 0 && !slices.ContainsFunc(row.Objects, func(o dns.Object) bool { return w.about(objectRef(o)) })
 }
 
-func (w *way) hasWrong() bool {
+func (w *explanation) hasWrong() bool {
 	for _, s := range w.steps {
 		if s.State == inspect.StepWrong {
 			return true
@@ -186,7 +186,7 @@ func rowStep(row publisher.Row) (inspect.StepState, string) {
 		if row.Owner != "" {
 			owner = ", owned by " + sanitize.Quote(row.Owner)
 		}
-		return inspect.StepWell, fmt.Sprintf("%s is published: %s%s", what, targetsText(row.Targets), owner)
+		return inspect.StepOK, fmt.Sprintf("%s is published: %s%s", what, targetsText(row.Targets), owner)
 	case publisher.RowPending:
 		return inspect.StepUnknown, what + " is being planned or written: " + orAskAgain(row.Message) + retryText(row.Next)
 	case publisher.RowNotOwned:

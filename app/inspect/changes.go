@@ -35,7 +35,7 @@ func (s *Server) listenerGuard(next http.Handler) http.Handler {
 		}
 		if r.Method != http.MethodGet { // HEAD has no events to wait for
 			w.Header().Set("Allow", http.MethodGet)
-			fail(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
+			reply(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -59,24 +59,24 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 		topics = have
 	}
 	select {
-	case s.hub.places <- struct{}{}:
-		defer func() { <-s.hub.places }()
+	case s.hub.slots <- struct{}{}:
+		defer func() { <-s.hub.slots }()
 	default:
-		fail(w, http.StatusServiceUnavailable, Failure{Error: "too many listen already: close a page, or ask another replica"})
+		reply(w, http.StatusServiceUnavailable, Failure{Error: "too many listen already: close a page, or ask another replica"})
 		return
 	}
 	l, ok := s.hub.listen(r.Context().Done(), topics)
 	if !ok {
-		fail(w, http.StatusServiceUnavailable, Failure{Error: "the process is starting or stopping: try again"})
+		reply(w, http.StatusServiceUnavailable, Failure{Error: "the process is starting or stopping: try again"})
 		return
 	}
 	defer s.hub.unlisten(l)
-	answerHeaders(w.Header())
+	setHeaders(w.Header())
 	w.Header().Set("Content-Type", "text/event-stream")
 	ctx, end := context.WithCancel(r.Context())
 	defer end()
 	go s.admitAgain(r.WithContext(ctx), end)
-	sendChanges(w, l, eventsUntil{ctx.Done(), s.hub.stopped})
+	sendChanges(w, l, ctx.Done(), s.hub.stopped)
 }
 
 // admitAgain checks the access of a listener periodically, until its context ends. It calls end if
@@ -132,11 +132,8 @@ func (h *hub) unlisten(l *listener) {
 	}
 }
 
-// eventsUntil ends a stream of events: the client is gone, or the hub has stopped.
-type eventsUntil struct{ gone, stopped <-chan struct{} }
-
-// sendChanges writes events until the client is gone or too slow.
-func sendChanges(w http.ResponseWriter, l *listener, until eventsUntil) {
+// sendChanges writes events until the client is gone or too slow, or the hub has stopped.
+func sendChanges(w http.ResponseWriter, l *listener, gone, stopped <-chan struct{}) {
 	out := http.NewResponseController(w)
 	write := func(text []byte) bool {
 		// A writer without a deadline isn't a connection's.
@@ -152,9 +149,9 @@ func sendChanges(w http.ResponseWriter, l *listener, until eventsUntil) {
 	for {
 		var text []byte
 		select {
-		case <-until.gone:
+		case <-gone:
 			return
-		case <-until.stopped:
+		case <-stopped:
 			return
 		case event, ok := <-l.events:
 			if !ok {

@@ -21,17 +21,17 @@ import (
 	"github.com/signpostd/signpost/app/admin"
 )
 
-// changing is a fixture whose lists change while it is asked.
+// changing is a fixture whose lists change between requests.
 type changing struct {
 	fixture
-	mu    sync.Mutex
-	looks int
+	mu     sync.Mutex
+	listed int
 }
 
 func (c *changing) Streams() []Stream {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looks++
+	c.listed++
 	return c.fixture.Streams()
 }
 
@@ -47,10 +47,10 @@ func (c *changing) edit(f func(*fixture)) {
 	f(&c.fixture)
 }
 
-func (c *changing) lookedAt() int {
+func (c *changing) listings() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.looks
+	return c.listed
 }
 
 // live is an admin server with an inspection API, in a synctest bubble.
@@ -94,7 +94,7 @@ func (l *live) listen(topics string) (net.Conn, *bufio.Reader) {
 	return conn, bufio.NewReader(conn)
 }
 
-// headers reads the answer up to its first comment.
+// headers reads the response up to its first comment.
 func headers(t *testing.T, in *bufio.Reader) (code int) {
 	t.Helper()
 	status, _ := in.ReadString('\n')
@@ -126,14 +126,14 @@ func nextEvent(in *bufio.Reader) (name, data string) {
 	}
 }
 
-// Changes are told together, once a second, only while somebody listens.
+// The changes of a second are one event, and nothing is listed without listeners.
 func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &changing{fixture: fixture{streams: streamsNumbered(20)}}
 		l := serveLive(t, Config{Offers: []Offer{{Role: "destination", Streams: c}}})
 		time.Sleep(time.Minute)
-		if n := c.lookedAt(); n != 0 {
-			t.Errorf("%d looks without a listener", n)
+		if n := c.listings(); n != 0 {
+			t.Errorf("%d listed without a listener", n)
 		}
 		conn, in := l.listen("streams")
 		if code := headers(t, in); code != 200 {
@@ -156,10 +156,10 @@ func TestChanges(t *testing.T) {
 		}
 		_ = conn.Close()
 		time.Sleep(time.Minute) // a heartbeat finds out that nobody listens
-		looks := c.lookedAt()
+		listed := c.listings()
 		time.Sleep(time.Minute)
-		if n := c.lookedAt(); n != looks {
-			t.Errorf("%d looks after the listener has left", n-looks)
+		if n := c.listings(); n != listed {
+			t.Errorf("%d listed after the listener has left", n-listed)
 		}
 		l.stop()
 	})
@@ -176,9 +176,9 @@ func (s *slow) Streams() []Stream {
 	return s.changing.Streams()
 }
 
-// A topic whose comparison takes long is compared less often, so that a page costs a small part of the time.
-func TestComparisonsRest(t *testing.T) {
-	for takes, rests := range map[time.Duration]time.Duration{time.Millisecond: 0, 60 * time.Millisecond: 3 * time.Second, time.Second: compareMost} {
+// A topic whose comparison takes long is compared less often.
+func TestSlowComparisonsPause(t *testing.T) {
+	for takes, rests := range map[time.Duration]time.Duration{time.Millisecond: 0, 60 * time.Millisecond: 3 * time.Second, time.Second: maxComparePause} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &slow{takes: takes}
 			l := serveLive(t, Config{Offers: []Offer{{Role: "destination", Streams: s}}})
@@ -198,7 +198,7 @@ func TestComparisonsRest(t *testing.T) {
 	}
 }
 
-// The status is told at once to everybody who begins to listen, and then when it changes.
+// A new listener gets the status at once, and again when it changes.
 func TestStatusChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &changing{}
@@ -283,7 +283,7 @@ func TestRevokedListener(t *testing.T) {
 	}
 }
 
-// A listener that doesn't read is cut off, holds up nobody, and gives its place to others.
+// A listener that doesn't read is disconnected, delays no other listener, and frees its slot.
 func TestSlowListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &changing{fixture: fixture{streams: streamsNumbered(400)}}
@@ -325,7 +325,7 @@ func TestJoinWhileSlowListenerLeaves(t *testing.T) {
 	slow := newListener([]Topic{TopicStreams})
 	h.add(t.Context(), slow)
 	for len(slow.events) < cap(slow.events) {
-		h.tell(t.Context(), TopicStreams)
+		h.notify(t.Context(), TopicStreams)
 	}
 	l := newListener([]Topic{TopicStreams})
 	h.add(t.Context(), l)
@@ -333,14 +333,14 @@ func TestJoinWhileSlowListenerLeaves(t *testing.T) {
 		t.Fatalf("%d listeners, want the new one", len(h.listeners))
 	}
 	before := len(l.events)
-	h.rested[TopicStreams] = time.Time{}
-	h.look(t.Context())
+	h.nextCompare[TopicStreams] = time.Time{}
+	h.compare(t.Context())
 	if len(l.events) != before+1 {
 		t.Error("the new listener gets no changes")
 	}
 }
 
-// More listeners than there are places are refused, and don't take the places of lists.
+// Listeners beyond the limit are refused, and don't use up the slots of other requests.
 func TestManyListeners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &changing{}
@@ -365,8 +365,7 @@ func TestManyListeners(t *testing.T) {
 	})
 }
 
-// 1,000 requests at a time are answered or refused at once, and a list of many streams goes to
-// few at a time.
+// 1,000 parallel requests are served or refused at once, and only a few get a long list at a time.
 func TestManyRequests(t *testing.T) {
 	s := New(Config{Offers: []Offer{{Role: "destination", Streams: &fixture{streams: streamsNumbered(2000)}}}})
 	mux := http.NewServeMux()

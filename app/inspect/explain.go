@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"fmt"
-	"net/netip"
 )
 
 // maxSteps and maxMore limit an explanation.
@@ -40,7 +39,7 @@ func (s *Server) problemSteps(q Query) []Step {
 		object := p.Object
 		steps = append(steps, Step{
 			Role: s.servingRole(), What: "Problem", State: StepNote, Object: &object,
-			Text: fmt.Sprintf("%s, %s: %s; signpost problems says since when", object.title(), p.Field, p.Reason),
+			Text: fmt.Sprintf("%s, %s: %s; signpost problems says since when", object.Title(), p.Field, p.Reason),
 		})
 	}
 	return steps
@@ -91,13 +90,13 @@ func Conclude(subject string, steps []Step) Explanation {
 	}
 	if step := firstStep(steps, StepNote); step != nil {
 		// Notes are intended.
-		e.Verdict, e.Summary = VerdictWell, step.Text
+		e.Verdict, e.Summary = VerdictOK, step.Text
 	} else {
 		e.Summary = "nothing is known about " + subject + " here: check the name, or query processes with other roles"
 	}
 	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].State == StepWell {
-			e.Verdict, e.Summary = VerdictWell, steps[i].Text
+		if steps[i].State == StepOK {
+			e.Verdict, e.Summary = VerdictOK, steps[i].Text
 			break
 		}
 	}
@@ -123,7 +122,7 @@ func (q Query) String() string {
 	case q.Address.Addr().IsValid():
 		return q.Address.Addr().String()
 	case q.Object != nil:
-		return q.Object.title()
+		return q.Object.Title()
 	default:
 		return q.Name
 	}
@@ -141,13 +140,10 @@ func (q *ServiceQuery) String() string {
 	return text
 }
 
-// title returns KIND NAMESPACE/NAME, or KIND NAME.
-func (o *ObjectRef) title() string {
+// Title returns KIND NAMESPACE/NAME, or KIND NAME.
+func (o ObjectRef) Title() string {
 	if o.Namespace == "" {
 		return o.Kind + " " + o.Name
 	}
 	return o.Kind + " " + o.Namespace + "/" + o.Name
 }
-
-// addressOf returns an address without a port.
-func addressOf(ip netip.Addr) netip.AddrPort { return netip.AddrPortFrom(ip.Unmap(), 0) }

@@ -4,8 +4,8 @@ package inspect
 type Verdict string
 
 const (
-	// VerdictWell: the subject is served or published as wanted.
-	VerdictWell Verdict = "well"
+	// VerdictOK: the subject is served or published as wanted.
+	VerdictOK Verdict = "well"
 	// VerdictUnknown: the explanation couldn't be completed.
 	VerdictUnknown Verdict = "unknown"
 	// VerdictWrong: there is a problem, which is named.
@@ -16,7 +16,7 @@ const (
 type StepState string
 
 const (
-	StepWell StepState = "well"
+	StepOK StepState = "well"
 	// StepNote is information that is no problem.
 	StepNote    StepState = "note"
 	StepUnknown StepState = "unknown"

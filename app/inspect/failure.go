@@ -29,12 +29,12 @@ func refuse(w http.ResponseWriter, err error) {
 	var elsewhere *NotLeading
 	switch {
 	case errors.As(err, &known):
-		fail(w, known.code, known.Failure)
+		reply(w, known.code, known.Failure)
 	case errors.As(err, &elsewhere):
-		fail(w, http.StatusConflict, Failure{Error: elsewhere.Error(), Leader: elsewhere.Leader})
+		reply(w, http.StatusConflict, Failure{Error: elsewhere.Error(), Leader: elsewhere.Leader})
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		fail(w, http.StatusServiceUnavailable, Failure{Error: "no answer in time: try again"})
+		reply(w, http.StatusServiceUnavailable, Failure{Error: "no answer in time: try again"})
 	default:
-		fail(w, http.StatusServiceUnavailable, Failure{Error: err.Error()})
+		reply(w, http.StatusServiceUnavailable, Failure{Error: err.Error()})
 	}
 }

@@ -5,10 +5,10 @@ import "time"
 // Figures are numbers of the last 15 minutes. A process keeps them in memory of a fixed size, and
 // loses them when it ends.
 type Figures struct {
-	// Newest is when the last value of each figure was read, and IntervalSeconds the time between two values.
+	// Newest is the time of the last values, and IntervalSeconds the time between two values.
 	Newest          time.Time `json:"newest"`
 	IntervalSeconds int       `json:"intervalSeconds"`
-	// Figures are those that the process has, in the order of the page.
+	// Figures are those that the process knows, in the order of the web page.
 	Figures []Figure `json:"figures"`
 }
 
@@ -26,11 +26,11 @@ type FigureName string
 const (
 	// FigureStreams: the open calls of the Destination API and of xDS.
 	FigureStreams FigureName = "streams"
-	// FigureBehind: those of them that have waited for a response for more than a second.
+	// FigureBehind: the open calls that have waited for a response for more than a second.
 	FigureBehind FigureName = "streamsBehind"
-	// FigureChanges: the changes within each interval that [HistoryPath] tells.
+	// FigureChanges: the changes of [HistoryPath] within each interval.
 	FigureChanges FigureName = "changes"
-	// FigureUnpublished: the wanted records that aren't published, and those that wait to be deleted.
-	// Only the leader knows them. If counting takes long, a value stands for several intervals.
+	// FigureUnpublished: the wanted records that aren't published, and the records to be deleted.
+	// Only the leader knows them. If counting takes long, a value is repeated for several intervals.
 	FigureUnpublished FigureName = "recordsNotPublished"
 )

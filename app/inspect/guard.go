@@ -90,7 +90,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			defer func() { <-room }()
 		default:
 			_ = body.SetReadDeadline(time.Now())
-			fail(w, http.StatusServiceUnavailable, Failure{Error: "too many requests at a time: try again"})
+			reply(w, http.StatusServiceUnavailable, Failure{Error: "too many requests at a time: try again"})
 			return
 		}
 		_ = body.SetReadDeadline(time.Now().Add(bodyTime))
@@ -139,12 +139,12 @@ func (s *Server) admit(r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), accessTime)
 	defer cancel()
 	err = s.config.Access.Allow(ctx, Attempt{Token: token, Verb: verbOf(r), Path: r.URL.Path, From: clientAddress(r)})
-	var refused *Refused
+	var denied *Refused
 	switch {
-	case errors.As(err, &refused):
-		return forbidden(refused.Reason)
+	case errors.As(err, &denied):
+		return forbidden(denied.Reason)
 	case err != nil:
-		return &refusal{http.StatusServiceUnavailable, Failure{Error: fmt.Sprintf("the token can't be checked now: %.300v", err)}}
+		return refused(http.StatusServiceUnavailable, fmt.Errorf("the token can't be checked now: %.300v", err))
 	default:
 		return nil
 	}
@@ -161,15 +161,15 @@ func (s *Server) admitWithoutToken(r *http.Request) error {
 		return forbidden(reason + s.forward())
 	}
 	if !isRead(r) {
-		// A forwarded port can't be told from a proxy beside the process, which may pass on requests
-		// of the whole network.
+		// A forwarded port looks like a proxy beside the process, which may pass on requests of the
+		// whole network.
 		return forbidden("a request that changes something needs a token, also from this host: use `signpost approve`, which makes one, or run it in the pod with kubectl exec")
 	}
 	return nil
 }
 
 func forbidden(reason string) error {
-	return &refusal{http.StatusForbidden, Failure{Error: reason}}
+	return refused(http.StatusForbidden, errors.New(reason))
 }
 
 // forward says how to use a request that doesn't come from this host.
@@ -189,7 +189,7 @@ func bearer(r *http.Request) (string, error) {
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	if token = strings.TrimSpace(token); len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return "", &refusal{http.StatusUnauthorized, Failure{Error: "the header Authorization must be there once, as Bearer and a token"}}
+		return "", refused(http.StatusUnauthorized, errors.New("the header Authorization must be there once, as Bearer and a token"))
 	}
 	return token, nil
 }
@@ -251,17 +251,15 @@ func loopbackName(host string) bool {
 	return err == nil && isThisHost(address)
 }
 
-func fail(w http.ResponseWriter, code int, f Failure) { reply(w, code, f) }
-
 func reply(w http.ResponseWriter, code int, value any) {
-	answerHeaders(w.Header())
+	setHeaders(w.Header())
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	// Encode only fails if the client is gone.
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-func answerHeaders(h http.Header) {
+func setHeaders(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 }

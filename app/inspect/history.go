@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -15,7 +16,7 @@ import (
 // history serves [HistoryPath].
 func (s *Server) history(ctx context.Context, p parameters) (any, error) {
 	if s.config.History == nil {
-		return nil, &refusal{http.StatusNotFound, Failure{Error: "this process keeps no history: start it with --history-bytes, or without --history-bytes=0"}}
+		return nil, refused(http.StatusNotFound, errors.New("this process keeps no history: start it with --history-bytes, or without --history-bytes=0"))
 	}
 	since, err := p.since(s.config.History.Now())
 	if err != nil {
@@ -27,7 +28,7 @@ func (s *Server) history(ctx context.Context, p parameters) (any, error) {
 			return nil, err
 		}
 	}
-	// Reading everything takes about as long as an explanation.
+	// Reading the whole history takes about as long as an explanation.
 	select {
 	case s.explaining <- struct{}{}:
 		defer func() { <-s.explaining }()
@@ -64,7 +65,7 @@ func (f *historyFilter) scope() history.Scope {
 	case q.Name != "":
 		return history.Scope{Key: &history.Key{Name: q.Name}}
 	case q.Service != nil:
-		// Its records are under their names.
+		// The history has records of a Service under their DNS names.
 		return history.Scope{Key: &history.Key{Namespace: q.Service.Namespace, Name: q.Service.Name}, Names: true}
 	default:
 		return history.Scope{}
@@ -116,7 +117,7 @@ func (f *historyFilter) find(log *history.Log) History {
 				previous = &p
 			}
 			if e.Action == history.Failed {
-				delete(before, of) // it may have been made all the same
+				delete(before, of) // the provider may have made the change in spite of the error
 			} else {
 				before[of] = e
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/internal/history"
 )
 
-// happened is a log of what happened to a Service, its name and others.
+// happened returns a history of changes to a Service, its name and others.
 func happened() *history.Log {
 	log := history.New(history.DefaultBytes, nil)
 	at := time.Now().Add(-30 * time.Minute)

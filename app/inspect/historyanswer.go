@@ -7,8 +7,8 @@ type ChangeKind string
 
 // Kinds of changes.
 const (
-	// ChangeTold: streams were sent endpoints or a resource of a Service.
-	ChangeTold ChangeKind = "told"
+	// ChangeSent: streams were sent endpoints or a resource of a Service.
+	ChangeSent ChangeKind = "told"
 	// ChangeRecord: a record set of a zone was changed, or could not be.
 	ChangeRecord ChangeKind = "record"
 	// ChangeWrite: Endpoints or an EndpointSlice of a Service was written, or could not be, or another writer
@@ -32,15 +32,15 @@ type PastChange struct {
 	Why  string `json:"why,omitempty"`
 	// Source is the role, the controller or the publisher that made the change.
 	Source string `json:"source,omitempty"`
-	// Streams is how many streams were told. Port and Hostname are what they ask for, and ClientZone
-	// and ClientNode their place if only one place was told.
+	// Streams is the number of streams that were sent the change. Port and Hostname are those of the
+	// query. ClientZone and ClientNode are set if only clients there were sent it.
 	Streams    int    `json:"streams,omitempty"`
 	Port       int    `json:"port,omitempty"`
 	Hostname   string `json:"hostname,omitempty"`
 	ClientZone string `json:"clientZone,omitempty"`
 	ClientNode string `json:"clientNode,omitempty"`
-	// Endpoints is how many there are after the change: endpoints of the streams, or ready addresses
-	// of the object.
+	// Endpoints is the number after the change: endpoints of the streams, or ready addresses of the
+	// object.
 	Endpoints *int `json:"endpoints,omitempty"`
 	NotReady  int  `json:"notReady,omitempty"`
 	// Added, Changed and Removed are addresses, at most 32 each. The numbers say how many more there are.
@@ -71,7 +71,7 @@ type PastChange struct {
 // History is the response of [HistoryPath], the oldest change first.
 type History struct {
 	Changes []PastChange `json:"changes"`
-	// Total is how many changes there are. If it is more than there are in Changes, those are the newest ones.
+	// Total is the number of changes. If it exceeds that of Changes, Changes has the newest ones.
 	Total int `json:"total"`
 	// Bytes is the memory of all kept changes, and Limit its limit (--history-bytes).
 	Bytes int `json:"bytes"`

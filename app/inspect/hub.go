@@ -13,10 +13,9 @@ const (
 	changesEvery = time.Second
 	// compareTimeout limits the comparison of a topic.
 	compareTimeout = 2 * time.Second
-	// compareRest is how many times as long as a comparison took the topic isn't compared again, so
-	// that a page costs a fiftieth of a processor for each topic. compareMost limits that, because a
-	// comparison may have waited.
-	compareRest, compareMost = 50, 5 * time.Second
+	// comparePause is the pause after a comparison, as a multiple of its duration: a topic uses a
+	// fiftieth of a CPU at most. maxComparePause caps the pause, because a comparison may have waited.
+	comparePause, maxComparePause = 50, 5 * time.Second
 	// maxListeners limits the parallel listeners.
 	maxListeners = 8
 	// maxUnread limits the events that wait for a listener. A slower listener is disconnected.
@@ -35,7 +34,7 @@ type watch interface {
 type hub struct {
 	// topics create a watch for each topic of the process.
 	topics map[Topic]func() watch
-	places chan struct{}
+	slots  chan struct{}
 	join   chan *listener
 	leave  chan *listener
 	// stopped is closed when run has ended.
@@ -43,8 +42,8 @@ type hub struct {
 
 	listeners []*listener
 	watches   map[Topic]watch
-	// rested are when topics may be compared again.
-	rested map[Topic]time.Time
+	// nextCompare has the times when topics may be compared again.
+	nextCompare map[Topic]time.Time
 }
 
 // listener is a subscriber of topics.
@@ -58,13 +57,13 @@ type listener struct {
 
 func newHub(topics map[Topic]func() watch) *hub {
 	return &hub{
-		topics:  topics,
-		places:  make(chan struct{}, maxListeners),
-		join:    make(chan *listener),
-		leave:   make(chan *listener),
-		stopped: make(chan struct{}),
-		watches: map[Topic]watch{},
-		rested:  map[Topic]time.Time{},
+		topics:      topics,
+		slots:       make(chan struct{}, maxListeners),
+		join:        make(chan *listener),
+		leave:       make(chan *listener),
+		stopped:     make(chan struct{}),
+		watches:     map[Topic]watch{},
+		nextCompare: map[Topic]time.Time{},
 	}
 }
 
@@ -90,7 +89,7 @@ func (h *hub) run(ctx context.Context) error {
 		case l := <-h.leave:
 			h.remove(l)
 		case <-tick.C:
-			h.look(ctx)
+			h.compare(ctx)
 		}
 		if len(h.listeners) == 0 {
 			tick.Stop()
@@ -103,7 +102,7 @@ func (h *hub) run(ctx context.Context) error {
 func (h *hub) add(ctx context.Context, l *listener) {
 	for _, topic := range l.topics {
 		if h.watches[topic] != nil {
-			h.tell(ctx, topic)
+			h.notify(ctx, topic)
 		}
 		// The watch ends if its last listener is disconnected because it is too slow.
 		if h.watches[topic] != nil {
@@ -133,7 +132,7 @@ func (h *hub) next(ctx context.Context, topic Topic) any {
 	defer cancel()
 	begun := time.Now()
 	changed := h.watches[topic].next(ctx)
-	h.rested[topic] = time.Now().Add(min(compareRest*time.Since(begun), compareMost))
+	h.nextCompare[topic] = time.Now().Add(min(comparePause*time.Since(begun), maxComparePause))
 	return changed
 }
 
@@ -146,17 +145,17 @@ func (h *hub) remove(l *listener) {
 	}
 }
 
-func (h *hub) look(ctx context.Context) {
+func (h *hub) compare(ctx context.Context) {
 	for topic := range h.watches {
-		if time.Now().Before(h.rested[topic]) {
+		if time.Now().Before(h.nextCompare[topic]) {
 			continue
 		}
-		h.tell(ctx, topic)
+		h.notify(ctx, topic)
 	}
 }
 
-// tell sends the changes of a topic to its listeners.
-func (h *hub) tell(ctx context.Context, topic Topic) {
+// notify sends the changes of a topic to its listeners.
+func (h *hub) notify(ctx context.Context, topic Topic) {
 	changed := h.next(ctx, topic)
 	if changed == nil {
 		return

@@ -64,7 +64,7 @@ type Plan struct {
 	Spent int        `json:"spent,omitempty"`
 	Limit int        `json:"limit,omitempty"`
 	Room  *time.Time `json:"room,omitempty"`
-	// Changes are a page of the changes, in the answer about one plan only. Next is as in
+	// Changes are a page of the changes, in the response for one plan only. Next is as in
 	// [PlanList].
 	Changes []Change `json:"changes,omitempty"`
 	Next    int      `json:"next,omitempty"`

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Area is what a [Finding] is about.
+// Area is the part of the system that a [Finding] is about.
 type Area string
 
-// The areas, the worst first: what is wrong early in the list is often why something later is wrong.
+// The areas, the worst first: a finding of an area often causes findings of later areas.
 const (
 	// AreaProcess: a process isn't ready.
 	AreaProcess Area = "process"
-	// AreaLeader: a role has no leader, or the leader can't be found out.
+	// AreaLeader: a role has no leader, or the leader is unknown.
 	AreaLeader Area = "leader"
 	// AreaKind: objects of a kind can't be read, or changes of them may have been missed.
 	AreaKind Area = "kind"
@@ -24,9 +24,9 @@ const (
 	AreaZone Area = "zone"
 	// AreaWrite: Endpoints or slices of a Service can't be written.
 	AreaWrite Area = "write"
-	// AreaService: clients of a Service are told of no endpoint.
+	// AreaService: clients of a Service get no endpoint.
 	AreaService Area = "service"
-	// AreaStream: a client doesn't read its answers.
+	// AreaStream: a client doesn't read its responses.
 	AreaStream Area = "stream"
 	// AreaRecord: a record isn't published.
 	AreaRecord Area = "record"
@@ -43,51 +43,49 @@ type Severity string
 
 // The severities, the worst first.
 const (
-	// SeverityError: somebody doesn't get what objects ask for.
+	// SeverityError: clients don't get the endpoints or records that objects ask for.
 	SeverityError Severity = "error"
-	// SeverityWarning: somebody should look at it.
+	// SeverityWarning: an operator should check it.
 	SeverityWarning Severity = "warning"
 )
 
-// Finding is something that is wrong now, with one cause.
+// Finding is a current problem with one cause.
 type Finding struct {
 	Area     Area     `json:"area"`
 	Severity Severity `json:"severity"`
-	// Subject is what it is about, such as "Service shop/web" or "zone example.org". Others are
+	// Subject is the affected item, such as "Service shop/web" or "zone example.org". Others are
 	// further subjects with the same cause, at most 8.
 	Subject string   `json:"subject"`
 	Others  []string `json:"others,omitempty"`
 	// Count is how many subjects have the cause.
 	Count int `json:"count"`
-	// Cause is one sentence: what is wrong, and what to do.
+	// Cause is one sentence: the problem, and what to do.
 	Cause string `json:"cause"`
-	// Explain is what explains more about the subject ([ExplainPath], q); empty for nothing.
+	// Explain is the parameter q of [ExplainPath] for more about the subject; empty for nothing.
 	Explain string `json:"explain,omitempty"`
-	// Since is when it began, if that is known.
+	// Since is when the problem began; nil if unknown.
 	Since *time.Time `json:"since,omitempty"`
-	// Processes have found it; clients that ask several processes set it.
+	// Processes are those that report the finding. Clients that query several processes set it.
 	Processes []string `json:"processes,omitempty"`
 }
 
-// Now is what is wrong now, the worst first. Without findings and Unknown, nothing is.
+// Now has the current problems, the worst first. If Findings and Unknown are empty, there is none.
 type Now struct {
 	Findings []Finding `json:"findings"`
-	// Total is how many subjects are concerned, and Omitted how many findings were left out.
+	// Total is the number of affected subjects, and Omitted the number of findings that were left out.
 	Total   int `json:"total"`
 	Omitted int `json:"omitted,omitempty"`
-	// Unknown says what couldn't be found out.
+	// Unknown lists checks that failed, with the reason.
 	Unknown []string `json:"unknown,omitempty"`
-	// Checked is when that was found out.
+	// Checked is the time of the checks.
 	Checked time.Time `json:"checked"`
 }
 
 // The bounds of a [Now].
 const (
-	// maxFindings is how many findings it has, and maxOthers how many subjects a finding names beside
-	// the first.
+	// maxFindings limits the findings, and maxOthers the subjects that a finding names beside the first.
 	maxFindings, maxOthers = 100, 8
-	// maxSubjects is how many subjects of an area are looked at one by one. Of more than that, the
-	// number is known.
+	// maxSubjects limits the subjects of an area that are checked one by one. Further ones are counted.
 	maxSubjects = 200
 )
 
@@ -100,8 +98,8 @@ func (f *Finding) compare(other *Finding) int {
 	)
 }
 
-// Summarize returns findings the worst first. Those with the same cause are one, and several
-// processes that have found the same about a subject count once. It is a pure function.
+// Summarize sorts findings, the worst first. Findings with the same cause are joined, and a subject
+// that several processes report counts once. It is a pure function.
 func Summarize(all []Finding, checked time.Time) Now {
 	now := Now{Findings: []Finding{}, Checked: checked}
 	for _, f := range byCause(sameSubjects(all)) {
@@ -113,15 +111,15 @@ func Summarize(all []Finding, checked time.Time) Now {
 	return now
 }
 
-// bound leaves out the findings that are too many.
-func (n *Now) bound(most int) {
-	if extra := len(n.Findings) - most; extra > 0 {
-		n.Findings, n.Omitted = n.Findings[:most], n.Omitted+extra
+// bound drops the findings beyond a limit.
+func (n *Now) bound(limit int) {
+	if extra := len(n.Findings) - limit; extra > 0 {
+		n.Findings, n.Omitted = n.Findings[:limit], n.Omitted+extra
 	}
 }
 
-// sameSubjects joins what several processes have found about a subject of an area. The cause that
-// says most is kept.
+// sameSubjects joins the findings of several processes about a subject of an area. The most
+// detailed cause is kept.
 func sameSubjects(all []Finding) []Finding {
 	at := map[string]int{}
 	var list []Finding
@@ -147,7 +145,8 @@ func sameSubjects(all []Finding) []Finding {
 	return list
 }
 
-// compareCause orders findings about one subject: an error first, then the longer sentence, which says more.
+// compareCause orders findings about one subject: an error first, then the longer sentence, because
+// it has more detail.
 func (f *Finding) compareCause(other *Finding) int {
 	if f.Severity != other.Severity {
 		return f.compare(other)
@@ -155,7 +154,7 @@ func (f *Finding) compareCause(other *Finding) int {
 	return cmp.Or(cmp.Compare(len(other.Cause), len(f.Cause)), strings.Compare(f.Cause, other.Cause))
 }
 
-// byCause makes one finding of those that have the same cause, under the worst of their areas.
+// byCause joins findings with the same cause, under the worst of their areas.
 func byCause(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int { return a.compare(&b) })
 	at := map[string]int{}

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 )
 
-// Findings with one cause are one, the worst are first, and several processes count a subject once.
+// Findings with one cause are joined, the worst are first, and a subject of several processes counts once.
 func TestSummarize(t *testing.T) {
 	at := time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC)
 	find := func(area Area, severity Severity, subject, cause, process string) Finding {
@@ -52,10 +52,10 @@ func TestNowOfZonesWithOneName(t *testing.T) {
 	const one, two = "0123456789abcdef", "fedcba9876543210"
 	offers := append(w.offers(), Offer{
 		Role:       "dns",
-		Publishers: []Publisher{{Name: "private", Desk: &desk{plans: []budget.Plan{planOf("shop.test", one, 1, 0)}}}, {Name: "public", Desk: &desk{plans: []budget.Plan{planOf("shop.test", two, 2, 0)}}}},
+		Publishers: []Publisher{{Name: "private", Queue: &fakeQueue{plans: []budget.Plan{planOf("shop.test", one, 1, 0)}}}, {Name: "public", Queue: &fakeQueue{plans: []budget.Plan{planOf("shop.test", two, 2, 0)}}}},
 		Leadership: func() (bool, string) { return true, "" },
 	})
-	now := decodeAnswer[Now](t, ask(New(Config{Offers: offers}), NowPath))
+	now := decodeResponse[Now](t, ask(New(Config{Offers: offers}), NowPath))
 	var got []string
 	for _, f := range now.Findings {
 		got = append(got, f.Subject+": "+f.Cause)
@@ -72,7 +72,7 @@ func TestNowOfZonesWithOneName(t *testing.T) {
 	}
 }
 
-// However much is wrong, an answer is bounded and says how much was left out.
+// A response is bounded for any number of problems, and has the number of omitted findings.
 func TestSummarizeBounds(t *testing.T) {
 	var all []Finding
 	for i := range 500 {
@@ -88,12 +88,12 @@ func TestSummarizeBounds(t *testing.T) {
 	}
 }
 
-// unwritten is what can't be written in a test.
+// unwritten has the failing writes of a test.
 type unwritten []Wait
 
 func (u unwritten) Waits(int) ([]Wait, int) { return u, len(u) + 2 }
 
-// Each area is found; what is as it should be is not.
+// Problems of each area are found, and nothing else.
 func TestNow(t *testing.T) {
 	since := time.Now().Add(-time.Minute)
 	w := &fixture{
@@ -124,7 +124,7 @@ func TestNow(t *testing.T) {
 			return []Problem{{Object: ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}, Field: "ttl", Reason: "is no number", Since: since}}
 		},
 	})
-	now := decodeAnswer[Now](t, ask(s, NowPath))
+	now := decodeResponse[Now](t, ask(s, NowPath))
 	var got []string
 	for _, f := range now.Findings {
 		got = append(got, fmt.Sprintf("%s %s %v: %s", f.Area, f.Subject, f.Others, f.Cause))
@@ -144,37 +144,36 @@ func TestNow(t *testing.T) {
 	if len(now.Findings) != 10 || len(now.Unknown) > 0 || now.Findings[0].Area != AreaLeader {
 		t.Errorf("%d findings, unknown %v:\n%s", len(now.Findings), now.Unknown, text)
 	}
-	each := decodeAnswer[Now](t, ask(s, NowPath+"?each=true"))
+	each := decodeResponse[Now](t, ask(s, NowPath+"?each=true"))
 	if len(each.Findings) != 12 || each.Total != now.Total {
 		t.Errorf("%d of %d subjects on their own, want those of %d", len(each.Findings), each.Total, now.Total)
 	}
 }
 
-// Nothing is wrong with a process of which everything is as it should be, and what can't be found out is
-// unknown.
+// A process without problems has no findings, and failed checks are unknown.
 func TestNothingIsWrong(t *testing.T) {
 	w := &fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceServed}}}
 	ready := func() Status { return Status{Process: "p", Ready: true} }
 	offers := w.offers()
 	offers[0].Streams = nil
-	if now := decodeAnswer[Now](t, ask(New(Config{Offers: offers, Status: ready}), NowPath)); len(now.Findings)+len(now.Unknown) > 0 || now.Findings == nil || now.Checked.IsZero() {
+	if now := decodeResponse[Now](t, ask(New(Config{Offers: offers, Status: ready}), NowPath)); len(now.Findings)+len(now.Unknown) > 0 || now.Findings == nil || now.Checked.IsZero() {
 		t.Errorf("%+v", now)
 	}
 	w.err = context.DeadlineExceeded
-	if now := decodeAnswer[Now](t, ask(New(Config{Offers: offers, Status: ready}), NowPath)); len(now.Unknown) != 2 {
+	if now := decodeResponse[Now](t, ask(New(Config{Offers: offers, Status: ready}), NowPath)); len(now.Unknown) != 2 {
 		t.Errorf("%+v", now)
 	}
-	if now := decodeAnswer[Now](t, ask(New(Config{Status: func() Status { return Status{Process: "p", Details: []string{"waits"}} }}), NowPath)); len(now.Findings) != 1 || now.Findings[0].Cause != "waits" {
+	if now := decodeResponse[Now](t, ask(New(Config{Status: func() Status { return Status{Process: "p", Details: []string{"waits"}} }}), NowPath)); len(now.Findings) != 1 || now.Findings[0].Cause != "waits" {
 		t.Errorf("%+v", now)
 	}
 }
 
-// The cause of a Service is looked for once a minute, and a Service with which nothing is wrong isn't named.
+// The cause of a Service is searched once a minute, and a Service without a problem isn't listed.
 func TestCausesAreKept(t *testing.T) {
 	w := &counted{fixture: fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}, steps: []Step{{State: StepWrong, Text: "no pod"}}}}
 	s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
 	for range 3 {
-		if found := s.finder.find(t.Context(), false).found; len(found) != 1 || found[0].Cause != "no pod" {
+		if found := s.finder.find(t.Context(), false).findings; len(found) != 1 || found[0].Cause != "no pod" {
 			t.Errorf("%+v", found)
 		}
 		s.finder.last.at = time.Time{} // as if a long time had gone by
@@ -183,17 +182,17 @@ func TestCausesAreKept(t *testing.T) {
 		t.Errorf("explained %d times, want once", w.explained)
 	}
 	w.services[0].State, w.steps = ServicePartly, []Step{{State: StepNote, Text: "as somebody wants it"}}
-	if found := s.finder.find(t.Context(), false).found; len(found) > 0 {
+	if found := s.finder.find(t.Context(), false).findings; len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
 }
 
-// An early answer waits for no explanation and uses the causes that are known.
+// An early response waits for no explanation and uses the cached causes.
 func TestKnownCauses(t *testing.T) {
 	w := &counted{fixture: fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}, steps: []Step{{State: StepWrong, Text: "no pod"}}}}
 	s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
 	early := func() string {
-		return decodeAnswer[Now](t, ask(s, NowPath+"?known=true")).Findings[0].Cause
+		return decodeResponse[Now](t, ask(s, NowPath+"?known=true")).Findings[0].Cause
 	}
 	s.finder.searching.Lock() // as if another client waits for explanations
 	if got := early(); got != stateCause(ServiceEmpty) || w.explained != 0 {
@@ -205,27 +204,27 @@ func TestKnownCauses(t *testing.T) {
 	if got := early(); got != "no pod" || w.explained != 1 {
 		t.Errorf("%q, explained %d times", got, w.explained)
 	}
-	s.finder.last.at, w.services = time.Now().Add(-earlyFor/2), nil
+	s.finder.last.at, w.services = time.Now().Add(-maxEarlyAge/2), nil
 	if got := early(); got != "no pod" {
 		t.Errorf("%q, want the last complete answer", got)
 	}
-	if now := decodeAnswer[Now](t, ask(s, NowPath)); len(now.Findings) > 0 {
+	if now := decodeResponse[Now](t, ask(s, NowPath)); len(now.Findings) > 0 {
 		t.Errorf("a complete answer is old: %+v", now)
 	}
 }
 
-// A client that doesn't wait for its answer doesn't spoil that of the next one.
+// A client that leaves early doesn't end the search for the next client.
 func TestImpatientClient(t *testing.T) {
 	w := &counted{fixture: fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}, steps: []Step{{State: StepWrong, Text: "no pod"}}}}
 	s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if found := s.finder.find(gone, false).found; len(found) != 1 || found[0].Cause != "no pod" {
+	if found := s.finder.find(gone, false).findings; len(found) != 1 || found[0].Cause != "no pod" {
 		t.Errorf("%+v", found)
 	}
 }
 
-// Records are listed only if the zones have some that are wrong, because listing visits all of them.
+// Records are listed only if a zone counts wrong ones, because listing visits every record.
 func TestRecordsAreCountedFirst(t *testing.T) {
 	for _, c := range []struct {
 		zones []Zone

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// nowFor is for how long an answer to [NowPath] is good at least. It is good for longer where
-	// finding it out takes long, so that this takes at most a tenth of the time.
-	nowFor, nowShare = time.Second, 10
-	// causesTime is how long the causes of Services may be looked for, which takes requests to the API server.
-	causesTime = 2 * time.Second
-	// causeFor is for how long the cause of a Service is kept, and earlyFor how old an early answer may be.
-	causeFor, earlyFor = time.Minute, time.Minute
-	// staleAfter is after how many seconds changes that may have been missed are wrong. Gaps between
-	// two watches are shorter.
+	// nowTTL is the minimum time for which a response of [NowPath] is cached. A search that takes long
+	// is cached for nowFactor times its duration, so that searches take a tenth of the time at most.
+	nowTTL, nowFactor = time.Second, 10
+	// causesTimeout limits the search for the causes of Services, which sends requests to the API server.
+	causesTimeout = 2 * time.Second
+	// causeTTL is how long the cause of a Service is cached. maxEarlyAge is how old an early response may be.
+	causeTTL, maxEarlyAge = time.Minute, time.Minute
+	// staleAfter is the staleness of a kind in seconds that is a problem. Gaps between two watches
+	// are shorter.
 	staleAfter = 5
 )
 
-// finder answers what is wrong now.
+// finder caches the last search for current problems.
 type finder struct {
 	server *Server
 
@@ -36,21 +36,21 @@ type finder struct {
 	last *search
 }
 
-// search finds out what is wrong. One goroutine uses it; after that it doesn't change.
+// search is a search for current problems. One goroutine fills it; then it is immutable.
 type search struct {
-	server *Server
-	found  []Finding
-	// unknown is what couldn't be found out.
-	unknown []string
-	at      time.Time
-	took    time.Duration
-	// known are the causes of Services from the last search, and causes those of this one, by
+	server   *Server
+	findings []Finding
+	// unknown lists the checks that failed.
+	unknown  []string
+	at       time.Time
+	duration time.Duration
+	// lastCauses are the causes of Services from the last search, and causes those of this one, by
 	// NAMESPACE/NAME and state.
-	known, causes map[string]cause
-	// onlyKnown leaves out the explanation of Services whose cause isn't known.
-	onlyKnown bool
-	// counted are the zones if each has its numbers of records, else nil.
-	counted []Zone
+	lastCauses, causes map[string]cause
+	// early skips the explanation of Services whose cause isn't cached.
+	early bool
+	// countedZones are the zones if each has its numbers of records, else nil.
+	countedZones []Zone
 }
 
 // cause is why a Service has a state. It is empty if the explanation finds nothing wrong.
@@ -59,7 +59,7 @@ type cause struct {
 	at   time.Time
 }
 
-// now answers [NowPath].
+// now serves [NowPath].
 func (s *Server) now(ctx context.Context, p parameters) (any, error) {
 	each, err := p.flag("each")
 	if err != nil {
@@ -72,26 +72,26 @@ func (s *Server) now(ctx context.Context, p parameters) (any, error) {
 	found := s.finder.find(ctx, known)
 	var now Now
 	if each {
-		now = Now{Findings: append([]Finding{}, found.found...), Checked: found.at}
-		for _, f := range found.found {
+		now = Now{Findings: append([]Finding{}, found.findings...), Checked: found.at}
+		for _, f := range found.findings {
 			now.Total += f.Count
 		}
 		now.bound(len(areas) * maxSubjects)
 	} else {
-		now = Summarize(found.found, found.at)
+		now = Summarize(found.findings, found.at)
 	}
 	now.Unknown = found.unknown
 	return now, nil
 }
 
-// find returns a search that is recent enough, or searches. With onlyKnown an older one is enough,
-// and it waits for no other search and explains no Service.
-func (f *finder) find(ctx context.Context, onlyKnown bool) *search {
+// find returns the last search if it is recent, or searches. With early, an older search is enough;
+// a new one does not wait for another search and explains no Service.
+func (f *finder) find(ctx context.Context, early bool) *search {
 	last, recent := f.recent()
 	switch {
-	case recent || onlyKnown && last != nil && time.Since(last.at) < earlyFor:
+	case recent || early && last != nil && time.Since(last.at) < maxEarlyAge:
 		return last
-	case onlyKnown:
+	case early:
 		return f.search(ctx, last, true)
 	}
 	f.searching.Lock()
@@ -99,7 +99,7 @@ func (f *finder) find(ctx context.Context, onlyKnown bool) *search {
 	if last, recent = f.recent(); recent {
 		return last
 	}
-	// Whether the client waits or not, the next one gets what was found.
+	// The search continues if the client leaves, because the next client gets its result.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTime)
 	defer cancel()
 	found := f.search(ctx, last, false)
@@ -109,67 +109,67 @@ func (f *finder) find(ctx context.Context, onlyKnown bool) *search {
 	return found
 }
 
-// recent returns the last search, nil before the first, and whether it is recent enough for an answer.
+// recent returns the last search, nil before the first, and whether it is recent enough for a response.
 func (f *finder) recent() (*search, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.last, f.last != nil && time.Since(f.last.at) < max(nowFor, nowShare*f.last.took)
+	return f.last, f.last != nil && time.Since(f.last.at) < max(nowTTL, nowFactor*f.last.duration)
 }
 
-// search finds out what is wrong, with the causes of the last search.
-func (f *finder) search(ctx context.Context, last *search, onlyKnown bool) *search {
+// search runs all checks, with the cached causes of the last search.
+func (f *finder) search(ctx context.Context, last *search, early bool) *search {
 	begun := time.Now()
-	s := &search{server: f.server, onlyKnown: onlyKnown, causes: map[string]cause{}}
+	s := &search{server: f.server, early: early, causes: map[string]cause{}}
 	if last != nil {
-		s.known = last.causes
+		s.lastCauses = last.causes
 	}
 	for _, find := range []func(context.Context){s.process, s.zones, s.writes, s.services, s.streams, s.records, s.plans, s.problems} {
 		find(ctx)
 	}
-	s.at, s.took = time.Now(), time.Since(begun)
+	s.at, s.duration = time.Now(), time.Since(begun)
 	return s
 }
 
 func (f *search) add(found Finding) {
 	found.Count = cmp.Or(found.Count, 1)
-	f.found = append(f.found, found)
+	f.findings = append(f.findings, found)
 }
 
-// addOf adds a finding about something of a publisher. Zones of several publishers, and several zones of one, may have
-// one name. The ID tells such zones apart.
+// addOf adds a finding about a zone or record of a publisher. Two zones may have the same name, also
+// of one publisher; the ID distinguishes them.
 func (f *search) addOf(publisher, zoneID string, found Finding) {
 	if publisher != "" {
 		found.Subject += " of the publisher " + publisher
 	}
 	same := func(other Finding) bool { return other.Area == found.Area && other.Subject == found.Subject }
-	if zoneID != "" && slices.ContainsFunc(f.found, same) {
+	if zoneID != "" && slices.ContainsFunc(f.findings, same) {
 		found.Subject += " (" + zoneID + ")"
 	}
 	f.add(found)
 }
 
-// more notes that there are more subjects of an area than were looked at.
+// more adds a finding for the n subjects of an area beyond the limit. list is the command that lists
+// all of them.
 func (f *search) more(area Area, severity Severity, n int, what, list string) {
 	if n > 0 {
 		f.add(Finding{Area: area, Severity: severity, Subject: fmt.Sprintf("%d more %s", n, what), Count: n, Cause: "`" + list + "` lists them"})
 	}
 }
 
-// process finds what is wrong with the process, with who leads, with the kinds of objects that it
-// reads, and with linked clusters.
+// process checks the process, its leader elections, its informer caches and the linked clusters.
 func (f *search) process(context.Context) {
 	if f.server.config.Status == nil {
 		return
 	}
 	s := f.server.config.Status()
-	before := len(f.found)
+	before := len(f.findings)
 	for _, l := range s.Leading {
 		f.leader(l)
 	}
 	for _, t := range s.Tables {
 		f.kind(t)
 	}
-	if !s.Ready && len(f.found) == before {
+	if !s.Ready && len(f.findings) == before {
 		details := s.Details
 		f.add(Finding{
 			Area: AreaProcess, Severity: SeverityError, Subject: "process " + s.Process,
@@ -179,7 +179,7 @@ func (f *search) process(context.Context) {
 	f.clusters(s.Clusters)
 }
 
-// leader finds what is wrong with who leads a role. A standby of a known leader is as it should be.
+// leader checks the leader election of a role. A standby of a known leader is ok.
 func (f *search) leader(l Leading) {
 	if len(l.Unled) > 0 {
 		f.add(Finding{
@@ -187,15 +187,13 @@ func (f *search) leader(l Leading) {
 			Cause: fmt.Sprintf("nobody publishes for %s: the leader has other publishers or settings: give each installation a Lease of its own, or the same settings", strings.Join(l.Unled, ", ")),
 		})
 	}
-	switch {
-	case l.Trouble != "":
-		// The problems have it.
-	case !l.Leads && l.Leader == "":
+	// Failing requests for the Lease (Trouble) are among the problems.
+	if l.Trouble == "" && !l.Leads && l.Leader == "" {
 		f.add(Finding{Area: AreaLeader, Severity: SeverityError, Subject: "role " + l.Role, Cause: "no process is known to lead by the Lease " + l.Lease + ": nobody writes until one does"})
 	}
 }
 
-// kind finds what is wrong with reading a kind of objects.
+// kind checks the informer cache of a kind.
 func (f *search) kind(t Table) {
 	subject := "kind " + t.Kind
 	if t.Group != "" {
@@ -213,8 +211,8 @@ func (f *search) kind(t Table) {
 	}
 }
 
-// kindCause says why a kind can't be read. Kinds that can't be read for one reason have one text:
-// it has no path of a URL.
+// kindCause says why a kind can't be read. The text has no URL path, so that kinds with the same
+// reason are one finding.
 func kindCause(t Table) string {
 	if server, failure, ok := cutURL(t.Detail); ok {
 		return fmt.Sprintf("the API server %s can't be reached: %s", server, failure)
@@ -227,7 +225,7 @@ func kindCause(t Table) string {
 }
 
 // cutURL splits the error of a request, such as `… Get "https://10.0.0.1/api/v1/pods?limit=500":
-// dial tcp …`, into the server and what went wrong.
+// dial tcp …`, into the server and the failure.
 func cutURL(text string) (server, failure string, ok bool) {
 	_, rest, found := strings.Cut(text, `Get "`)
 	if !found {
@@ -241,7 +239,7 @@ func cutURL(text string) (server, failure string, ok bool) {
 	return u.Scheme + "://" + u.Host, failure, true
 }
 
-// clusters finds linked clusters that can't be read.
+// clusters checks whether linked clusters can be read.
 func (f *search) clusters(linked []Cluster) {
 	for _, c := range linked {
 		if c.Reason == "" && (c.State == "synced" || c.State == "connecting") {
@@ -254,7 +252,7 @@ func (f *search) clusters(linked []Cluster) {
 	}
 }
 
-// zones finds zones that can't be read or written.
+// zones checks whether zones can be read and written.
 func (f *search) zones(ctx context.Context) {
 	source, ok := first(f.server, zonesOf)
 	if !ok || !f.leads() {
@@ -266,18 +264,18 @@ func (f *search) zones(ctx context.Context) {
 		return
 	}
 	if !slices.ContainsFunc(zones, func(z Zone) bool { return z.Records == nil }) {
-		f.counted = zones
+		f.countedZones = zones
 	}
 	for _, z := range zones {
-		// Names that are in no zone are found as records.
+		// Unzoned names are findings about records.
 		if z.Problem != "" && z.Name != "" {
 			f.addOf(z.Publisher, z.ID, Finding{Area: AreaZone, Severity: SeverityError, Subject: "zone " + z.Name, Cause: z.Problem})
 		}
 	}
 }
 
-// leads reports whether this process knows records and plans. A standby has none, and says who has
-// in its status.
+// leads reports whether this process knows records and plans. Only the leader has them; the status of
+// a standby names the leader.
 func (f *search) leads() bool {
 	o, ok := f.server.plansOffer()
 	if !ok {
@@ -287,7 +285,7 @@ func (f *search) leads() bool {
 	return leads
 }
 
-// writes finds Services whose Endpoints or slices can't be written.
+// writes checks for Services whose Endpoints or slices can't be written.
 func (f *search) writes(context.Context) {
 	source, ok := first(f.server, func(o *Offer) WritesOf { return o.Writes })
 	if !ok {
@@ -303,22 +301,22 @@ func (f *search) writes(context.Context) {
 	f.more(AreaWrite, SeverityError, all-len(waits), "Services whose Endpoints or slices can't be written", "signpost status")
 }
 
-// wrongServices are the states of Services that are wrong.
+// wrongServices are the states of Services that are problems.
 var wrongServices = []ServiceState{ServiceUnserved, ServiceEmpty, ServicePartly}
 
-// services finds Services of which clients are told no endpoint.
+// services checks for Services whose clients get no endpoint.
 func (f *search) services(ctx context.Context) {
 	source, ok := first(f.server, servicesOf)
 	if !ok {
 		return
 	}
 	list := source.Services(ServiceFilter{States: wrongServices, Limit: maxSubjects})
-	limit, cancel := context.WithTimeout(ctx, causesTime)
+	limit, cancel := context.WithTimeout(ctx, causesTimeout)
 	defer cancel()
 	for _, s := range list.Services {
 		key := s.Namespace + "/" + s.Name + " " + string(s.State)
-		c, known := f.known[key]
-		if !f.onlyKnown && (!known || time.Since(c.at) > causeFor) {
+		c, known := f.lastCauses[key]
+		if !f.early && (!known || time.Since(c.at) > causeTTL) {
 			c, known = f.causeOf(limit, s)
 		}
 		if !known {
@@ -332,7 +330,7 @@ func (f *search) services(ctx context.Context) {
 		}
 		severity := SeverityError
 		if s.State != ServiceUnserved && s.Streams == 0 {
-			// Nobody asks for it.
+			// No client has subscribed to the Service.
 			severity = SeverityWarning
 		}
 		f.add(Finding{Area: AreaService, Severity: severity, Subject: "Service " + s.Namespace + "/" + s.Name, Explain: "Service/" + s.Namespace + "/" + s.Name, Cause: c.text})
@@ -340,19 +338,20 @@ func (f *search) services(ctx context.Context) {
 	f.more(AreaService, SeverityWarning, list.Total-len(list.Services), "Services", "signpost services")
 }
 
-// stateCause is the cause of a Service of which no more is known.
+// stateCause returns the cause of a Service whose explanation is unknown.
 func stateCause(s ServiceState) string {
 	switch s {
 	case ServiceUnserved:
-		return "there are ready endpoints, and clients are told of none: `signpost explain` says why"
+		return "there are ready endpoints, but clients get none: `signpost explain` says why"
 	case ServicePartly:
-		return "clients of some ports, or in some places, are told of no endpoint: `signpost explain` says of which"
+		return "clients of some ports, zones or nodes get no endpoint: `signpost explain` says which"
 	default:
 		return "no endpoint is ready: `signpost explain` says why"
 	}
 }
 
-// causeOf explains a Service: the first step that is wrong. It returns false if there was no time.
+// causeOf explains a Service and returns its first wrong step. It returns false if the context has
+// ended or a step is unknown.
 func (f *search) causeOf(ctx context.Context, s Service) (cause, bool) {
 	i := slices.IndexFunc(f.server.config.Offers, func(o Offer) bool { return o.Services != nil && o.Explains != nil })
 	if i < 0 || ctx.Err() != nil {
@@ -368,7 +367,7 @@ func (f *search) causeOf(ctx context.Context, s Service) (cause, bool) {
 	return cause{at: time.Now()}, true
 }
 
-// streams finds clients that lag behind.
+// streams checks for clients that read slower than the server sends.
 func (f *search) streams(context.Context) {
 	source, ok := f.server.openStreams()
 	if !ok {
@@ -388,7 +387,7 @@ func (f *search) streams(context.Context) {
 		}
 		f.add(Finding{
 			Area: AreaStream, Severity: SeverityError, Subject: "client " + clientOf(&s) + " of " + s.Target, Explain: explainService(s.Service),
-			Cause: "the client doesn't read as fast as there is something to send, so that it has old endpoints: look at its proxy and at the CPU of its pod",
+			Cause: "the client reads slower than the server sends, so it has old endpoints: check its proxy and the CPU of its pod",
 		})
 	}
 	f.more(AreaStream, SeverityError, n-maxSubjects, "clients", "signpost streams --behind")
@@ -409,14 +408,14 @@ func clientOf(s *Stream) string {
 	return cmp.Or(s.Peer, "unknown")
 }
 
-// records finds records that aren't published. Those that are held are found as plans.
+// records checks for records that aren't published. Held records are findings about plans.
 func (f *search) records(ctx context.Context) {
 	source, ok := first(f.server, recordsOf)
 	if !ok || !f.leads() {
 		return
 	}
-	// Listing records visits all of them, and zones keep their numbers.
-	if f.counted != nil && !slices.ContainsFunc(f.counted, hasWrongRecords) {
+	// Listing visits every record, but each zone keeps the counts of its records.
+	if f.countedZones != nil && !slices.ContainsFunc(f.countedZones, hasWrongRecords) {
 		return
 	}
 	list, err := source.Records(ctx, RecordFilter{States: wrongRecords, Limit: maxSubjects})
@@ -434,14 +433,14 @@ func (f *search) records(ctx context.Context) {
 	f.more(AreaRecord, SeverityError, list.Total-len(list.Records), "records", "signpost records --state failing,conflict,no-zone")
 }
 
-// wrongRecords are the states of records that are wrong.
+// wrongRecords are the states of records that are problems.
 var wrongRecords = []RecordState{RecordFailing, RecordConflict, RecordNoZone}
 
 func hasWrongRecords(z Zone) bool {
 	return slices.ContainsFunc(wrongRecords, func(s RecordState) bool { return z.Records[s] > 0 })
 }
 
-// plans finds what waits for approval.
+// plans adds the changes that wait for approval.
 func (f *search) plans(context.Context) {
 	for _, p := range f.server.planSummaries() {
 		f.addOf(p.Publisher, p.ZoneID, Finding{
@@ -451,7 +450,7 @@ func (f *search) plans(context.Context) {
 	}
 }
 
-// spentText says what was spent of the budget, if anything was.
+// spentText says how much of the deletion budget is used; empty for nothing.
 func spentText(p Plan) string {
 	if p.Spent == 0 {
 		return ""
@@ -463,7 +462,7 @@ func spentText(p Plan) string {
 	return text
 }
 
-// problems finds parts of objects that can't be used.
+// problems adds the parts of objects that can't be used.
 func (f *search) problems(context.Context) {
 	all := f.server.allProblems()
 	for _, p := range all[:min(len(all), maxSubjects)] {
@@ -471,7 +470,7 @@ func (f *search) problems(context.Context) {
 		if p.Field != "" && p.Object.Kind != "Publisher" {
 			text = p.Field + ": " + text
 		}
-		f.add(Finding{Area: AreaProblem, Severity: SeverityWarning, Subject: p.Object.title(), Explain: p.Object.String(), Cause: text, Since: new(p.Since)})
+		f.add(Finding{Area: AreaProblem, Severity: SeverityWarning, Subject: p.Object.Title(), Explain: p.Object.String(), Cause: text, Since: new(p.Since)})
 	}
 	f.more(AreaProblem, SeverityWarning, len(all)-maxSubjects, "problems", "signpost problems")
 }

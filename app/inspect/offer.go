@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Offer is what a role offers for inspection; nil fields are not offered. All methods are called
-// from any goroutine, and must return soon after the context ends.
+// Offer is the data that a role offers for inspection; nil fields are not offered. All methods are
+// called from any goroutine, and must return soon after the context ends.
 type Offer struct {
 	// Role is its name, as in a config.
 	Role     string
@@ -51,13 +51,13 @@ type ServiceFilter struct {
 	Offset, Limit int
 }
 
-// WritesOf has what can't be written for Services.
+// WritesOf provides the failing writes of Services.
 type WritesOf interface {
-	// Waits returns what waits for the longest time, at most so much of it, and how much there is.
-	Waits(most int) (some []Wait, all int)
+	// Waits returns the writes that have waited longest, at most limit, and the number of all.
+	Waits(limit int) (oldest []Wait, all int)
 }
 
-// Wait is why something of a Service isn't written.
+// Wait is a write for a Service that fails and waits for the next attempt.
 type Wait struct {
 	Namespace, Name string
 	// Reason is a sentence.

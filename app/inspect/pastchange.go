@@ -11,14 +11,14 @@ import (
 )
 
 var (
-	changeKinds   = map[history.Kind]ChangeKind{history.Sent: ChangeTold, history.Record: ChangeRecord, history.Written: ChangeWrite}
+	changeKinds   = map[history.Kind]ChangeKind{history.Sent: ChangeSent, history.Record: ChangeRecord, history.Written: ChangeWrite}
 	changeActions = map[history.Action]string{
 		history.Created: "created", history.Updated: "updated", history.Deleted: "deleted", history.Failed: "failed", history.External: "external",
 	}
 )
 
-// pastChange returns an entry as a change. previous is the change before of the same record set,
-// nil if it isn't known.
+// pastChange returns an entry as a change. previous is the previous change of the same record set;
+// nil if unknown.
 func pastChange(key history.Key, e, previous *history.Entry) PastChange {
 	c := PastChange{
 		At: e.At, Kind: changeKinds[e.Kind], Action: changeActions[e.Action], Subject: key.Name, Cluster: key.Cluster, Source: e.Source,
@@ -34,7 +34,7 @@ func pastChange(key history.Key, e, previous *history.Entry) PastChange {
 	switch e.Kind {
 	case history.Sent:
 		c.Endpoints = &e.Endpoints
-		c.Text = c.toldText()
+		c.Text = c.sentText()
 	case history.Written:
 		if e.Action == history.Created || e.Action == history.Updated {
 			c.Endpoints = &e.Endpoints
@@ -58,8 +58,8 @@ func addressTexts(list []netip.AddrPort) (texts []string) {
 	return texts
 }
 
-// toldText says what streams were told.
-func (c *PastChange) toldText() string {
+// sentText describes the message that was sent to streams.
+func (c *PastChange) sentText() string {
 	of := ""
 	switch {
 	case c.Object != "":
@@ -111,11 +111,11 @@ func (c *PastChange) addressParts() (parts []string) {
 	return parts
 }
 
-// mostListed limits the items of a list in a sentence.
-const mostListed = 4
+// maxListed limits the items of a list in a sentence.
+const maxListed = 4
 
 func listText(list []string, more int) string {
-	shown := list[:min(len(list), mostListed)]
+	shown := list[:min(len(list), maxListed)]
 	text := strings.Join(shown, " ")
 	if more += len(list) - len(shown); more > 0 {
 		text = strings.TrimSpace(fmt.Sprintf("%s and %d more", text, more))
@@ -131,7 +131,7 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// writeText says what was written.
+// writeText describes a write of Endpoints or a slice.
 func (c *PastChange) writeText() string {
 	switch c.Action {
 	case "external":
@@ -146,7 +146,7 @@ func (c *PastChange) writeText() string {
 	return strings.TrimSuffix(c.Object+" "+c.Action+": "+strings.Join(parts, ", "), ": ")
 }
 
-// recordText says how a record set was changed.
+// recordText describes the change of a record set.
 func (c *PastChange) recordText() string {
 	of := c.Type
 	if c.SetIdentifier != "" {
@@ -165,10 +165,10 @@ func (c *PastChange) recordText() string {
 	}
 }
 
-// recordWhy says why a record set was changed. If the zone had something else than was published
-// before, another writer had changed it.
+// recordWhy says why a record set was changed. If the zone had other targets than were published
+// before, another writer had changed them.
 func recordWhy(e, previous *history.Entry) string {
-	if previous != nil && otherTargets(targetList{previous.New, previous.MoreNew}, targetList{e.Old, e.MoreOld}) {
+	if previous != nil && otherTargets(truncatedList{previous.New, previous.MoreNew}, truncatedList{e.Old, e.MoreOld}) {
 		if len(e.Old) == 0 {
 			return "another writer had deleted it"
 		}
@@ -194,21 +194,23 @@ func recordWhy(e, previous *history.Entry) string {
 	}
 }
 
-// targetList is the first targets of a record set, in the order of whoever has written it, and how many others there are.
-type targetList struct {
+// truncatedList has the first targets of a record set, in the order of their writer, and the number of
+// the others.
+type truncatedList struct {
 	first []string
 	more  int
 }
 
 // otherTargets reports whether two lists certainly differ.
-func otherTargets(a, b targetList) bool {
+func otherTargets(a, b truncatedList) bool {
 	if a.more > 0 || b.more > 0 {
 		return len(a.first)+a.more != len(b.first)+b.more
 	}
 	return !sameTargets(a.first, b.first)
 }
 
-// sameTargets compares targets, however a provider writes them.
+// sameTargets compares targets regardless of order, case, quotes and final dots, which depend on the
+// provider.
 func sameTargets(a, b []string) bool {
 	normal := func(list []string) []string {
 		var all []string

@@ -18,8 +18,8 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 )
 
-// answerTime limits the response of a publisher, which stores an approval first.
-const answerTime = 15 * time.Second
+// approveTimeout limits the response of a publisher, which stores an approval first.
+const approveTimeout = 15 * time.Second
 
 // maxAmbiguousPlans limits the plans in an error.
 const maxAmbiguousPlans = 5
@@ -34,11 +34,11 @@ const maxTargets = 50
 type Publisher struct {
 	// Name is empty for an unnamed publisher.
 	Name string
-	// Desk has its held plans.
-	Desk ApprovalQueue
+	// Queue has its held plans.
+	Queue ApprovalQueue
 }
 
-// ApprovalQueue is the used part of [budget.ApprovalQueue].
+// ApprovalQueue has the methods of [budget.ApprovalQueue] that this package uses.
 type ApprovalQueue interface {
 	Plans() []budget.Plan
 	Unplanned() (since time.Time, unplanned bool)
@@ -56,9 +56,9 @@ type plans struct {
 
 func (p *plans) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET "+PlanPath, answering(planParameters, listTime, p.list))
-	mux.Handle("GET "+PlanPath+"/{hash}", answering(planParameters, listTime, p.show))
-	mux.Handle("POST "+ApprovePath("{hash}"), answering(planParameters[:1], answerTime, p.approve))
+	mux.Handle("GET "+PlanPath, jsonHandler(planParameters, listTime, p.list))
+	mux.Handle("GET "+PlanPath+"/{hash}", jsonHandler(planParameters, listTime, p.show))
+	mux.Handle("POST "+ApprovePath("{hash}"), jsonHandler(planParameters[:1], approveTimeout, p.approve))
 	return p.onlyLeader(mux)
 }
 
@@ -83,7 +83,7 @@ type held struct {
 func heldBy(publishers []Publisher) []held {
 	var all []held
 	for _, publisher := range publishers {
-		for _, plan := range publisher.Desk.Plans() {
+		for _, plan := range publisher.Queue.Plans() {
 			all = append(all, held{publisher.Name, plan})
 		}
 	}
@@ -113,7 +113,7 @@ func (p *plans) of(q parameters) ([]Publisher, error) {
 func unplanned(publishers []Publisher) []Unplanned {
 	var all []Unplanned
 	for _, publisher := range publishers {
-		if since, yes := publisher.Desk.Unplanned(); yes {
+		if since, yes := publisher.Queue.Unplanned(); yes {
 			one := Unplanned{Publisher: publisher.Name}
 			if !since.IsZero() {
 				one.Since = &since
@@ -155,7 +155,7 @@ func (p *plans) show(r *http.Request, q parameters) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := asHash(heldBy(publishers), hash)
+	found := planWithHash(heldBy(publishers), hash)
 	switch {
 	case len(found) > 1:
 		return nil, refused(http.StatusUnprocessableEntity, ambiguous(found))
@@ -165,12 +165,12 @@ func (p *plans) show(r *http.Request, q parameters) (any, error) {
 		return nil, refused(http.StatusNotFound, fmt.Errorf("no plan with the hash %.20q is held now: GET %s lists the held plans", hash, PlanPath))
 	}
 	part, page := Window(found[0].Changes, q.offset, q.limit)
-	answer := found[0].summary()
-	answer.Next = page.Next
+	plan := found[0].summary()
+	plan.Next = page.Next
 	for _, c := range part {
-		answer.Changes = append(answer.Changes, changeOf(c))
+		plan.Changes = append(plan.Changes, changeOf(c))
 	}
-	return answer, nil
+	return plan, nil
 }
 
 // withHash returns the plans with a hash.
@@ -178,9 +178,9 @@ func withHash(all []held, hash string) []held {
 	return slices.DeleteFunc(all, func(h held) bool { return h.Hash != hash })
 }
 
-// asHash returns the plans that have a hash, or else what is left of earlier plans that had it,
-// which can be approved, too.
-func asHash(all []held, hash string) []held {
+// planWithHash returns the plans that have a hash. If there is none, it returns the remaining changes
+// of earlier plans that had it, because these can be approved, too.
+func planWithHash(all []held, hash string) []held {
 	if now := withHash(slices.Clone(all), hash); len(now) > 0 {
 		return now
 	}
@@ -204,15 +204,15 @@ func ambiguous(found []held) error {
 
 func changeOf(c dns.Change) Change {
 	r := c.RecordSet()
-	shown := Change{Action: "delete", Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, Targets: few(c.Old.Targets)}
+	shown := Change{Action: "delete", Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, Targets: truncateTargets(c.Old.Targets)}
 	if c.New != nil {
-		shown.Action, shown.NewTargets = "update", few(c.New.Targets)
+		shown.Action, shown.NewTargets = "update", truncateTargets(c.New.Targets)
 	}
 	return shown
 }
 
-// few returns the first targets, and a note with the number of others.
-func few(targets []string) []string {
+// truncateTargets returns the first targets, and a note with the number of others.
+func truncateTargets(targets []string) []string {
 	if len(targets) <= maxTargets {
 		return targets
 	}
@@ -237,7 +237,7 @@ func (p *plans) approve(r *http.Request, q parameters) (any, error) {
 	}
 	notPlanned := false
 	for _, publisher := range publishers {
-		a, err := publisher.Desk.Approve(r.Context(), hash, except)
+		a, err := publisher.Queue.Approve(r.Context(), hash, except)
 		switch {
 		case errors.Is(err, budget.ErrUnknownPlan):
 			continue

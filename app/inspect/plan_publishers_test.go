@@ -11,19 +11,19 @@ import (
 // Split-horizon V1: a hash that the plans of two publishers have is refused, for showing and for
 // approving, until the publisher is named.
 func TestHashOfTwoPublishers(t *testing.T) {
-	public, private := &desk{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}}, &desk{plans: []budget.Plan{planOf("shop.test", hash, 1, 0)}}
+	public, private := &fakeQueue{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}}, &fakeQueue{plans: []budget.Plan{planOf("shop.test", hash, 1, 0)}}
 	show, approve := PlanPath+"/"+hash, ApprovePath(hash)
 	for _, r := range []*http.Request{request(http.MethodGet, show, ""), request(http.MethodPost, approve, "{}")} {
 		w := serve(t, leading, r, public, private)
-		f := decodeAnswer[Failure](t, w)
+		f := decodeResponse[Failure](t, w)
 		if w.Code != 422 || !strings.Contains(f.Error, `publisher "p0"`) || !strings.Contains(f.Error, `publisher "p1"`) || len(public.approved)+len(private.approved) > 0 {
 			t.Errorf("%s: %d %+v, approved %q %q", r.Method, w.Code, f, public.approved, private.approved)
 		}
 	}
-	if p := decodeAnswer[Plan](t, serve(t, leading, request(http.MethodGet, show+"?publisher=p1", ""), public, private)); p.Publisher != "p1" || p.Deletions != 1 {
+	if p := decodeResponse[Plan](t, serve(t, leading, request(http.MethodGet, show+"?publisher=p1", ""), public, private)); p.Publisher != "p1" || p.Deletions != 1 {
 		t.Errorf("shown of p1: %+v", p)
 	}
-	if list := decodeAnswer[PlanList](t, serve(t, leading, request(http.MethodGet, PlanPath+"?publisher=p1", ""), public, private)); len(list.Plans) != 1 || list.Plans[0].Publisher != "p1" {
+	if list := decodeResponse[PlanList](t, serve(t, leading, request(http.MethodGet, PlanPath+"?publisher=p1", ""), public, private)); len(list.Plans) != 1 || list.Plans[0].Publisher != "p1" {
 		t.Errorf("listed of p1: %+v", list)
 	}
 	if w := serve(t, leading, request(http.MethodPost, approve+"?publisher=p1", "{}"), public, private); w.Code != 200 || len(public.approved) > 0 || len(private.approved) != 1 {
@@ -38,14 +38,14 @@ func TestHashOfTwoPublishers(t *testing.T) {
 
 // Day2 B14: in the first seconds of a leader, a plan that isn't held yet is "not planned yet".
 func TestNotPlannedYet(t *testing.T) {
-	ready, begins := &desk{}, &desk{unplanned: true, err: budget.ErrNotPlanned}
-	list := decodeAnswer[PlanList](t, serve(t, leading, request(http.MethodGet, PlanPath, ""), ready, begins))
+	ready, begins := &fakeQueue{}, &fakeQueue{unplanned: true, err: budget.ErrNotPlanned}
+	list := decodeResponse[PlanList](t, serve(t, leading, request(http.MethodGet, PlanPath, ""), ready, begins))
 	if len(list.Unplanned) != 1 || list.Unplanned[0].Publisher != "p1" || list.Unplanned[0].Since == nil {
 		t.Errorf("the list is %+v", list)
 	}
 	for _, r := range []*http.Request{request(http.MethodGet, PlanPath+"/"+hash, ""), request(http.MethodPost, ApprovePath(hash), "{}")} {
 		w := serve(t, leading, r, ready, begins)
-		if f := decodeAnswer[Failure](t, w); w.Code != 503 || !strings.Contains(f.Error, "not planned yet") {
+		if f := decodeResponse[Failure](t, w); w.Code != 503 || !strings.Contains(f.Error, "not planned yet") {
 			t.Errorf("%s: %d %+v", r.Method, w.Code, f)
 		}
 	}

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const hash = "0123456789abcdef"
 
-// desk is a publisher that holds plans and answers requests.
-type desk struct {
+// fakeQueue implements [ApprovalQueue] with fixed plans.
+type fakeQueue struct {
 	plans    []budget.Plan
 	err      error
 	approved []string
@@ -38,13 +38,13 @@ type desk struct {
 	unplanned bool
 }
 
-func (d *desk) Plans() []budget.Plan { return d.plans }
+func (d *fakeQueue) Plans() []budget.Plan { return d.plans }
 
-func (d *desk) Unplanned() (time.Time, bool) {
+func (d *fakeQueue) Unplanned() (time.Time, bool) {
 	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), d.unplanned
 }
 
-func (d *desk) Approve(_ context.Context, hash string, except []string) (budget.Approval, error) {
+func (d *fakeQueue) Approve(_ context.Context, hash string, except []string) (budget.Approval, error) {
 	if d.err != nil {
 		return budget.Approval{}, d.err
 	}
@@ -68,12 +68,12 @@ func planOf(zone, hash string, deletions, updates int) budget.Plan {
 	return p
 }
 
-// serve answers a request with the handlers of these publishers.
-func serve(t *testing.T, leads Leadership, r *http.Request, desks ...*desk) *httptest.ResponseRecorder {
+// serve passes a request to the handlers of these publishers.
+func serve(t *testing.T, leads Leadership, r *http.Request, queues ...*fakeQueue) *httptest.ResponseRecorder {
 	t.Helper()
 	var publishers []Publisher
-	for i, d := range desks {
-		publishers = append(publishers, Publisher{Name: fmt.Sprint("p", i), Desk: d})
+	for i, d := range queues {
+		publishers = append(publishers, Publisher{Name: fmt.Sprint("p", i), Queue: d})
 	}
 	mux := http.NewServeMux()
 	for path, handler := range plansOf(publishers, leads) {
@@ -86,7 +86,7 @@ func serve(t *testing.T, leads Leadership, r *http.Request, desks ...*desk) *htt
 
 func leading() (bool, string) { return true, "" }
 
-// losing leads when it is asked first, and not afterwards.
+// losing leads at the first call only.
 func losing() Leadership {
 	asked := 0
 	return func() (bool, string) {
@@ -95,8 +95,8 @@ func losing() Leadership {
 	}
 }
 
-// request is one as a program on this host sends it. One that changes something is from a program of
-// the same user, over its socket.
+// request returns a request from this host. A request that changes something comes from the same user,
+// over its socket.
 func request(method, path, body string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if method != http.MethodGet && method != http.MethodHead {
@@ -109,7 +109,7 @@ func request(method, path, body string) *http.Request {
 	return r
 }
 
-func decodeAnswer[A any](t *testing.T, w *httptest.ResponseRecorder) A {
+func decodeResponse[A any](t *testing.T, w *httptest.ResponseRecorder) A {
 	t.Helper()
 	var a A
 	d := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
@@ -120,9 +120,9 @@ func decodeAnswer[A any](t *testing.T, w *httptest.ResponseRecorder) A {
 	return a
 }
 
-// A web page in the browser of an operator, and whoever isn't on this host, gets nothing. That
-// includes pages whose name was made to stand for 127.0.0.1 (DNS rebinding).
-func TestForeignRequests(t *testing.T) {
+// Requests of other hosts and of web pages in an operator's browser are refused, also of pages whose
+// name resolves to 127.0.0.1 (DNS rebinding).
+func TestUntrustedRequests(t *testing.T) {
 	for name, test := range map[string]struct {
 		from, host, origin, site string
 		code                     int
@@ -166,7 +166,7 @@ func TestForeignRequests(t *testing.T) {
 				if r == approval {
 					want = 403 // tenants S4: a place on the loopback interface is not enough to approve
 				}
-				d := &desk{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}}
+				d := &fakeQueue{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}}
 				if test.from != "" {
 					r.RemoteAddr = test.from
 				}
@@ -195,7 +195,7 @@ func TestForeignRequests(t *testing.T) {
 	// A web page can't reach the socket of our user, and would be refused there.
 	r := request(http.MethodPost, ApprovePath(hash), "{}")
 	r.Header.Set("Origin", "http://evil.example")
-	if w := serve(t, leading, r, &desk{}); w.Code != http.StatusForbidden {
+	if w := serve(t, leading, r, &fakeQueue{}); w.Code != http.StatusForbidden {
 		t.Errorf("a page over the socket: %d", w.Code)
 	}
 	r = request(http.MethodGet, PlanPath, "")
@@ -206,15 +206,15 @@ func TestForeignRequests(t *testing.T) {
 }
 
 func TestApprove(t *testing.T) {
-	d, other := &desk{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}}, &desk{}
+	d, other := &fakeQueue{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}}, &fakeQueue{}
 	w := serve(t, leading, request(http.MethodPost, ApprovePath(hash), `{"except":["a.shop.test"]}`), other, d)
 	want := Approval{Publisher: "p1", Zone: "shop.test", Hash: hash, Deletions: 3, Updates: 1, Excepted: 1}
-	if got := decodeAnswer[Approval](t, w); w.Code != 200 || got != want || !slices.Equal(d.approved, []string{hash + " except a.shop.test"}) {
+	if got := decodeResponse[Approval](t, w); w.Code != 200 || got != want || !slices.Equal(d.approved, []string{hash + " except a.shop.test"}) {
 		t.Errorf("%d %+v, approved %q", w.Code, got, d.approved)
 	}
 }
 
-// Nothing that a client sends is approved by mistake, or makes the process large.
+// Malformed and large requests approve nothing, and use little memory.
 func TestHostileRequests(t *testing.T) {
 	many := `{"except":["` + strings.Repeat(`a","`, MaxExcept) + `a"]}`
 	for name, test := range map[string]struct {
@@ -253,7 +253,7 @@ func TestHostileRequests(t *testing.T) {
 		"an offset of a plan":    {method: http.MethodGet, path: PlanPath + "/" + hash + "?offset=x", code: 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}}
+			d := &fakeQueue{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}}
 			method, path := test.method, test.path
 			if method == "" {
 				method = http.MethodPost
@@ -272,7 +272,7 @@ func TestHostileRequests(t *testing.T) {
 			if w.Body.Len() > 1000 {
 				t.Errorf("the answer has %d bytes", w.Body.Len())
 			}
-			if w.Code != 200 && w.Code != 405 && path != PlanPath+"/"+hash+"/refuse" && decodeAnswer[Failure](t, w).Error == "" {
+			if w.Code != 200 && w.Code != 405 && path != PlanPath+"/"+hash+"/refuse" && decodeResponse[Failure](t, w).Error == "" {
 				t.Error("no reason is given")
 			}
 		})
@@ -304,9 +304,9 @@ func TestErrors(t *testing.T) {
 		"can't store":             {leads: leading, err: errors.New("no route to host"), code: 503, text: "no route"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}, err: test.err}
+			d := &fakeQueue{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}, err: test.err}
 			w := serve(t, test.leads, request(http.MethodPost, ApprovePath(hash), "{}"), d)
-			if f := decodeAnswer[Failure](t, w); w.Code != test.code || !strings.Contains(f.Error, test.text) || f.Leader != test.leader {
+			if f := decodeResponse[Failure](t, w); w.Code != test.code || !strings.Contains(f.Error, test.text) || f.Leader != test.leader {
 				t.Errorf("%d %+v", w.Code, f)
 			}
 			if leads, _ := test.leads(); !leads {
@@ -316,14 +316,14 @@ func TestErrors(t *testing.T) {
 			}
 		})
 	}
-	w := serve(t, leading, request(http.MethodPost, ApprovePath(hash), "{}"), &desk{})
-	if f := decodeAnswer[Failure](t, w); w.Code != 404 || !strings.Contains(f.Error, "nothing is held") {
+	w := serve(t, leading, request(http.MethodPost, ApprovePath(hash), "{}"), &fakeQueue{})
+	if f := decodeResponse[Failure](t, w); w.Code != 404 || !strings.Contains(f.Error, "nothing is held") {
 		t.Errorf("%d %+v", w.Code, f)
 	}
 }
 
 func TestPages(t *testing.T) {
-	d := &desk{}
+	d := &fakeQueue{}
 	for i := range 2*PageSize + 7 {
 		d.plans = append(d.plans, planOf(fmt.Sprintf("z%04d.test", i), fmt.Sprintf("%016x", i), 1, 2))
 	}
@@ -333,7 +333,7 @@ func TestPages(t *testing.T) {
 	var zones []string
 	for offset := 0; ; {
 		w := serve(t, leading, request(http.MethodGet, fmt.Sprint(PlanPath, "?offset=", offset), ""), d)
-		list := decodeAnswer[PlanList](t, w)
+		list := decodeResponse[PlanList](t, w)
 		if w.Code != 200 || list.Total != len(d.plans) || len(list.Plans) > PageSize {
 			t.Fatalf("%d, %d plans of %d", w.Code, len(list.Plans), list.Total)
 		}
@@ -347,16 +347,16 @@ func TestPages(t *testing.T) {
 	if len(zones) != len(d.plans) || !slices.IsSorted(zones) {
 		t.Errorf("%d zones were listed of %d", len(zones), len(d.plans))
 	}
-	one := decodeAnswer[Plan](t, serve(t, leading, request(http.MethodGet, PlanPath+"/"+hash, ""), d))
+	one := decodeResponse[Plan](t, serve(t, leading, request(http.MethodGet, PlanPath+"/"+hash, ""), d))
 	if one.Deletions != PageSize || one.Updates != 1 || len(one.Changes) != PageSize || one.Next != PageSize || len(one.Changes[0].Targets) != maxTargets+1 {
 		t.Errorf("%d deletions, %d updates, %d changes, next %d", one.Deletions, one.Updates, len(one.Changes), one.Next)
 	}
-	one = decodeAnswer[Plan](t, serve(t, leading, request(http.MethodGet, fmt.Sprint(PlanPath, "/", hash, "?offset=", one.Next), ""), d))
+	one = decodeResponse[Plan](t, serve(t, leading, request(http.MethodGet, fmt.Sprint(PlanPath, "/", hash, "?offset=", one.Next), ""), d))
 	want := Change{Action: "update", Name: "n0500.z0003.test", Type: "A", Targets: []string{"192.0.2.1"}, NewTargets: []string{"192.0.2.2"}}
 	if len(one.Changes) != 1 || fmt.Sprint(one.Changes[0]) != fmt.Sprint(want) || one.Next != 0 {
 		t.Errorf("the last page is %+v", one)
 	}
-	if list := decodeAnswer[PlanList](t, serve(t, leading, request(http.MethodGet, PlanPath+"?offset=99999", ""), d)); len(list.Plans) != 0 || list.Next != 0 {
+	if list := decodeResponse[PlanList](t, serve(t, leading, request(http.MethodGet, PlanPath+"?offset=99999", ""), d)); len(list.Plans) != 0 || list.Next != 0 {
 		t.Errorf("behind the end: %d plans", len(list.Plans))
 	}
 }
@@ -373,12 +373,12 @@ type localConn struct{ net.Conn }
 
 func (localConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// A client that doesn't send what it announces is cut off, and a few of them don't keep others
-// waiting for longer.
+// A client that doesn't send its announced body is disconnected, and a few of them don't delay others
+// for longer.
 func TestSlowClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bufconn.Listen(1 << 16)
-		s, err := admin.New(admin.Config{Listener: local{l}, Handlers: plansOf([]Publisher{{Desk: &desk{}}}, leading), Log: slog.New(slog.DiscardHandler), ConnContext: asSameUser})
+		s, err := admin.New(admin.Config{Listener: local{l}, Handlers: plansOf([]Publisher{{Queue: &fakeQueue{}}}, leading), Log: slog.New(slog.DiscardHandler), ConnContext: asSameUser})
 		if err != nil {
 			t.Fatal(err)
 		}

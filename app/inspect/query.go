@@ -224,15 +224,15 @@ func (t typed) host(text string) (Query, error) {
 		return Query{Service: &ServiceQuery{Namespace: t.namespace, Name: name, Port: port}}, nil
 	case len(labels) == 2 && t.namespace != "" && !t.isService(labels[1], labels[0]) && t.isService(t.namespace, labels[1]):
 		return Query{Service: &ServiceQuery{Namespace: t.namespace, Name: labels[1], Hostname: labels[0], Port: port}}, nil
-	case len(labels) == 2 && (t.isService(labels[1], labels[0]) || port != 0 && !isWebPort(text)):
+	case len(labels) == 2 && (t.isService(labels[1], labels[0]) || port != 0 && port != webPort):
 		return Query{Service: &ServiceQuery{Namespace: labels[1], Name: labels[0], Port: port}}, nil
 	default:
 		return Query{Name: name}, nil
 	}
 }
 
-// isWebPort reports whether a host has the port of HTTPS, which suggests a DNS name.
-func isWebPort(host string) bool { return strings.HasSuffix(host, ":443") }
+// webPort is the port of HTTPS, which suggests a DNS name.
+const webPort = 443
 
 // service parses [HOSTNAME.]NAME.NAMESPACE.svc[.DOMAIN]; nil for any other name.
 func (t typed) service(name string) *ServiceQuery {
@@ -259,7 +259,7 @@ func parseAddress(text string) (netip.AddrPort, bool) {
 		bare = strings.TrimSuffix(inner, "]")
 	}
 	if ip, err := netip.ParseAddr(bare); err == nil && ip.Zone() == "" {
-		return addressOf(ip), true
+		return netip.AddrPortFrom(ip.Unmap(), 0), true
 	}
 	a, err := netip.ParseAddrPort(text)
 	if err != nil || a.Addr().Zone() != "" || a.Port() == 0 {

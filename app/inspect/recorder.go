@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"sync"
@@ -15,9 +16,9 @@ const (
 	maxValues = int(15 * time.Minute / FigureInterval)
 	// unknownValue is a value that wasn't known. No figure is negative.
 	unknownValue = -1
-	// countRest is how many times as long as counting records took they aren't counted again: a count
-	// visits all of them.
-	countRest = 100
+	// countPause is the pause after counting records, as a multiple of the duration of the count,
+	// because a count visits every record.
+	countPause = 100
 )
 
 // recorder keeps the figures. Its memory doesn't grow: each figure has a ring of maxValues numbers.
@@ -28,20 +29,20 @@ type recorder struct {
 	// newest is when the last values were read; zero before the first.
 	newest time.Time
 	rings  [4]ring
-	// changes is the count of changes when it was last read.
+	// changes is the number of changes at the last values.
 	changes uint64
 
-	// unpublished is the last count of records that aren't published, and countAgain when they are
-	// counted again. Only the goroutine of run uses them.
+	// unpublished is the last count of records that aren't published, and countAgain the time of the
+	// next count. Only the goroutine of run uses them.
 	unpublished int
 	countAgain  time.Time
 }
 
-// ring has the last values of a figure.
+// ring is a ring buffer of the last values of a figure.
 type ring struct {
 	name   FigureName
 	values [maxValues]int32
-	// next is where the next value belongs, and n how many there are.
+	// next is the index of the next value, and n the number of values.
 	next, n int
 }
 
@@ -51,7 +52,7 @@ func (r *ring) add(value int) {
 	r.n = min(r.n+1, maxValues)
 }
 
-// figure returns the values, the oldest first; false if none of them was known.
+// figure returns the values, the oldest first; false if none of them is known.
 func (r *ring) figure() (f Figure, known bool) {
 	f = Figure{Name: r.name, Values: make([]*int, r.n)}
 	for i := range f.Values {
@@ -77,7 +78,7 @@ func (r *recorder) run(ctx context.Context) {
 	}
 }
 
-// begin sets what changes are counted from.
+// begin sets the number of changes from which the first interval counts.
 func (r *recorder) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +111,8 @@ func (r *recorder) record(ctx context.Context, now time.Time) {
 	r.newest = now
 }
 
-// count counts the records that aren't published, unless it has just taken long. Until then the
-// last count stands.
+// count counts the records that aren't published. During the pause after a count, the last count is
+// kept.
 func (r *recorder) count(ctx context.Context, now time.Time) {
 	source, ok := first(r.server, zonesOf)
 	if !ok {
@@ -122,15 +123,15 @@ func (r *recorder) count(ctx context.Context, now time.Time) {
 		return
 	}
 	begun := time.Now()
-	r.unpublished = notPublished(countRecords(ctx, source))
-	r.countAgain = now.Add(countRest * time.Since(begun))
+	r.unpublished = unknownValue
+	if records := countRecords(ctx, source); records != nil {
+		r.unpublished = NotPublished(records)
+	}
+	r.countAgain = now.Add(countPause * time.Since(begun))
 }
 
-// notPublished returns the number of records that are neither published nor of another owner.
-func notPublished(records map[RecordState]int) int {
-	if records == nil {
-		return unknownValue
-	}
+// NotPublished returns the number of records that are neither published nor of another owner.
+func NotPublished(records map[RecordState]int) int {
 	sum := 0
 	for state, n := range records {
 		if state != RecordPublished && state != RecordForeign {
@@ -146,7 +147,7 @@ func (s *Server) figures(context.Context, parameters) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.newest.IsZero() {
-		return nil, &refusal{http.StatusServiceUnavailable, Failure{Error: "no figure was read yet: try again in a few seconds"}}
+		return nil, refused(http.StatusServiceUnavailable, errors.New("no figure was read yet: try again in a few seconds"))
 	}
 	all := Figures{Newest: r.newest, IntervalSeconds: int(FigureInterval / time.Second), Figures: []Figure{}}
 	for i := range r.rings {

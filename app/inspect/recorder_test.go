@@ -18,7 +18,7 @@ import (
 func valuesOf(t *testing.T, s *Server) map[FigureName][]int {
 	t.Helper()
 	all := map[FigureName][]int{}
-	for _, f := range decodeAnswer[Figures](t, ask(s, FiguresPath)).Figures {
+	for _, f := range decodeResponse[Figures](t, ask(s, FiguresPath)).Figures {
 		values := []int{}
 		for _, v := range f.Values {
 			if v == nil {
@@ -92,7 +92,7 @@ func TestFiguresOfRoles(t *testing.T) {
 	}
 }
 
-// Figures have 15 minutes, however long the process runs: the newest values, the oldest of them first.
+// Figures have the values of the last 15 minutes, the oldest first.
 func TestFiguresAreBounded(t *testing.T) {
 	w := &fixture{}
 	s := New(Config{Offers: w.offers()})

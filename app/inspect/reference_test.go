@@ -76,7 +76,7 @@ func (p page) compare(t *testing.T, made string) {
 }
 
 // documented is a path with a question to it.
-type documented struct{ path, constant, question string }
+type documented struct{ path, constant, query string }
 
 func (p page) text(t *testing.T, all sources) string {
 	var b strings.Builder
@@ -103,7 +103,7 @@ func (d documented) example(t *testing.T) string {
 	}
 	s := New(exampleConfig())
 	// What is wrong was found at a fixed time.
-	s.finder.last = &search{at: time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC), took: 100_000 * time.Hour}
+	s.finder.last = &search{at: time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC), duration: 100_000 * time.Hour}
 	s.finder.last.add(Finding{
 		Area: AreaService, Severity: SeverityError, Subject: "Service shop/web", Explain: "Service/shop/web",
 		Cause: "the selector app=wbe matches no pod; 3 pods of the namespace have app=web: did you mean that?",
@@ -117,11 +117,11 @@ func (d documented) example(t *testing.T) string {
 	if names := s.endpoints[i].parameters; len(names) > 0 {
 		fmt.Fprintf(&b, "\nParameters: `%s`.\n", strings.Join(names, "`, `"))
 	}
-	w := ask(s, d.path+d.question)
+	w := ask(s, d.path+d.query)
 	if w.Code != 200 {
-		t.Fatalf("%s%s: %d %s", d.path, d.question, w.Code, w.Body)
+		t.Fatalf("%s%s: %d %s", d.path, d.query, w.Code, w.Body)
 	}
-	fmt.Fprintf(&b, "\n`GET %s%s` answers\n\n```json\n%s\n```\n", d.path, d.question, indented(t, w.Body.Bytes()))
+	fmt.Fprintf(&b, "\n`GET %s%s` answers\n\n```json\n%s\n```\n", d.path, d.query, indented(t, w.Body.Bytes()))
 	return b.String()
 }
 
@@ -150,7 +150,7 @@ func exampleConfig() Config {
 		}},
 		zones: []Zone{{Name: "example.org", Records: map[RecordState]int{RecordHeld: 1}, Read: &at, Held: "32a2e0379d4b0f11"}},
 		steps: []Step{
-			{What: "Service", State: StepWell, Text: "the Service shop/web exists, with 10.96.0.10, and has the ports [http:80]", Object: &web},
+			{What: "Service", State: StepOK, Text: "the Service shop/web exists, with 10.96.0.10, and has the ports [http:80]", Object: &web},
 			{What: "Selector", State: StepWrong, Text: "the selector app=wbe matches no pod; 3 pods of the namespace have app=web: did you mean that?", Object: &web},
 		},
 	}

@@ -10,7 +10,7 @@ import (
 const MaxReplicas = 50
 
 // replicas returns this process first, then the others by name: the pods that the roles know, and
-// the holders of Leases that are none of these.
+// further holders of Leases.
 func (s *Server) replicas(status *Status) []Replica {
 	if status.Process == "" {
 		return nil
@@ -38,13 +38,13 @@ func (s *Server) replicas(status *Status) []Replica {
 	return all[:min(len(all), MaxReplicas)]
 }
 
-// completeOwn adds what a process knows of itself.
+// completeOwn sets the fields that the process knows of itself.
 func completeOwn(own *Replica, status *Status) {
 	ready, started := status.Ready, status.Started
 	own.Here, own.Ready, own.Version, own.Started = true, &ready, status.Version, &started
 }
 
-// addLease adds a Lease to the replica that holds it, which is added if it is none of those that are known.
+// addLease adds a Lease to the replica that holds it. An unknown holder is added as a replica.
 func addLease(all []Replica, l *Leading) []Replica {
 	holder := l.Leader
 	i := 0
@@ -52,7 +52,7 @@ func addLease(all []Replica, l *Leading) []Replica {
 		if holder == "" {
 			return all
 		}
-		i = slices.IndexFunc(all, func(r Replica) bool { return isOf(holder, r.Process) })
+		i = slices.IndexFunc(all, func(r Replica) bool { return isIdentityOf(holder, r.Process) })
 	}
 	if i < 0 {
 		all, i = append(all, Replica{Process: podOf(holder)}), len(all)
@@ -61,10 +61,11 @@ func addLease(all []Replica, l *Leading) []Replica {
 	return all
 }
 
-// isOf reports whether the identity in a Lease is that of a pod: its name, or its name and random text.
-func isOf(identity, pod string) bool { return podOf(identity) == pod || identity == pod }
+// isIdentityOf reports whether the identity in a Lease is that of a pod: the pod's name, or the name
+// with a random suffix.
+func isIdentityOf(identity, pod string) bool { return podOf(identity) == pod || identity == pod }
 
-// podOf returns the name of the pod in the identity in a Lease. The name of a pod has no underscore.
+// podOf returns the pod's name in the identity in a Lease. Names of pods have no underscore.
 func podOf(identity string) string {
 	pod, _, _ := strings.Cut(identity, "_")
 	return pod

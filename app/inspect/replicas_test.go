@@ -36,7 +36,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// A status has at most so many replicas, whatever roles know.
+// A status has at most MaxReplicas replicas.
 func TestReplicasAreBounded(t *testing.T) {
 	var pods []Replica
 	for i := range 1000 {

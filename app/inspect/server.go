@@ -53,7 +53,7 @@ type endpoint struct {
 	path string
 	// parameters are the allowed ones.
 	parameters []string
-	answer     func(ctx context.Context, p parameters) (any, error)
+	get        func(ctx context.Context, p parameters) (any, error)
 }
 
 const (
@@ -97,7 +97,7 @@ func (s *Server) Handlers() map[string]http.Handler {
 		if e.path == ExplainPath {
 			limit = explainTime
 		}
-		mux.Handle("GET "+e.path, answering(e.parameters, limit, func(r *http.Request, p parameters) (any, error) { return e.answer(r.Context(), p) }))
+		mux.Handle("GET "+e.path, jsonHandler(e.parameters, limit, func(r *http.Request, p parameters) (any, error) { return e.get(r.Context(), p) }))
 		paths = append(paths, e.path)
 	}
 	paths = append(paths, PlanPath, ChangesPath)
@@ -120,22 +120,22 @@ func (s *Server) Run(ctx context.Context) error {
 func notFound(w http.ResponseWriter, r *http.Request, paths []string) {
 	if slices.Contains(paths, r.URL.Path) {
 		w.Header().Set("Allow", http.MethodGet)
-		fail(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
+		reply(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
 		return
 	}
-	fail(w, http.StatusNotFound, Failure{Error: "there is no such path: there are " + strings.Join(paths, ", ")})
+	reply(w, http.StatusNotFound, Failure{Error: "there is no such path: there are " + strings.Join(paths, ", ")})
 }
 
-// answering returns a handler that responds with an answer in JSON, or with its error. Only the
+// jsonHandler returns a handler that responds with the result of handle in JSON, or with its error. Only the
 // allowed parameters may be given.
-func answering(allowed []string, limit time.Duration, answer func(*http.Request, parameters) (any, error)) http.Handler {
+func jsonHandler(allowed []string, limit time.Duration, handle func(*http.Request, parameters) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
 		p, err := parseParameters(r.URL.RawQuery, allowed)
 		var value any
 		if err == nil {
-			value, err = answer(r.WithContext(ctx), p)
+			value, err = handle(r.WithContext(ctx), p)
 		}
 		if err != nil {
 			refuse(w, err)
@@ -157,7 +157,7 @@ func (s *Server) lacking(what, role string) error {
 	if len(have) == 0 {
 		running = "runs no role"
 	}
-	return &refusal{http.StatusNotFound, Failure{Error: fmt.Sprintf("this process has no %s: the role %s has them, and this process %s", what, role, running)}}
+	return refused(http.StatusNotFound, fmt.Errorf("this process has no %s: the role %s has them, and this process %s", what, role, running))
 }
 
 // first returns the first offer of a part.
@@ -295,7 +295,7 @@ func (s *Server) allProblems() []Problem {
 
 func (s *Server) settings(context.Context, parameters) (any, error) {
 	if s.config.Settings == nil {
-		return nil, &refusal{http.StatusNotFound, Failure{Error: "the settings of this process aren't known: it was not started by `signpost run`, destination, controllers, dns or xds"}}
+		return nil, refused(http.StatusNotFound, errors.New("the settings of this process aren't known: it was not started by `signpost run`, destination, controllers, dns or xds"))
 	}
 	return s.config.Settings, nil
 }

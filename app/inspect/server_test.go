@@ -103,18 +103,18 @@ func TestStreamFilters(t *testing.T) {
 		"service=" + strings.Repeat("a", 100) + "/b": 0,
 	} {
 		w := ask(s, StreamsPath+"?"+query)
-		if list := decodeAnswer[StreamList](t, w); w.Code != 200 || list.Total != want || list.Streams == nil {
+		if list := decodeResponse[StreamList](t, w); w.Code != 200 || list.Total != want || list.Streams == nil {
 			t.Errorf("%q: %d, %d streams, want %d", query, w.Code, list.Total, want)
 		}
 	}
 }
 
-// All pages together have each stream once, in order.
+// Each stream is on exactly one page, in order.
 func TestStreamPages(t *testing.T) {
 	s := New(Config{Offers: (&fixture{streams: streamsNumbered(1234)}).offers()})
 	var all []Stream
 	for offset := 0; ; {
-		list := decodeAnswer[StreamList](t, ask(s, fmt.Sprint(StreamsPath, "?limit=100&offset=", offset)))
+		list := decodeResponse[StreamList](t, ask(s, fmt.Sprint(StreamsPath, "?limit=100&offset=", offset)))
 		all = append(all, list.Streams...)
 		if offset = list.Next; offset == 0 {
 			break
@@ -123,12 +123,12 @@ func TestStreamPages(t *testing.T) {
 	if sorted := slices.IsSortedFunc(all, func(a, b Stream) int { return (&streamFilter{}).compare(&a, &b) }); len(all) != 1234 || !sorted {
 		t.Errorf("%d streams, sorted: %v", len(all), sorted)
 	}
-	if list := decodeAnswer[StreamList](t, ask(s, StreamsPath)); len(list.Streams) != PageSize || list.Next != PageSize {
+	if list := decodeResponse[StreamList](t, ask(s, StreamsPath)); len(list.Streams) != PageSize || list.Next != PageSize {
 		t.Errorf("%d streams, next %d", len(list.Streams), list.Next)
 	}
 }
 
-// Each page is that of the whole list when it is sorted, wherever it begins.
+// A page at any offset equals that part of the sorted list.
 func TestSortedWindow(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -161,7 +161,7 @@ func TestWorstStreamsFirst(t *testing.T) {
 		"":                           "1 4 3 2",
 	} {
 		var got []string
-		for _, stream := range decodeAnswer[StreamList](t, ask(s, StreamsPath+query)).Streams {
+		for _, stream := range decodeResponse[StreamList](t, ask(s, StreamsPath+query)).Streams {
 			got = append(got, stream.ID)
 		}
 		if strings.Join(got, " ") != want {
@@ -209,13 +209,13 @@ func TestBadParameters(t *testing.T) {
 		if strings.HasPrefix(path, PlanPath) {
 			code = http.StatusNotFound
 		}
-		if f := decodeAnswer[Failure](t, w); w.Code != code || !strings.Contains(f.Error, want) || len(f.Error) > 700 {
+		if f := decodeResponse[Failure](t, w); w.Code != code || !strings.Contains(f.Error, want) || len(f.Error) > 700 {
 			t.Errorf("%.100s: %d %.300s, want %s", path, w.Code, f.Error, want)
 		}
 	}
 }
 
-// A process without a role says which one it is.
+// A process without the required role names it in the error.
 func TestLackingRoles(t *testing.T) {
 	alone := func(w *fixture) []Offer { return w.offers()[1:] }
 	for path, want := range map[string]string{
@@ -229,7 +229,7 @@ func TestLackingRoles(t *testing.T) {
 		Root:                     "there are " + StatusPath,
 	} {
 		w := ask(New(Config{Offers: alone(&fixture{})}), path)
-		if f := decodeAnswer[Failure](t, w); w.Code != 404 || !strings.Contains(f.Error, want) {
+		if f := decodeResponse[Failure](t, w); w.Code != 404 || !strings.Contains(f.Error, want) {
 			t.Errorf("%s: %d %s", path, w.Code, f.Error)
 		}
 	}
@@ -262,17 +262,17 @@ func TestRecordsAndZones(t *testing.T) {
 		"object=svc/shop/web": {Object: &ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}, Limit: PageSize},
 		"limit=1&offset=1":    {Offset: 1, Limit: 1},
 	} {
-		list := decodeAnswer[RecordList](t, ask(s, RecordsPath+"?"+query))
+		list := decodeResponse[RecordList](t, ask(s, RecordsPath+"?"+query))
 		if !reflect.DeepEqual(w.asked, want) || list.Total == 0 || len(list.Records) != min(list.Total, want.Limit) {
 			t.Errorf("%q: asked for %+v, want %+v; %+v", query, w.asked, want, list)
 		}
 	}
-	if status := decodeAnswer[Status](t, ask(s, StatusPath)); status.Counts.Records[RecordHeld] != 3 || *status.Counts.Streams != 0 {
+	if status := decodeResponse[Status](t, ask(s, StatusPath)); status.Counts.Records[RecordHeld] != 3 || *status.Counts.Streams != 0 {
 		t.Errorf("%+v", status.Counts)
 	}
 	w.err = &NotLeading{Leader: "signpost-1"}
 	for _, path := range []string{RecordsPath, ZonesPath} {
-		if answer := ask(s, path); answer.Code != 409 || decodeAnswer[Failure](t, answer).Leader != "signpost-1" {
+		if answer := ask(s, path); answer.Code != 409 || decodeResponse[Failure](t, answer).Leader != "signpost-1" {
 			t.Errorf("%s: %d %s", path, answer.Code, answer.Body)
 		}
 	}
@@ -280,7 +280,7 @@ func TestRecordsAndZones(t *testing.T) {
 	if answer := ask(s, RecordsPath); answer.Code != 503 {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
-	if status := decodeAnswer[Status](t, ask(s, StatusPath)); status.Counts.Records != nil {
+	if status := decodeResponse[Status](t, ask(s, StatusPath)); status.Counts.Records != nil {
 		t.Errorf("%+v", status.Counts)
 	}
 }
@@ -398,10 +398,10 @@ func TestConclude(t *testing.T) {
 		summary string
 	}{
 		"nothing":             {nil, VerdictUnknown, "nothing is known about x here: check the name, or query processes with other roles"},
-		"a note only":         {[]Step{step(StepNote, "a"), step(StepNote, "b")}, VerdictWell, "a"},
-		"well":                {[]Step{step(StepWell, "a"), step(StepWell, "b"), step(StepNote, "c")}, VerdictWell, "b"},
-		"the first wrong one": {[]Step{step(StepWell, "a"), step(StepUnknown, "b"), step(StepWrong, "c"), step(StepWrong, "d"), step(StepWell, "e")}, VerdictWrong, "c"},
-		"unknown":             {[]Step{step(StepWell, "a"), step(StepUnknown, "b"), step(StepUnknown, "c")}, VerdictUnknown, "b"},
+		"a note only":         {[]Step{step(StepNote, "a"), step(StepNote, "b")}, VerdictOK, "a"},
+		"well":                {[]Step{step(StepOK, "a"), step(StepOK, "b"), step(StepNote, "c")}, VerdictOK, "b"},
+		"the first wrong one": {[]Step{step(StepOK, "a"), step(StepUnknown, "b"), step(StepWrong, "c"), step(StepWrong, "d"), step(StepOK, "e")}, VerdictWrong, "c"},
+		"unknown":             {[]Step{step(StepOK, "a"), step(StepUnknown, "b"), step(StepUnknown, "c")}, VerdictUnknown, "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := Conclude("x", test.steps)
@@ -410,7 +410,7 @@ func TestConclude(t *testing.T) {
 			}
 		})
 	}
-	many := slices.Repeat([]Step{{State: StepWell, More: slices.Repeat([]string{"x"}, 100)}}, 1000)
+	many := slices.Repeat([]Step{{State: StepOK, More: slices.Repeat([]string{"x"}, 100)}}, 1000)
 	e := Conclude("x", many)
 	if len(e.Steps) != maxSteps || len(e.Steps[0].More) != maxMore || e.Steps[0].More[maxMore-1] != "and 81 more" || len(many[0].More) != 100 {
 		t.Errorf("%d steps, %q", len(e.Steps), e.Steps[0].More)
@@ -420,14 +420,14 @@ func TestConclude(t *testing.T) {
 func TestExplainPath(t *testing.T) {
 	w := &fixture{steps: []Step{{What: "Service", State: StepWrong, Text: "it declares no port 81", Object: &ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}}}}
 	s := New(Config{Offers: w.offers()})
-	e := decodeAnswer[Explanation](t, ask(s, ExplainPath+"?q=shop/web:81"))
+	e := decodeResponse[Explanation](t, ask(s, ExplainPath+"?q=shop/web:81"))
 	if e.Subject != "Service shop/web, port 81" || e.Verdict != VerdictWrong || e.Summary != "it declares no port 81" || e.Steps[0].Role != "destination" {
 		t.Errorf("%+v", e)
 	}
 }
 
-// first-hour H1 and H2: what is known to be wrong with an object, or with the ServiceProfile of a Service, is
-// a note of the explanation.
+// The known problems of an object, and of a Service's ServiceProfile, are notes of the explanation
+// (first-hour H1 and H2).
 func TestExplainSaysProblems(t *testing.T) {
 	profile := ObjectRef{Kind: "ServiceProfile", Namespace: "shop", Name: "web.shop.svc.cluster.local"}
 	problems := func() []Problem {
@@ -439,14 +439,14 @@ func TestExplainSaysProblems(t *testing.T) {
 	}
 	s := New(Config{Offers: (&fixture{}).offers(), Problems: problems})
 	for _, q := range []string{"?q=shop/web", "?object=ServiceProfile/shop/web.shop.svc.cluster.local"} {
-		e := decodeAnswer[Explanation](t, ask(s, ExplainPath+q))
-		if e.Verdict != VerdictWell || len(e.Steps) != 1 || e.Steps[0].State != StepNote || !strings.Contains(e.Steps[0].Text, "spec.routes[0].timeout: it is no duration") {
+		e := decodeResponse[Explanation](t, ask(s, ExplainPath+q))
+		if e.Verdict != VerdictOK || len(e.Steps) != 1 || e.Steps[0].State != StepNote || !strings.Contains(e.Steps[0].Text, "spec.routes[0].timeout: it is no duration") {
 			t.Errorf("%s: %+v", q, e)
 		}
 	}
 }
 
-// decide is access that is decided by the token.
+// decide implements [Access] by the text of the token.
 type decide func(token, verb, path string) error
 
 func (d decide) Allow(_ context.Context, a Attempt) error { return d(a.Token, a.Verb, a.Path) }
@@ -481,7 +481,7 @@ func TestLoopbackIsNotTrusted(t *testing.T) {
 // tenants S4: a token that may approve does so from anywhere, and one that may only read doesn't.
 func TestApprovalByToken(t *testing.T) {
 	s := New(Config{
-		Offers: []Offer{{Role: "dns", Publishers: []Publisher{{Desk: &desk{}}}, Leadership: leading}},
+		Offers: []Offer{{Role: "dns", Publishers: []Publisher{{Queue: &fakeQueue{}}}, Leadership: leading}},
 		Access: decide(func(token, verb, path string) error {
 			if token == "approver" && verb == "post" && path == ApprovePath(hash) {
 				return nil
@@ -500,7 +500,7 @@ func TestApprovalByToken(t *testing.T) {
 	}
 }
 
-// tenants, finding 20: HEAD reads, so it takes the places of reads, and needs the right to get.
+// HEAD is a read: it counts against the limit of reads and needs the right to get (tenants, finding 20).
 func TestHeadIsARead(t *testing.T) {
 	var verbs []string
 	s := New(Config{Access: decide(func(_, verb, _ string) error { verbs = append(verbs, verb); return nil })})
@@ -546,7 +546,7 @@ func TestHugeOffset(t *testing.T) {
 	}
 }
 
-// A token lets requests in from elsewhere, and a web page gets nothing even with one.
+// Requests of other hosts are allowed with a token, but never those of web pages.
 func TestTokens(t *testing.T) {
 	s := New(Config{Access: decide(func(token, verb, path string) error {
 		switch {
@@ -618,7 +618,7 @@ func TestStreamsOfTwoRoles(t *testing.T) {
 		{Role: "destination", Streams: &fixture{streams: []Stream{{ID: "1"}}}},
 		{Role: "xds", Streams: &fixture{streams: []Stream{{ID: "xds-1"}, {ID: "xds-2"}}}},
 	}})
-	if list := decodeAnswer[StreamList](t, ask(s, StreamsPath)); len(list.Streams) != 3 {
+	if list := decodeResponse[StreamList](t, ask(s, StreamsPath)); len(list.Streams) != 3 {
 		t.Errorf("%d streams are listed, want 3: %+v", len(list.Streams), list.Streams)
 	}
 	if c := s.Status(t.Context()).Counts; c.Streams == nil || *c.Streams != 3 || *c.StreamsBehind != 2 {

@@ -10,9 +10,9 @@ const Root = "/api/v1alpha1"
 const (
 	// StatusPath has a [Status]: the process as a whole.
 	StatusPath = Root + "/status"
-	// NowPath has a [Now]: what is wrong, the worst first, and why. Parameters: each (true: each
-	// subject on its own, instead of one finding for those with the same cause), known (true: an early
-	// answer, which may be a minute old and explains no Service whose cause isn't known yet).
+	// NowPath has a [Now]: the current problems and their causes, the worst first. Parameters: each
+	// (true: one finding for each subject, instead of one for each cause), known (true: an early
+	// response, which may be a minute old and explains no Service whose cause isn't cached).
 	NowPath = Root + "/now"
 	// StreamsPath has a [StreamList]: the open calls of the Destination API, and the streams of xDS
 	// clients. Parameters: service (NAMESPACE/NAME), pod (NAMESPACE/NAME), node, state (a
@@ -33,10 +33,10 @@ const (
 	// with port), address (IP or IP:PORT), name (a DNS name) and object (KIND/NAMESPACE/NAME, or
 	// KIND/NAME), or q, which is any of them as free text.
 	ExplainPath = Root + "/explain"
-	// HistoryPath has a [History]: what changed in the last hour. It has one of the parameters of
+	// HistoryPath has a [History]: the changes of the last hour. Parameters: one of those of
 	// ExplainPath, or none for all changes, and since (a duration, 1h at most) and limit.
 	HistoryPath = Root + "/history"
-	// FiguresPath has [Figures]: a few numbers of the last 15 minutes, as the page draws them.
+	// FiguresPath has [Figures]: the numbers of the last 15 minutes that the web page draws.
 	FiguresPath = Root + "/figures"
 	// ConfigPath has the settings of the process as a config file in JSON, with defaults, without
 	// secrets.
@@ -88,14 +88,14 @@ type Leading struct {
 type Replica struct {
 	// Process is the name of the pod.
 	Process string `json:"process"`
-	// Here is true for the process that answers.
+	// Here is true for the process that sends the response.
 	Here bool `json:"here,omitempty"`
 	// Ready is the condition Ready of the pod; nil if unknown.
 	Ready *bool `json:"ready,omitempty"`
 	// Version is that of the program; empty if unknown. A pod of the same pod template has the same version.
 	Version string `json:"version,omitempty"`
-	// Revision is the label pod-template-hash: two of them mean a rollout that isn't complete. Node is
-	// where the pod runs.
+	// Revision is the label pod-template-hash: two values mean that a rollout isn't complete. Node is
+	// the node of the pod.
 	Revision string `json:"revision,omitempty"`
 	Node     string `json:"node,omitempty"`
 	// Started is when the process was started or, for another one, when its pod was created; nil if unknown.
@@ -211,9 +211,9 @@ type Delta[T any] struct {
 	// Changed are new or changed items, Gone the IDs of deleted ones.
 	Changed []T      `json:"changed,omitempty"`
 	Gone    []string `json:"gone,omitempty"`
-	// GoneNames are what people call those that are gone, in the same order, such as "www.example.org
-	// A"; nil where the IDs say it.
+	// GoneNames are the readable names of the deleted items, in the same order, such as
+	// "www.example.org A"; nil where the IDs are readable.
 	GoneNames []string `json:"goneNames,omitempty"`
-	// Reset says that there were too many changes to tell: read the list again.
+	// Reset says that there were too many changes for an event: read the list again.
 	Reset bool `json:"reset,omitempty"`
 }

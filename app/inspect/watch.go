@@ -189,9 +189,9 @@ func (w *zonesWatch) next(ctx context.Context) any {
 	if err != nil || w.begun && reflect.DeepEqual(zones, w.last) {
 		return nil
 	}
-	told := w.begun
+	first := !w.begun
 	w.last, w.begun = zones, true
-	if !told {
+	if first {
 		return nil
 	}
 	return Delta[Record]{Reset: true}

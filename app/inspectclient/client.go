@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// maxAnswer limits a response in bytes.
-	maxAnswer = 16 << 20
-	// maxRefusal limits the kept part of an unexpected response, in bytes.
+	// maxResponse limits a response in bytes.
+	maxResponse = 16 << 20
+	// maxRefusal limits the stored part of an unexpected response, in bytes.
 	maxRefusal = 64 << 10
 	// greetingTimeout limits how long a server may take to show its protocol, after a request failed.
 	greetingTimeout = time.Second
@@ -62,8 +62,8 @@ func New(found *portforward.Found, timeout time.Duration, notes io.Writer) *Clie
 	return c
 }
 
-// dialer returns how to connect to processes. If a process on this host has a socket for its own
-// user, that is used, because it needs no token.
+// dialer returns the function that connects to processes. If a process on this host has a socket for
+// its own user, the socket is used, because it needs no token.
 func dialer(processes []portforward.Process) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	given := map[string]int{}
 	for _, p := range processes {
@@ -166,7 +166,7 @@ func (c *Client) raw(ctx context.Context, p portforward.Process, token, path str
 		return nil, explain(ctx, p, err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the answer of %s: %w", path, err)
@@ -175,8 +175,8 @@ func (c *Client) raw(ctx context.Context, p portforward.Process, token, path str
 		// A response that isn't JSON can't be shown.
 		_ = json.Unmarshal(text, &r.failure)
 		return nil, r
-	case len(text) > maxAnswer:
-		return nil, fmt.Errorf("the answer of %s is longer than %d MB", path, maxAnswer>>20)
+	case len(text) > maxResponse:
+		return nil, fmt.Errorf("the answer of %s is longer than %d MB", path, maxResponse>>20)
 	}
 	return text, nil
 }

@@ -21,7 +21,7 @@ type cluster struct {
 // Clusters returns the linked clusters of processes with the destination role.
 func (c *Client) Clusters(ctx context.Context) (output.Answer, error) {
 	members := c.unqueried()
-	answers, err := queryAll(c, members, "linked clusters", func(m *member) ([]linked.Status, error) {
+	responses, err := queryWithRole(c, members, "linked clusters", func(m *member) ([]linked.Status, error) {
 		var all []linked.Status
 		err := c.call(ctx, m.Process, linked.StatusPath, nil, nil, &all)
 		return all, err
@@ -30,7 +30,7 @@ func (c *Client) Clusters(ctx context.Context) (output.Answer, error) {
 		return output.Answer{}, err
 	}
 	all := []cluster{}
-	for _, a := range answers {
+	for _, a := range responses {
 		for _, s := range a.value {
 			one := cluster{Status: s}
 			if len(members) > 1 {

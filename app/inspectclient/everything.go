@@ -28,7 +28,7 @@ func (c *Client) Everything(ctx context.Context) []File {
 	var all []File
 	for _, list := range []struct {
 		name string
-		ask  func(context.Context) (output.Answer, error)
+		get  func(context.Context) (output.Answer, error)
 	}{
 		{"streams.json", func(ctx context.Context) (output.Answer, error) { return c.Streams(ctx, StreamFilter{}) }},
 		{"services.json", func(ctx context.Context) (output.Answer, error) { return c.Services(ctx, "", "") }},
@@ -39,7 +39,7 @@ func (c *Client) Everything(ctx context.Context) []File {
 		{"problems.json", func(ctx context.Context) (output.Answer, error) { return c.Problems(ctx, "", "") }},
 		{"plans.json", func(ctx context.Context) (output.Answer, error) { return c.Plans(ctx, "") }},
 	} {
-		a, err := list.ask(ctx)
+		a, err := list.get(ctx)
 		f := File{Name: list.name, Err: err}
 		if err == nil {
 			f.Text, f.Err = json.MarshalIndent(a.Value, "", " ")

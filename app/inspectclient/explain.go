@@ -26,7 +26,7 @@ func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Answer
 	if err != nil {
 		return output.Answer{}, "", err
 	}
-	answers, err := queryAll(c, c.withoutStandbys(members), "an explanation", func(m *member) (inspect.Explanation, error) {
+	responses, err := queryWithRole(c, c.withoutStandbys(members), "an explanation", func(m *member) (inspect.Explanation, error) {
 		var e inspect.Explanation
 		err := c.call(ctx, m.Process, inspect.ExplainPath, subject, nil, &e)
 		return e, err
@@ -37,8 +37,8 @@ func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Answer
 	case err != nil:
 		return output.Answer{}, "", err
 	}
-	joined := join(withSteps(answers))
-	return output.Answer{Value: joined, Names: []string{joined.Subject}, Text: explanationText(joined, len(answers))}, joined.Verdict, nil
+	joined := join(withSteps(responses))
+	return output.Answer{Value: joined, Names: []string{joined.Subject}, Text: explanationText(joined, len(responses))}, joined.Verdict, nil
 }
 
 // withoutStandbys drops the processes that only have the role dns and don't lead, if another one
@@ -52,21 +52,21 @@ func (c *Client) withoutStandbys(members []member) []member {
 }
 
 // withSteps drops the processes without steps, if another one has some.
-func withSteps(answers []from[inspect.Explanation]) []from[inspect.Explanation] {
+func withSteps(responses []from[inspect.Explanation]) []from[inspect.Explanation] {
 	knows := func(a from[inspect.Explanation]) bool { return len(a.value.Steps) > 0 }
-	if !slices.ContainsFunc(answers, knows) {
-		return answers
+	if !slices.ContainsFunc(responses, knows) {
+		return responses
 	}
-	return slices.DeleteFunc(slices.Clone(answers), func(a from[inspect.Explanation]) bool { return !knows(a) })
+	return slices.DeleteFunc(slices.Clone(responses), func(a from[inspect.Explanation]) bool { return !knows(a) })
 }
 
 // join joins the explanations of several processes.
-func join(answers []from[inspect.Explanation]) inspect.Explanation {
+func join(responses []from[inspect.Explanation]) inspect.Explanation {
 	var all inspect.Explanation
-	anyLeads := slices.ContainsFunc(answers, func(a from[inspect.Explanation]) bool { return a.has(dnsRole) && a.leads(dnsRole) })
+	anyLeads := slices.ContainsFunc(responses, func(a from[inspect.Explanation]) bool { return a.has(dnsRole) && a.leads(dnsRole) })
 	at := map[string]int{}
 	var summaries []string
-	for _, a := range answers {
+	for _, a := range responses {
 		all.Subject = cmp.Or(all.Subject, a.value.Subject)
 		verdict, summary := a.value.Verdict, a.value.Summary
 		if standsBy := anyLeads && a.has(dnsRole) && !a.leads(dnsRole); standsBy {
@@ -76,12 +76,12 @@ func join(answers []from[inspect.Explanation]) inspect.Explanation {
 				summary = ""
 			}
 		}
-		switch grave := cmp.Compare(gravity(verdict), gravity(all.Verdict)); {
-		case grave > 0 || all.Verdict == "":
+		switch worse := cmp.Compare(severity(verdict), severity(all.Verdict)); {
+		case worse > 0 || all.Verdict == "":
 			all.Verdict, summaries = verdict, nil
 			fallthrough
-		case grave == 0:
-			if summary != "" && !slices.Contains(summaries, summary) && (len(summaries) == 0 || verdict == inspect.VerdictWell) {
+		case worse == 0:
+			if summary != "" && !slices.Contains(summaries, summary) && (len(summaries) == 0 || verdict == inspect.VerdictOK) {
 				summaries = append(summaries, summary)
 			}
 		}
@@ -120,13 +120,13 @@ func order(role string) int {
 	return len(roleOrder)
 }
 
-func gravity(v inspect.Verdict) int {
-	return slices.Index([]inspect.Verdict{inspect.VerdictWell, inspect.VerdictUnknown, inspect.VerdictWrong}, v)
+func severity(v inspect.Verdict) int {
+	return slices.Index([]inspect.Verdict{inspect.VerdictOK, inspect.VerdictUnknown, inspect.VerdictWrong}, v)
 }
 
 // worstVerdict returns the verdict of steps.
 func worstVerdict(steps []inspect.Step) inspect.Verdict {
-	verdict := inspect.VerdictWell
+	verdict := inspect.VerdictOK
 	for _, s := range steps {
 		switch {
 		case s.State == inspect.StepWrong:
@@ -139,10 +139,10 @@ func worstVerdict(steps []inspect.Step) inspect.Verdict {
 }
 
 // marks are the prefixes of steps.
-var marks = map[inspect.StepState]string{inspect.StepWell: "ok", inspect.StepNote: "note", inspect.StepUnknown: "unknown", inspect.StepWrong: "WRONG"}
+var marks = map[inspect.StepState]string{inspect.StepOK: "ok", inspect.StepNote: "note", inspect.StepUnknown: "unknown", inspect.StepWrong: "WRONG"}
 
 // explanationText returns the steps, and the summary as the last line. With several processes, each
-// step names those that have found it.
+// step names the processes that report it.
 func explanationText(e inspect.Explanation, answered int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n", output.Clean(e.Subject))

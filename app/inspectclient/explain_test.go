@@ -38,7 +38,7 @@ func TestSubject(t *testing.T) {
 	}
 }
 
-// Whatever is typed, it is one question or a mistake.
+// Any text is exactly one query or an error.
 func TestServiceIn(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -60,12 +60,12 @@ func FuzzSubject(f *testing.F) {
 		if err != nil {
 			return
 		}
-		asked := 0
+		parameters := 0
 		for _, name := range []string{"service", "address", "name", "object", "q"} {
-			asked += len(query[name])
+			parameters += len(query[name])
 		}
-		if asked != 1 {
-			t.Errorf("%q: %d questions: %s", text, asked, query.Encode())
+		if parameters != 1 {
+			t.Errorf("%q: %d parameters: %s", text, parameters, query.Encode())
 		}
 	})
 }
@@ -93,16 +93,16 @@ func explains(e inspect.Explanation) func(map[string][]string) *inspect.Explanat
 	}
 }
 
-// Explanations of several processes are one: the roles in the order of the way, what two have found
-// once, of the dns role what the leader says, and the gravest verdict.
+// Explanations of several processes are joined: roles in a fixed order, equal steps once, the steps of
+// the dns role from the leader, and the worst verdict.
 func TestExplain(t *testing.T) {
-	selector := inspect.Step{Role: "destination", What: "Selector", State: inspect.StepWell, Text: "It selects 3 pods."}
+	selector := inspect.Step{Role: "destination", What: "Selector", State: inspect.StepOK, Text: "It selects 3 pods."}
 	stream := func(pod string) inspect.Step {
 		return inspect.Step{Role: "destination", What: "Streams", State: inspect.StepNote, Text: "Clients ask for it.", More: []string{pod}}
 	}
 	one, two, leader, standby := destination(), destination(), dnsProcess("leads"), dnsProcess("waits")
-	one.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictWell, Summary: "It is served.", Steps: []inspect.Step{selector, stream("a")}})
-	two.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictWell, Summary: "It is served.", Steps: []inspect.Step{selector, stream("b\x1b")}})
+	one.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictOK, Summary: "It is served.", Steps: []inspect.Step{selector, stream("a")}})
+	two.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictOK, Summary: "It is served.", Steps: []inspect.Step{selector, stream("b\x1b")}})
 	leader.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictWrong, Summary: "No zone holds www.example.net: add a zone.", Steps: []inspect.Step{
 		{Role: "dns", What: "Zone", State: inspect.StepWrong, Text: "No zone holds www.example.net."},
 	}})
@@ -130,16 +130,16 @@ dns
 No zone holds www.example.net: add a zone.
 `)
 	c, _ = newClient(t, one, two)
-	if a, verdict, err = c.Explain(t.Context(), query); err != nil || verdict != inspect.VerdictWell || !strings.HasSuffix(a.Text, "\n\nIt is served.\n") {
+	if a, verdict, err = c.Explain(t.Context(), query); err != nil || verdict != inspect.VerdictOK || !strings.HasSuffix(a.Text, "\n\nIt is served.\n") {
 		t.Errorf("%v, %s, %s", err, verdict, a.Text)
 	}
 	// A process with both roles that doesn't lead says what it serves, and leaves DNS to the leader.
 	both := destination()
 	both.Status.Roles, both.Status.Leading = []string{"destination", "dns"}, []inspect.Leading{{Role: "dns"}}
 	both.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictUnknown, Summary: "I don't lead.", Steps: []inspect.Step{selector, {Role: "dns", What: "Leader", State: inspect.StepUnknown, Text: "Another one leads."}}})
-	leader.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictWell, Summary: "It is published.", Steps: []inspect.Step{{Role: "dns", What: "Zone", State: inspect.StepWell, Text: "It is there."}}})
+	leader.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictOK, Summary: "It is published.", Steps: []inspect.Step{{Role: "dns", What: "Zone", State: inspect.StepOK, Text: "It is there."}}})
 	c, _ = newClient(t, both, leader)
-	if a, verdict, err = c.Explain(t.Context(), query); err != nil || verdict != inspect.VerdictWell || strings.Contains(a.Text, "Another one leads") || !strings.HasSuffix(a.Text, "\n\nIt is published.\n") {
+	if a, verdict, err = c.Explain(t.Context(), query); err != nil || verdict != inspect.VerdictOK || strings.Contains(a.Text, "Another one leads") || !strings.HasSuffix(a.Text, "\n\nIt is published.\n") {
 		t.Errorf("%v, %s, %s", err, verdict, a.Text)
 	}
 	c, _ = newClient(t, both)
@@ -150,7 +150,7 @@ No zone holds www.example.net: add a zone.
 	none := destination()
 	none.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictUnknown, Summary: "Nothing is known here.", Steps: []inspect.Step{}})
 	c, _ = newClient(t, none, one)
-	if a, verdict, err = c.Explain(t.Context(), query); err != nil || verdict != inspect.VerdictWell || strings.Contains(a.Text, "Nothing is known") {
+	if a, verdict, err = c.Explain(t.Context(), query); err != nil || verdict != inspect.VerdictOK || strings.Contains(a.Text, "Nothing is known") {
 		t.Errorf("%v, %s, %s", err, verdict, a.Text)
 	}
 	query, _ = Subject("10.0.0.1", inShop)

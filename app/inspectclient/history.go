@@ -20,13 +20,13 @@ import (
 type HistoryQuery struct {
 	// Subject is as for an explanation; nil for all changes.
 	Subject url.Values
-	// Since is how far to look back, an hour at most.
+	// Since is the maximum age of the changes, an hour at most.
 	Since time.Duration
-	// Limit is how many changes are shown: the newest ones.
+	// Limit is the number of changes that are shown: the newest ones.
 	Limit int
 }
 
-// History returns what all processes have changed, the oldest change first. It fails if no process answers.
+// History returns the changes of all processes, the oldest first. It fails if no process responds.
 func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Answer, error) {
 	query := maps.Clone(q.Subject)
 	if query == nil {
@@ -34,7 +34,7 @@ func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Answer, er
 	}
 	query.Set("since", q.Since.String())
 	query.Set("limit", strconv.Itoa(q.Limit))
-	answers, err := askAll(c, c.unqueried(), "the history", func(m *member) (h inspect.History, err error) {
+	responses, err := queryAll(c, c.unqueried(), "the history", func(m *member) (h inspect.History, err error) {
 		err = c.call(ctx, m.Process, inspect.HistoryPath, query, nil, &h)
 		return h, historyFailure(err)
 	})
@@ -42,7 +42,7 @@ func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Answer, er
 		return output.Answer{}, err
 	}
 	all := inspect.History{Changes: []inspect.PastChange{}}
-	for _, a := range answers {
+	for _, a := range responses {
 		for _, change := range a.value.Changes {
 			change.Process = a.name()
 			all.Changes = append(all.Changes, change)
@@ -52,7 +52,7 @@ func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Answer, er
 		all.Limit += a.value.Limit
 	}
 	all.KeepNewest(q.Limit)
-	return historyAnswer(all, q.Since, len(answers)), nil
+	return historyAnswer(all, q.Since, len(responses)), nil
 }
 
 // historyFailure explains the 404 of a process of an earlier version.
@@ -76,10 +76,10 @@ func historyAnswer(h inspect.History, since time.Duration, processes int) output
 	return a
 }
 
-// changeWhat says in a few words what a change is.
+// changeWhat returns the kind of a change in a few words.
 func changeWhat(c *inspect.PastChange) string {
 	switch c.Kind {
-	case inspect.ChangeTold:
+	case inspect.ChangeSent:
 		return "told " + inspect.Plural(c.Streams, "stream")
 	case inspect.ChangeRecord:
 		return cmp.Or(c.Zone, "record")

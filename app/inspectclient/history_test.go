@@ -13,12 +13,12 @@ import (
 	"github.com/signpostd/signpost/testkit/looktest"
 )
 
-// keeping is a process with a history. The request is stored in asked.
-func keeping(t *testing.T, asked *url.Values, h inspect.History) *looktest.Process {
+// keeping is a process with a history. The request is stored in requested.
+func keeping(t *testing.T, requested *url.Values, h inspect.History) *looktest.Process {
 	var mu sync.Mutex
 	return &looktest.Process{Paths: map[string]http.Handler{inspect.HistoryPath: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		*asked = r.URL.Query()
+		*requested = r.URL.Query()
 		mu.Unlock()
 		if err := json.NewEncoder(w).Encode(h); err != nil {
 			t.Error(err)
@@ -26,13 +26,13 @@ func keeping(t *testing.T, asked *url.Values, h inspect.History) *looktest.Proce
 	})}}
 }
 
-// The changes of all processes are one list in the order of time, and text of tenants can't act on a terminal.
+// The changes of all processes are one list, sorted by time, without control characters of tenants.
 func TestHistory(t *testing.T) {
 	at := time.Date(2026, 11, 26, 14, 3, 0, 0, time.Local)
-	var asked, other url.Values
-	one := keeping(t, &asked, inspect.History{Total: 2, Changes: []inspect.PastChange{
-		{At: at.Add(2 * time.Second), Kind: inspect.ChangeTold, Subject: "shop/web", Streams: 12, Text: "port 80: removed 10.0.0.7:8080, 2 endpoints"},
-		{At: at.Add(4 * time.Second), Kind: inspect.ChangeTold, Subject: "shop/web", Streams: 1, Text: "port 80: no endpoints left"},
+	var requested, other url.Values
+	one := keeping(t, &requested, inspect.History{Total: 2, Changes: []inspect.PastChange{
+		{At: at.Add(2 * time.Second), Kind: inspect.ChangeSent, Subject: "shop/web", Streams: 12, Text: "port 80: removed 10.0.0.7:8080, 2 endpoints"},
+		{At: at.Add(4 * time.Second), Kind: inspect.ChangeSent, Subject: "shop/web", Streams: 1, Text: "port 80: no endpoints left"},
 	}})
 	two := keeping(t, &other, inspect.History{Total: 9, Changes: []inspect.PastChange{
 		{At: at.Add(1 * time.Second), Kind: inspect.ChangeWrite, Subject: "shop/web", Text: "EndpointSlice/web-1 updated", Source: "endpoint_slice"},
@@ -43,8 +43,8 @@ func TestHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if asked.Get("service") != "shop/web" || asked.Get("since") != "10m0s" || asked.Get("limit") != "3" || other.Encode() != asked.Encode() {
-		t.Errorf("asked for %v and %v", asked, other)
+	if requested.Get("service") != "shop/web" || requested.Get("since") != "10m0s" || requested.Get("limit") != "3" || other.Encode() != requested.Encode() {
+		t.Errorf("requested for %v and %v", requested, other)
 	}
 	check(t, "table", printed(t, "wide", a), "TIME      SUBJECT          WHAT             CHANGE                                       WHY                                      SOURCE  PROCESS\n"+
 		"14:03:02  shop/web         told 12 streams  port 80: removed 10.0.0.7:8080, 2 endpoints  -                                        -       p0\n"+
@@ -61,8 +61,8 @@ func TestHistory(t *testing.T) {
 }
 
 func TestNothingChanged(t *testing.T) {
-	var asked url.Values
-	quiet := keeping(t, &asked, inspect.History{Changes: []inspect.PastChange{}})
+	var requested url.Values
+	quiet := keeping(t, &requested, inspect.History{Changes: []inspect.PastChange{}})
 	for since, want := range map[time.Duration]string{10 * time.Minute: "10m", time.Hour: "1h", 90 * time.Second: "1m30s", 30 * time.Second: "30s"} {
 		c, _ := newClient(t, quiet, quiet)
 		a, err := c.History(t.Context(), HistoryQuery{Since: since, Limit: 10})

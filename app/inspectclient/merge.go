@@ -54,12 +54,12 @@ func (m *member) leads(role string) bool {
 
 // members queries the status of all processes. It fails if none responds.
 func (c *Client) members(ctx context.Context) ([]member, error) {
-	answers, err := askAll(c, c.unqueried(), "the status", func(m *member) (s inspect.Status, err error) {
+	responses, err := queryAll(c, c.unqueried(), "the status", func(m *member) (s inspect.Status, err error) {
 		err = c.call(ctx, m.Process, inspect.StatusPath, nil, nil, &s)
 		return s, err
 	})
 	var all []member
-	for _, a := range answers {
+	for _, a := range responses {
 		all = append(all, member{a.Process, a.value})
 	}
 	return all, err
@@ -118,37 +118,38 @@ func each[V, T any](values []V, f func(V) (T, error)) []result[T] {
 	return results
 }
 
-// from is the response of one member.
+// from is the result of one member.
 type from[T any] struct {
 	*member
 	value T
 }
 
-// askAll returns the responses of members, and notes the failures of others. It fails if none responds.
-func askAll[T any](c *Client, members []member, question string, f func(*member) (T, error)) ([]from[T], error) {
-	return ask(c, members, question, f, func(error) bool { return true })
+// queryAll returns the responses of members, and writes notes about the failures of others. It fails if
+// none responds.
+func queryAll[T any](c *Client, members []member, what string, f func(*member) (T, error)) ([]from[T], error) {
+	return query(c, members, what, f, func(error) bool { return true })
 }
 
-// queryAll is askAll that doesn't note that processes lack the required role.
-func queryAll[T any](c *Client, members []member, question string, f func(*member) (T, error)) ([]from[T], error) {
-	return ask(c, members, question, f, func(err error) bool { return !isRefusal(err, http.StatusNotFound) })
+// queryWithRole is queryAll that writes no note about processes without the required role.
+func queryWithRole[T any](c *Client, members []member, what string, f func(*member) (T, error)) ([]from[T], error) {
+	return query(c, members, what, f, func(err error) bool { return !isRefusal(err, http.StatusNotFound) })
 }
 
-func ask[T any](c *Client, members []member, question string, f func(*member) (T, error), noted func(error) bool) ([]from[T], error) {
+func query[T any](c *Client, members []member, what string, f func(*member) (T, error), noted func(error) bool) ([]from[T], error) {
 	pointers := make([]*member, len(members))
 	for i := range members {
 		pointers[i] = &members[i]
 	}
-	var answers []from[T]
+	var responses []from[T]
 	var failed []error
 	for i, r := range each(pointers, f) {
 		if r.err != nil {
-			failed = append(failed, fmt.Errorf("%s: ask for %s: %w", members[i].name(), question, r.err))
+			failed = append(failed, fmt.Errorf("%s: ask for %s: %w", members[i].name(), what, r.err))
 			continue
 		}
-		answers = append(answers, from[T]{&members[i], r.value})
+		responses = append(responses, from[T]{&members[i], r.value})
 	}
-	if len(answers) == 0 {
+	if len(responses) == 0 {
 		return nil, errors.Join(failed...)
 	}
 	for _, err := range failed {
@@ -156,7 +157,7 @@ func ask[T any](c *Client, members []member, question string, f func(*member) (T
 			c.note("%v", err)
 		}
 	}
-	return answers, nil
+	return responses, nil
 }
 
 // list reads all pages of a list of one process.

@@ -14,10 +14,10 @@ import (
 	"github.com/signpostd/signpost/app/portforward"
 )
 
-// Now returns what is wrong now in all processes, the worst first. It fails if no process answers.
-// What a process can't say is among what is unknown.
+// Now returns the current problems of all processes, the worst first. It fails if no process responds.
+// Processes that don't respond are listed as unknown.
 func (c *Client) Now(ctx context.Context) (output.Answer, inspect.Now, error) {
-	answers := each(c.processes, func(p portforward.Process) (inspect.Now, error) {
+	responses := each(c.processes, func(p portforward.Process) (inspect.Now, error) {
 		var now inspect.Now
 		err := c.call(ctx, p, inspect.NowPath, queryOf("each", "true"), nil, &now)
 		return now, err
@@ -26,7 +26,7 @@ func (c *Client) Now(ctx context.Context) (output.Answer, inspect.Now, error) {
 	var unknown []string
 	var failed error
 	omitted, answered, checked := 0, 0, time.Now()
-	for i, a := range answers {
+	for i, a := range responses {
 		name := c.processes[i].Name
 		if a.err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: ask what is wrong now: %w", name, a.err))
@@ -55,7 +55,7 @@ func (c *Client) Now(ctx context.Context) (output.Answer, inspect.Now, error) {
 	return nowAnswer(now, answered), now, nil
 }
 
-// nowFailure says why a process doesn't answer. One of an earlier version has no such path.
+// nowFailure says why a process doesn't respond. A process of an earlier version responds with 404.
 func nowFailure(err error) string {
 	if isRefusal(err, http.StatusNotFound) {
 		return "its version doesn't have `signpost now`"
@@ -83,7 +83,7 @@ func nowAnswer(now inspect.Now, processes int) output.Answer {
 	return a
 }
 
-// nowSubject names what a finding is about, and how many there are with the same cause.
+// nowSubject names the subject of a finding, and the number of others with the same cause.
 func nowSubject(f inspect.Finding) string {
 	if f.Count <= 1 || len(f.Others) == 0 {
 		return f.Subject
@@ -91,7 +91,7 @@ func nowSubject(f inspect.Finding) string {
 	return fmt.Sprintf("%s + %d more", f.Subject, f.Count-1)
 }
 
-// nowSummary says how much is wrong, and what explains more.
+// nowSummary returns the number of problems, and a command that explains one of them.
 func nowSummary(now inspect.Now) string {
 	text := fmt.Sprintf("Wrong: %s, %s.", inspect.Plural(now.Total, "subject"), inspect.Plural(len(now.Findings)+now.Omitted, "cause"))
 	if now.Omitted > 0 {

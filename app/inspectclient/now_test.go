@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/testkit/looktest"
 )
 
-// What processes find is joined: one line for a cause, and those that can't be asked are unknown.
+// The findings of all processes are joined by cause, and processes that don't respond are unknown.
 func TestNow(t *testing.T) {
 	since := time.Now().Add(-3 * time.Minute)
 	found := inspect.Finding{Area: inspect.AreaService, Severity: inspect.SeverityError, Subject: "Service shop/web", Count: 1, Cause: "the selector matches no pod", Explain: "Service/shop/web"}

@@ -1,6 +1,7 @@
 package inspectclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,14 +62,10 @@ func unplannedText(u inspect.Unplanned, now time.Time) string {
 		whose, max(0, now.Sub(*u.Since)).Round(time.Second))
 }
 
-func zoneName(zone string) string {
-	if zone == "" {
-		return "."
-	}
-	return zone
-}
+// zoneName returns the name of a zone for display; "." for the zone without a name.
+func zoneName(zone string) string { return cmp.Or(zone, ".") }
 
-// held is the held plans of a process. standby is set if it doesn't lead.
+// held has the held plans of a process. standby is the response of a process that doesn't lead.
 type held struct {
 	plans     []inspect.Plan
 	unplanned []inspect.Unplanned
@@ -90,8 +87,8 @@ func plansOf(leaders []from[held], publisher string) []from[inspect.Plan] {
 
 // leaders returns the leaders and their held plans. It fails if there is no leader.
 func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
-	const question = "what is held"
-	answers, err := queryAll(c, c.unqueried(), question, func(m *member) (held, error) {
+	const what = "what is held"
+	responses, err := queryWithRole(c, c.unqueried(), what, func(m *member) (held, error) {
 		var unplanned []inspect.Unplanned
 		plans, err := list(ctx, c, m, inspect.PlanPath, nil, func(l inspect.PlanList) ([]inspect.Plan, inspect.Page) {
 			unplanned = l.Unplanned
@@ -107,9 +104,9 @@ func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
 	}
 	var leaders []from[held]
 	var standbys []error
-	for _, a := range answers {
+	for _, a := range responses {
 		if a.value.standby != nil {
-			standbys = append(standbys, fmt.Errorf("%s: ask for %s: %w", a.name(), question, a.value.standby))
+			standbys = append(standbys, fmt.Errorf("%s: ask for %s: %w", a.name(), what, a.value.standby))
 			continue
 		}
 		leaders = append(leaders, a)
@@ -128,7 +125,7 @@ func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answe
 	}
 	holder, err := holderOf(leaders, hash, publisher)
 	if err != nil && len(withHash(plansOf(leaders, publisher), hash)) == 0 {
-		// It may be one that others have followed, which isn't listed.
+		// The plan may have been replaced by one with more changes; then it isn't listed.
 		if earlier, ok := c.earlierPlan(ctx, leaders, hash, publisher); ok {
 			holder, err = earlier, nil
 		}
@@ -146,13 +143,14 @@ func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answe
 		return output.Answer{}, fmt.Errorf("%s: ask for the plan %s: %w", holder.name(), hash, err)
 	}
 	a := output.List(plan, plan.Changes, "ACTION|NAME|TYPE|TARGETS|NEW TARGETS|SET+", func(ch inspect.Change) (string, []string) {
-		return "record/" + zoneName(plan.Zone) + "/" + ch.Name + "/" + ch.Type, []string{ch.Action, ch.Name, ch.Type, some(ch.Targets), some(ch.NewTargets), ch.SetIdentifier}
+		return "record/" + zoneName(plan.Zone) + "/" + ch.Name + "/" + ch.Type, []string{ch.Action, ch.Name, ch.Type, firstTexts(ch.Targets), firstTexts(ch.NewTargets), ch.SetIdentifier}
 	})
 	a.Text = fmt.Sprintf("\nHeld in the zone %s%s: deletions %d, updates %d. Nothing was approved.\n", output.Clean(zoneName(plan.Zone)), ofPublisher(plan.Publisher), plan.Deletions, plan.Updates)
 	return a, nil
 }
 
-// earlierPlan returns what is left of a plan that is no longer listed, because further names have joined it.
+// earlierPlan returns the remaining changes of a plan that is no longer listed, because a plan with more
+// names has replaced it.
 func (c *Client) earlierPlan(ctx context.Context, leaders []from[held], hash, publisher string) (from[inspect.Plan], bool) {
 	for _, l := range leaders {
 		var plan inspect.Plan
@@ -209,28 +207,28 @@ func ofPublisher(name string) string {
 	return fmt.Sprintf(" of the publisher %q", name)
 }
 
-// Approve asks the process that holds a plan to make its changes, except those of some names. A
-// process may know plans that it no longer lists, because further names have joined them. Then all
-// leaders are asked until one knows the plan. If several plans have the hash, nothing is approved
-// unless the publisher is named.
+// Approve approves a plan at the process that holds it, except the changes of some names. A process may
+// know plans that it no longer lists, because plans with more names have replaced them. So if no process
+// lists the plan, the approval is sent to one leader after the other until one knows the plan. If
+// several plans have the hash, nothing is approved unless the publisher is named.
 func (c *Client) Approve(ctx context.Context, hash, publisher string, except []string) (output.Answer, error) {
 	leaders, err := c.leaders(ctx)
 	if err != nil {
 		return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, err)
 	}
-	var told []member
+	var targets []member
 	switch holders := withHash(plansOf(leaders, publisher), hash); len(holders) {
 	case 0:
 		for _, l := range leaders {
-			told = append(told, *l.member)
+			targets = append(targets, *l.member)
 		}
 	case 1:
-		told = []member{*holders[0].member}
+		targets = []member{*holders[0].member}
 	default:
 		return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, ambiguous(holders, hash))
 	}
 	var approval inspect.Approval
-	for _, m := range told {
+	for _, m := range targets {
 		approval, err = c.approve(ctx, m.Process, hash, publisher, except)
 		if err == nil {
 			return output.Answer{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
@@ -265,7 +263,7 @@ func (c *Client) approve(ctx context.Context, p portforward.Process, hash, publi
 	return approval, err
 }
 
-// inPod adds to an error how to approve without a token.
+// inPod adds the command that approves without a token to an error.
 func inPod(err error, p portforward.Process, hash string) error {
 	return fmt.Errorf("%w; without a token: kubectl exec -n %s %s -- signpost approve %s", err, p.Pod.Namespace, p.Pod.Name, hash)
 }

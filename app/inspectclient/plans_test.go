@@ -28,7 +28,7 @@ func waits() *looktest.Process {
 	return p
 }
 
-// The leader is found among the replicas, and only it is told to make the changes.
+// The leader is found among the replicas, and only the leader gets the approval.
 func TestApprove(t *testing.T) {
 	leader := holder()
 	var approved []string
@@ -87,8 +87,8 @@ func TestApproveErrors(t *testing.T) {
 	}
 }
 
-// A process without the plan is no reason not to tell another one.
-func TestApproveAtTheOneThatKnows(t *testing.T) {
+// If one process doesn't know the plan, the approval is sent to the next one.
+func TestApproveAtSecondLeader(t *testing.T) {
 	idle, knows := dnsProcess("leads"), holder()
 	idle.Plans = []inspect.Plan{}
 	approved := ""
@@ -99,8 +99,8 @@ func TestApproveAtTheOneThatKnows(t *testing.T) {
 	}
 }
 
-// Split-horizon V1: a hash that plans of two publishers, or of two processes, have is neither shown
-// nor approved until it is clear which one is meant.
+// A hash of plans of two publishers or processes is neither shown nor approved until the plan is named
+// (split-horizon V1).
 func TestHashOfSeveralPlans(t *testing.T) {
 	var approved []string
 	publishers := dnsProcess("leads")
@@ -130,7 +130,7 @@ func TestHashOfSeveralPlans(t *testing.T) {
 	}
 }
 
-// Day2 B14: what a new leader holds isn't known in its first seconds.
+// A new leader reports in its first seconds that its held plans aren't known yet (day2 B14).
 func TestPlansNotPlannedYet(t *testing.T) {
 	p := dnsProcess("leads")
 	since := time.Now().Add(-3 * time.Second)

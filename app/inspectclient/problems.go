@@ -19,14 +19,14 @@ func (c *Client) Problems(ctx context.Context, namespace, search string) (output
 		return output.Answer{}, err
 	}
 	query := queryOf("search", search)
-	answers, err := queryAll(c, members, "problems", func(m *member) ([]inspect.Problem, error) {
+	responses, err := queryWithRole(c, members, "problems", func(m *member) ([]inspect.Problem, error) {
 		return list(ctx, c, m, inspect.ProblemsPath, query, func(l inspect.ProblemList) ([]inspect.Problem, inspect.Page) { return l.Problems, l.Page })
 	})
 	if err != nil {
 		return output.Answer{}, err
 	}
 	first := map[inspect.Problem]time.Time{}
-	for _, a := range answers {
+	for _, a := range responses {
 		for _, p := range a.value {
 			since := p.Since
 			p.Since, p.ID = time.Time{}, "" // each process has its own

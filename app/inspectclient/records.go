@@ -81,14 +81,14 @@ func (c *Client) records(ctx context.Context, filter RecordFilter) ([]inspect.Re
 		states[i] = string(s)
 	}
 	query := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(states, ","))
-	answers, err := queryAll(c, members, "records", func(m *member) ([]inspect.Record, error) {
+	responses, err := queryWithRole(c, members, "records", func(m *member) ([]inspect.Record, error) {
 		return list(ctx, c, m, inspect.RecordsPath, query, func(l inspect.RecordList) ([]inspect.Record, inspect.Page) { return l.Records, l.Page })
 	})
 	if err != nil {
 		return nil, err
 	}
 	all := []inspect.Record{}
-	for _, a := range answers {
+	for _, a := range responses {
 		for _, r := range a.value {
 			r.Process = a.name()
 			all = append(all, r)
@@ -107,12 +107,12 @@ type recordColumn struct {
 	text func(inspect.Record) string
 }
 
-// recordColumns returns the columns. Those that distinguish records of one name come early.
+// recordColumns returns the columns. Columns that distinguish records with the same name come early.
 func recordColumns(d difference, now time.Time) []recordColumn {
 	wide := func(name string, text func(inspect.Record) string) recordColumn {
 		return recordColumn{output.Column{Name: name, Only: output.WideOnly}, text}
 	}
-	apart := []recordColumn{
+	distinguishing := []recordColumn{
 		wide("PUBLISHER", func(r inspect.Record) string { return r.Publisher }),
 		wide("ZONE ID", func(r inspect.Record) string { return r.ZoneID }),
 		wide("PROCESS", func(r inspect.Record) string { return r.Process }),
@@ -124,10 +124,10 @@ func recordColumns(d difference, now time.Time) []recordColumn {
 	var later []recordColumn
 	for i, differs := range []bool{d.publishers, d.zoneIDs, d.processes} {
 		if differs {
-			apart[i].Only = output.Always
-			columns = append(columns, apart[i])
-		} else if apart[i].Name != "ZONE ID" {
-			later = append(later, apart[i])
+			distinguishing[i].Only = output.Always
+			columns = append(columns, distinguishing[i])
+		} else if distinguishing[i].Name != "ZONE ID" {
+			later = append(later, distinguishing[i])
 		}
 	}
 	columns = append(columns, []recordColumn{
@@ -135,18 +135,18 @@ func recordColumns(d difference, now time.Time) []recordColumn {
 		{output.Column{Name: "TARGETS"}, func(r inspect.Record) string {
 			switch {
 			case len(r.Targets) == 0 && len(r.Wanted) > 0 && r.State != inspect.RecordPublished:
-				return "(wanted) " + some(r.Wanted)
+				return "(wanted) " + firstTexts(r.Wanted)
 			case len(r.Targets) == 0:
-				return some(r.Wanted)
+				return firstTexts(r.Wanted)
 			}
-			return some(r.Targets)
+			return firstTexts(r.Targets)
 		}},
 		{output.Column{Name: "OWNER"}, func(r inspect.Record) string { return r.Owner }},
 		{output.Column{Name: "OBJECT"}, func(r inspect.Record) string { return firstObject(r.Objects) }},
 		{output.Column{Name: "MESSAGE", Whole: true}, func(r inspect.Record) string { return sentence(message(r)) }},
 		wide("ZONE", func(r inspect.Record) string { return r.Zone }),
 		wide("SET", func(r inspect.Record) string { return r.SetIdentifier }),
-		wide("WANTED", func(r inspect.Record) string { return some(r.Wanted) }),
+		wide("WANTED", func(r inspect.Record) string { return firstTexts(r.Wanted) }),
 		wide("TTL", func(r inspect.Record) string { return ttl(r.TTL) }),
 		wide("NEXT", func(r inspect.Record) string { return until(r.Next, now) }),
 	}...)
@@ -224,7 +224,7 @@ func recordAnswer(records []inspect.Record, now time.Time) output.Answer {
 	return a
 }
 
-// message says what is wrong with a record, or which object loses it.
+// message returns the problem of a record, or the object that loses it.
 func message(r inspect.Record) string {
 	if r.Message != "" || len(r.Losers) == 0 {
 		return r.Message
@@ -236,8 +236,8 @@ func message(r inspect.Record) string {
 	return text
 }
 
-// some returns the first texts, and the number of others.
-func some(all []string) string {
+// firstTexts returns the first texts, and the number of others.
+func firstTexts(all []string) string {
 	const shown = 3
 	if len(all) <= shown {
 		return strings.Join(all, ",")
@@ -256,7 +256,7 @@ func firstObject(all []inspect.ObjectRef) string {
 	}
 }
 
-// sentence returns a text in full, up to a generous limit.
+// sentence truncates a text to 400 characters.
 func sentence(text string) string {
 	const most = 400
 	if runes := []rune(text); len(runes) > most {
@@ -276,8 +276,8 @@ func until(then *time.Time, now time.Time) string {
 	if then == nil {
 		return ""
 	}
-	if left := then.Sub(now); left > 0 {
-		return "in " + left.Round(time.Second).String()
+	if wait := then.Sub(now); wait > 0 {
+		return "in " + wait.Round(time.Second).String()
 	}
 	return "now"
 }
@@ -288,11 +288,11 @@ func (c *Client) ZoneNames(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := queryAll(c, members, "zones", func(m *member) ([]inspect.Zone, error) {
+	responses, err := queryWithRole(c, members, "zones", func(m *member) ([]inspect.Zone, error) {
 		return list(ctx, c, m, inspect.ZonesPath, nil, func(l inspect.ZoneList) ([]inspect.Zone, inspect.Page) { return l.Zones, l.Page })
 	})
 	var names []string
-	for _, a := range answers {
+	for _, a := range responses {
 		for _, z := range a.value {
 			names = append(names, z.Name)
 		}

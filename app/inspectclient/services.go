@@ -49,14 +49,14 @@ func (c *Client) services(ctx context.Context, namespace, search string) (inspec
 		return merged, err
 	}
 	query := queryOf("namespace", namespace, "search", search)
-	answers, err := queryAll(c, members, "services", func(m *member) ([]inspect.Service, error) {
+	responses, err := queryWithRole(c, members, "services", func(m *member) ([]inspect.Service, error) {
 		return list(ctx, c, m, inspect.ServicesPath, query, func(l inspect.ServiceList) ([]inspect.Service, inspect.Page) { return l.Services, l.Page })
 	})
 	if err != nil {
 		return merged, err
 	}
 	at := map[string]int{}
-	for _, a := range answers {
+	for _, a := range responses {
 		for _, s := range a.value {
 			key := s.Namespace + "/" + s.Name
 			i, known := at[key]
@@ -85,13 +85,8 @@ func (c *Client) services(ctx context.Context, namespace, search string) (inspec
 
 // objectText returns an object as text, such as Service shop/web.
 func objectText(o inspect.ObjectRef) string {
-	name := o.Name
-	if o.Namespace != "" {
-		name = o.Namespace + "/" + name
-	}
-	text := o.Kind + " " + name
 	if o.Cluster != "" {
-		text += fmt.Sprintf(" of the cluster %s", o.Cluster)
+		return fmt.Sprintf("%s of the cluster %s", o.Title(), o.Cluster)
 	}
-	return text
+	return o.Title()
 }

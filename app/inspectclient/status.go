@@ -77,21 +77,15 @@ func records(counts map[inspect.RecordState]int) (published, not string) {
 	if counts == nil {
 		return "", ""
 	}
-	sum := 0
-	for state, n := range counts {
-		if state != inspect.RecordPublished && state != inspect.RecordForeign {
-			sum += n
-		}
-	}
-	return strconv.Itoa(counts[inspect.RecordPublished]), strconv.Itoa(sum)
+	return strconv.Itoa(counts[inspect.RecordPublished]), strconv.Itoa(inspect.NotPublished(counts))
 }
 
 // details returns what a process waits for or can't read.
 func details(s inspect.Status) string {
-	const most = 20
+	const limit = 20
 	var lines []string
 	for _, d := range s.Details {
-		// The table has the leaders that are known.
+		// The table shows known leaders.
 		if !strings.HasPrefix(d, "leader: ") || strings.HasPrefix(d, "leader: none") {
 			lines = append(lines, d)
 		}
@@ -106,8 +100,8 @@ func details(s inspect.Status) string {
 			lines = append(lines, fmt.Sprintf("cluster %s: %s: %s", c.Name, c.State, c.Reason))
 		}
 	}
-	if len(lines) > most {
-		lines = append(lines[:most], fmt.Sprintf("and %d more: -o yaml shows them", len(lines)-most))
+	if len(lines) > limit {
+		lines = append(lines[:limit], fmt.Sprintf("and %d more: -o yaml shows them", len(lines)-limit))
 	}
 	var text strings.Builder
 	for _, line := range lines {

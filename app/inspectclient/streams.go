@@ -32,14 +32,14 @@ func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Answe
 		return output.Answer{}, err
 	}
 	query := queryOf("service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", string(filter.State))
-	answers, err := queryAll(c, members, "streams", func(m *member) ([]inspect.Stream, error) {
+	responses, err := queryWithRole(c, members, "streams", func(m *member) ([]inspect.Stream, error) {
 		return list(ctx, c, m, inspect.StreamsPath, query, func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
 	})
 	if err != nil {
 		return output.Answer{}, err
 	}
 	all := inspect.StreamList{Streams: []inspect.Stream{}}
-	for _, a := range answers {
+	for _, a := range responses {
 		for _, s := range a.value {
 			s.Process = a.name()
 			if filter.Namespace == "" || strings.HasPrefix(s.Service, filter.Namespace+"/") {

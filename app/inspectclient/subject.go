@@ -197,7 +197,7 @@ func Authority(text, domain string, namespace func() (string, error)) (string, e
 		}
 		in, short, ok := strings.Cut(query.Get("service"), "/")
 		if !ok {
-			return "", settings.Usagef("%.60q is no Service: a server answers for Services and addresses", text)
+			return "", settings.Usagef("%.60q is no Service: a server responses for Services and addresses", text)
 		}
 		return short + "." + in + ".svc." + domain + port, nil
 	case len(labels) == 1:

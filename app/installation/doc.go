@@ -1,15 +1,15 @@
-// Package installation finds what an installation of Signpost consists of: the config file, the
-// service account and the Secrets of its Deployment. `signpost check` calls it.
+// Package installation finds the parts of an installation of Signpost: the config file, the service
+// account and the Secrets of its Deployment. `signpost check` calls it.
 //
 // [FromManifests] reads rendered manifests, such as those of `helm template`, and [Find] the
 // cluster. Both look for the Deployment with the label app.kubernetes.io/name=signpost whose
 // container has --config=PATH, and follow its volumes to the ConfigMap with that file.
 //
-// A config file of a pod names environment variables and files that only the pod has. [Resolve]
-// replaces these by the values of the Secrets that they come from, as far as the caller may read
-// them, and reports which publishers lack one.
+// A config file of a pod refers to environment variables and files that only the pod has. [Resolve]
+// replaces these references by the values in Secrets, if the caller may read them, and returns the
+// publishers that lack a value.
 //
 // # Concurrency
 //
-// Nothing is shared: each call may run in any goroutine.
+// All functions may be called from any goroutine.
 package installation

@@ -35,16 +35,16 @@ type Installation struct {
 	// File describes the config file in errors, Config is its text.
 	File   string
 	Config []byte
-	// secrets are the keys of Secrets by where the pod has them: ${NAME} or the path of a file.
+	// secrets are the keys of Secrets by their reference in the pod: ${NAME} or the path of a file.
 	secrets map[string]secretKey
-	// variables are the environment variables whose values the Deployment has.
+	// variables are the environment variables with values in the Deployment.
 	variables map[string]string
 }
 
 // secretKey is one key of a Secret.
 type secretKey struct{ Name, Key string }
 
-// deployment is a Deployment with the place of its config file.
+// deployment is a Deployment with the path of its config file.
 type deployment struct {
 	*appsv1.Deployment
 	container *corev1.Container
@@ -185,7 +185,7 @@ func (d deployment) configMap() (name, key string, ok bool) {
 	return "", "", false
 }
 
-// mounts returns where a volume is mounted.
+// mounts returns the paths at which a volume is mounted.
 func (d deployment) mounts(volume string) []string {
 	var at []string
 	for _, m := range d.container.VolumeMounts {
@@ -206,7 +206,7 @@ func keyOf(items []corev1.KeyToPath, file string) string {
 	return file
 }
 
-// secrets returns the keys of Secrets that the container has as variables or as files.
+// secrets returns the keys of Secrets that are variables or files of the container.
 func (d deployment) secrets() map[string]secretKey {
 	all := map[string]secretKey{}
 	for _, e := range d.container.Env {
@@ -232,7 +232,7 @@ func (d deployment) secrets() map[string]secretKey {
 	return all
 }
 
-// variables returns the environment variables of the container whose values are not in another object.
+// variables returns the environment variables of the container with values in the Deployment itself.
 func (d deployment) variables() map[string]string {
 	all := map[string]string{}
 	for _, e := range d.container.Env {

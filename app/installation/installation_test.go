@@ -53,7 +53,7 @@ func fromText(t *testing.T, text string) (Installation, error) {
 	return FromManifests(objects)
 }
 
-// An installation is the same in manifests and in a cluster.
+// FromManifests and Find return the same installation.
 func TestFound(t *testing.T) {
 	found, err := fromText(t, plain)
 	if err != nil {
@@ -95,7 +95,7 @@ func objectsOf(t *testing.T, text string) (all []runtime.Object) {
 	return all
 }
 
-// What is missing is named, with what to do.
+// Errors name the missing part, and what to do.
 func TestNotFound(t *testing.T) {
 	for name, test := range map[string]struct{ old, new, want string }{
 		"no label":        {"labels: {app.kubernetes.io/name: signpost}", "labels: {}", "no Deployment has the label app.kubernetes.io/name=signpost"},
@@ -112,8 +112,8 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// The values of Secrets are in the place of references, and lines keep their numbers. Without a
-// value a placeholder is there, and the publisher is named.
+// References are replaced by the values of Secrets, and lines keep their numbers. Without a value there is a
+// placeholder, and the publisher is returned.
 func TestResolve(t *testing.T) {
 	here := filepath.Join(t.TempDir(), "here")
 	if err := os.WriteFile(here, []byte("x"), 0o600); err != nil {

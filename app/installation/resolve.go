@@ -26,8 +26,8 @@ import (
 // placeholder stands for a secret that can't be read. It is valid base64, as TSIG keys are.
 const placeholder = "c2lnbnBvc3Q="
 
-// Lookup returns the value of ${NAME} or of a file with a secret. known is false if the process can
-// read it itself. The error says why it can't be read.
+// Lookup returns the value of ${NAME} or of a file with a secret. known is false if the decoder reads the
+// reference itself. The error says why the value can't be read.
 type Lookup func(reference string) (value string, known bool, err error)
 
 // Local is the [Lookup] of this machine: only a variable or a file that is missing here is unknown.
@@ -44,9 +44,9 @@ func Local(reference string) (string, bool, error) {
 	return "", true, fmt.Errorf("the file %s does not exist here", sanitize.Name(reference))
 }
 
-// References returns what the config file of the installation may refer to after [Resolve]: the variables of its
-// Deployment. Variables and files of this machine are not those of the pod. They must not be used, because whoever may
-// create a Deployment in some namespace writes the config file, and names the servers that get its secrets.
+// References returns the references of the config file that remain after [Resolve]: the variables of the
+// Deployment. Variables and files of this machine must not be used, because anybody who may create a
+// Deployment in some namespace writes its config file, and names the servers that get the secrets.
 func (i Installation) References() settings.References {
 	return settings.References{
 		Variable: func(name string) (string, bool) { value, set := i.variables[name]; return value, set },
@@ -85,7 +85,7 @@ func (i Installation) Secrets(ctx context.Context, client kubernetes.Interface) 
 	}
 }
 
-// withoutSecret returns a reference that is to no Secret of the Deployment.
+// withoutSecret returns the error of a reference to no Secret of the Deployment.
 func (i Installation) withoutSecret(reference string) (string, bool, error) {
 	name, isVariable := settings.Variable(reference)
 	if value, set := i.variables[name]; isVariable && set {
@@ -103,9 +103,9 @@ type edit struct {
 	old, new     string
 }
 
-// Resolve returns a config file with the values that lookup knows in the place of references, and
-// which publishers lack a value, by their index. Lines keep their numbers, so that the faults of
-// the result are those of the file. A text that isn't YAML is returned as it is.
+// Resolve replaces the references of a config file by the values that lookup returns. It also returns the
+// publishers that lack a value, by their index. Lines keep their numbers, so that faults of the result have
+// the lines of the file. A text that isn't YAML is returned unchanged.
 func Resolve(text []byte, lookup Lookup) (resolved []byte, missing map[int]error) {
 	missing = map[int]error{}
 	var root yaml.Node
@@ -132,7 +132,7 @@ func Resolve(text []byte, lookup Lookup) (resolved []byte, missing map[int]error
 	return apply(text, edits), missing
 }
 
-// resolveField returns the edits that put the value of a reference into a field. Only secrets have a
+// resolveField returns the edits that replace the reference of a field by its value. Only secrets get a
 // placeholder: another field without its variable is a fault of the file.
 func resolveField(key, value *yaml.Node, lookup Lookup) ([]edit, error) {
 	secret, isFile := secretOfFile(key.Value)
@@ -154,7 +154,7 @@ func resolveField(key, value *yaml.Node, lookup Lookup) ([]edit, error) {
 	return edits, err
 }
 
-// publisherFlags are the flags whose names the fields of a publisher have.
+// publisherFlags are the flags that are fields of a publisher.
 var publisherFlags = sync.OnceValue(func() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
 	configure.NewForFile().Flags(flags)
@@ -166,7 +166,7 @@ func isSecret(field string) bool {
 	return f != nil && provider.IsSecret(f)
 }
 
-// secretOfFile returns the field whose value is in the file that another field names.
+// secretOfFile returns the field that a file field, such as rfc2136-tsig-secret-file, stands for.
 func secretOfFile(field string) (secret string, ok bool) {
 	secret, ok = configure.SecretOfFile(field)
 	return secret, ok && isSecret(secret)

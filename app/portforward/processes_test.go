@@ -21,7 +21,7 @@ import (
 	"github.com/signpostd/signpost/testkit/reachtest"
 )
 
-// says returns the address of a server that answers with the text.
+// says returns the address of a server that responds with the text.
 func says(t *testing.T, text string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }))
@@ -37,7 +37,7 @@ func target(kubeconfig string) portforward.Target {
 	return portforward.Target{Server: portforward.Admin, Config: configOf(kubeconfig), Selector: portforward.DefaultSelector, Timeout: 20 * time.Second}
 }
 
-// answers returns what the processes say, each after its name.
+// answers returns the responses of the processes, each after its name.
 func answers(t *testing.T, f *portforward.Found) string {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -63,8 +63,7 @@ func withPort(pod corev1.Pod, name string, port int32) corev1.Pod {
 	return pod
 }
 
-// All replicas are reached, each at the port that it declares or that its role has, over either
-// protocol.
+// All replicas are reached, each at its declared port or the port of its role, over either protocol.
 func TestFind(t *testing.T) {
 	one, two, three := says(t, "1"), says(t, "2"), says(t, "3")
 	linkerd := reachtest.Pod("linkerd", "dst", "destination")
@@ -154,7 +153,7 @@ func TestFindErrors(t *testing.T) {
 	}
 }
 
-// One pod that can't be reached doesn't keep the others from answering.
+// One unreachable pod doesn't prevent the responses of the others.
 func TestNotes(t *testing.T) {
 	pending := reachtest.Pod("a", "slow")
 	pending.Status.Phase = corev1.PodPending
@@ -178,7 +177,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// Whoever interrupts the command doesn't wait for the API server.
+// An interrupted command doesn't wait for the API server.
 func TestFindEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -9,31 +9,30 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// unknownAddress stands for an address that only a cluster knows, in the manifests that are read
-// instead of one. It is the dummy address of RFC 7600, which no host has.
+// unknownAddress is the placeholder for an address that only a cluster knows, if objects come from
+// manifests. It is the dummy address of RFC 7600, which no host has.
 const unknownAddress = "192.0.0.8"
 
-// Awaited is a name of an object whose address isn't known yet, and which the zone has already:
-// whether that would be changed isn't known.
+// Awaited is a name of the zone whose new address isn't known yet. So the plan can't say whether the
+// record set would be changed.
 type Awaited struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
 	Targets []string `json:"targets"`
 }
 
-// awaitAddresses gives an object from a manifest the status that a cluster would give it, with an
-// unknown address. An object that has a status, as one that was read from a cluster, is left as it
-// is.
+// awaitAddresses sets the status that a cluster would give to an object from a manifest, with an unknown
+// address. An object with a status, such as one that was read from a cluster, stays unchanged.
 func awaitAddresses(obj *unstructured.Unstructured) {
 	kind := obj.GroupVersionKind()
 	switch {
 	case kind.Group == "" && kind.Kind == "Service":
 		awaitService(obj)
 	case kind.Kind == "Ingress":
-		setUnlessThere(obj, []any{map[string]any{"ip": unknownAddress}}, "status", "loadBalancer", "ingress")
+		setIfMissing(obj, []any{map[string]any{"ip": unknownAddress}}, "status", "loadBalancer", "ingress")
 	case kind.Group != "gateway.networking.k8s.io":
 	case kind.Kind == "Gateway":
-		setUnlessThere(obj, []any{map[string]any{"type": "IPAddress", "value": unknownAddress}}, "status", "addresses")
+		setIfMissing(obj, []any{map[string]any{"type": "IPAddress", "value": unknownAddress}}, "status", "addresses")
 	case strings.HasSuffix(kind.Kind, "Route"):
 		awaitParents(obj)
 	}
@@ -45,14 +44,14 @@ func awaitService(obj *unstructured.Unstructured) {
 		return
 	}
 	if _, set, _ := unstructured.NestedString(obj.Object, "spec", "clusterIP"); !set {
-		setUnlessThere(obj, unknownAddress, "spec", "clusterIP")
+		setIfMissing(obj, unknownAddress, "spec", "clusterIP")
 	}
 	if _, set, _ := unstructured.NestedSlice(obj.Object, "spec", "externalIPs"); kind == "LoadBalancer" && !set {
-		setUnlessThere(obj, []any{map[string]any{"ip": unknownAddress}}, "status", "loadBalancer", "ingress")
+		setIfMissing(obj, []any{map[string]any{"ip": unknownAddress}}, "status", "loadBalancer", "ingress")
 	}
 }
 
-// awaitParents has all parents of a route accept it.
+// awaitParents marks a route as accepted by all its parents.
 func awaitParents(obj *unstructured.Unstructured) {
 	refs, _, err := unstructured.NestedSlice(obj.Object, "spec", "parentRefs")
 	if err != nil {
@@ -65,23 +64,23 @@ func awaitParents(obj *unstructured.Unstructured) {
 			"conditions": []any{map[string]any{"type": "Accepted", "status": "True", "reason": "Accepted"}},
 		})
 	}
-	setUnlessThere(obj, parents, "status", "parents")
+	setIfMissing(obj, parents, "status", "parents")
 }
 
-// setUnlessThere sets a field, unless the object has it or something else in its place.
-func setUnlessThere(obj *unstructured.Unstructured, value any, path ...string) {
-	if _, there, err := unstructured.NestedFieldNoCopy(obj.Object, path...); there || err != nil {
+// setIfMissing sets a field, unless the object has the field or a value of another type on its path.
+func setIfMissing(obj *unstructured.Unstructured, value any, path ...string) {
+	if _, found, err := unstructured.NestedFieldNoCopy(obj.Object, path...); found || err != nil {
 		return
 	}
-	// It fails for something else in its place, which the source reports.
+	// An error means that a field on the path has another type, which the source reports.
 	_ = unstructured.SetNestedField(obj.Object, value, path...)
 }
 
-// awaits reports whether a record set has a target that isn't known.
+// awaits reports whether a record set has an unknown target.
 func awaits(r *dns.RecordSet) bool { return r != nil && slices.Contains(r.Targets, unknownAddress) }
 
-// settleAwaited takes the names out of changes of which it isn't known whether they would change:
-// their new address isn't known, and the zone has the name already.
+// settleAwaited removes the names from changes that have an unknown address and are in the zone already,
+// because the plan can't say whether they would be changed.
 func settleAwaited(changes []dns.Change) (settled []dns.Change, awaited []Awaited) {
 	unknown := map[string]bool{}
 	for _, c := range changes {
@@ -89,15 +88,15 @@ func settleAwaited(changes []dns.Change) (settled []dns.Change, awaited []Awaite
 			unknown[c.New.Name] = true
 		}
 	}
-	there := map[string]bool{}
+	inZone := map[string]bool{}
 	for _, c := range changes {
 		if c.Old != nil && unknown[c.Old.Name] {
-			there[c.Old.Name] = true
+			inZone[c.Old.Name] = true
 			awaited = append(awaited, Awaited{Name: c.Old.Name, Type: c.Old.Type, Targets: slices.Sorted(slices.Values(c.Old.Targets))})
 		}
 	}
 	for _, c := range changes {
-		if !there[c.RecordSet().Name] {
+		if !inZone[c.RecordSet().Name] {
 			settled = append(settled, c)
 		}
 	}

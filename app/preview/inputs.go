@@ -29,7 +29,7 @@ import (
 func (i *Inputs) Check(publisher *configure.Options) error {
 	var errs []error
 	if r := publisher.RegistryKind(); len(i.Manifests) > 0 && (r == "crd" || r == "dynamodb") {
-		errs = append(errs, fmt.Errorf("--registry=%s: manifests do not say who owns which record: leave out -f to ask the cluster", r))
+		errs = append(errs, fmt.Errorf("--registry=%s: manifests don't have the owners of records: leave out -f to read the cluster", r))
 	}
 	if len(i.ZoneFiles) > 0 && publisher.RegistryKind() == "aws-sd" {
 		errs = append(errs, errors.New("--zone-file: zone files have no descriptions, in which --provider=aws-sd keeps who owns which record: leave out --zone-file"))
@@ -48,8 +48,8 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 	return nil
 }
 
-// serveManifests returns the config of an object server that serves the manifests, and the kinds of those
-// that no source reads. Addresses that only a cluster knows are unknown ([awaitAddresses]).
+// serveManifests returns the config of an object server that serves the manifests, and the kinds of
+// manifests that no source reads. Addresses that only a cluster knows are unknown ([awaitAddresses]).
 func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range i.Manifests {
@@ -74,8 +74,8 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map
 		if err := checkName(obj); err != nil {
 			return nil, nil, err
 		}
-		// A cluster serves a custom resource in each version that its definition has, whichever
-		// it was written in.
+		// A cluster serves a custom resource in each version of its definition, also in other versions
+		// than that of the manifest.
 		kind := obj.GroupVersionKind()
 		version, ok := read[kind.GroupKind()]
 		if !ok {
@@ -127,7 +127,7 @@ func readManifests(path string, stdin io.Reader) ([]*unstructured.Unstructured, 
 	}
 	var files []string
 	for _, pattern := range []string{"*.yaml", "*.yml", "*.json"} {
-		// The patterns are well-formed, which is all that can go wrong.
+		// Glob only fails for malformed patterns.
 		found, _ := filepath.Glob(filepath.Join(path, pattern))
 		files = append(files, found...)
 	}
@@ -158,8 +158,8 @@ func readManifest(path string) ([]*unstructured.Unstructured, error) {
 	return manifests.DecodeAtMost(f, maxManifest)
 }
 
-// zoneFiles is a provider whose zones come from files. It adjusts records as the provider does
-// that the command line names.
+// zoneFiles is a provider whose zones come from files. It adjusts records as the provider of the command
+// line does.
 type zoneFiles struct {
 	*rfc2136.Files
 	adjuster     provider.Adjuster

@@ -23,27 +23,27 @@ import (
 
 // Inputs are files to read instead of a cluster and of a provider.
 type Inputs struct {
-	// Manifests are the paths of objects; - is Stdin. Without any, a cluster is read.
+	// Manifests are the paths of manifests; - is Stdin. If there are none, objects come from the cluster.
 	Manifests []string
 	Stdin     io.Reader
-	// ZoneFiles are the paths of master files. Without any, the provider is asked.
+	// ZoneFiles are the paths of master files. If there are none, records come from the provider.
 	ZoneFiles []string
 }
 
-// Options say what to look at, and for how long.
+// Options are the options of a plan.
 type Options struct {
-	// Config has the publishers, and where the cluster is.
+	// Config has the publishers and the address of the cluster.
 	Config settings.Config
 	Inputs Inputs
-	// Verbose adds why objects give no record, or not all.
+	// Verbose adds the reasons why objects give no record, or not all.
 	Verbose bool
-	// Limit is how long each publisher may take.
+	// Limit is the time limit of each publisher.
 	Limit time.Duration
 	Log   *slog.Logger
 }
 
-// Make finds out what the publishers of a config would change, and changes nothing. The
-// config has been checked, and the inputs too.
+// Make returns the changes that the publishers of a config would make, and makes none. The config and
+// the inputs must be valid.
 func Make(ctx context.Context, o Options) (*Plan, error) {
 	plan := emptyPlan()
 	for _, publisher := range o.Config.DNS.Publishers {
@@ -56,7 +56,7 @@ func Make(ctx context.Context, o Options) (*Plan, error) {
 		}
 		plan.add(publisher.Name, part)
 	}
-	plan.readBySome(len(o.Config.DNS.Publishers))
+	plan.dropReadElsewhere(len(o.Config.DNS.Publishers))
 	return plan, nil
 }
 
@@ -66,8 +66,8 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 	defer cancel()
 	dry := *options
 	dry.DryRun = true
-	remarks := &remarks{}
-	in := configure.Input{Log: o.Log, Notify: remarks.add}
+	notices := &notices{}
+	in := configure.Input{Log: o.Log, Notify: notices.add}
 	objects, unread, err := o.openObjects(&dry)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 	if ctx.Err() != nil {
 		return nil, errInterrupted
 	}
-	plan := newPlan(zones, remarks.list, err)
+	plan := newPlan(zones, notices.list, err)
 	plan.setUnread(unread)
 	if o.Verbose || len(o.Inputs.Manifests) > 0 {
 		explained, err := opened.Publisher.Explain(ctx, publisher.ExplainQuery{OnlyIncomplete: true, Limit: explainLimit})
@@ -108,7 +108,7 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 	return plan, nil
 }
 
-// identify tells a publisher its instance, as far as the cluster says; nil is for no cluster.
+// identify sets the instance of a publisher by the cluster; config is nil without one.
 func identify(ctx context.Context, opened *configure.Opened, config *rest.Config) error {
 	if config == nil {
 		return opened.Identify(ctx, nil)
@@ -127,14 +127,14 @@ func identify(ctx context.Context, opened *configure.Opened, config *rest.Config
 	return opened.Identify(ctx, client)
 }
 
-// instanceTimeout bounds how long a plan waits to know its instance.
+// instanceTimeout limits the request for the instance.
 const instanceTimeout = 10 * time.Second
 
-// errInterrupted is the error of a plan that a signal has ended.
+// errInterrupted is the error of a plan that was ended by a signal.
 var errInterrupted = errors.New("interrupted before the plan was complete")
 
-// openObjects says where to read objects; nil if no source needs any. Of manifests it returns what
-// no source reads.
+// openObjects returns the connection to the objects, nil if no source reads any, and the kinds of manifests
+// that no source reads.
 func (o Options) openObjects(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	if len(o.Inputs.Manifests) > 0 {
 		return o.Inputs.serveManifests(publisher)
@@ -146,14 +146,14 @@ func (o Options) openObjects(publisher *configure.Options) (*rest.Config, map[sc
 	return objects, nil, err
 }
 
-// remarks collects the notices of a publisher about records that can't be published.
-type remarks struct {
+// notices collects the notices of a publisher about records that can't be published.
+type notices struct {
 	mu   sync.Mutex
 	list []publisher.Notice
 }
 
-func (r *remarks) add(n publisher.Notice) {
-	// The zones and the errors of the plan have the others.
+func (r *notices) add(n publisher.Notice) {
+	// Other notices are among the zones and errors of the plan.
 	if !slices.Contains([]string{publisher.ReasonInvalid, publisher.ReasonConflict, publisher.ReasonError}, n.Reason) {
 		return
 	}

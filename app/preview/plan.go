@@ -13,40 +13,41 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 )
 
-// Plan is what `signpost plan` prints. The help of the command describes its JSON.
+// Plan is the output of `signpost plan`. The help of the command describes its JSON.
 type Plan struct {
 	Differs bool `json:"differs"`
-	// Complete is false when something could not be read, so that the plan may lack changes.
+	// Complete is false if objects or zones could not be read, so that the plan may lack changes.
 	Complete bool      `json:"complete"`
 	Zones    []Zone    `json:"zones"`
 	Problems []Problem `json:"problems"`
 	Errors   []string  `json:"errors"`
 	// Warnings are annotations that are probably misspelled, with manifests only.
 	Warnings []Unpublished `json:"warnings,omitempty"`
-	// Lacking is how many objects of manifests give no record, or not all; Unread are those that no
-	// source reads.
+	// Lacking is the number of objects in manifests that give no record, or not all. Unread are the objects
+	// that no source reads.
 	Lacking int      `json:"lacking,omitempty"`
 	Unread  []Unread `json:"unread,omitempty"`
-	// Unpublished says why objects give no record, or not all; with --verbose only. There are
-	// MoreUnpublished other objects.
+	// Unpublished are the reasons why objects give no record, or not all; with --verbose only.
+	// MoreUnpublished is the number of further objects.
 	Unpublished     []Unpublished `json:"unpublished,omitempty"`
 	MoreUnpublished int           `json:"moreUnpublished,omitempty"`
 }
 
-// Zone is what would be changed in one zone.
+// Zone has the changes of one zone.
 type Zone struct {
 	// Publisher is the name of the publisher in a config file; empty for that of flags.
 	Publisher string `json:"publisher,omitempty"`
-	// Zone is the name of its apex, and ID what the provider calls the zone.
+	// Zone is the name of the apex, and ID the provider's ID of the zone.
 	Zone    string   `json:"zone"`
 	ID      string   `json:"id"`
 	Changes []Change `json:"changes"`
 	Held    *Held    `json:"held,omitempty"`
-	// Awaited are names that the zone has, and whose new address isn't known, with manifests only.
+	// Awaited are names of the zone whose new address isn't known, with manifests only.
 	Awaited []Awaited `json:"awaited,omitempty"`
 }
 
-// Unread is how many objects of a kind no source reads. Sources are those that could.
+// Unread is the number of objects of a kind that no source reads. Sources are the sources that could read
+// them.
 type Unread struct {
 	Kind    string   `json:"kind"`
 	Group   string   `json:"group,omitempty"`
@@ -54,7 +55,7 @@ type Unread struct {
 	Sources []string `json:"sources,omitempty"`
 }
 
-// Held is the changes that the budget doesn't allow. With --approve-plan=HASH they are made.
+// Held has the changes that the budget doesn't allow. --approve-plan=HASH approves them.
 type Held struct {
 	Hash      string   `json:"hash"`
 	Deletions []Change `json:"deletions"`
@@ -73,8 +74,7 @@ type Change struct {
 	Objects       []Object `json:"objects"`
 }
 
-// Record is a record set, and who owns it. The TTL is in seconds; zero is the default of the
-// provider.
+// Record is a record set with its owner. The TTL is in seconds; zero is the default of the provider.
 type Record struct {
 	Targets []string `json:"targets"`
 	// AddressUnknown says that only a cluster knows a further target: the manifests have no status.
@@ -93,7 +93,7 @@ type Object struct {
 	Source    string `json:"source,omitempty"`
 }
 
-// Problem is a record that objects ask for and that is not published, or not yet, and why.
+// Problem is a wanted record that is not published, or not yet, and the reason.
 type Problem struct {
 	// Publisher is that of [Zone].
 	Publisher string   `json:"publisher,omitempty"`
@@ -103,8 +103,8 @@ type Problem struct {
 	Objects   []Object `json:"objects"`
 }
 
-// newPlan makes a plan of what a publisher has found out. err may have several errors joined.
-func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) *Plan {
+// newPlan returns the plan for the zones, notices and errors of a publisher. err may join several errors.
+func newPlan(zones []publisher.ZonePlan, notices []publisher.Notice, err error) *Plan {
 	plan := emptyPlan()
 	for _, z := range zones {
 		changes, awaited := settleAwaited(z.Changes)
@@ -117,10 +117,10 @@ func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) 
 		plan.Differs = plan.Differs || len(shown.Changes) > 0 || shown.Held != nil
 		plan.Zones = append(plan.Zones, shown)
 		for _, w := range z.Waiting {
-			plan.Problems = append(plan.Problems, Problem{Zone: z.Zone.Name, Name: w.Name, Reason: w.Message, Objects: objectsAbout(remarks, w.Name)})
+			plan.Problems = append(plan.Problems, Problem{Zone: z.Zone.Name, Name: w.Name, Reason: w.Message, Objects: objectsAbout(notices, w.Name)})
 		}
 	}
-	for _, n := range remarks {
+	for _, n := range notices {
 		p := Problem{Name: nameOf(n), Reason: n.Message, Objects: objectsOf(n.Objects)}
 		if !slices.ContainsFunc(plan.Problems, p.repeats) {
 			plan.Problems = append(plan.Problems, p)
@@ -128,7 +128,7 @@ func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) 
 	}
 	slices.SortFunc(plan.Problems, compareProblems)
 	for _, e := range settings.Leaves(err) {
-		// The zones have what is held.
+		// Held changes are in the zones.
 		if !errors.Is(e, publisher.ErrHeld) {
 			plan.Errors = append(plan.Errors, e.Error())
 		}
@@ -197,10 +197,10 @@ func compareProblems(a, b Problem) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason), slices.CompareFunc(a.Objects, b.Objects, byObject))
 }
 
-// objectsAbout returns the objects of all remarks about a name.
-func objectsAbout(remarks []publisher.Notice, name string) []Object {
+// objectsAbout returns the objects of all notices about a name.
+func objectsAbout(notices []publisher.Notice, name string) []Object {
 	var objects []dns.Object
-	for _, n := range remarks {
+	for _, n := range notices {
 		if nameOf(n) == name {
 			objects = append(objects, n.Objects...)
 		}
@@ -247,7 +247,7 @@ func objectsOf(objects []dns.Object) []Object {
 	return list
 }
 
-// setUnread notes what no source of a publisher reads.
+// setUnread sets the kinds that no source of a publisher reads.
 func (p *Plan) setUnread(unread map[schema.GroupKind]Unread) {
 	for _, u := range unread {
 		p.Unread = append(p.Unread, u)
@@ -261,19 +261,19 @@ func sortUnread(list []Unread) {
 	})
 }
 
-// readBySome leaves out the kinds that one of so many publishers reads: each publisher has noted
-// those that it doesn't.
-func (p *Plan) readBySome(publishers int) {
+// dropReadElsewhere keeps only the kinds that none of the publishers reads. Before, Unread has the kinds
+// that each publisher doesn't read.
+func (p *Plan) dropReadElsewhere(publishers int) {
 	type kind struct{ kind, group string }
-	noted := map[kind]int{}
+	count := map[kind]int{}
 	for _, u := range p.Unread {
-		noted[kind{u.Kind, u.Group}]++
+		count[kind{u.Kind, u.Group}]++
 	}
 	var unread []Unread
 	for _, u := range p.Unread {
-		if k := (kind{u.Kind, u.Group}); noted[k] == publishers {
+		if k := (kind{u.Kind, u.Group}); count[k] == publishers {
 			unread = append(unread, u)
-			noted[k] = 0
+			count[k] = 0
 		}
 	}
 	sortUnread(unread)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// explainLimit is how many objects of a publisher are explained, and reasonLimit how many
-	// reasons an object is shown with.
+	// explainLimit limits the explained objects of a publisher, and reasonLimit the displayed reasons of
+	// an object.
 	explainLimit = 200
 	reasonLimit  = 8
 )
@@ -22,14 +22,15 @@ type Unpublished struct {
 	// Publisher is that of [Zone].
 	Publisher string `json:"publisher,omitempty"`
 	Object    Object `json:"object"`
-	// Reason is a word. Subject is the name, the field or the annotation that it is about; empty
-	// for all of the object.
+	// Reason is a word. Subject is the name, the field or the annotation of the reason; empty for the whole
+	// object.
 	Reason  string `json:"reason"`
 	Subject string `json:"subject,omitempty"`
 	Message string `json:"message"`
 }
 
-// explain adds why objects give no record. What problems and errors of the plan say is left out.
+// explain adds the reasons why objects give no record, except those among the problems and errors of the
+// plan.
 func (p *Plan) explain(explained publisher.Explanations) {
 	for _, e := range explained.List {
 		list := reasonsOf(e)
@@ -43,7 +44,7 @@ func (p *Plan) explain(explained publisher.Explanations) {
 	p.MoreUnpublished = explained.More
 }
 
-// reasonsOf returns why an object, or parts of it, aren't published, each reason once.
+// reasonsOf returns the reasons why an object, or parts of it, aren't published, each once.
 func reasonsOf(e publisher.Explanation) []Unpublished {
 	object := Object{Kind: e.Object.Kind, Namespace: e.Object.Namespace, Name: e.Object.Name, Source: e.Object.Source}
 	var list []Unpublished
@@ -61,7 +62,7 @@ func reasonsOf(e publisher.Explanation) []Unpublished {
 	for _, d := range e.Dropped {
 		switch d.Reason {
 		case desired.DropInvalid, desired.DropRefused, desired.DropZone, desired.DropDuplicate:
-			// The problems have them, or nothing is lost.
+			// These are among the problems, or nothing is lost.
 		case desired.DropTarget, desired.DropReplaced:
 			add(string(d.Reason), strings.Join(append([]string{d.Name}, cutTargets(d.Targets)...), " "), d.Message)
 		default:
@@ -93,7 +94,7 @@ func (u Unpublished) String() string {
 	return text + ": " + u.Message
 }
 
-// writeUnpublished writes why objects give no record, if anybody has asked.
+// writeUnpublished writes the reasons why objects give no record, if the plan has them.
 func (p *Plan) writeUnpublished(text *strings.Builder) {
 	if len(p.Unpublished) == 0 {
 		return
@@ -108,11 +109,11 @@ func (p *Plan) writeUnpublished(text *strings.Builder) {
 	text.WriteString("\n")
 }
 
-// maxWarnings is how many annotations are warned of.
+// maxWarnings limits the warnings about annotations.
 const maxWarnings = 20
 
-// warn adds what deserves a look in manifests: annotations that are probably misspelled, and how
-// many objects give no record.
+// warn adds the annotations of manifests that are probably misspelled, and the number of objects that give
+// no record.
 func (p *Plan) warn(explained publisher.Explanations) {
 	p.Lacking = len(explained.List) + explained.More
 	for _, e := range explained.List {
@@ -124,9 +125,10 @@ func (p *Plan) warn(explained publisher.Explanations) {
 	}
 }
 
-// writeLeftOut writes a line for what is wrong with annotations, and for objects that give no record.
+// writeLeftOut writes the warnings about annotations, and the numbers of objects that give no record or are
+// not read.
 func (p *Plan) writeLeftOut(text *strings.Builder) {
-	if len(p.Unpublished) == 0 { // which has them
+	if len(p.Unpublished) == 0 { // otherwise these are among Unpublished
 		for _, w := range p.Warnings {
 			text.WriteString("Warning: " + output.Clean(w.String()) + "\n")
 		}
@@ -143,8 +145,8 @@ func (p *Plan) writeLeftOut(text *strings.Builder) {
 	}
 }
 
-// String returns how many objects of a kind there are, and what reads them, such as 1 Ingress (add
-// --source=ingress).
+// String returns the number of objects, the kind, and the sources that could read them, such as "1 Ingress
+// (add --source=ingress)".
 func (u Unread) String() string {
 	text := fmt.Sprintf("%d %s", u.Count, u.Kind)
 	if len(u.Sources) > 0 {

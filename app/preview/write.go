@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// String returns the object in the form that people write, such as Service shop/web.
+// String returns KIND NAMESPACE/NAME, such as Service shop/web.
 func (o Object) String() string {
 	name := o.Name
 	if o.Namespace != "" {
@@ -116,7 +116,7 @@ func (c *Change) columns(action string) []string {
 	return columns
 }
 
-// difference says what is created or deleted, or how the record set changes.
+// difference describes the created or deleted record set, or its changes.
 func (c *Change) difference() string {
 	switch {
 	case c.Old == nil:

@@ -32,26 +32,26 @@ func (b *timeLimited) RoundTrip(request *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	left := int64(math.MaxInt64)
+	limit := int64(math.MaxInt64)
 	if request.Method != http.MethodGet {
-		left = maxWriteResponse
+		limit = maxWriteResponse
 	}
-	response.Body = &boundedBody{response.Body, left, cancel}
+	response.Body = &boundedBody{response.Body, limit, cancel}
 	return response, nil
 }
 
 // boundedBody is the body of a response. Closing it ends the request.
 type boundedBody struct {
 	io.ReadCloser
-	left int64
-	end  context.CancelFunc
+	remaining int64
+	end       context.CancelFunc
 }
 
 // Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("the answer to a write is larger than %d bytes", maxWriteResponse)
+	if b.remaining -= int64(n); b.remaining < 0 {
+		return 0, fmt.Errorf("the response to a write is larger than %d bytes", maxWriteResponse)
 	}
 	return n, err
 }

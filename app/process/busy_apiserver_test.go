@@ -31,13 +31,13 @@ import (
 const (
 	// busyServices is how many Services are synced when the Lease is lost.
 	busyServices = 12
-	// endsWithin is how long the work may take to end then. It ends within milliseconds; the rest
-	// is for machines that are busy.
+	// endsWithin limits the time until the work has ended after that. Work ends within milliseconds;
+	// the rest is for busy machines.
 	endsWithin = 2 * time.Second
 )
 
-// ways are what can be wrong with the way to the API server when the Lease is lost.
-var ways = map[string]func(t *testing.T, p *network.APIPath){
+// faults are network faults between the process and the API server when the Lease is lost.
+var faults = map[string]func(t *testing.T, p *network.APIPath){
 	"reset": func(t *testing.T, p *network.APIPath) { fail(t, p, network.Failure{Share: 0.7, Reset: true}) },
 	"reset after it was applied": func(t *testing.T, p *network.APIPath) {
 		fail(t, p, network.Failure{Share: 0.7, Reset: true, Applied: true})
@@ -60,10 +60,10 @@ func fail(t *testing.T, p *network.APIPath, f network.Failure) {
 	}
 }
 
-// The controllers went on for seconds after the Lease was lost, when requests failed: client-go tries
-// reads again, a second later each time. So the process ended, with all streams that it served.
+// The controllers end soon after the Lease is lost, although requests fail: client-go retries reads, each
+// a second later. Before, they took so long that the process ended with all its streams.
 func (api roleServer) testWorkEnds(t *testing.T) {
-	for name, begin := range ways {
+	for name, begin := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api.testWorkEndsAfter(t, func(p *network.APIPath) { begin(t, p) })
@@ -93,18 +93,18 @@ func (api roleServer) testWorkEndsAfter(t *testing.T, begin func(*network.APIPat
 		begin: func(term context.Context) {
 			fail(t, path, network.Failure{Share: 1, Resource: "leases", Reset: true})
 			begin(path)
-			go api.meddle(term, ns)
+			go api.changeSlices(term, ns)
 		},
 	})
 }
 
-// lost is work whose Lease gets lost.
+// lost is work whose Lease is lost.
 type lost struct {
 	leadership *leadership
 	settled    <-chan struct{}
 	work       func(context.Context) error
-	// ready returns nil when the work is in full swing. Then begin is called with the context of the
-	// work, and breaks the way of the renewals and of what else the work asks for. heal ends that.
+	// ready returns nil when the work is busy. Then begin, called with the context of the work, breaks
+	// the network for renewals and other requests. heal repairs the network.
 	ready func() error
 	begin func(term context.Context)
 	heal  func()
@@ -155,7 +155,7 @@ func newRecorder(t *testing.T) *history.Recorder {
 	return recorder
 }
 
-// path returns a way to the API server that can be broken.
+// path returns a network path to the API server that can be broken.
 func (api roleServer) path(t *testing.T, recorder network.Recorder) *network.APIPath {
 	t.Helper()
 	path, err := network.NewAPIPath(recorder, "replica", api.Kubeconfig, t.TempDir())
@@ -187,7 +187,7 @@ func (api roleServer) startWriter(t *testing.T, namespace, kubeconfig string) (w
 	return w, api.fill(t, namespace, w.set.Tables())
 }
 
-// fill fills tables until the test ends, by a way of its own.
+// fill fills tables until the test ends, over its own connections.
 func (api roleServer) fill(t *testing.T, namespace string, tables []kube.AnyTable) (settled <-chan struct{}) {
 	t.Helper()
 	cluster, err := kube.New(kube.Options{Config: api.Config, Namespaces: []string{namespace}}, tables...)
@@ -237,9 +237,9 @@ status: {phase: Running, podIP: 10.1.0.%[1]d, podIPs: [{ip: 10.1.0.%[1]d}], cond
 	return text.String() + podsOfWeb + "---" + writtenByHand + "---" + machine
 }
 
-// meddle has all Services synced again and again until ctx ends: it takes their addresses from all
-// that was written, so that the controllers have to read what is there.
-func (api roleServer) meddle(ctx context.Context, namespace string) {
+// changeSlices removes all addresses from slices and Endpoints until ctx ends, so that the controllers
+// sync all Services repeatedly and have to read.
+func (api roleServer) changeSlices(ctx context.Context, namespace string) {
 	for ctx.Err() == nil {
 		for i := range busyServices {
 			name := fmt.Sprint("many-", i)
@@ -255,23 +255,24 @@ func (api roleServer) meddle(ctx context.Context, namespace string) {
 	}
 }
 
-// waysToDNS are what can be wrong with the way to the name server.
-var waysToDNS = map[string]func(*network.DNS){
+// dnsFaults are network faults between the process and the name server.
+var dnsFaults = map[string]func(*network.DNS){
 	"requests are lost": func(d *network.DNS) { d.DropRequests(1, 1) },
 	"answers are lost":  func(d *network.DNS) { d.DropResponses(1, 1) },
 	"late":              func(d *network.DNS) { d.Delay(4*time.Second, 0) },
 	"cut":               func(d *network.DNS) { d.CutTCP() },
 }
 
-// The same of the publishers, whose name server and API server don't answer well.
+// The publishers end soon after the Lease is lost, also with a faulty network to the name server or the
+// API server.
 func (api roleServer) testDNSWorkEnds(t *testing.T) {
-	for name, begin := range waysToDNS {
+	for name, begin := range dnsFaults {
 		t.Run("the name server: "+name, func(t *testing.T) {
 			t.Parallel()
 			api.testDNSWorkEndsAfter(t, func(d *network.DNS, _ *network.APIPath) { begin(d) })
 		})
 	}
-	for name, begin := range ways {
+	for name, begin := range faults {
 		t.Run("the API server: "+name, func(t *testing.T) {
 			t.Parallel()
 			api.testDNSWorkEndsAfter(t, func(_ *network.DNS, p *network.APIPath) { begin(t, p) })
@@ -316,7 +317,7 @@ func (api roleServer) testDNSWorkEndsAfter(t *testing.T, begin func(*network.DNS
 		begin: func(term context.Context) {
 			fail(t, path, network.Failure{Share: 1, Resource: "leases", Reset: true})
 			begin(names, path)
-			go api.meddleWithNames(term, ns)
+			go api.changeRecords(term, ns)
 		},
 		heal: func() {
 			names.Heal()
@@ -325,8 +326,8 @@ func (api roleServer) testDNSWorkEndsAfter(t *testing.T, begin func(*network.DNS
 	})
 }
 
-// meddleWithNames changes records again and again until ctx ends.
-func (api roleServer) meddleWithNames(ctx context.Context, namespace string) {
+// changeRecords changes records repeatedly until ctx ends.
+func (api roleServer) changeRecords(ctx context.Context, namespace string) {
 	records := api.Dynamic.Resource(externaldns.SchemeGroupVersion.WithResource("dnsendpoints")).Namespace(namespace)
 	for i := 0; ctx.Err() == nil; i++ {
 		patch := fmt.Sprintf(`{"spec":{"endpoints":[{"dnsName":"b.example.test","recordType":"A","targets":["192.0.2.%d"]}]}}`, i%200)

@@ -33,7 +33,7 @@ type clientMetrics struct {
 // requestsToAPIServers is client-go's observer.
 var requestsToAPIServers = sync.OnceValue(func() *clientMetrics {
 	m := newClientMetrics()
-	metrics.Register(metrics.RegisterOpts{RequestResult: results{m}, RequestLatency: latencies{m}})
+	metrics.Register(metrics.RegisterOpts{RequestResult: m, RequestLatency: m})
 	return m
 })
 
@@ -94,18 +94,12 @@ func code(text string) string {
 	return text
 }
 
-// results counts requests.
-type results struct{ *clientMetrics }
-
 // Increment implements metrics.ResultMetric.
-func (r results) Increment(_ context.Context, status, verb, host string) {
-	r.requests.WithLabelValues(code(status), method(verb), r.host(host)).Inc()
+func (m *clientMetrics) Increment(_ context.Context, status, verb, host string) {
+	m.requests.WithLabelValues(code(status), method(verb), m.host(host)).Inc()
 }
 
-// latencies measures requests.
-type latencies struct{ *clientMetrics }
-
 // Observe implements metrics.LatencyMetric.
-func (l latencies) Observe(_ context.Context, verb string, u url.URL, took time.Duration) {
-	l.duration.WithLabelValues(method(verb), l.host(u.Host)).Observe(took.Seconds())
+func (m *clientMetrics) Observe(_ context.Context, verb string, u url.URL, took time.Duration) {
+	m.duration.WithLabelValues(method(verb), m.host(u.Host)).Observe(took.Seconds())
 }

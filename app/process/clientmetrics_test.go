@@ -9,15 +9,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// The metrics of client-go were missing. Their labels are bounded, whatever servers and links
-// there are.
+// The metrics of client-go are exported, with bounded labels for any number of servers and links.
 func TestClientMetricsAreBounded(t *testing.T) {
 	m := newClientMetrics()
 	for i := range 3 * maxHosts {
 		host := fmt.Sprintf("h%d:6443", i)
-		results{m}.Increment(t.Context(), fmt.Sprint(i), "GET", host)
-		results{m}.Increment(t.Context(), "<error>", fmt.Sprint("METHOD", i), "h0:6443")
-		latencies{m}.Observe(t.Context(), "LIST", url.URL{Host: host}, time.Second)
+		m.Increment(t.Context(), fmt.Sprint(i), "GET", host)
+		m.Increment(t.Context(), "<error>", fmt.Sprint("METHOD", i), "h0:6443")
+		m.Observe(t.Context(), "LIST", url.URL{Host: host}, time.Second)
 	}
 	if n := testutil.CollectAndCount(m.duration); n != maxHosts+1 {
 		t.Errorf("%d series of durations, want %d", n, maxHosts+1)
@@ -26,6 +25,6 @@ func TestClientMetricsAreBounded(t *testing.T) {
 		t.Errorf("%d series of requests", n)
 	}
 	if n := testutil.ToFloat64(m.requests.WithLabelValues("<error>", other, "h0:6443")); n != 3*maxHosts {
-		t.Errorf("%v requests without an answer, want %d", n, 3*maxHosts)
+		t.Errorf("%v requests without a response, want %d", n, 3*maxHosts)
 	}
 }

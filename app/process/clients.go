@@ -35,7 +35,7 @@ type clientConfig struct {
 	wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// connections are those of all clients that were created with it.
+// connections are the connections of the clients that were created with its methods.
 type connections struct {
 	transports []http.RoundTripper
 }
@@ -46,7 +46,7 @@ func (c *connections) client(base *rest.Config, o clientConfig) (*kubernetes.Cli
 	return makeClient(c, o.restConfig(base), kubernetes.NewForConfigAndClient)
 }
 
-// dynamic returns such a client for kinds that aren't built into Kubernetes.
+// dynamic is client for kinds that aren't built into Kubernetes.
 func (c *connections) dynamic(base *rest.Config, o clientConfig) (*dynamic.DynamicClient, error) {
 	cfg := o.restConfig(base)
 	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
@@ -56,7 +56,7 @@ func (c *connections) dynamic(base *rest.Config, o clientConfig) (*dynamic.Dynam
 func makeClient[C any](c *connections, cfg *rest.Config, build func(*rest.Config, *http.Client) (C, error)) (C, error) {
 	var client C
 	if cfg.UserAgent == "" {
-		return client, fmt.Errorf("make a client of the API server %s: it doesn't say who asks: give its config a UserAgent", cfg.Host)
+		return client, fmt.Errorf("make a client of the API server %s: its config has no UserAgent", cfg.Host)
 	}
 	httpClient, err := rest.HTTPClientFor(cfg)
 	if err == nil {

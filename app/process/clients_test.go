@@ -38,8 +38,8 @@ func TestClientRates(t *testing.T) {
 			if cfg.QPS != tt.wantQPS || cfg.Burst != tt.wantBurst || base.QPS != 50 {
 				t.Errorf("QPS %v, burst %d", cfg.QPS, cfg.Burst)
 			}
-			var made connections
-			if _, err := made.client(base, clientConfig{qps: tt.qps, burst: tt.burst}); err != nil {
+			var clients connections
+			if _, err := clients.client(base, clientConfig{qps: tt.qps, burst: tt.burst}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -68,8 +68,8 @@ func TestClientWrites(t *testing.T) {
 	defer server.Close()
 	defer close(slow)
 	wrapped := 0
-	var made connections
-	client, err := made.client(&rest.Config{Host: server.URL, UserAgent: "me/1"}, clientConfig{
+	var clients connections
+	client, err := clients.client(&rest.Config{Host: server.URL, UserAgent: "me/1"}, clientConfig{
 		timeout: 100 * time.Millisecond,
 		wrap: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -81,7 +81,7 @@ func TestClientWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer made.closeIdle()
+	defer clients.closeIdle()
 	endpointSlices := client.DiscoveryV1().EndpointSlices("ns")
 	if _, err := endpointSlices.Create(t.Context(), &discoveryv1.EndpointSlice{}, metav1.CreateOptions{}); err == nil {
 		t.Error("no conflict")
@@ -100,18 +100,18 @@ func TestClientWrites(t *testing.T) {
 	}
 }
 
-// A client that doesn't say who asks isn't made.
+// A client without a User-Agent is refused.
 func TestClientsSayWhoAsks(t *testing.T) {
-	var made connections
-	if _, err := made.client(&rest.Config{Host: "http://a.test"}, clientConfig{}); err == nil || !strings.Contains(err.Error(), "UserAgent") {
+	var clients connections
+	if _, err := clients.client(&rest.Config{Host: "http://a.test"}, clientConfig{}); err == nil || !strings.Contains(err.Error(), "UserAgent") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := made.dynamic(&rest.Config{Host: "http://a.test"}, clientConfig{}); err == nil {
+	if _, err := clients.dynamic(&rest.Config{Host: "http://a.test"}, clientConfig{}); err == nil {
 		t.Error("a dynamic client is made")
 	}
 }
 
-// A write that is redirected isn't sent elsewhere as a GET, and an answer to a write has a limit.
+// A redirected write isn't sent as a GET, and the response to a write is limited.
 func TestOddAnswersToWrites(t *testing.T) {
 	var large atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -126,12 +126,12 @@ func TestOddAnswersToWrites(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	var made connections
-	client, err := made.client(&rest.Config{Host: server.URL, UserAgent: "me/1"}, clientConfig{timeout: 10 * time.Second})
+	var clients connections
+	client, err := clients.client(&rest.Config{Host: server.URL, UserAgent: "me/1"}, clientConfig{timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer made.closeIdle()
+	defer clients.closeIdle()
 	for _, want := range []string{"302", "larger than 16777216 bytes"} {
 		_, err := client.DiscoveryV1().EndpointSlices("ns").Create(t.Context(), &discoveryv1.EndpointSlice{}, metav1.CreateOptions{})
 		var status apierrors.APIStatus

@@ -131,14 +131,14 @@ func (f *fleet) annotate(remote, local string) {
 		"}}, spec: {ports: [{name: http, port: 8080}]}}", f.application)
 }
 
-// watched is a stream of which the test knows the endpoints.
+// watched is a stream whose endpoints the test compares.
 type watched struct {
 	*scenarioClient
 	t *testing.T
 }
 
 func (f *fleet) get(service string) watched {
-	c := openScenarioClient(f.client, scenarioStream{verb: "get", name: service, asked: &pb.GetDestination{Path: service + ".shop.svc.cluster.local:8080"}})
+	c := openScenarioClient(f.client, scenarioStream{verb: "get", name: service, query: &pb.GetDestination{Path: service + ".shop.svc.cluster.local:8080"}})
 	f.t.Cleanup(c.cancel)
 	return watched{c, f.t}
 }
@@ -166,8 +166,8 @@ func (w watched) has(when string, want ...string) {
 	})
 }
 
-// TestClustersOnAPIServers has G11, F1 to F4, Q20 and Q34 with three API servers: what streams
-// are sent while members and clusters come and go.
+// TestClustersOnAPIServers checks with three API servers the responses to streams while members and
+// clusters are added and removed (G11, F1 to F4, Q20 and Q34).
 func TestClustersOnAPIServers(t *testing.T) {
 	f := startFleet(t)
 	f.serveBB(f.local, "10.0.0.1")

@@ -50,11 +50,11 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 		Actors: func(settled <-chan struct{}) []run.Actor {
 			return []run.Actor{{Name: "controllers", Run: func(ctx context.Context) error { return w.run(ctx, settled) }}}
 		},
-		Details:  w.details,
-		Tell:     w.tell,
-		Leading:  func() inspect.Leading { return w.leadership.leading(settings.ControllersSection) },
-		Problems: w.leadership.problems,
-		Offer:    inspect.Offer{Explains: waitExplainer{set: w.set, leadership: w.leadership}, Writes: unwritten{w.set}},
+		Details:     w.details,
+		SendWarning: w.sendWarning,
+		Leading:     func() inspect.Leading { return w.leadership.leading(settings.ControllersSection) },
+		Problems:    w.leadership.problems,
+		Offer:       inspect.Offer{Explains: waitExplainer{set: w.set, leadership: w.leadership}, Writes: unwritten{w.set}},
 	}, nil
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// newDestinationRole makes the role that serves the Destination API from a catalog, which other
+// newDestinationRole creates the role that serves the Destination API, and its catalog, which other
 // roles can share.
 func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery, error) {
 	config, err := destinationConfig(&o, in.Report)
@@ -41,8 +41,8 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 	inspected := &inspectedDestination{known: known}
 	config.Outdated, config.UnusableLink = inspected.outdated, inspected.unusable
 	server := destination.NewServer(known, config, in.Registerer, in.Log)
-	// Its connections are closed with those of the links.
-	live, err := links.made.client(in.REST, clientConfig{timeout: requestTimeout, qps: lookRate, burst: lookBurst, wrap: whyserved.Bounded})
+	// The connections of this client are closed with those of the links.
+	live, err := links.connections.client(in.REST, clientConfig{timeout: requestTimeout, qps: explainRate, burst: explainBurst, wrap: whyserved.Bounded})
 	if err != nil {
 		return role{}, nil, err
 	}
@@ -61,15 +61,15 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 			return append(
 				found.actors(settled),
 				run.Actor{Name: "destination", Run: server.Run},
-				run.Actor{Name: "garbage of herds", Run: func(ctx context.Context) error { return whileLimited(ctx, in.Log, server.Opened) }},
+				run.Actor{Name: "garbage collection in reconnect storms", Run: func(ctx context.Context) error { return delayCollectionInStorms(ctx, in.Log, server.Opened) }},
 			)
 		},
-		Ready:    func() bool { return channel.IsClosed(known.Synced()) },
-		Details:  func() []string { return missing(links.set.Secrets()) },
-		Handlers: map[string]http.Handler{linked.StatusPath: links.handler()},
-		Report:   links.report,
-		Tell:     tellOfPod(links.client.CoreV1(), "signpost-destination", in.Log),
-		Clusters: func() []inspect.Cluster { return clustersOf(links.set.Status()) },
+		Ready:       func() bool { return channel.IsClosed(known.Synced()) },
+		Details:     func() []string { return missing(links.set.Secrets()) },
+		Handlers:    map[string]http.Handler{linked.StatusPath: links.handler()},
+		Report:      links.report,
+		SendWarning: podWarnings(links.client.CoreV1(), "signpost-destination", in.Log),
+		Clusters:    func() []inspect.Cluster { return clustersOf(links.set.Status()) },
 		Offer: inspect.Offer{
 			Streams: inspected, Services: inspected,
 			Explains: explainer,

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// Nothing is answered until the linked clusters are known, or until linksWait is over.
+// No response is sent until the linked clusters are known, or until linksWait is over.
 func TestMarkSyncedWaitsForLinks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		links, want time.Duration

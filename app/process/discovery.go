@@ -11,19 +11,19 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// discovery is a catalog with what fills it: the tables of our own cluster and the links to others.
-// The roles of a process that answer from a catalog share one.
+// discovery is a catalog with its inputs: the tables of our own cluster and the links to others. The
+// roles of a process that serve from a catalog share one.
 type discovery struct {
 	known  *catalog.Catalog
 	links  *links
 	tables []kube.AnyTable
 }
 
-// discoveryConfig is what a catalog depends on.
+// discoveryConfig has the settings of a catalog and its inputs.
 type discoveryConfig struct {
 	// opaque are the ports that are opaque unless an annotation says otherwise.
 	opaque catalog.PortSet
-	// from is where endpoints are read.
+	// from is the kind that endpoints are read from.
 	from kinds.EndpointsFrom
 	// linkNamespace is the namespace of the Secrets of linked clusters, and throughProxies allows
 	// kubeconfigs that name a proxy.
@@ -31,7 +31,7 @@ type discoveryConfig struct {
 	throughProxies bool
 }
 
-// newDiscovery makes the catalog and what fills it.
+// newDiscovery creates the catalog and its inputs.
 func newDiscovery(in roleInput, c discoveryConfig) (*discovery, error) {
 	known := catalog.New(catalog.Options{DefaultOpaquePorts: c.opaque, Log: in.Log})
 	detours := linked.DetoursRefused
@@ -45,7 +45,8 @@ func newDiscovery(in roleInput, c discoveryConfig) (*discovery, error) {
 	return &discovery{known: known, links: links, tables: kinds.CatalogTables(known, c.from)}, nil
 }
 
-// actors returns what keeps the catalog up to date. settled is closed when the tables are filled.
+// actors returns the actors that keep the catalog up to date. settled is closed when the tables are
+// filled.
 func (d *discovery) actors(settled <-chan struct{}) []run.Actor {
 	return []run.Actor{
 		{Name: "catalog", Run: d.known.Run},
@@ -54,13 +55,12 @@ func (d *discovery) actors(settled <-chan struct{}) []run.Actor {
 	}
 }
 
-// linksWait is how long serving our own cluster may wait for the links to others. An API
-// server that can't return Secrets must not hold up everything else.
+// linksWait limits how long serving our own cluster waits for the links to others, because an API
+// server that can't return Secrets must not block everything else.
 const linksWait = 5 * time.Second
 
-// markSynced tells the catalog when it has everything: when the tables are filled and the
-// links are known. Then it waits for the end of ctx, because an actor that returns stops the
-// process.
+// markSynced marks the catalog as synced when the tables are filled and the links are known. Then it
+// waits for the end of ctx, because an actor that returns stops the process.
 func markSynced(ctx context.Context, known *catalog.Catalog, settled, links <-chan struct{}) error {
 	select {
 	case <-settled:

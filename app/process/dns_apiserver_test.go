@@ -314,8 +314,8 @@ func (api roleServer) testDNSApproval(t *testing.T) {
 	}
 }
 
-// Deletions are approved in the running process, which needs no restart; the next process knows
-// what was spent (D24).
+// Deletions are approved in the running process without a restart, and the next process knows the spent
+// budget (D24).
 func (api roleServer) testDNSApprovalRunning(t *testing.T) {
 	ns := api.Namespace(t)
 	t.Setenv("POD_NAMESPACE", ns)
@@ -443,7 +443,7 @@ func (api roleServer) testDNSConditions(t *testing.T) {
 		api.awaitCondition(t, ns, name, "Programmed", test.programmed)
 	}
 	b.await(t, "good", "192.0.2.1")
-	// A status that says all that there is to say isn't written again, whatever others do.
+	// A correct status isn't written again after changes of other objects.
 	version := api.awaitCondition(t, ns, "good", "Programmed", "True Programmed")
 	api.Apply(t, endpoint("taken", "dnsName: free.example.test, recordType: A, targets: [192.0.2.1]"), ns)
 	api.awaitCondition(t, ns, "taken", "Programmed", "True Programmed")
@@ -457,7 +457,7 @@ func (api roleServer) testDNSConditions(t *testing.T) {
 	}
 }
 
-// The records, the zones and the way of a name can be asked for over HTTP.
+// The records, the zones and the explanation of a name can be queried over HTTP.
 func (api roleServer) testDNSInspection(t *testing.T) {
 	ns := api.Namespace(t)
 	b := startBIND(t, "other A 192.0.2.9\n")
@@ -490,7 +490,7 @@ func (api roleServer) testDNSInspection(t *testing.T) {
 	}
 	var e inspect.Explanation
 	get(inspect.ExplainPath+"?q=shop.example.test", &e)
-	if e.Verdict != inspect.VerdictWell || !strings.Contains(e.Summary, "it answers as published") {
+	if e.Verdict != inspect.VerdictOK || !strings.Contains(e.Summary, "it answers as published") {
 		t.Errorf("explanation: %+v", e)
 	}
 	s.stop(t)
@@ -529,8 +529,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: signpost
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: USER}]
 `
 
-// Who may read some namespaces only publishes what they have: each publisher what is in its
-// own. A namespace that is forbidden is named, and costs the others nothing but deletions.
+// A process that may read some namespaces only publishes the objects of these, each publisher those of its
+// own. A forbidden namespace is named, and in other namespaces only deletions wait.
 func (api roleServer) testDNSNamespaces(t *testing.T) {
 	first, second, third := api.Namespace(t), api.Namespace(t), api.Namespace(t)
 	b := startBIND(t, "")

@@ -40,7 +40,7 @@ func (api roleServer) testDNSInstances(t *testing.T) {
 	b.awaitNames(t, "a-e2 TXT", "a-e3 TXT", "a-w2 TXT", "a-w3 TXT", "e2 A", "e3 A", "w2 A", "w3 A")
 }
 
-// startInstance starts a process of its own with the owner ID that all have.
+// startInstance starts a process with the common owner ID.
 func (api roleServer) startInstance(t *testing.T, b bind, namespace, instance string) {
 	t.Helper()
 	args := slices.DeleteFunc(b.args(api, namespace), func(arg string) bool { return strings.HasPrefix(arg, "--txt-owner-id=") })

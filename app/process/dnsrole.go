@@ -30,10 +30,10 @@ import (
 // source must not block the others.
 const settleTime = 10 * time.Second
 
-// dnsRole is the publishers of the process.
+// dnsRole has the publishers of the process.
 type dnsRole struct {
 	opened     []*configure.Opened
-	desks      []inspect.Publisher
+	approvals  []inspect.Publisher
 	sender     *events.Sender // nil without a cluster
 	leadership *leadership
 	// leaseDuration is as in writer.
@@ -57,30 +57,30 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 	if o.Leader.Elect && in.REST == nil {
 		return nil, settings.Usagef("--leader-elect: a Lease needs a cluster: name one with --kubeconfig, or leave out --leader-elect")
 	}
-	var made connections
+	var clients connections
 	var configMaps corev1client.ConfigMapsGetter
-	leadership, err := newLeadership(in, &made, o.Leader, "", configure.LeadsFor(o.Publishers))
+	leadership, err := newLeadership(in, &clients, o.Leader, "", configure.LeadsFor(o.Publishers))
 	if err != nil {
 		return nil, err
 	}
-	r := &dnsRole{leadership: leadership, leaseDuration: o.Leader.LeaseDuration, log: in.Log, close: made.closeIdle, rotation: newRotation(o.Publishers, in.Log)}
+	r := &dnsRole{leadership: leadership, leaseDuration: o.Leader.LeaseDuration, log: in.Log, close: clients.closeIdle, rotation: newRotation(o.Publishers, in.Log)}
 	if r.unled, err = newUnled(in, leadership, o.Publishers); err != nil {
 		return nil, err
 	}
 	r.former = r.formerLease(o.Leader)
 	if in.REST != nil {
-		if r.objects, err = made.dynamic(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap}); err != nil {
+		if r.objects, err = clients.dynamic(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap}); err != nil {
 			return nil, err
 		}
-		store, err := made.client(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap})
+		store, err := clients.client(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap})
 		if err != nil {
 			return nil, err
 		}
 		configMaps, r.namespaces = store.CoreV1(), store.CoreV1()
-		if r.sender, err = openSender(in, &made); err != nil {
+		if r.sender, err = openSender(in, &clients); err != nil {
 			return nil, err
 		}
-		r.unled.tell = r.tell()
+		r.unled.sendWarning = r.warnings()
 	}
 	wrap, err := configure.MeasureHTTP(in.Registerer)
 	if err != nil {
@@ -105,14 +105,14 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 			return nil, settings.AsUsage(err)
 		}
 		r.opened = append(r.opened, opened)
-		r.desks = append(r.desks, inspect.Publisher{Name: p.Name, Desk: opened.ApprovalQueue})
+		r.approvals = append(r.approvals, inspect.Publisher{Name: p.Name, Queue: opened.ApprovalQueue})
 	}
 	return r, nil
 }
 
 // openSender creates the sender of Events.
-func openSender(in roleInput, made *connections) (*events.Sender, error) {
-	client, err := made.client(in.REST, clientConfig{timeout: requestTimeout})
+func openSender(in roleInput, clients *connections) (*events.Sender, error) {
+	client, err := clients.client(in.REST, clientConfig{timeout: requestTimeout})
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +153,12 @@ func (r *dnsRole) role() role {
 		Problems: func() []inspect.Problem {
 			return append(r.leadership.problems(), dnsinspect.Problems(r.publishers())...)
 		},
-		Tell: r.tell(),
+		SendWarning: r.warnings(),
 	}
 }
 
-// tell sends Events about this process like those of the publishers; nil without a cluster.
-func (r *dnsRole) tell() tell {
+// warnings returns the function that sends Events about this process; nil without a cluster.
+func (r *dnsRole) warnings() sendWarning {
 	if r.sender == nil {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (r *dnsRole) tell() tell {
 	}
 }
 
-// leading returns the leader, and the publishers that it doesn't run, for the status.
+// leading returns the leader, and the publishers that the leader doesn't run, for the status.
 func (r *dnsRole) leading() inspect.Leading {
 	l := r.leadership.leading(settings.DNSSection)
 	l.Unled, _ = r.unled.names()
@@ -186,7 +186,7 @@ func (r *dnsRole) details() []string {
 	return lines
 }
 
-// formerLease returns the Lease of earlier versions, if that is another one.
+// formerLease returns the Lease of earlier versions; nil if it has the same name as the current Lease.
 func (r *dnsRole) formerLease(o settings.Leader) *formerLease {
 	if r.leadership.elector == nil || o.ResourceName == settings.DefaultDNSLease {
 		return nil
@@ -203,7 +203,7 @@ func (r *dnsRole) formerLease(o settings.Leader) *formerLease {
 func (r *dnsRole) publishers() []dnsinspect.Publisher {
 	var publishers []dnsinspect.Publisher
 	for i, o := range r.opened {
-		publishers = append(publishers, dnsinspect.Publisher{Name: r.desks[i].Name, Publisher: o.Publisher, Servers: o.Servers, Kinds: o.Kinds()})
+		publishers = append(publishers, dnsinspect.Publisher{Name: r.approvals[i].Name, Publisher: o.Publisher, Servers: o.Servers, Kinds: o.Kinds()})
 	}
 	return publishers
 }
@@ -211,7 +211,7 @@ func (r *dnsRole) publishers() []dnsinspect.Publisher {
 // offer returns the role's part of the inspection API.
 func (r *dnsRole) offer() inspect.Offer {
 	shown := dnsinspect.New(r.publishers(), r.leadership.leads)
-	return inspect.Offer{Publishers: r.desks, Leadership: r.leadership.leads, Records: shown, Zones: shown, Explains: shown}
+	return inspect.Offer{Publishers: r.approvals, Leadership: r.leadership.leads, Records: shown, Zones: shown, Explains: shown}
 }
 
 func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {
@@ -247,11 +247,11 @@ func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
 	return r.leadership.run(ctx, r.publish)
 }
 
-// identifyAgain is the time between two attempts of identify.
-const identifyAgain = 5 * time.Second
+// identifyInterval is the time between two attempts of identify.
+const identifyInterval = 5 * time.Second
 
-// identify sets the instance of the publishers, and retries until it is known, because without it a
-// publisher would take the records of other instances for its own. It returns false if ctx ends
+// identify sets the instance of the publishers, and retries until the instance is known, because a
+// publisher without one would change the records of other instances. It returns false if ctx ends
 // before.
 func (r *dnsRole) identify(ctx context.Context) bool {
 	for failed := false; ; failed = true {
@@ -265,7 +265,7 @@ func (r *dnsRole) identify(ctx context.Context) bool {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-time.After(identifyAgain):
+		case <-time.After(identifyInterval):
 		}
 	}
 }

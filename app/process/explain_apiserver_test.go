@@ -22,13 +22,13 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// explainDir holds situations in which something isn't served and nothing says why. A file begins
-// with a comment. The sections "apply" have objects in YAML, in the namespace $NS, and the sections
-// "ask QUESTION" the answer: its verdict and summary, and the other steps that aren't well.
+// explainDir has scenarios in which a Service isn't served. A file begins with a comment. The sections
+// "apply" have objects in YAML, in the namespace $NS. The sections "ask QUERY" have the explanation: its
+// verdict and summary, and the other steps that aren't ok.
 const explainDir = "testdata/explain"
 
-// TestExplanationsOnAPIServer asks a process with the roles destination and controllers, whose
-// objects a real API server has.
+// TestExplanationsOnAPIServer queries a process with the roles destination and controllers, and a real
+// API server.
 func TestExplanationsOnAPIServer(t *testing.T) {
 	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
 	ns := api.Namespace(t)
@@ -85,14 +85,14 @@ func (api roleServer) playExplanations(t *testing.T, s served, path string) {
 func explained(e inspect.Explanation) string {
 	text := fmt.Sprintf("%s: %s\n", e.Verdict, e.Summary)
 	for _, s := range e.Steps {
-		if s.State != inspect.StepWell && s.Text != e.Summary {
+		if s.State != inspect.StepOK && s.Text != e.Summary {
 			text += fmt.Sprintf("%s, %s: %s\n", s.What, s.State, s.Text)
 		}
 	}
 	return text
 }
 
-// testTokens asks from elsewhere with tokens of real service accounts.
+// testTokens sends requests from another host with tokens of real service accounts.
 func (api roleServer) testTokens(t *testing.T, ns string) {
 	api.Apply(t, `
 apiVersion: v1
@@ -145,8 +145,8 @@ subjects: [{kind: ServiceAccount, name: operator, namespace: `+ns+`}]
 	}
 }
 
-// testExplainRights asks a process that may do what deploy/rbac says. It lacks nothing that a verdict
-// depends on, and can't check tokens.
+// testExplainRights queries a process with the roles of deploy/rbac: it has all rights that verdicts
+// depend on, and can't check tokens.
 func (api roleServer) testExplainRights(t *testing.T) {
 	ns := api.Namespace(t)
 	c := api.destinationConfig(ns)
@@ -157,7 +157,7 @@ func (api roleServer) testExplainRights(t *testing.T) {
 	kubetest.Eventually(t, deliveryTimeout, func() error {
 		e := fetchAs[inspect.Explanation](t, s, inspect.ExplainPath+"?service="+ns+"/web")
 		// The other process makes the slices.
-		if e.Verdict != inspect.VerdictWell || !strings.Contains(e.Summary, "served by 1 endpoint") {
+		if e.Verdict != inspect.VerdictOK || !strings.Contains(e.Summary, "served by 1 endpoint") {
 			return fmt.Errorf("%s: %s", e.Verdict, e.Summary)
 		}
 		if text := explained(e); !strings.Contains(text, "may not list networkpolicies.networking.k8s.io") {

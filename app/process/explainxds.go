@@ -6,18 +6,20 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/inspect/whyserved"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/xds"
 )
 
-// explainedXDS says what the xDS clients of a Service are sent. It implements [inspect.Explainer].
+// explainedXDS explains the responses to the xDS clients of a Service. It implements
+// [inspect.Explainer].
 type explainedXDS struct {
 	known  *catalog.Catalog
 	server *xds.Server
 }
 
-// mostPorts limits the explained ports of a Service, if the query has none.
-const mostPorts = 10
+// maxPorts limits the explained ports of a Service, if the query has none.
+const maxPorts = 10
 
 // Explain implements [inspect.Explainer].
 func (x *explainedXDS) Explain(_ context.Context, q inspect.Query) []inspect.Step {
@@ -28,25 +30,25 @@ func (x *explainedXDS) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 	service, found := x.known.FindService(key)
 	streams, rejected := x.server.Subscribers(key)
 	if !found {
-		told := x.server.Explain(key, q.Service.Hostname, q.Service.Port)
-		return []inspect.Step{xdsPortStep(q.Service.Port, told, streams > 0), xdsClients(streams, rejected)}
+		response := x.server.Explain(key, q.Service.Hostname, q.Service.Port)
+		return []inspect.Step{xdsPortStep(q.Service.Port, response, streams > 0), xdsClients(streams, rejected)}
 	}
 	var steps []inspect.Step
 	for _, p := range service.Ports {
-		if p.Protocol == catalog.TCP && (q.Service.Port == 0 || q.Service.Port == p.Port) && len(steps) < mostPorts {
+		if p.Protocol == catalog.TCP && (q.Service.Port == 0 || q.Service.Port == p.Port) && len(steps) < maxPorts {
 			steps = append(steps, xdsPortStep(p.Port, x.server.Explain(key, q.Service.Hostname, p.Port), streams > 0))
 		}
 	}
 	return append(steps, xdsClients(streams, rejected))
 }
 
-// xdsPortStep says what clients of a port get, at each place. A reason that no client is told,
-// because none asks, is a note.
-func xdsPortStep(port uint16, t xds.FirstResponse, isAsked bool) inspect.Step {
-	s := inspect.Step{What: "xDS", State: inspect.StepWell}
+// xdsPortStep describes the response for a port, by zone and node of the clients. A refusal is only a
+// note if no client is subscribed.
+func xdsPortStep(port uint16, t xds.FirstResponse, subscribed bool) inspect.Step {
+	s := inspect.Step{What: "xDS", State: inspect.StepOK}
 	if t.Refusal != nil {
 		s.State, s.Text = inspect.StepNote, fmt.Sprintf("xDS clients of port %d are told: %v", port, t.Refusal)
-		if isAsked {
+		if subscribed {
 			s.State = inspect.StepWrong
 		}
 		return s
@@ -76,15 +78,9 @@ func xdsPortStep(port uint16, t xds.FirstResponse, isAsked bool) inspect.Step {
 	return s
 }
 
-// xdsPlaceLine says what clients at one place get, such as "clients in the zone a: 3 endpoints, then 2".
+// xdsPlaceLine describes the endpoints for clients in a zone or on a node, such as "clients in the
+// zone a: 3 endpoints, when these fail 2".
 func xdsPlaceLine(p xds.PlaceResponse) string {
-	who := "clients whose zone and node are unknown"
-	switch {
-	case p.Filter.Node != "":
-		who = "clients on the node " + p.Filter.Node
-	case p.Filter.Zone != "":
-		who = "clients in the zone " + p.Filter.Zone
-	}
 	var counts []string
 	for _, n := range p.Usable {
 		counts = append(counts, fmt.Sprint(n))
@@ -92,7 +88,7 @@ func xdsPlaceLine(p xds.PlaceResponse) string {
 	if len(counts) == 0 {
 		counts = []string{"no"}
 	}
-	text := who + ": " + counts[0] + " endpoints"
+	text := "clients " + whyserved.LocationOf(p.Filter) + ": " + counts[0] + " endpoints"
 	if len(counts) > 1 {
 		text += ", when these fail " + strings.Join(counts[1:], ", then ")
 	}
@@ -102,7 +98,7 @@ func xdsPlaceLine(p xds.PlaceResponse) string {
 	return text
 }
 
-// xdsClients says how many streams are subscribed, and who rejected what.
+// xdsClients returns the number of subscribed streams, and the rejections of clients.
 func xdsClients(streams int, rejected []string) inspect.Step {
 	s := inspect.Step{What: "xDS clients", State: inspect.StepNote, Text: fmt.Sprintf("%d xDS streams are subscribed to it", streams), More: rejected}
 	if len(rejected) > 0 {

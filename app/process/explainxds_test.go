@@ -13,27 +13,27 @@ import (
 func TestXDSSteps(t *testing.T) {
 	zone := func(z string) catalog.Filter { return catalog.Filter{Kind: catalog.FilterZone, Zone: z} }
 	for name, tt := range map[string]struct {
-		told  xds.FirstResponse
-		asked bool
-		state inspect.StepState
-		want  []string // parts of the text and of the lines below it
+		response   xds.FirstResponse
+		subscribed bool
+		state      inspect.StepState
+		want       []string // parts of the text and of the lines below it
 	}{
 		"served": {
-			told: xds.FirstResponse{Cluster: "web.shop.svc.cluster.local:80", Places: []xds.PlaceResponse{
+			response: xds.FirstResponse{Cluster: "web.shop.svc.cluster.local:80", Places: []xds.PlaceResponse{
 				{Usable: []int{3}, Draining: 1}, {Filter: zone("a"), Usable: []int{2, 1}}, {Filter: catalog.Filter{Kind: catalog.FilterNode, Node: "n1"}},
 			}},
-			state: inspect.StepWell,
+			state: inspect.StepOK,
 			want:  []string{"web.shop.svc.cluster.local:80", "unknown: 3 endpoints; 1 draining", "zone a: 2 endpoints, when these fail 1", "node n1: no endpoints"},
 		},
-		"no endpoints":               {told: xds.FirstResponse{Places: []xds.PlaceResponse{{}}}, state: inspect.StepWrong, want: []string{"get no endpoint"}},
-		"a linked cluster":           {told: xds.FirstResponse{Places: []xds.PlaceResponse{{}}, Pending: true}, state: inspect.StepUnknown, want: []string{"linked cluster"}},
-		"refused, and nobody asks":   {told: xds.FirstResponse{Refusal: errors.New("no Service")}, state: inspect.StepNote, want: []string{"told: no Service"}},
-		"refused, and a client asks": {told: xds.FirstResponse{Refusal: errors.New("no Service")}, asked: true, state: inspect.StepWrong, want: []string{"told: no Service"}},
-		"visible to some":            {told: xds.FirstResponse{VisibleTo: ".", Places: []xds.PlaceResponse{{Usable: []int{1}}}}, state: inspect.StepWell, want: []string{"xds-visible-to"}},
-		"a route that is left out":   {told: xds.FirstResponse{Problems: []string{"spec.routes[0]"}, Places: []xds.PlaceResponse{{Usable: []int{1}}}}, state: inspect.StepWell, want: []string{"spec.routes[0]"}},
+		"no endpoints":               {response: xds.FirstResponse{Places: []xds.PlaceResponse{{}}}, state: inspect.StepWrong, want: []string{"get no endpoint"}},
+		"a linked cluster":           {response: xds.FirstResponse{Places: []xds.PlaceResponse{{}}, Pending: true}, state: inspect.StepUnknown, want: []string{"linked cluster"}},
+		"refused, and no subscriber": {response: xds.FirstResponse{Refusal: errors.New("no Service")}, state: inspect.StepNote, want: []string{"told: no Service"}},
+		"refused, and a subscriber":  {response: xds.FirstResponse{Refusal: errors.New("no Service")}, subscribed: true, state: inspect.StepWrong, want: []string{"told: no Service"}},
+		"visible to some":            {response: xds.FirstResponse{VisibleTo: ".", Places: []xds.PlaceResponse{{Usable: []int{1}}}}, state: inspect.StepOK, want: []string{"xds-visible-to"}},
+		"a route that is left out":   {response: xds.FirstResponse{Problems: []string{"spec.routes[0]"}, Places: []xds.PlaceResponse{{Usable: []int{1}}}}, state: inspect.StepOK, want: []string{"spec.routes[0]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := xdsPortStep(80, tt.told, tt.asked)
+			s := xdsPortStep(80, tt.response, tt.subscribed)
 			text := strings.Join(append([]string{s.Text}, s.More...), "\n")
 			if s.State != tt.state {
 				t.Errorf("state %s, want %s", s.State, tt.state)

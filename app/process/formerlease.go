@@ -76,7 +76,7 @@ func (f *formerLease) holder(ctx context.Context) (string, error) {
 
 // free returns when no process of an earlier version leads, or when ctx ends.
 func (f *formerLease) free(ctx context.Context) error {
-	told := false
+	logged := false
 	for {
 		holder, err := f.holder(ctx)
 		if ctx.Err() != nil {
@@ -85,8 +85,8 @@ func (f *formerLease) free(ctx context.Context) error {
 		if err == nil && holder == "" {
 			return nil
 		}
-		if !told {
-			told = true
+		if !logged {
+			logged = true
 			f.log.Info("Waiting for a process of an earlier version of this Deployment, which leads by the former Lease", "lease", f.name, "leader", holder, "err", err)
 		}
 		if err := pause.For(ctx, formerLeaseEvery); err != nil {

@@ -20,16 +20,16 @@ const readBuffer = 4 << 10
 
 // grpcServer is a gRPC server of a process, before it listens.
 type grpcServer struct {
-	// Addr is where it listens. Flag is the flag of the address, for errors.
+	// Addr is the address to listen on. Flag is the flag of the address, for errors.
 	Flag, Addr string
 	Options    []grpc.ServerOption
 	Services   services
-	// Listener wraps what the server listens on; it may be nil.
+	// Listener wraps the listener of the server; it may be nil.
 	Listener func(net.Listener) net.Listener
 }
 
-// interceptors are what all gRPC servers of a process share: the metrics of spec/destination.md §7.3 and the
-// recovery from panics. They count what the interceptors of roles refuse, too.
+// interceptors are shared by all gRPC servers of a process: the metrics of spec/destination.md §7.3 and
+// the recovery from panics. They run before the interceptors of roles, so refused calls are counted.
 type interceptors struct {
 	metrics   *grpcmetrics.Metrics
 	recoverer *grpcrecover.Recoverer
@@ -41,7 +41,7 @@ func newInterceptors(s serving) interceptors {
 	}
 }
 
-// actor makes the gRPC server.
+// actor creates the gRPC server.
 func (g grpcServer) actor(shared interceptors, s serving, l net.Listener) run.Actor {
 	server := grpc.NewServer(append([]grpc.ServerOption{
 		grpc.ReadBufferSize(readBuffer),

@@ -41,13 +41,13 @@ func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 		steps = append(steps, waitStep(what, waits[what], ref))
 	}
 	if len(steps) == 0 {
-		// Whether it is right as a whole is for other steps to say.
+		// Only a note, because this step doesn't know whether the slices are correct.
 		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: "the controllers have nothing left to write", Object: ref}}
 	}
 	return steps
 }
 
-// elsewhere says which process writes, if this one doesn't.
+// elsewhere returns the step of a process that doesn't lead: it names the leader.
 func (x waitExplainer) elsewhere(leader string, ref *inspect.ObjectRef) inspect.Step {
 	s := inspect.Step{What: "Controllers", Object: ref}
 	switch trouble, _ := x.leadership.trouble(); {
@@ -76,23 +76,24 @@ func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.
 	return s
 }
 
-// unwritten has what the controllers have not written. It implements [inspect.WritesOf].
+// unwritten lists the failing writes of the controllers. It implements [inspect.WritesOf].
 type unwritten struct{ set *controllers.Set }
 
 // Waits implements [inspect.WritesOf].
-func (w unwritten) Waits(most int) (some []inspect.Wait, all int) {
-	found, all := w.set.AllWaiting(most)
+func (w unwritten) Waits(limit int) (oldest []inspect.Wait, all int) {
+	found, all := w.set.AllWaiting(limit)
 	for _, f := range found {
-		some = append(some, inspect.Wait{Namespace: f.Key.Namespace, Name: f.Key.Name, Reason: waitCause(f.Objects, f.Wait), Since: f.Wait.Since})
+		oldest = append(oldest, inspect.Wait{Namespace: f.Key.Namespace, Name: f.Key.Name, Reason: waitCause(f.Objects, f.Wait), Since: f.Wait.Since})
 	}
-	return some, all
+	return oldest, all
 }
 
-// waitCause says why something waits. Services that wait for the same reason have one text, so it has no times.
+// waitCause says why a write waits. The text has no times, so that Services with the same reason are one
+// finding.
 func waitCause(what string, wait reconcile.Wait) string {
 	switch {
 	case !wait.Until.IsZero():
-		return fmt.Sprintf("%s will be put right: %s", what, repairReason(wait))
+		return fmt.Sprintf("%s will be repaired: %s", what, repairReason(wait))
 	case wait.Reason == "":
 		return what + " are held back, because the API server refuses the writes of others: `signpost status` says why"
 	default:
@@ -100,10 +101,10 @@ func waitCause(what string, wait reconcile.Wait) string {
 	}
 }
 
-// seconds rounds up: a repair that waits is never said to be made in 0 s.
+// seconds rounds up, so that no repair is announced in 0 s.
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 
-// repairReason names the writer of an external change that is to be repaired.
+// repairReason names the writer of an external change that will be repaired.
 func repairReason(wait reconcile.Wait) string {
 	by := cmp.Or(wait.By, "another program")
 	if wait.Repairs == 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/inspect/whyserved"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/kube"
@@ -22,8 +23,8 @@ const (
 	// silentFor is how long changes of our own cluster may be missed before streams count as stale.
 	// Gaps between two watches are shorter.
 	silentFor = 5 * time.Second
-	// lookRate and lookBurst limit the requests of explanations.
-	lookRate, lookBurst = 10, 20
+	// explainRate and explainBurst limit the requests of explanations.
+	explainRate, explainBurst = 10, 20
 )
 
 // inspectedDestination is the inspection of the destination role. It implements [inspect.StreamsOf]
@@ -31,7 +32,7 @@ const (
 type inspectedDestination struct {
 	server *destination.Server
 	known  *catalog.Catalog
-	// stateOf returns the state of a Service with so many ready endpoints.
+	// stateOf returns the state of a Service with a number of ready endpoints.
 	stateOf func(s *catalog.Service, ready int) inspect.ServiceState
 	links   func() []linked.Status
 	// secrets is the condition of the Secrets that link clusters.
@@ -101,7 +102,7 @@ func (d *inspectedDestination) Streams() []inspect.Stream {
 		s := streamOf(&open[i])
 		if s.State == inspect.StreamSynced && len(stale) > 0 {
 			key := open[i].Service
-			if _, looked := staleServices[key]; !looked {
+			if _, known := staleServices[key]; !known {
 				staleServices[key] = d.isStale(key, stale)
 			}
 			if staleServices[key] {
@@ -113,8 +114,7 @@ func (d *inspectedDestination) Streams() []inspect.Stream {
 	return list
 }
 
-// isStale reports whether the endpoints of a Service come from one of these clusters. The Service
-// itself is in our own.
+// isStale reports whether the endpoints of a Service of our own cluster come from one of these clusters.
 func (d *inspectedDestination) isStale(key catalog.ServiceKey, clusters map[string]bool) bool {
 	if clusters[catalog.LocalCluster] {
 		return true
@@ -206,14 +206,7 @@ func (d *inspectedDestination) service(s *catalog.Service, state inspect.Service
 func portsOf(s *catalog.Service) []string {
 	ports := make([]string, 0, len(s.Ports))
 	for _, p := range s.Ports {
-		text := fmt.Sprint(p.Port)
-		if p.Name != "" {
-			text = p.Name + ":" + text
-		}
-		if p.Protocol != catalog.TCP {
-			text += "/" + string(p.Protocol)
-		}
-		ports = append(ports, text)
+		ports = append(ports, whyserved.PortText(p))
 	}
 	return ports
 }

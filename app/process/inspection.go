@@ -35,7 +35,7 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 		offer := r.Offer
 		offer.Role = r.Name
 		if r.Name == settings.ControllersSection {
-			// On the way from an object to a client, writing comes before serving.
+			// The steps of an explanation lead from an object to its clients, so writing comes first.
 			p.Inspection.Offers = slices.Insert(p.Inspection.Offers, 0, offer)
 		} else {
 			p.Inspection.Offers = append(p.Inspection.Offers, offer)
@@ -47,28 +47,24 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 	}
 	p.Inspection.Problems = func() []inspect.Problem { return roleProblems(roles) }
 	p.Inspection.Status = func() inspect.Status { return statusNow(status, roles, cluster) }
-	p.Ready = func() (bool, []string) {
-		// A probe needs no more.
-		return readiness(cluster, roles)
-	}
+	p.Ready = func() (bool, []string) { return readiness(cluster, roles) }
 	p.Reasons = func() []string { return reasonsOf(cluster, roles) }
 }
 
-// openInspection creates the client that checks the tokens of requests. Without a cluster there is
-// none.
+// openInspection creates the client that checks the tokens of requests, if the process has a cluster.
 func (p *process) openInspection(in roleInput) error {
 	if in.REST == nil {
 		return nil
 	}
-	var made connections
-	client, err := made.client(in.REST, clientConfig{timeout: requestTimeout})
+	var clients connections
+	client, err := clients.client(in.REST, clientConfig{timeout: requestTimeout})
 	if err != nil {
 		return err
 	}
 	p.Inspection.Access = access.New(client)
 	p.Actors = append(p.Actors, run.Actor{Name: "client of the inspection", Run: func(ctx context.Context) error {
 		<-ctx.Done()
-		made.closeIdle()
+		clients.closeIdle()
 		return nil
 	}})
 	return nil

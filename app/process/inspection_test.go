@@ -86,12 +86,12 @@ dns:
 	}
 }
 
-// waits are the controllers that fail.
+// waits are the failing writes of controllers.
 type waits map[string]reconcile.Wait
 
 func (w waits) Waiting(reconcile.Key) map[string]reconcile.Wait { return w }
 
-// someLeadership is what is known of the election.
+// someLeadership is a fixed state of the election.
 type someLeadership struct {
 	lead            bool
 	leader, failing string
@@ -100,9 +100,9 @@ type someLeadership struct {
 func (l someLeadership) leads() (bool, string)        { return l.lead, l.leader }
 func (l someLeadership) trouble() (string, time.Time) { return l.failing, time.Time{} }
 
-// A sync that fails is a step that is wrong, and says why; a standby doesn't know. day2 B4: so is a
-// repair that waits. day2 B2: a process that is refused the Lease doesn't believe that another one
-// writes.
+// A failing sync is a wrong step with the reason, and so is a repair that waits (day2 B4). A standby
+// doesn't know. A process whose requests for the Lease are refused doesn't claim that another one writes
+// (day2 B2).
 func TestExplainWaits(t *testing.T) {
 	leads := someLeadership{lead: true}
 	service := inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web"}}

@@ -25,8 +25,8 @@ func (x *inspectedXDS) Streams() []inspect.Stream {
 // CountStreams implements [inspect.StreamsOf].
 func (x *inspectedXDS) CountStreams() (open, behind int) { return x.server.CountStreams(behindFor) }
 
-// mostNames is how many names of a stream are shown.
-const mostNames = 5
+// maxNames limits the displayed names of a stream.
+const maxNames = 5
 
 func xdsStreamOf(o *xds.OpenStream) inspect.Stream {
 	s := inspect.Stream{
@@ -49,9 +49,9 @@ func xdsStreamOf(o *xds.OpenStream) inspect.Stream {
 	return s
 }
 
-// xdsNamesOf returns what a stream is subscribed to, and which of it no Service has.
+// xdsNamesOf returns the names that a stream is subscribed to, with the unknown and rejected ones.
 func xdsNamesOf(o *xds.OpenStream) string {
-	shown := o.Names[:min(len(o.Names), mostNames)]
+	shown := o.Names[:min(len(o.Names), maxNames)]
 	text := strings.Join(shown, " ")
 	if more := len(o.Names) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
@@ -60,10 +60,10 @@ func xdsNamesOf(o *xds.OpenStream) string {
 		text += fmt.Sprintf(" (%d Clusters left out: too many)", o.LeftOut)
 	}
 	if len(o.Unknown) > 0 {
-		text += " (unknown: " + strings.Join(o.Unknown[:min(len(o.Unknown), mostNames)], " ") + ")"
+		text += " (unknown: " + strings.Join(o.Unknown[:min(len(o.Unknown), maxNames)], " ") + ")"
 	}
 	if len(o.Rejected) > 0 {
-		text += " (rejected: " + strings.Join(o.Rejected[:min(len(o.Rejected), mostNames)], " ") + ")"
+		text += " (rejected: " + strings.Join(o.Rejected[:min(len(o.Rejected), maxNames)], " ") + ")"
 	}
 	return text
 }

@@ -29,12 +29,12 @@ type leadership struct {
 // newLeadership returns a leadership that doesn't campaign yet. identity is the process' identity
 // in the Lease; if it is empty, a unique one is created. leadsFor, unless empty, is written into
 // the Lease.
-func newLeadership(in roleInput, made *connections, o settings.Leader, identity, leadsFor string) (*leadership, error) {
+func newLeadership(in roleInput, clients *connections, o settings.Leader, identity, leadsFor string) (*leadership, error) {
 	l := &leadership{fence: leader.Unfenced(), lease: o.ResourceNamespace + "/" + o.ResourceName}
 	if !o.Elect {
 		return l, nil
 	}
-	client, err := made.client(in.REST, clientConfig{timeout: o.RenewDeadline})
+	client, err := clients.client(in.REST, clientConfig{timeout: o.RenewDeadline})
 	if err != nil {
 		return nil, err
 	}

@@ -19,20 +19,20 @@ import (
 
 // links are the linked clusters of the destination role.
 type links struct {
-	set    *linked.Set
-	client *kubernetes.Clientset
-	made   *connections
-	log    *slog.Logger
+	set         *linked.Set
+	client      *kubernetes.Clientset
+	connections *connections
+	log         *slog.Logger
 	// events sends the Events of recorder while run is running.
 	events   *eventsink.Recorders
 	recorder record.EventRecorder
 }
 
-// newLinks makes the links of the options, which lack what all roles have in common.
+// newLinks creates the links. It completes the options with the common input of roles.
 func newLinks(in roleInput, o linked.Options) (*links, error) {
-	l := &links{made: &connections{}, log: in.Log}
+	l := &links{connections: &connections{}, log: in.Log}
 	var err error
-	if l.client, err = l.made.client(in.REST, clientConfig{timeout: requestTimeout, qps: eventRate, burst: eventBurst}); err != nil {
+	if l.client, err = l.connections.client(in.REST, clientConfig{timeout: requestTimeout, qps: eventRate, burst: eventBurst}); err != nil {
 		return nil, err
 	}
 	l.events = eventsink.NewRecorders(l.client.CoreV1(), l.log)
@@ -44,12 +44,12 @@ func newLinks(in roleInput, o linked.Options) (*links, error) {
 
 // run follows the clusters and sends Events about them, until ctx ends.
 func (l *links) run(ctx context.Context) error {
-	defer l.made.closeIdle()
+	defer l.connections.closeIdle()
 	defer l.events.Start()()
 	return l.set.Run(ctx)
 }
 
-// memberField is how the fields begin that name a member of a federated Service.
+// memberField is the prefix of the fields that name members of a federated Service.
 const memberField = "metadata.annotations[multicluster.linkerd.io/remote-discovery]["
 
 // report sends an Event about a problem with the members of a federated Service.

@@ -28,8 +28,8 @@ import (
 	"github.com/signpostd/signpost/testkit/logtest"
 )
 
-// What the process says: in the log at info and at its lowest level, in traces, in /ready.
-func TestSayingRealAPIServer(t *testing.T) {
+// The output of the process: the log at the levels info and trace, traces, and /ready.
+func TestOutputRealAPIServer(t *testing.T) {
 	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
 	t.Run("info", api.testLogAtInfo)
 	t.Run("trace", api.testLogAtTrace)
@@ -42,8 +42,8 @@ type command struct {
 	log *logtest.Buffer
 }
 
-// startCommand starts it with the Lease and all links in a namespace. The first text is added to the config
-// file, the second one replaces the path of the kubeconfig if it isn't empty.
+// startCommand starts the command with the Lease and all links in a namespace. more is added to the config
+// file. kubeconfig replaces the default path unless it is empty.
 func (api roleServer) startCommand(t *testing.T, b bind, ns, more, kubeconfig string) command {
 	t.Helper()
 	if kubeconfig == "" {
@@ -67,7 +67,7 @@ dns:
 		t.Fatal(err)
 	}
 	c := command{cmd: exec.Command(os.Args[0], "--config="+config), log: &logtest.Buffer{}}
-	// Whether there is a limit of memory to be told of depends on the machine.
+	// The log line about the memory limit depends on the machine.
 	c.cmd.Env = append(os.Environ(), "SIGNPOST_TEST_AS_COMMAND=run", "GOMEMLIMIT=2GiB", "POD_NAMESPACE="+ns)
 	c.cmd.Stderr = c.log
 	if err := c.cmd.Start(); err != nil {
@@ -102,8 +102,8 @@ func (c command) stop(t *testing.T) {
 
 var quotedMessage = regexp.MustCompile(`(?m)^time=\S+ level=(\S+) msg=("[^"]*"|\S+)`)
 
-// B11: 22 of the 39 lines of a start said nothing to an operator. Now this is all that a process with all
-// roles says from its start to its end.
+// The test has the whole log of a process with all roles, from its start to its end. Before, 22 of the 39
+// lines of a start were useless to an operator (B11).
 func (api roleServer) testLogAtInfo(t *testing.T) {
 	ns := api.Namespace(t)
 	b := startBIND(t, "")
@@ -201,8 +201,8 @@ const (
 	plantedLink  = "planted-token-of-a-linked-cluster"
 )
 
-// At the lowest level, the log has what was asked, answered, applied, synced and published, and no secret.
-// The same is in the traces, which a collector gets by the end.
+// At the lowest level, the log has all queries, responses, applied objects, syncs and publications, and no
+// secret. The traces, which a collector gets by the end, have the same.
 func (api roleServer) testLogAtTrace(t *testing.T) {
 	ns := api.Namespace(t)
 	b := startBIND(t, "")
@@ -268,8 +268,9 @@ stringData:
 	collector.wantSpan(t, `dns.apply signpost.publisher=zone signpost.provider=rfc2136 signpost.zone=example.test signpost.created=2 signpost.updated=0 signpost.deleted=0`)
 }
 
-// B2, B3: /ready called a forbidden kind by its name alone, left Secrets out, and the log said that the
-// cluster had no such kind. Now both name the verb, the API group and the resource, and what to grant.
+// For a forbidden kind, /ready and the log name the verb, the API group and the resource, and what to
+// grant. Before, /ready had the kind alone and left out Secrets, and the log said that the kind doesn't
+// exist (B2, B3).
 func (api roleServer) testReadyNamesWhatToGrant(t *testing.T) {
 	ns := api.Namespace(t)
 	c := api.destinationConfig(ns)

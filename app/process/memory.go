@@ -14,28 +14,27 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// writerGarbage is the growth of a writer's heap, in percent, before garbage is collected; the
-// runtime's default is 100. Most objects that are read at the start are kept, so collections free
-// little.
-const writerGarbage = 200
+// writerGCPercent is the GOGC percentage of a process with controllers; the runtime's default is 100.
+// Most objects that are read at the start are kept, so collections free little.
+const writerGCPercent = 200
 
-// collectLess lets a writer's heap grow more. GOGC in the environment overrides it. undo restores
-// the former setting.
-func collectLess(c settings.Config) (undo func()) {
+// raiseGCPercent sets writerGCPercent in a process with controllers. GOGC in the environment overrides
+// it. undo restores the former setting.
+func raiseGCPercent(c settings.Config) (undo func()) {
 	if _, set := os.LookupEnv("GOGC"); set || !c.RunsControllers {
 		return func() {}
 	}
-	before := debug.SetGCPercent(writerGarbage)
+	before := debug.SetGCPercent(writerGCPercent)
 	return func() { debug.SetGCPercent(before) }
 }
 
 // heapShare is the Go runtime's share of the memory limit. The rest is for memory that the runtime
-// doesn't count, and for its delay.
+// doesn't count, and for collections that end late.
 const heapShare = 0.9
 
-// limitMemory sets the runtime's memory limit from the result of allowed, the limit of the cgroup.
-// Near it garbage is collected more often, so that filling the tables, or a burst, doesn't get the
-// process killed. GOMEMLIMIT in the environment overrides it. undo restores the former limit.
+// limitMemory sets the runtime's memory limit from allowed, the limit of the cgroup. Near the limit
+// garbage is collected more often, so that the process isn't killed while it fills its tables or in a
+// burst. GOMEMLIMIT in the environment overrides it. undo restores the former limit.
 func limitMemory(log *slog.Logger, allowed func() (uint64, error)) (undo func()) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
 		return func() {}

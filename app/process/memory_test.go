@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// Nothing told the runtime how much memory the pod may have. What the user says goes first.
+// The runtime gets the memory limit of the pod, unless the user sets another one.
 func TestMemoryIsLimited(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	for name, test := range map[string]struct {
@@ -63,7 +63,7 @@ func TestWritersCollectLess(t *testing.T) {
 		writes      bool
 		want        uint64
 	}{
-		"writes":          {"", true, writerGarbage},
+		"writes":          {"", true, writerGCPercent},
 		"set by the user": {"50", true, 100}, // the runtime has read it already
 		"doesn't write":   {"", false, 100},
 	} {
@@ -73,7 +73,7 @@ func TestWritersCollectLess(t *testing.T) {
 				os.Unsetenv("GOGC")
 			}
 			cores := runtime.GOMAXPROCS(0)
-			undo := collectLess(settings.Config{RunsControllers: test.writes})
+			undo := raiseGCPercent(settings.Config{RunsControllers: test.writes})
 			if got := garbagePercent(); got != test.want || runtime.GOMAXPROCS(0) != cores {
 				t.Errorf("GOGC is %d, want %d, and %d cores are used of %d", got, test.want, runtime.GOMAXPROCS(0), cores)
 			}
@@ -84,7 +84,7 @@ func TestWritersCollectLess(t *testing.T) {
 	}
 }
 
-// garbagePercent returns what the runtime says that GOGC is.
+// garbagePercent returns the GOGC percentage of the runtime.
 func garbagePercent() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	metrics.Read(sample)

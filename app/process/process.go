@@ -38,13 +38,13 @@ type roleInput struct {
 	Report objectmeta.Report
 	// Tracer begins spans; nil disables traces.
 	Tracer *tracing.Tracer
-	// History keeps what all roles tell and write; nil keeps nothing.
+	// History records the responses and writes of all roles; nil records nothing.
 	History *history.Log
 	// Metrics are those of all controllers of the process; nil without controllers.
 	Metrics *reconcile.Metrics
 }
 
-// of returns the input of one role, whose name is in the User-Agent instead of all roles'.
+// of returns the input of one role. Its User-Agent names this role only.
 func (in roleInput) of(roleName string) roleInput {
 	if in.REST != nil {
 		in.REST = rest.CopyConfig(in.REST)
@@ -59,19 +59,19 @@ type role struct {
 	Name string
 	// Tables have to be filled by the cluster.
 	Tables []kube.AnyTable
-	// Register adds what the role serves to a gRPC server of its own, which listens at Addr. It is nil
-	// for a role that serves nothing. AddrFlag is the flag of the address, for errors. Listener, which
-	// may be nil, wraps what the server listens on.
+	// Register adds the services of the role to its own gRPC server, which listens at Addr; nil for a
+	// role without services. AddrFlag is the flag of the address, for errors. Listener wraps the
+	// listener; it may be nil.
 	Register       func(grpc.ServiceRegistrar)
 	Addr, AddrFlag string
 	ServerOptions  []grpc.ServerOption
 	Listener       func(net.Listener) net.Listener
-	// Actors returns what runs until the process ends. An actor without a Grace gets the
-	// grace period of the settings. settled is closed when the tables are filled. When the
-	// context of the actors ends, open streams have to end too: the gRPC server waits for them.
+	// Actors returns the actors that run until the process ends. An actor without a Grace gets the
+	// grace period of the settings. settled is closed when the tables are filled. When the context of
+	// the actors ends, open streams must end too, because the gRPC server waits for them.
 	Actors func(settled <-chan struct{}) []run.Actor
-	// Ready reports whether the role does its work. A role without it is ready when the tables are
-	// filled.
+	// Ready reports whether the role does its work. If Ready is nil, the role is ready when the tables
+	// are filled.
 	Ready func() bool
 	// Details returns lines for /ready; it may be nil.
 	Details func() []string
@@ -89,13 +89,13 @@ type role struct {
 	Problems func() []inspect.Problem
 	// Replicas returns the pods of this installation; nil if the role reads no pods.
 	Replicas func() []inspect.Replica
-	// Tell sends Events about the process; nil if the role has no right to.
-	Tell tell
+	// SendWarning sends Events about the process; nil if the role may not send Events.
+	SendWarning sendWarning
 	// UseTables receives the condition of the cluster; it may be nil.
 	UseTables func(status func() []kube.TableStatus)
 }
 
-// process is the roles with their common cluster. It isn't started.
+// process has the roles and their common cluster. It isn't started.
 type process struct {
 	// Servers are the gRPC servers: one for each role that serves.
 	Servers []grpcServer
@@ -116,7 +116,7 @@ type process struct {
 // newProcess creates the roles of a config. It starts nothing and doesn't contact the API server.
 // Everything that the roles open stays open until ctx ends.
 func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, registerer prometheus.Registerer, report objectmeta.Report) (process, error) {
-	// The clients of each role have its name too: see roleInput.of.
+	// roleInput.of sets a User-Agent for each role.
 	restConfig, err := c.RESTConfig(strings.Join(c.Roles(), ","))
 	if err != nil && c.NeedsCluster() {
 		return process{}, err
@@ -215,7 +215,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	if len(tables) == 0 {
 		return p.withoutCluster(roles), nil
 	}
-	cluster, err := kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), ""), Rewound: tellRewound(roles)}, tables...)
+	cluster, err := kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), ""), Rewound: warnOfRewind(roles)}, tables...)
 	if err != nil {
 		return process{}, err
 	}
@@ -232,7 +232,8 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	return p, nil
 }
 
-// serve adds what a role serves. All roles share one admin server, so two roles can't serve the same path.
+// serve adds the gRPC server and the paths of a role. All roles share one admin server, so two roles
+// can't have the same path.
 func (p *process) serve(r role) error {
 	if r.Register != nil {
 		server := grpcServer{Flag: r.AddrFlag, Addr: r.Addr, Options: r.ServerOptions, Listener: r.Listener}

@@ -177,8 +177,8 @@ func registered(server pb.DestinationServer) []grpcServer {
 	return []grpcServer{s}
 }
 
-// Roles share the admin server. That two of them serve the same there is an error. Each has a gRPC
-// server of its own.
+// Roles share the admin server, where two roles with the same path are an error. Each role has its own gRPC
+// server.
 func TestRolesDontReplaceEachOther(t *testing.T) {
 	get := func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, ending{}) }
 	clusters := map[string]http.Handler{"/clusters": http.NotFoundHandler()}
@@ -260,7 +260,7 @@ func (broken) GetProfile(*pb.GetDestination, grpc.ServerStreamingServer[pb.Desti
 	panic("a mistake of ours")
 }
 
-// M1: a panic in a call ended the process with all streams of all proxies. It costs the call now.
+// A panic in a call ends only that call. Before, it ended the process with all streams (M1).
 func TestPanicCostsOneCall(t *testing.T) {
 	e := ending{ended: make(chan struct{})}
 	var panics atomic.Int32
@@ -293,7 +293,7 @@ func TestPanicCostsOneCall(t *testing.T) {
 		}
 	}
 	if n := panics.Load(); n != 3 {
-		t.Errorf("told of %d panics, want 3", n)
+		t.Errorf("got %d panics, want 3", n)
 	}
 	s.cancel()
 	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// day2 B5: a replica whose credentials are refused for good stayed ready for ever, and didn't say what to do.
+// A replica whose credentials stay refused becomes unready, and says what to do (day2 B5).
 func TestRefusedCredentials(t *testing.T) {
 	refusedFor := func(d time.Duration) kube.TableStatus {
 		return kube.TableStatus{

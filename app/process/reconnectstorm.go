@@ -16,24 +16,24 @@ const (
 	// reconnect storm: the proxies of a replica that died.
 	stormInterval = 200 * time.Millisecond
 	stormStreams  = 100
-	// stormCalm is how long no storm must be seen before garbage is collected as usual again.
+	// stormCalm is the time without a storm after which garbage is collected as usual again.
 	stormCalm = 2 * time.Second
 	// stormHeap is the size to which the heap grows during a storm before garbage is collected, in
-	// percent of the memory limit. stormGrowth bounds it, in percent of what is in use.
+	// percent of the memory limit. stormGrowth caps the growth, in percent of the live heap.
 	stormHeap   = 55
 	stormGrowth = 400
 )
 
-// mayCollectLater reports whether garbage collection may be delayed during a storm: there is a
-// memory limit, which the runtime keeps regardless of the percentage, and the user has not set GOGC.
-func mayCollectLater() bool {
+// mayDelayCollection reports whether garbage collection may be delayed during a storm: there is a memory
+// limit, which the runtime keeps regardless of the percentage, and the user has not set GOGC.
+func mayDelayCollection() bool {
 	_, set := os.LookupEnv("GOGC")
 	return !set && debug.SetMemoryLimit(-1) < math.MaxInt64
 }
 
-// stormPercent returns the growth of the heap, in percent, before garbage is collected during a
-// storm. limit is the memory limit, live what the heap had in use after the last collection, and
-// roots the size of stacks and globals, by which the runtime lets the heap grow too; all in bytes.
+// stormPercent returns the GOGC percentage during a storm. limit is the memory limit, live the heap after
+// the last collection, and roots the size of stacks and globals, which the runtime adds to the heap; all
+// in bytes.
 func stormPercent(limit, live, roots uint64) int {
 	size := min(limit, 1<<50) / 100 * stormHeap // without an overflow below
 	if size <= live {
@@ -42,10 +42,10 @@ func stormPercent(limit, live, roots uint64) int {
 	return int(min((size-live)*100/max(live+roots, 1), stormGrowth))
 }
 
-// collector delays garbage collection, and lets it be as usual again.
+// collector delays garbage collection. usual is the GOGC percentage before.
 type collector struct{ usual int }
 
-// delay lets the heap grow to stormHeap, or as much as usual if that is more.
+// delay lets the heap grow to stormHeap, or by the usual percentage if that is more.
 func (c *collector) delay() {
 	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	metrics.Read(samples)
@@ -54,8 +54,8 @@ func (c *collector) delay() {
 	debug.SetGCPercent(max(percent, c.usual))
 }
 
-// resume collects garbage first. Under the usual percentage, a heap of this size would make every
-// goroutine that allocates help with the collection.
+// resume restores the usual percentage. It collects garbage first, because otherwise every goroutine that
+// allocates would have to help with the collection of a heap of this size.
 func (c *collector) resume() {
 	runtime.GC()
 	debug.SetGCPercent(c.usual)
@@ -68,26 +68,26 @@ func (c *collector) resume() {
 func delayCollection(ctx context.Context, log *slog.Logger, opened func() uint64, delay, resume func()) error {
 	ticker := time.NewTicker(stormInterval)
 	defer ticker.Stop()
-	last, calm := opened(), time.Time{} // calm is zero, unless garbage waits
+	last, calmAt := opened(), time.Time{} // calmAt is zero unless collection is delayed
 	for {
 		select {
 		case <-ctx.Done():
-			if !calm.IsZero() {
+			if !calmAt.IsZero() {
 				resume()
 			}
 			return nil
 		case now := <-ticker.C:
 			n := opened()
-			switch comes := n-last >= stormStreams; {
-			case comes && calm.IsZero():
+			switch storm := n-last >= stormStreams; {
+			case storm && calmAt.IsZero():
 				delay()
 				log.Debug("Delaying garbage collection during a reconnect storm", "streams", n-last)
 				fallthrough
-			case comes:
-				calm = now.Add(stormCalm)
-			case !calm.IsZero() && !now.Before(calm):
+			case storm:
+				calmAt = now.Add(stormCalm)
+			case !calmAt.IsZero() && !now.Before(calmAt):
 				resume()
-				calm = time.Time{}
+				calmAt = time.Time{}
 				log.Debug("The reconnect storm has ended; garbage is collected as usual")
 			}
 			last = n
@@ -95,10 +95,10 @@ func delayCollection(ctx context.Context, log *slog.Logger, opened func() uint64
 	}
 }
 
-// whileLimited is delayCollection if collection may be delayed. Otherwise it waits for the end of
-// ctx, because an actor that returns stops the process.
-func whileLimited(ctx context.Context, log *slog.Logger, opened func() uint64) error {
-	if !mayCollectLater() {
+// delayCollectionInStorms runs delayCollection if that is allowed. Otherwise it waits for the end of ctx,
+// because an actor that returns stops the process.
+func delayCollectionInStorms(ctx context.Context, log *slog.Logger, opened func() uint64) error {
+	if !mayDelayCollection() {
 		<-ctx.Done()
 		return nil
 	}

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Garbage waits during a reconnect storm and for a while after it, and not for streams that come one by one
-// (faults.md, row 9).
-func TestGarbageWaitsForStorms(t *testing.T) {
+// Garbage collection is delayed during a reconnect storm and for a while after it, but not for streams that
+// are opened one by one (faults.md, row 9).
+func TestStormsDelayCollection(t *testing.T) {
 	for name, test := range map[string]struct {
 		// steps are how many streams are opened in each interval.
 		steps []uint64
@@ -102,7 +102,7 @@ func TestStormPercent(t *testing.T) {
 	}
 }
 
-// A collector lets garbage wait, and then be collected as before.
+// A collector delays garbage collection, and then restores the former percentage.
 func TestCollector(t *testing.T) {
 	const usual = 137
 	debug.SetGCPercent(usual)
@@ -118,7 +118,7 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// Garbage waits only where a limit of memory bounds it, and where the user doesn't say otherwise.
+// Garbage collection is delayed only with a memory limit, and only if the user has not set GOGC.
 func TestGarbageWaitsBelowALimit(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
@@ -137,7 +137,7 @@ func TestGarbageWaitsBelowALimit(t *testing.T) {
 				os.Unsetenv("GOGC")
 			}
 			debug.SetMemoryLimit(test.limit)
-			if got := mayCollectLater(); got != test.want {
+			if got := mayDelayCollection(); got != test.want {
 				t.Errorf("garbage may wait: %v, want %v", got, test.want)
 			}
 		})

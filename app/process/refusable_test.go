@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/internal/leader"
 )
 
-// A leader all of whose writes were answered with 401 kept the Lease for ever. It gives it away
-// after two minutes, and later each time that it gets it back and can't write.
+// A leader whose writes all get 401 releases the Lease after two minutes, and after a longer time whenever
+// it has the Lease again and still can't write.
 func TestC8LeaderThatCannotWriteGivesTheLeaseAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // for what follows
@@ -73,7 +73,7 @@ func TestC8LeaderThatCannotWriteGivesTheLeaseAway(t *testing.T) {
 	})
 }
 
-// What /ready says when the writes of the leader fail.
+// /ready has the failing writes of the leader.
 func TestC8ReadySaysThatWritesFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if lines := writesOf(reconcile.Health{}); len(lines) > 0 {

@@ -16,15 +16,15 @@ import (
 // rewoundReason is the reason of the Event about a rewind.
 const rewoundReason = "ResourceVersionWentBack"
 
-// tell sends a warning Event about this process. It doesn't block.
-type tell func(reason, message string)
+// sendWarning sends a warning Event about this process. It doesn't block.
+type sendWarning func(reason, message string)
 
-// tellRewound returns a function that sends an Event about a rewind, by the first role that can.
-func tellRewound(roles []role) func(kube.Rewind) {
+// warnOfRewind returns a function that sends an Event about a rewind, by the first role that can.
+func warnOfRewind(roles []role) func(kube.Rewind) {
 	return func(r kube.Rewind) {
 		for _, of := range roles {
-			if of.Tell != nil {
-				of.Tell(rewoundReason, fmt.Sprintf("the resource version of %s went back from %s to %s, as after a restore of etcd from an older copy: all kinds are listed again",
+			if of.SendWarning != nil {
+				of.SendWarning(rewoundReason, fmt.Sprintf("the resource version of %s went back from %s to %s, as after a restore of etcd from an older copy: all kinds are listed again",
 					r.Kind, r.Remembered, r.Present))
 				return
 			}
@@ -32,9 +32,9 @@ func tellRewound(roles []role) func(kube.Rewind) {
 	}
 }
 
-// tellOfPod returns a function that sends core Events about the pod of this process. Without a pod,
+// podWarnings returns a function that sends core Events about the pod of this process. Without a pod,
 // as outside of a cluster, an Event has no object, and the function does nothing.
-func tellOfPod(client corev1client.EventsGetter, component string, log *slog.Logger) tell {
+func podWarnings(client corev1client.EventsGetter, component string, log *slog.Logger) sendWarning {
 	pod := thisPod()
 	if pod.Name == "" {
 		return nil

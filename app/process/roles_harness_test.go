@@ -196,12 +196,12 @@ func (api roleServer) wantRights(t *testing.T, c settings.Config, rights ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	var made connections
-	client, err := made.client(cfg, clientConfig{})
+	var clients connections
+	client, err := clients.client(cfg, clientConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer made.closeIdle()
+	defer clients.closeIdle()
 	for _, right := range rights {
 		verb, resource, _ := strings.Cut(right, " ")
 		resource, group, _ := strings.Cut(resource, ".")

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// rotationInterval is the time between two looks at files with secrets. The kubelet writes a
+	// rotationInterval is the time between two checks of files with secrets. The kubelet writes a
 	// changed Secret to its files within about a minute.
 	rotationInterval = 10 * time.Second
 	// rotationSpread is the maximum delay of the end after a change, so that replicas end one after
@@ -21,8 +21,8 @@ const (
 	rotationSpread = time.Minute
 )
 
-// rotation ends the process when a secret has changed in its file: the kubelet starts the container
-// again, with the new secret. Outside of a pod nobody might, so that the process only warns.
+// rotation ends the process when a secret has changed in its file. In a pod, the kubelet starts the
+// container again, with the new secret. Outside of a pod, rotation only logs a warning.
 type rotation struct {
 	publishers []*configure.Options
 	log        *slog.Logger

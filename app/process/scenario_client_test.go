@@ -32,7 +32,7 @@ type scenarioClient struct {
 // endpoints.
 type scenarioStream struct {
 	verb, name string
-	asked      *pb.GetDestination
+	query      *pb.GetDestination
 }
 
 // stream returns the stream that a section opens.
@@ -47,10 +47,10 @@ func openScenarioClient(client pb.DestinationClient, s scenarioStream) *scenario
 	c := &scenarioClient{scenarioStream: s, cancel: cancel, known: knowledge{}}
 	go func() {
 		if s.verb == "profile" {
-			stream, err := client.GetProfile(ctx, s.asked)
+			stream, err := client.GetProfile(ctx, s.query)
 			c.end(ctx, receive(stream, err, c.receivedProfile))
 		} else {
-			stream, err := client.Get(ctx, s.asked)
+			stream, err := client.Get(ctx, s.query)
 			c.end(ctx, receive(stream, err, c.received))
 		}
 	}()

@@ -95,7 +95,7 @@ func (s *scenario) play(t *testing.T, prepared [][]changes, names scenarioNames)
 				p.act(t, a, prepared[i][j], names)
 			}
 			happened[i] = outcome{names.symbolic(p.transcript()), names.symbolic(p.clients.known())}
-			if wrong := names.symbolic(p.compareWithNewcomers()); wrong != "" {
+			if wrong := names.symbolic(p.compareWithNewStreams()); wrong != "" {
 				t.Errorf("step %d of %d, after %s: %s", i+1, len(s.steps), step.describe(), wrong)
 			}
 		}
@@ -113,7 +113,7 @@ type player struct {
 
 	mu       sync.Mutex
 	problems []string
-	told     int // how many of the problems were in a transcript
+	reported int // the number of problems that were in a transcript
 }
 
 func newPlayer(t *testing.T, o settings.Destination) *player {
@@ -206,14 +206,14 @@ func (p *player) transcript() string {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fresh := slices.Sorted(slices.Values(p.problems[p.told:]))
-	p.told = len(p.problems)
+	fresh := slices.Sorted(slices.Values(p.problems[p.reported:]))
+	p.reported = len(p.problems)
 	return text.String() + strings.Join(fresh, "")
 }
 
-// compareWithNewcomers checks that each stream knows what a new stream is told, and that the new
-// stream changes nothing for the others. It returns what is wrong.
-func (p *player) compareWithNewcomers() string {
+// compareWithNewStreams checks that each stream has the same state as a new stream, and that the new stream
+// changes nothing for the others. It returns the differences.
+func (p *player) compareWithNewStreams() string {
 	var wrong strings.Builder
 	for _, c := range p.clients {
 		if c.ended() {

@@ -32,7 +32,7 @@ const scenarioDir = "testdata/script"
 //	stop         the server stops
 //	want         all that the open streams received since the last want
 //
-// Objects change one at a time, each after all streams were told of the one before.
+// Objects change one at a time, each after all streams were sent the change before.
 type scenario struct {
 	name    string
 	archive *txtar.Archive

@@ -17,7 +17,7 @@ import (
 	"github.com/signpostd/signpost/internal/version"
 )
 
-// serving says how a process is served.
+// serving has the settings for serving a process.
 type serving struct {
 	options settings.Process
 	// metricsFlag is as in [settings.Config].

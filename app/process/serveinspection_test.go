@@ -28,8 +28,8 @@ func inspectedProcess(t *testing.T) process {
 	return p
 }
 
-// tenants S10: the inspection API and the page have an address of their own, and the metrics and probes
-// stay where they are.
+// The inspection API and the web page can have their own address; metrics and probes stay at the admin
+// server (tenants S10).
 func TestInspectionApart(t *testing.T) {
 	s := serve(t, inspectedProcess(t), func(p *settings.Process) { p.InspectAddr = "127.0.0.1:0" })
 	inspection := s
@@ -73,8 +73,8 @@ func TestDetailsNeedAccess(t *testing.T) {
 	s.stop(t)
 }
 
-// tenants S4: a command of our own user in the same container needs neither a token nor a place on the
-// loopback interface.
+// A command of our own user in the same container needs neither a token nor a loopback address
+// (tenants S4).
 func TestOwnUserNeedsNoToken(t *testing.T) {
 	s := serve(t, inspectedProcess(t), func(p *settings.Process) { p.TrustLoopback, p.InspectAddr = false, "127.0.0.1:0" })
 	for _, addr := range []string{s.admin, s.inspection} {

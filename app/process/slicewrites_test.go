@@ -154,7 +154,7 @@ func (d *dualStack) hasReady(ipv6 bool) bool {
 	return false
 }
 
-// endpointsFor returns how many endpoints a client of a node is told.
+// endpointsFor returns the number of endpoints in the response to a client on a node.
 func (d *dualStack) endpointsFor(node int, ipv6 bool) int {
 	known := catalog.New(catalog.Options{})
 	for _, v := range d.known {
@@ -172,8 +172,8 @@ func (d *dualStack) endpointsFor(node int, ipv6 bool) int {
 	return len(catalog.Resolve(s, catalog.Query{Port: 80, Filter: filter, IPv6: ipv6}).Endpoints)
 }
 
-// mesh F2: whatever the order in which the slices of both families are written and read, no client
-// is left without endpoints while a family that it may use has a ready one.
+// For any order of writes and reads of the slices of both families, no client is left without endpoints
+// while a family that it may use has a ready one (mesh F2).
 func TestNoEmptySetBetweenSlices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := newDualStack(rapid.SampledFrom([]string{"PreferSameZone", "PreferSameNode", "PreferClose"}).Draw(t, "distribution"))

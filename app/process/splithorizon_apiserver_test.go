@@ -45,9 +45,9 @@ func heldBy(t *testing.T, s served, plans int) map[string]inspect.Plan {
 }
 
 // Split-horizon: one process publishes one zone name on two BIND servers, under one owner ID (V6). Both
-// publishers hold the deletion of one name; the hash says whose plan it is, and what is shown is what is
-// approved (V1). The rows of one name say whose they are (V5), and a name may be asked for (V8). A second
-// installation with the same Lease and another publisher says that nobody publishes for it (V10).
+// publishers hold the deletion of one name: the hash names the plan, and the shown plan is the approved one
+// (V1). Rows of one name have their publisher (V5), and a name may be queried (V8). A second installation
+// with the same Lease and another publisher reports that nothing is published for it (V10).
 func (api roleServer) testDNSSplitHorizon(t *testing.T) {
 	ns := api.Namespace(t)
 	t.Setenv("POD_NAMESPACE", ns)

@@ -35,7 +35,7 @@ func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w i
 	if err != nil {
 		return err
 	}
-	for _, line := range c.Said {
+	for _, line := range c.Deprecations {
 		log.Warn("Flag is deprecated", "reason", strings.TrimSpace(line))
 	}
 	log.Info("Settings that differ from the defaults", configure.LogAttrs(flags)...)
@@ -73,7 +73,7 @@ func StartLog(o settings.Process, w io.Writer) (*slog.Logger, error) {
 }
 
 func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
-	defer collectLess(c)()
+	defer raiseGCPercent(c)()
 	defer limitMemory(log, memlimit.FromCgroup)()
 	registry := newProcessRegistry()
 	reporter, err := report.New(report.Config{Registerer: registry, Log: log})

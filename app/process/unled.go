@@ -16,8 +16,8 @@ import (
 const (
 	// unledEvery is how often a standby compares its publishers with those of the leader.
 	unledEvery = 2 * time.Second
-	// unledAfter is how long they must differ before that is reported, because they differ for a short
-	// time while a rollout changes the settings.
+	// unledAfter is how long the publishers must differ before that is reported, because they differ for
+	// a short time during a rollout that changes the settings.
 	unledAfter = 30 * time.Second
 )
 
@@ -27,8 +27,8 @@ type unled struct {
 	publishers []*configure.Options
 	leadership *leadership
 	gauge      prometheus.Gauge
-	// tell sends an Event about this process; nil without a cluster.
-	tell tell
+	// sendWarning sends an Event about this process; nil without a cluster.
+	sendWarning sendWarning
 }
 
 // newUnled returns the comparison, with its metric registered.
@@ -60,11 +60,11 @@ func (u *unled) names() (names []string, sentence string) {
 		return nil, ""
 	}
 	return names, fmt.Sprintf("nothing is published for the publishers %s: %s has the Lease %s and leads for other publishers or settings (%s): give each installation a Lease of its own (--leader-elect-resource-name, or dns.leaderElection.resourceName in a config file), or the same settings",
-		few(names), sanitize.Name(leader), u.leadership.lease, few(led))
+		firstNames(names), sanitize.Name(leader), u.leadership.lease, firstNames(led))
 }
 
-// few returns the first names, and the number of others.
-func few(names []string) string {
+// firstNames returns the first names, and the number of others.
+func firstNames(names []string) string {
 	const most = 5
 	shown := make([]string, 0, most)
 	for _, name := range names[:min(len(names), most)] {
@@ -77,13 +77,12 @@ func few(names []string) string {
 	return text
 }
 
-// run updates the metric, and reports once when publishers are missing in the leader, and once when
-// that has ended.
+// run updates the metric. It reports once when the leader lacks publishers, and once when that has ended.
 func (u *unled) run(ctx context.Context, r *dnsRole) error {
 	tick := time.NewTicker(unledEvery)
 	defer tick.Stop()
 	var since time.Time
-	told := false
+	reported := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -94,17 +93,17 @@ func (u *unled) run(ctx context.Context, r *dnsRole) error {
 		u.gauge.Set(float64(len(names)))
 		switch {
 		case len(names) == 0:
-			if told {
+			if reported {
 				r.log.Info("All publishers of this process have a leader again")
 			}
-			since, told = time.Time{}, false
+			since, reported = time.Time{}, false
 		case since.IsZero():
 			since = time.Now()
-		case !told && time.Since(since) >= unledAfter:
-			told = true
+		case !reported && time.Since(since) >= unledAfter:
+			reported = true
 			r.log.Warn("Nothing is published for some publishers of this process", "publishers", names, "lease", u.leadership.lease, "err", sentence)
-			if u.tell != nil {
-				u.tell(publisher.ReasonUnled, sentence)
+			if u.sendWarning != nil {
+				u.sendWarning(publisher.ReasonUnled, sentence)
 			}
 		}
 	}

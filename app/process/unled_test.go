@@ -62,7 +62,7 @@ func newInstallation(t *testing.T, client *fake.Clientset, identity, publisherNa
 	if i.role.unled, err = newUnled(roleInput{Registerer: prometheus.NewRegistry()}, l, publishers); err != nil {
 		t.Fatal(err)
 	}
-	i.role.unled.tell = func(reason, _ string) {
+	i.role.unled.sendWarning = func(reason, _ string) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.reasons = append(i.reasons, reason)
@@ -77,9 +77,9 @@ func (i *installation) run(ctx context.Context) {
 	go func() { _ = i.role.unled.run(ctx, i.role) }()
 }
 
-// Split-horizon V10: of two installations with one Lease, the standby says by /ready, status, metric, log
-// and Event that nobody publishes for its publishers, once, and when that is over. A standby of the same
-// installation says nothing.
+// If two installations share a Lease, the standby reports once in /ready, status, metric, log and Event that
+// its publishers aren't served, and when that has ended. A standby of the same installation reports nothing
+// (split-horizon V10).
 func TestStandbyWithOtherPublishers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -132,8 +132,8 @@ func TestStandbyWithOtherPublishers(t *testing.T) {
 	})
 }
 
-// An earlier version has led by the Lease that all releases shared. While a pod of the same Deployment
-// holds that one, this process doesn't write: in an upgrade it waits, and in a rollback it stands down.
+// An earlier version leads by a Lease that all releases share. While a pod of the same Deployment holds that
+// Lease, this process doesn't write: in an upgrade it waits, and in a rollback it stands down.
 func TestFormerLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var there atomic.Pointer[coordinationv1.Lease]
@@ -184,8 +184,8 @@ func TestFormerLease(t *testing.T) {
 	})
 }
 
-// day2 B2: a process whose requests for the Lease are refused says so in /ready, status and
-// problems, with the API server's sentence, from the start on.
+// A process whose requests for the Lease are refused reports the API server's message in /ready, status and
+// problems from the start (day2 B2).
 func TestRefusedRequestsForTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

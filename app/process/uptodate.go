@@ -11,30 +11,29 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// upToDateSoon is the usual time until the tables of a new leader are up to date. A longer time is
-// logged.
-const upToDateSoon = 5 * time.Second
+// slowCatchUp is the duration of a catch-up from which it is logged.
+const slowCatchUp = 5 * time.Second
 
-// upToDateLimit is the minimum of the time limit, for shorter Leases. After the limit another
-// process gets the chance.
+// upToDateLimit is the minimum of the time limit, for shorter Leases. After the limit this process
+// stands down, so that another one can lead.
 const upToDateLimit = 10 * time.Second
 
-// containSoon is how long tables may take to contain what the former leader had. Watches deliver it
-// within milliseconds.
-const containSoon = 500 * time.Millisecond
+// containTimeout limits how long tables may take to contain the objects that the former leader had.
+// Watches deliver them within milliseconds.
+const containTimeout = 500 * time.Millisecond
 
 // upToDate is work under a Lease that begins when the tables contain everything that the API server
 // had when this process became the leader. Each kind has its own watch. So a process that was
-// paused, or whose watches had broken, may see what the former leader has written, but not yet why,
-// and would undo it.
+// paused, or whose watches had broken, may see a write of the former leader before the cause of the
+// write, and would undo it.
 type upToDate struct {
 	lead   func(context.Context) error
 	tables []kube.AnyTable
-	// limit is how long that may take; zero means no limit.
+	// limit is the maximum duration of the catch-up; zero means no limit.
 	limit time.Duration
 	log   *slog.Logger
-	// handedOver returns the resource versions that the former leader left when it stopped. handOver
-	// leaves those of this process. Both may be nil.
+	// handedOver returns the resource versions that the former leader stored when it stopped. handOver
+	// stores those of this process for the next leader. Both may be nil.
 	handedOver func() string
 	handOver   func(string)
 }
@@ -48,11 +47,12 @@ func (u *upToDate) run(ctx context.Context) error {
 		if !rewound {
 			return err
 		}
-		u.handedOver = nil // It may be of the history that is gone, as later ones may be.
+		u.handedOver = nil // The stored versions may be of the lost history.
 	}
 }
 
-// runAtOnce is run without an election, where there is no former leader to catch up with.
+// runAtOnce is run without an election. The work starts before the catch-up, because there is no former
+// leader.
 func (u *upToDate) runAtOnce(ctx context.Context) error {
 	if rewound, err := u.untilRewound(ctx, u.lead); !rewound {
 		return err
@@ -79,13 +79,13 @@ func (u *upToDate) leadUpToDate(ctx context.Context) error {
 		return &leader.StandDown{For: u.limit, Reason: fmt.Errorf("the tables were not up to date within %v: %w", u.limit, err)}
 	}
 	err = u.lead(ctx)
-	u.leave()
+	u.storeVersions()
 	return err
 }
 
-// leave leaves the resource versions of the tables for the next leader. All writes of this process
-// are based on them.
-func (u *upToDate) leave() {
+// storeVersions stores the resource versions of the tables for the next leader. All writes of this
+// process are based on them.
+func (u *upToDate) storeVersions() {
 	if u.handOver == nil {
 		return
 	}
@@ -94,8 +94,8 @@ func (u *upToDate) leave() {
 	}
 }
 
-// contains reports whether the tables contain everything that those of the former leader had when
-// it left. This process then undoes nothing of the former leader. Its last writes may still be
+// contains reports whether the tables contain everything that those of the former leader had when it
+// stopped. Then this process undoes no write of the former leader. The last of these writes may still be
 // unknown, but a write based on an older version of a slice is refused.
 func (u *upToDate) contains(ctx context.Context) bool {
 	if u.handedOver == nil {
@@ -105,7 +105,7 @@ func (u *upToDate) contains(ctx context.Context) bool {
 	if json.Unmarshal([]byte(u.handedOver()), &versions) != nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, containSoon)
+	ctx, cancel := context.WithTimeout(ctx, containTimeout)
 	defer cancel()
 	return kube.Contain(ctx, versions, u.tables...)
 }
@@ -122,7 +122,7 @@ func (u *upToDate) catchUp(ctx context.Context) error {
 	}
 	defer cancel()
 	err := kube.CatchUp(bounded, u.tables...)
-	if took := time.Since(begun); err == nil && took > upToDateSoon {
+	if took := time.Since(begun); err == nil && took > slowCatchUp {
 		u.log.Info("The caches are up to date; the leader's work starts", "took", took)
 	}
 	return err

@@ -35,22 +35,22 @@ spec: {nodeName: n1, containers: [{name: c, image: i}]}
 status: {phase: Running, podIP: 10.1.0.3, podIPs: [{ip: 10.1.0.3}], conditions: [{type: Ready, status: "True"}]}
 `
 
-// lateWatches is a transport that can hold back what watches bring that are open.
+// lateWatches is a transport that can delay the events of open watches.
 type lateWatches struct {
-	// suffix is how the path of the watches ends that are held back.
+	// suffix is the end of the path of the delayed watches.
 	suffix string
 
-	mu    sync.Mutex
-	late  chan struct{} // nil while nothing is held back
-	again bool          // whether later watches are held back, too
-	// asked counts requests for the present version of a resource.
-	asked atomic.Int32
+	mu   sync.Mutex
+	late chan struct{} // nil while nothing is delayed
+	all  bool          // true if later watches are delayed, too
+	// versionReads counts requests for the current version of a resource.
+	versionReads atomic.Int32
 }
 
-func (l *lateWatches) hold(again bool) {
+func (l *lateWatches) hold(all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.late, l.again = make(chan struct{}), again
+	l.late, l.all = make(chan struct{}), all
 }
 
 func (l *lateWatches) roundTrip(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -58,7 +58,7 @@ func (l *lateWatches) roundTrip(r *http.Request, next http.RoundTripper) (*http.
 	begun := l.late
 	l.mu.Unlock()
 	if r.URL.Query().Get("limit") == "1" {
-		l.asked.Add(1)
+		l.versionReads.Add(1)
 	}
 	response, err := next.RoundTrip(r)
 	if err == nil && r.URL.Query().Get("watch") != "" && strings.HasSuffix(r.URL.Path, l.suffix) {
@@ -78,7 +78,7 @@ func (b *lateBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.of.mu.Lock()
 	late := b.of.late
-	if late == b.begun && !b.of.again {
+	if late == b.begun && !b.of.all {
 		late = nil
 	}
 	b.of.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *lateBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// standby starts a writer of Endpoints and slices that doesn't lead yet, and whose watches can be held back.
+// standby starts a writer of Endpoints and slices that doesn't lead yet, and whose watches can be delayed.
 func (api roleServer) standby(t *testing.T, namespace string, log io.Writer) (*writer, *lateWatches) {
 	t.Helper()
 	pods := &lateWatches{suffix: "/pods"}
@@ -144,8 +144,8 @@ func (l *lateWatchesOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.roundTrip(r, l.next)
 }
 
-// A standby that didn't hear of the newest pods became the leader, and took them out of the slices
-// that the former leader had written: it knew those.
+// A standby whose watches lack the newest pods becomes the leader, and keeps these pods in the slices of the
+// former leader. Before, it removed them.
 func (api roleServer) testStaleStandby(t *testing.T) {
 	ns := api.Namespace(t)
 	api.Apply(t, podsOfWeb, ns)
@@ -195,8 +195,8 @@ func (api roleServer) testStaleStandby(t *testing.T) {
 	}
 }
 
-// day2 B9: after SIGTERM the next leader took one to three seconds to find out what it knew
-// already. It believes what the former one has left in the Lease.
+// After SIGTERM the next leader starts without reading the current versions, because the former leader has
+// stored its versions in the Lease. Before, that took one to three seconds (day2 B9).
 func (api roleServer) testNextLeaderWritesAtOnce(t *testing.T) {
 	ns := api.Namespace(t)
 	api.Apply(t, podsOfWeb, ns)
@@ -210,12 +210,12 @@ func (api roleServer) testNextLeaderWritesAtOnce(t *testing.T) {
 	stopped := time.Now()
 	api.await(t, ns, "web", endpointsOfPods, "10.1.0.1", "10.1.0.2", "10.1.0.3")
 	t.Logf("the new leader wrote %v after the former one had ended", time.Since(stopped))
-	if n := transport.asked.Load(); n > 0 || w.leadership.fence.Check() != nil {
+	if n := transport.versionReads.Load(); n > 0 || w.leadership.fence.Check() != nil {
 		t.Errorf("the new leader asked %d times for what it has to know, want none", n)
 	}
 }
 
-// A leader whose tables can't be brought up to date gives the Lease away without having written.
+// A leader whose tables can't be brought up to date releases the Lease without a write.
 func (api roleServer) testLeaderThatStaysStale(t *testing.T) {
 	ns := api.Namespace(t)
 	api.Apply(t, podsOfWeb, ns)

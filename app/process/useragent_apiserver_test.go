@@ -25,7 +25,7 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// callers is a proxy before an API server. It notes who says to ask for what.
+// callers is a proxy before an API server. It records the User-Agent of each request.
 type callers struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -58,7 +58,7 @@ func startCallers(t *testing.T, api roleServer) *callers {
 	return c
 }
 
-// agents returns who has asked so far.
+// agents returns the recorded User-Agents.
 func (c *callers) agents() map[string]map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *callers) agents() map[string]map[string]string {
 	return all
 }
 
-// kubeconfig returns the path of a kubeconfig that leads here, and its text.
+// kubeconfig returns the path of a kubeconfig for the proxy, and its text.
 func (c *callers) kubeconfig(t *testing.T) (path, text string) {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -90,8 +90,8 @@ func (c *callers) kubeconfig(t *testing.T) (path, text string) {
 
 var agentForm = regexp.MustCompile(`^signpost/\S+ \(\w+/\w+\) [a-z,]+$`)
 
-// No client said who it is, so that the API server called the writer of slices and Leases
-// "Go-http-client". Every request of every role is checked, whoever makes the client.
+// Every request of every role has the User-Agent of its role. Before, the API server recorded
+// "Go-http-client" as the writer of slices and Leases.
 func (api roleServer) testUserAgents(t *testing.T) {
 	ns := api.Namespace(t)
 	callers := startCallers(t, api)
@@ -162,7 +162,7 @@ func wantCallers(agents map[string]map[string]string, want map[string][]string) 
 	return nil
 }
 
-// managers returns who has written the slices and Leases of a namespace.
+// managers returns the field managers of the slices and Leases of a namespace.
 func (api roleServer) managers(t *testing.T, namespace string) (names []string) {
 	t.Helper()
 	endpointSlices, err := api.Client.DiscoveryV1().EndpointSlices(namespace).List(context.Background(), metav1.ListOptions{})

@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/controllers"
 )
 
-// writerConfig says what a writer writes, and when.
+// writerConfig has the settings of a writer.
 type writerConfig struct {
 	// set lacks clients, metrics and log, which the writer adds.
 	set    controllers.Config
@@ -29,24 +29,24 @@ type writer struct {
 	// longer than upToDateLimit.
 	leaseDuration time.Duration
 	log           *slog.Logger
-	// tell sends Events about the process; nil without a pod.
-	tell tell
+	// sendWarning sends Events about the process; nil without a pod.
+	sendWarning sendWarning
 	// closeIdle closes the connections of its clients.
 	closeIdle func()
 }
 
 // newWriter returns a writer, which isn't started.
 func newWriter(in roleInput, c writerConfig) (*writer, error) {
-	var made connections
-	leadership, err := newLeadership(in, &made, c.leader, c.identity, "")
+	var clients connections
+	leadership, err := newLeadership(in, &clients, c.leader, c.identity, "")
 	if err != nil {
 		return nil, err
 	}
-	c.set.EventClient, err = made.client(in.REST, clientConfig{timeout: requestTimeout, qps: eventRate, burst: eventBurst})
+	c.set.EventClient, err = clients.client(in.REST, clientConfig{timeout: requestTimeout, qps: eventRate, burst: eventBurst})
 	if err != nil {
 		return nil, err
 	}
-	c.set.Client, err = made.client(in.REST, clientConfig{
+	c.set.Client, err = clients.client(in.REST, clientConfig{
 		timeout: c.requestTimeout(), qps: c.qps, burst: c.burst, wrap: leadership.fence.Wrap,
 	})
 	if err != nil {
@@ -55,13 +55,13 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	c.set.Metrics, c.set.Logger, c.set.Tracer, c.set.History = in.Metrics, in.Log, in.Tracer, in.History
 	set, err := controllers.New(c.set)
 	return &writer{
-		set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: made.closeIdle,
-		tell: tellOfPod(c.set.EventClient.CoreV1(), "signpost-controllers", in.Log),
+		set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: clients.closeIdle,
+		sendWarning: podWarnings(c.set.EventClient.CoreV1(), "signpost-controllers", in.Log),
 	}, err
 }
 
-// requestTimeout limits writes. The API server also gets the limit and aborts them. So a write that
-// was started at the renew deadline has ended before another process can have the Lease.
+// requestTimeout returns the time limit of a write, which the API server gets too. So a write that was
+// started at the renew deadline has ended before another process can have the Lease.
 func (c writerConfig) requestTimeout() time.Duration {
 	if !c.leader.Elect {
 		return requestTimeout
@@ -69,9 +69,9 @@ func (c writerConfig) requestTimeout() time.Duration {
 	return min(requestTimeout, c.leader.LeaseDuration-c.leader.RenewDeadline)
 }
 
-// run campaigns and writes until ctx ends. It campaigns only once the tables are filled, because a
-// leader needs the whole state. As a standby it follows all changes, so that it can take over
-// within seconds. It takes over when its tables are up to date.
+// run campaigns and writes until ctx ends. It campaigns once the tables are filled, because a leader
+// needs the whole state. A standby watches all kinds, so that it can take over within seconds. A new
+// leader writes when its tables are up to date.
 func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 	defer w.closeIdle()
 	select {

@@ -23,8 +23,8 @@ import (
 	"github.com/signpostd/signpost/xds/auth"
 )
 
-// newXDSRole makes the role that serves xDS. It answers from the catalog of the destination role if
-// that runs in the same process, and else from one of its own, for which shared is nil.
+// newXDSRole creates the role that serves xDS. shared is the catalog of the destination role in the same
+// process; if it is nil, the role creates its own.
 func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	found := shared
 	if found == nil {
@@ -76,22 +76,22 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 func reportRejection(to record.EventRecorder) func(catalog.ServiceKey, string) {
 	return func(key catalog.ServiceKey, message string) {
 		if key.Cluster != catalog.LocalCluster {
-			return // its Service is in another API server
+			return // the Service is in another cluster
 		}
 		service := &corev1.ObjectReference{APIVersion: "v1", Kind: "Service", Namespace: key.Namespace, Name: key.Name}
 		to.Event(service, corev1.EventTypeWarning, "XdsRejected", message)
 	}
 }
 
-// xdsAccess says which clients are served.
+// xdsAccess has the authentication of xDS clients.
 type xdsAccess struct {
 	tls          *tls.Config        // nil without TLS
-	authenticate auth.Authenticator // nil if clients need not prove who they are
+	authenticate auth.Authenticator // nil without authentication
 	actors       []run.Actor
 	ready        func() bool
 }
 
-// newXDSAccess makes the access that the settings ask for. Certificates that can't be read are an error.
+// newXDSAccess returns the access of the settings. It fails if certificates can't be read.
 func newXDSAccess(o settings.XDS, client *kubernetes.Clientset, log *slog.Logger) (xdsAccess, error) {
 	a := xdsAccess{ready: func() bool { return true }}
 	if o.TLSCert != "" {

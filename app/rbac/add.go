@@ -20,8 +20,7 @@ func leading(name string, leader settings.Leader, without string) Role {
 	return role
 }
 
-// read returns the rule for a table. absent says what happens without the right to read an optional
-// kind.
+// read returns the rule for a table. absent is the consequence of a missing right to an optional kind.
 func read(t kube.AnyTable, absent string, why ...string) Rule {
 	r := t.Resource()
 	rule := Rule{Why: why, Group: r.Group, Resource: r.Resource, Verbs: []string{"list", "watch"}}
@@ -58,7 +57,7 @@ func (r *Role) allow(rules ...Rule) {
 			continue
 		}
 		if rule.Without == "" {
-			r.Rules[i].Without = "" // one of its users can't do without
+			r.Rules[i].Without = "" // one of its users requires the right
 		}
 		for _, why := range rule.Why {
 			if !slices.Contains(r.Rules[i].Why, why) {

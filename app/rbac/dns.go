@@ -25,7 +25,7 @@ func DNS(c settings.Config, account types.NamespacedName) []Role {
 			roles = add(roles, owning(p, account.Namespace))
 		}
 		if !p.DryRun {
-			roles = add(roles, remembering(p, account.Namespace))
+			roles = add(roles, storing(p, account.Namespace))
 		}
 	}
 	if leader := c.DNS.Leader; leader.Elect {
@@ -57,7 +57,7 @@ func reading(c settings.Config) []Role {
 			}
 			for _, namespace := range namespaces {
 				role(namespace).allow(rulesFor(read, p)...)
-				// Events are about objects that records are made of.
+				// Events are only sent about objects that give records.
 				if read.Scope == source.InNamespaces || read.Scope != source.InNone && !read.Dependency {
 					role(namespace).allow(sendEvents)
 				}
@@ -115,8 +115,8 @@ func owning(p *configure.Options, namespace string) Role {
 	return role
 }
 
-// remembering returns the role for stored budgets and approvals, in the namespace of the process.
-func remembering(p *configure.Options, namespace string) Role {
+// storing returns the role for stored budgets and approvals, in the namespace of the process.
+func storing(p *configure.Options, namespace string) Role {
 	const resource, without = "configmaps", "the process counts deletions for itself, and has forgotten them after a restart"
 	role := Role{Name: "signpost-dns-budget", Namespace: namespace, Why: "What was deleted and approved, which counts after a restart, too"}
 	role.allow(

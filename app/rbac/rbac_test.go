@@ -17,7 +17,7 @@ import (
 
 var account = types.NamespacedName{Namespace: "dns", Name: "publisher"}
 
-// budget is the name of the role for what was deleted, which every publisher that writes needs.
+// budget is the name of the role for stored budgets, which every publisher that writes needs.
 const budget = "signpost-dns-budget"
 
 // roles returns the roles for flags, without that for budgets unless these are set: a line for each
@@ -147,8 +147,8 @@ func TestDNS(t *testing.T) {
 	}
 }
 
-// Whoever does not give the right to nodes is told which objects wait, unless a source needs nodes
-// for all of its objects.
+// The rule for nodes says which objects wait without it, unless a source needs nodes for all of its
+// objects.
 func TestWithoutNodes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -230,7 +230,7 @@ func TestBindings(t *testing.T) {
 	}
 }
 
-// Names that users write stay text, whatever they look like.
+// Names of users are strings in YAML, whatever they look like.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{"a", "null", "1", "a: b", "a]\n- x", "\"", "é", "1e3", "a#b", "yes", "0x1", "~"} {
 		f.Add(seed)

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// lines returns the role and the resource of each rule, with the namespace where there is one, and a
-// question mark for what can be done without.
+// lines returns the role and the resource of each rule, with the namespace if there is one, and a question
+// mark for optional rights.
 func lines(roles []rbac.Role) []string {
 	var all []string
 	for _, r := range roles {
@@ -29,7 +29,7 @@ func lines(roles []rbac.Role) []string {
 	return all
 }
 
-// What a role needs depends on its settings.
+// The rights of a role depend on its settings.
 func TestDestination(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -32,11 +32,12 @@ const (
 	XDSSection         = "xds"
 )
 
-// Decode parses a config file. Its error has a line for each fault, with the file, which it calls
-// name, the line, the field and the reason.
+// Decode parses a config file. Its error has a line for each fault, with the name of the file, the line,
+// the field and the reason.
 func Decode(name string, text []byte) (Config, error) { return decode(name, text, nil, References{}) }
 
-// References resolve what a config file refers to. Nil functions use this process' environment and files.
+// References resolve the variables and files that a config file refers to. Nil functions use the
+// environment and the files of this process.
 type References struct {
 	// Variable returns an environment variable, and whether it is set.
 	Variable func(name string) (value string, set bool)
@@ -44,8 +45,8 @@ type References struct {
 	SecretFile func(path string) (string, error)
 }
 
-// DecodeFor is [Decode] for the config file of another process, such as that of a pod. With its references, the file
-// reveals nothing of this machine to the servers that it names.
+// DecodeFor is [Decode] for the config file of another process, such as that of a pod. With the references
+// of that process, the file reveals nothing of this machine to the servers that it names.
 func DecodeFor(of References, name string, text []byte) (Config, error) {
 	return decode(name, text, nil, of)
 }
@@ -101,9 +102,9 @@ func decode(name string, text []byte, also func(*configure.Options) error, of Re
 
 // configDecoder walks the nodes of a config file and sets the settings.
 type configDecoder struct {
-	// name is that of the file.
+	// name is the name of the file.
 	name string
-	// variable is that of [References].
+	// variable is [References.Variable].
 	variable func(name string) (string, bool)
 	// settings are all settings of a config file, by path.
 	settings map[string]Setting
@@ -140,7 +141,7 @@ func (d *configDecoder) err() error {
 	var errs []error
 	for _, w := range d.wrong {
 		if d.unset[w.line] && !variable.MatchString(w.path) {
-			continue // it follows from the missing value
+			continue // a consequence of the missing value
 		}
 		errs = append(errs, fmt.Errorf("%s:%d: %s: %s", d.name, w.line, w.path, w.reason))
 	}
@@ -180,8 +181,7 @@ func (d *configDecoder) parse(text []byte) (*yaml.Node, error) {
 // variable matches a reference to an environment variable.
 var variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
-// Variable returns the name of the environment variable that a value of a config file stands for,
-// as in ${NAME}.
+// Variable returns NAME if a value of a config file is ${NAME}.
 func Variable(value string) (name string, ok bool) {
 	m := variable.FindStringSubmatch(value)
 	if m == nil {
@@ -190,8 +190,8 @@ func Variable(value string) (name string, ok bool) {
 	return m[1], true
 }
 
-// deepest limits the depth at which variables are replaced, more than any setting has.
-const deepest = 16
+// maxDepth limits the depth at which variables are replaced, far above that of any setting.
+const maxDepth = 16
 
 // variables replaces values such as ${NAME} below a node by environment variables, so that a file
 // needs no secrets in it.
@@ -208,15 +208,15 @@ func (d *configDecoder) variables(n *yaml.Node, level int) {
 			n.Tag = "" // it may be a number
 		}
 	}
-	if level < deepest {
+	if level < maxDepth {
 		for _, child := range n.Content {
 			d.variables(child, level+1)
 		}
 	}
 }
 
-// checkHeader checks the fields that identify the format, and reports whether the others can be
-// read. If only a field is missing, they can.
+// checkHeader checks the fields that identify the format, and reports whether the other fields can be
+// read, which they also can if a header field is missing.
 func (d *configDecoder) checkHeader(root *yaml.Node) bool {
 	known := true
 	for _, h := range []struct{ field, want string }{{"apiVersion", APIVersion}, {"kind", Kind}} {
@@ -249,7 +249,7 @@ func resolveAlias(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping sets everything in a mapping. The path ends with a dot; that of the whole file is empty.
+// mapping sets the fields of a mapping. The path ends with a dot; it is empty for the whole file.
 func (d *configDecoder) mapping(path string, n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], resolveAlias(n.Content[i+1])

@@ -17,8 +17,8 @@ type DNSFlags struct {
 	Publisher *configure.Options
 	// Timeout limits --once and `signpost plan`.
 	Timeout time.Duration
-	// Said are pflag's messages from parsing, to be logged.
-	Said []string
+	// Deprecations are pflag's messages about deprecated flags, to be logged.
+	Deprecations []string
 	// PrintVersion prints the version only.
 	PrintVersion bool
 	// These have no effect, because one request reads all objects of a kind, and doesn't end.

@@ -8,8 +8,7 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
-// smallestRequest is the minimum setting of request and header sizes, in bytes. Requests of a proxy
-// fit.
+// smallestRequest is the minimum setting of request and header sizes in bytes, enough for a proxy.
 const smallestRequest = 4 << 10
 
 // limitSettings are the limits of the gRPC server of a role.
@@ -31,7 +30,7 @@ func limitSettings(o *clientlimits.Limits, section string) []Setting {
 	}
 }
 
-// checkLimits returns the limits that nobody could be served with.
+// checkLimits returns the limits with which no client could be served.
 func checkLimits(o clientlimits.Limits) []problem {
 	var found []problem
 	for _, n := range []struct {

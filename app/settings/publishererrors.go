@@ -10,29 +10,29 @@ import (
 
 // publisherFields are the fields of a publisher in a config file, to find the position of an error.
 type publisherFields struct {
-	// whole is the publisher.
+	// whole is the node of the publisher.
 	whole *yaml.Node
-	// values are those of its fields. bad are the fields that are known to be invalid.
+	// values are the values of its fields. bad are the values that are known to be invalid.
 	values map[string]*yaml.Node
 	bad    map[*yaml.Node]bool
 }
 
-// wrong notes that some values are invalid.
+// wrong marks the values of errors as invalid.
 func (f *publisherFields) wrong(errs []*nodeError) {
 	for _, e := range errs {
 		f.bad[e.node] = true
 	}
 }
 
-// mention matches a flag in an error, and mentioned one at its beginning, with its value.
+// mention matches a flag in an error. mentioned matches a flag, with its value, at the beginning of an error.
 var (
 	mention   = regexp.MustCompile(`--([a-z0-9][a-z0-9-]*)`)
 	mentioned = regexp.MustCompile(`^--([a-z0-9][a-z0-9-]*)(?:=(\S*?))?: `)
 )
 
-// locate converts errors about flags into errors about the fields of these names, at their lines:
-// the first existing field that an error mentions. Errors about fields known to be invalid are
-// dropped, because they are consequences.
+// locate converts errors about flags into errors about fields. The position is that of the first existing
+// field that an error mentions. Errors about fields known to be invalid are dropped, because they are
+// consequences.
 func (f *publisherFields) locate(flags *pflag.FlagSet, errs []error) []*nodeError {
 	var found []*nodeError
 	for _, err := range errs {

@@ -64,7 +64,7 @@ func (v *publishersValue) decode(n *yaml.Node) error {
 }
 
 // rivals returns an error for each publisher of a list that would delete the records of an earlier
-// one.
+// publisher.
 func rivals(publishers []*configure.Options, list *yaml.Node) error {
 	var errs []error
 	for i, o := range publishers {

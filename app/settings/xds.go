@@ -9,9 +9,9 @@ import (
 	"github.com/signpostd/signpost/xds"
 )
 
-// XDS is the settings of the xds role (docs/spec/xds.md), as they were given. [XDS.Settled] completes them.
+// XDS is the settings of the xds role (docs/spec/xds.md), as given. [XDS.Settled] sets the defaults.
 type XDS struct {
-	// Addr is where the gRPC server listens.
+	// Addr is the address of the gRPC server.
 	Addr          string
 	ClusterDomain string
 	// IdentityTrustDomain is the trust domain of the identities of pods.
@@ -21,18 +21,18 @@ type XDS struct {
 	LinkNamespace string
 	// LinkedClustersThroughProxies is as in [Destination].
 	LinkedClustersThroughProxies bool
-	// Authorities are those of xdstp names that are answered.
+	// Authorities are the served authorities of xdstp names.
 	Authorities []string
-	// EgressBudget is in bytes a second.
+	// EgressBudget is the limit of responses in bytes per second.
 	EgressBudget     int
 	MaxConnectionAge time.Duration
-	// Auth is how clients prove who they are: one of [XDSAuths].
+	// Auth is the authentication of clients: one of [XDSAuths].
 	Auth string
 	// TLSCert, TLSKey and ClientCA are the paths of PEM files; without a certificate there is no TLS.
 	TLSCert, TLSKey, ClientCA string
-	// ClientTrustDomains are the trust domains of client certificates that are accepted.
+	// ClientTrustDomains are the accepted trust domains of client certificates.
 	ClientTrustDomains []string
-	// Limits bound what clients can make the server hold.
+	// Limits limit the memory that clients can use in the server.
 	Limits clientlimits.Limits
 }
 
@@ -80,7 +80,7 @@ func (o *XDS) Settings() []Setting {
 	return append(own, limits...)
 }
 
-// Settled returns the settings with the values that empty ones stand for.
+// Settled returns the settings with defaults in place of empty values.
 func (o XDS) Settled() XDS {
 	if o.ClusterDomain == "" {
 		o.ClusterDomain = defaultDomain
@@ -110,7 +110,7 @@ func (o *XDS) validate() []problem {
 	return append(found, checkLimits(o.Limits)...)
 }
 
-// checkAuth refuses settings about TLS that don't go together.
+// checkAuth refuses inconsistent settings of authentication and TLS.
 func (o *XDS) checkAuth() []problem {
 	wrong := func(reason string, flags ...string) []problem { return []problem{{flags: flags, reason: reason}} }
 	switch {

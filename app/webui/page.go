@@ -1,10 +1,10 @@
-// Package webui is the web page of a process, at / of its admin server: what the inspection API has,
-// for people. docs/page.md describes it.
+// Package webui is the web page of a process, at / of its admin server. The page shows the data of the
+// inspection API; docs/page.md describes it.
 //
 // The page is static: index.html, a style and some modules of JavaScript, written by hand and
-// embedded. It asks the API of the process that it came from, and nobody else. Names, annotations
-// and records are text of others. So a browser is told to run and load nothing but these files
-// (Content-Security-Policy), and the scripts put such text into the page as text only.
+// embedded. The page sends requests only to the process that serves it. Names, annotations and records
+// are untrusted. So the Content-Security-Policy allows these files only, and the scripts insert untrusted
+// text as text only.
 //
 // Package process serves [Handlers] behind the guard of the inspection API.
 //
@@ -28,15 +28,14 @@ import (
 //go:embed assets
 var files embed.FS
 
-// dir is where the files are in the binary, and Assets where they are served, except for the page
-// itself, which is at /.
+// dir is the folder of the files in the binary. Assets is the path at which they are served, except for
+// the page itself, which is at /.
 const (
 	dir    = "assets"
 	Assets = "/assets/"
 )
 
-// kinds are the types of the files. They don't depend on the files of the host, as those of package
-// mime do.
+// kinds are the media types of the files. The types of package mime depend on files of the host.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -44,8 +43,8 @@ var kinds = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// policy is the Content-Security-Policy of the page: it may load its own files and ask its own
-// server, and nothing else.
+// policy is the Content-Security-Policy of the page: the page may load its own files and send requests to
+// its own server, and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -55,8 +54,8 @@ type file struct {
 	text      []byte
 }
 
-// Handlers returns what serves the page, by patterns of [http.ServeMux]. The guard decides who may
-// have it; it is [inspect.Server.Guard] in a process.
+// Handlers returns the handlers of the page, by patterns of [http.ServeMux]. guard authorises requests; in a
+// process it is [inspect.Server.Guard].
 //
 // [inspect.Server.Guard]: https://pkg.go.dev/github.com/signpostd/signpost/app/inspect#Server.Guard
 func Handlers(guard func(http.Handler) http.Handler) (map[string]http.Handler, error) {
@@ -105,7 +104,7 @@ func serve(w http.ResponseWriter, r *http.Request, served map[string]file) {
 		http.Error(w, "only GET and HEAD are allowed here", http.StatusMethodNotAllowed)
 		return
 	}
-	// A browser asks each time whether its copy is that of this version.
+	// A browser revalidates its copy for each request, because the version may have changed.
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("ETag", f.tag)
 	w.Header().Set("Content-Type", f.kind)

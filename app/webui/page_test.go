@@ -62,7 +62,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// checkHeaders wants the headers that keep the page to itself.
+// checkHeaders checks the headers that isolate the page.
 func checkHeaders(t *testing.T, path string, h http.Header) {
 	t.Helper()
 	policy := h.Get("Content-Security-Policy")
@@ -124,8 +124,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// Each module is fetched with the page and not when the one that imports it has come, so that rows
-// come earlier.
+// Each module is preloaded with the page, so that rows are shown earlier.
 func TestModulesArePreloaded(t *testing.T) {
 	index, err := os.ReadFile("assets/index.html")
 	if err != nil {
@@ -142,7 +141,7 @@ func TestModulesArePreloaded(t *testing.T) {
 	}
 }
 
-// Text of others could become markup, a script or an address in these ways only.
+// The scripts use no function through which untrusted text becomes markup, a script or an address.
 var markup = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacent|document\.write|createContextualFragment|DOMParser|parseFromString|setHTML|srcdoc|\beval\b|new Function|` +
 	`\.src\b|\.href\b|setTimeout\(["'` + "`" + `]|import\(|https?://|\.style\b|setAttribute\("(on|src|href|style)`)
 

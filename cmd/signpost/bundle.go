@@ -54,7 +54,7 @@ func (c *client) bundle(cmd *cobra.Command, file string, s streams) error {
 	}
 	defer found.Close()
 	now := time.Now()
-	source := bundle.Source{Look: inspectclient.New(found, c.timeout, s.err), Secrets: secretFlags(), Now: now}
+	source := bundle.Source{Client: inspectclient.New(found, c.timeout, s.err), Secrets: secretFlags(), Now: now}
 	if err := c.clusterOf(&source, found); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func leader() *looktest.Process {
 			step := []inspect.Step{{Role: "dns", What: "Asked", State: inspect.StepNote, Text: fmt.Sprint(query)}}
 			switch {
 			case query["name"] != nil:
-				return &inspect.Explanation{Subject: query["name"][0], Verdict: inspect.VerdictWell, Summary: "It is published.", Steps: step}
+				return &inspect.Explanation{Subject: query["name"][0], Verdict: inspect.VerdictOK, Summary: "It is published.", Steps: step}
 			case query["service"] != nil:
 				return &inspect.Explanation{Subject: query["service"][0], Verdict: inspect.VerdictWrong, Summary: "Add a zone.", Steps: step}
 			case query["object"] != nil:

@@ -38,7 +38,7 @@ Before the first start, look at what would be changed:
 			if err := c.Settle(cmd.Flags()); err != nil {
 				return err
 			}
-			c.Said = slices.Collect(strings.Lines(messages.String()))
+			c.Deprecations = slices.Collect(strings.Lines(messages.String()))
 			return process.RunDNS(cmd.Context(), c, cmd.Flags(), s.err)
 		},
 	}

@@ -330,7 +330,7 @@ something is wrong, and 2 if that couldn't be found out.`,
 				return &exitError{err, exitUnknown}
 			case verdict == inspect.VerdictWrong:
 				return &exitError{code: exitFailure}
-			case verdict != inspect.VerdictWell:
+			case verdict != inspect.VerdictOK:
 				return &exitError{code: exitUnknown}
 			}
 			return nil

@@ -190,7 +190,7 @@ func (approver) Allow(_ context.Context, a inspect.Attempt) error {
 func (w *fixture) serve(t testing.TB, roles ...string) string {
 	t.Helper()
 	offers := []inspect.Offer{{Role: "destination", Streams: w, Services: w, Explains: w}, {
-		Role: "dns", Records: w, Zones: w, Publishers: []inspect.Publisher{{Desk: w}},
+		Role: "dns", Records: w, Zones: w, Publishers: []inspect.Publisher{{Queue: w}},
 		Leadership: func() (bool, string) { return true, "" },
 	}}
 	if len(roles) > 0 {
@@ -338,8 +338,8 @@ func shop() *fixture {
 		{ID: "p2", Object: inspect.ObjectRef{Kind: "ExternalWorkload", Namespace: "vms", Name: "db-1"}, Field: "spec.meshTLS.identity", Value: "a b", Reason: "is neither a DNS name nor a URI", Since: now.Add(-time.Hour)},
 	}
 	w.steps = []inspect.Step{
-		{What: "Service", State: inspect.StepWell, Text: "Service shop/web-01 has the port 80.", Object: &inspect.ObjectRef{Kind: "Service", Namespace: "shop", Name: "web-01"}},
-		{What: "Selector", State: inspect.StepWell, Text: "The selector app=web chooses 4 pods."},
+		{What: "Service", State: inspect.StepOK, Text: "Service shop/web-01 has the port 80.", Object: &inspect.ObjectRef{Kind: "Service", Namespace: "shop", Name: "web-01"}},
+		{What: "Selector", State: inspect.StepOK, Text: "The selector app=web chooses 4 pods."},
 		{What: "Readiness", State: inspect.StepNote, Text: "One of them is not ready.", More: []string{"10.0.1.7 web-01-abc: readiness probe failed"}},
 		{What: "Ports", State: inspect.StepWrong, Text: "The targetPort http names no port of the pods: name a container port http, or write its number.", More: []string{"web-01-abc has the ports 8080, 9090"}},
 		{What: "Streams", State: inspect.StepUnknown, Text: "No client has a stream for it here."},

@@ -1,6 +1,6 @@
-// Package access authorises requests of the inspection API: it asks the API server whose token it
-// is (TokenReview), and whether a role lets its owner use a path (SubjectAccessReview). Package
-// process creates a [Reviewer] in a cluster, and passes it to app/inspect.
+// Package access authorises requests of the inspection API with two requests to the API server: who
+// owns the token (TokenReview), and may the owner use the path (SubjectAccessReview). Package process
+// creates a [Reviewer] in a cluster, and passes it to app/inspect.
 //
 // A role that allows all reads has this rule:
 //
@@ -66,8 +66,8 @@ type Reviewer struct {
 	budget *budget
 	asking singleflight.Group
 
-	mu      sync.Mutex
-	answers decisionCache
+	mu        sync.Mutex
+	decisions decisionCache
 	// self is the user name of this process; empty until it is known.
 	self string
 }
@@ -77,7 +77,7 @@ type reviewKey [sha256.Size]byte
 
 // New returns a reviewer with a client of the API server.
 func New(client kubernetes.Interface) *Reviewer {
-	return &Reviewer{client: client, budget: newBudget(), answers: decisionCache{}}
+	return &Reviewer{client: client, budget: newBudget(), decisions: decisionCache{}}
 }
 
 // Allow implements [inspect.Access].
@@ -113,24 +113,24 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 		if result.Err != nil {
 			return result.Err
 		}
-		answered := result.Val.(decision)
-		if answered.refused == nil {
+		decided := result.Val.(decision)
+		if decided.refused == nil {
 			r.budget.allowed(who)
 		}
-		return answered.err()
+		return decided.err()
 	}
 }
 
 func (r *Reviewer) known(q reviewKey) (decision, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.answers.get(q, time.Now())
+	return r.decisions.get(q, time.Now())
 }
 
 func (r *Reviewer) remember(q reviewKey, a decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.answers.put(q, a, time.Now())
+	r.decisions.put(q, a, time.Now())
 }
 
 // review asks the API server for the owner of the token and whether it is allowed.
@@ -140,15 +140,15 @@ func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (decision, err
 	if approval != "" {
 		spec.Audiences = []string{approval}
 	}
-	who, err := r.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{Spec: spec}, metav1.CreateOptions{})
+	reviewed, err := r.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
 		return decision{}, lacking("tokenreviews.authentication.k8s.io", err)
 	}
 	// An API server without support for audiences returns none.
-	if !who.Status.Authenticated || approval != "" && !slices.Contains(who.Status.Audiences, approval) {
+	if !reviewed.Status.Authenticated || approval != "" && !slices.Contains(reviewed.Status.Audiences, approval) {
 		return refused("the token is not valid, or no longer: ask for a new one, with kubectl create token"), nil
 	}
-	user := who.Status.User
+	user := reviewed.Status.User
 	if approval != "" && user.Username == r.ownName(ctx) {
 		return decision{until: time.Now().Add(allowedFor)}, nil
 	}

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
 
-// server answers reviews: the token names the user, and alice may get everything.
+// server responds to reviews: the token names the user, and alice may get everything.
 type server struct {
 	reviews atomic.Int32
 	down    atomic.Bool
@@ -51,7 +51,7 @@ func jwt(claims string) string {
 	return part([]byte(`{"alg":"RS256"}`)) + "." + part([]byte(claims)) + "." + part([]byte("signature"))
 }
 
-// tenants S8: what can't be valid costs no question.
+// Obviously invalid tokens are refused without a request to the API server (tenants S8).
 func TestInvalidTokensCostNothing(t *testing.T) {
 	s := &server{}
 	r := access.New(s.client())
@@ -84,8 +84,8 @@ func TestInvalidTokensCostNothing(t *testing.T) {
 	}
 }
 
-// tenants S8: a flood of wrong tokens from many addresses shuts out neither a token nor an address that
-// was allowed before, nor for long a client that is new.
+// A flood of wrong tokens from many addresses locks out no token and no address that was allowed
+// before, and a new client only for a short time (tenants S8).
 func TestFloodOfWrongTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{users: map[string]string{"alice2": "alice", "alice3": "alice"}}
@@ -225,8 +225,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// An answer is remembered for a short time, and an API server that is away costs nobody who was let
-// in just before.
+// A decision is cached for a short time, so that a client that was just allowed stays allowed when the
+// API server is unreachable.
 func TestRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -252,7 +252,7 @@ func TestRemembered(t *testing.T) {
 	})
 }
 
-// Wrong tokens at any rate reach the API server at a bounded rate, and don't fill the memory.
+// Wrong tokens reach the API server at a bounded rate, and use bounded memory.
 func TestManyTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

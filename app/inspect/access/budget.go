@@ -94,7 +94,7 @@ func (b *budget) rateOf(from netip.Addr) *rate.Limiter {
 		}
 	}
 	if len(b.rates) >= maxKnown {
-		return b.unknown // they are all busy, so this one can only ask as slowly as they
+		return b.unknown // all limiters are in use, so this address shares the limit of unknown clients
 	}
 	limit := rate.NewLimiter(addressPerSecond, addressBurst)
 	b.rates[from] = limit

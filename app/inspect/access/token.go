@@ -30,10 +30,6 @@ func (a *audiences) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(a))
 }
 
-// looksLikeJWT reports whether a token has the three parts of a JWT. Other tokens, such as those of
-// a webhook, are opaque.
-func looksLikeJWT(token string) bool { return strings.Count(token, ".") == 2 }
-
 // parse returns the claims of a JWT; false if the token isn't one.
 func parse(token string) (c claims, ok bool) {
 	parts := strings.Split(token, ".")
@@ -57,8 +53,8 @@ func decode(part string, into any) bool {
 
 // invalid says why a token is certainly invalid; "" if it may be valid.
 func invalid(token string, now time.Time) string {
-	if !looksLikeJWT(token) {
-		return ""
+	if strings.Count(token, ".") != 2 {
+		return "" // without the three parts of a JWT, a token is opaque, such as that of a webhook
 	}
 	c, ok := parse(token)
 	if !ok {

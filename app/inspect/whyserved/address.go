@@ -24,7 +24,7 @@ func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Ste
 	var steps []inspect.Step
 	for _, key := range h.Services[:min(maxHolders, len(h.Services))] {
 		ref := &inspect.ObjectRef{Kind: "Service", Namespace: key.Namespace, Name: key.Name}
-		steps = append(steps, step("Address", inspect.StepWell, fmt.Sprintf("%s is a cluster IP of the Service %s/%s", a.Addr(), key.Namespace, key.Name), ref))
+		steps = append(steps, step("Address", inspect.StepOK, fmt.Sprintf("%s is a cluster IP of the Service %s/%s", a.Addr(), key.Namespace, key.Name), ref))
 		steps = append(steps, x.service(ctx, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name, Port: a.Port()})...)
 	}
 	if len(h.Services) == 0 {
@@ -33,7 +33,7 @@ func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Ste
 	return append(steps, x.holdingSteps(a, h.Slices)...)
 }
 
-// endpointSteps explain an address that isn't a cluster IP.
+// endpointSteps explains an address that isn't a cluster IP.
 func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) []inspect.Step {
 	if a.Port() == 0 {
 		return x.holderSteps(a.Addr(), h)
@@ -61,7 +61,7 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 	return steps
 }
 
-// targetStep says which workload GetProfile finds behind an address.
+// targetStep names the workload that GetProfile finds for an address.
 func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.FirstProfile) inspect.Step {
 	s := holderStep(a.Addr(), t.Workload)
 	if !slices.Contains(t.IPs, a.Addr()) {
@@ -82,7 +82,7 @@ func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.FirstProf
 	return s
 }
 
-// holderSteps say who has an address, for any port.
+// holderSteps lists the workloads and nodes that have an address, for any port.
 func (x *Explainer) holderSteps(ip netip.Addr, h *catalog.AddressHolders) []inspect.Step {
 	steps := listed(ip, h.Workloads)
 	steps = append(steps, x.conflicts(ip, h.Workloads)...)
@@ -97,7 +97,7 @@ func (x *Explainer) holderSteps(ip netip.Addr, h *catalog.AddressHolders) []insp
 	return steps
 }
 
-// conflicts say that profiles of an address are refused.
+// conflicts returns a step if profiles of an address are refused.
 func (x *Explainer) conflicts(ip netip.Addr, holders []*catalog.Workload) []inspect.Step {
 	for _, w := range holders[:min(maxHolders, len(holders))] {
 		port := uint16(80)
@@ -125,7 +125,7 @@ func listed(ip netip.Addr, holders []*catalog.Workload) []inspect.Step {
 	return steps
 }
 
-// hostLines list the pods and their host ports.
+// hostLines lists the pods and their host ports.
 func hostLines(hosts []*catalog.Workload) []string {
 	var lines []string
 	for _, w := range hosts {
@@ -167,11 +167,12 @@ func holderStep(ip netip.Addr, w *catalog.Workload) inspect.Step {
 	case w.Key.Kind == catalog.Pod && !w.Running:
 		return step("Address", inspect.StepNote, text+", which does not run yet", refOf(w.Key))
 	default:
-		return step("Address", inspect.StepWell, text, refOf(w.Key))
+		return step("Address", inspect.StepOK, text, refOf(w.Key))
 	}
 }
 
-// holdingSteps say which Services have the address in their slices, and which clients were sent it.
+// holdingSteps lists the Services that have the address in their slices, and the clients that were sent
+// the address.
 func (x *Explainer) holdingSteps(a netip.AddrPort, held []*catalog.EndpointSlice) []inspect.Step {
 	var steps []inspect.Step
 	var services []catalog.ServiceKey
@@ -205,7 +206,7 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 		isIt := func(e netip.AddrPort) bool {
 			return e.Addr() == a.Addr() && (a.Port() == 0 || e.Port() == 0 || e.Port() == a.Port())
 		}
-		if tells(&w.response, func(e *destination.ResponseEndpoint) bool { return isIt(e.Addr) }) {
+		if anyEndpoint(&w.response, func(e *destination.ResponseEndpoint) bool { return isIt(e.Addr) }) {
 			served++
 			lines = addSome(lines, fmt.Sprintf("port %d is served by it", w.port.Port))
 			continue
@@ -230,7 +231,7 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 	var s inspect.Step
 	switch {
 	case served > 0:
-		s = step("Service", inspect.StepWell, fmt.Sprintf("%s is an endpoint of the Service %s, and %s for it", a.Addr(), name, clients(told, "asks", "ask")), ref)
+		s = step("Service", inspect.StepOK, fmt.Sprintf("%s is an endpoint of the Service %s, and %s for it", a.Addr(), name, clients(told, "asks", "ask")), ref)
 	case left > 0:
 		s = step("Service", inspect.StepWrong, fmt.Sprintf("%s is in slices of the Service %s, and is not served: explain the Service, which says why", a.Addr(), name), ref)
 	default:
@@ -265,7 +266,7 @@ func (x *Explainer) workload(ctx context.Context, o *inspect.ObjectRef) []inspec
 		for _, l := range known.Labels {
 			has[l.Key] = l.Value
 		}
-		steps = append(steps, step(o.Kind, inspect.StepWell, fmt.Sprintf("the %s %s/%s exists", o.Kind, o.Namespace, o.Name), o))
+		steps = append(steps, step(o.Kind, inspect.StepOK, fmt.Sprintf("the %s %s/%s exists", o.Kind, o.Namespace, o.Name), o))
 	}
 	if len(named) == 0 {
 		return append(steps, x.unselected(ctx, o, has)...)
@@ -289,7 +290,7 @@ func podStep(p *corev1.Pod, o *inspect.ObjectRef) inspect.Step {
 	if why := notReady(p); why != "" {
 		return step("Pod", inspect.StepWrong, fmt.Sprintf("the Pod %s/%s is not ready: %s", o.Namespace, o.Name, why), o)
 	}
-	return step("Pod", inspect.StepWell, fmt.Sprintf("the Pod %s/%s is ready", o.Namespace, o.Name), o)
+	return step("Pod", inspect.StepOK, fmt.Sprintf("the Pod %s/%s is ready", o.Namespace, o.Name), o)
 }
 
 // unselected says why a workload is in no slice.

@@ -36,8 +36,8 @@ var (
 	agreeSeed   = flag.Uint64("agree.seed", 1, "seed of the first world of TestExplainAgreesWithCalls")
 )
 
-// TestExplainAgreesWithCalls explains all Services and addresses of random worlds, and compares the
-// verdicts with what real calls of Get and GetProfile are told (mesh, findings 3 and 8 to 10).
+// TestExplainAgreesWithCalls explains all Services and addresses of random clusters, and compares the
+// verdicts with the responses of real calls of Get and GetProfile (mesh, findings 3 and 8 to 10).
 func TestExplainAgreesWithCalls(t *testing.T) {
 	for i := range uint64(longtest.Rounds(*agreeWorlds)) {
 		seed := *agreeSeed + i
@@ -58,10 +58,10 @@ func TestExplainAgreesWithCalls(t *testing.T) {
 	}
 }
 
-// random is a randomCluster that is drawn.
+// random is a random fixture.
 type random struct {
 	*rand.Rand
-	randomCluster
+	fixture
 	services map[catalog.ServiceKey]*catalog.Service
 	broken   map[string]bool // Services whose ServiceProfile can't be used
 	slices   []*catalog.EndpointSlice
@@ -80,7 +80,7 @@ func one[T any](r *random, from ...T) T { return from[r.IntN(len(from))] }
 
 func (r *random) chance(percent int) bool { return r.IntN(100) < percent }
 
-// draw returns a random randomCluster.
+// draw returns a random fixture.
 func draw(seed uint64) *random {
 	r := &random{Rand: rand.New(rand.NewPCG(seed, 0)), services: map[catalog.ServiceKey]*catalog.Service{}, broken: map[string]bool{}}
 	r.ipv6 = r.chance(30)
@@ -225,14 +225,14 @@ func (r *random) drawProfile(service string) {
 	}))
 }
 
-// local reports whether answers about a Service depend on the node of the client.
+// local reports whether responses about a Service depend on the node of the client.
 func (r *random) local(s *catalog.Service) bool {
 	return slices.ContainsFunc(s.MemberKeys(), func(key catalog.ServiceKey) bool {
 		return key.Cluster == catalog.LocalCluster && r.services[key] != nil && r.services[key].LocalTraffic
 	})
 }
 
-// calls are real calls to a server of the randomCluster, and its explainer.
+// calls are real calls to a server of the fixture, and its explainer.
 type calls struct {
 	*random
 	t         *testing.T
@@ -240,7 +240,7 @@ type calls struct {
 	explainer *Explainer
 }
 
-// compareAll compares all explanations of a randomCluster with calls.
+// compareAll compares all explanations of a fixture with calls.
 func compareAll(t *testing.T, seed uint64) {
 	r := draw(seed)
 	ctx, stop := context.WithCancel(t.Context())
@@ -263,7 +263,7 @@ func compareAll(t *testing.T, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The other constructor reads all schemas, for each randomCluster.
+	// The other constructor reads all schemas, for each fixture.
 	clientset := fake.NewSimpleClientset(r.objects...)
 	c := &calls{random: r, t: t, client: pb.NewDestinationClient(conn), explainer: &Explainer{Catalog: known, Server: server, Client: clientset, IPv6: r.ipv6}}
 	clientset.PrependReactor("list", "*", r.react)
@@ -279,8 +279,8 @@ func compareAll(t *testing.T, seed uint64) {
 	c.compareAddresses()
 }
 
-// firstUpdates returns the addresses that Get tells a client on a node first, and the error that it ends
-// with.
+// firstUpdates returns the addresses of the first response of Get to a client on a node, and the error of
+// the call.
 func (c *calls) firstUpdates(path, node string) (addresses []string, refused error) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 	defer cancel()
@@ -310,7 +310,7 @@ func addressText(a *netpb.TcpAddress) string {
 	return fmt.Sprintf("%x %d", a.GetIp().GetIpv4(), a.GetPort())
 }
 
-// firstProfile returns what GetProfile tells first.
+// firstProfile returns the first response of GetProfile.
 func (c *calls) firstProfile(path string) (*pb.DestinationProfile, error) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 	defer cancel()
@@ -321,7 +321,7 @@ func (c *calls) firstProfile(path string) (*pb.DestinationProfile, error) {
 	return stream.Recv()
 }
 
-// got is what Get tells the clients of all nodes.
+// got has the responses of Get to the clients of all nodes.
 type got struct {
 	refused error
 	// union are the addresses that some client is told of; some and all say who is told of one.
@@ -342,7 +342,7 @@ func (c *calls) get(path string) got {
 	return g
 }
 
-// serves reports whether nobody is left without endpoints who should have some.
+// serves reports whether all clients that should get endpoints get some.
 func (c *calls) serves(path string) bool {
 	g := c.get(path)
 	name, _, _ := strings.Cut(path, ".")
@@ -353,7 +353,7 @@ func (c *calls) serves(path string) bool {
 	return g.refused == nil && (g.all || g.some && s != nil && c.local(s))
 }
 
-// isWell is the verdict that calls give.
+// isWell returns the verdict by the responses to calls.
 func (c *calls) isWell(s *catalog.Service, hostname string, port uint16) bool {
 	path := fmt.Sprintf("%s.shop.svc.cluster.local:%d", s.Key.Name, port)
 	if hostname != "" {
@@ -362,7 +362,7 @@ func (c *calls) isWell(s *catalog.Service, hostname string, port uint16) bool {
 	return (hostname != "" || !c.broken[s.Key.Name]) && c.isServed(s, hostname, path, port)
 }
 
-// isServed reports whether calls for a port are told of endpoints, whatever is wrong with the routes of its
+// isServed reports whether calls for a port get endpoints, regardless of problems with the routes of its
 // profile.
 func (c *calls) isServed(s *catalog.Service, hostname, path string, port uint16) bool {
 	profile, err := c.firstProfile(path)
@@ -399,7 +399,7 @@ func (c *calls) explain(q inspect.Query) (inspect.Explanation, string) {
 
 func verdictOf(well bool) inspect.Verdict {
 	if well {
-		return inspect.VerdictWell
+		return inspect.VerdictOK
 	}
 	return inspect.VerdictWrong
 }
@@ -417,7 +417,7 @@ func (c *calls) compareServices() {
 	}
 }
 
-// compareState compares the state of a Service in lists with what calls for its ports are told.
+// compareState compares the state of a Service in lists with the responses to calls for its ports.
 func (c *calls) compareState(s *catalog.Service) {
 	served, some := 0, false
 	for _, p := range s.Ports {
@@ -454,7 +454,7 @@ func (c *calls) compareService(name, hostname string, port uint16) {
 	switch {
 	case s != nil && s.ExternalName:
 		// Nothing is wrong with such a Service, and calls for it are refused.
-		if g := c.get(fmt.Sprintf("%s.shop.svc.cluster.local:%d", name, port)); g.refused == nil || e.Verdict != inspect.VerdictWell || !strings.Contains(text, "are refused") {
+		if g := c.get(fmt.Sprintf("%s.shop.svc.cluster.local:%d", name, port)); g.refused == nil || e.Verdict != inspect.VerdictOK || !strings.Contains(text, "are refused") {
 			c.t.Fatalf("Get of the ExternalName %s: %v\n%s", name, g.refused, text)
 		}
 		return
@@ -508,10 +508,10 @@ func (c *calls) compareAddress(a netip.AddrPort) {
 		if !strings.Contains(text, "Pod shop/"+labels["pod"]) {
 			c.t.Fatalf("GetProfile of %s finds the pod %s\n%s", a, labels["pod"], text)
 		}
-		if e.Verdict != inspect.VerdictWell && !strings.Contains(text, "and is not served") {
+		if e.Verdict != inspect.VerdictOK && !strings.Contains(text, "and is not served") {
 			c.t.Fatalf("GetProfile of %s is right\n%s", a, text)
 		}
-	case e.Verdict == inspect.VerdictWell && !c.inSlices(a.Addr()):
+	case e.Verdict == inspect.VerdictOK && !c.inSlices(a.Addr()):
 		c.t.Fatalf("GetProfile of %s finds nobody\n%s", a, text)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// sliceSteps say which controllers wrote the slices, and their content.
+// sliceSteps describes the slices and names the controllers that write them.
 func sliceSteps(f *facts) []inspect.Step {
 	if f.service == nil {
 		return nil
@@ -30,15 +30,15 @@ func sliceSteps(f *facts) []inspect.Step {
 			"no EndpointSlice belongs to the Service, although its selector matches: the controller that writes slices doesn't run, or fails: start the role controllers, or check the log of kube-controller-manager", f.ref())}
 	}
 	ready, notReady := 0, 0
-	makers := map[string]int{}
+	writers := map[string]int{}
 	var lines []string
 	for i := range f.slices {
 		s := &f.slices[i]
-		maker := s.Labels[discoveryv1.LabelManagedBy]
-		if maker == "" {
-			maker = "an unknown writer"
+		writer := s.Labels[discoveryv1.LabelManagedBy]
+		if writer == "" {
+			writer = "an unknown writer"
 		}
-		makers[short(maker)]++
+		writers[short(writer)]++
 		own := 0
 		for k := range s.Endpoints {
 			if r := s.Endpoints[k].Conditions.Ready; r == nil || *r {
@@ -50,11 +50,11 @@ func sliceSteps(f *facts) []inspect.Step {
 			lines = append(lines, fmt.Sprintf("%s: %s, %d ready and %d not, ports %s", s.Name, s.AddressType, own, len(s.Endpoints)-own, slicePorts(s)))
 		}
 	}
-	text := fmt.Sprintf("%s, managed by %s according to the label, with %s", inspect.Plural(len(f.slices), "EndpointSlice"), strings.Join(slices.Sorted(maps.Keys(makers)), " and "), inspect.Plural(ready, "ready endpoint"))
+	text := fmt.Sprintf("%s, managed by %s according to the label, with %s", inspect.Plural(len(f.slices), "EndpointSlice"), strings.Join(slices.Sorted(maps.Keys(writers)), " and "), inspect.Plural(ready, "ready endpoint"))
 	if notReady > 0 {
 		text += fmt.Sprintf(" and %d that are not", notReady)
 	}
-	s := step("Slices", inspect.StepWell, text, nil)
+	s := step("Slices", inspect.StepOK, text, nil)
 	s.More = lines
 	return []inspect.Step{s}
 }
@@ -76,7 +76,7 @@ func slicePorts(s *discoveryv1.EndpointSlice) string {
 	return "[" + strings.Join(all, " ") + "]"
 }
 
-// endpointSteps give for each port the outcome of the slices' endpoints.
+// endpointSteps returns the step "Endpoints" of each port.
 func endpointSteps(f *facts) []inspect.Step {
 	if len(f.known.Ports) == 0 {
 		return []inspect.Step{step("Endpoints", inspect.StepNote, "the Service declares no port, so it has endpoints for nothing but ports that a client chooses", f.ref())}
@@ -98,9 +98,9 @@ type unservedEndpoints struct {
 
 func unservedOf(w *portExplanation) unservedEndpoints {
 	f := unservedEndpoints{counts: map[catalog.Outcome]int{}, lines: map[catalog.Outcome][]string{}}
-	told := map[netip.AddrPort]bool{}
+	served := map[netip.AddrPort]bool{}
 	for _, e := range endpointsOf(&w.response) {
-		told[e.Addr] = true
+		served[e.Addr] = true
 	}
 	for _, m := range w.explanation.Members {
 		for _, s := range m.Slices {
@@ -113,7 +113,7 @@ func unservedOf(w *portExplanation) unservedEndpoints {
 				if name := e.Endpoint.Hostname; name != "" {
 					f.hostnames = addSome(f.hostnames, name)
 				}
-				if e.Outcome == catalog.Served && told[e.Addr] {
+				if e.Outcome == catalog.Served && served[e.Addr] {
 					continue
 				}
 				f.counts[e.Outcome]++
@@ -168,7 +168,7 @@ func endpointStep(f *facts, w *portExplanation) inspect.Step {
 		port += " of the hostname " + f.query.Hostname
 	}
 	served := endpointsOf(&w.response)
-	s := step("Endpoints", inspect.StepWell, fmt.Sprintf("%s is served by %s", port, inspect.Plural(len(served), "endpoint")), f.ref())
+	s := step("Endpoints", inspect.StepOK, fmt.Sprintf("%s is served by %s", port, inspect.Plural(len(served), "endpoint")), f.ref())
 	if n := w.response.MorePlaces; n > 0 {
 		s.Text = fmt.Sprintf("%s is served by at least %s; clients of %d other places were not looked at", port, inspect.Plural(len(served), "endpoint"), n)
 	}
@@ -182,7 +182,7 @@ func endpointStep(f *facts, w *portExplanation) inspect.Step {
 		s.State, s.Text = inspect.StepWrong, port+" has no endpoint that is served: "+left.cause(f, w)
 	}
 	if s.State == inspect.StepWrong && w.overridden() {
-		// The overrides count.
+		// Traffic goes to the overrides, so this is no problem.
 		s.State = inspect.StepNote
 	}
 	for _, e := range served[:min(len(served), maxShown)] {
@@ -200,7 +200,7 @@ func endpointStep(f *facts, w *portExplanation) inspect.Step {
 	return s
 }
 
-// servedText is an endpoint as it is sent to clients.
+// servedText describes an endpoint of a response.
 func servedText(e *destination.ResponseEndpoint) string {
 	text := e.Addr.String()
 	if e.Target != nil {

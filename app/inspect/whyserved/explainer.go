@@ -35,8 +35,8 @@ type Explainer struct {
 	IPv6 bool
 }
 
-// Server provides the open calls, and the messages that calls get; [destination.Server] implements
-// it. All verdicts come from it, and the other facts are causes.
+// Server provides the open calls and the responses to calls; [destination.Server] implements it. All
+// verdicts come from the Server; the other facts are causes.
 type Server interface {
 	StreamsOfService(key catalog.ServiceKey, limit int) (some []destination.OpenStream, all int)
 	FirstResponse(key catalog.ServiceKey, hostname string, port uint16) destination.FirstResponse
@@ -73,20 +73,20 @@ func (x *Explainer) object(ctx context.Context, o *inspect.ObjectRef) []inspect.
 	}
 }
 
-// facts are the state of a Service at one moment. An error says why a fact is unknown.
+// facts has the state of a Service at one moment. An error says why a fact is unknown.
 type facts struct {
 	query   *inspect.ServiceQuery
 	service *corev1.Service
-	// serviceErr and the others are nil if their fact is known.
+	// serviceErr and the other errors are nil if their fact is known.
 	serviceErr error
 	// names are the Services of the namespace, to suggest one for a missing name.
 	names []string
 	known *catalog.Service
 	ports []portExplanation
 
-	// matched are the pods that the selector selects. nearby are pods of the namespace, read if it
-	// selects none.
-	matched, nearby some
+	// matched are the pods that the selector selects. nearby are pods of the namespace, read if the
+	// selector matches none.
+	matched, nearby podList
 	podsErr         error
 	// workloads is the number of ExternalWorkloads that the selector selects.
 	workloads   int
@@ -169,7 +169,7 @@ func (x *Explainer) explainPort(key catalog.ServiceKey, s *catalog.Service, host
 func (x *Explainer) tell(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portExplanation {
 	w := portExplanation{port: p, response: x.Server.FirstResponse(key, hostname, p.Port)}
 	if key.Cluster != catalog.LocalCluster {
-		return w // proxies don't ask for it
+		return w // proxies ask for no profile of a remote Service
 	}
 	w.profile = x.Server.FirstProfile(catalog.ProfileQuery{Service: key, Hostname: hostname, Port: p.Port})
 	if hostname != "" {

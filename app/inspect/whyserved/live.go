@@ -23,40 +23,40 @@ const (
 	// maxPods, maxSlices, maxServices and maxPolicies limit the objects that are read for an
 	// explanation.
 	maxPods, maxSlices, maxServices, maxPolicies = 200, 100, 300, 100
-	// maxAnswer limits a response of the API server in bytes, because tenants decide how large objects
-	// are.
-	maxAnswer = 16 << 20
+	// maxResponse limits a response of the API server in bytes, because tenants decide about the size
+	// of objects.
+	maxResponse = 16 << 20
 )
 
 // Bounded returns a transport that fails responses that are too large. The client of an [Explainer]
 // must use it.
-func Bounded(next http.RoundTripper) http.RoundTripper { return boundedAnswers{next} }
+func Bounded(next http.RoundTripper) http.RoundTripper { return boundedTransport{next} }
 
-type boundedAnswers struct{ next http.RoundTripper }
+type boundedTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := b.next.RoundTrip(r)
 	if err == nil {
-		response.Body = &boundedBody{response.Body, maxAnswer}
+		response.Body = &boundedBody{response.Body, maxResponse}
 	}
 	return response, err
 }
 
 // WrappedRoundTripper gives access to the connections.
-func (b boundedAnswers) WrappedRoundTripper() http.RoundTripper { return b.next }
+func (b boundedTransport) WrappedRoundTripper() http.RoundTripper { return b.next }
 
 type boundedBody struct {
 	io.ReadCloser
-	left int
+	remaining int
 }
 
-var errLarge = errors.New("the objects are too large to be looked at together")
+var errLarge = errors.New("the objects are too large to be read together")
 
 // Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.left -= n; b.left < 0 {
+	if b.remaining -= n; b.remaining < 0 {
 		return 0, errLarge
 	}
 	return n, err
@@ -86,30 +86,30 @@ func (l live) services(ctx context.Context) ([]corev1.Service, error) {
 }
 
 // pods returns pods that a selector selects, up to a limit; nil selects all.
-func (l live) pods(ctx context.Context, selector map[string]string) (some, error) {
+func (l live) pods(ctx context.Context, selector map[string]string) (podList, error) {
 	list, err := l.client.CoreV1().Pods(l.namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String(), Limit: maxPods})
 	if err != nil {
-		return some{}, l.wrap("pods", err)
+		return podList{}, l.wrap("pods", err)
 	}
-	return some{list.Items, list.Continue != ""}, nil
+	return podList{list.Items, list.Continue != ""}, nil
 }
 
-// some is a limited list of pods.
-type some struct {
+// podList is a list of pods, cut at a limit.
+type podList struct {
 	pods []corev1.Pod
 	more bool
 }
 
-// count returns their number, such as "3" or "more than 200".
-func (s some) count() string {
+// count returns the number of pods, such as "3" or "more than 200".
+func (s podList) count() string {
 	if s.more {
 		return fmt.Sprintf("more than %d", len(s.pods))
 	}
 	return fmt.Sprint(len(s.pods))
 }
 
-// looked describes the pods, such as "3 pods" or "the first 200 of more than 200 pods".
-func (s some) looked() string {
+// title describes the pods that were read, such as "3 pods" or "the first 200 of more than 200 pods".
+func (s podList) title() string {
 	if s.more {
 		return fmt.Sprintf("the first %d of more than %[1]d pods", len(s.pods))
 	}
@@ -142,7 +142,7 @@ func (l live) policies(ctx context.Context) ([]networkingv1.NetworkPolicy, error
 	return list.Items, nil
 }
 
-// wrap says which right is missing, if one is.
+// wrap returns the error of a list, with the missing right if there is one.
 func (l live) wrap(resource string, err error) error {
 	switch {
 	case err == nil:

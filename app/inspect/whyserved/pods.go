@@ -9,10 +9,10 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 )
 
-// readySteps say how many of the selected pods are ready.
-func readySteps(f *facts) []inspect.Step {
+// readyStep says how many of the selected pods are ready.
+func readyStep(f *facts) inspect.Step {
 	ready := 0
-	var lines []string
+	s := inspect.Step{What: "Pods"}
 	first := ""
 	for i := range f.matched.pods {
 		why := notReady(&f.matched.pods[i])
@@ -23,32 +23,26 @@ func readySteps(f *facts) []inspect.Step {
 		if first == "" {
 			first = why
 		}
-		if len(lines) < maxShown {
-			lines = append(lines, f.matched.pods[i].Name+": "+why)
+		if len(s.More) < maxShown {
+			s.More = append(s.More, f.matched.pods[i].Name+": "+why)
 		}
 	}
-	all := f.matched.looked()
+	all := f.matched.title()
 	switch {
 	case ready == len(f.matched.pods) && f.matched.more:
-		return []inspect.Step{step("Pods", inspect.StepWell, fmt.Sprintf("%s are ready", all), nil)}
+		s.State, s.Text = inspect.StepOK, fmt.Sprintf("%s are ready", all)
 	case ready == len(f.matched.pods):
-		return []inspect.Step{step("Pods", inspect.StepWell, fmt.Sprintf("%s ready", withVerb(ready, "pod", "pods")), nil)}
+		s.State, s.Text = inspect.StepOK, fmt.Sprintf("%s ready", withVerb(ready, "pod", "pods"))
 	case f.service.Spec.PublishNotReadyAddresses:
-		s := step("Pods", inspect.StepNote, fmt.Sprintf("%d of %s are ready, and the Service also publishes those that aren't", ready, all), nil)
-		s.More = lines
-		return []inspect.Step{s}
-	case ready == 0:
-		s := step("Pods", inspect.StepWrong, fmt.Sprintf("none of the %s is ready (%s): look at kubectl describe pod, and at the readiness probe", strings.TrimPrefix(all, "the "), first), nil)
-		if len(f.matched.pods) == 1 {
-			s.Text = fmt.Sprintf("the only pod, %s, is not ready (%s): look at kubectl describe pod, and at the readiness probe", f.matched.pods[0].Name, first)
-		}
-		s.More = lines
-		return []inspect.Step{s}
+		s.State, s.Text = inspect.StepNote, fmt.Sprintf("%d of %s are ready, and the Service also publishes those that aren't", ready, all)
+	case ready > 0:
+		s.State, s.Text = inspect.StepNote, fmt.Sprintf("%d of %s are ready", ready, all)
+	case len(f.matched.pods) == 1:
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("the only pod, %s, is not ready (%s): look at kubectl describe pod, and at the readiness probe", f.matched.pods[0].Name, first)
 	default:
-		s := step("Pods", inspect.StepNote, fmt.Sprintf("%d of %s are ready", ready, all), nil)
-		s.More = lines
-		return []inspect.Step{s}
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("none of the %s is ready (%s): look at kubectl describe pod, and at the readiness probe", strings.TrimPrefix(all, "the "), first)
 	}
+	return s
 }
 
 func withVerb(n int, one, many string) string {

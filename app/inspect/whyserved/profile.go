@@ -50,7 +50,7 @@ func (o *override) problem() string {
 	}
 }
 
-// profileSteps say what GetProfile returns for the ports of a Service.
+// profileSteps describes the profiles of the ports of a Service.
 func profileSteps(f *facts) []inspect.Step {
 	var steps []inspect.Step
 	for i := range f.ports {
@@ -72,7 +72,7 @@ func profileSteps(f *facts) []inspect.Step {
 	return append(steps, opaqueSteps(f)...)
 }
 
-// profileStep says which ServiceProfile is used, and its invalid parts.
+// profileStep names the used ServiceProfile and its invalid parts.
 func profileStep(told *destination.FirstProfile) []inspect.Step {
 	sp := told.Snapshot.Profile
 	if sp == nil {
@@ -89,7 +89,7 @@ func profileStep(told *destination.FirstProfile) []inspect.Step {
 		p := told.LeftOut[0]
 		steps = append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("the ServiceProfile %s can't be used: %s: %s", name, p.Field, short(p.Reason)), ref))
 	default:
-		steps = append(steps, step("Profile", inspect.StepWell, fmt.Sprintf("the ServiceProfile %s is in force, with %s", name, inspect.Plural(len(sp.Routes), "route")), ref))
+		steps = append(steps, step("Profile", inspect.StepOK, fmt.Sprintf("the ServiceProfile %s is in force, with %s", name, inspect.Plural(len(sp.Routes), "route")), ref))
 	}
 	for i := range sp.Routes {
 		for _, broken := range sp.Routes[i].Condition.BrokenRegexps() {
@@ -100,7 +100,7 @@ func profileStep(told *destination.FirstProfile) []inspect.Step {
 	return steps
 }
 
-// overrideSteps say where a ServiceProfile sends traffic, and which destinations are missing.
+// overrideSteps lists the destinations of a ServiceProfile, and those without endpoints.
 func overrideSteps(w *portExplanation) []inspect.Step {
 	if !w.overridden() {
 		return nil
@@ -125,7 +125,8 @@ func overrideSteps(w *portExplanation) []inspect.Step {
 	return append(steps, step("Override", inspect.StepNote, fmt.Sprintf("the ServiceProfile sends the traffic of port %d to %s", w.port.Port, strings.Join(names, ", ")), nil))
 }
 
-// opaqueSteps say that the Service and its endpoints disagree about whether a port is opaque.
+// opaqueSteps returns a step for each port that is opaque for the Service but not for its endpoints, or
+// the other way round.
 func opaqueSteps(f *facts) []inspect.Step {
 	var steps []inspect.Step
 	for i := range f.ports {
@@ -138,7 +139,7 @@ func opaqueSteps(f *facts) []inspect.Step {
 			hint := e.Wire.GetProtocolHint()
 			return hint != nil && (hint.GetOpaque() != nil) != opaque
 		}
-		if !tells(&w.response, differs) {
+		if !anyEndpoint(&w.response, differs) {
 			continue
 		}
 		text := fmt.Sprintf("port %d is opaque for the Service, and not for all of its pods: annotate both with config.linkerd.io/opaque-ports, the Service with its port, the pods with theirs", w.port.Port)

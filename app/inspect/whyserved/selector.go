@@ -36,7 +36,7 @@ func mostSimilar(name string, candidates []string) (string, bool) {
 	return "", false
 }
 
-// selectorSteps say which pods a Service selects, and their state.
+// selectorSteps describes the selected pods of a Service.
 func selectorSteps(f *facts) []inspect.Step {
 	if f.service == nil {
 		return nil
@@ -54,10 +54,10 @@ func selectorSteps(f *facts) []inspect.Step {
 	case f.podsErr != nil:
 		return []inspect.Step{unknown("Selector", f.podsErr)}
 	case len(f.matched.pods) > 0:
-		found := step("Selector", inspect.StepWell, fmt.Sprintf("the selector %s matches %s", text, podCount(f.matched)), f.ref())
+		found := step("Selector", inspect.StepOK, fmt.Sprintf("the selector %s matches %s", text, podCount(f.matched)), f.ref())
 		return append([]inspect.Step{found}, podSteps(f)...)
 	case f.workloads > 0:
-		return []inspect.Step{step("Selector", inspect.StepWell, fmt.Sprintf("the selector %s matches %d ExternalWorkloads", text, f.workloads), f.ref())}
+		return []inspect.Step{step("Selector", inspect.StepOK, fmt.Sprintf("the selector %s matches %d ExternalWorkloads", text, f.workloads), f.ref())}
 	case len(f.nearby.pods) == 0:
 		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod, and the namespace %s has no pods: create them, or check the controller that should", text, f.query.Namespace), f.ref())}
 	default:
@@ -65,7 +65,7 @@ func selectorSteps(f *facts) []inspect.Step {
 	}
 }
 
-func podCount(s some) string {
+func podCount(s podList) string {
 	if len(s.pods) == 1 && !s.more {
 		return "1 pod"
 	}
@@ -73,7 +73,7 @@ func podCount(s some) string {
 }
 
 // thePods names all pods.
-func thePods(s some) string {
+func thePods(s podList) string {
 	if len(s.pods) == 1 && !s.more {
 		return "the only pod"
 	}
@@ -81,7 +81,7 @@ func thePods(s some) string {
 }
 
 // noneOf names the pods of a namespace, none of which has a property.
-func noneOf(s some) string {
+func noneOf(s podList) string {
 	if len(s.pods) == 1 && !s.more {
 		return "no pod of the namespace"
 	}
@@ -93,10 +93,9 @@ func selectorText(selector map[string]string) string {
 	return short(labels.SelectorFromSet(selector).String())
 }
 
-// suggestion says what would match: the requirement that alone excludes the most pods, and their
-// value.
-func suggestion(selector map[string]string, nearby some) string {
-	instead := map[string]int{} // labels that pods have in the place of the one that they fail
+// suggestion names the label that would match the most pods in place of a requirement of the selector.
+func suggestion(selector map[string]string, nearby podList) string {
+	instead := map[string]int{} // pods by the label that they have in place of the required one
 	for i := range nearby.pods {
 		if label, ok := nearMiss(selector, nearby.pods[i].Labels); ok {
 			instead[label]++
@@ -113,8 +112,8 @@ func suggestion(selector map[string]string, nearby some) string {
 	return fmt.Sprintf("; %s %s: did you mean that?", count, short(best))
 }
 
-// nearMiss returns the label of a pod for the only requirement that it fails: one with the same
-// key, or with a similar key and the same value.
+// nearMiss returns the label of a pod that fails exactly one requirement: the label has the same key, or
+// another key and the same value.
 func nearMiss(selector, has map[string]string) (label string, ok bool) {
 	var failed []string
 	for key, value := range selector {
@@ -139,9 +138,9 @@ func nearMiss(selector, has map[string]string) (label string, ok bool) {
 	return "", false
 }
 
-// podSteps say how many of the selected pods are ready, and whether they have the ports.
+// podSteps returns the readiness of the selected pods, and the named target ports that they lack.
 func podSteps(f *facts) []inspect.Step {
-	steps := readySteps(f)
+	steps := []inspect.Step{readyStep(f)}
 	for _, p := range f.service.Spec.Ports {
 		if p.TargetPort.StrVal == "" || f.query.Port != 0 && int32(f.query.Port) != p.Port {
 			continue
@@ -153,7 +152,8 @@ func podSteps(f *facts) []inspect.Step {
 	return steps
 }
 
-// targetPortStep says whether the pods have a container port of the name.
+// targetPortStep returns a step, and true, if no pod has a container port with the name of the
+// targetPort.
 func targetPortStep(f *facts, p corev1.ServicePort) (inspect.Step, bool) {
 	name := p.TargetPort.StrVal
 	var have []string

@@ -37,14 +37,14 @@ func unserved(t *destination.FirstResponse) error {
 	case !slices.ContainsFunc(t.Places, func(p destination.PlaceResponse) bool { return !empty(p) }):
 		return errors.New("no client gets an endpoint")
 	case at >= 0 && t.Kind != catalog.FilterNode:
-		return fmt.Errorf("clients %s get no endpoint", short(locationOf(t.Places[at].Filter)))
+		return fmt.Errorf("clients %s get no endpoint", short(LocationOf(t.Places[at].Filter)))
 	default:
 		return nil
 	}
 }
 
-// locationOf describes the clients of a response by zone and node.
-func locationOf(f catalog.Filter) string {
+// LocationOf describes the clients of a response by zone and node.
+func LocationOf(f catalog.Filter) string {
 	switch {
 	case f.Node != "":
 		return "on the node " + f.Node
@@ -61,11 +61,11 @@ func refusalError(err error) error {
 	return fmt.Errorf("refused with %s, %s", s.Code(), short(s.Message()))
 }
 
-// tells reports whether some client gets an endpoint.
-func tells(t *destination.FirstResponse, found func(*destination.ResponseEndpoint) bool) bool {
+// anyEndpoint reports whether some client gets an endpoint that match accepts.
+func anyEndpoint(t *destination.FirstResponse, match func(*destination.ResponseEndpoint) bool) bool {
 	for i := range t.Places {
 		for k := range t.Places[i].Endpoints {
-			if found(&t.Places[i].Endpoints[k]) {
+			if match(&t.Places[i].Endpoints[k]) {
 				return true
 			}
 		}
@@ -99,7 +99,7 @@ func leftOut(t *destination.FirstResponse) []string {
 	return reasons
 }
 
-// lowered turns problems into notes, because no client is affected.
+// lowered turns wrong steps into notes, because no client is affected.
 func lowered(steps []inspect.Step) []inspect.Step {
 	for i := range steps {
 		if steps[i].State == inspect.StepWrong {
@@ -115,12 +115,12 @@ func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState 
 	if s.ExternalName {
 		return inspect.ServiceExternal
 	}
-	asked, served, some := 0, 0, false
+	ports, served, some := 0, 0, false
 	for _, p := range s.Ports {
-		if p.Protocol == catalog.UDP || asked == maxPorts {
+		if p.Protocol == catalog.UDP || ports == maxPorts {
 			continue
 		}
-		asked++
+		ports++
 		w := x.tell(s.Key, s, "", p)
 		if w.isServed() {
 			served++
@@ -128,9 +128,9 @@ func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState 
 		some = some || w.isServed() || len(endpointsOf(&w.response)) > 0
 	}
 	switch {
-	case asked == 0:
+	case ports == 0:
 		return inspect.ServicePortless
-	case served == asked:
+	case served == ports:
 		return inspect.ServiceServed
 	case some:
 		return inspect.ServicePartly
@@ -142,6 +142,6 @@ func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState 
 }
 
 // allServed reports whether there are ports, and clients of each are served.
-func allServed(walks []portExplanation) bool {
-	return len(walks) > 0 && !slices.ContainsFunc(walks, func(w portExplanation) bool { return !w.isServed() })
+func allServed(ports []portExplanation) bool {
+	return len(ports) > 0 && !slices.ContainsFunc(ports, func(p portExplanation) bool { return !p.isServed() })
 }

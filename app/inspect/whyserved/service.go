@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// serviceSteps lead from a Service to the streams of its clients.
+// serviceSteps returns the steps from a Service to the streams of its clients.
 func serviceSteps(f *facts) []inspect.Step {
 	steps, end := objectSteps(f)
 	if end {
@@ -40,7 +40,7 @@ func (f *facts) ref() *inspect.ObjectRef {
 	return &inspect.ObjectRef{Kind: "Service", Namespace: f.query.Namespace, Name: f.query.Name}
 }
 
-// objectSteps say whether the Service and the port exist. end is true if nothing follows.
+// objectSteps says whether the Service and the port exist. end is true if no further steps apply.
 func objectSteps(f *facts) (steps []inspect.Step, end bool) {
 	name := f.query.Namespace + "/" + f.query.Name
 	switch {
@@ -58,10 +58,10 @@ func objectSteps(f *facts) (steps []inspect.Step, end bool) {
 			"the API server has the Service "+name+", and this process has not read it: look at the table of Services in its status, and whether it reads this namespace", f.ref())), true
 	}
 	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
-		return append(steps, step("Service", inspect.StepWell,
+		return append(steps, step("Service", inspect.StepOK,
 			fmt.Sprintf("the Service %s is of type ExternalName: it stands for the DNS name %s, and has no endpoints: calls for it are refused, so no ServiceProfile may send traffic to it", name, short(f.service.Spec.ExternalName)), f.ref())), true
 	}
-	steps = append(steps, step("Service", inspect.StepWell, fmt.Sprintf("the Service %s exists, %s", name, addressesOf(f)), f.ref()))
+	steps = append(steps, step("Service", inspect.StepOK, fmt.Sprintf("the Service %s exists, %s", name, addressesOf(f)), f.ref()))
 	return append(steps, portSteps(f)...), false
 }
 
@@ -79,19 +79,24 @@ func addressesOf(f *facts) string {
 func portList(s *catalog.Service) string {
 	var all []string
 	for _, p := range s.Ports {
-		text := fmt.Sprint(p.Port)
-		if p.Name != "" {
-			text = p.Name + ":" + text
-		}
-		if p.Protocol != catalog.TCP {
-			text += "/" + string(p.Protocol)
-		}
-		if all = append(all, text); len(all) == maxShown {
+		if all = append(all, PortText(p)); len(all) == maxShown {
 			all = append(all, "…")
 			break
 		}
 	}
 	return "[" + strings.Join(all, " ") + "]"
+}
+
+// PortText returns a port of a Service, such as "http:80" or "dns:53/UDP".
+func PortText(p catalog.ServicePort) string {
+	text := fmt.Sprint(p.Port)
+	if p.Name != "" {
+		text = p.Name + ":" + text
+	}
+	if p.Protocol != catalog.TCP {
+		text += "/" + string(p.Protocol)
+	}
+	return text
 }
 
 func portSteps(f *facts) []inspect.Step {
@@ -113,7 +118,7 @@ func portSteps(f *facts) []inspect.Step {
 	return nil
 }
 
-// memberSteps are the steps of a remote or federated Service.
+// memberSteps returns the members of a remote or federated Service.
 func memberSteps(f *facts) []inspect.Step {
 	if len(f.ports) == 0 {
 		return nil
@@ -140,7 +145,7 @@ func memberSteps(f *facts) []inspect.Step {
 		case m.Service.ExternalName:
 			steps = append(steps, step("Member", inspect.StepWrong, fmt.Sprintf("the member %s %s is of type ExternalName, and has no endpoints", name, where), ref))
 		default:
-			steps = append(steps, step("Member", inspect.StepWell, fmt.Sprintf("the member %s exists %s", name, where), ref))
+			steps = append(steps, step("Member", inspect.StepOK, fmt.Sprintf("the member %s exists %s", name, where), ref))
 		}
 	}
 	if len(steps) == 0 {
@@ -150,13 +155,13 @@ func memberSteps(f *facts) []inspect.Step {
 	return steps
 }
 
-// locationSteps say why messages depend on the zone or node of the client.
+// locationSteps says why responses depend on the zone or node of the client.
 func locationSteps(f *facts) []inspect.Step {
 	if f.known.LocalTraffic {
 		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client only gets endpoints on its own node", f.ref())}
 	}
 	hinted := func(e *destination.ResponseEndpoint) bool { return len(e.HintZones) > 0 }
-	if slices.ContainsFunc(f.ports, func(w portExplanation) bool { return tells(&w.response, hinted) }) {
+	if slices.ContainsFunc(f.ports, func(w portExplanation) bool { return anyEndpoint(&w.response, hinted) }) {
 		return []inspect.Step{step("Place", inspect.StepNote, "the slices have hints for zones: a client may only get the endpoints for its own zone", f.ref())}
 	}
 	return nil
@@ -166,7 +171,7 @@ func streamSteps(f *facts) []inspect.Step {
 	if f.allStreams == 0 {
 		return []inspect.Step{step("Streams", inspect.StepNote, "no client asks this process for the Service now", nil)}
 	}
-	s := step("Streams", inspect.StepWell, fmt.Sprintf("%s this process for the Service, and %s sent the current state", clients(f.allStreams, "asks", "ask"), pluralClients(f.allStreams)), nil)
+	s := step("Streams", inspect.StepOK, fmt.Sprintf("%s this process for the Service, and %s sent the current state", clients(f.allStreams, "asks", "ask"), pluralClients(f.allStreams)), nil)
 	behind := 0
 	for i := range f.streams {
 		o := &f.streams[i]

@@ -32,8 +32,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// randomCluster is what the API server, the catalog and the streams of a test have.
-type randomCluster struct {
+// fixture has the objects of the API server and of the catalog, and the streams, of a test.
+type fixture struct {
 	objects []runtime.Object
 	known   []catalog.Object
 	streams []destination.OpenStream
@@ -42,7 +42,7 @@ type randomCluster struct {
 }
 
 // StreamsOfService is as in [Server].
-func (w *randomCluster) StreamsOfService(_ catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
+func (w *fixture) StreamsOfService(_ catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
 	return w.streams[:min(limit, len(w.streams))], len(w.streams)
 }
 
@@ -59,7 +59,7 @@ func key(name string) catalog.ServiceKey {
 }
 
 // service adds a Service with the port http:80, and edits what the API server has.
-func (w *randomCluster) service(name string, selector map[string]string, edits ...func(*corev1.Service)) *randomCluster {
+func (w *fixture) service(name string, selector map[string]string, edits ...func(*corev1.Service)) *fixture {
 	s := &corev1.Service{ObjectMeta: meta(name), Spec: corev1.ServiceSpec{
 		Selector: selector, ClusterIP: "10.96.0.10",
 		Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8080)}},
@@ -80,7 +80,7 @@ func (w *randomCluster) service(name string, selector map[string]string, edits .
 }
 
 // pod adds a ready pod, and edits it.
-func (w *randomCluster) pod(name, app string, edits ...func(*corev1.Pod)) *randomCluster {
+func (w *fixture) pod(name, app string, edits ...func(*corev1.Pod)) *fixture {
 	p := &corev1.Pod{
 		ObjectMeta: meta(name, "app", app),
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}}}},
@@ -98,8 +98,8 @@ func podKey(name string) catalog.WorkloadKey {
 	return catalog.WorkloadKey{Kind: catalog.Pod, Cluster: catalog.LocalCluster, Namespace: "shop", Name: name}
 }
 
-// slice adds a slice of a Service with one endpoint, to both.
-func (w *randomCluster) slice(service, port, pod string, edits ...func(*catalog.SliceEndpoint)) *randomCluster {
+// slice adds a slice of a Service with one endpoint, to the API server and the catalog.
+func (w *fixture) slice(service, port, pod string, edits ...func(*catalog.SliceEndpoint)) *fixture {
 	e := catalog.SliceEndpoint{Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.7")}, Target: podKey(pod)}
 	for _, edit := range edits {
 		edit(&e)
@@ -122,13 +122,13 @@ func (w *randomCluster) slice(service, port, pod string, edits ...func(*catalog.
 	return w
 }
 
-func (w *randomCluster) policy(name string, selects map[string]string) *randomCluster {
+func (w *fixture) policy(name string, selects map[string]string) *fixture {
 	w.objects = append(w.objects, &networkingv1.NetworkPolicy{ObjectMeta: meta(name), Spec: networkingv1.NetworkPolicySpec{PodSelector: metav1.LabelSelector{MatchLabels: selects}}})
 	return w
 }
 
-// react refuses lists, and selects by name, which the fake API server doesn't.
-func (w *randomCluster) react(a clienttesting.Action) (bool, runtime.Object, error) {
+// react refuses lists, and filters by name, because the fake API server doesn't.
+func (w *fixture) react(a clienttesting.Action) (bool, runtime.Object, error) {
 	if a.GetResource().Resource == w.forbids {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: w.forbids}, "", errors.New("no role"))
 	}
@@ -139,8 +139,8 @@ func (w *randomCluster) react(a clienttesting.Action) (bool, runtime.Object, err
 	return false, nil, nil
 }
 
-// explain answers a query about the randomCluster.
-func (w *randomCluster) explain(t *testing.T, q inspect.Query) inspect.Explanation {
+// explain returns the explanation of the fixture for a query.
+func (w *fixture) explain(t *testing.T, q inspect.Query) inspect.Explanation {
 	t.Helper()
 	client := fake.NewClientset(w.objects...)
 	client.PrependReactor("list", "*", w.react)
@@ -155,21 +155,21 @@ func (w *randomCluster) explain(t *testing.T, q inspect.Query) inspect.Explanati
 	<-known.Synced()
 	defer func() { stop(); <-done }()
 	server := destination.NewServer(known, w.config(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-	return inspect.Conclude(q.String(), (&Explainer{Catalog: known, Server: answers{server, w}, Client: client, IPv6: w.ipv6}).Explain(ctx, q))
+	return inspect.Conclude(q.String(), (&Explainer{Catalog: known, Server: serverWithStreams{server, w}, Client: client, IPv6: w.ipv6}).Explain(ctx, q))
 }
 
-// answers is a real server whose streams are those of the randomCluster.
-type answers struct {
+// serverWithStreams is a real server whose streams are those of the fixture.
+type serverWithStreams struct {
 	*destination.Server
-	randomCluster *randomCluster
+	fixture *fixture
 }
 
 // StreamsOfService implements Server.
-func (a answers) StreamsOfService(key catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
-	return a.randomCluster.StreamsOfService(key, limit)
+func (a serverWithStreams) StreamsOfService(key catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
+	return a.fixture.StreamsOfService(key, limit)
 }
 
-func (w *randomCluster) config() destination.Config {
+func (w *fixture) config() destination.Config {
 	return destination.Config{
 		ControllerNamespace: "linkerd", TrustDomain: "cluster.local", ClusterDomain: "cluster.local", EnableH2Upgrade: true,
 		ForceOpaqueTransport: true, EnableIPv6: w.ipv6,
@@ -200,7 +200,7 @@ func web(port uint16) inspect.Query {
 	return inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: port}}
 }
 
-// Each cause is named by the first step that is wrong, with what to do.
+// The first wrong step names the cause, and what to do.
 func TestCauses(t *testing.T) {
 	app := func(value string) map[string]string { return map[string]string{"app": value} }
 	unready := func(reason string) func(*corev1.Pod) {
@@ -218,167 +218,167 @@ func TestCauses(t *testing.T) {
 		s.Spec.InternalTrafficPolicy = &policy
 	}
 	for name, test := range map[string]struct {
-		randomCluster *randomCluster
-		query         inspect.Query
-		verdict       inspect.Verdict
-		summary       string
+		fixture *fixture
+		query   inspect.Query
+		verdict inspect.Verdict
+		summary string
 		// also is part of some other step, in its text or below it.
 		also string
 	}{
 		"well": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
-			verdict: inspect.VerdictWell, summary: "port 80 is served by 1 endpoint", also: "managed by endpointslice-controller.k8s.io according to the label",
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			verdict: inspect.VerdictOK, summary: "port 80 is served by 1 endpoint", also: "managed by endpointslice-controller.k8s.io according to the label",
 		},
 		"all ports": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(0),
-			verdict: inspect.VerdictWell, summary: "port 80 is served by 1 endpoint", also: "10.0.0.7:8080 (Pod web-1)",
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(0),
+			verdict: inspect.VerdictOK, summary: "port 80 is served by 1 endpoint", also: "10.0.0.7:8080 (Pod web-1)",
 		},
-		"no such Service": {randomCluster: new(randomCluster).service("web", nil), query: inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "wbe"}}, verdict: inspect.VerdictWrong, summary: "there is no Service shop/wbe: did you mean web?"},
+		"no such Service": {fixture: new(fixture).service("web", nil), query: inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "wbe"}}, verdict: inspect.VerdictWrong, summary: "there is no Service shop/wbe: did you mean web?"},
 		"port not declared": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(8080),
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(8080),
 			verdict: inspect.VerdictWrong, summary: "the Service doesn't declare port 8080 (it has [http:80])",
 		},
 		"wrong selector": {
-			randomCluster: new(randomCluster).service("web", app("wbe")).pod("web-1", "web").pod("web-2", "web").pod("web-3", "web").pod("db-1", "db"), query: web(80),
+			fixture: new(fixture).service("web", app("wbe")).pod("web-1", "web").pod("web-2", "web").pod("web-3", "web").pod("db-1", "db"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the selector app=wbe matches no pod; 3 pods of the namespace have app=web: did you mean that?",
 		},
 		"wrong key": {
-			randomCluster: new(randomCluster).service("web", map[string]string{"ap": "web"}).pod("web-1", "web"), query: web(80),
+			fixture: new(fixture).service("web", map[string]string{"ap": "web"}).pod("web-1", "web"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the selector ap=web matches no pod; 1 pod of the namespace has app=web: did you mean that?",
 		},
 		"nothing like it": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("db-1", "postgres"), query: web(80),
+			fixture: new(fixture).service("web", app("web")).pod("db-1", "postgres"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "no pod of the namespace has even a similar label",
 		},
-		"no pods at all": {randomCluster: new(randomCluster).service("web", app("web")), query: web(80), verdict: inspect.VerdictWrong, summary: "the namespace shop has no pods"},
+		"no pods at all": {fixture: new(fixture).service("web", app("web")), query: web(80), verdict: inspect.VerdictWrong, summary: "the namespace shop has no pods"},
 		"wrong targetPort": {
-			randomCluster: new(randomCluster).service("web", app("web"), target("htpp")).pod("web-1", "web"), query: web(80),
+			fixture: new(fixture).service("web", app("web"), target("htpp")).pod("web-1", "web"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: `the port http:80 has the targetPort "htpp", and no container of the only pod has a port of that name (they have http): did you mean http?`,
 		},
 		"not ready": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web", unready("CrashLoopBackOff")).slice("web", "http", "web-1", notReadyEndpoint), query: web(80),
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web", unready("CrashLoopBackOff")).slice("web", "http", "web-1", notReadyEndpoint), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the only pod, web-1, is not ready (the container web waits: CrashLoopBackOff)", also: "left out are 1 not ready",
 		},
 		"none of two is ready": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web", unready("ImagePullBackOff")).pod("web-2", "web", unready("x")), query: web(80),
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web", unready("ImagePullBackOff")).pod("web-2", "web", unready("x")), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "none of the 2 pods is ready (the container web waits: ImagePullBackOff)", also: "web-2: the container web waits: x",
 		},
 		"one of two is ready": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").pod("web-2", "web", unready("x")).slice("web", "http", "web-1"), query: web(80),
-			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "1 of 2 pods are ready",
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").pod("web-2", "web", unready("x")).slice("web", "http", "web-1"), query: web(80),
+			verdict: inspect.VerdictOK, summary: "served by 1 endpoint", also: "1 of 2 pods are ready",
 		},
 		"nobody makes slices": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web"), query: web(80),
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "no EndpointSlice belongs to the Service, although its selector matches",
 		},
 		"the slice lacks the port": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "metrics", "web-1"), query: web(80),
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "metrics", "web-1"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: `the slices have the ports [metrics:8080], and none is named "http"`,
 		},
 		"the slice names a pod that is gone": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-0"), query: web(80),
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-0"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the slices name pods that are deleted or not known yet",
 		},
-		"no selector, no slices": {randomCluster: new(randomCluster).service("web", nil), query: web(80), verdict: inspect.VerdictWrong, summary: "the Service has neither a selector nor EndpointSlices"},
+		"no selector, no slices": {fixture: new(fixture).service("web", nil), query: web(80), verdict: inspect.VerdictWrong, summary: "the Service has neither a selector nor EndpointSlices"},
 		"no selector, slices": {
-			randomCluster: new(randomCluster).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
-			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "its slices are written by another program",
+			fixture: new(fixture).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			verdict: inspect.VerdictOK, summary: "served by 1 endpoint", also: "its slices are written by another program",
 		},
 		"headless without hostnames": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query:         inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "web-1"}},
-			verdict:       inspect.VerdictWrong, summary: "no pod has a hostname: set spec.hostname and spec.subdomain: web in the pods, or serviceName: web",
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "web-1"}},
+			verdict: inspect.VerdictWrong, summary: "no pod has a hostname: set spec.hostname and spec.subdomain: web in the pods, or serviceName: web",
 		},
 		"no endpoint at the address of the hostname": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query:         inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "10-9-9-9"}},
-			verdict:       inspect.VerdictWrong, summary: "an endpoint without a hostname at the address 10.9.9.9, and the Service has none there",
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "10-9-9-9"}},
+			verdict: inspect.VerdictWrong, summary: "an endpoint without a hostname at the address 10.9.9.9, and the Service has none there",
 		},
 		"another hostname": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1", func(e *catalog.SliceEndpoint) { e.Hostname = "web-1" }),
-			query:         inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "web-2"}},
-			verdict:       inspect.VerdictWrong, summary: "the pods have the hostnames [web-1]: did you mean web-1?",
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1", func(e *catalog.SliceEndpoint) { e.Hostname = "web-1" }),
+			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "web-2"}},
+			verdict: inspect.VerdictWrong, summary: "the pods have the hostnames [web-1]: did you mean web-1?",
 		},
 		"IPv6 is off": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1", func(e *catalog.SliceEndpoint) { e.Addresses = []netip.Addr{netip.MustParseAddr("fd00::7")} }),
-			query:         web(80), verdict: inspect.VerdictWrong, summary: "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6",
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1", func(e *catalog.SliceEndpoint) { e.Addresses = []netip.Addr{netip.MustParseAddr("fd00::7")} }),
+			query:   web(80), verdict: inspect.VerdictWrong, summary: "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6",
 		},
 		"a network policy is a red herring": {
-			randomCluster: new(randomCluster).service("web", app("wbe")).pod("web-1", "web").policy("deny", nil), query: web(80),
+			fixture: new(fixture).service("web", app("wbe")).pod("web-1", "web").policy("deny", nil), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the selector app=wbe matches no pod",
 		},
 		"a network policy is a note": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1").policy("deny", nil).policy("db", app("db")), query: web(80),
-			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "not the endpoints that clients get",
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1").policy("deny", nil).policy("db", app("db")), query: web(80),
+			verdict: inspect.VerdictOK, summary: "served by 1 endpoint", also: "not the endpoints that clients get",
 		},
 		"ExternalName": {
-			randomCluster: new(randomCluster).service("web", nil, func(s *corev1.Service) {
+			fixture: new(fixture).service("web", nil, func(s *corev1.Service) {
 				s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "www.example.org"
 			}),
-			query: web(80), verdict: inspect.VerdictWell, summary: "stands for the DNS name www.example.org",
+			query: web(80), verdict: inspect.VerdictOK, summary: "stands for the DNS name www.example.org",
 		},
 		"local traffic": {
-			randomCluster: new(randomCluster).service("web", app("web"), local).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
-			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "internalTrafficPolicy is Local",
+			fixture: new(fixture).service("web", app("web"), local).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			verdict: inspect.VerdictOK, summary: "served by 1 endpoint", also: "internalTrafficPolicy is Local",
 		},
 		"may not list Services": {
-			randomCluster: (&randomCluster{forbids: "services"}).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			fixture: (&fixture{forbids: "services"}).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictUnknown, summary: "this process may not list services in the namespace shop: give its role that right", also: "served by 1 endpoint",
 		},
 		"may not list Services, and knows none": {
-			randomCluster: &randomCluster{forbids: "services"}, query: web(80),
+			fixture: &fixture{forbids: "services"}, query: web(80),
 			verdict: inspect.VerdictUnknown, summary: "this process may not list services in the namespace shop: give its role that right", also: "this process has read no Service shop/web",
 		},
 		"may not list pods": {
-			randomCluster: (&randomCluster{forbids: "pods"}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			fixture: (&fixture{forbids: "pods"}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictUnknown, summary: "may not list pods in the namespace shop",
 		},
 		"may not list network policies": {
-			randomCluster: (&randomCluster{forbids: "networkpolicies"}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
-			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "may not list networkpolicies.networking.k8s.io",
+			fixture: (&fixture{forbids: "networkpolicies"}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			verdict: inspect.VerdictOK, summary: "served by 1 endpoint", also: "may not list networkpolicies.networking.k8s.io",
 		},
-		"not read": {randomCluster: &randomCluster{objects: new(randomCluster).service("web", nil).objects}, query: web(80), verdict: inspect.VerdictWrong, summary: "this process has not read it"},
+		"not read": {fixture: &fixture{objects: new(fixture).service("web", nil).objects}, query: web(80), verdict: inspect.VerdictWrong, summary: "this process has not read it"},
 		"streams": {
-			randomCluster: (&randomCluster{streams: slices.Repeat([]destination.OpenStream{{Namespace: "shop", Pod: "cart-1", Target: "web.shop:80", Sent: 3, Current: 3, Endpoints: 1}}, 20)}).
+			fixture: (&fixture{streams: slices.Repeat([]destination.OpenStream{{Namespace: "shop", Pod: "cart-1", Target: "web.shop:80", Sent: 3, Current: 3, Endpoints: 1}}, 20)}).
 				service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query: web(80), verdict: inspect.VerdictWell, summary: "20 streams ask this process for the Service, and all were sent the current state", also: "shop/cart-1",
+			query: web(80), verdict: inspect.VerdictOK, summary: "20 streams ask this process for the Service, and all were sent the current state", also: "shop/cart-1",
 		},
 		"a slow stream": {
-			randomCluster: (&randomCluster{streams: []destination.OpenStream{{Sent: 2, Current: 3, Lag: time.Second}}}).
+			fixture: (&fixture{streams: []destination.OpenStream{{Sent: 2, Current: 3, Lag: time.Second}}}).
 				service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query: web(80), verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "1 of them is behind",
+			query: web(80), verdict: inspect.VerdictOK, summary: "served by 1 endpoint", also: "1 of them is behind",
 		},
 		"an address of a pod": {
-			randomCluster: (&randomCluster{streams: make([]destination.OpenStream, 3)}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query:         inspect.Query{Address: netip.MustParseAddrPort("10.0.0.7:8080")},
-			verdict:       inspect.VerdictWell, summary: "10.0.0.7 is an endpoint of the Service shop/web, and 3 streams ask for it", also: "the Pod shop/web-1 on the node n1",
+			fixture: (&fixture{streams: make([]destination.OpenStream, 3)}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:   inspect.Query{Address: netip.MustParseAddrPort("10.0.0.7:8080")},
+			verdict: inspect.VerdictOK, summary: "10.0.0.7 is an endpoint of the Service shop/web, and 3 streams ask for it", also: "the Pod shop/web-1 on the node n1",
 		},
 		"another port of an address": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query:         inspect.Query{Address: netip.MustParseAddrPort("10.0.0.7:9090")},
-			verdict:       inspect.VerdictWell, summary: "the Pod shop/web-1", also: "in slices of the Service shop/web, with other ports",
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:   inspect.Query{Address: netip.MustParseAddrPort("10.0.0.7:9090")},
+			verdict: inspect.VerdictOK, summary: "the Pod shop/web-1", also: "in slices of the Service shop/web, with other ports",
 		},
 		"a cluster IP": {
-			randomCluster: new(randomCluster).service("web", app("wbe")).pod("web-1", "web"),
-			query:         inspect.Query{Address: netip.MustParseAddrPort("10.96.0.10:80")},
-			verdict:       inspect.VerdictWrong, summary: "the selector app=wbe matches no pod", also: "is a cluster IP of the Service shop/web",
+			fixture: new(fixture).service("web", app("wbe")).pod("web-1", "web"),
+			query:   inspect.Query{Address: netip.MustParseAddrPort("10.96.0.10:80")},
+			verdict: inspect.VerdictWrong, summary: "the selector app=wbe matches no pod", also: "is a cluster IP of the Service shop/web",
 		},
-		"nobody's address": {randomCluster: &randomCluster{}, query: inspect.Query{Address: netip.MustParseAddrPort("192.0.2.1:80")}, verdict: inspect.VerdictWrong, summary: "no Service, pod, ExternalWorkload or slice has the address 192.0.2.1 now"},
+		"nobody's address": {fixture: &fixture{}, query: inspect.Query{Address: netip.MustParseAddrPort("192.0.2.1:80")}, verdict: inspect.VerdictWrong, summary: "no Service, pod, ExternalWorkload or slice has the address 192.0.2.1 now"},
 		"a pod": {
-			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query:         inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}},
-			verdict:       inspect.VerdictWell, summary: "an endpoint of the Service shop/web",
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:   inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}},
+			verdict: inspect.VerdictOK, summary: "an endpoint of the Service shop/web",
 		},
 		"a pod that nobody selects": {
-			randomCluster: new(randomCluster).service("web", app("wbe")).pod("web-1", "web"),
-			query:         inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}},
-			verdict:       inspect.VerdictWell, summary: "the Pod shop/web-1 is ready", also: "no Service of the namespace selects it; the selector of web is app=wbe: is it meant?",
+			fixture: new(fixture).service("web", app("wbe")).pod("web-1", "web"),
+			query:   inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}},
+			verdict: inspect.VerdictOK, summary: "the Pod shop/web-1 is ready", also: "no Service of the namespace selects it; the selector of web is app=wbe: is it meant?",
 		},
-		"a pod that is gone": {randomCluster: &randomCluster{}, query: inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}}, verdict: inspect.VerdictWrong, summary: "there is no Pod shop/web-1"},
-		"a DNS name":         {randomCluster: &randomCluster{}, query: inspect.Query{Name: "www.example.org"}, verdict: inspect.VerdictUnknown, summary: "nothing is known about www.example.org here"},
+		"a pod that is gone": {fixture: &fixture{}, query: inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}}, verdict: inspect.VerdictWrong, summary: "there is no Pod shop/web-1"},
+		"a DNS name":         {fixture: &fixture{}, query: inspect.Query{Name: "www.example.org"}, verdict: inspect.VerdictUnknown, summary: "nothing is known about www.example.org here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := test.randomCluster.explain(t, test.query)
+			e := test.fixture.explain(t, test.query)
 			if e.Verdict != test.verdict || !strings.Contains(e.Summary, test.summary) {
 				t.Errorf("%s: %s\nwant %s: %s", e.Verdict, e.Summary, test.verdict, test.summary)
 			}
@@ -391,7 +391,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// A member in a cluster that isn't linked, or not read, is named.
+// The explanation names members in clusters that aren't linked or can't be read.
 func TestMembers(t *testing.T) {
 	east, name := "east", "web"
 	remote := &catalog.Service{Key: key("web"), Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}}, RemoteCluster: &east, RemoteService: &name}
@@ -408,7 +408,7 @@ func TestMembers(t *testing.T) {
 		"nameless":   {[]catalog.Object{nameless}, "names no member"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := new(randomCluster).service("web", nil)
+			w := new(fixture).service("web", nil)
 			w.known = test.known
 			if e := w.explain(t, web(80)); e.Verdict != inspect.VerdictWrong || !strings.Contains(e.Summary, test.summary) {
 				t.Errorf("%s: %s", e.Verdict, e.Summary)
@@ -417,10 +417,10 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// Whatever tenants write is shown on one line, and not at any length.
+// Text of tenants is shown on one line and truncated.
 func TestHostileText(t *testing.T) {
 	long := strings.Repeat("x\n\x1b", 10000)
-	w := new(randomCluster).service("web", map[string]string{"app": "web"}).pod("web-1", "web", func(p *corev1.Pod) {
+	w := new(fixture).service("web", map[string]string{"app": "web"}).pod("web-1", "web", func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: long, Message: long}}
 	})
 	e := w.explain(t, web(80))
@@ -433,7 +433,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// An answer that is too large ends with an error, whoever sends it.
+// Reading a response that is too large fails.
 func TestBounded(t *testing.T) {
 	endless := roundTrip(func() *http.Response {
 		return &http.Response{StatusCode: 200, Body: io.NopCloser(zeros{})}
@@ -444,7 +444,7 @@ func TestBounded(t *testing.T) {
 	}
 	defer response.Body.Close()
 	n, err := io.Copy(io.Discard, response.Body)
-	if n > maxAnswer || !errors.Is(err, errLarge) {
+	if n > maxResponse || !errors.Is(err, errLarge) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 }

@@ -44,7 +44,7 @@ func dnsProcess(leading string) *looktest.Process {
 	return &looktest.Process{Status: &inspect.Status{Roles: []string{"dns"}, Ready: true, Leading: []inspect.Leading{{Role: "dns", Leads: leading == "leads"}}}}
 }
 
-// printed returns an answer in a format.
+// printed returns the output of an answer in a format.
 func printed(t *testing.T, kind string, a output.Answer) string {
 	t.Helper()
 	var out strings.Builder
@@ -61,7 +61,7 @@ func check(t *testing.T, what, got, want string) {
 	}
 }
 
-// Each state that a server knows can be asked for, and is counted.
+// Each state of a server can be queried, and is counted.
 func TestAllRecordStates(t *testing.T) {
 	all := []inspect.Record{{Name: "a.example.org", Type: "A", State: inspect.RecordPublished}, {Name: "b.example.org", Type: "A", State: inspect.RecordUnwanted}}
 	if got, want := recordAnswer(all, time.Now()).Text, "\n2 records: published 1, unwanted 1.\n"; got != want {
@@ -69,7 +69,7 @@ func TestAllRecordStates(t *testing.T) {
 	}
 }
 
-// Streams of all processes are in one list, whatever the number of pages.
+// Streams of all processes and pages are in one list.
 func TestStreams(t *testing.T) {
 	one, two := destination(), destination()
 	opened := time.Now().Add(-time.Hour)
@@ -112,8 +112,8 @@ func TestStreamsOfXDSAlone(t *testing.T) {
 	}
 }
 
-// What one process can't answer is a note.
-func TestNotesOfOthers(t *testing.T) {
+// The failure of one process is a note.
+func TestFailureOfOneProcess(t *testing.T) {
 	one := destination()
 	one.Streams = []inspect.Stream{}
 	broken := destination()
@@ -143,7 +143,7 @@ func TestErrors(t *testing.T) {
 		"text":           {answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }), "is that the admin server of a signpost of this version?"},
 		"a redirect":     {answer(http.RedirectHandler("/ping", http.StatusFound).ServeHTTP), "302 Found"},
 		"endless": {answer(func(w http.ResponseWriter, _ *http.Request) {
-			for range maxAnswer/1024 + 2 {
+			for range maxResponse/1024 + 2 {
 				_, _ = w.Write(make([]byte, 1024))
 			}
 		}), "longer than 16 MB"},
@@ -157,7 +157,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// B5: the port of the Destination API is told from an admin server.
+// The error for the port of a Destination API differs from that for an admin server (B5).
 func TestMixedUpPorts(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -178,7 +178,7 @@ func TestMixedUpPorts(t *testing.T) {
 	}
 }
 
-// A server that doesn't answer costs the time that was set, and no more.
+// A server that doesn't respond costs the timeout and no more.
 func TestSilentServer(t *testing.T) {
 	release := make(chan struct{})
 	silent := &looktest.Process{Paths: map[string]http.Handler{inspect.StatusPath: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })}}
@@ -191,7 +191,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// A server whose list never ends is read for as long as somebody would look at it.
+// A list without an end is read up to a limit.
 func TestEndlessList(t *testing.T) {
 	p := destination()
 	n := 0
@@ -220,7 +220,7 @@ func TestServices(t *testing.T) {
 	check(t, "notes", notes.String(), "signpost: note: shop/web: processes differ: one serves 3 endpoints, p1 serves 2\n")
 }
 
-// Of several replicas the leader counts; when nobody leads, a note says so.
+// Only the records of the leader are listed. If no process leads, a note says so.
 func TestRecords(t *testing.T) {
 	next := time.Now().Add(time.Minute)
 	web := inspect.ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}
@@ -256,8 +256,7 @@ www.example.org  A      published  192.0.2.1,192.0.2.2,192.0.2.3 + 1 more  defau
 	}
 }
 
-// Losers of records (DNS findings, no. 9): a record says which objects ask for it and don't get it,
-// and what is wrong with the record comes first.
+// A record lists the objects that ask for it and lose it, after its own problem (DNS findings, no. 9).
 func TestLosersOfRecords(t *testing.T) {
 	lost := func(namespace string) inspect.RecordLoser {
 		return inspect.RecordLoser{
@@ -288,8 +287,8 @@ c.example.org  A     failing    192.0.2.1  -      -       no such luck
 	}
 }
 
-// Split-horizon V5: two publishers of one zone name, two processes, or two zones of one name: each row
-// says whose it is, no two have one name, and a master file has one zone.
+// Rows of two publishers, processes or zones with the same zone name are distinguishable and have unique
+// names, and a master file has one zone (split-horizon V5).
 func TestRecordsOfSeveralPublishers(t *testing.T) {
 	web := inspect.Record{Name: "web.example.org", Zone: "example.org", Type: "A", State: inspect.RecordPublished, Targets: []string{"192.0.2.1"}}
 	of := func(publisher, id, set string) inspect.Record {
@@ -335,7 +334,8 @@ func TestRecordsOfSeveralPublishers(t *testing.T) {
 	}
 }
 
-// Split-horizon V8: what is no zone is taken as a name, and else the answer says which zones there are.
+// A name that is no zone is used as the name of records; if there is none, the output lists the zones
+// (split-horizon V8).
 func TestRecordsByName(t *testing.T) {
 	p := dnsProcess("leads")
 	p.Records = []inspect.Record{
@@ -359,7 +359,7 @@ func TestRecordsByName(t *testing.T) {
 	}
 }
 
-// The master file can be read back, and what somebody writes into a target stays a comment.
+// The master file can be read back, and a malformed target is a comment.
 func TestZoneFile(t *testing.T) {
 	got := ZoneFile([]inspect.Record{
 		{Zone: "example.org", Name: "www.example.org", Type: "A", Targets: []string{"192.0.2.1", "192.0.2.2"}, TTL: 300},
@@ -386,7 +386,7 @@ t.example.org.	0	IN	TXT	"a b" "c\"d"
 	check(t, "nothing", ZoneFile(nil), "; no zone has a record that the filters let through\n")
 }
 
-// What several processes say of the same field is one problem.
+// Equal problems of several processes are merged.
 func TestProblems(t *testing.T) {
 	one, two := destination(), dnsProcess("leads")
 	web := inspect.ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}

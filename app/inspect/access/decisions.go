@@ -42,7 +42,7 @@ func (c decisionCache) put(q reviewKey, a decision, now time.Time) {
 		c.drop(func(old decision) bool { return !now.Before(old.until) })
 	}
 	if len(c) >= maxDecisions && a.refused != nil {
-		return // a new refusal is worth no more than an old answer
+		return // a new refusal is worth no more than an old decision
 	}
 	if len(c) >= maxDecisions {
 		c.drop(func(old decision) bool { return old.refused != nil })

@@ -7,7 +7,7 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 )
 
-// tenants S8: refusals push no allowed answer out of the cache, and it is bounded.
+// Refusals evict no allowed decision from the cache, and the cache is bounded (tenants S8).
 func TestAllowedAnswersStay(t *testing.T) {
 	now := time.Now()
 	later := now.Add(time.Minute)

@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 )
 
-// What servers answer, against a zone that has www A 192.0.2.1 with the TTL 60.
-func TestJudge(t *testing.T) {
+// Responses of servers are compared with a zone that has www A 192.0.2.1 with the TTL 60.
+func TestCompareResponse(t *testing.T) {
 	row := func(change func(*publisher.Row)) publisher.ZoneTrace {
 		r := publisher.Row{RowKey: publisher.RowKey{Key: dns.Key{Name: "www.example.test", Type: "A"}}, State: publisher.RowPublished, Targets: []string{"192.0.2.1"}, TTL: 60}
 		if change != nil {
@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 		state  inspect.StepState
 		text   string
 	}{
-		"as published":   {row(nil), good, inspect.StepWell, "it answers as published"},
+		"as published":   {row(nil), good, inspect.StepOK, "it answers as published"},
 		"no answer":      {row(nil), authority.Response{Type: "A", Err: errors.New("ask a: it has not\nanswered")}, inspect.StepUnknown, "ask a: it has not answered"},
 		"refused":        {row(nil), authority.Response{Type: "A", Code: "REFUSED"}, inspect.StepUnknown, "it refuses the question"},
 		"server failure": {row(nil), authority.Response{Type: "A", Code: "SERVFAIL"}, inspect.StepUnknown, "with the error SERVFAIL"},
@@ -50,20 +50,20 @@ func TestJudge(t *testing.T) {
 		"not published": {row(func(r *publisher.Row) { r.State = publisher.RowPending }), good, inspect.StepNote, "it answers with A"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if j := judge(test.home, test.answer); j.state != test.state || !strings.Contains(j.text, test.text) {
+			if j := compareResponse(test.home, test.answer); j.state != test.state || !strings.Contains(j.text, test.text) {
 				t.Errorf("%s: %s; want %s: %s", j.state, j.text, test.state, test.text)
 			}
 		})
 	}
 }
 
-// Servers that say the same are one step, and those that differ say so.
-func TestTellServers(t *testing.T) {
-	w := &way{}
-	w.addServerSteps(publisher.Trace{Name: "www.example.test"}, []judgement{
-		{Response: authority.Response{Server: "a", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
+// Servers with the same result are one step, and different results are mentioned.
+func TestServerSteps(t *testing.T) {
+	w := &explanation{}
+	w.addServerSteps(publisher.Trace{Name: "www.example.test"}, []serverResult{
+		{Response: authority.Response{Server: "a", Type: "A", Code: "NOERROR"}, state: inspect.StepOK, text: "it answers as published", ttl: 60},
 		{Response: authority.Response{Server: "b", Type: "A", Code: "NOERROR"}, state: inspect.StepWrong, text: "it answers with nothing"},
-		{Response: authority.Response{Server: "c", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
+		{Response: authority.Response{Server: "c", Type: "A", Code: "NOERROR"}, state: inspect.StepOK, text: "it answers as published", ttl: 60},
 	})
 	want := []string{
 		"2 servers (a, c), asked for www.example.test A: it answers as published; a resolver may hold an older answer for up to 60 seconds (TTL); other servers of the zone say something else",
@@ -74,7 +74,7 @@ func TestTellServers(t *testing.T) {
 	}
 }
 
-// Changes are kept for those who ask with an older mark, each record once.
+// Changes are kept for queries with an older mark, each record once.
 func TestChangesSince(t *testing.T) {
 	c := &changes{}
 	c.reset()
@@ -99,11 +99,11 @@ func TestChangesSince(t *testing.T) {
 	if d := c.since(c.mark, 10); len(d.Changed)+len(d.Gone) > 0 || d.Reset {
 		t.Errorf("without a change: %+v", d)
 	}
-	for range 3 * maxKept {
+	for range 3 * maxLog {
 		c.add("", publisher.Changes{Rows: []publisher.Row{row("a", publisher.RowPending)}})
 	}
-	if d := c.since(second, 10); !d.Reset || len(c.kept) > maxKept {
-		t.Errorf("of very long ago: %+v, %d are kept", d, len(c.kept))
+	if d := c.since(second, 10); !d.Reset || len(c.log) > maxLog {
+		t.Errorf("of very long ago: %+v, %d are kept", d, len(c.log))
 	}
 	before := c.mark
 	c.add("", publisher.Changes{Reset: true})
