@@ -102,7 +102,10 @@ func (s *topic) refresh() {
 		s.snapshot.Release()
 	}
 	s.snapshot = s.catalog.Service(s.query.service)
-	s.filters = s.snapshot.Filters()
+	// Equal filters are the same, because each view compares them.
+	if next := s.snapshot.Filters(); !next.Same(s.filters) {
+		s.filters = next
+	}
 	changed := false
 	var changes sentChanges
 	for _, v := range s.views {

@@ -136,8 +136,12 @@ func (t *topic) refresh() {
 	if t.unusable != nil || t.ended || t.facts.current() {
 		return
 	}
+	before := t.facts.filters
 	t.facts.release()
 	t.facts = t.look(t.server.catalog)
+	if t.facts.filters.Same(before) {
+		t.facts.filters = before // each view compares them
+	}
 	t.lastVisibleTo = t.visibleTo(t.facts)
 	now := time.Now()
 	for _, v := range t.views {
