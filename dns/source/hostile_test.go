@@ -2,8 +2,11 @@ package source_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/signpostd/signpost/dns/source"
 )
@@ -40,5 +43,33 @@ func TestManyAnnotations(t *testing.T) {
 	}
 	if len(read.Problems) != 1 || !strings.Contains(read.Problems[0].Reason, "5000 items") {
 		t.Errorf("problems %+v, want one about the number of properties", read.Problems)
+	}
+}
+
+// TestLongTemplateOutput shows that the output of a template is limited: a number in an object can be the
+// number of repetitions, and a text can be inserted many times.
+func TestLongTemplateOutput(t *testing.T) {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"namespace": "a", "name": "x"},
+		"spec": map[string]any{"replicas": int64(3_000_000), "text": strings.Repeat("a", 10_000)},
+	}}
+	for _, template := range []string{
+		"{{range $i := .Spec.replicas}}{{$.Name}}-{{$i}}.example.org,{{end}}",
+		"{{.Spec.text | replace `a` .Spec.text}}.example.org",
+	} {
+		templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: []string{template}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		names, err := templates.For("unstructured").Names(object)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), "Thing a/x") || !strings.Contains(err.Error(), "more than 1 MiB") {
+			t.Errorf("%s: got %d names and the error %v, want one about the length", template, len(names), err)
+		}
+		if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 32 {
+			t.Errorf("%s: %d MB were allocated", template, mb)
+		}
 	}
 }
