@@ -2,6 +2,7 @@ package desired_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -46,5 +47,39 @@ func TestPropertyOfOneName(t *testing.T) {
 	}
 	if asked[0].Properties[0].Value != "db.example.org,other.example.org" {
 		t.Error("the argument was changed")
+	}
+}
+
+// TestPropertyOfManyNames shows that the names and the values of a list aren't multiplied: 500 names with a
+// list of 20,000 values cost little more than the list, and give a few problems.
+func TestPropertyOfManyNames(t *testing.T) {
+	const hostname = "cloudflare/custom-hostname"
+	s := newSet(t, desired.Options{Properties: []string{"cloudflare/"}, OneName: []string{hostname}})
+	var values strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&values, "%d.example.org,", i)
+	}
+	var asked []*dns.RecordSet
+	for i := range 500 {
+		asked = append(asked, &dns.RecordSet{
+			Name: fmt.Sprintf("%03d.shop.test", i), Type: "A", Targets: []string{"192.0.2.1"},
+			Properties: []dns.Property{{Name: hostname, Value: values.String()}},
+		})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, problems := s.Put(desired.Origin{Source: "service", Namespace: "d", Name: "db"}, asked)
+	runtime.ReadMemStats(&after)
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 64 {
+		t.Errorf("%d MB were allocated", mb)
+	}
+	if len(problems) != 9 || !strings.HasPrefix(problems[8].Reason, "19992 more values") || !strings.Contains(problems[0].Reason, "000.shop.test gets it: 001.shop.test and 498 other names") {
+		t.Errorf("got %d problems, such as %+v; want 8 and one that there are more", len(problems), problems[0])
+	}
+	if value, _ := s.Want("000.shop.test")[0].Property(hostname); value != values.String() {
+		t.Error("the shortest name has not kept all values")
+	}
+	if value, has := s.Want("001.shop.test")[0].Property(hostname); has {
+		t.Errorf("another name has %d bytes of values", len(value))
 	}
 }

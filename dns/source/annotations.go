@@ -77,7 +77,18 @@ func (s Settings) ReadAnnotations(all map[string]string) *Annotations {
 		read.remarkUnknownPrefix(key, &s)
 	}
 	slices.SortFunc(read.Properties, func(a, b dns.Property) int { return strings.Compare(a.Name, b.Name) })
+	read.limitProperties()
 	return read
+}
+
+// limitProperties drops the properties beyond PropertyLimit, with a problem.
+func (r *Annotations) limitProperties() {
+	n := len(r.Properties)
+	if n <= PropertyLimit {
+		return
+	}
+	r.Properties = slices.Clone(r.Properties[:PropertyLimit])
+	r.Problems = append(r.Problems, dns.Problem{Subject: "annotations for providers", Reason: TooMany(n, PropertyLimit)})
 }
 
 // splitKey returns the name of an annotation about records and the position of its prefix.

@@ -20,7 +20,7 @@ func functions(source string, sources []string) template.FuncMap {
 		"trimSuffix": strings.TrimSuffix,
 		"trim":       strings.TrimSpace,
 		"toLower":    strings.ToLower,
-		"replace":    func(old, new, s string) string { return strings.ReplaceAll(s, old, new) },
+		"replace":    replace,
 		"isIPv4":     func(s string) bool { return isAddress(s, netip.Addr.Is4) },
 		"isIPv6":     func(s string) bool { return isAddress(s, netip.Addr.Is6) },
 		"hasKey":     hasKey,
@@ -33,6 +33,14 @@ func functions(source string, sources []string) template.FuncMap {
 			return name == source, nil
 		},
 	}
+}
+
+// replace fails if its result is longer than the output of a template may be.
+func replace(old, new, s string) (string, error) {
+	if len(s)+strings.Count(s, old)*len(new) > 2*outputLimit {
+		return "", errLongOutput
+	}
+	return strings.ReplaceAll(s, old, new), nil
 }
 
 func isAddress(text string, family func(netip.Addr) bool) bool {

@@ -18,6 +18,9 @@ const (
 	AddressLimit = 256
 	// ReferenceLimit limits the references of one object to objects of one kind.
 	ReferenceLimit = 64
+	// PropertyLimit limits the properties for providers of one record set, because each record set of an
+	// object has them.
+	PropertyLimit = 128
 	// TextLimit limits a name or target in bytes: the longest DNS name.
 	TextLimit = 253
 	// quoteLimit limits a quoted text in a message, in bytes.

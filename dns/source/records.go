@@ -39,14 +39,25 @@ func (o Origin) RecordSet(name, recordType string, targets []string) *dns.Record
 	return r.Normal()
 }
 
-// All returns the record sets of several names with the same targets.
+// All returns the record sets of several names with the same targets, sorted. The record sets share
+// the targets: an object may have hundreds of names, each at thousands of nodes.
 func (o Origin) All(names, targets []string) []*dns.RecordSet {
-	if len(targets) == 0 {
+	names = unique(names)
+	if len(targets) == 0 || len(names) == 0 {
 		return nil
 	}
-	var sets []*dns.RecordSet
-	for _, name := range unique(names) {
-		sets = append(sets, o.Records(name, targets)...)
+	first := o.Records(names[0], targets)
+	for _, r := range first {
+		// A list that is already sorted isn't copied when record sets are merged.
+		r.Targets = dns.UniqueSorted(r.Targets)
+	}
+	sets := slices.Clone(first)
+	for _, name := range names[1:] {
+		for _, r := range first {
+			other := *r
+			other.Name = name
+			sets = append(sets, other.Normal())
+		}
 	}
 	return sets
 }

@@ -51,13 +51,19 @@ func (p Plugin) Open(config Config, in Input) (Source, error) {
 
 // remark adds a remark.
 func (r *Annotations) remark(s Skip) {
-	switch len(r.Remarks) {
-	case remarkLimit:
-		r.Remarks = append(r.Remarks, Skip{s.Reason, "", "more annotations than these can't be used as they are: correct these first"})
-	case remarkLimit + 1:
-	default:
+	if r.hasRoom(s.Reason) {
 		r.Remarks = append(r.Remarks, s)
 	}
+}
+
+// hasRoom reports whether another remark can be added. The first one without room is replaced by a
+// remark that there are more. Callers ask before they compare a key with known names, because an
+// object may have thousands of keys.
+func (r *Annotations) hasRoom(reason SkipReason) bool {
+	if len(r.Remarks) == remarkLimit {
+		r.Remarks = append(r.Remarks, Skip{reason, "", "more annotations than these can't be used as they are: correct these first"})
+	}
+	return len(r.Remarks) < remarkLimit
 }
 
 // remarkSpaces remarks that spaces inside of names are removed, as in ExternalDNS, because they look like
@@ -87,11 +93,16 @@ func (r *Annotations) remarkKey(a annotation, s *Settings) {
 		r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "the source " + s.reader.source + " does not read this annotation" + s.reader.suffix + ": remove it, or see which objects it is for"})
 		return
 	}
-	r.remark(Skip{SkipUnknownAnnotation, keyText(a.key), "nothing reads this annotation: " + suggestion(a.name, s)})
+	if r.hasRoom(SkipUnknownAnnotation) {
+		r.remark(Skip{SkipUnknownAnnotation, keyText(a.key), "nothing reads this annotation: " + suggestion(a.name, s)})
+	}
 }
 
 // remarkUnknownPrefix remarks on an annotation whose prefix is nearly one of ours.
 func (r *Annotations) remarkUnknownPrefix(key string, s *Settings) {
+	if !r.hasRoom(SkipUnknownAnnotation) {
+		return
+	}
 	prefix, name, _ := strings.Cut(key, "/")
 	meant := strings.Join(s.Prefixes, " or ")
 	if slices.Contains(DefaultPrefixes, prefix+"/") {

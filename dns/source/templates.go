@@ -211,26 +211,49 @@ func (t *templateText) list(obj runtime.Object) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
+// outputLimit limits the output of a template in bytes. The names and targets of an object that count
+// ([NameLimit], [AddressLimit]) fit.
+const outputLimit = 1 << 20
+
+var errLongOutput = errors.New("the template writes more than 1 MiB for it: correct the template, or the fields that it reads")
+
+// output is the output of a template, up to the limit. A number or a long text in an object can make
+// a template write gigabytes.
+type output struct{ text strings.Builder }
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	if o.text.Len()+len(p) > outputLimit {
+		return 0, errLongOutput
+	}
+	return o.text.Write(p)
+}
+
 func (t *templateText) execute(obj runtime.Object) (string, error) {
-	var out strings.Builder
+	var out output
 	typedErr := t.typed.Execute(&out, obj)
 	if typedErr == nil {
-		return out.String(), nil
+		return out.text.String(), nil
 	}
 	view, err := viewOf(obj)
-	if err == nil {
-		out.Reset()
+	if err == nil && !errors.Is(typedErr, errLongOutput) {
+		out.text.Reset()
 		written := t.strict
 		if _, untyped := obj.(*unstructured.Unstructured); untyped {
 			written = t.loose
 		}
 		if err = written.Execute(&out, view); err == nil {
-			return out.String(), nil
+			return out.text.String(), nil
 		}
 	}
 	kind, name := obj.GetObjectKind().GroupVersionKind().Kind, ""
 	if m, ok := obj.(metav1.Object); ok {
 		name = Key{Namespace: m.GetNamespace(), Name: m.GetName()}.String()
+	}
+	for _, err := range []error{typedErr, err} {
+		if errors.Is(err, errLongOutput) {
+			return "", fmt.Errorf("execute --%s for %s %s: %w", t.flag, kind, name, errLongOutput)
+		}
 	}
 	return "", fmt.Errorf("execute --%s for %s %s: %w; as written: %w", t.flag, kind, name, typedErr, err)
 }

@@ -64,7 +64,7 @@ func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpo
 		}
 		origin.Properties = s.declared.Ours(propertiesOf(e), s.prefixes)
 		record, fault := recordSet(e, origin)
-		for _, fault := range []dns.Problem{fault, labelProblem(e)} {
+		for _, fault := range []dns.Problem{fault, labelProblem(e), propertyProblem(e)} {
 			if fault.Reason != "" {
 				fault.Object, fault.Subject = origin.Object, strings.TrimSuffix(fmt.Sprintf("spec.endpoints[%d].%s", i, fault.Subject), ".")
 				kept.problems = append(kept.problems, fault)
@@ -156,13 +156,21 @@ func recordTypeOf(e *externaldns.Endpoint) string {
 	return strings.ToUpper(strings.TrimSpace(e.RecordType))
 }
 
-// propertiesOf returns the properties of an endpoint with the names of the endpoint.
+// propertiesOf returns the properties of an endpoint, up to the limit, with the names of the endpoint.
 func propertiesOf(e *externaldns.Endpoint) []dns.Property {
 	named := &dns.RecordSet{}
-	for _, p := range e.ProviderSpecific {
+	for _, p := range e.ProviderSpecific[:min(len(e.ProviderSpecific), source.PropertyLimit)] {
 		named.SetProperty(p.Name, p.Value)
 	}
 	return named.Properties
+}
+
+// propertyProblem returns why properties of the endpoint are dropped; the reason is empty if none is.
+func propertyProblem(e *externaldns.Endpoint) dns.Problem {
+	if n := len(e.ProviderSpecific); n > source.PropertyLimit {
+		return dns.Problem{Subject: "providerSpecific", Reason: source.TooMany(n, source.PropertyLimit)}
+	}
+	return dns.Problem{}
 }
 
 // labelsOf returns the labels of an endpoint that may be written. Labels with a fixed meaning are

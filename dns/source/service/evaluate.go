@@ -88,15 +88,12 @@ func (e *evaluation) annotated() ([]*dns.RecordSet, error) {
 	if e.settings.IgnoreHostnameAnnotation {
 		return nil, nil
 	}
-	found, err := e.recordsOf(e.names("hostname", e.svc.Annotations.Hostnames))
+	found, err := e.recordsOf("hostname", e.svc.Annotations.Hostnames)
 	if err != nil || len(e.svc.Annotations.InternalHostnames) == 0 {
 		return found, err
 	}
 	inside, err := e.targetsInside()
-	for _, hostname := range e.names("internal-hostname", e.svc.Annotations.InternalHostnames) {
-		found = append(found, inside.records(e.origin, hostname)...)
-	}
-	return found, err
+	return append(found, e.recordsAt(inside, "internal-hostname", e.names("internal-hostname", e.svc.Annotations.InternalHostnames))...), err
 }
 
 // named returns the record sets of the names of --fqdn-template.
@@ -105,20 +102,45 @@ func (e *evaluation) named() ([]*dns.RecordSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.recordsOf(e.names("--fqdn-template", names))
+	return e.recordsOf("--fqdn-template", names)
 }
 
-// recordsOf returns the record sets of names for clients outside of the cluster.
-func (e *evaluation) recordsOf(names []string) ([]*dns.RecordSet, error) {
-	if len(names) == 0 {
+// recordsOf returns the record sets of names for clients outside of the cluster. of is where the
+// names are from.
+func (e *evaluation) recordsOf(of string, names []string) ([]*dns.RecordSet, error) {
+	if names = e.names(of, names); len(names) == 0 {
 		return nil, nil
 	}
 	outside, err := e.outside()
-	var found []*dns.RecordSet
-	for _, hostname := range names {
-		found = append(found, outside.records(e.origin, hostname)...)
+	return e.recordsAt(outside, of, names), err
+}
+
+// podNamesLimit limits the names of pods below the names of one Service: each name has one for each
+// pod with a hostname.
+const podNamesLimit = 1 << 14
+
+// recordsAt returns the record sets of names with these targets.
+func (e *evaluation) recordsAt(a nameTargets, of string, names []string) []*dns.RecordSet {
+	names = slices.Clone(names)
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(name, ".")
 	}
-	return found, err
+	sets := e.origin.All(names, a.targets)
+	for _, hostname := range names {
+		sets = append(sets, a.srv(e.origin, hostname)...)
+	}
+	if len(a.below) == 0 {
+		return sets
+	}
+	above := source.Cut(e.findings, names, max(1, podNamesLimit/len(a.below)), "names of pods below "+of)
+	for label, targets := range a.below {
+		below := make([]string, len(above))
+		for i, hostname := range above {
+			below[i] = label + "." + hostname
+		}
+		sets = append(sets, e.origin.All(below, targets)...)
+	}
+	return sets
 }
 
 // targetsOutside returns the targets for names of the annotation hostname and of templates. The
@@ -196,16 +218,6 @@ func (e *evaluation) problem(subject, value, reason string) {
 		}
 	}
 	e.problems = append(e.problems, dns.Problem{Object: e.origin.Object, Subject: subject, Value: value, Reason: reason})
-}
-
-// records returns the record sets of a name with these targets.
-func (a nameTargets) records(o source.Origin, hostname string) []*dns.RecordSet {
-	hostname = strings.TrimSuffix(hostname, ".")
-	sets := o.Records(hostname, a.targets)
-	for label, targets := range a.below {
-		sets = append(sets, o.Records(label+"."+hostname, targets)...)
-	}
-	return append(sets, a.srv(o, hostname)...)
 }
 
 // listOf returns a list with a text, or nil if the text is empty.
