@@ -50,7 +50,7 @@ var attacks = map[string]attack{
 			return
 		}
 		for n, err := uint64(1), error(nil); err == nil; n++ {
-			err = s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: list[:1], ResponseNonce: nonceText(n), ErrorDetail: &rpcstatus.Status{Code: 3}})
+			err = s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: list[:1], ResponseNonce: fmt.Sprint(n), ErrorDetail: &rpcstatus.Status{Code: 3}})
 		}
 	},
 	"messages of 4 MiB": func(s adsStream) {

@@ -25,7 +25,7 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 		return err
 	}
 	in.asked = true
-	if len(names) == 0 && !in.named && in.nonce == 0 {
+	if len(names) == 0 && !in.named && in.nonce == "" {
 		if err := s.want(typ, "", has); err != nil {
 			return err
 		}

@@ -2,9 +2,7 @@ package xds
 
 import (
 	"crypto/rand"
-	"encoding/binary"
 	"net/netip"
-	"strconv"
 	"sync"
 	"time"
 
@@ -123,38 +121,17 @@ func (r *response) Encoded() mem.BufferSlice { return r.bytes }
 
 // newResponse returns the response with these frames, the bytes of further fields, and a nonce.
 // Fields may come in any order, so that the nonce is at the end.
-func newResponse(variant string, items []item, more []byte, nonce uint64) *response {
+func newResponse(variant string, items []item, more []byte, nonce string) *response {
 	r := &response{}
 	r.bytes = r.two[:0]
 	for _, i := range items {
 		r.bytes = append(r.bytes, i.frame.field(variant))
 	}
-	r.tail = appendBytes(append(r.text[:0], more...), fieldNonce, []byte(nonceText(nonce)))
+	r.tail = appendBytes(append(r.text[:0], more...), fieldNonce, []byte(nonce))
 	r.bytes = append(r.bytes, &r.tail)
 	return r
 }
 
-// newNonce returns a nonce that clients can't guess: a stream whose client answers with it has read
-// the response, so that there is room for another one.
-func newNonce() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	return max(1, binary.LittleEndian.Uint64(b[:]))
-}
-
-// nonceText returns a nonce as it is sent; none is empty.
-func nonceText(nonce uint64) string {
-	if nonce == 0 {
-		return ""
-	}
-	return strconv.FormatUint(nonce, 36)
-}
-
-// nonceFrom returns the nonce that a text is; 0 for none of ours.
-func nonceFrom(text string) uint64 {
-	n, err := strconv.ParseUint(text, 36, 64)
-	if err != nil || nonceText(n) != text {
-		return 0
-	}
-	return n
-}
+// newNonce returns a nonce of 65 random bits, which clients can't guess: a stream whose client answers with the
+// nonce has read the response, so that there is room for another one.
+func newNonce() string { return rand.Text()[:13] }

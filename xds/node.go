@@ -48,7 +48,7 @@ type client struct {
 	kind clientKind
 	// grpc is true for gRPC clients, also of a kind that is not known.
 	grpc                          bool
-	nodeID, userAgent             string
+	userAgent                     string
 	pod, namespace, node, zoneSet string
 	// namespaces are those whose Clusters a wildcard is for, sorted and separated by commas.
 	namespaces string
@@ -83,7 +83,7 @@ func (s *stream) identify(n *corepb.Node) error {
 	c := &s.client
 	agent := n.GetUserAgentName()
 	c.kind, c.grpc = kindOf(agent)
-	c.nodeID, c.userAgent = sanitize.Cut(n.GetId()), sanitize.Cut(strings.TrimSpace(agent+" "+n.GetUserAgentVersion()))
+	c.userAgent = sanitize.Cut(strings.TrimSpace(agent+" "+n.GetUserAgentVersion()))
 	fields := n.GetMetadata().GetFields()
 	if len(fields) > maxNodeMetadata {
 		s.server.refused(refusedNode)

@@ -343,21 +343,20 @@ func (s *stream) beginSending(items []item) {
 // clients accept the others.
 func (s *stream) reject(typ resourceType, nonce, why string) {
 	in := &s.types[typ]
-	n := nonceFrom(nonce)
-	if n == 0 || n == in.rejected {
+	if nonce == "" || nonce == in.rejected {
 		return
 	}
 	_ = s.budget.take(s.ctx, rejectionCost*len(in.subscriptions)) // it fails if the context ends, which sending notices
 	var answered []*subscription
 	for _, sub := range in.subscriptions {
-		if sub.nonce == n && sub.rejected[0] != sub.sent {
+		if sub.nonce == nonce && sub.rejected[0] != sub.sent {
 			answered = append(answered, sub)
 		}
 	}
 	if len(answered) == 0 {
 		return
 	}
-	in.rejected = n
+	in.rejected = nonce
 	s.server.metrics.countRejection(typ, s.client.kind)
 	if named := namedIn(why, answered); len(named) > 0 {
 		answered = named

@@ -9,7 +9,7 @@ const wildcard = "*"
 // response than the last one is out of date: the client sends one more (§6.3).
 func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) error {
 	in := &s.types[typ]
-	if nonce := r.GetResponseNonce(); nonce != "" && in.nonce != 0 && nonce != nonceText(in.nonce) {
+	if nonce := r.GetResponseNonce(); nonce != "" && in.nonce != "" && nonce != in.nonce {
 		return nil
 	}
 	names := r.GetResourceNames()

@@ -47,7 +47,7 @@ type stream struct {
 	place      catalog.Client
 	types      [resourceTypes]interest
 	names      int // subscriptions of all types by name
-	nonce      uint64
+	nonce      string
 	budget     *budget // that of the client
 
 	// covered has the Clusters of a wildcard, nil without one. listing is those that the stream is
@@ -111,7 +111,7 @@ type interest struct {
 	// names counts the subscriptions by name.
 	names int
 	// nonce is that of the last response, and rejected the last one that was rejected.
-	nonce, rejected uint64
+	nonce, rejected string
 	// again is true once a resource was unsubscribed from, so that new subscriptions may be old ones.
 	again bool
 }
@@ -138,7 +138,7 @@ type subscription struct {
 	// removed is true when a delta client knows that the resource is missing.
 	removed bool
 	// nonce is that of the last response with the resource.
-	nonce uint64
+	nonce string
 	again bool
 }
 
@@ -329,7 +329,7 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 }
 
 // noteRead notes that the client has answered a response, which it has read: it can't guess the nonce.
-func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != nonceText(s.nonce) }
+func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != s.nonce }
 
 func (s *stream) receiveOne() (r discoveryRequest, err error) {
 	if r = new(discovery.DiscoveryRequest); s.variant == variantDelta {

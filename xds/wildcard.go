@@ -196,7 +196,7 @@ func (s *stream) want(typ resourceType, has string, each map[string]string) erro
 	if typ != clusters {
 		return nil
 	}
-	if in.nonce == 0 && len(has) <= maxNodeText {
+	if in.nonce == "" && len(has) <= maxNodeText {
 		in.has = strings.Clone(has)
 	}
 	if s.client.grpc {

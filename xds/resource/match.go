@@ -132,22 +132,19 @@ func product(left, right []conjunction) ([]conjunction, error) {
 	return list, nil
 }
 
-// appendTo appends the fields of a RouteMatch.
-func (c conjunction) appendTo(m message) message {
+// encode returns the RouteMatch.
+func (c conjunction) encode() (m message) {
 	literal, isLiteral := literalPath(c.path)
 	switch {
 	case c.path == "":
-		m = all(m)
+		m = all()
 	case isLiteral:
 		m = m.text(2, literal)
 	default:
-		m = m.nested(10, func(m message) message { return m.text(2, c.path) })
+		m = m.nested(10, message{}.text(2, c.path))
 	}
 	for _, t := range c.methods {
-		m = m.nested(6, func(m message) message {
-			m = m.text(1, ":method").flag(8, t.not)
-			return m.nested(13, func(m message) message { return m.presentText(1, t.method) })
-		})
+		m = m.nested(6, message{}.text(1, ":method").flag(8, t.not).nested(13, message{}.presentText(1, t.method)))
 	}
 	return m
 }

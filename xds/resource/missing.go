@@ -19,19 +19,17 @@ const (
 // instead of after 15 s (§5.1). Its Cluster is named by the reason, which clients show in errors.
 // For grpc-go, it has no route: that is faster.
 func MissingListener(asked string, reason error, c Client) Resource {
-	return listener(asked, func(m message) message {
-		if c == GRPCGo {
-			return m
-		}
-		return m.virtualHost(func(m message) message {
-			return m.route(all, func(m message) message { return m.text(1, sanitize.Shorten(reason.Error(), maxName)) })
-		})
-	})
+	configuration := message{}.text(1, asked)
+	if c != GRPCGo {
+		cluster := message{}.text(1, sanitize.Shorten(reason.Error(), maxName))
+		configuration = configuration.nested(2, virtualHost().route(all(), cluster))
+	}
+	return listener(asked, configuration)
 }
 
 // EmptyAssignment returns a ClusterLoadAssignment without endpoints (§5.2, §5.4).
 func EmptyAssignment(asked string) Resource {
-	return newResource(Endpoints, asked, message(nil).text(1, asked))
+	return newResource(Endpoints, asked, message{}.text(1, asked))
 }
 
 // MissingCluster returns the Cluster of a Service or port that doesn't exist. It is as it will be

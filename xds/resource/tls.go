@@ -84,25 +84,17 @@ func (m message) upstreamTLS(s Subject) message {
 	if s.policy().TLS == catalog.NoTLS {
 		return m
 	}
-	return m.nested(24, func(m message) message {
-		return m.text(1, "envoy.transport_sockets.tls").any(3, tlsTypes+"UpstreamTlsContext", func(m message) message {
-			return m.nested(1, func(m message) message {
-				return m.nested(3, func(m message) message { return m.identities(s.Identities).provider(13) }).provider(14)
-			})
-		})
-	})
+	validation := identityMatchers(s.Identities).nested(13, provider)
+	common := message{}.nested(3, validation).nested(14, provider)
+	return m.nested(24, message{}.text(1, "envoy.transport_sockets.tls").any(3, tlsTypes+"UpstreamTlsContext", message{}.nested(1, common)))
 }
 
-// provider appends a CertificateProviderPluginInstance.
-func (m message) provider(field protowire.Number) message {
-	return m.nested(field, func(m message) message { return m.text(1, certificateProvider).text(2, certificateProvider) })
-}
+// provider is the CertificateProviderPluginInstance of every Cluster with TLS.
+var provider = message{}.text(1, certificateProvider).text(2, certificateProvider)
 
-// identities appends the StringMatchers of the identities to a CertificateValidationContext.
-func (m message) identities(ids Identities) message {
-	match := func(field protowire.Number, text string) {
-		m = m.nested(9, func(m message) message { return m.text(field, text) })
-	}
+// identityMatchers returns the StringMatchers of the identities in a CertificateValidationContext.
+func identityMatchers(ids Identities) (m message) {
+	match := func(field protowire.Number, text string) { m = m.nested(9, message{}.text(field, text)) }
 	switch {
 	case ids.Prefix != "":
 		match(2, ids.Prefix)
