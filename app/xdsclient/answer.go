@@ -1,10 +1,10 @@
 package xdsclient
 
 import (
-	"fmt"
 	"net"
 	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
 	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -110,71 +110,32 @@ func (a answer) addresses() (list []string) {
 	return list
 }
 
+// treeText is the text of an answer: a line for each route, Cluster, locality and endpoint.
+var treeText = template.Must(template.New("tree").Funcs(template.FuncMap{
+	"cut": sanitize.Cut, "name": sanitize.Name,
+	"zone": func(l answerLocality) string { return strings.Trim(l.Region+"/"+l.Zone, "/") },
+}).Parse(`{{cut .Target}}
+{{range .Routes}}  route {{.Match}}
+{{range .Clusters}}    cluster {{cut .Name}}{{with .Weight}} weight {{.}}{{end}}
+{{with .TLS}}{{if .Transport}}      transport {{name .Transport}}
+{{else}}      TLS
+{{- with .CertificateProvider}}, certificate {{name .}}{{end}}
+{{- with .AuthorityProvider}}, authorities {{name .}}{{end}}
+{{- with .ServerName}}, server name {{name .}}{{end}}
+{{range .Identities}}{{range $how, $value := .}}        identity {{if ne $how "exact"}}{{$how}} {{end}}{{cut $value}}
+{{end}}{{else}}        any identity
+{{end}}{{end}}{{end -}}
+{{range .Localities}}      priority {{.Priority}}, zone {{zone . | printf "%q"}}, weight {{.Weight}}
+{{range .Endpoints}}        {{cut .Address}}{{range .Additional}} or {{cut .}}{{end}}{{with .Health}} {{.}}{{end}}
+{{end}}{{else}}      no endpoints
+{{end}}{{end}}{{else}}  no route
+{{end}}`))
+
 // text returns the answer as a tree.
 func (a answer) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", sanitize.Cut(a.Target))
-	for _, r := range a.Routes {
-		fmt.Fprintf(&b, "  route %s\n", r.Match)
-		for _, c := range r.Clusters {
-			weight := ""
-			if c.Weight > 0 {
-				weight = fmt.Sprintf(" weight %d", c.Weight)
-			}
-			fmt.Fprintf(&b, "    cluster %s%s\n", sanitize.Cut(c.Name), weight)
-			c.TLS.write(&b)
-			writeLocalities(&b, c.Localities)
-		}
-	}
-	if len(a.Routes) == 0 {
-		b.WriteString("  no route\n")
+	if err := treeText.Execute(&b, a); err != nil {
+		panic(err) // the template fits the type
 	}
 	return b.String()
-}
-
-// write appends a line for the settings, and one for each identity.
-func (t *clusterTLS) write(b *strings.Builder) {
-	switch {
-	case t == nil:
-		return
-	case t.Transport != "":
-		fmt.Fprintf(b, "      transport %s\n", sanitize.Name(t.Transport))
-		return
-	}
-	of := []string{"TLS"}
-	for _, part := range []struct{ what, name string }{
-		{"certificate", t.CertificateProvider}, {"authorities", t.AuthorityProvider}, {"server name", t.ServerName},
-	} {
-		if part.name != "" {
-			of = append(of, part.what+" "+sanitize.Name(part.name))
-		}
-	}
-	fmt.Fprintf(b, "      %s\n", strings.Join(of, ", "))
-	for _, id := range t.Identities {
-		for how, value := range id {
-			fmt.Fprintf(b, "        identity %s%s\n", strings.TrimPrefix(how+" ", "exact "), sanitize.Cut(value))
-		}
-	}
-	if len(t.Identities) == 0 {
-		b.WriteString("        any identity\n")
-	}
-}
-
-func writeLocalities(b *strings.Builder, list []answerLocality) {
-	if len(list) == 0 {
-		b.WriteString("      no endpoints\n")
-	}
-	for _, l := range list {
-		fmt.Fprintf(b, "      priority %d, zone %q, weight %d\n", l.Priority, strings.Trim(l.Region+"/"+l.Zone, "/"), l.Weight)
-		for _, e := range l.Endpoints {
-			fmt.Fprintf(b, "        %s", sanitize.Cut(e.Address))
-			for _, more := range e.Additional {
-				fmt.Fprintf(b, " or %s", sanitize.Cut(more))
-			}
-			if e.Health != "" {
-				fmt.Fprintf(b, " %s", e.Health)
-			}
-			b.WriteString("\n")
-		}
-	}
 }

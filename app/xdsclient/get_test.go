@@ -177,9 +177,9 @@ func TestTLSOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got strings.Builder
-			if tlsOf(wire).write(&got); got.String() != tt.want {
-				t.Errorf("%q, want %q", got.String(), tt.want)
+			a := answer{Target: "web", Routes: []answerRoute{{Match: "all", Clusters: []answerCluster{{Name: "web", TLS: tlsOf(wire)}}}}}
+			if got, want := a.text(), "web\n  route all\n    cluster web\n"+tt.want+"      no endpoints\n"; got != want {
+				t.Errorf("%q, want %q", got, want)
 			}
 		})
 	}
