@@ -23,6 +23,7 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/panics"
+	"github.com/signpostd/signpost/internal/precoded"
 	"github.com/signpostd/signpost/internal/streams"
 	"github.com/signpostd/signpost/xds/resource"
 )
@@ -282,12 +283,12 @@ func (s *stream) receive() {
 	defer s.server.running.Done()
 	limiter := rate.NewLimiter(requestRate, requestBurst)
 	for {
-		r, err := s.receiveOne()
+		r, size, err := s.receiveOne()
 		if err == nil && !limiter.Allow() {
 			err = limiter.Wait(s.ctx)
 		}
 		if err == nil {
-			err = s.budget.take(s.ctx, proto.Size(r))
+			err = s.budget.take(s.ctx, size)
 		}
 		if err != nil {
 			s.end(err)
@@ -331,14 +332,22 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 // noteRead notes that the client has answered a response, which it has read: it can't guess the nonce.
 func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != s.nonce }
 
-func (s *stream) receiveOne() (r discoveryRequest, err error) {
+// receiveOne receives a request and returns its size in bytes. The error is a status.
+func (s *stream) receiveOne() (r discoveryRequest, size int, err error) {
+	var raw precoded.Raw
+	if err = s.out.RecvMsg(&raw); err != nil {
+		if status.Code(err) == codes.ResourceExhausted {
+			s.server.refused(clientlimits.RefusedMessage)
+		}
+		return nil, 0, err
+	}
 	if r = new(discovery.DiscoveryRequest); s.variant == variantDelta {
 		r = new(discovery.DeltaDiscoveryRequest)
 	}
-	if err = s.out.RecvMsg(r); status.Code(err) == codes.ResourceExhausted {
-		s.server.refused(clientlimits.RefusedMessage)
+	if err = proto.Unmarshal(raw, r); err != nil {
+		err = status.Errorf(codes.Internal, "decode the request: %v", err)
 	}
-	return r, err
+	return r, len(raw), err
 }
 
 // handle changes what the stream is subscribed to. The error is a status.
