@@ -17,14 +17,9 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 	}
 	has := r.GetInitialResourceVersions()
 	names := r.GetResourceNamesSubscribe()
-	added := in.countNew(names)
-	if err := s.checkNames(names, added); err != nil {
+	if err := s.admit(typ, names, in.countNew(names)); err != nil {
 		return err
 	}
-	if err := s.budget.take(s.ctx, added*newNameCost); err != nil {
-		return err
-	}
-	in.asked = true
 	if len(names) == 0 && !in.named && in.nonce == "" {
 		if err := s.want(typ, "", has); err != nil {
 			return err
@@ -39,16 +34,6 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 		s.unsubscribeDelta(typ, name)
 	}
 	return nil
-}
-
-// countNew returns how many names are not yet among those that the client has named.
-func (in *interest) countNew(names []string) (n int) {
-	for _, name := range names {
-		if sub := in.subscriptions[name]; name != wildcard && (sub == nil || !sub.named) {
-			n++
-		}
-	}
-	return n
 }
 
 // subscribeDelta subscribes to a name. A client may have versions from an earlier stream. A name that is

@@ -64,9 +64,10 @@ func refusals() []clientlimits.Refusal {
 		refusedClusters, refusedNamespaces, refusedSubscriptions)
 }
 
-// checkNames returns the status error of a request whose new names are too many, or too long. It is called
-// before any of them costs more than its bytes.
-func (s *stream) checkNames(names []string, added int) error {
+// admit checks the names of a request, and waits until the budget of the client has room for the new ones. The
+// names may be that many more than those of the stream. The error is a status. admit is called before any of
+// the names costs more than its bytes.
+func (s *stream) admit(typ resourceType, names []string, added int) error {
 	for _, name := range names {
 		if len(name) > maxNameLength {
 			s.server.refused(refusedName)
@@ -77,11 +78,21 @@ func (s *stream) checkNames(names []string, added int) error {
 	if s.client.grpc {
 		limit = maxNames
 	}
-	if s.names+added <= limit {
-		return nil
+	if s.names+added > limit {
+		s.server.refused(refusedNames)
+		return status.Errorf(codes.ResourceExhausted, "the stream would be subscribed to %d resources by name, and may be to %d", s.names+added, limit)
 	}
-	s.server.refused(refusedNames)
-	return status.Errorf(codes.ResourceExhausted, "the stream would be subscribed to %d resources by name, and may be to %d", s.names+added, limit)
+	return s.budget.take(s.ctx, s.types[typ].countNew(names)*newNameCost)
+}
+
+// countNew returns how many names are not yet among those that the client has named.
+func (in *interest) countNew(names []string) (n int) {
+	for _, name := range names {
+		if sub := in.subscriptions[name]; name != wildcard && (sub == nil || !sub.named) {
+			n++
+		}
+	}
+	return n
 }
 
 // budget bounds what one client costs, over all of its streams.

@@ -14,17 +14,13 @@ func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) err
 	}
 	names := r.GetResourceNames()
 	if len(names) == 0 && !in.named {
-		in.asked = true
 		return s.want(typ, r.GetVersionInfo(), nil)
 	}
 	// Names that are there twice count twice, because they are kept.
-	if err := s.checkNames(names, len(names)-in.names); err != nil {
+	if err := s.admit(typ, names, len(names)-in.names); err != nil {
 		return err
 	}
-	if err := s.budget.take(s.ctx, in.countNew(names)*newNameCost); err != nil {
-		return err
-	}
-	in.named, in.asked, in.askedNames = true, true, names
+	in.named, in.askedNames = true, names
 	wanted := make(map[string]struct{}, len(names))
 	for _, name := range names {
 		wanted[name] = struct{}{}

@@ -367,6 +367,7 @@ func (s *stream) handle(r discoveryRequest) error {
 	if detail := r.GetErrorDetail(); detail != nil {
 		s.reject(typ, r.GetResponseNonce(), detail.GetMessage())
 	}
+	s.types[typ].asked = true
 	if d, ok := r.(*discovery.DeltaDiscoveryRequest); ok {
 		return s.handleDelta(typ, d)
 	}

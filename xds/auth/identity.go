@@ -33,12 +33,11 @@ func refusef(format string, values ...any) error {
 // (gRFC A65) in one of the trust domains.
 func Certificates(trustDomains []string) Authenticator {
 	return func(ctx context.Context) (Identity, error) {
-		p, _ := peer.FromContext(ctx)
-		if p == nil {
-			return Identity{}, refusef("the connection has no client certificate")
+		var info credentials.TLSInfo
+		if p, ok := peer.FromContext(ctx); ok {
+			info, _ = p.AuthInfo.(credentials.TLSInfo)
 		}
-		info, ok := p.AuthInfo.(credentials.TLSInfo)
-		if !ok || len(info.State.VerifiedChains) == 0 {
+		if len(info.State.VerifiedChains) == 0 {
 			return Identity{}, refusef("the connection has no client certificate")
 		}
 		uris := info.State.VerifiedChains[0][0].URIs
