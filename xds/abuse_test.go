@@ -124,7 +124,7 @@ var attacks = map[string]attack{
 func TestAbuse(t *testing.T) {
 	for name, attack := range attacks {
 		t.Run(name, func(t *testing.T) {
-			w := startWorld(t)
+			w := startGRPCFixture(t)
 			web := service("shop", "web", "http:80")
 			w.catalog.Put(web)
 			w.catalog.Put(slice(web, "web", "http", 8080, many(200)...))
@@ -154,7 +154,7 @@ func TestAbuse(t *testing.T) {
 const attackers, streamsOfAttacker = 3, 20
 
 // attack makes one more client attack the server until the context ends.
-func (w *world) attack(ctx context.Context, wg *sync.WaitGroup, a attack) {
+func (w *grpcFixture) attack(ctx context.Context, wg *sync.WaitGroup, a attack) {
 	conn := w.connect()
 	for range streamsOfAttacker {
 		wg.Go(func() {
@@ -170,7 +170,7 @@ func (w *world) attack(ctx context.Context, wg *sync.WaitGroup, a attack) {
 }
 
 // connect returns a connection to the xDS server, which is one client: those from this host aren't joined.
-func (w *world) connect() *grpc.ClientConn {
+func (w *grpcFixture) connect() *grpc.ClientConn {
 	w.t.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+w.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -189,7 +189,7 @@ type canary struct {
 	n       int
 }
 
-func (w *world) canary(of *catalog.Service) *canary {
+func (w *grpcFixture) canary(of *catalog.Service) *canary {
 	w.t.Helper()
 	w.catalog.Put(of)
 	stream, err := discovery.NewAggregatedDiscoveryServiceClient(w.connect()).StreamAggregatedResources(w.t.Context())

@@ -15,18 +15,18 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 		s.server.refused(refusedInitialVersions)
 		return status.Errorf(codes.ResourceExhausted, "a request has %d initial_resource_versions, and may have %d", n, maxInitialVersions)
 	}
-	has := r.GetInitialResourceVersions()
+	versions := r.GetInitialResourceVersions()
 	names := r.GetResourceNamesSubscribe()
 	if err := s.admit(typ, names, in.countNew(names)); err != nil {
 		return err
 	}
 	if len(names) == 0 && !in.named && in.nonce == "" {
-		if err := s.want(typ, "", has); err != nil {
+		if err := s.subscribeAll(typ, "", versions); err != nil {
 			return err
 		}
 	}
 	for _, name := range names {
-		if err := s.subscribeDelta(typ, name, has); err != nil {
+		if err := s.subscribeDelta(typ, name, versions); err != nil {
 			return err
 		}
 	}
@@ -42,28 +42,28 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 // The endpoints of a client that has Clusters, too, are sent whatever it has of them: it uses a
 // Cluster that differs from that of the earlier stream only after another response with its
 // endpoints (§6.6), and names both in any order.
-func (s *stream) subscribeDelta(typ resourceType, name string, has map[string]string) error {
+func (s *stream) subscribeDelta(typ resourceType, name string, versions map[string]string) error {
 	in := &s.types[typ]
 	in.named = true
 	if name == wildcard {
-		return s.want(typ, "", has)
+		return s.subscribeAll(typ, "", versions)
 	}
 	known := in.subscriptions[name]
-	sub, err := s.name(typ, name)
+	sub, err := s.subscribeName(typ, name)
 	switch {
 	case err != nil:
 		return err
 	case known != nil:
 		s.sendAgain(sub)
-	case typ != endpoints || !s.types[clusters].asked:
-		sub.sent = versionFrom(has, name)
+	case typ != endpoints || !s.types[clusters].requested:
+		sub.sent = versionFrom(versions, name)
 	}
 	return nil
 }
 
 // sendAgain makes the next flush send a resource, whatever the client has.
 func (s *stream) sendAgain(sub *subscription) {
-	sub.resend, sub.removed, sub.again = true, false, true
+	sub.resend, sub.removed, sub.resubscribed = true, false, true
 	s.mark(sub, laneRequest)
 }
 
@@ -73,21 +73,21 @@ func (s *stream) unsubscribeDelta(typ resourceType, name string) {
 	sub := in.subscriptions[name]
 	switch {
 	case name == wildcard:
-		s.unwant(typ)
+		s.unsubscribeAll(typ)
 	case sub == nil || !sub.named:
 	default:
-		s.unname(sub)
-		if sub.listed {
+		s.unsubscribeName(sub)
+		if sub.covered {
 			s.sendAgain(sub)
 		} else if in.wildcard && !s.client.grpc {
-			in.lost = append(in.lost, sub.name)
+			in.removedNames = append(in.removedNames, sub.name)
 		}
 	}
 }
 
 // versionFrom returns the version that a client has of a resource from an earlier stream; "" for none.
-func versionFrom(has map[string]string, name string) string {
-	if v := has[name]; len(v) <= maxNodeText {
+func versionFrom(versions map[string]string, name string) string {
+	if v := versions[name]; len(v) <= maxNodeText {
 		return strings.Clone(v)
 	}
 	return ""

@@ -11,7 +11,7 @@ import (
 
 // FirstResponse is what clients of a port of a Service are sent.
 type FirstResponse struct {
-	// Refusal is the reason that clients are told instead; nil if the port is served.
+	// Refusal is the reason that clients get instead; nil if the port is served.
 	Refusal error
 	// Cluster is the name of the Cluster, and Problems what of the ServiceProfile its routes lack.
 	Cluster  string
@@ -36,23 +36,23 @@ type PlaceResponse struct {
 
 // Explain returns what clients of a port are sent: the answers are made as those of streams.
 func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) FirstResponse {
-	a := s.config.parse(newQuestion(listeners, s.config.namer().ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
+	a := s.config.parse(newQuery(listeners, s.config.namer().ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
 	if a.unusable != nil {
 		return FirstResponse{Refusal: a.unusable}
 	}
 	f := a.look(s.catalog)
 	defer f.release()
-	subject, err := a.subject(&view{}, f)
+	input, err := a.input(&view{}, f)
 	if err != nil {
 		return FirstResponse{Refusal: err}
 	}
-	t := FirstResponse{Cluster: s.config.namer().ClusterName(subject.Name, subject.Port), VisibleTo: a.visibleTo(f)}
-	_, t.Problems = s.config.namer().Routes(resource.Listener, a.question.name, subject, resource.GRPC)
+	t := FirstResponse{Cluster: s.config.namer().ClusterName(input.Name, input.Port), VisibleTo: a.visibleTo(f)}
+	_, t.Problems = s.config.namer().Routes(resource.Listener, a.query.name, input, resource.GRPC)
 	places, more := s.catalog.Places(key, f.kind())
 	t.MorePlaces = more
 	for _, place := range places {
 		filter := f.kind().For(place)
-		set := catalog.ResolveAll(f.snapshot, a.query(subject, filter))
+		set := catalog.ResolveAll(f.snapshot, a.endpointQuery(input, filter))
 		t.Pending = set.Pending
 		t.Places = append(t.Places, placeResponse(filter, set))
 	}
@@ -60,19 +60,19 @@ func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) F
 }
 
 func placeResponse(filter catalog.Filter, set catalog.PlacedSet) PlaceResponse {
-	told := PlaceResponse{Filter: filter}
+	response := PlaceResponse{Filter: filter}
 	for i := range set.Endpoints {
 		e := &set.Endpoints[i]
 		if e.Draining {
-			told.Draining++
+			response.Draining++
 			continue
 		}
-		for len(told.Usable) <= int(e.Priority) {
-			told.Usable = append(told.Usable, 0)
+		for len(response.Usable) <= int(e.Priority) {
+			response.Usable = append(response.Usable, 0)
 		}
-		told.Usable[e.Priority]++
+		response.Usable[e.Priority]++
 	}
-	return told
+	return response
 }
 
 // Subscribers returns how many streams are subscribed to a Service, and which of its resources they

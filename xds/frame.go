@@ -40,10 +40,10 @@ type frame struct {
 	made  time.Time
 	// usable are the endpoints of a ClusterLoadAssignment that clients may use, sorted.
 	usable []netip.AddrPort
-	// leadsTo are the Clusters of a Listener or of routes, or the endpoints of a Cluster.
-	leadsTo []string
-	// used is true for a Listener, Cluster or routes of a Service.
-	used bool
+	// references are the Clusters of a Listener or of routes, or the endpoints of a Cluster.
+	references []string
+	// ofService is true for a Listener, Cluster or routes of a Service.
+	ofService bool
 
 	// full is the resource as field of a DiscoveryResponse, with its version and type behind it if
 	// single says so.
@@ -69,7 +69,7 @@ const (
 
 // frameOf returns the frame of a resource.
 func frameOf(typ resourceType, r resource.Resource) *frame {
-	f := &frame{name: r.Name, version: r.Version, wire: r.Any(), leadsTo: r.LeadsTo, made: time.Now()}
+	f := &frame{name: r.Name, version: r.Version, wire: r.Any(), references: r.References, made: time.Now()}
 	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)
 	f.full = appendBytes(f.full, fieldResources, f.wire)
 	if typ.Single() {
@@ -81,7 +81,7 @@ func frameOf(typ resourceType, r resource.Resource) *frame {
 // kept returns what the clients of a view have, which is never taken away from them (§5.4): their
 // endpoints become none, and come back with the Service.
 func (f *frame) kept() *frame {
-	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, leadsTo: f.leadsTo, used: true, made: time.Now()}
+	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, references: f.references, ofService: true, made: time.Now()}
 }
 
 // appendHead appends the version and the type of a response.

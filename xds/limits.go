@@ -86,7 +86,7 @@ func (s *stream) admit(typ resourceType, names []string, added int) error {
 }
 
 // countNew returns how many names are not yet among those that the client has named.
-func (in *interest) countNew(names []string) (n int) {
+func (in *typeState) countNew(names []string) (n int) {
 	for _, name := range names {
 		if sub := in.subscriptions[name]; name != wildcard && (sub == nil || !sub.named) {
 			n++

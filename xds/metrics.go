@@ -147,9 +147,9 @@ type rejection struct {
 	kind          clientKind
 }
 
-// tell logs a rejection of a resource of a Service, unless it is known. The key is zero if there is
+// record logs a rejection of a resource of a Service, unless it is known. The key is zero if there is
 // no Service that the client may see.
-func (rs *rejections) tell(r rejection, of catalog.ServiceKey, why string) {
+func (rs *rejections) record(r rejection, of catalog.ServiceKey, why string) {
 	if !rs.isNew(r) {
 		return
 	}
@@ -165,7 +165,7 @@ func (rs *rejections) tell(r rejection, of catalog.ServiceKey, why string) {
 func (rs *rejections) isNew(r rejection) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if _, told := rs.seen[r]; told {
+	if _, known := rs.seen[r]; known {
 		return false
 	}
 	if len(rs.seen) == maxRejections {

@@ -83,7 +83,7 @@ func (s *stream) identify(n *corepb.Node) error {
 	c := &s.client
 	agent := n.GetUserAgentName()
 	c.kind, c.grpc = kindOf(agent)
-	c.userAgent = sanitize.Cut(strings.TrimSpace(agent+" "+n.GetUserAgentVersion()))
+	c.userAgent = sanitize.Cut(strings.TrimSpace(agent + " " + n.GetUserAgentVersion()))
 	fields := n.GetMetadata().GetFields()
 	if len(fields) > maxNodeMetadata {
 		s.server.refused(refusedNode)

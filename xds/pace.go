@@ -34,18 +34,18 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	return time.Time{}
 }
 
-// minHold is the shortest delay of a stream. Most responses are too small for any.
-const minHold = 10 * time.Millisecond
+// minPace is the shortest delay of a stream. Most responses are too small for any.
+const minPace = 10 * time.Millisecond
 
-// hold makes all but endpoints wait after a response, for as long as it takes to send it to all
+// pace makes all but endpoints wait after a response, for as long as it takes to send it to all
 // streams with the same Clusters within the budget. A SotW response has all Clusters of a wildcard,
 // whichever has changed.
-func (s *stream) hold(typ resourceType, size int) {
+func (s *stream) pace(typ resourceType, size int) {
 	if typ.Single() {
 		return
 	}
-	if d := budgeted(size, max(1, s.users), s.server.config.EgressBudget); d >= minHold {
-		s.held = time.Now().Add(d)
+	if d := budgeted(size, max(1, s.users), s.server.config.EgressBudget); d >= minPace {
+		s.pacedUntil = time.Now().Add(d)
 		time.AfterFunc(d, func() { s.wake(laneMany) })
 	}
 }

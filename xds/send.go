@@ -16,19 +16,19 @@ const maxDeltaResponse = 1 << 20
 // flush sends what the client lacks, in the order in which it loses no traffic: Clusters, endpoints,
 // Listeners, routes, and then which Clusters have ended (§6.6).
 func (s *stream) flush() error {
-	held := time.Now().Before(s.held)
+	paced := time.Now().Before(s.pacedUntil)
 	var ended []*subscription
-	if !held {
+	if !paced {
 		var err error
 		if ended, err = s.list(nil); err != nil {
 			return err
 		}
 		s.refreshAhead()
 	}
-	dirty := s.takeDirty(held)
+	dirty := s.takeDirty(paced)
 	defer s.lag.End()
 	for typ := range resourceTypes {
-		if held && typ != endpoints {
+		if paced && typ != endpoints {
 			continue
 		}
 		if err := s.flushType(typ, &dirty); err != nil {
@@ -62,7 +62,7 @@ func (s *stream) renewAfter(sub *subscription) {
 		return
 	}
 	// The view that it leaves may lead to something else.
-	for _, name := range slices.Concat(sub.view.current.Load().leadsTo, sub.follow().leadsTo) {
+	for _, name := range slices.Concat(sub.view.current.Load().references, sub.follow().references) {
 		if of := s.types[endpoints].subscriptions[name]; of != nil {
 			of.topic.renew()
 		}
@@ -88,13 +88,13 @@ func (s *stream) isOpen(sub *subscription) bool {
 }
 
 // takeDirty returns the subscriptions of each type whose views have changed, sorted by name. While the stream
-// is held, it leaves all but those for endpoints.
-func (s *stream) takeDirty(held bool) (dirty [resourceTypes][]*subscription) {
+// is paced, it leaves all but those for endpoints.
+func (s *stream) takeDirty(paced bool) (dirty [resourceTypes][]*subscription) {
 	s.mu.Lock()
 	kept := s.dirty[:0]
 	for _, sub := range s.dirty {
 		switch {
-		case held && sub.typ != endpoints:
+		case paced && sub.typ != endpoints:
 			kept = append(kept, sub)
 			continue
 		case s.isOpen(sub):
@@ -117,7 +117,7 @@ func sortByName(list []*subscription) {
 
 func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscription) error {
 	list := dirty[typ]
-	if in := &s.types[typ]; len(list) == 0 && !in.owed && len(in.lost) == 0 {
+	if in := &s.types[typ]; len(list) == 0 && !in.mustRespond && len(in.removedNames) == 0 {
 		return nil
 	}
 	if typ == clusters {
@@ -138,10 +138,10 @@ func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscripti
 func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 	for _, sub := range changed {
 		f := sub.due()
-		if sub.sent == "" && !sub.listed || f == nil {
+		if sub.sent == "" && !sub.covered || f == nil {
 			continue
 		}
-		for _, name := range f.leadsTo {
+		for _, name := range f.references {
 			if of := s.types[endpoints].subscriptions[name]; of != nil && of.sent != "" {
 				of.resend = true
 				more = append(more, of)
@@ -200,7 +200,7 @@ type item struct {
 
 // flushEach sends each resource in a response of its own.
 func (s *stream) flushEach(typ resourceType, list []*subscription) error {
-	s.types[typ].owed = false
+	s.types[typ].mustRespond = false
 	for _, sub := range list {
 		if f := sub.due(); f != nil {
 			if err := s.send(typ, []item{{sub, f}}, nil); err != nil {
@@ -214,8 +214,8 @@ func (s *stream) flushEach(typ resourceType, list []*subscription) error {
 // flushWhole sends all resources of a type in one response, if the client lacks one of them.
 func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	lacks := in.owed && !s.client.grpc
-	in.owed = false
+	lacks := in.mustRespond && !s.client.grpc
+	in.mustRespond = false
 	if !lacks && !slices.ContainsFunc(list, func(sub *subscription) bool { return sub.due() != nil }) {
 		return nil
 	}
@@ -226,8 +226,8 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 		}
 	}
 	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.sub.name, b.sub.name) })
-	version, has := versionOf(items), in.has
-	if in.has = ""; version == has {
+	version, resumed := versionOf(items), in.resumedVersion
+	if in.resumedVersion = ""; version == resumed {
 		for _, i := range items {
 			i.sub.sent = i.frame.version
 		}
@@ -245,22 +245,22 @@ func (s *stream) flushEnded(ended []*subscription) error {
 	for _, sub := range ended {
 		s.drop(sub)
 		if sub.sent != "" {
-			in.lost = append(in.lost, sub.name)
+			in.removedNames = append(in.removedNames, sub.name)
 		}
 	}
 	if s.variant == variantDelta {
 		return s.flushDelta(clusters, nil)
 	}
-	in.lost, in.owed = nil, true
+	in.removedNames, in.mustRespond = nil, true
 	return s.flushWhole(clusters, nil)
 }
 
 // flushDelta sends the resources that have changed, and the names of those that are missing.
 func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	owed := in.owed && !s.client.grpc
-	removed := slices.DeleteFunc(in.lost, func(name string) bool { return in.subscriptions[name] != nil })
-	in.owed, in.lost = false, nil
+	respond := in.mustRespond && !s.client.grpc
+	removed := slices.DeleteFunc(in.removedNames, func(name string) bool { return in.subscriptions[name] != nil })
+	in.mustRespond, in.removedNames = false, nil
 	for _, sub := range list {
 		if sub.follow().existence == missing && !sub.removed {
 			removed = append(removed, sub.name)
@@ -283,7 +283,7 @@ func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 		}
 		items = append(items, item{sub, f})
 	}
-	if len(items) == 0 && len(removed) == 0 && !owed {
+	if len(items) == 0 && len(removed) == 0 && !respond {
 		return nil
 	}
 	for _, name := range removed {
@@ -308,12 +308,12 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 		return err
 	}
 	s.server.metrics.sent(typ, s.variant, size)
-	s.hold(typ, size)
+	s.pace(typ, size)
 	s.types[typ].nonce = s.nonce
 	s.responses.Add(1)
 	for _, i := range items {
 		sub := i.sub
-		sub.sent, sub.resend, sub.removed, sub.again, sub.nonce = i.frame.version, false, false, false, s.nonce
+		sub.sent, sub.resend, sub.removed, sub.resubscribed, sub.nonce = i.frame.version, false, false, false, s.nonce
 		sub.refused.Store(false)
 	}
 	return nil
@@ -322,19 +322,19 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 // beginSending notes since when the oldest of the changes has been known that are being sent. It
 // waits if the client has unsubscribed from what it is sent again.
 func (s *stream) beginSending(items []item) {
-	oldest, again := time.Now(), 0
+	oldest, resent := time.Now(), 0
 	for _, i := range items {
 		if made := i.frame.made; i.sub.sent != "" && i.sub.sent != i.frame.version && made.Before(oldest) {
 			oldest = made
 		}
-		if i.sub.again {
-			again += len(i.frame.wire)
+		if i.sub.resubscribed {
+			resent += len(i.frame.wire)
 		}
 	}
 	s.lag.Begin(oldest)
-	if again > 0 {
+	if resent > 0 {
 		s.worker.detach()
-		_ = s.budget.resend.WaitN(s.ctx, min(again, resendBurst)) // it fails if the context ends, which sending notices
+		_ = s.budget.resend.WaitN(s.ctx, min(resent, resendBurst)) // it fails if the context ends, which sending notices
 	}
 }
 
@@ -364,7 +364,7 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 	for _, sub := range answered {
 		sub.rejected = [2]string{sub.sent, sub.rejected[0]}
 		sub.refused.Store(true)
-		s.server.rejections.tell(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.visibleService(), why)
+		s.server.rejections.record(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.visibleService(), why)
 		s.mark(sub, laneRequest) // there may be a plain variant
 	}
 }

@@ -27,7 +27,7 @@ type Server struct {
 	catalog    *catalog.Catalog
 	config     *Config
 	log        *slog.Logger
-	topics     streams.Map[question, *topic]
+	topics     streams.Map[query, *topic]
 	workers    workers
 	listings   streams.Map[coverage, *sharedListing]
 	clients    *clientlimits.Clients

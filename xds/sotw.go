@@ -14,30 +14,30 @@ func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) err
 	}
 	names := r.GetResourceNames()
 	if len(names) == 0 && !in.named {
-		return s.want(typ, r.GetVersionInfo(), nil)
+		return s.subscribeAll(typ, r.GetVersionInfo(), nil)
 	}
 	// Names that are there twice count twice, because they are kept.
 	if err := s.admit(typ, names, len(names)-in.names); err != nil {
 		return err
 	}
-	in.named, in.askedNames = true, names
+	in.named, in.lastNames = true, names
 	wanted := make(map[string]struct{}, len(names))
 	for _, name := range names {
 		wanted[name] = struct{}{}
 	}
 	if _, all := wanted[wildcard]; !all {
-		s.unwant(typ)
-	} else if err := s.want(typ, r.GetVersionInfo(), nil); err != nil {
+		s.unsubscribeAll(typ)
+	} else if err := s.subscribeAll(typ, r.GetVersionInfo(), nil); err != nil {
 		return err
 	}
 	delete(wanted, wildcard)
 	for name, sub := range in.subscriptions {
 		if _, still := wanted[name]; !still && sub.named {
-			s.unname(sub)
+			s.unsubscribeName(sub)
 		}
 	}
 	for name := range wanted {
-		if _, err := s.name(typ, name); err != nil {
+		if _, err := s.subscribeName(typ, name); err != nil {
 			return err
 		}
 	}

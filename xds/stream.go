@@ -46,18 +46,18 @@ type stream struct {
 	identified chan struct{}
 	moved      <-chan struct{}
 	place      catalog.Client
-	types      [resourceTypes]interest
+	types      [resourceTypes]typeState
 	names      int // subscriptions of all types by name
 	nonce      string
 	budget     *budget // that of the client
 
-	// covered has the Clusters of a wildcard, nil without one. listing is those that the stream is
+	// shared has the Clusters of a wildcard, nil without one. listing is those that the stream is
 	// subscribed to, which anybody may read, and users is how many streams share them.
-	covered *sharedListing
+	shared  *sharedListing
 	listing atomic.Pointer[listing]
 	users   int
-	// held is until when all but endpoints wait (§6.10).
-	held time.Time
+	// pacedUntil is until when all but endpoints wait (§6.10).
+	pacedUntil time.Time
 
 	// received has a request that waits for a worker. working is held by whoever owns the stream, and
 	// worker is who it is.
@@ -71,10 +71,10 @@ type stream struct {
 	mu sync.Mutex
 	// dirty are the subscriptions whose view has changed, and perhaps some that have ended.
 	dirty []*subscription
-	// awake is why there is something to do, the first lane of several; lanes if there is nothing.
+	// wakeLane is why there is something to do, the first lane of several; lanes if there is nothing.
 	// busy is true while a worker does it or will.
-	awake lane
-	busy  bool
+	wakeLane lane
+	busy     bool
 	// ended closes when the stream has to end: with the status err, or with a panic.
 	ended    chan struct{}
 	err      error
@@ -94,37 +94,36 @@ type discoveryRequest interface {
 	GetErrorDetail() *rpcstatus.Status
 }
 
-// interest is what a stream wants of one type.
-type interest struct {
+// typeState is what a stream wants of one type.
+type typeState struct {
 	subscriptions map[string]*subscription
-	// asked is true once a request counted, and names are those of the last one, if they have to be
-	// all of them.
-	asked      bool
-	askedNames []string
+	// requested is true once a request was handled. lastNames are the names of the last one, of SotW only.
+	requested bool
+	lastNames []string
 	// named is true once a resource was named: an empty list of names is a wildcard only before.
 	named, wildcard bool
-	// owed is true when a wildcard has to be answered, also if it has no resources.
-	owed bool
-	// has is the version of all resources that a client has from an earlier stream, and lost are the
+	// mustRespond is true when a wildcard has to be answered, also if it has no resources.
+	mustRespond bool
+	// resumedVersion is the version of all resources that a client has from an earlier stream, and removedNames are the
 	// names of those that a delta client has and that don't exist.
-	has  string
-	lost []string
+	resumedVersion string
+	removedNames   []string
 	// names counts the subscriptions by name.
 	names int
 	// nonce is that of the last response, and rejected the last one that was rejected.
 	nonce, rejected string
-	// again is true once a resource was unsubscribed from, so that new subscriptions may be old ones.
-	again bool
+	// unsubscribed is true once a resource was unsubscribed from, so that new subscriptions may be old ones.
+	unsubscribed bool
 }
 
-// subscription is the interest of a stream in one resource.
+// subscription is what a stream wants of one resource.
 type subscription struct {
 	stream *stream
 	typ    resourceType
 	name   string
 	topic  *topic
-	// named is true if the client has named the resource, and listed if a wildcard covers it.
-	named, listed bool
+	// named is true if the client has named the resource, and covered if a wildcard covers it.
+	named, covered bool
 	// dirty is true while the stream's list of that name has the subscription. Its mu guards this.
 	dirty bool
 	view  *view
@@ -140,13 +139,15 @@ type subscription struct {
 	removed bool
 	// nonce is that of the last response with the resource.
 	nonce string
-	again bool
+	// resubscribed is true if the client may have subscribed again to what it was sent before. The bytes of
+	// its next response then count against the resend budget (§6.2).
+	resubscribed bool
 }
 
 func (s *Server) newStream(out grpc.ServerStream, variant string, of *api) *stream {
 	st := &stream{
 		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, api: of,
-		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), awake: lanes,
+		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), wakeLane: lanes,
 	}
 	st.client.connect(st.ctx)
 	st.budget = s.budgets.of(st.client.id)
@@ -227,10 +228,10 @@ func (s *stream) wake(why lane) {
 }
 
 func (s *stream) wakeLocked(why lane) {
-	s.awake = min(s.awake, why)
+	s.wakeLane = min(s.wakeLane, why)
 	if !s.busy && !channel.IsClosed(s.ended) {
 		s.busy = true
-		s.server.workers.add(s, s.awake)
+		s.server.workers.add(s, s.wakeLane)
 	}
 }
 
@@ -249,7 +250,7 @@ func (s *stream) work(w *worker) {
 	}()
 	s.worker = w
 	s.mu.Lock()
-	s.awake = lanes
+	s.wakeLane = lanes
 	s.mu.Unlock()
 	if channel.IsClosed(s.ended) {
 		return
@@ -259,8 +260,8 @@ func (s *stream) work(w *worker) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy = false; s.awake < lanes {
-		s.wakeLocked(s.awake)
+	if s.busy = false; s.wakeLane < lanes {
+		s.wakeLocked(s.wakeLane)
 	}
 }
 
@@ -316,7 +317,7 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 	}
 	defer s.working.Unlock()
 	in := &s.types[typ]
-	if !in.asked || len(s.received) > 0 {
+	if !in.requested || len(s.received) > 0 {
 		return false
 	}
 	s.noteRead(r.GetResponseNonce())
@@ -324,7 +325,7 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 	case *discovery.DeltaDiscoveryRequest:
 		return len(r.GetResourceNamesSubscribe()) == 0 && len(r.GetResourceNamesUnsubscribe()) == 0
 	case *discovery.DiscoveryRequest:
-		return slices.Equal(in.askedNames, r.GetResourceNames())
+		return slices.Equal(in.lastNames, r.GetResourceNames())
 	}
 	return false
 }
@@ -367,7 +368,7 @@ func (s *stream) handle(r discoveryRequest) error {
 	if detail := r.GetErrorDetail(); detail != nil {
 		s.reject(typ, r.GetResponseNonce(), detail.GetMessage())
 	}
-	s.types[typ].asked = true
+	s.types[typ].requested = true
 	if d, ok := r.(*discovery.DeltaDiscoveryRequest); ok {
 		return s.handleDelta(typ, d)
 	}
@@ -386,8 +387,8 @@ func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
 	return typ, ok, err
 }
 
-// name subscribes to a resource by its name, which was checked. The error is a status.
-func (s *stream) name(typ resourceType, name string) (sub *subscription, err error) {
+// subscribeName subscribes to a resource by its name, which was checked. The error is a status.
+func (s *stream) subscribeName(typ resourceType, name string) (sub *subscription, err error) {
 	if sub = s.types[typ].subscriptions[name]; sub == nil {
 		if sub, err = s.subscribe(typ, name); err != nil {
 			return nil, err
@@ -401,14 +402,14 @@ func (s *stream) name(typ resourceType, name string) (sub *subscription, err err
 	return sub, nil
 }
 
-// unname ends what name began. A wildcard may still cover the resource.
-func (s *stream) unname(sub *subscription) {
+// unsubscribeName ends what subscribeName began. A wildcard may still cover the resource.
+func (s *stream) unsubscribeName(sub *subscription) {
 	if sub.named {
 		sub.named = false
 		s.types[sub.typ].names--
 		s.names--
 	}
-	if !sub.listed {
+	if !sub.covered {
 		s.unsubscribe(sub)
 	}
 }
@@ -419,13 +420,13 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 		s.server.refused(refusedSubscriptions)
 		return nil, status.Errorf(codes.ResourceExhausted, "the streams of this client are subscribed to %d resources already", maxSubscriptions)
 	}
-	t, err := s.server.acquire(newQuestion(typ, name, s.client.namespace), s.client.id)
+	t, err := s.server.acquire(newQuery(typ, name, s.client.namespace), s.client.id)
 	if err != nil {
 		s.budget.unsubscribe()
 		return nil, err
 	}
 	in := &s.types[typ]
-	sub := &subscription{stream: s, typ: typ, name: name, topic: t, again: in.again}
+	sub := &subscription{stream: s, typ: typ, name: name, topic: t, resubscribed: in.unsubscribed}
 	t.join(sub, s.place)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -440,7 +441,7 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 // unsubscribe ends a subscription because the client wants that: what it subscribes to next may be sent again.
 func (s *stream) unsubscribe(sub *subscription) {
 	s.drop(sub)
-	s.types[sub.typ].again = true
+	s.types[sub.typ].unsubscribed = true
 }
 
 // drop ends a subscription.

@@ -23,9 +23,9 @@ type view struct {
 	subscribers map[*subscription]struct{}
 }
 
-// take makes f the newest version, unless it says the same as the current one. The caller holds the
+// update makes f the newest version, unless it says the same as the current one. The caller holds the
 // lock of the topic.
-func (v *view) take(f *frame) {
+func (v *view) update(f *frame) {
 	if f.same(v.current.Load()) {
 		v.latest, v.since, v.urgent = v.current.Load(), time.Time{}, time.Time{}
 		return

@@ -44,7 +44,7 @@ type sharedListing struct {
 }
 
 // join makes a stream wake up for each listing of a coverage until it leaves. A coverage that no
-// other stream has counts as a question of the client. The error is the status of one that is one
+// other stream has counts as a query of the client. The error is the status of one that is one
 // too many.
 func (s *Server) join(of coverage, st *stream) (*sharedListing, error) {
 	shared, err := s.listings.Acquire(of, func() (sl *sharedListing, err error) {
@@ -87,7 +87,7 @@ func (sl *sharedListing) newest() (current *listing, users int) {
 	defer sl.mu.Unlock()
 	if before := sl.current; before == nil || channel.IsClosed(before.services.Stale()) {
 		sl.current = sl.list()
-		sl.tell(before)
+		sl.report(before)
 		for st := range sl.streams {
 			st.wake(laneOf(len(sl.streams)))
 		}
@@ -99,14 +99,14 @@ func (sl *sharedListing) newest() (current *listing, users int) {
 func (sl *sharedListing) list() *listing {
 	config := sl.server.config
 	l := &listing{services: sl.server.catalog.Services(sl.coverage.list())}
-	var all []listed
+	var all []listedPort
 	for _, s := range l.services.Services {
 		if s.ExternalName || config.Authenticate != nil && s.Policy != nil && !catalog.Sees(sl.viewer, s.Policy.VisibleTo, s.Key.Namespace) {
 			continue
 		}
 		for _, p := range s.Ports {
 			if p.Protocol == catalog.TCP {
-				all = append(all, listed{service: s.Key, port: p.Port})
+				all = append(all, listedPort{service: s.Key, port: p.Port})
 			}
 		}
 	}
@@ -130,8 +130,8 @@ func (of coverage) list() []string {
 	}
 }
 
-// listed is a port of a Service. rank is how many ports of its namespace are before it.
-type listed struct {
+// listedPort is a port of a Service. rank is how many ports of its namespace are before it.
+type listedPort struct {
 	service catalog.ServiceKey
 	port    uint16
 	rank    int
@@ -140,7 +140,7 @@ type listed struct {
 // fairShare returns the ports that are listed, and how many are too many: the first one of each
 // namespace counts before the second one of any. So a namespace with many Services leaves no other
 // one out.
-func fairShare(all []listed) (kept []listed, leftOut int) {
+func fairShare(all []listedPort) (kept []listedPort, leftOut int) {
 	if len(all) <= maxWildcard {
 		return all, 0
 	}
@@ -150,13 +150,13 @@ func fairShare(all []listed) (kept []listed, leftOut int) {
 		all[i].rank = ranks[of]
 		ranks[of]++
 	}
-	slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(all, func(a, b listedPort) int { return cmp.Compare(a.rank, b.rank) })
 	return all[:maxWildcard], len(all) - maxWildcard
 }
 
-// tell logs that Clusters were left out, and adds to the history which Clusters the clients get or lose. The
+// report logs that Clusters were left out, and adds to the history which Clusters the clients get or lose. The
 // caller holds the lock.
-func (sl *sharedListing) tell(before *listing) {
+func (sl *sharedListing) report(before *listing) {
 	server, after := sl.server, sl.current
 	if after.leftOut > 0 {
 		server.refused(refusedClusters)
@@ -184,74 +184,74 @@ func (sl *sharedListing) tell(before *listing) {
 	}
 }
 
-// want subscribes to all resources of the type, of which the client has versions from an earlier
+// subscribeAll subscribes to all resources of the type, of which the client has versions from an earlier
 // stream: one of all, or one of each. Only Clusters have a wildcard, and not for gRPC clients;
 // otherwise it has no resources. The error is a status.
-func (s *stream) want(typ resourceType, has string, each map[string]string) error {
+func (s *stream) subscribeAll(typ resourceType, version string, versions map[string]string) error {
 	in := &s.types[typ]
 	if in.wildcard {
 		return nil
 	}
-	in.wildcard, in.owed = true, true
+	in.wildcard, in.mustRespond = true, true
 	if typ != clusters {
 		return nil
 	}
-	if in.nonce == "" && len(has) <= maxNodeText {
-		in.has = strings.Clone(has)
+	if in.nonce == "" && len(version) <= maxNodeText {
+		in.resumedVersion = strings.Clone(version)
 	}
 	if s.client.grpc {
 		return nil
 	}
-	covered, err := s.server.join(s.client.coverage(s.server.config), s)
+	shared, err := s.server.join(s.client.coverage(s.server.config), s)
 	if err != nil {
 		return err
 	}
-	s.covered = covered
-	if l, _ := covered.newest(); s.budget.take(s.ctx, listedCost*len(l.clusters)) != nil {
+	s.shared = shared
+	if l, _ := shared.newest(); s.budget.take(s.ctx, listedCost*len(l.clusters)) != nil {
 		return nil // the client has gone
 	}
-	if _, err := s.list(each); err != nil {
+	if _, err := s.list(versions); err != nil {
 		return err
 	}
-	for name := range each {
+	for name := range versions {
 		if in.subscriptions[name] == nil {
-			in.lost = append(in.lost, strings.Clone(name))
+			in.removedNames = append(in.removedNames, strings.Clone(name))
 		}
 	}
 	return nil
 }
 
-// unwant ends the subscription to all resources of the type. Those that the client has named stay.
-func (s *stream) unwant(typ resourceType) {
+// unsubscribeAll ends the subscription to all resources of the type. Those that the client has named stay.
+func (s *stream) unsubscribeAll(typ resourceType) {
 	in := &s.types[typ]
 	in.wildcard = false
-	if typ != clusters || s.covered == nil {
+	if typ != clusters || s.shared == nil {
 		return
 	}
 	s.leaveListing()
 	for _, sub := range in.subscriptions {
-		if sub.listed = false; !sub.named {
+		if sub.covered = false; !sub.named {
 			s.unsubscribe(sub)
 		}
 	}
 }
 
 func (s *stream) leaveListing() {
-	if s.covered == nil {
+	if s.shared == nil {
 		return
 	}
-	s.covered.leave(s)
-	s.covered = nil
+	s.shared.leave(s)
+	s.shared = nil
 	s.listing.Store(nil)
 }
 
 // list makes the subscriptions of a wildcard those of its newest listing. It returns those that have to end.
 // The error is a status.
-func (s *stream) list(has map[string]string) (ended []*subscription, err error) {
-	if s.covered == nil {
+func (s *stream) list(versions map[string]string) (ended []*subscription, err error) {
+	if s.shared == nil {
 		return nil, nil
 	}
-	l, users := s.covered.newest()
+	l, users := s.shared.newest()
 	if s.users = users; l == s.listing.Load() {
 		return nil, nil
 	}
@@ -263,15 +263,15 @@ func (s *stream) list(has map[string]string) (ended []*subscription, err error) 
 			if sub, err = s.subscribe(clusters, name); err != nil {
 				return nil, err
 			}
-			sub.sent = versionFrom(has, name)
+			sub.sent = versionFrom(versions, name)
 		}
-		sub.listed = true
+		sub.covered = true
 	}
 	for name, sub := range in.subscriptions {
-		if _, still := l.clusters[name]; still || !sub.listed {
+		if _, still := l.clusters[name]; still || !sub.covered {
 			continue
 		}
-		if sub.listed = false; !sub.named {
+		if sub.covered = false; !sub.named {
 			ended = append(ended, sub)
 		}
 	}

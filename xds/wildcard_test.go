@@ -38,8 +38,8 @@ func (a *ads) wild(namespaces string) {
 	a.request(&discovery.DiscoveryRequest{Node: envoyIn(namespaces), TypeUrl: clusters.URL()})
 }
 
-func (d *delta) wild(namespaces string, has map[string]string) {
-	d.send(&discovery.DeltaDiscoveryRequest{Node: envoyIn(namespaces), TypeUrl: clusters.URL(), InitialResourceVersions: has})
+func (d *delta) wild(namespaces string, versions map[string]string) {
+	d.send(&discovery.DeltaDiscoveryRequest{Node: envoyIn(namespaces), TypeUrl: clusters.URL(), InitialResourceVersions: versions})
 }
 
 // town has Services in three namespaces.
@@ -244,7 +244,7 @@ func TestWildcardAndNames(t *testing.T) {
 			t.Errorf("a star and a name: %q", got)
 		}
 		a.ack(clusters, sqlCluster)
-		if got := len(f.only().types[clusters].subscriptions); got != 1 || f.only().covered != nil {
+		if got := len(f.only().types[clusters].subscriptions); got != 1 || f.only().shared != nil {
 			t.Errorf("%d subscriptions without the star, want 1", got)
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// Subject is what the resources of a name are made from.
-type Subject struct {
+// Input is what the resources of a name are made from.
+type Input struct {
 	Name Name
 	Port uint16
 	// Service is nil if it was deleted.
@@ -21,7 +21,7 @@ type Subject struct {
 }
 
 // policy returns what annotations of the Service ask for.
-func (s Subject) policy() catalog.TrafficPolicy {
+func (s Input) policy() catalog.TrafficPolicy {
 	if s.Service == nil || s.Service.Policy == nil {
 		return catalog.TrafficPolicy{}
 	}
@@ -32,13 +32,13 @@ func (s Subject) policy() catalog.TrafficPolicy {
 const draining = 3
 
 // Assignment returns the ClusterLoadAssignment with this name (§4).
-func (n Namer) Assignment(asked string, s Subject, set catalog.PlacedSet) Resource {
+func (n Namer) Assignment(resourceName string, s Input, set catalog.PlacedSet) Resource {
 	endpoints := make([]*catalog.PlacedEndpoint, len(set.Endpoints))
 	for i := range set.Endpoints {
 		endpoints[i] = &set.Endpoints[i]
 	}
 	slices.SortStableFunc(endpoints, compareLocalities)
-	m := make(message, 0, len(asked)+64+40*len(endpoints)).text(1, asked)
+	m := make(message, 0, len(resourceName)+64+40*len(endpoints)).text(1, resourceName)
 	for len(endpoints) > 0 {
 		size := 1
 		for size < len(endpoints) && compareLocalities(endpoints[0], endpoints[size]) == 0 {
@@ -47,7 +47,7 @@ func (n Namer) Assignment(asked string, s Subject, set catalog.PlacedSet) Resour
 		m = m.nested(2, n.locality(s, endpoints[:size]))
 		endpoints = endpoints[size:]
 	}
-	return newResource(Endpoints, asked, m)
+	return newResource(Endpoints, resourceName, m)
 }
 
 // compareLocalities sorts endpoints by what makes a LocalityLbEndpoints.
@@ -57,7 +57,7 @@ func compareLocalities(a, b *catalog.PlacedEndpoint) int {
 
 // locality returns the LocalityLbEndpoints of one locality. Clients reject one without a name, and skip one
 // without a weight.
-func (n Namer) locality(s Subject, endpoints []*catalog.PlacedEndpoint) message {
+func (n Namer) locality(s Input, endpoints []*catalog.PlacedEndpoint) message {
 	first := endpoints[0]
 	m := make(message, 0, 64+40*len(endpoints)).nested(1, message{}.text(1, first.Region).text(2, first.Zone))
 	usable := uint32(0)
@@ -71,7 +71,7 @@ func (n Namer) locality(s Subject, endpoints []*catalog.PlacedEndpoint) message 
 }
 
 // endpoint returns the LbEndpoint of an endpoint.
-func (n Namer) endpoint(s Subject, e *catalog.PlacedEndpoint) message {
+func (n Namer) endpoint(s Input, e *catalog.PlacedEndpoint) message {
 	at := make(message, 0, 64).nested(1, address(e.Addr))
 	if e.Hostname != "" {
 		named := s.Name

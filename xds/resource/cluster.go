@@ -22,8 +22,8 @@ const (
 )
 
 // Cluster returns the Cluster with this name for a client (§3.3, §8.3).
-func (n Namer) Cluster(asked string, s Subject, c Client) Resource {
-	m := n.plain(asked, s, c)
+func (n Namer) Cluster(resourceName string, s Input, c Client) Resource {
+	m := n.plain(resourceName, s, c)
 	policy := s.policy()
 	if policy.MaxRequests > 0 {
 		m = m.nested(10, message{}.nested(1, message{}.wrapped(4, policy.MaxRequests)))
@@ -34,27 +34,27 @@ func (n Namer) Cluster(asked string, s Subject, c Client) Resource {
 	if policy.Balancer.Kind != catalog.RoundRobin {
 		m = m.nested(41, balancer(policy.Balancer, c))
 	}
-	return n.newCluster(asked, s, m)
+	return n.newCluster(resourceName, s, m)
 }
 
 // PlainCluster returns the Cluster without what annotations ask for, for clients that have rejected
 // that (§6.4).
-func (n Namer) PlainCluster(asked string, s Subject, c Client) Resource {
-	return n.newCluster(asked, s, n.plain(asked, s, c))
+func (n Namer) PlainCluster(resourceName string, s Input, c Client) Resource {
+	return n.newCluster(resourceName, s, n.plain(resourceName, s, c))
 }
 
-func (n Namer) newCluster(asked string, s Subject, m message) Resource {
-	r := newResource(Cluster, asked, m)
-	r.LeadsTo = []string{cmp.Or(n.assignmentName(asked, s), asked)}
+func (n Namer) newCluster(resourceName string, s Input, m message) Resource {
+	r := newResource(Cluster, resourceName, m)
+	r.References = []string{cmp.Or(n.assignmentName(resourceName, s), resourceName)}
 	return r
 }
 
 // plain returns a Cluster that every client understands, with labels for metrics. gRPC clients
 // always speak HTTP/2, and Envoy has to be told. TLS is never left out: a client that can't use it
 // must not connect without it.
-func (n Namer) plain(asked string, s Subject, c Client) message {
+func (n Namer) plain(resourceName string, s Input, c Client) message {
 	labels := message{}.structField("service_name", s.Name.Service.Name).structField("service_namespace", s.Name.Service.Namespace)
-	m := plainCluster(asked, n.assignmentName(asked, s)).nested(25, message{}.entry(1, telemetryLabels, labels))
+	m := plainCluster(resourceName, n.assignmentName(resourceName, s)).nested(25, message{}.entry(1, telemetryLabels, labels))
 	if c != Envoy {
 		return m.upstreamTLS(s)
 	}
@@ -69,7 +69,7 @@ func (n Namer) plain(asked string, s Subject, c Client) message {
 const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
 // speaksHTTP2 reports whether the port says that its endpoints speak HTTP/2 without being asked (§8.3).
-func (s Subject) speaksHTTP2() bool {
+func (s Input) speaksHTTP2() bool {
 	if s.Service == nil {
 		return false
 	}

@@ -9,23 +9,23 @@ const (
 // Routes returns the Listener with this name, which has its routes inline (§3.1), or the
 // RouteConfiguration with the same routes. The problems say what of a ServiceProfile it lacks,
 // because xDS can't say that.
-func (n Namer) Routes(t Type, asked string, s Subject, c Client) (r Resource, problems []string) {
+func (n Namer) Routes(t Type, resourceName string, s Input, c Client) (r Resource, problems []string) {
 	host, names, problems := n.routes(s, c)
-	configuration := message{}.text(1, asked).nested(2, host)
+	configuration := message{}.text(1, resourceName).nested(2, host)
 	if t == Listener {
-		r = listener(asked, configuration)
+		r = listener(resourceName, configuration)
 	} else {
-		r = newResource(RouteConfiguration, asked, configuration)
+		r = newResource(RouteConfiguration, resourceName, configuration)
 	}
-	r.LeadsTo = names
+	r.References = names
 	return r, problems
 }
 
 // listener returns the Listener for a client library with a RouteConfiguration.
-func listener(asked string, configuration message) Resource {
+func listener(resourceName string, configuration message) Resource {
 	filter := message{}.text(1, "router").any(4, router, nil)
 	manager := message{}.text(2, "xds").nested(4, configuration).nested(5, filter)
-	return newResource(Listener, asked, message{}.text(1, asked).nested(19, message{}.any(1, connectionManager, manager)))
+	return newResource(Listener, resourceName, message{}.text(1, resourceName).nested(19, message{}.any(1, connectionManager, manager)))
 }
 
 // virtualHost returns a VirtualHost for all names, without routes.

@@ -232,7 +232,7 @@ func (n Namer) host(name Name) string {
 }
 
 // assignmentName returns the name of the endpoints of a Cluster, if it isn't that of the Cluster (§2.3).
-func (n Namer) assignmentName(cluster string, s Subject) string {
+func (n Namer) assignmentName(cluster string, s Input) string {
 	if !strings.HasPrefix(cluster, "xdstp:") {
 		return ""
 	}

@@ -58,8 +58,8 @@ func virtualHosts(t *testing.T, r Resource) []*route.VirtualHost {
 	return decode(t, l.ApiListener.ApiListener.Value, &hcm.HttpConnectionManager{}).GetRouteConfig().GetVirtualHosts()
 }
 
-func web() Subject {
-	return Subject{
+func web() Input {
+	return Input{
 		Name: Name{Service: catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web"}}, Port: 80,
 		Service: &catalog.Service{Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}}},
 	}

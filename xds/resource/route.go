@@ -23,7 +23,7 @@ const maxRoutes = 1000
 
 // routes returns the VirtualHost of a RouteConfiguration (§3.2), the Clusters that it leads to, and what of a
 // ServiceProfile it lacks.
-func (n Namer) routes(s Subject, c Client) (host message, names, problems []string) {
+func (n Namer) routes(s Input, c Client) (host message, names, problems []string) {
 	problem := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
 	profile := s.Profile
 	if profile != nil && profile.Invalid {
@@ -77,7 +77,7 @@ type weighted struct {
 }
 
 // split returns the Clusters of dstOverrides with their weights; none if all requests go to the Service.
-func (n Namer) split(s Subject, overrides []catalog.WeightedDst) ([]weighted, error) {
+func (n Namer) split(s Input, overrides []catalog.WeightedDst) ([]weighted, error) {
 	var list []weighted
 	sum := int64(0)
 	for _, o := range overrides {

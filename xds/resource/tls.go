@@ -80,7 +80,7 @@ func (n Namer) identity(tls catalog.EndpointTLS, e catalog.Endpoint) string {
 }
 
 // upstreamTLS appends the transport socket of a Cluster whose endpoints have TLS (gRFC A29).
-func (m message) upstreamTLS(s Subject) message {
+func (m message) upstreamTLS(s Input) message {
 	if s.policy().TLS == catalog.NoTLS {
 		return m
 	}

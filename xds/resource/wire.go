@@ -70,9 +70,9 @@ type Resource struct {
 	Type    Type
 	// Body is the encoded message.
 	Body []byte
-	// LeadsTo are the names of the Clusters of a Listener or RouteConfiguration, or that of the
+	// References are the names of the Clusters of a Listener or RouteConfiguration, or that of the
 	// endpoints of a Cluster.
-	LeadsTo []string
+	References []string
 }
 
 // newResource returns the resource with this message.

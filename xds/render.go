@@ -9,9 +9,9 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// asked is a question that is parsed.
-type asked struct {
-	question
+// parsedQuery is a query that is parsed.
+type parsedQuery struct {
+	query
 	config *Config
 	name   resource.Name
 	// unusable says why no Service can have the name; nil for a name that one can have.
@@ -24,13 +24,13 @@ func (c *Config) namer() resource.Namer {
 	return resource.Namer{ClusterDomain: c.ClusterDomain, Authorities: c.Authorities, TrustDomain: c.TrustDomain}
 }
 
-// parse returns a question in the form that most clients share: without the namespace of the client
+// parse returns a query in the form that most clients share: without the namespace of the client
 // if that makes no difference.
-func (c *Config) parse(q question) asked {
+func (c *Config) parse(q query) parsedQuery {
 	if !q.route() {
 		q.namespace = ""
 	}
-	a := asked{question: q, config: c}
+	a := parsedQuery{query: q, config: c}
 	a.name, a.unusable = c.namer().Parse(q.typ, q.name, q.namespace)
 	if a.unusable == nil && a.name.Service.Namespace == q.namespace {
 		if _, err := c.namer().Parse(q.typ, q.name, ""); err == nil {
@@ -40,55 +40,55 @@ func (c *Config) parse(q question) asked {
 	return a
 }
 
-// facts are what answers are made from.
-type facts struct {
-	snapshot *catalog.Snapshot        // nil until first needed, and for a question that watches nothing
+// catalogState is what resources are made from.
+type catalogState struct {
+	snapshot *catalog.Snapshot        // nil until first needed, and for a query that watches nothing
 	profile  *catalog.ProfileSnapshot // nil unless routes need one
 }
 
 // kind returns which property of a client its endpoints depend on.
-func (f facts) kind() catalog.FilterKind {
+func (f catalogState) kind() catalog.FilterKind {
 	if f.snapshot == nil {
 		return catalog.FilterNone
 	}
 	return f.snapshot.PriorityKind()
 }
 
-// answer makes the resource of a view.
-func (a *asked) answer(v *view, f facts) *frame {
-	made := a.make(v, f)
+// render makes the resource of a view.
+func (q *parsedQuery) render(v *view, f catalogState) *frame {
+	made := q.renderResource(v, f)
 	if v.typ == endpoints {
 		made.kind = f.kind()
 	}
-	made.visibleTo = a.visibleTo(f)
+	made.visibleTo = q.visibleTo(f)
 	return made
 }
 
-func (a *asked) make(v *view, f facts) *frame {
-	s, err := a.subject(v, f)
+func (q *parsedQuery) renderResource(v *view, f catalogState) *frame {
+	s, err := q.input(v, f)
 	before := v.current.Load()
 	switch {
-	case err != nil && before != nil && before.used:
+	case err != nil && before != nil && before.ofService:
 		return before.kept()
 	case errors.Is(err, errPending):
 		return absent(pending)
 	case err != nil:
-		return a.missing(v, err)
+		return q.renderMissing(v, err)
 	case v.typ == endpoints:
-		return a.assignment(v, f, s)
+		return q.renderAssignment(v, f, s)
 	}
-	made := a.used(v, f, s)
-	made.used = true
+	made := q.renderService(v, f, s)
+	made.ofService = true
 	return made
 }
 
 // visibleTo returns the namespaces whose clients may see the Service, or what there was of it; empty for all.
-func (a *asked) visibleTo(f facts) string {
+func (q *parsedQuery) visibleTo(f catalogState) string {
 	switch {
-	case a.config.Authenticate == nil || f.snapshot == nil:
+	case q.config.Authenticate == nil || f.snapshot == nil:
 		return ""
 	case f.snapshot.Service == nil:
-		return a.lastVisibleTo
+		return q.lastVisibleTo
 	case f.snapshot.Service.Policy == nil:
 		return ""
 	}
@@ -96,46 +96,46 @@ func (a *asked) visibleTo(f facts) string {
 }
 
 // hides reports whether a client may not see a Service that is visible to these namespaces.
-func (a *asked) hides(visibleTo string, from *stream) bool {
-	return visibleTo != "" && !catalog.Sees(from.client.identity.Namespace, visibleTo, a.name.Service.Namespace)
+func (q *parsedQuery) hides(visibleTo string, from *stream) bool {
+	return visibleTo != "" && !catalog.Sees(from.client.identity.Namespace, visibleTo, q.name.Service.Namespace)
 }
 
-// errPending is the error of a question about a linked cluster that isn't synced yet and may have the Service.
+// errPending is the error of a query about a linked cluster that isn't synced yet and may have the Service.
 var errPending = errors.New("the linked cluster is not synced yet")
 
-// subject returns what the question is about; the error is the reason why nothing is. If the
+// input returns what the query is about; the error is the reason why nothing is. If the
 // Service may be in a linked cluster that isn't synced yet, a port number is taken as it is. For
 // clients that may not see the Service, there is none.
-func (a *asked) subject(v *view, f facts) (s resource.Subject, err error) {
-	if a.unusable != nil {
-		return s, a.unusable
+func (q *parsedQuery) input(v *view, f catalogState) (s resource.Input, err error) {
+	if q.unusable != nil {
+		return s, q.unusable
 	}
 	if v.hidden {
-		_, err = a.name.ChoosePort(nil)
+		_, err = q.name.ChoosePort(nil)
 		return s, err
 	}
-	s = resource.Subject{Name: a.name, Service: f.snapshot.Service}
+	s = resource.Input{Name: q.name, Service: f.snapshot.Service}
 	if f.profile != nil {
 		s.Profile = f.profile.Profile
 	}
 	if s.Service != nil || !f.snapshot.Pending() {
-		s.Port, err = a.name.ChoosePort(s.Service)
-	} else if s.Port = a.name.PortNumber(); s.Port == 0 {
+		s.Port, err = q.name.ChoosePort(s.Service)
+	} else if s.Port = q.name.PortNumber(); s.Port == 0 {
 		err = errPending
 	}
 	return s, err
 }
 
-// missing makes what clients get for a name that doesn't exist (§5). Endpoints are never missing:
+// renderMissing makes what clients get for a name that doesn't exist (§5). Endpoints are never missing:
 // Envoy waits for those of each Cluster, and a gRPC client keeps the Cluster of a Service that is
 // deleted.
-func (a *asked) missing(v *view, why error) *frame {
-	name := a.question.name
+func (q *parsedQuery) renderMissing(v *view, why error) *frame {
+	name := q.query.name
 	switch {
 	case v.typ == endpoints:
 		return frameOf(endpoints, resource.EmptyAssignment(name))
 	case v.typ == clusters && (!v.strict || resource.IsReason(name)):
-		return frameOf(clusters, a.config.namer().MissingCluster(name, a.name))
+		return frameOf(clusters, q.config.namer().MissingCluster(name, q.name))
 	case v.typ == listeners && !v.strict && v.client != resource.Envoy:
 		return frameOf(listeners, resource.MissingListener(name, why, v.client))
 	default:
@@ -143,15 +143,15 @@ func (a *asked) missing(v *view, why error) *frame {
 	}
 }
 
-// used makes a Listener, RouteConfiguration or Cluster of a Service.
-func (a *asked) used(v *view, f facts, s resource.Subject) *frame {
-	namer, name := a.config.namer(), a.question.name
+// renderService makes a Listener, RouteConfiguration or Cluster of a Service.
+func (q *parsedQuery) renderService(v *view, f catalogState, s resource.Input) *frame {
+	namer, name := q.config.namer(), q.query.name
 	if v.typ != clusters {
 		r, _ := namer.Routes(v.typ, name, s, v.client)
 		return frameOf(v.typ, r)
 	}
 	if s.Service != nil && s.Service.Policy != nil && s.Service.Policy.TLS != catalog.NoTLS {
-		s.Identities = namer.Identities(s.Service.Policy.TLS, catalog.ResolveAll(f.snapshot, a.query(s, catalog.Filter{})).Endpoints)
+		s.Identities = namer.Identities(s.Service.Policy.TLS, catalog.ResolveAll(f.snapshot, q.endpointQuery(s, catalog.Filter{})).Endpoints)
 	}
 	made := frameOf(clusters, namer.Cluster(name, s, v.client))
 	if plain := namer.PlainCluster(name, s, v.client); plain.Version != made.version {
@@ -160,23 +160,23 @@ func (a *asked) used(v *view, f facts, s resource.Subject) *frame {
 	return made
 }
 
-// assignment makes a ClusterLoadAssignment.
-func (a *asked) assignment(v *view, f facts, s resource.Subject) *frame {
-	set := catalog.ResolveAll(f.snapshot, a.query(s, v.filter))
+// renderAssignment makes a ClusterLoadAssignment.
+func (q *parsedQuery) renderAssignment(v *view, f catalogState, s resource.Input) *frame {
+	set := catalog.ResolveAll(f.snapshot, q.endpointQuery(s, v.filter))
 	switch {
 	case len(set.Endpoints) == 0 && set.Pending:
 		return absent(pending)
 	case !set.Exists:
-		return frameOf(endpoints, resource.EmptyAssignment(a.question.name))
+		return frameOf(endpoints, resource.EmptyAssignment(q.query.name))
 	}
-	made := frameOf(endpoints, a.config.namer().Assignment(a.question.name, s, set))
+	made := frameOf(endpoints, q.config.namer().Assignment(q.query.name, s, set))
 	made.usable = usable(set.Endpoints)
 	return made
 }
 
-// query returns the query for the endpoints of clients at one place.
-func (a *asked) query(s resource.Subject, f catalog.Filter) catalog.Query {
-	return catalog.Query{Port: s.Port, Hostname: a.name.Hostname, Filter: f, IPv6: a.config.EnableIPv6}
+// endpointQuery returns the query for the endpoints of clients at one place.
+func (q *parsedQuery) endpointQuery(s resource.Input, f catalog.Filter) catalog.Query {
+	return catalog.Query{Port: s.Port, Hostname: q.name.Hostname, Filter: f, IPv6: q.config.EnableIPv6}
 }
 
 func usable(set []catalog.PlacedEndpoint) []netip.AddrPort {
