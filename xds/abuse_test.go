@@ -20,7 +20,8 @@ import (
 
 type adsStream = grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]
 
-// attack sends hostile requests on a stream. It returns when the stream has ended, or another one is needed.
+// attack sends hostile requests on a stream. It returns when the stream has ended, or another one
+// is needed.
 type attack func(adsStream)
 
 // attacks are the hostile clients of case 59. Each is repeated on a new stream when it returns.
@@ -169,7 +170,8 @@ func (w *grpcFixture) attack(ctx context.Context, wg *sync.WaitGroup, a attack) 
 	}
 }
 
-// connect returns a connection to the xDS server, which is one client: those from this host aren't joined.
+// connect returns a connection to the xDS server, which is one client: those from this host aren't
+// joined.
 func (w *grpcFixture) connect() *grpc.ClientConn {
 	w.t.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+w.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))

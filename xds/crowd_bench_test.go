@@ -9,7 +9,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// crowd is how many streams BenchmarkOtherService opens to the Service that changes at the same time.
+// crowd is how many streams BenchmarkOtherService opens to the Service that changes at the same
+// time.
 const crowd, streamsOfConnection = 10_000, 50
 
 // BenchmarkOtherService measures how long a change of a Service takes to its only stream, right

@@ -36,8 +36,8 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 	return nil
 }
 
-// subscribeDelta subscribes to a name. A client may have versions from an earlier stream. A name that is
-// subscribed to already is sent again.
+// subscribeDelta subscribes to a name. A client may have versions from an earlier stream. A name
+// that is subscribed to already is sent again.
 //
 // The endpoints of a client that has Clusters, too, are sent whatever it has of them: it uses a
 // Cluster that differs from that of the earlier stream only after another response with its
@@ -67,7 +67,8 @@ func (s *stream) sendAgain(sub *subscription) {
 	s.mark(sub, laneRequest)
 }
 
-// unsubscribeDelta unsubscribes from a name. A client that still has a wildcard is told whether that covers it.
+// unsubscribeDelta unsubscribes from a name. A client that still has a wildcard is told whether
+// that covers it.
 func (s *stream) unsubscribeDelta(typ resourceType, name string) {
 	in := &s.types[typ]
 	sub := in.subscriptions[name]
@@ -85,7 +86,8 @@ func (s *stream) unsubscribeDelta(typ resourceType, name string) {
 	}
 }
 
-// versionFrom returns the version that a client has of a resource from an earlier stream; "" for none.
+// versionFrom returns the version that a client has of a resource from an earlier stream; "" for
+// none.
 func versionFrom(versions map[string]string, name string) string {
 	if v := versions[name]; len(v) <= maxNodeText {
 		return strings.Clone(v)

@@ -20,8 +20,8 @@ type FirstResponse struct {
 	VisibleTo string
 	// Pending is true while endpoints in a linked cluster may be unknown.
 	Pending bool
-	// Places are the endpoints by the place of the client, the first one for a client whose place is
-	// unknown. MorePlaces is how many have no answer here.
+	// Places are the endpoints by the place of the client, the first one for a client whose place
+	// is unknown. MorePlaces is how many have no answer here.
 	Places     []PlaceResponse
 	MorePlaces int
 }
@@ -29,7 +29,8 @@ type FirstResponse struct {
 // PlaceResponse is the endpoints of clients at one place.
 type PlaceResponse struct {
 	Filter catalog.Filter
-	// Usable are the numbers of endpoints for new requests, by priority, and Draining that of the others.
+	// Usable are the numbers of endpoints for new requests, by priority, and Draining that of the
+	// others.
 	Usable   []int
 	Draining int
 }

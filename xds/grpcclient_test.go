@@ -26,7 +26,8 @@ import (
 	"github.com/signpostd/signpost/xds/bootstrap"
 )
 
-// grpcFixture is a catalog and a server over it that real gRPC clients reach, and the backends of web.shop.
+// grpcFixture is a catalog and a server over it that real gRPC clients reach, and the backends of
+// web.shop.
 type grpcFixture struct {
 	t       testing.TB
 	catalog *catalog.Catalog

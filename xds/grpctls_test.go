@@ -55,7 +55,8 @@ func (w *grpcFixture) servePod(b *backend, account string) {
 	w.catalog.Put(s)
 }
 
-// dialSecurely returns a channel of a client with xDS credentials, and with certificates if dir isn't empty.
+// dialSecurely returns a channel of a client with xDS credentials, and with certificates if dir
+// isn't empty.
 func (w *grpcFixture) dialSecurely(dir string) healthpb.HealthClient {
 	w.t.Helper()
 	file, err := bootstrap.Options{Server: "passthrough:///" + w.addr, Certs: dir}.File()

@@ -20,9 +20,9 @@ type OpenStream struct {
 	Client                     string
 	Peer                       netip.AddrPort
 	Pod, Namespace, Node, Zone string
-	// Names are what it is subscribed to, sorted: of all types together, each once. "*" is among them
-	// for a wildcard for Clusters, and its Clusters are, too. Service is that of the first of them
-	// that is the name of one.
+	// Names are what it is subscribed to, sorted: of all types together, each once. "*" is among
+	// them for a wildcard for Clusters, and its Clusters are, too. Service is that of the first of
+	// them that is the name of one.
 	Names   []string
 	Service catalog.ServiceKey
 	// LeftOut is how many Clusters the wildcard lacks, because there are too many.

@@ -354,7 +354,8 @@ func TestBudgetsAreBounded(t *testing.T) {
 	}
 }
 
-// What one client is subscribed to is bounded over all of its streams, and given back by each that ends.
+// What one client is subscribed to is bounded over all of its streams, and given back by each that
+// ends.
 func TestSubscriptionsOfClientAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{}, town()...)
@@ -389,7 +390,8 @@ func TestSubscriptionsOfClientAreBounded(t *testing.T) {
 	})
 }
 
-// Each list of namespaces has a goroutine and a list of Clusters, so a client may have only so many of them.
+// Each list of namespaces has a goroutine and a list of Clusters, so a client may have only so many
+// of them.
 func TestCoveragesOfClientAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{Limits: clientlimits.Limits{MaxQueriesPerClient: 3}})

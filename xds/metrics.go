@@ -13,7 +13,8 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// metrics are those of §10.1. Those of streams are computed from the open streams when they are scraped.
+// metrics are those of §10.1. Those of streams are computed from the open streams when they are
+// scraped.
 type metrics struct {
 	server *Server
 	// responses and bytes are looked up once: each message is counted.
@@ -115,7 +116,8 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	gauge(m.lag, lag.Seconds())
 }
 
-// maxRejections bounds the rejections that are remembered. When there are more, some may be logged again.
+// maxRejections bounds the rejections that are remembered. When there are more, some may be logged
+// again.
 const maxRejections = 1_000
 
 // Rates of lines of the log and Events about rejections: a second, and burst. Clients make up the
@@ -125,7 +127,8 @@ const (
 	eventRate, eventBurst = rate.Limit(1) / 10, 20
 )
 
-// rejections log each version that a kind of client rejects, and send an Event about it, once (§10.2).
+// rejections log each version that a kind of client rejects, and send an Event about it, once
+// (§10.2).
 type rejections struct {
 	log           *slog.Logger
 	report        func(catalog.ServiceKey, string) // nil to send no Events
@@ -147,8 +150,8 @@ type rejection struct {
 	kind          clientKind
 }
 
-// record logs a rejection of a resource of a Service, unless it is known. The key is zero if there is
-// no Service that the client may see.
+// record logs a rejection of a resource of a Service, unless it is known. The key is zero if there
+// is no Service that the client may see.
 func (rs *rejections) record(r rejection, of catalog.ServiceKey, why string) {
 	if !rs.isNew(r) {
 		return

@@ -98,7 +98,8 @@ func TestReasonsByClient(t *testing.T) {
 	})
 }
 
-// Case 7: when the Service appears, the same stream gets the real Listener, without another request.
+// Case 7: when the Service appears, the same stream gets the real Listener, without another
+// request.
 func TestServiceAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{})
@@ -142,7 +143,8 @@ func TestServiceIsDeleted(t *testing.T) {
 	})
 }
 
-// Case 4: the hostname of a headless Service's endpoint is one endpoint, and follows its replacement.
+// Case 4: the hostname of a headless Service's endpoint is one endpoint, and follows its
+// replacement.
 func TestHostnameOfEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := service("shop", "web", "http:80")

@@ -32,8 +32,8 @@ const (
 	clientOther clientKind = "other"
 )
 
-// clientKinds are the kinds by how the user agents of their clients begin, in lower case. C-core is behind
-// Python, PHP, Ruby and C++.
+// clientKinds are the kinds by how the user agents of their clients begin, in lower case. C-core is
+// behind Python, PHP, Ruby and C++.
 var clientKinds = []struct {
 	prefix string
 	kind   clientKind
@@ -77,8 +77,9 @@ func (c *client) variant() resource.Client {
 	}
 }
 
-// identify reads the node of a first request (§7.2). What is too long is as if it were missing, except for the
-// namespaces of a wildcard: without them, the client would lack Clusters. The error is a status.
+// identify reads the node of a first request (§7.2). What is too long is as if it were missing,
+// except for the namespaces of a wildcard: without them, the client would lack Clusters. The error
+// is a status.
 func (s *stream) identify(n *corepb.Node) error {
 	c := &s.client
 	agent := n.GetUserAgentName()
@@ -106,8 +107,8 @@ func (s *stream) identify(n *corepb.Node) error {
 // namespacesKey is the entry of metadata with the namespaces of a wildcard (§8.3).
 const namespacesKey = "signpost.dev/namespaces"
 
-// nameNamespaces notes the namespaces of a wildcard: a list of values, or a text with commas. Without any, it
-// is that of the client.
+// nameNamespaces notes the namespaces of a wildcard: a list of values, or a text with commas.
+// Without any, it is that of the client.
 func (s *stream) nameNamespaces(v *structpb.Value) error {
 	texts := []string{v.GetStringValue()}
 	for _, each := range v.GetListValue().GetValues() {

@@ -136,7 +136,8 @@ func randomNames() (routeNames, clusterNames []string) {
 	return routeNames, append(clusterNames, "none.shop.svc.cluster.local:80")
 }
 
-// resources returns the versions and the bytes of all resources that a client on a node gets, by type and name.
+// resources returns the versions and the bytes of all resources that a client on a node gets, by
+// type and name.
 func (f *fixture) resources(agent, on string) map[string]string {
 	routeNames, clusterNames := randomNames()
 	a := f.ads()
@@ -296,8 +297,8 @@ func endpointAddresses(e *endpointpb.LbEndpoint) []string {
 	return list
 }
 
-// checkHealth compares endpoints with those that the slices have. Which of them a client on a node gets with
-// internalTrafficPolicy Local is tested elsewhere.
+// checkHealth compares endpoints with those that the slices have. Which of them a client on a node
+// gets with internalTrafficPolicy Local is tested elsewhere.
 func (c *randomCluster) checkHealth(t *testing.T, at string, got []*endpointpb.LbEndpoint, s *catalog.Service, port string) {
 	t.Helper()
 	if s != nil && s.LocalTraffic {

@@ -9,14 +9,15 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// parsedQuery is a query that is parsed.
+// parsedQuery is a query with its parsed name.
 type parsedQuery struct {
 	query
 	config *Config
 	name   resource.Name
-	// unusable says why no Service can have the name; nil for a name that one can have.
+	// unusable is the reason why no Service can have the name; nil if the name is valid.
 	unusable error
-	// lastVisibleTo is what visibleTo returned while there was a Service: clients keep what they have of it.
+	// lastVisibleTo is the last result of visibleTo while the Service existed, because clients keep
+	// its resources.
 	lastVisibleTo string
 }
 
@@ -24,8 +25,8 @@ func (c *Config) namer() resource.Namer {
 	return resource.Namer{ClusterDomain: c.ClusterDomain, Authorities: c.Authorities, TrustDomain: c.TrustDomain}
 }
 
-// parse returns a query in the form that most clients share: without the namespace of the client
-// if that makes no difference.
+// parse parses a query, and removes the namespace of the client if it makes no difference, so that
+// more clients share a topic.
 func (c *Config) parse(q query) parsedQuery {
 	if !q.route() {
 		q.namespace = ""
@@ -34,19 +35,19 @@ func (c *Config) parse(q query) parsedQuery {
 	a.name, a.unusable = c.namer().Parse(q.typ, q.name, q.namespace)
 	if a.unusable == nil && a.name.Service.Namespace == q.namespace {
 		if _, err := c.namer().Parse(q.typ, q.name, ""); err == nil {
-			a.namespace = "" // the name has it, so that its own ServiceProfiles come first for all clients
+			a.namespace = "" // the name contains it, so that the ServiceProfiles of the Service come first for all clients
 		}
 	}
 	return a
 }
 
-// catalogState is what resources are made from.
+// catalogState is the state of the catalog that resources are rendered from.
 type catalogState struct {
 	snapshot *catalog.Snapshot        // nil until first needed, and for a query that watches nothing
 	profile  *catalog.ProfileSnapshot // nil unless routes need one
 }
 
-// kind returns which property of a client its endpoints depend on.
+// kind returns the property of clients that their endpoints depend on.
 func (f catalogState) kind() catalog.FilterKind {
 	if f.snapshot == nil {
 		return catalog.FilterNone
@@ -82,7 +83,8 @@ func (q *parsedQuery) renderResource(v *view, f catalogState) *frame {
 	return made
 }
 
-// visibleTo returns the namespaces whose clients may see the Service, or what there was of it; empty for all.
+// visibleTo returns the namespaces whose clients may see the Service, or the last version of it;
+// empty for all.
 func (q *parsedQuery) visibleTo(f catalogState) string {
 	switch {
 	case q.config.Authenticate == nil || f.snapshot == nil:
@@ -95,17 +97,18 @@ func (q *parsedQuery) visibleTo(f catalogState) string {
 	return f.snapshot.Service.Policy.VisibleTo
 }
 
-// hides reports whether a client may not see a Service that is visible to these namespaces.
+// hides reports whether a Service with this visibility is hidden from a client.
 func (q *parsedQuery) hides(visibleTo string, from *stream) bool {
 	return visibleTo != "" && !catalog.Sees(from.client.identity.Namespace, visibleTo, q.name.Service.Namespace)
 }
 
-// errPending is the error of a query about a linked cluster that isn't synced yet and may have the Service.
+// errPending is the error of a query for a Service that may be in a linked cluster that isn't
+// synced yet.
 var errPending = errors.New("the linked cluster is not synced yet")
 
-// input returns what the query is about; the error is the reason why nothing is. If the
-// Service may be in a linked cluster that isn't synced yet, a port number is taken as it is. For
-// clients that may not see the Service, there is none.
+// input returns the input for rendering. The error is the reason why the Service or port doesn't
+// exist. If the Service may be in a linked cluster that isn't synced yet, a port number is used
+// unchecked. In a hidden view, the Service doesn't exist.
 func (q *parsedQuery) input(v *view, f catalogState) (s resource.Input, err error) {
 	if q.unusable != nil {
 		return s, q.unusable
@@ -126,9 +129,9 @@ func (q *parsedQuery) input(v *view, f catalogState) (s resource.Input, err erro
 	return s, err
 }
 
-// renderMissing makes what clients get for a name that doesn't exist (§5). Endpoints are never missing:
-// Envoy waits for those of each Cluster, and a gRPC client keeps the Cluster of a Service that is
-// deleted.
+// renderMissing makes the resource for a name that doesn't exist (§5). Endpoints are empty instead
+// of missing, because Envoy waits for those of each Cluster, and a gRPC client keeps the Cluster of
+// a deleted Service.
 func (q *parsedQuery) renderMissing(v *view, why error) *frame {
 	name := q.query.name
 	switch {
@@ -189,5 +192,5 @@ func usable(set []catalog.PlacedEndpoint) []netip.AddrPort {
 	return list
 }
 
-// absent returns the frame of a resource that can't be sent.
+// absent returns the frame of a resource that is not sent.
 func absent(e existence) *frame { return &frame{existence: e, made: time.Now()} }

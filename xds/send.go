@@ -10,11 +10,11 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 )
 
-// maxDeltaResponse bounds the resources of a delta response, in bytes.
+// maxDeltaResponse limits the resources of a delta response, in bytes.
 const maxDeltaResponse = 1 << 20
 
-// flush sends what the client lacks, in the order in which it loses no traffic: Clusters, endpoints,
-// Listeners, routes, and then which Clusters have ended (§6.6).
+// flush sends all changes, in the order in which the client loses no traffic: Clusters, endpoints,
+// Listeners, routes, and then the removal of Clusters (§6.6).
 func (s *stream) flush() error {
 	paced := time.Now().Before(s.pacedUntil)
 	var ended []*subscription
@@ -38,9 +38,9 @@ func (s *stream) flush() error {
 	return s.flushEnded(ended)
 }
 
-// refreshAhead makes the Clusters that changed Listeners and routes lead to, and the endpoints of
-// changed Clusters, as new as these: each topic learns of a change by itself, and the order holds
-// within one flush only.
+// refreshAhead renews the Clusters that changed Listeners and routes refer to, and the endpoints of
+// changed Clusters. Each topic learns of a change by itself, but the order must hold within one
+// flush.
 func (s *stream) refreshAhead() {
 	var changed []*subscription
 	s.mu.Lock()
@@ -55,13 +55,13 @@ func (s *stream) refreshAhead() {
 	}
 }
 
-// renewAfter makes as new as the catalog what the client uses after a resource: Clusters after
-// Listeners and routes, and endpoints, which a client may also have without their Cluster.
+// renewAfter renews the resources that a resource refers to: Clusters, and endpoints, which a
+// client may have without their Cluster.
 func (s *stream) renewAfter(sub *subscription) {
 	if sub.typ == endpoints {
 		return
 	}
-	// The view that it leaves may lead to something else.
+	// follow may change the view. The references of both views are renewed.
 	for _, name := range slices.Concat(sub.view.current.Load().references, sub.follow().references) {
 		if of := s.types[endpoints].subscriptions[name]; of != nil {
 			of.topic.renew()
@@ -73,7 +73,7 @@ func (s *stream) renewAfter(sub *subscription) {
 	}
 }
 
-// renewAll makes all resources of the stream as new as the catalog.
+// renewAll renews all resources of the stream.
 func (s *stream) renewAll() {
 	for typ := range s.types {
 		for _, sub := range s.types[typ].subscriptions {
@@ -87,8 +87,8 @@ func (s *stream) isOpen(sub *subscription) bool {
 	return s.types[sub.typ].subscriptions[sub.name] == sub
 }
 
-// takeDirty returns the subscriptions of each type whose views have changed, sorted by name. While the stream
-// is paced, it leaves all but those for endpoints.
+// takeDirty removes and returns the dirty subscriptions by type, sorted by name. While the stream
+// is paced, only those for endpoints are taken.
 func (s *stream) takeDirty(paced bool) (dirty [resourceTypes][]*subscription) {
 	s.mu.Lock()
 	kept := s.dirty[:0]
@@ -133,8 +133,8 @@ func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscripti
 	}
 }
 
-// withWarmed adds the endpoints of the Clusters that have changed, and of those that a wildcard covers again:
-// a client uses such a Cluster only after another response with its endpoints (§6.6).
+// withWarmed adds the endpoints of the Clusters that have changed, and of those that a wildcard
+// covers again: a client uses such a Cluster only after another response with its endpoints (§6.6).
 func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 	for _, sub := range changed {
 		f := sub.due()
@@ -152,7 +152,7 @@ func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 	return slices.Compact(more)
 }
 
-// due returns the version that the client lacks, nil if it lacks none.
+// due returns the version to send; nil if the client has it.
 func (sub *subscription) due() *frame {
 	f := sub.offered()
 	if f == nil || sub.rejects(f) || f.version == sub.sent && !sub.resend {
@@ -161,8 +161,8 @@ func (sub *subscription) due() *frame {
 	return f
 }
 
-// offered returns the resource that is right for the client: its plain variant if the client has
-// rejected the other one, nil if there is none.
+// offered returns the current version for the client; nil if the resource doesn't exist. If the
+// client has rejected it, that is the plain variant.
 func (sub *subscription) offered() *frame {
 	f := sub.follow()
 	switch {
@@ -178,8 +178,8 @@ func (sub *subscription) offered() *frame {
 // rejects reports whether the client has rejected a version.
 func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.version) }
 
-// follow returns the newest version of the view that is right for the client's place, and joins it first if
-// the stream follows another one.
+// follow returns the current version of the view for the client's place. If the subscription has
+// another view, it joins that one first.
 func (sub *subscription) follow() *frame {
 	s := sub.stream
 	for {
@@ -192,7 +192,7 @@ func (sub *subscription) follow() *frame {
 	}
 }
 
-// item is what a subscription is sent.
+// item is a resource to send for a subscription.
 type item struct {
 	sub   *subscription
 	frame *frame
@@ -211,7 +211,7 @@ func (s *stream) flushEach(typ resourceType, list []*subscription) error {
 	return nil
 }
 
-// flushWhole sends all resources of a type in one response, if the client lacks one of them.
+// flushWhole sends all resources of a type in one response, if one of them has changed.
 func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
 	lacks := in.mustRespond && !s.client.grpc
@@ -236,7 +236,8 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	return s.send(typ, items, appendHead(nil, version, typ))
 }
 
-// flushEnded tells the client which Clusters have ended that a wildcard covered.
+// flushEnded ends the subscriptions to Clusters that a wildcard no longer covers, and sends their
+// removal.
 func (s *stream) flushEnded(ended []*subscription) error {
 	if len(ended) == 0 {
 		return nil
@@ -255,7 +256,7 @@ func (s *stream) flushEnded(ended []*subscription) error {
 	return s.flushWhole(clusters, nil)
 }
 
-// flushDelta sends the resources that have changed, and the names of those that are missing.
+// flushDelta sends the changed resources, and the names of removed ones.
 func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
 	respond := in.mustRespond && !s.client.grpc
@@ -292,7 +293,7 @@ func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 	return s.send(typ, items, head)
 }
 
-// send sends a response with the next nonce: these frames, and the bytes of further fields.
+// send sends a response with these frames, the encoded fields more, and a new nonce.
 func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	if channel.IsClosed(s.server.stopping) {
 		return nil
@@ -319,8 +320,8 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	return nil
 }
 
-// beginSending notes since when the oldest of the changes has been known that are being sent. It
-// waits if the client has unsubscribed from what it is sent again.
+// beginSending records the age of the oldest change that is sent. If the client has subscribed
+// again, it waits for the resend budget.
 func (s *stream) beginSending(items []item) {
 	oldest, resent := time.Now(), 0
 	for _, i := range items {
@@ -338,9 +339,9 @@ func (s *stream) beginSending(items []item) {
 	}
 }
 
-// reject notes that a client has rejected a response. Nothing else is a rejection (§6.4). Of a
-// response with several resources, those count that the reason names, or all if it names none:
-// clients accept the others.
+// reject records that a client has rejected a response. Only error_detail is a rejection (§6.4). If
+// a response has several resources, those that the reason names are rejected, because clients
+// accept the others. If it names none, all are.
 func (s *stream) reject(typ resourceType, nonce, why string) {
 	in := &s.types[typ]
 	if nonce == "" || nonce == in.rejected {
@@ -369,8 +370,8 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 	}
 }
 
-// visibleService returns the Service that a subscription asks for; zero if there is none, or none
-// that the client may see.
+// visibleService returns the Service of a subscription; zero if it is missing, or hidden from the
+// client.
 func (sub *subscription) visibleService() catalog.ServiceKey {
 	if key, unknown, _ := sub.topic.inspect(sub); !unknown {
 		return key
@@ -378,11 +379,11 @@ func (sub *subscription) visibleService() catalog.ServiceKey {
 	return catalog.ServiceKey{}
 }
 
-// maxReason is how much of the reason of a rejection is searched for names.
+// maxReason limits the part of a reason that is searched for names, in bytes.
 const maxReason = 4 << 10
 
-// namedIn returns the subscriptions whose name a text has. A port in the text may have more digits than that
-// of a name.
+// namedIn returns the subscriptions whose names are in a text. A name before another digit is part
+// of a longer port, and doesn't count.
 func namedIn(text string, list []*subscription) (named []*subscription) {
 	text = text[:min(len(text), maxReason)]
 	for _, sub := range list {

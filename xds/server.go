@@ -140,8 +140,8 @@ func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
 
-// begin adds a stream, unless the server has stopped. The error is the status of a stream above the limit of
-// its host. Each begin that returns true is followed by one end.
+// begin adds a stream, unless the server has stopped. The error is the status of a stream above the
+// limit of its host. Each begin that returns true is followed by one end.
 func (s *Server) begin(st *stream) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

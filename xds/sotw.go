@@ -5,8 +5,8 @@ import discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery
 // wildcard is the name that stands for all resources of a type.
 const wildcard = "*"
 
-// handleSotW makes the names of a request the subscriptions of its type (§6.1). A request that answers another
-// response than the last one is out of date: the client sends one more (§6.3).
+// handleSotW makes the names of a request the subscriptions of its type (§6.1). A request that
+// answers another response than the last one is out of date: the client sends one more (§6.3).
 func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) error {
 	in := &s.types[typ]
 	if nonce := r.GetResponseNonce(); nonce != "" && in.nonce != "" && nonce != in.nonce {

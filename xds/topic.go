@@ -12,12 +12,12 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// query is a resource name as clients ask for it. The routes of a Listener also depend on the
-// namespace of the client: its ServiceProfiles come first.
+// query is a resource name from a client. Listeners and routes also depend on the namespace of the
+// client, because its ServiceProfiles have precedence.
 type query struct {
 	name, namespace string
-	// typ is the type that the name is read for. Listeners and routes share a topic, and so do
-	// Clusters and endpoints, unless their names have the type in them.
+	// typ is the type that the name is parsed for. Listeners and routes share a topic, and so do
+	// Clusters and endpoints, except for xdstp names, which contain the type.
 	typ resourceType
 }
 
@@ -33,17 +33,17 @@ func newQuery(typ resourceType, name, namespace string) query {
 	return q
 }
 
-// route reports whether the query is about a Listener or routes.
+// route reports whether the query is for a Listener or routes.
 func (q query) route() bool {
 	return q.typ == listeners || q.typ == routes
 }
 
-// topic has the views of one query, for all types. All of them answer from the same snapshot.
-// Its goroutine renews them when the snapshot is stale.
+// topic has the views of one query, for all types. All views are rendered from the same snapshot.
+// The goroutine of the topic renews them when the snapshot is stale.
 type topic struct {
 	parsedQuery
 	server *Server
-	end    func() // called when nobody uses the topic any more
+	end    func() // called after the last user of the topic
 
 	mu    sync.Mutex
 	state catalogState
@@ -51,11 +51,11 @@ type topic struct {
 	ended bool
 }
 
-// viewKey says who can share a view. Endpoints differ by the place of the client, Listeners and routes by the
-// kind of client, and Clusters by whether it is Envoy. What is missing differs by the variant: only delta
-// clients can be told so (strict).
-//
-// Clients that may not see the Service share a view as if there were none (hidden).
+// viewKey has the properties of clients that a view depends on:
+//   - Endpoints differ by the place of the client (filter).
+//   - Listeners and routes differ by the kind of client, and Clusters by whether it is Envoy (client).
+//   - Missing resources differ by the variant, because only a delta response can name them (strict).
+//   - Clients that may not see the Service get the resources of a missing one (hidden).
 type viewKey struct {
 	typ    resourceType
 	client resource.Client
@@ -110,12 +110,12 @@ func (f *catalogState) release() {
 	*f = catalogState{}
 }
 
-// current reports whether nothing has changed since.
+// current reports whether the state is that of the catalog.
 func (f catalogState) current() bool {
 	return f.snapshot != nil && !channel.IsClosed(f.snapshot.Stale()) && (f.profile == nil || !channel.IsClosed(f.profile.Stale()))
 }
 
-// renew refreshes the views, and publishes those whose delay is over. It returns what they are made from, and
+// renew refreshes the views, and publishes those whose delay is over. It returns their state, and
 // when the next delay ends; zero for none.
 func (t *topic) renew() (from catalogState, due time.Time) {
 	t.mu.Lock()
@@ -130,8 +130,7 @@ func (t *topic) renew() (from catalogState, due time.Time) {
 	return t.state, due
 }
 
-// refresh makes the newest version of all views from the current state of the catalog, if theirs is
-// out of date. The caller holds the lock.
+// refresh renders all views again if their state is outdated. The caller holds the lock.
 func (t *topic) refresh() {
 	if t.unusable != nil || t.ended || t.state.current() {
 		return
@@ -146,7 +145,7 @@ func (t *topic) refresh() {
 	}
 }
 
-// look returns the current state of what the query is about.
+// look returns the current state of the Service of the query.
 func (q *parsedQuery) look(known *catalog.Catalog) catalogState {
 	f := catalogState{snapshot: known.Service(q.name.Service)}
 	if !q.route() {
@@ -161,7 +160,7 @@ func (q *parsedQuery) look(known *catalog.Catalog) catalogState {
 	return f
 }
 
-// join makes a subscription follow the view that is right for a client's place, instead of another one.
+// join moves a subscription to the view for a client's place, which it makes if there is none.
 func (t *topic) join(sub *subscription, place catalog.Client) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -207,8 +206,8 @@ func (t *topic) drop(sub *subscription) {
 	}
 }
 
-// acquire returns the topic of a query. Each acquire without an error is followed by one
-// release. The error is the status of a query that is one too many.
+// acquire returns the topic of a query. Each acquire without an error is followed by one release.
+// The error is a status: the client has too many queries.
 func (s *Server) acquire(q query, by clientlimits.ClientID) (*topic, error) {
 	a := s.config.parse(q)
 	return s.topics.Acquire(a.query, func() (t *topic, err error) {
@@ -218,11 +217,11 @@ func (s *Server) acquire(q query, by clientlimits.ClientID) (*topic, error) {
 	})
 }
 
-// release ends the topic when this was its last user.
+// release ends one use of a topic. The last one ends the topic.
 func (s *Server) release(t *topic) { s.topics.Release(t.query, func(t *topic) { t.end() }) }
 
-// renewFor counts a query of a client, and runs what renews its answers until end is called. The
-// error is the status of a query that is one too many.
+// renewFor counts a query of a client, and runs the renewal of its resources until end is called.
+// The error is a status: the client has too many queries.
 func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (end func(), err error) {
 	if err := s.clients.BeginQuery(by); err != nil {
 		return nil, err
@@ -235,7 +234,7 @@ func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (
 	}, nil
 }
 
-// countViews returns how many views there are of each type.
+// countViews returns the number of views of each type.
 func (s *Server) countViews() (n [resourceTypes]int) {
 	s.topics.Each(func(t *topic) {
 		t.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// answer is what a client gets for a target, in the order in which it reads it. It is printed as text and as
-// JSON.
+// answer is what a client gets for a target, in the order in which it reads it. It is printed as
+// text and as JSON.
 type answer struct {
 	Time   *time.Time    `json:"time,omitempty"`
 	Target string        `json:"target"`
@@ -38,13 +38,13 @@ type answerCluster struct {
 type clusterTLS struct {
 	// Transport is the name of another transport than TLS. Nothing else is known of it.
 	Transport string `json:"transport,omitempty"`
-	// CertificateProvider and AuthorityProvider are the instances in the bootstrap file of the client that
-	// have its certificate, and the authorities that it trusts.
+	// CertificateProvider and AuthorityProvider are the instances in the bootstrap file of the
+	// client that have its certificate, and the authorities that it trusts.
 	CertificateProvider string `json:"certificateProvider,omitempty"`
 	AuthorityProvider   string `json:"authorityProvider,omitempty"`
 	ServerName          string `json:"serverName,omitempty"`
-	// Identities are those of which the certificate of an endpoint must have one. If there are none, any is
-	// accepted.
+	// Identities are those of which the certificate of an endpoint must have one. If there are
+	// none, any is accepted.
 	Identities []identity `json:"identities"`
 }
 

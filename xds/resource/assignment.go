@@ -16,7 +16,8 @@ type Input struct {
 	Service *catalog.Service
 	// Profile is the ServiceProfile in force; nil for none. Only routes depend on it.
 	Profile *catalog.ServiceProfile
-	// Identities are those of the endpoints, if the Service asks for TLS. Only Clusters depend on them.
+	// Identities are those of the endpoints, if the Service asks for TLS. Only Clusters depend on
+	// them.
 	Identities Identities
 }
 
@@ -55,8 +56,8 @@ func compareLocalities(a, b *catalog.PlacedEndpoint) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Zone, b.Zone))
 }
 
-// locality returns the LocalityLbEndpoints of one locality. Clients reject one without a name, and skip one
-// without a weight.
+// locality returns the LocalityLbEndpoints of one locality. Clients reject one without a name, and
+// skip one without a weight.
 func (n Namer) locality(s Input, endpoints []*catalog.PlacedEndpoint) message {
 	first := endpoints[0]
 	m := make(message, 0, 64+40*len(endpoints)).nested(1, message{}.text(1, first.Region).text(2, first.Zone))

@@ -8,10 +8,10 @@ const xxHash = 1
 // balancers is the beginning of the type of a load balancing policy.
 const balancers = "envoy.extensions.load_balancing_policies."
 
-// balancer returns a LoadBalancingPolicy, of whose policies a client takes the first one that it knows. The last
-// one is what clients have without any. For gRPC clients, algorithms that choose among the endpoints of one zone
-// are below wrr_locality, which chooses the zone by weight. Envoy rejects wrr_locality with most others below
-// it, so Envoy gets those without zones.
+// balancer returns a LoadBalancingPolicy, of whose policies a client takes the first one that it
+// knows. The last one is what clients have without any. For gRPC clients, algorithms that choose
+// among the endpoints of one zone are below wrr_locality, which chooses the zone by weight. Envoy
+// rejects wrr_locality with most others below it, so Envoy gets those without zones.
 func balancer(b catalog.Balancer, c Client) message {
 	var policies, inZone message
 	switch b.Kind {

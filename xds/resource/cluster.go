@@ -68,7 +68,8 @@ func (n Namer) plain(resourceName string, s Input, c Client) message {
 // httpOptions is the key of the options of HTTP in a Cluster, and their type.
 const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
-// speaksHTTP2 reports whether the port says that its endpoints speak HTTP/2 without being asked (§8.3).
+// speaksHTTP2 reports whether the port says that its endpoints speak HTTP/2 without being asked
+// (§8.3).
 func (s Input) speaksHTTP2() bool {
 	if s.Service == nil {
 		return false
@@ -85,8 +86,8 @@ func plainCluster(name, assignment string) message {
 	return message{}.text(1, name).number(2, clusterEDS).nested(3, eds).duration(4, connectTimeout)
 }
 
-// outliers returns an OutlierDetection. Envoy's detection of consecutive errors is switched
-// off, because gRPC clients have none. Envoy may always eject one endpoint, as gRPC clients may: without
+// outliers returns an OutlierDetection. Envoy's detection of consecutive errors is switched off,
+// because gRPC clients have none. Envoy may always eject one endpoint, as gRPC clients may: without
 // that, it ejects none of fewer than ten, unless the Service allows more than 10 %.
 func outliers(o *catalog.OutlierDetection) message {
 	m := message{}.durationIf(2, o.Interval).durationIf(3, o.EjectionTime).wrappedIf(4, o.MaxEjected).wrapped(5, 0)

@@ -21,9 +21,11 @@ const linkedAuthority = ".clusters.signpost"
 // Namer reads and makes resource names, and makes the resources.
 type Namer struct {
 	ClusterDomain string
-	// Authorities are those of xdstp names that are served, beside the empty one and those of linked clusters.
+	// Authorities are those of xdstp names that are served, beside the empty one and those of
+	// linked clusters.
 	Authorities []string
-	// TrustDomain is that of the identities of pods of our own cluster; if it is empty, they have none.
+	// TrustDomain is that of the identities of pods of our own cluster; if it is empty, they have
+	// none.
 	TrustDomain string
 }
 
@@ -132,8 +134,8 @@ func isLabel(text string) bool {
 	return true
 }
 
-// IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as [MissingListener]
-// makes it. Names of Services have no spaces.
+// IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as
+// [MissingListener] makes it. Names of Services have no spaces.
 func IsReason(cluster string) bool {
 	return strings.Contains(cluster, " ") && len(cluster) <= maxName
 }
@@ -231,7 +233,8 @@ func (n Namer) host(name Name) string {
 	return host
 }
 
-// assignmentName returns the name of the endpoints of a Cluster, if it isn't that of the Cluster (§2.3).
+// assignmentName returns the name of the endpoints of a Cluster, if it isn't that of the Cluster
+// (§2.3).
 func (n Namer) assignmentName(cluster string, s Input) string {
 	if !strings.HasPrefix(cluster, "xdstp:") {
 		return ""

@@ -140,8 +140,8 @@ func TestPoliciesAreValid(t *testing.T) {
 	}
 }
 
-// Case 34: gRPC clients and Envoy eject by the same errors, and both one endpoint at least. Envoy detects
-// nothing else.
+// Case 34: gRPC clients and Envoy eject by the same errors, and both one endpoint at least. Envoy
+// detects nothing else.
 func TestOutlierDetection(t *testing.T) {
 	n, off := wrapperspb.UInt32, wrapperspb.UInt32(0)
 	for name, tt := range map[string]struct {

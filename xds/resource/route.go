@@ -15,14 +15,15 @@ const (
 	retryableCount    = 2
 )
 
-// channelID is the key of filter state under which gRPC clients have an identifier of the channel (gRFC A42).
+// channelID is the key of filter state under which gRPC clients have an identifier of the channel
+// (gRFC A42).
 const channelID = "io.grpc.channel_id"
 
 // maxRoutes is how many routes one resource has. A condition with any becomes several.
 const maxRoutes = 1000
 
-// routes returns the VirtualHost of a RouteConfiguration (§3.2), the Clusters that it leads to, and what of a
-// ServiceProfile it lacks.
+// routes returns the VirtualHost of a RouteConfiguration (§3.2), the Clusters that it leads to, and
+// what of a ServiceProfile it lacks.
 func (n Namer) routes(s Input, c Client) (host message, names, problems []string) {
 	problem := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
 	profile := s.Profile
@@ -76,7 +77,8 @@ type weighted struct {
 	weight  uint32
 }
 
-// split returns the Clusters of dstOverrides with their weights; none if all requests go to the Service.
+// split returns the Clusters of dstOverrides with their weights; none if all requests go to the
+// Service.
 func (n Namer) split(s Input, overrides []catalog.WeightedDst) ([]weighted, error) {
 	var list []weighted
 	sum := int64(0)

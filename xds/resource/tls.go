@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// maxIdentities is how many identities a Cluster names. With more, any one of the trust domain is
-	// accepted (§3.4).
+	// maxIdentities is how many identities a Cluster names. With more, any one of the trust domain
+	// is accepted (§3.4).
 	maxIdentities = 64
-	// certificateProvider is the instance in the bootstrap file of a client that has its certificates.
+	// certificateProvider is the instance in the bootstrap file of a client that has its
+	// certificates.
 	certificateProvider = bootstrap.CertificateProvider
 	// noIdentity is accepted while no identity of an endpoint is known, because clients accept any
 	// certificate if they are told none. No certificate has it (RFC 6761 §6.4).
@@ -26,7 +27,8 @@ const (
 type Identities struct {
 	// Exact are whole identities, sorted, each once.
 	Exact []string
-	// Prefix or Suffix is a part of all identities of the trust domain, if they are more than can be named.
+	// Prefix or Suffix is a part of all identities of the trust domain, if they are more than can
+	// be named.
 	Prefix, Suffix string
 }
 

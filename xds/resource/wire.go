@@ -56,7 +56,8 @@ func (t Type) String() string { return [...]string{"cds", "eds", "lds", "rds"}[t
 // Kind returns the kind of the resources, as Envoy's documents call it.
 func (t Type) Kind() string { return t.URL()[strings.LastIndexByte(t.URL(), '.')+1:] }
 
-// Single reports whether a SotW response has one resource; otherwise it has all that are subscribed (§6.7).
+// Single reports whether a SotW response has one resource; otherwise it has all that are subscribed
+// (§6.7).
 func (t Type) Single() bool { return t == Endpoints || t == RouteConfiguration }
 
 // message returns the name of the message of the type.
