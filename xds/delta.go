@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// handleDelta changes the subscriptions of a type, whichever response the request answers (§6.3).
+// handleDelta applies a request to the subscriptions of a type, whatever its nonce (§6.3).
 func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryRequest) error {
 	in := &s.types[typ]
 	if n := len(r.GetInitialResourceVersions()); n > maxInitialVersions {
@@ -36,12 +36,12 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 	return nil
 }
 
-// subscribeDelta subscribes to a name. A client may have versions from an earlier stream. A name
-// that is subscribed to already is sent again.
+// subscribeDelta subscribes to a name. The client may have versions from an earlier stream. If the
+// name has a subscription, the resource is sent again.
 //
-// The endpoints of a client that has Clusters, too, are sent whatever it has of them: it uses a
-// Cluster that differs from that of the earlier stream only after another response with its
-// endpoints (§6.6), and names both in any order.
+// If the client also subscribes to Clusters, its endpoints are always sent: it uses a Cluster that
+// has changed since the earlier stream only after another response with its endpoints (§6.6), and
+// it subscribes to both in any order.
 func (s *stream) subscribeDelta(typ resourceType, name string, versions map[string]string) error {
 	in := &s.types[typ]
 	in.named = true
@@ -61,14 +61,14 @@ func (s *stream) subscribeDelta(typ resourceType, name string, versions map[stri
 	return nil
 }
 
-// sendAgain makes the next flush send a resource, whatever the client has.
+// sendAgain makes the next flush send a resource again.
 func (s *stream) sendAgain(sub *subscription) {
 	sub.resend, sub.removed, sub.resubscribed = true, false, true
 	s.mark(sub, laneRequest)
 }
 
-// unsubscribeDelta unsubscribes from a name. A client that still has a wildcard is told whether
-// that covers it.
+// unsubscribeDelta ends a subscription by name. If the client has a wildcard, it is sent the
+// resource if the wildcard covers it, else its removal.
 func (s *stream) unsubscribeDelta(typ resourceType, name string) {
 	in := &s.types[typ]
 	sub := in.subscriptions[name]
@@ -86,7 +86,7 @@ func (s *stream) unsubscribeDelta(typ resourceType, name string) {
 	}
 }
 
-// versionFrom returns the version that a client has of a resource from an earlier stream; "" for
+// versionFrom returns the version of a resource that a client has from an earlier stream; "" for
 // none.
 func versionFrom(versions map[string]string, name string) string {
 	if v := versions[name]; len(v) <= maxNodeText {

@@ -116,8 +116,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	gauge(m.lag, lag.Seconds())
 }
 
-// maxRejections bounds the rejections that are remembered. When there are more, some may be logged
-// again.
+// maxRejections limits the recorded rejections. If there are more, some may be logged again.
 const maxRejections = 1_000
 
 // Rates of lines of the log and Events about rejections: a second, and burst. Clients make up the
@@ -164,7 +163,7 @@ func (rs *rejections) record(r rejection, of catalog.ServiceKey, why string) {
 	}
 }
 
-// isNew remembers a rejection. It returns false if it was remembered before.
+// isNew records a rejection. It returns false if the rejection was recorded before.
 func (rs *rejections) isNew(r rejection) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

@@ -5,8 +5,8 @@ import discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery
 // wildcard is the name that stands for all resources of a type.
 const wildcard = "*"
 
-// handleSotW makes the names of a request the subscriptions of its type (§6.1). A request that
-// answers another response than the last one is out of date: the client sends one more (§6.3).
+// handleSotW makes the names of a request the subscriptions of its type (§6.1). A request with the
+// nonce of an earlier response is stale and ignored, because the client sends another one (§6.3).
 func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) error {
 	in := &s.types[typ]
 	if nonce := r.GetResponseNonce(); nonce != "" && in.nonce != "" && nonce != in.nonce {
@@ -16,7 +16,7 @@ func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) err
 	if len(names) == 0 && !in.named {
 		return s.subscribeAll(typ, r.GetVersionInfo(), nil)
 	}
-	// Names that are there twice count twice, because they are kept.
+	// Duplicate names count twice, because lastNames keeps them.
 	if err := s.admit(typ, names, len(names)-in.names); err != nil {
 		return err
 	}

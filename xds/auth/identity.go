@@ -13,8 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Identity is who a client has proved to be. Fields that the proof doesn't have are empty, except
-// the namespace.
+// Identity is the authenticated identity of a client. Fields may be empty, except the namespace.
 type Identity struct {
 	Namespace, ServiceAccount string
 	Pod, Node                 string
@@ -23,7 +22,7 @@ type Identity struct {
 // Authenticator returns the identity of the client of a call. The error is a status.
 type Authenticator func(context.Context) (Identity, error)
 
-// refusef returns the status of a client that isn't who it has to be.
+// refusef returns the status UNAUTHENTICATED.
 func refusef(format string, values ...any) error {
 	return status.Errorf(codes.Unauthenticated, format, values...)
 }

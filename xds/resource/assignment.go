@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// Input is what the resources of a name are made from.
+// Input is the input for the resources of a name.
 type Input struct {
 	Name Name
 	Port uint16
@@ -21,7 +21,7 @@ type Input struct {
 	Identities Identities
 }
 
-// policy returns what annotations of the Service ask for.
+// policy returns the traffic policy of the annotations of the Service.
 func (s Input) policy() catalog.TrafficPolicy {
 	if s.Service == nil || s.Service.Policy == nil {
 		return catalog.TrafficPolicy{}
@@ -51,7 +51,8 @@ func (n Namer) Assignment(resourceName string, s Input, set catalog.PlacedSet) R
 	return newResource(Endpoints, resourceName, m)
 }
 
-// compareLocalities sorts endpoints by what makes a LocalityLbEndpoints.
+// compareLocalities orders endpoints by priority and locality: those that are equal share a
+// LocalityLbEndpoints.
 func compareLocalities(a, b *catalog.PlacedEndpoint) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Zone, b.Zone))
 }

@@ -37,8 +37,8 @@ func (n Namer) Cluster(resourceName string, s Input, c Client) Resource {
 	return n.newCluster(resourceName, s, m)
 }
 
-// PlainCluster returns the Cluster without what annotations ask for, for clients that have rejected
-// that (§6.4).
+// PlainCluster returns the Cluster without the traffic policy, for clients that have rejected the
+// one of Cluster (§6.4).
 func (n Namer) PlainCluster(resourceName string, s Input, c Client) Resource {
 	return n.newCluster(resourceName, s, n.plain(resourceName, s, c))
 }
@@ -50,8 +50,8 @@ func (n Namer) newCluster(resourceName string, s Input, m message) Resource {
 }
 
 // plain returns a Cluster that every client understands, with labels for metrics. gRPC clients
-// always speak HTTP/2, and Envoy has to be told. TLS is never left out: a client that can't use it
-// must not connect without it.
+// always use HTTP/2; for Envoy, the Cluster says so. TLS is never left out, because a client that
+// doesn't support it must not connect without it.
 func (n Namer) plain(resourceName string, s Input, c Client) message {
 	labels := message{}.structField("service_name", s.Name.Service.Name).structField("service_namespace", s.Name.Service.Namespace)
 	m := plainCluster(resourceName, n.assignmentName(resourceName, s)).nested(25, message{}.entry(1, telemetryLabels, labels))
@@ -68,8 +68,7 @@ func (n Namer) plain(resourceName string, s Input, c Client) message {
 // httpOptions is the key of the options of HTTP in a Cluster, and their type.
 const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
-// speaksHTTP2 reports whether the port says that its endpoints speak HTTP/2 without being asked
-// (§8.3).
+// speaksHTTP2 reports whether the name or the appProtocol of the port means HTTP/2 (§8.3).
 func (s Input) speaksHTTP2() bool {
 	if s.Service == nil {
 		return false

@@ -7,8 +7,8 @@ const (
 )
 
 // Routes returns the Listener with this name, which has its routes inline (§3.1), or the
-// RouteConfiguration with the same routes. The problems say what of a ServiceProfile it lacks,
-// because xDS can't say that.
+// RouteConfiguration with the same routes. The problems are the parts of a
+// ServiceProfile that xDS can't express.
 func (n Namer) Routes(t Type, resourceName string, s Input, c Client) (r Resource, problems []string) {
 	host, names, problems := n.routes(s, c)
 	configuration := message{}.text(1, resourceName).nested(2, host)

@@ -21,7 +21,7 @@ var (
 	errNoCondition      = errors.New("a part of the condition is empty")
 )
 
-// conjunction is what a route requires of a request: all of these hold.
+// conjunction is the condition of a route: a request matches the path and all methods.
 type conjunction struct {
 	path    string // an expression for the whole path; empty for any
 	methods []methodTest
@@ -33,9 +33,8 @@ type methodTest struct {
 	not    bool
 }
 
-// alternatives returns the conjunctions of which a request fulfils at least one if the condition
-// holds. There are none if it never holds for the client: all requests of gRPC have the method
-// POST.
+// alternatives returns the conjunctions of a condition in disjunctive normal form. Those that no
+// request of the client matches are left out: all requests of gRPC have the method POST.
 func alternatives(condition *catalog.RequestMatch, c Client) ([]conjunction, error) {
 	list, err := expand(condition)
 	if err != nil || c == Envoy {
@@ -51,7 +50,7 @@ func alternatives(condition *catalog.RequestMatch, c Client) ([]conjunction, err
 	return kept, nil
 }
 
-// expand returns the conjunctions of a condition, whatever the client.
+// expand returns the conjunctions of a condition for any client.
 func expand(m *catalog.RequestMatch) ([]conjunction, error) {
 	if m == nil || len(m.All) == 0 && len(m.Any) == 0 && m.Not == nil && m.Method == "" && m.PathRegex == "" {
 		return nil, errNoCondition

@@ -32,10 +32,9 @@ func EmptyAssignment(resourceName string) Resource {
 	return newResource(Endpoints, resourceName, message{}.text(1, resourceName))
 }
 
-// MissingCluster returns the Cluster of a Service or port that doesn't exist. It is as it will be
-// once the Service exists, unless annotations ask for more. A client waits 15 s for a Cluster that
-// isn't sent, also for one of several with weights (§5.2). A name that is a reason has a Cluster,
-// too.
+// MissingCluster returns the Cluster of a Service or port that doesn't exist. The Cluster equals
+// that of the existing Service without a traffic policy. A client waits 15 s for a missing Cluster,
+// even if it is one of several with weights (§5.2). Clusters named by a reason exist, too.
 func (n Namer) MissingCluster(resourceName string, name Name) Resource {
 	if name.Service.Name == "" {
 		return newResource(Cluster, resourceName, plainCluster(resourceName, ""))

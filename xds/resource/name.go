@@ -29,7 +29,7 @@ type Namer struct {
 	TrustDomain string
 }
 
-// Name is what a resource name means. It is comparable. All forms of a name with the same port text
+// Name is a parsed resource name. Names are comparable. All forms of a name with the same port text
 // are equal, except for the authority.
 type Name struct {
 	Service catalog.ServiceKey
@@ -42,8 +42,8 @@ type Name struct {
 	authority  string
 }
 
-// Parse reads the name of a resource (§2.1 to §2.3). The namespace is that of the client, empty if
-// it is unknown. The text of an error is the reason that a client is told.
+// Parse parses the name of a resource (§2.1 to §2.3). The namespace is that of the client; empty if
+// unknown. Clients show the text of an error as the reason.
 func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
 	if len(name) > maxName {
 		return Name{}, fmt.Errorf("the name has %d bytes, and %d are allowed", len(name), maxName)
@@ -112,7 +112,7 @@ func (n Namer) parseStructured(t Type, name string) (authority, plain string, er
 	return authority, plain, nil
 }
 
-// serves reports whether names of the authority are answered.
+// serves reports whether names with the authority are served.
 func (n Namer) serves(authority string) bool {
 	if cluster, linked := strings.CutSuffix(authority, linkedAuthority); linked {
 		return isLabel(cluster) && cluster != catalog.LocalCluster
@@ -149,8 +149,8 @@ func (name Name) PortNumber() uint16 {
 	return r.Low
 }
 
-// ChoosePort returns the port of the Service that the name means (§2.1). The Service is nil if
-// there is none. The text of an error is the reason that a client is told.
+// ChoosePort returns the port of the Service that the name selects (§2.1). The Service may be nil.
+// Clients show the text of an error as the reason.
 func (name Name) ChoosePort(s *catalog.Service) (uint16, error) {
 	what := fmt.Sprintf("Service %s in namespace %s", name.Service.Name, name.Service.Namespace)
 	if name.Service.Cluster != catalog.LocalCluster {

@@ -19,7 +19,7 @@ const (
 // (gRFC A42).
 const channelID = "io.grpc.channel_id"
 
-// maxRoutes is how many routes one resource has. A condition with any becomes several.
+// maxRoutes limits the routes of a resource. A condition with any becomes several.
 const maxRoutes = 1000
 
 // routes returns the VirtualHost of a RouteConfiguration (§3.2), the Clusters that it leads to, and
@@ -109,7 +109,7 @@ func (n Namer) split(s Input, overrides []catalog.WeightedDst) ([]weighted, erro
 	return list, nil
 }
 
-// action is what happens to the requests of a route.
+// action is the action of a route.
 type action struct {
 	client  Client
 	cluster string

@@ -23,12 +23,12 @@ const (
 	tlsTypes   = "envoy.extensions.transport_sockets.tls.v3."
 )
 
-// Identities are what the certificates of the endpoints of a Service may name.
+// Identities are the names that the certificates of the endpoints of a Service may have.
 type Identities struct {
 	// Exact are whole identities, sorted, each once.
 	Exact []string
-	// Prefix or Suffix is a part of all identities of the trust domain, if they are more than can
-	// be named.
+	// Prefix or Suffix matches all identities of the trust domain, if there are more than
+	// maxIdentities.
 	Prefix, Suffix string
 }
 
