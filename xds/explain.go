@@ -9,9 +9,9 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// FirstResponse is what clients of a port of a Service are sent.
+// FirstResponse describes the resources that clients of a port of a Service get.
 type FirstResponse struct {
-	// Refusal is the reason that clients get instead; nil if the port is served.
+	// Refusal is the reason why the name doesn't exist; nil if the port is served.
 	Refusal error
 	// Cluster is the name of the Cluster, and Problems what of the ServiceProfile its routes lack.
 	Cluster  string
@@ -21,12 +21,12 @@ type FirstResponse struct {
 	// Pending is true while endpoints in a linked cluster may be unknown.
 	Pending bool
 	// Places are the endpoints by the place of the client, the first one for a client whose place
-	// is unknown. MorePlaces is how many have no answer here.
+	// is unknown. MorePlaces is the number of places that are left out.
 	Places     []PlaceResponse
 	MorePlaces int
 }
 
-// PlaceResponse is the endpoints of clients at one place.
+// PlaceResponse counts the endpoints of clients at one place.
 type PlaceResponse struct {
 	Filter catalog.Filter
 	// Usable are the numbers of endpoints for new requests, by priority, and Draining that of the
@@ -35,7 +35,7 @@ type PlaceResponse struct {
 	Draining int
 }
 
-// Explain returns what clients of a port are sent: the answers are made as those of streams.
+// Explain describes the resources that clients of a port get. They are made as for streams.
 func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) FirstResponse {
 	a := s.config.parse(newQuery(listeners, s.config.namer().ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
 	if a.unusable != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 )
 
-// OpenStream is an open stream as it was at one moment.
+// OpenStream is the state of an open stream.
 type OpenStream struct {
 	// ID is unique in the process. Variant is sotw or delta.
 	ID      uint64

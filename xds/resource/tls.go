@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxIdentities is how many identities a Cluster names. With more, any one of the trust domain
-	// is accepted (§3.4).
+	// maxIdentities limits the identities in a Cluster. With more, every identity of the trust
+	// domain is accepted (§3.4).
 	maxIdentities = 64
 	// certificateProvider is the instance in the bootstrap file of a client that has its
 	// certificates.

@@ -13,30 +13,30 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// answer is what a client gets for a target, in the order in which it reads it. It is printed as
+// result has the resources of a target, in the order in which a client reads them. It is printed as
 // text and as JSON.
-type answer struct {
+type result struct {
 	Time   *time.Time    `json:"time,omitempty"`
 	Target string        `json:"target"`
-	Routes []answerRoute `json:"routes"`
+	Routes []targetRoute `json:"routes"`
 }
 
-type answerRoute struct {
+type targetRoute struct {
 	Match    string          `json:"match"`
-	Clusters []answerCluster `json:"clusters"`
+	Clusters []targetCluster `json:"clusters"`
 }
 
-type answerCluster struct {
+type targetCluster struct {
 	Name   string `json:"name"`
 	Weight uint64 `json:"weight,omitempty"`
 	// TLS is nil if the client decides about TLS.
 	TLS        *clusterTLS      `json:"tls,omitempty"`
-	Localities []answerLocality `json:"localities"`
+	Localities []targetLocality `json:"localities"`
 }
 
-// clusterTLS is what a Cluster says of the connections to its endpoints.
+// clusterTLS has the settings of a Cluster for the connections to its endpoints.
 type clusterTLS struct {
-	// Transport is the name of another transport than TLS. Nothing else is known of it.
+	// Transport is the name of a transport other than TLS. The other fields are then empty.
 	Transport string `json:"transport,omitempty"`
 	// CertificateProvider and AuthorityProvider are the instances in the bootstrap file of the
 	// client that have its certificate, and the authorities that it trusts.
@@ -52,15 +52,15 @@ type clusterTLS struct {
 // suffix, regex or contains.
 type identity map[string]string
 
-type answerLocality struct {
+type targetLocality struct {
 	Priority  uint32           `json:"priority"`
 	Region    string           `json:"region,omitempty"`
 	Zone      string           `json:"zone,omitempty"`
 	Weight    uint32           `json:"weight"`
-	Endpoints []answerEndpoint `json:"endpoints"`
+	Endpoints []targetEndpoint `json:"endpoints"`
 }
 
-type answerEndpoint struct {
+type targetEndpoint struct {
 	Address string `json:"address"`
 	// Additional are other addresses of the same endpoint.
 	Additional []string `json:"additionalAddresses,omitempty"`
@@ -69,15 +69,15 @@ type answerEndpoint struct {
 }
 
 // localitiesOf returns the endpoints of a ClusterLoadAssignment, none for nil.
-func localitiesOf(a *endpointpb.ClusterLoadAssignment) []answerLocality {
-	list := []answerLocality{}
+func localitiesOf(a *endpointpb.ClusterLoadAssignment) []targetLocality {
+	list := []targetLocality{}
 	for _, l := range a.GetEndpoints() {
-		made := answerLocality{
+		made := targetLocality{
 			Priority: l.GetPriority(), Region: l.GetLocality().GetRegion(), Zone: l.GetLocality().GetZone(),
-			Weight: l.GetLoadBalancingWeight().GetValue(), Endpoints: []answerEndpoint{},
+			Weight: l.GetLoadBalancingWeight().GetValue(), Endpoints: []targetEndpoint{},
 		}
 		for _, e := range l.GetLbEndpoints() {
-			one := answerEndpoint{Address: addressOf(e.GetEndpoint().GetAddress())}
+			one := targetEndpoint{Address: addressOf(e.GetEndpoint().GetAddress())}
 			for _, more := range e.GetEndpoint().GetAdditionalAddresses() {
 				one.Additional = append(one.Additional, addressOf(more.GetAddress()))
 			}
@@ -97,7 +97,7 @@ func addressOf(a *corepb.Address) string {
 }
 
 // addresses returns the addresses of all endpoints.
-func (a answer) addresses() (list []string) {
+func (a result) addresses() (list []string) {
 	for _, r := range a.Routes {
 		for _, c := range r.Clusters {
 			for _, l := range c.Localities {
@@ -110,10 +110,10 @@ func (a answer) addresses() (list []string) {
 	return list
 }
 
-// treeText is the text of an answer: a line for each route, Cluster, locality and endpoint.
+// treeText is the text of a result: a line for each route, Cluster, locality and endpoint.
 var treeText = template.Must(template.New("tree").Funcs(template.FuncMap{
 	"cut": sanitize.Cut, "name": sanitize.Name,
-	"zone": func(l answerLocality) string { return strings.Trim(l.Region+"/"+l.Zone, "/") },
+	"zone": func(l targetLocality) string { return strings.Trim(l.Region+"/"+l.Zone, "/") },
 }).Parse(`{{cut .Target}}
 {{range .Routes}}  route {{.Match}}
 {{range .Clusters}}    cluster {{cut .Name}}{{with .Weight}} weight {{.}}{{end}}
@@ -131,8 +131,8 @@ var treeText = template.Must(template.New("tree").Funcs(template.FuncMap{
 {{end}}{{end}}{{else}}  no route
 {{end}}`))
 
-// text returns the answer as a tree.
-func (a answer) text() string {
+// text returns the result as text.
+func (a result) text() string {
 	var b strings.Builder
 	if err := treeText.Execute(&b, a); err != nil {
 		panic(err) // the template fits the type
