@@ -69,10 +69,6 @@ func (m *metrics) sent(typ resourceType, variant string, bytes int) {
 	m.bytes[typ].Add(float64(bytes))
 }
 
-func (m *metrics) countRejection(typ resourceType, kind clientKind) {
-	m.nacks.WithLabelValues(typ.String(), string(kind)).Inc()
-}
-
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{m.streams, m.subscriptions, m.rejected, m.resources, m.lag} {

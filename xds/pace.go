@@ -17,7 +17,8 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 		return time.Time{}
 	}
 	if v.typ == endpoints && v.latest.kind == current.kind && v.latest.visibleTo == current.visibleTo { // else the clients may belong to other views
-		due = v.changed.Add(t.delay(current, len(v.subscribers)))
+		// Each change of endpoints is sent as a whole, because xDS has no differences of them.
+		due = v.changed.Add(budgeted(len(current.wire), len(v.subscribers), t.config.EgressBudget))
 		if urgent := v.urgent.Add(maxUrgentDelay); !v.urgent.IsZero() && urgent.Before(due) {
 			due = urgent
 		}
@@ -48,12 +49,6 @@ func (s *stream) pace(typ resourceType, size int) {
 		s.pacedUntil = time.Now().Add(d)
 		time.AfterFunc(d, func() { s.wake(laneMany) })
 	}
-}
-
-// delay returns the time that the budget needs to send a version to all of its clients. Each change
-// of endpoints is sent as a whole, because xDS has no differences of them.
-func (t *topic) delay(f *frame, clients int) time.Duration {
-	return budgeted(len(f.wire), clients, t.config.EgressBudget)
 }
 
 // budgeted returns the time that size bytes for each client need with a budget in bytes a second.

@@ -23,8 +23,8 @@ import (
 	"github.com/signpostd/signpost/xds/auth"
 )
 
-// newXDSRole makes the role that serves xDS. It answers from the catalog of the destination role if
-// that runs in the same process, and else from one of its own, for which shared is nil.
+// newXDSRole makes the role that serves xDS. If the destination role runs in the same process, shared
+// has its catalog. If shared is nil, the role has a catalog of its own.
 func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	found := shared
 	if found == nil {
