@@ -20,7 +20,8 @@ import (
 
 type adsStream = grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]
 
-// attack sends hostile requests on a stream. It returns when the stream has ended, or another one is needed.
+// attack sends hostile requests on a stream. It returns when the stream has ended, or another one
+// is needed.
 type attack func(adsStream)
 
 // attacks are the hostile clients of case 59. Each is repeated on a new stream when it returns.
@@ -50,7 +51,7 @@ var attacks = map[string]attack{
 			return
 		}
 		for n, err := uint64(1), error(nil); err == nil; n++ {
-			err = s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: list[:1], ResponseNonce: nonceText(n), ErrorDetail: &rpcstatus.Status{Code: 3}})
+			err = s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: list[:1], ResponseNonce: fmt.Sprint(n), ErrorDetail: &rpcstatus.Status{Code: 3}})
 		}
 	},
 	"messages of 4 MiB": func(s adsStream) {
@@ -124,7 +125,7 @@ var attacks = map[string]attack{
 func TestAbuse(t *testing.T) {
 	for name, attack := range attacks {
 		t.Run(name, func(t *testing.T) {
-			w := startWorld(t)
+			w := startGRPCFixture(t)
 			web := service("shop", "web", "http:80")
 			w.catalog.Put(web)
 			w.catalog.Put(slice(web, "web", "http", 8080, many(200)...))
@@ -154,7 +155,7 @@ func TestAbuse(t *testing.T) {
 const attackers, streamsOfAttacker = 3, 20
 
 // attack makes one more client attack the server until the context ends.
-func (w *world) attack(ctx context.Context, wg *sync.WaitGroup, a attack) {
+func (w *grpcFixture) attack(ctx context.Context, wg *sync.WaitGroup, a attack) {
 	conn := w.connect()
 	for range streamsOfAttacker {
 		wg.Go(func() {
@@ -169,8 +170,9 @@ func (w *world) attack(ctx context.Context, wg *sync.WaitGroup, a attack) {
 	}
 }
 
-// connect returns a connection to the xDS server, which is one client: those from this host aren't joined.
-func (w *world) connect() *grpc.ClientConn {
+// connect returns a connection to the xDS server, which is one client: those from this host aren't
+// joined.
+func (w *grpcFixture) connect() *grpc.ClientConn {
 	w.t.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+w.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -189,7 +191,7 @@ type canary struct {
 	n       int
 }
 
-func (w *world) canary(of *catalog.Service) *canary {
+func (w *grpcFixture) canary(of *catalog.Service) *canary {
 	w.t.Helper()
 	w.catalog.Put(of)
 	stream, err := discovery.NewAggregatedDiscoveryServiceClient(w.connect()).StreamAggregatedResources(w.t.Context())

@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/xds/auth"
 )
 
-// Config is what the answers depend on, besides the state of the cluster. A field that is zero has its default.
+// Config configures a Server. A zero field has its default.
 type Config struct {
 	// ClusterDomain is the suffix of Service names, such as cluster.local.
 	ClusterDomain string
@@ -19,23 +19,25 @@ type Config struct {
 	TrustDomain string
 	// EnableIPv6 allows IPv6 addresses.
 	EnableIPv6 bool
-	// Authorities are those of xdstp names that are answered, beside the empty one.
+	// Authorities are the authorities of xdstp names that are served, besides the empty one.
 	Authorities []string
-	// EgressBudget is how many bytes a second the changes of one resource may cost before they are
+	// EgressBudget limits the bytes a second for the changes of one resource. Changes above it are
 	// delayed (§6.10).
 	EgressBudget int
-	// MaxConnectionAge is how long a connection is kept, so that clients spread over replicas again.
+	// MaxConnectionAge limits the age of a connection, so that clients spread over the replicas
+	// again.
 	MaxConnectionAge time.Duration
 	// TLS is the TLS configuration of the server; nil for none.
 	TLS *tls.Config
-	// Authenticate returns who a client is. If it is nil, clients are believed what they say (§7.3).
+	// Authenticate returns the identity of a client. If Authenticate is nil, the node of a request
+	// is trusted (§7.3).
 	Authenticate auth.Authenticator
-	// Rejected is told of each version of a resource of a Service that a kind of client rejects, once,
-	// with the reason. It must not block. It may be nil.
+	// Rejected is called with the reason, once for each version of a resource of a Service that a
+	// kind of client rejects. Rejected must not block, and may be nil.
 	Rejected func(of catalog.ServiceKey, message string)
-	// Limits bound what clients can make the server hold.
+	// Limits are the limits of clients.
 	Limits clientlimits.Limits
-	// History keeps what streams were sent; nil keeps nothing.
+	// History records the changes that streams were sent; nil records nothing.
 	History *history.Log
 }
 
@@ -46,7 +48,8 @@ const (
 	defaultClusterDomain    = "cluster.local"
 )
 
-// DefaultLimits returns the limits of a server that is told no others. A request names up to 20,000 resources.
+// DefaultLimits returns the default limits. A request may name 20,000 resources, so messages may
+// have 1 MiB.
 func DefaultLimits() clientlimits.Limits {
 	l := clientlimits.DefaultLimits()
 	l.MaxRecvMsgSize = 1 << 20

@@ -9,13 +9,14 @@ import (
 	"google.golang.org/grpc"
 )
 
-// crowd is how many streams BenchmarkOtherService opens to the Service that changes at the same time.
+// crowd is how many streams BenchmarkOtherService opens to the Service that changes at the same
+// time.
 const crowd, streamsOfConnection = 10_000, 50
 
 // BenchmarkOtherService measures how long a change of a Service takes to its only stream, right
 // after a change of a Service with very many streams.
 func BenchmarkOtherService(b *testing.B) {
-	w := startWorld(b)
+	w := startGRPCFixture(b)
 	busy := service("shop", "web", "http:80")
 	w.catalog.Put(busy)
 	w.catalog.Put(slice(busy, "web", "http", 8080, many(10)...))

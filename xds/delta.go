@@ -8,30 +8,25 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// handleDelta changes the subscriptions of a type, whichever response the request answers (§6.3).
+// handleDelta applies a request to the subscriptions of a type, whatever its nonce (§6.3).
 func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryRequest) error {
 	in := &s.types[typ]
 	if n := len(r.GetInitialResourceVersions()); n > maxInitialVersions {
 		s.server.refused(refusedInitialVersions)
 		return status.Errorf(codes.ResourceExhausted, "a request has %d initial_resource_versions, and may have %d", n, maxInitialVersions)
 	}
-	has := r.GetInitialResourceVersions()
+	versions := r.GetInitialResourceVersions()
 	names := r.GetResourceNamesSubscribe()
-	added := in.countNew(names)
-	if err := s.checkNames(names, added); err != nil {
+	if err := s.admit(typ, names, in.countNew(names)); err != nil {
 		return err
 	}
-	if err := s.budget.take(s.ctx, added*newNameCost); err != nil {
-		return err
-	}
-	in.asked = true
-	if len(names) == 0 && !in.named && in.nonce == 0 {
-		if err := s.want(typ, "", has); err != nil {
+	if len(names) == 0 && !in.named && in.nonce == "" {
+		if err := s.subscribeAll(typ, "", versions); err != nil {
 			return err
 		}
 	}
 	for _, name := range names {
-		if err := s.subscribeDelta(typ, name, has); err != nil {
+		if err := s.subscribeDelta(typ, name, versions); err != nil {
 			return err
 		}
 	}
@@ -41,68 +36,60 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 	return nil
 }
 
-// countNew returns how many names are not yet among those that the client has named.
-func (in *interest) countNew(names []string) (n int) {
-	for _, name := range names {
-		if sub := in.subscriptions[name]; name != wildcard && (sub == nil || !sub.named) {
-			n++
-		}
-	}
-	return n
-}
-
-// subscribeDelta subscribes to a name. A client may have versions from an earlier stream. A name that is
-// subscribed to already is sent again.
+// subscribeDelta subscribes to a name. The client may have versions from an earlier stream. If the
+// name has a subscription, the resource is sent again.
 //
-// The endpoints of a client that has Clusters, too, are sent whatever it has of them: it uses a
-// Cluster that differs from that of the earlier stream only after another response with its
-// endpoints (§6.6), and names both in any order.
-func (s *stream) subscribeDelta(typ resourceType, name string, has map[string]string) error {
+// If the client also subscribes to Clusters, its endpoints are always sent: it uses a Cluster that
+// has changed since the earlier stream only after another response with its endpoints (§6.6), and
+// it subscribes to both in any order.
+func (s *stream) subscribeDelta(typ resourceType, name string, versions map[string]string) error {
 	in := &s.types[typ]
 	in.named = true
 	if name == wildcard {
-		return s.want(typ, "", has)
+		return s.subscribeAll(typ, "", versions)
 	}
 	known := in.subscriptions[name]
-	sub, err := s.name(typ, name)
+	sub, err := s.subscribeName(typ, name)
 	switch {
 	case err != nil:
 		return err
 	case known != nil:
 		s.sendAgain(sub)
-	case typ != endpoints || !s.types[clusters].asked:
-		sub.sent = versionFrom(has, name)
+	case typ != endpoints || !s.types[clusters].requested:
+		sub.sent = versionFrom(versions, name)
 	}
 	return nil
 }
 
-// sendAgain makes the next flush send a resource, whatever the client has.
+// sendAgain makes the next flush send a resource again.
 func (s *stream) sendAgain(sub *subscription) {
-	sub.resend, sub.removed, sub.again = true, false, true
+	sub.resend, sub.removed, sub.resubscribed = true, false, true
 	s.mark(sub, laneRequest)
 }
 
-// unsubscribeDelta unsubscribes from a name. A client that still has a wildcard is told whether that covers it.
+// unsubscribeDelta ends a subscription by name. If the client has a wildcard, it is sent the
+// resource if the wildcard covers it, else its removal.
 func (s *stream) unsubscribeDelta(typ resourceType, name string) {
 	in := &s.types[typ]
 	sub := in.subscriptions[name]
 	switch {
 	case name == wildcard:
-		s.unwant(typ)
+		s.unsubscribeAll(typ)
 	case sub == nil || !sub.named:
 	default:
-		s.unname(sub)
-		if sub.listed {
+		s.unsubscribeName(sub)
+		if sub.covered {
 			s.sendAgain(sub)
 		} else if in.wildcard && !s.client.grpc {
-			in.lost = append(in.lost, sub.name)
+			in.removedNames = append(in.removedNames, sub.name)
 		}
 	}
 }
 
-// versionFrom returns the version that a client has of a resource from an earlier stream; "" for none.
-func versionFrom(has map[string]string, name string) string {
-	if v := has[name]; len(v) <= maxNodeText {
+// versionFrom returns the version of a resource that a client has from an earlier stream; "" for
+// none.
+func versionFrom(versions map[string]string, name string) string {
+	if v := versions[name]; len(v) <= maxNodeText {
 		return strings.Clone(v)
 	}
 	return ""

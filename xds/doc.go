@@ -1,19 +1,21 @@
-// Package xds serves gRPC clients that resolve xds:///SERVICE.NAMESPACE:PORT, and Envoy, from a catalog.
+// Package xds serves gRPC clients that resolve xds:///SERVICE.NAMESPACE:PORT, and Envoy, from a
+// catalog.
 //
-// A stream subscribes to resources by name: Listeners, routes, Clusters and the endpoints of Clusters. A name
-// is a topic, shared by all streams that use it. The topic makes each resource once for each change and, for
-// endpoints, each place of clients that makes a difference: these are its views. A response is the bytes of
-// the view and a few bytes of the stream: the nonce (decision 0074).
+// A stream subscribes to resources by name: Listeners, routes, Clusters and the endpoints of
+// Clusters. A name is a topic, shared by all streams that use it. The topic makes each resource
+// once for each change and, for endpoints, each place of clients that makes a difference: these are
+// its views. A response is the bytes of the view and a few bytes of the stream: the nonce (decision
+// 0074).
 //
 // There is no queue. A view tells its subscriptions that it has changed, and a stream that is able
 // to send takes the newest version. What a slow client missed is never sent.
 //
 // server.go and config.go come first, with service.go for the gRPC services. stream.go has the life
 // of a stream, workers.go who does its work, sotw.go and delta.go the two variants of the protocol,
-// send.go the order of what is sent. topic.go and view.go make the resources with package resource,
-// wildcard.go lists the Clusters of namespaces, pace.go delays what would cost too much. node.go
-// says where a client is, limits.go what it may ask for. frame.go puts responses together,
-// metrics.go and inspect.go show the streams.
+// send.go the order of what is sent. topic.go, view.go and render.go make the resources with
+// package resource, wildcard.go lists the Clusters of namespaces, pace.go delays what would cost
+// too much. node.go says where a client is, limits.go what it may ask for. frame.go puts responses
+// together, metrics.go and inspect.go show the streams.
 //
 // # Concurrency
 //

@@ -9,9 +9,9 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// FirstResponse is what clients of a port of a Service are sent.
+// FirstResponse describes the resources that clients of a port of a Service get.
 type FirstResponse struct {
-	// Refusal is the reason that clients are told instead; nil if the port is served.
+	// Refusal is the reason why the name doesn't exist; nil if the port is served.
 	Refusal error
 	// Cluster is the name of the Cluster, and Problems what of the ServiceProfile its routes lack.
 	Cluster  string
@@ -20,40 +20,41 @@ type FirstResponse struct {
 	VisibleTo string
 	// Pending is true while endpoints in a linked cluster may be unknown.
 	Pending bool
-	// Places are the endpoints by the place of the client, the first one for a client whose place is
-	// unknown. MorePlaces is how many have no answer here.
+	// Places are the endpoints by the place of the client, the first one for a client whose place
+	// is unknown. MorePlaces is the number of places that are left out.
 	Places     []PlaceResponse
 	MorePlaces int
 }
 
-// PlaceResponse is the endpoints of clients at one place.
+// PlaceResponse counts the endpoints of clients at one place.
 type PlaceResponse struct {
 	Filter catalog.Filter
-	// Usable are the numbers of endpoints for new requests, by priority, and Draining that of the others.
+	// Usable are the numbers of endpoints for new requests, by priority, and Draining that of the
+	// others.
 	Usable   []int
 	Draining int
 }
 
-// Explain returns what clients of a port are sent: the answers are made as those of streams.
+// Explain describes the resources that clients of a port get. They are made as for streams.
 func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) FirstResponse {
-	a := s.config.parse(newQuestion(listeners, s.config.namer().ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
+	a := s.config.parse(newQuery(listeners, s.config.namer().ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
 	if a.unusable != nil {
 		return FirstResponse{Refusal: a.unusable}
 	}
 	f := a.look(s.catalog)
 	defer f.release()
-	subject, err := a.subject(&view{}, f)
+	input, err := a.input(&view{}, f)
 	if err != nil {
 		return FirstResponse{Refusal: err}
 	}
-	t := FirstResponse{Cluster: s.config.namer().ClusterName(subject.Name, subject.Port), VisibleTo: a.visibleTo(f)}
-	_, t.Problems = s.config.namer().Routes(resource.Listener, a.question.name, subject, resource.GRPC)
+	t := FirstResponse{Cluster: s.config.namer().ClusterName(input.Name, input.Port), VisibleTo: a.visibleTo(f)}
+	_, t.Problems = s.config.namer().Routes(resource.Listener, a.query.name, input, resource.GRPC)
 	filters := f.snapshot.PriorityFilters()
 	places, more := s.catalog.Places(key, filters.Kind)
 	t.MorePlaces = more
 	for _, place := range places {
 		filter := filters.For(place)
-		set := catalog.ResolveAll(f.snapshot, a.query(subject, filter))
+		set := catalog.ResolveAll(f.snapshot, a.endpointQuery(input, filter))
 		t.Pending = set.Pending
 		t.Places = append(t.Places, placeResponse(filter, set))
 	}
@@ -61,19 +62,19 @@ func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) F
 }
 
 func placeResponse(filter catalog.Filter, set catalog.PlacedSet) PlaceResponse {
-	told := PlaceResponse{Filter: filter}
+	response := PlaceResponse{Filter: filter}
 	for i := range set.Endpoints {
 		e := &set.Endpoints[i]
 		if e.Draining {
-			told.Draining++
+			response.Draining++
 			continue
 		}
-		for len(told.Usable) <= int(e.Priority) {
-			told.Usable = append(told.Usable, 0)
+		for len(response.Usable) <= int(e.Priority) {
+			response.Usable = append(response.Usable, 0)
 		}
-		told.Usable[e.Priority]++
+		response.Usable[e.Priority]++
 	}
-	return told
+	return response
 }
 
 // Subscribers returns how many streams are subscribed to a Service, and which of its resources they

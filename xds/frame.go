@@ -2,9 +2,7 @@ package xds
 
 import (
 	"crypto/rand"
-	"encoding/binary"
 	"net/netip"
-	"strconv"
 	"sync"
 	"time"
 
@@ -20,13 +18,13 @@ type existence uint8
 
 const (
 	exists existence = iota
-	// pending: its endpoints are in a linked cluster that isn't synced yet. Nothing is sent.
+	// pending is for endpoints in a linked cluster that isn't synced yet. Nothing is sent.
 	pending
-	// missing: there is no such resource. Delta streams are told so.
+	// missing is for a resource that doesn't exist. Delta responses name it as removed.
 	missing
 )
 
-// frame is one version of a resource. It is immutable, and the streams that send it share its bytes.
+// frame is one version of a resource, encoded. Frames are immutable, and streams share their bytes.
 type frame struct {
 	existence existence
 	name      string
@@ -35,22 +33,25 @@ type frame struct {
 	wire []byte
 	// filters choose the view of the endpoints for each client; nil for other resources.
 	filters *catalog.Filters
-	// visibleTo are the namespaces whose clients may see the Service, as in [catalog.TrafficPolicy].
+	// visibleTo are the namespaces whose clients may see the Service, as in
+	// [catalog.TrafficPolicy].
 	visibleTo string
-	// plain is what a client gets that has rejected this version; nil for the same as before.
+	// plain is the version for clients that have rejected this one; nil for none.
 	plain *frame
 	made  time.Time
 	// usable are the endpoints of a ClusterLoadAssignment that clients may use, sorted.
 	usable []netip.AddrPort
-	// leadsTo are the Clusters of a Listener or of routes, or the endpoints of a Cluster.
-	leadsTo []string
-	// used is true for a Listener, Cluster or routes of a Service.
-	used bool
+	// references are the names of the Clusters of a Listener or routes, or of the endpoints of a
+	// Cluster.
+	references []string
+	// ofService is true for a Listener, Cluster or routes of a Service.
+	ofService bool
 
-	// full is the resource as field of a DiscoveryResponse, with its version and type behind it if
-	// single says so.
+	// full is the resource as a field of a DiscoveryResponse. For types with one resource in a
+	// response, the version and the type follow it.
 	full mem.SliceBuffer
-	// part is the resource as field of a DeltaDiscoveryResponse, made when a stream needs it first.
+	// part is the resource as a field of a DeltaDiscoveryResponse, encoded for the first stream
+	// that needs it.
 	once sync.Once
 	part mem.SliceBuffer
 }
@@ -71,7 +72,7 @@ const (
 
 // frameOf returns the frame of a resource.
 func frameOf(typ resourceType, r resource.Resource) *frame {
-	f := &frame{name: r.Name, version: r.Version, wire: r.Any(), leadsTo: r.LeadsTo, made: time.Now()}
+	f := &frame{name: r.Name, version: r.Version, wire: r.Any(), references: r.References, made: time.Now()}
 	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)
 	f.full = appendBytes(f.full, fieldResources, f.wire)
 	if typ.Single() {
@@ -80,10 +81,10 @@ func frameOf(typ resourceType, r resource.Resource) *frame {
 	return f
 }
 
-// kept returns what the clients of a view have, which is never taken away from them (§5.4): their
-// endpoints become none, and come back with the Service.
+// kept returns f for a Service that was deleted. Its Listener, routes and Cluster are never removed
+// from clients (§5.4): only its endpoints are, until the Service is back.
 func (f *frame) kept() *frame {
-	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, leadsTo: f.leadsTo, used: true, made: time.Now()}
+	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, references: f.references, ofService: true, made: time.Now()}
 }
 
 // appendHead appends the version and the type of a response.
@@ -121,40 +122,19 @@ type response struct {
 // Encoded implements [precoded.Message].
 func (r *response) Encoded() mem.BufferSlice { return r.bytes }
 
-// newResponse returns the response with these frames, the bytes of further fields, and a nonce.
-// Fields may come in any order, so that the nonce is at the end.
-func newResponse(variant string, items []item, more []byte, nonce uint64) *response {
+// newResponse returns the response with these frames, the encoded fields more, and a nonce. The
+// nonce comes last, because the bytes before it are shared. Protobuf allows fields in any order.
+func newResponse(variant string, items []item, more []byte, nonce string) *response {
 	r := &response{}
 	r.bytes = r.two[:0]
 	for _, i := range items {
 		r.bytes = append(r.bytes, i.frame.field(variant))
 	}
-	r.tail = appendBytes(append(r.text[:0], more...), fieldNonce, []byte(nonceText(nonce)))
+	r.tail = appendBytes(append(r.text[:0], more...), fieldNonce, []byte(nonce))
 	r.bytes = append(r.bytes, &r.tail)
 	return r
 }
 
-// newNonce returns a nonce that clients can't guess: a stream whose client answers with it has read
-// the response, so that there is room for another one.
-func newNonce() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	return max(1, binary.LittleEndian.Uint64(b[:]))
-}
-
-// nonceText returns a nonce as it is sent; none is empty.
-func nonceText(nonce uint64) string {
-	if nonce == 0 {
-		return ""
-	}
-	return strconv.FormatUint(nonce, 36)
-}
-
-// nonceFrom returns the nonce that a text is; 0 for none of ours.
-func nonceFrom(text string) uint64 {
-	n, err := strconv.ParseUint(text, 36, 64)
-	if err != nil || nonceText(n) != text {
-		return 0
-	}
-	return n
-}
+// newNonce returns a nonce of 65 random bits, which clients can't guess. A client that returns the
+// nonce has read the response, so that the next one won't block.
+func newNonce() string { return rand.Text()[:13] }

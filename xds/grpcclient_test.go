@@ -26,8 +26,9 @@ import (
 	"github.com/signpostd/signpost/xds/bootstrap"
 )
 
-// world is a catalog and a server over it that real gRPC clients reach, and the backends of web.shop.
-type world struct {
+// grpcFixture is a catalog and a server over it that real gRPC clients reach, and the backends of
+// web.shop.
+type grpcFixture struct {
 	t       testing.TB
 	catalog *catalog.Catalog
 	server  *Server
@@ -36,10 +37,10 @@ type world struct {
 	config  []byte // of the clients
 }
 
-// startWorld serves at an address of this host.
-func startWorld(t testing.TB) *world {
+// startGRPCFixture serves at an address of this host.
+func startGRPCFixture(t testing.TB) *grpcFixture {
 	t.Helper()
-	w := &world{t: t, catalog: catalog.New(catalog.Options{}), web: service("shop", "web", "grpc:50051")}
+	w := &grpcFixture{t: t, catalog: catalog.New(catalog.Options{}), web: service("shop", "web", "grpc:50051")}
 	s := NewServer(w.catalog, Config{TrustDomain: "cluster.local"}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -84,7 +85,7 @@ func (b *backend) Check(ctx context.Context, r *healthpb.HealthCheckRequest) (*h
 	return health.NewServer().Check(ctx, r)
 }
 
-func (w *world) backend(options ...grpc.ServerOption) *backend {
+func (w *grpcFixture) backend(options ...grpc.ServerOption) *backend {
 	w.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -105,7 +106,7 @@ func (w *world) backend(options ...grpc.ServerOption) *backend {
 }
 
 // serve makes these the ready backends; the others are in no slice, and draining ones terminate.
-func (w *world) serve(ready []*backend, draining ...*backend) {
+func (w *grpcFixture) serve(ready []*backend, draining ...*backend) {
 	s := &catalog.EndpointSlice{Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web", Service: w.web.Key, AddressType: catalog.IPv4}
 	for i, b := range append(ready[:len(ready):len(ready)], draining...) {
 		drains := i >= len(ready)
@@ -118,7 +119,7 @@ func (w *world) serve(ready []*backend, draining ...*backend) {
 }
 
 // dial returns a channel of a real client to a name.
-func (w *world) dial(name string) healthpb.HealthClient {
+func (w *grpcFixture) dial(name string) healthpb.HealthClient {
 	w.t.Helper()
 	resolver, err := grpcxds.NewXDSResolverWithConfigForTesting(w.config)
 	if err != nil {
@@ -169,7 +170,7 @@ func fails(t *testing.T, c healthpb.HealthClient) error {
 
 // Case 1: a client of grpc-go reaches all endpoints in turns.
 func TestGRPCBalances(t *testing.T) {
-	w := startWorld(t)
+	w := startGRPCFixture(t)
 	a, b := w.backend(), w.backend()
 	w.catalog.Put(w.web)
 	w.serve([]*backend{a, b})
@@ -196,7 +197,7 @@ func TestGRPCBalances(t *testing.T) {
 // Cases 6 and 7: a name that doesn't exist fails at once, and works on the same channel when the
 // Service is created.
 func TestGRPCUnknownName(t *testing.T) {
-	w := startWorld(t)
+	w := startGRPCFixture(t)
 	c := w.dial("web.shop:50051")
 	begun := time.Now()
 	err := call(t, c, patience)
@@ -214,7 +215,7 @@ func TestGRPCUnknownName(t *testing.T) {
 // Case 50: a client that knows two addresses of the server asks the second one while the first one
 // doesn't know the cluster.
 func TestGRPCUnsyncedReplica(t *testing.T) {
-	w := startWorld(t)
+	w := startGRPCFixture(t)
 	w.catalog.Put(w.web)
 	w.serve([]*backend{w.backend()})
 	succeeds(t, w.dial("web.shop:50051"))
@@ -251,7 +252,7 @@ func TestGRPCUnsyncedReplica(t *testing.T) {
 
 // Case 18: with no endpoint calls fail at once; with the next one they succeed on the same channel.
 func TestGRPCScaledToZero(t *testing.T) {
-	w := startWorld(t)
+	w := startGRPCFixture(t)
 	a := w.backend()
 	w.catalog.Put(w.web)
 	w.serve([]*backend{a})
@@ -267,7 +268,7 @@ func TestGRPCScaledToZero(t *testing.T) {
 
 // Case 15: while pods are replaced one by one, no call fails: each drains before it stops.
 func TestGRPCRollout(t *testing.T) {
-	w := startWorld(t)
+	w := startGRPCFixture(t)
 	old := []*backend{w.backend(), w.backend(), w.backend()}
 	w.catalog.Put(w.web)
 	w.serve(old)

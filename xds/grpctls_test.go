@@ -31,7 +31,7 @@ func newAuthority(t *testing.T) *certtest.Authority {
 }
 
 // secureBackend starts a backend with an identity, which requires a certificate of clients.
-func (w *world) secureBackend(a *certtest.Authority, id string) *backend {
+func (w *grpcFixture) secureBackend(a *certtest.Authority, id string) *backend {
 	w.t.Helper()
 	cert, err := a.Issue(id)
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *world) secureBackend(a *certtest.Authority, id string) *backend {
 }
 
 // servePod makes a backend the only endpoint of web.shop: a pod with a service account.
-func (w *world) servePod(b *backend, account string) {
+func (w *grpcFixture) servePod(b *backend, account string) {
 	pod := &catalog.Workload{
 		Key:            catalog.WorkloadKey{Kind: catalog.Pod, Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web-" + account},
 		ServiceAccount: account, Running: true, Ready: true, IPs: []netip.Addr{b.addr.Addr()},
@@ -55,8 +55,9 @@ func (w *world) servePod(b *backend, account string) {
 	w.catalog.Put(s)
 }
 
-// dialSecurely returns a channel of a client with xDS credentials, and with certificates if dir isn't empty.
-func (w *world) dialSecurely(dir string) healthpb.HealthClient {
+// dialSecurely returns a channel of a client with xDS credentials, and with certificates if dir
+// isn't empty.
+func (w *grpcFixture) dialSecurely(dir string) healthpb.HealthClient {
 	w.t.Helper()
 	file, err := bootstrap.Options{Server: "passthrough:///" + w.addr, Certs: dir}.File()
 	if err != nil {
@@ -86,7 +87,7 @@ func (w *world) dialSecurely(dir string) healthpb.HealthClient {
 // of their pods, and to no other. The identities follow the pods. A client without certificates
 // doesn't connect without TLS instead.
 func TestGRPCTLSToEndpoints(t *testing.T) {
-	w := startWorld(t)
+	w := startGRPCFixture(t)
 	a := newAuthority(t)
 	w.web.Policy = &catalog.TrafficPolicy{TLS: catalog.SPIFFE}
 	w.catalog.Put(w.web)

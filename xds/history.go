@@ -13,7 +13,7 @@ func (t *topic) remember(v *view, before, after *frame) {
 		return
 	}
 	e := history.Entry{
-		Kind: history.Sent, Action: history.Updated, Source: "xds", Type: v.typ.String(), Object: t.question.name, Hostname: t.name.Hostname,
+		Kind: history.Sent, Action: history.Updated, Source: "xds", Type: v.typ.String(), Object: t.query.name, Hostname: t.name.Hostname,
 		Streams: len(v.subscribers), Places: 1, ClientZone: v.filter.Zone, ClientNode: v.filter.Node, Endpoints: len(after.usable),
 	}
 	if v.typ == endpoints {

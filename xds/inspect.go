@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 )
 
-// OpenStream is an open stream as it was at one moment.
+// OpenStream is the state of an open stream.
 type OpenStream struct {
 	// ID is unique in the process. Variant is sotw or delta.
 	ID      uint64
@@ -20,9 +20,9 @@ type OpenStream struct {
 	Client                     string
 	Peer                       netip.AddrPort
 	Pod, Namespace, Node, Zone string
-	// Names are what it is subscribed to, sorted: of all types together, each once. "*" is among them
-	// for a wildcard for Clusters, and its Clusters are, too. Service is that of the first of them
-	// that is the name of one.
+	// Names are what it is subscribed to, sorted: of all types together, each once. "*" is among
+	// them for a wildcard for Clusters, and its Clusters are, too. Service is that of the first of
+	// them that is the name of one.
 	Names   []string
 	Service catalog.ServiceKey
 	// LeftOut is how many Clusters the wildcard lacks, because there are too many.
@@ -121,7 +121,7 @@ func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, unknown bool
 	if v := sub.view; v != nil {
 		usable = len(v.current.Load().usable)
 	}
-	unknown = t.facts.snapshot == nil || t.facts.snapshot.Service == nil || t.hides(t.visibleTo(t.facts), sub.stream)
+	unknown = t.state.snapshot == nil || t.state.snapshot.Service == nil || t.hides(t.visibleTo(t.state), sub.stream)
 	return key, unknown, usable
 }
 

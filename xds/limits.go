@@ -12,40 +12,41 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
-// What a stream may ask for (§10.4).
+// The limits of streams and clients (§10.4).
 const (
 	maxNameLength = 512
-	// maxNames bounds the resources that a stream is subscribed to, and maxNamesOfEnvoy those of a
-	// client other than gRPC, which has one stream for all of its targets.
+	// maxNames limits the names that a stream of a gRPC client is subscribed to. maxNamesOfEnvoy is
+	// that of other clients, which have one stream for all of their targets.
 	maxNames, maxNamesOfEnvoy = 1_000, 20_000
-	// maxWildcard bounds the Clusters that a wildcard adds to them, and maxNamespaces the namespaces
-	// that it is for.
+	// maxWildcard limits the Clusters of a wildcard, and maxNamespaces its namespaces.
 	maxWildcard, maxNamespaces = 10_000, 64
 	maxInitialVersions         = 50_000
-	// requestRate is how many requests a second of one stream are handled, after a burst: a client
-	// acknowledges each of its first responses with one.
+	// requestRate limits the requests of a stream a second. The burst is for the first responses,
+	// because a client acknowledges each of them.
 	requestRate, requestBurst = 100, 2_000
-	// resendRate bounds the bytes a second that one client causes by subscribing again, after a burst.
+	// resendRate limits the bytes a second that a client is sent again because it has subscribed
+	// again.
 	resendRate, resendBurst = 8 << 20, 1 << 20
-	// intakeRate bounds the bytes a second of the requests of one client, after a burst. A new name
-	// counts as many bytes more, because it may be a new topic, and a rejection as many for each
-	// resource that it may be about.
+	// intakeRate limits the cost of the requests of a client a second. The cost is their bytes,
+	// newNameCost for each new name, which may need a topic, and rejectionCost for each resource of
+	// a rejected type.
 	intakeRate, intakeBurst    = 32 << 20, 64 << 20
 	newNameCost, rejectionCost = 1 << 10, 16
-	// listedCost is the same for a Cluster that a wildcard covers.
+	// listedCost is the cost of a Cluster that a wildcard covers.
 	listedCost = 128
-	// maxSubscriptions bounds what one client is subscribed to over all of its streams, by name and by
-	// wildcards. Each costs about 250 bytes.
+	// maxSubscriptions limits the subscriptions of a client over all of its streams, by name and by
+	// wildcard. Each needs about 250 bytes.
 	maxSubscriptions = 200_000
-	// maxBudgets is how many clients have a budget at a time.
+	// maxBudgets limits the budgets that are kept.
 	maxBudgets = 20_000
-	// What is used of a node: the bytes of a text, and the entries of its metadata.
+	// maxNodeText limits a text of a node in bytes, and maxNodeMetadata the entries of its
+	// metadata.
 	maxNodeText, maxNodeMetadata = 253, 64
-	// maxNamespace is the length of the name of a namespace, in bytes.
+	// maxNamespace limits the name of a namespace in bytes.
 	maxNamespace = 63
 )
 
-// The reasons for which this package refuses something, beside those of package clientlimits.
+// The reasons of refusals, besides those of package clientlimits.
 const (
 	refusedUnsynced        clientlimits.Refusal = "unsynced"
 	refusedName            clientlimits.Refusal = "name_length"
@@ -64,9 +65,9 @@ func refusals() []clientlimits.Refusal {
 		refusedClusters, refusedNamespaces, refusedSubscriptions)
 }
 
-// checkNames returns the status error of a request whose new names are too many, or too long. It is called
-// before any of them costs more than its bytes.
-func (s *stream) checkNames(names []string, added int) error {
+// admit checks the names of a request against the limits, and charges the new ones to the budget of
+// the client. added is how many names the stream gets in addition. The error is a status.
+func (s *stream) admit(typ resourceType, names []string, added int) error {
 	for _, name := range names {
 		if len(name) > maxNameLength {
 			s.server.refused(refusedName)
@@ -77,25 +78,35 @@ func (s *stream) checkNames(names []string, added int) error {
 	if s.client.grpc {
 		limit = maxNames
 	}
-	if s.names+added <= limit {
-		return nil
+	if s.names+added > limit {
+		s.server.refused(refusedNames)
+		return status.Errorf(codes.ResourceExhausted, "the stream would be subscribed to %d resources by name, and may be to %d", s.names+added, limit)
 	}
-	s.server.refused(refusedNames)
-	return status.Errorf(codes.ResourceExhausted, "the stream would be subscribed to %d resources by name, and may be to %d", s.names+added, limit)
+	return s.budget.take(s.ctx, s.types[typ].countNew(names)*newNameCost)
 }
 
-// budget bounds what one client costs, over all of its streams.
+// countNew returns how many of the names the client has not named yet.
+func (in *typeState) countNew(names []string) (n int) {
+	for _, name := range names {
+		if sub := in.subscriptions[name]; name != wildcard && (sub == nil || !sub.named) {
+			n++
+		}
+	}
+	return n
+}
+
+// budget limits the cost of a client over all of its streams.
 type budget struct {
-	// intake counts the bytes of requests, and what they cost beside (newNameCost, rejectionCost).
+	// intake limits the cost of requests.
 	intake *rate.Limiter
-	// resend counts the bytes of resources that the client is sent again because it subscribed again (§6.2).
+	// resend limits the bytes that are sent again because the client has subscribed again (§6.2).
 	resend *rate.Limiter
-	// subscriptions counts what the streams are subscribed to.
+	// subscriptions is how many the streams have.
 	subscriptions atomic.Int64
 }
 
-// subscribe counts another subscription. It returns false if that is one too many; otherwise one
-// unsubscribe follows.
+// subscribe counts a subscription, until unsubscribe is called. It returns false if the limit is
+// reached.
 func (b *budget) subscribe() bool {
 	if b.subscriptions.Add(1) <= maxSubscriptions {
 		return true
@@ -106,13 +117,14 @@ func (b *budget) subscribe() bool {
 
 func (b *budget) unsubscribe() { b.subscriptions.Add(-1) }
 
-// take waits until the budget has room for a request. It fails if the context ends.
+// take charges the cost of a request, and waits while the budget is used up. It fails if the
+// context ends.
 func (b *budget) take(ctx context.Context, cost int) error {
 	return b.intake.WaitN(ctx, min(cost, intakeBurst))
 }
 
-// budgets are those of clients that had a stream lately, so that a client gains nothing if it
-// connects again. If they are too many, all begin anew.
+// budgets has the budgets of clients, also after their last stream: connecting again doesn't reset
+// a budget. If there are maxBudgets, all are reset.
 type budgets struct {
 	mu sync.Mutex
 	m  map[clientlimits.ClientID]*budget

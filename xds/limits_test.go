@@ -157,7 +157,7 @@ func TestMadeUpPlaces(t *testing.T) {
 	})
 }
 
-// §10.4: different questions of one client are limited.
+// §10.4: different queries of one client are limited.
 func TestQuestionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{Limits: clientlimits.Limits{MaxQueriesPerClient: 2}})
@@ -278,7 +278,7 @@ func TestPacing(t *testing.T) {
 }
 
 // Case 59: what one request may name is decided before any of its names has a topic. A client that
-// may keep two questions is refused for its names, and not for the third question.
+// may keep two queries is refused for its names, and not for the third query.
 func TestLimitBeforeCost(t *testing.T) {
 	tooMany := names(maxNamesOfEnvoy + 1)
 	long := append(names(5), strings.Repeat("x", maxNameLength+1))
@@ -296,7 +296,7 @@ func TestLimitBeforeCost(t *testing.T) {
 						t.Errorf("refused as %s %v times, want 1", why, n)
 					}
 					if n := f.metric(`xds_refused_total{reason="questions_per_client"}`); n != 0 {
-						t.Errorf("%v questions were refused: names got topics before the limit", n)
+						t.Errorf("%v queries were refused: names got topics before the limit", n)
 					}
 				})
 			})
@@ -389,7 +389,8 @@ func TestBudgetsAreBounded(t *testing.T) {
 	}
 }
 
-// What one client is subscribed to is bounded over all of its streams, and given back by each that ends.
+// What one client is subscribed to is bounded over all of its streams, and given back by each that
+// ends.
 func TestSubscriptionsOfClientAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{}, town()...)
@@ -424,7 +425,8 @@ func TestSubscriptionsOfClientAreBounded(t *testing.T) {
 	})
 }
 
-// Each list of namespaces has a goroutine and a list of Clusters, so a client may have only so many of them.
+// Each list of namespaces has a goroutine and a list of Clusters, so a client may have only so many
+// of them.
 func TestCoveragesOfClientAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{Limits: clientlimits.Limits{MaxQueriesPerClient: 3}})

@@ -13,7 +13,8 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// metrics are those of §10.1. Those of streams are computed from the open streams when they are scraped.
+// metrics are those of §10.1. Those of streams are computed from the open streams when they are
+// scraped.
 type metrics struct {
 	server *Server
 	// responses and bytes are looked up once: each message is counted.
@@ -68,10 +69,6 @@ func (m *metrics) sent(typ resourceType, variant string, bytes int) {
 	m.bytes[typ].Add(float64(bytes))
 }
 
-func (m *metrics) countRejection(typ resourceType, kind clientKind) {
-	m.nacks.WithLabelValues(typ.String(), string(kind)).Inc()
-}
-
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{m.streams, m.subscriptions, m.rejected, m.resources, m.lag} {
@@ -115,7 +112,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	gauge(m.lag, lag.Seconds())
 }
 
-// maxRejections bounds the rejections that are remembered. When there are more, some may be logged again.
+// maxRejections limits the recorded rejections. If there are more, some may be logged again.
 const maxRejections = 1_000
 
 // Rates of lines of the log and Events about rejections: a second, and burst. Clients make up the
@@ -125,7 +122,8 @@ const (
 	eventRate, eventBurst = rate.Limit(1) / 10, 20
 )
 
-// rejections log each version that a kind of client rejects, and send an Event about it, once (§10.2).
+// rejections log each version that a kind of client rejects, and send an Event about it, once
+// (§10.2).
 type rejections struct {
 	log           *slog.Logger
 	report        func(catalog.ServiceKey, string) // nil to send no Events
@@ -147,9 +145,9 @@ type rejection struct {
 	kind          clientKind
 }
 
-// tell logs a rejection of a resource of a Service, unless it is known. The key is zero if there is
-// no Service that the client may see.
-func (rs *rejections) tell(r rejection, of catalog.ServiceKey, why string) {
+// record logs a rejection of a resource of a Service, unless it is known. The key is zero if there
+// is no Service that the client may see.
+func (rs *rejections) record(r rejection, of catalog.ServiceKey, why string) {
 	if !rs.isNew(r) {
 		return
 	}
@@ -161,11 +159,11 @@ func (rs *rejections) tell(r rejection, of catalog.ServiceKey, why string) {
 	}
 }
 
-// isNew remembers a rejection. It returns false if it was remembered before.
+// isNew records a rejection. It returns false if the rejection was recorded before.
 func (rs *rejections) isNew(r rejection) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if _, told := rs.seen[r]; told {
+	if _, known := rs.seen[r]; known {
 		return false
 	}
 	if len(rs.seen) == maxRejections {

@@ -98,7 +98,8 @@ func TestReasonsByClient(t *testing.T) {
 	})
 }
 
-// Case 7: when the Service appears, the same stream gets the real Listener, without another request.
+// Case 7: when the Service appears, the same stream gets the real Listener, without another
+// request.
 func TestServiceAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{})
@@ -142,7 +143,8 @@ func TestServiceIsDeleted(t *testing.T) {
 	})
 }
 
-// Case 4: the hostname of a headless Service's endpoint is one endpoint, and follows its replacement.
+// Case 4: the hostname of a headless Service's endpoint is one endpoint, and follows its
+// replacement.
 func TestHostnameOfEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := service("shop", "web", "http:80")
@@ -267,7 +269,7 @@ func TestLinkedClusters(t *testing.T) {
 
 // What each kind of client gets of each type, for a Service with a policy and for none.
 func TestResourcesByClient(t *testing.T) {
-	for agent, want := range map[string]struct{ leadsTo, missing string }{
+	for agent, want := range map[string]struct{ references, missing string }{
 		"gRPC Go":   {grpcCluster, "no host"},
 		pythonAgent: {grpcCluster, "no Service nope in namespace shop"},
 		"envoy":     {grpcCluster, "nothing"},
@@ -287,11 +289,11 @@ func TestResourcesByClient(t *testing.T) {
 					}
 					return got[0].GetResources()[0]
 				}
-				if got := clusterIn(t, ask(listeners, "web.shop:50051")); got != want.leadsTo {
+				if got := clusterIn(t, ask(listeners, "web.shop:50051")); got != want.references {
 					t.Errorf("the Listener leads to %s", got)
 				}
 				r := decode(t, ask(routes, "web.shop:50051"), &routepb.RouteConfiguration{})
-				if got := r.GetVirtualHosts()[0].GetRoutes()[0].GetRoute().GetCluster(); got != want.leadsTo || r.GetName() != "web.shop:50051" {
+				if got := r.GetVirtualHosts()[0].GetRoutes()[0].GetRoute().GetCluster(); got != want.references || r.GetName() != "web.shop:50051" {
 					t.Errorf("the RouteConfiguration %s leads to %s", r.GetName(), got)
 				}
 				if got := clusterOf(t, ask(clusters, grpcCluster)); got.GetLoadBalancingPolicy() == nil {

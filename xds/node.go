@@ -32,8 +32,8 @@ const (
 	clientOther clientKind = "other"
 )
 
-// clientKinds are the kinds by how the user agents of their clients begin, in lower case. C-core is behind
-// Python, PHP, Ruby and C++.
+// clientKinds are the kinds by how the user agents of their clients begin, in lower case. C-core is
+// behind Python, PHP, Ruby and C++.
 var clientKinds = []struct {
 	prefix string
 	kind   clientKind
@@ -41,22 +41,22 @@ var clientKinds = []struct {
 	{"grpc go", clientGo}, {"grpc c-core", clientCPP}, {"grpc java", clientJava}, {"grpc node", clientNode}, {"envoy", clientEnvoy},
 }
 
-// client is who opened a stream, as its first request and its connection say (§7.1).
+// client is the client of a stream, by its first request and its connection (§7.1).
 type client struct {
 	id   clientlimits.ClientID
 	peer netip.AddrPort
 	kind clientKind
 	// grpc is true for gRPC clients, also of a kind that is not known.
 	grpc                          bool
-	nodeID, userAgent             string
+	userAgent                     string
 	pod, namespace, node, zoneSet string
 	// namespaces are those whose Clusters a wildcard is for, sorted and separated by commas.
 	namespaces string
-	// identity is who the client has proved to be; zero without authentication.
+	// identity is the authenticated identity; zero without authentication.
 	identity auth.Identity
 }
 
-// coverage returns what a wildcard of the client covers.
+// coverage returns the scope of a wildcard of the client.
 func (c *client) coverage(config *Config) coverage {
 	of := coverage{namespaces: c.namespaces}
 	if config.Authenticate != nil {
@@ -65,7 +65,7 @@ func (c *client) coverage(config *Config) coverage {
 	return of
 }
 
-// variant returns the kind of client for which resources differ.
+// variant returns the kind of client that resources depend on.
 func (c *client) variant() resource.Client {
 	switch {
 	case c.kind == clientGo:
@@ -77,19 +77,20 @@ func (c *client) variant() resource.Client {
 	}
 }
 
-// identify reads the node of a first request (§7.2). What is too long is as if it were missing, except for the
-// namespaces of a wildcard: without them, the client would lack Clusters. The error is a status.
+// identify reads the node of a first request (§7.2). Texts that are too long are ignored, except
+// the namespaces of a wildcard: without them, the client would lack Clusters. The error is a
+// status.
 func (s *stream) identify(n *corepb.Node) error {
 	c := &s.client
 	agent := n.GetUserAgentName()
 	c.kind, c.grpc = kindOf(agent)
-	c.nodeID, c.userAgent = sanitize.Cut(n.GetId()), sanitize.Cut(strings.TrimSpace(agent+" "+n.GetUserAgentVersion()))
+	c.userAgent = sanitize.Cut(strings.TrimSpace(agent + " " + n.GetUserAgentVersion()))
 	fields := n.GetMetadata().GetFields()
 	if len(fields) > maxNodeMetadata {
 		s.server.refused(refusedNode)
 		fields = nil
 	}
-	// What the client has proved counts before what it says.
+	// The authenticated identity has precedence over the node.
 	c.namespace = cmp.Or(c.identity.Namespace, s.nodeText(fields["NAMESPACE"].GetStringValue()))
 	c.pod = cmp.Or(c.identity.Pod, s.nodeText(fields["POD_NAME"].GetStringValue()))
 	c.node = cmp.Or(c.identity.Node, s.nodeText(fields["NODE_NAME"].GetStringValue()))
@@ -106,8 +107,8 @@ func (s *stream) identify(n *corepb.Node) error {
 // namespacesKey is the entry of metadata with the namespaces of a wildcard (§8.3).
 const namespacesKey = "signpost.dev/namespaces"
 
-// nameNamespaces notes the namespaces of a wildcard: a list of values, or a text with commas. Without any, it
-// is that of the client.
+// nameNamespaces sets the namespaces of a wildcard from a list of values, or from a text with
+// commas. The default is the namespace of the client.
 func (s *stream) nameNamespaces(v *structpb.Value) error {
 	texts := []string{v.GetStringValue()}
 	for _, each := range v.GetListValue().GetValues() {
@@ -158,8 +159,8 @@ func (s *stream) nodeText(text string) string {
 	return strings.Clone(text)
 }
 
-// locatePeer completes what the client didn't say with what is known of the pod that has its
-// address (§7.2). It is called after the client's own words are known, which count first.
+// locatePeer sets the missing node, namespace and pod to those of the pod that has the address of
+// the peer (§7.2). The node of the request has precedence, so it is read before.
 func (s *stream) locatePeer() {
 	c := &s.client
 	if !c.peer.IsValid() || c.node != "" && c.namespace != "" {
@@ -180,14 +181,14 @@ func (s *Server) podAt(ip netip.Addr) *catalog.Workload {
 	return found.Target.Workload
 }
 
-// locate notes where the client is now. The channel closes when that changes.
+// locate sets the place of the client. The channel closes when the place changes.
 func (s *stream) locate() (moved <-chan struct{}) {
 	node := s.server.catalog.Node(catalog.LocalCluster, s.client.node)
 	s.place = catalog.Client{Node: s.client.node, Zone: cmp.Or(s.client.zoneSet, node.Zone)}
 	return node.Stale()
 }
 
-// connect notes what the connection of a call says about its client.
+// connect sets the fields that are known from the connection.
 func (c *client) connect(ctx context.Context) {
 	c.id, c.kind = clientlimits.ClientIDFrom(ctx), clientOther
 	if p, ok := peer.FromContext(ctx); ok {

@@ -2,22 +2,23 @@ package xds
 
 import "time"
 
-// The longest delays of a change (§6.10).
+// The limits of the delay of a change (§6.10).
 const (
 	maxDelay = 2 * time.Second
-	// maxUrgentDelay is that of a change that takes endpoints away.
+	// maxUrgentDelay is the limit for a change that removes endpoints.
 	maxUrgentDelay = 500 * time.Millisecond
 )
 
-// settle publishes the newest version of a view, unless it has to wait. Then it returns until when. The
-// caller holds the lock.
+// settle publishes the newest version of a view. If it has to wait, settle returns until when. The
+// caller holds the lock of the topic.
 func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	current := v.current.Load()
 	if v.latest == current {
 		return time.Time{}
 	}
 	if v.typ == endpoints && v.latest.filters.Same(current.filters) && v.latest.visibleTo == current.visibleTo { // else the clients may belong to other views
-		due = v.changed.Add(t.delay(current, len(v.subscribers)))
+		// Each change of endpoints is sent as a whole, because xDS has no differences of them.
+		due = v.changed.Add(budgeted(len(current.wire), len(v.subscribers), t.config.EgressBudget))
 		if urgent := v.urgent.Add(maxUrgentDelay); !v.urgent.IsZero() && urgent.Before(due) {
 			due = urgent
 		}
@@ -34,29 +35,23 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	return time.Time{}
 }
 
-// minHold is the shortest delay of a stream. Most responses are too small for any.
-const minHold = 10 * time.Millisecond
+// minPace is the shortest delay of a stream, so that small responses cause none.
+const minPace = 10 * time.Millisecond
 
-// hold makes all but endpoints wait after a response, for as long as it takes to send it to all
-// streams with the same Clusters within the budget. A SotW response has all Clusters of a wildcard,
-// whichever has changed.
-func (s *stream) hold(typ resourceType, size int) {
+// pace delays all types but endpoints after a response, for the time that the budget needs to send
+// it to all streams with the same Clusters (§6.13). A SotW response has all Clusters of a wildcard,
+// even if one has changed.
+func (s *stream) pace(typ resourceType, size int) {
 	if typ.Single() {
 		return
 	}
-	if d := budgeted(size, max(1, s.users), s.server.config.EgressBudget); d >= minHold {
-		s.held = time.Now().Add(d)
+	if d := budgeted(size, max(1, s.users), s.server.config.EgressBudget); d >= minPace {
+		s.pacedUntil = time.Now().Add(d)
 		time.AfterFunc(d, func() { s.wake(laneMany) })
 	}
 }
 
-// delay returns how long it takes to send a version to all of its clients within the budget: endpoints have no
-// differences, so each change is sent as a whole.
-func (t *topic) delay(f *frame, clients int) time.Duration {
-	return budgeted(len(f.wire), clients, t.config.EgressBudget)
-}
-
-// budgeted returns how long bytes for each of some clients take within a budget of bytes a second.
+// budgeted returns the time that size bytes for each client need with a budget in bytes a second.
 func budgeted(size, clients, budget int) time.Duration {
 	seconds := float64(size) * float64(clients) / float64(budget)
 	return min(maxDelay, time.Duration(seconds*float64(time.Second)))

@@ -136,7 +136,8 @@ func randomNames() (routeNames, clusterNames []string) {
 	return routeNames, append(clusterNames, "none.shop.svc.cluster.local:80")
 }
 
-// resources returns the versions and the bytes of all resources that a client on a node gets, by type and name.
+// resources returns the versions and the bytes of all resources that a client on a node gets, by
+// type and name.
 func (f *fixture) resources(agent, on string) map[string]string {
 	routeNames, clusterNames := randomNames()
 	a := f.ads()
@@ -213,11 +214,11 @@ func TestRandomSlices(t *testing.T) {
 		c := newRandomCluster(seed)
 		known := c.known()
 		for _, name := range []string{"a.shop.svc.cluster.local:80", "b.shop.svc.cluster.local:50051"} {
-			a := config.parse(newQuestion(endpoints, name, ""))
+			a := config.parse(newQuery(endpoints, name, ""))
 			snapshot := known.Service(a.name.Service)
 			for _, place := range []catalog.Client{{}, {Node: "n1", Zone: "east"}, {Node: "n2", Zone: "west"}} {
 				v := &view{viewKey: viewKey{typ: endpoints, filter: snapshot.PriorityFilters().For(place)}}
-				f := a.answer(v, facts{snapshot: snapshot})
+				f := a.render(v, catalogState{snapshot: snapshot})
 				var wire anypb.Any
 				if err := proto.Unmarshal(f.wire, &wire); err != nil {
 					t.Fatal(err)
@@ -296,8 +297,8 @@ func endpointAddresses(e *endpointpb.LbEndpoint) []string {
 	return list
 }
 
-// checkHealth compares endpoints with those that the slices have. Which of them a client on a node gets with
-// internalTrafficPolicy Local is tested elsewhere.
+// checkHealth compares endpoints with those that the slices have. Which of them a client on a node
+// gets with internalTrafficPolicy Local is tested elsewhere.
 func (c *randomCluster) checkHealth(t *testing.T, at string, got []*endpointpb.LbEndpoint, s *catalog.Service, port string) {
 	t.Helper()
 	if s != nil && s.LocalTraffic {

@@ -10,25 +10,25 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 )
 
-// maxDeltaResponse bounds the resources of a delta response, in bytes.
+// maxDeltaResponse limits the resources of a delta response, in bytes.
 const maxDeltaResponse = 1 << 20
 
-// flush sends what the client lacks, in the order in which it loses no traffic: Clusters, endpoints,
-// Listeners, routes, and then which Clusters have ended (§6.6).
+// flush sends all changes, in the order in which the client loses no traffic: Clusters, endpoints,
+// Listeners, routes, and then the removal of Clusters (§6.6).
 func (s *stream) flush() error {
-	held := time.Now().Before(s.held)
+	paced := time.Now().Before(s.pacedUntil)
 	var ended []*subscription
-	if !held {
+	if !paced {
 		var err error
 		if ended, err = s.list(nil); err != nil {
 			return err
 		}
 		s.refreshAhead()
 	}
-	dirty := s.takeDirty(held)
+	dirty := s.takeDirty(paced)
 	defer s.lag.End()
 	for typ := range resourceTypes {
-		if held && typ != endpoints {
+		if paced && typ != endpoints {
 			continue
 		}
 		if err := s.flushType(typ, &dirty); err != nil {
@@ -38,9 +38,9 @@ func (s *stream) flush() error {
 	return s.flushEnded(ended)
 }
 
-// refreshAhead makes the Clusters that changed Listeners and routes lead to, and the endpoints of
-// changed Clusters, as new as these: each topic learns of a change by itself, and the order holds
-// within one flush only.
+// refreshAhead renews the Clusters that changed Listeners and routes refer to, and the endpoints of
+// changed Clusters. Each topic learns of a change by itself, but the order must hold within one
+// flush.
 func (s *stream) refreshAhead() {
 	var changed []*subscription
 	s.mu.Lock()
@@ -55,14 +55,14 @@ func (s *stream) refreshAhead() {
 	}
 }
 
-// renewAfter makes as new as the catalog what the client uses after a resource: Clusters after
-// Listeners and routes, and endpoints, which a client may also have without their Cluster.
+// renewAfter renews the resources that a resource refers to: Clusters, and endpoints, which a
+// client may have without their Cluster.
 func (s *stream) renewAfter(sub *subscription) {
 	if sub.typ == endpoints {
 		return
 	}
-	// The view that it leaves may lead to something else.
-	for _, name := range slices.Concat(sub.view.current.Load().leadsTo, sub.follow().leadsTo) {
+	// follow may change the view. The references of both views are renewed.
+	for _, name := range slices.Concat(sub.view.current.Load().references, sub.follow().references) {
 		if of := s.types[endpoints].subscriptions[name]; of != nil {
 			of.topic.renew()
 		}
@@ -73,7 +73,7 @@ func (s *stream) renewAfter(sub *subscription) {
 	}
 }
 
-// renewAll makes all resources of the stream as new as the catalog.
+// renewAll renews all resources of the stream.
 func (s *stream) renewAll() {
 	for typ := range s.types {
 		for _, sub := range s.types[typ].subscriptions {
@@ -87,14 +87,14 @@ func (s *stream) isOpen(sub *subscription) bool {
 	return s.types[sub.typ].subscriptions[sub.name] == sub
 }
 
-// takeDirty returns the subscriptions of each type whose views have changed, sorted by name. While the stream
-// is held, it leaves all but those for endpoints.
-func (s *stream) takeDirty(held bool) (dirty [resourceTypes][]*subscription) {
+// takeDirty removes and returns the dirty subscriptions by type, sorted by name. While the stream
+// is paced, only those for endpoints are taken.
+func (s *stream) takeDirty(paced bool) (dirty [resourceTypes][]*subscription) {
 	s.mu.Lock()
 	kept := s.dirty[:0]
 	for _, sub := range s.dirty {
 		switch {
-		case held && sub.typ != endpoints:
+		case paced && sub.typ != endpoints:
 			kept = append(kept, sub)
 			continue
 		case s.isOpen(sub):
@@ -117,7 +117,7 @@ func sortByName(list []*subscription) {
 
 func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscription) error {
 	list := dirty[typ]
-	if in := &s.types[typ]; len(list) == 0 && !in.owed && len(in.lost) == 0 {
+	if in := &s.types[typ]; len(list) == 0 && !in.mustRespond && len(in.removedNames) == 0 {
 		return nil
 	}
 	if typ == clusters {
@@ -133,15 +133,15 @@ func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscripti
 	}
 }
 
-// withWarmed adds the endpoints of the Clusters that have changed, and of those that a wildcard covers again:
-// a client uses such a Cluster only after another response with its endpoints (§6.6).
+// withWarmed adds the endpoints of the Clusters that have changed, and of those that a wildcard
+// covers again: a client uses such a Cluster only after another response with its endpoints (§6.6).
 func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 	for _, sub := range changed {
 		f := sub.due()
-		if sub.sent == "" && !sub.listed || f == nil {
+		if sub.sent == "" && !sub.covered || f == nil {
 			continue
 		}
-		for _, name := range f.leadsTo {
+		for _, name := range f.references {
 			if of := s.types[endpoints].subscriptions[name]; of != nil && of.sent != "" {
 				of.resend = true
 				more = append(more, of)
@@ -152,7 +152,7 @@ func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 	return slices.Compact(more)
 }
 
-// due returns the version that the client lacks, nil if it lacks none.
+// due returns the version to send; nil if the client has it.
 func (sub *subscription) due() *frame {
 	f := sub.offered()
 	if f == nil || sub.rejects(f) || f.version == sub.sent && !sub.resend {
@@ -161,8 +161,8 @@ func (sub *subscription) due() *frame {
 	return f
 }
 
-// offered returns the resource that is right for the client: its plain variant if the client has
-// rejected the other one, nil if there is none.
+// offered returns the current version for the client; nil if the resource doesn't exist. If the
+// client has rejected it, that is the plain variant.
 func (sub *subscription) offered() *frame {
 	f := sub.follow()
 	switch {
@@ -178,8 +178,8 @@ func (sub *subscription) offered() *frame {
 // rejects reports whether the client has rejected a version.
 func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.version) }
 
-// follow returns the newest version of the view that is right for the client's place, and joins it first if
-// the stream follows another one.
+// follow returns the current version of the view for the client's place. If the subscription has
+// another view, it joins that one first.
 func (sub *subscription) follow() *frame {
 	s := sub.stream
 	for {
@@ -192,7 +192,7 @@ func (sub *subscription) follow() *frame {
 	}
 }
 
-// item is what a subscription is sent.
+// item is a resource to send for a subscription.
 type item struct {
 	sub   *subscription
 	frame *frame
@@ -200,7 +200,7 @@ type item struct {
 
 // flushEach sends each resource in a response of its own.
 func (s *stream) flushEach(typ resourceType, list []*subscription) error {
-	s.types[typ].owed = false
+	s.types[typ].mustRespond = false
 	for _, sub := range list {
 		if f := sub.due(); f != nil {
 			if err := s.send(typ, []item{{sub, f}}, nil); err != nil {
@@ -211,11 +211,11 @@ func (s *stream) flushEach(typ resourceType, list []*subscription) error {
 	return nil
 }
 
-// flushWhole sends all resources of a type in one response, if the client lacks one of them.
+// flushWhole sends all resources of a type in one response, if one of them has changed.
 func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	lacks := in.owed && !s.client.grpc
-	in.owed = false
+	lacks := in.mustRespond && !s.client.grpc
+	in.mustRespond = false
 	if !lacks && !slices.ContainsFunc(list, func(sub *subscription) bool { return sub.due() != nil }) {
 		return nil
 	}
@@ -226,8 +226,8 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 		}
 	}
 	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.sub.name, b.sub.name) })
-	version, has := versionOf(items), in.has
-	if in.has = ""; version == has {
+	version, resumed := versionOf(items), in.resumedVersion
+	if in.resumedVersion = ""; version == resumed {
 		for _, i := range items {
 			i.sub.sent = i.frame.version
 		}
@@ -236,7 +236,8 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	return s.send(typ, items, appendHead(nil, version, typ))
 }
 
-// flushEnded tells the client which Clusters have ended that a wildcard covered.
+// flushEnded ends the subscriptions to Clusters that a wildcard no longer covers, and sends their
+// removal.
 func (s *stream) flushEnded(ended []*subscription) error {
 	if len(ended) == 0 {
 		return nil
@@ -245,22 +246,22 @@ func (s *stream) flushEnded(ended []*subscription) error {
 	for _, sub := range ended {
 		s.drop(sub)
 		if sub.sent != "" {
-			in.lost = append(in.lost, sub.name)
+			in.removedNames = append(in.removedNames, sub.name)
 		}
 	}
 	if s.variant == variantDelta {
 		return s.flushDelta(clusters, nil)
 	}
-	in.lost, in.owed = nil, true
+	in.removedNames, in.mustRespond = nil, true
 	return s.flushWhole(clusters, nil)
 }
 
-// flushDelta sends the resources that have changed, and the names of those that are missing.
+// flushDelta sends the changed resources, and the names of removed ones.
 func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	owed := in.owed && !s.client.grpc
-	removed := slices.DeleteFunc(in.lost, func(name string) bool { return in.subscriptions[name] != nil })
-	in.owed, in.lost = false, nil
+	respond := in.mustRespond && !s.client.grpc
+	removed := slices.DeleteFunc(in.removedNames, func(name string) bool { return in.subscriptions[name] != nil })
+	in.mustRespond, in.removedNames = false, nil
 	for _, sub := range list {
 		if sub.follow().existence == missing && !sub.removed {
 			removed = append(removed, sub.name)
@@ -283,7 +284,7 @@ func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 		}
 		items = append(items, item{sub, f})
 	}
-	if len(items) == 0 && len(removed) == 0 && !owed {
+	if len(items) == 0 && len(removed) == 0 && !respond {
 		return nil
 	}
 	for _, name := range removed {
@@ -292,7 +293,7 @@ func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 	return s.send(typ, items, head)
 }
 
-// send sends a response with the next nonce: these frames, and the bytes of further fields.
+// send sends a response with these frames, the encoded fields more, and a new nonce.
 func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	if channel.IsClosed(s.server.stopping) {
 		return nil
@@ -308,70 +309,69 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 		return err
 	}
 	s.server.metrics.sent(typ, s.variant, size)
-	s.hold(typ, size)
+	s.pace(typ, size)
 	s.types[typ].nonce = s.nonce
 	s.responses.Add(1)
 	for _, i := range items {
 		sub := i.sub
-		sub.sent, sub.resend, sub.removed, sub.again, sub.nonce = i.frame.version, false, false, false, s.nonce
+		sub.sent, sub.resend, sub.removed, sub.resubscribed, sub.nonce = i.frame.version, false, false, false, s.nonce
 		sub.refused.Store(false)
 	}
 	return nil
 }
 
-// beginSending notes since when the oldest of the changes has been known that are being sent. It
-// waits if the client has unsubscribed from what it is sent again.
+// beginSending records the age of the oldest change that is sent. If the client has subscribed
+// again, it waits for the resend budget.
 func (s *stream) beginSending(items []item) {
-	oldest, again := time.Now(), 0
+	oldest, resent := time.Now(), 0
 	for _, i := range items {
 		if made := i.frame.made; i.sub.sent != "" && i.sub.sent != i.frame.version && made.Before(oldest) {
 			oldest = made
 		}
-		if i.sub.again {
-			again += len(i.frame.wire)
+		if i.sub.resubscribed {
+			resent += len(i.frame.wire)
 		}
 	}
 	s.lag.Begin(oldest)
-	if again > 0 {
+	if resent > 0 {
 		s.worker.detach()
-		_ = s.budget.resend.WaitN(s.ctx, min(again, resendBurst)) // it fails if the context ends, which sending notices
+		_ = s.budget.resend.WaitN(s.ctx, min(resent, resendBurst)) // it fails if the context ends, which sending notices
 	}
 }
 
-// reject notes that a client has rejected a response. Nothing else is a rejection (§6.4). Of a
-// response with several resources, those count that the reason names, or all if it names none:
-// clients accept the others.
+// reject records that a client has rejected a response. Only error_detail is a rejection (§6.4). If
+// a response has several resources, those that the reason names are rejected, because clients
+// accept the others. If it names none, all are.
 func (s *stream) reject(typ resourceType, nonce, why string) {
 	in := &s.types[typ]
-	n := nonceFrom(nonce)
-	if n == 0 || n == in.rejected {
+	if nonce == "" || nonce == in.rejected {
 		return
 	}
 	_ = s.budget.take(s.ctx, rejectionCost*len(in.subscriptions)) // it fails if the context ends, which sending notices
 	var answered []*subscription
 	for _, sub := range in.subscriptions {
-		if sub.nonce == n && sub.rejected[0] != sub.sent {
+		if sub.nonce == nonce && sub.rejected[0] != sub.sent {
 			answered = append(answered, sub)
 		}
 	}
 	if len(answered) == 0 {
 		return
 	}
-	in.rejected = n
-	s.server.metrics.countRejection(typ, s.client.kind)
+	in.rejected = nonce
+	s.server.metrics.nacks.WithLabelValues(typ.String(), string(s.client.kind)).Inc()
 	if named := namedIn(why, answered); len(named) > 0 {
 		answered = named
 	}
 	for _, sub := range answered {
 		sub.rejected = [2]string{sub.sent, sub.rejected[0]}
 		sub.refused.Store(true)
-		s.server.rejections.tell(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.visibleService(), why)
+		s.server.rejections.record(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.visibleService(), why)
 		s.mark(sub, laneRequest) // there may be a plain variant
 	}
 }
 
-// visibleService returns the Service that a subscription asks for; zero if there is none, or none
-// that the client may see.
+// visibleService returns the Service of a subscription; zero if it is missing, or hidden from the
+// client.
 func (sub *subscription) visibleService() catalog.ServiceKey {
 	if key, unknown, _ := sub.topic.inspect(sub); !unknown {
 		return key
@@ -379,11 +379,11 @@ func (sub *subscription) visibleService() catalog.ServiceKey {
 	return catalog.ServiceKey{}
 }
 
-// maxReason is how much of the reason of a rejection is searched for names.
+// maxReason limits the part of a reason that is searched for names, in bytes.
 const maxReason = 4 << 10
 
-// namedIn returns the subscriptions whose name a text has. A port in the text may have more digits than that
-// of a name.
+// namedIn returns the subscriptions whose names are in a text. A name before another digit is part
+// of a longer port, and doesn't count.
 func namedIn(text string, list []*subscription) (named []*subscription) {
 	text = text[:min(len(text), maxReason)]
 	for _, sub := range list {

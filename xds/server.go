@@ -22,12 +22,12 @@ import (
 	"github.com/signpostd/signpost/internal/streams"
 )
 
-// Server answers xDS from a catalog. Make it with [NewServer].
+// Server serves xDS from a catalog. Make it with [NewServer].
 type Server struct {
 	catalog    *catalog.Catalog
 	config     *Config
 	log        *slog.Logger
-	topics     streams.Map[question, *topic]
+	topics     streams.Map[query, *topic]
 	workers    workers
 	listings   streams.Map[coverage, *sharedListing]
 	clients    *clientlimits.Clients
@@ -84,19 +84,19 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 	return options
 }
 
-// connectionGrace is how long the streams of a connection that is too old are kept. A client that
-// has had a response sees no error when its stream ends.
+// connectionGrace is the time for which streams continue after MaxConnectionAge. A client that has
+// had a response sees no error when its stream ends.
 const connectionGrace = 10 * time.Second
 
-// Listener returns a listener that accepts as many connections as the limits allow, and none before
-// the cluster is known.
+// Listener returns a listener that enforces the limits of connections, and closes connections until
+// the catalog is synced.
 func (s *Server) Listener(l net.Listener) net.Listener {
 	return clientlimits.NewListener(syncedListener{l, s}, &s.config.Limits, s.refused, s.log)
 }
 
-// syncedListener closes connections until the cluster is known (§6.11). A client would wait for its
-// first response for 15 s in vain, and one that knows several addresses takes another one, which it
-// wouldn't do if only its streams were refused.
+// syncedListener closes connections until the catalog is synced (§6.11). A client would wait 15 s
+// for its first response. If its connection is closed, a client tries the other addresses of the
+// server; if only its streams were refused, it would not.
 type syncedListener struct {
 	net.Listener
 	server *Server
@@ -140,8 +140,8 @@ func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
 
-// begin adds a stream, unless the server has stopped. The error is the status of a stream above the limit of
-// its host. Each begin that returns true is followed by one end.
+// begin adds a stream, unless the server has stopped. The error is the status of a stream above the
+// limit of its host. Each begin that returns true is followed by one end.
 func (s *Server) begin(st *stream) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

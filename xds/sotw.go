@@ -5,43 +5,39 @@ import discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery
 // wildcard is the name that stands for all resources of a type.
 const wildcard = "*"
 
-// handleSotW makes the names of a request the subscriptions of its type (§6.1). A request that answers another
-// response than the last one is out of date: the client sends one more (§6.3).
+// handleSotW makes the names of a request the subscriptions of its type (§6.1). A request with the
+// nonce of an earlier response is stale and ignored, because the client sends another one (§6.3).
 func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) error {
 	in := &s.types[typ]
-	if nonce := r.GetResponseNonce(); nonce != "" && in.nonce != 0 && nonce != nonceText(in.nonce) {
+	if nonce := r.GetResponseNonce(); nonce != "" && in.nonce != "" && nonce != in.nonce {
 		return nil
 	}
 	names := r.GetResourceNames()
 	if len(names) == 0 && !in.named {
-		in.asked = true
-		return s.want(typ, r.GetVersionInfo(), nil)
+		return s.subscribeAll(typ, r.GetVersionInfo(), nil)
 	}
-	// Names that are there twice count twice, because they are kept.
-	if err := s.checkNames(names, len(names)-in.names); err != nil {
+	// Duplicate names count twice, because lastNames keeps them.
+	if err := s.admit(typ, names, len(names)-in.names); err != nil {
 		return err
 	}
-	if err := s.budget.take(s.ctx, in.countNew(names)*newNameCost); err != nil {
-		return err
-	}
-	in.named, in.asked, in.askedNames = true, true, names
+	in.named, in.lastNames = true, names
 	wanted := make(map[string]struct{}, len(names))
 	for _, name := range names {
 		wanted[name] = struct{}{}
 	}
 	if _, all := wanted[wildcard]; !all {
-		s.unwant(typ)
-	} else if err := s.want(typ, r.GetVersionInfo(), nil); err != nil {
+		s.unsubscribeAll(typ)
+	} else if err := s.subscribeAll(typ, r.GetVersionInfo(), nil); err != nil {
 		return err
 	}
 	delete(wanted, wildcard)
 	for name, sub := range in.subscriptions {
 		if _, still := wanted[name]; !still && sub.named {
-			s.unname(sub)
+			s.unsubscribeName(sub)
 		}
 	}
 	for name := range wanted {
-		if _, err := s.name(typ, name); err != nil {
+		if _, err := s.subscribeName(typ, name); err != nil {
 			return err
 		}
 	}

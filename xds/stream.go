@@ -23,13 +23,14 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/panics"
+	"github.com/signpostd/signpost/internal/precoded"
 	"github.com/signpostd/signpost/internal/streams"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// stream is one open call of either variant. The goroutine of its handler only waits, and a second
-// one receives. While there is something to do, a worker owns what follows, except what says
-// otherwise: it handles requests and sends.
+// stream is one open call of either variant. Its handler waits, and a second goroutine receives
+// requests. A worker handles requests and sends responses. While it does, it owns all fields
+// without another rule.
 type stream struct {
 	id      uint64
 	opened  time.Time
@@ -39,52 +40,54 @@ type stream struct {
 	variant string
 	api     *api // the service that was called
 
-	// client and moved don't change once identified is closed. moved closes when the node of the
-	// client has changed.
+	// client and moved don't change after identified is closed. moved closes when the client's node
+	// changes.
 	client     client
 	identified chan struct{}
 	moved      <-chan struct{}
 	place      catalog.Client
-	types      [resourceTypes]interest
-	names      int // subscriptions of all types by name
-	nonce      uint64
-	budget     *budget // that of the client
+	types      [resourceTypes]typeState
+	names      int // how many subscriptions, of all types, are by name
+	nonce      string
+	budget     *budget // shared by all streams of the client
 
-	// covered has the Clusters of a wildcard, nil without one. listing is those that the stream is
-	// subscribed to, which anybody may read, and users is how many streams share them.
-	covered *sharedListing
+	// shared lists the Clusters of a wildcard; nil without one. listing is the version that the
+	// stream is subscribed to; any goroutine may read it. users is how many streams share the
+	// listing.
+	shared  *sharedListing
 	listing atomic.Pointer[listing]
 	users   int
-	// held is until when all but endpoints wait (§6.10).
-	held time.Time
+	// pacedUntil is the time until which all types but endpoints wait (§6.13).
+	pacedUntil time.Time
 
-	// received has a request that waits for a worker. working is held by whoever owns the stream, and
-	// worker is who it is.
+	// received has the request that waits for a worker. The owner of the stream holds working.
+	// worker is the last owner that was a worker.
 	received chan discoveryRequest
 	working  sync.Mutex
 	worker   *worker
-	// unread is true until the client has answered the last response. Until then, sending may have to
-	// wait for it.
+	// unread is true until the client has answered the last response. Until then, sending may
+	// block.
 	unread bool
-	// mu guards what follows, and the maps of interests for those who don't own the stream.
+	// mu guards the fields below, and the subscriptions of each type for goroutines that don't own
+	// the stream.
 	mu sync.Mutex
-	// dirty are the subscriptions whose view has changed, and perhaps some that have ended.
+	// dirty are the subscriptions whose view has changed. Some may have ended.
 	dirty []*subscription
-	// awake is why there is something to do, the first lane of several; lanes if there is nothing.
-	// busy is true while a worker does it or will.
-	awake lane
-	busy  bool
-	// ended closes when the stream has to end: with the status err, or with a panic.
+	// wakeLane is the lane of pending work, the first of several; lanes if there is none. busy is
+	// true while a worker has the stream, or it is queued.
+	wakeLane lane
+	busy     bool
+	// ended closes when the stream has to end with the status err, or with a panic.
 	ended    chan struct{}
 	err      error
 	panicked *panics.Carried
-	// lag is for how long the change that is being sent has been known, and responses counts what was
-	// sent. Anybody may read them.
+	// lag is the age of the change that is being sent. responses counts the responses that were
+	// sent. Any goroutine may read both.
 	lag       streams.Lag
 	responses atomic.Uint64
 }
 
-// discoveryRequest is a request of one of the variants.
+// discoveryRequest is a request of either variant.
 type discoveryRequest interface {
 	proto.Message
 	GetNode() *corepb.Node
@@ -93,59 +96,62 @@ type discoveryRequest interface {
 	GetErrorDetail() *rpcstatus.Status
 }
 
-// interest is what a stream wants of one type.
-type interest struct {
+// typeState is what a stream is subscribed to of one type.
+type typeState struct {
 	subscriptions map[string]*subscription
-	// asked is true once a request counted, and names are those of the last one, if they have to be
-	// all of them.
-	asked      bool
-	askedNames []string
-	// named is true once a resource was named: an empty list of names is a wildcard only before.
+	// requested is true once a request was handled. lastNames are the names of the last one, of
+	// SotW only.
+	requested bool
+	lastNames []string
+	// named is true once a resource was named. Until then, an empty list of names is a wildcard.
 	named, wildcard bool
-	// owed is true when a wildcard has to be answered, also if it has no resources.
-	owed bool
-	// has is the version of all resources that a client has from an earlier stream, and lost are the
-	// names of those that a delta client has and that don't exist.
-	has  string
-	lost []string
-	// names counts the subscriptions by name.
+	// mustRespond is true if a wildcard needs a response, even one without resources.
+	mustRespond bool
+	// resumedVersion is the version of a SotW response that the client has from an earlier stream.
+	// removedNames are resources that a delta client has and that no longer exist.
+	resumedVersion string
+	removedNames   []string
+	// names is how many subscriptions are by name.
 	names int
-	// nonce is that of the last response, and rejected the last one that was rejected.
-	nonce, rejected uint64
-	// again is true once a resource was unsubscribed from, so that new subscriptions may be old ones.
-	again bool
+	// nonce is the nonce of the last response, and rejected that of the last rejected response.
+	nonce, rejected string
+	// unsubscribed is true once the client has unsubscribed from a resource. A new subscription may
+	// then be to a resource that it was sent before.
+	unsubscribed bool
 }
 
-// subscription is the interest of a stream in one resource.
+// subscription is the subscription of a stream to one resource.
 type subscription struct {
 	stream *stream
 	typ    resourceType
 	name   string
 	topic  *topic
-	// named is true if the client has named the resource, and listed if a wildcard covers it.
-	named, listed bool
-	// dirty is true while the stream's list of that name has the subscription. Its mu guards this.
+	// named is true if the client has named the resource, and covered if a wildcard covers it.
+	named, covered bool
+	// dirty is true while stream.dirty has the subscription. stream.mu guards both.
 	dirty bool
 	view  *view
-	// sent is the version that the client has been sent, and resend that it is to be sent whatever it has.
+	// sent is the version that the client was sent last. If resend is true, it is sent again.
 	sent   string
 	resend bool
-	// rejected are the versions that the client has rejected last: the newest first, "" for none.
-	// There are two, because after a resource its plain variant may be rejected, too.
+	// rejected are the last two versions that the client has rejected, the newest first; "" for
+	// none. There are two, because the client may reject a resource and then its plain variant.
 	rejected [2]string
-	// refused is true while the client has rejected what it was sent last. Anybody may read it.
+	// refused is true if the client has rejected the last version. Any goroutine may read it.
 	refused atomic.Bool
-	// removed is true when a delta client knows that the resource is missing.
+	// removed is true if a delta client was told that the resource is missing.
 	removed bool
-	// nonce is that of the last response with the resource.
-	nonce uint64
-	again bool
+	// nonce is the nonce of the last response with the resource.
+	nonce string
+	// resubscribed is true if the client may have subscribed again to what it was sent before. The
+	// bytes of its next response then count against the resend budget (§6.2).
+	resubscribed bool
 }
 
 func (s *Server) newStream(out grpc.ServerStream, variant string, of *api) *stream {
 	st := &stream{
 		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, api: of,
-		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), awake: lanes,
+		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), wakeLane: lanes,
 	}
 	st.client.connect(st.ctx)
 	st.budget = s.budgets.of(st.client.id)
@@ -173,9 +179,9 @@ func (s *stream) run() error {
 
 var errSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not arrive in time")
 
-// first waits until the first request says who the client is, or the stream ends. A stream without
-// a request costs as much as one with an answer, so a client may have only so many of them, for so
-// long. The channel closes when the node of the client has changed.
+// first waits for the first request, which identifies the client, or for the end of the stream. The
+// number of streams of a client that wait, and their time, are limited, because they cost as much
+// as others. The channel closes when the client's node changes.
 func (s *stream) first() (moved <-chan struct{}, err error) {
 	if err := s.server.clients.BeginRequest(s.client.id); err != nil {
 		return nil, err
@@ -195,7 +201,7 @@ func (s *stream) first() (moved <-chan struct{}, err error) {
 	return nil, nil
 }
 
-// end makes the stream end with the status of an error. A client that leaves is no error.
+// end ends the stream with the status of an error. If the client has left, there is no error.
 func (s *stream) end(err error) {
 	if s.ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		err = nil
@@ -208,7 +214,7 @@ func (s *stream) end(err error) {
 	}
 }
 
-// result returns the status of a stream that has ended, or panics as the worker did.
+// result returns the status of an ended stream. If its worker has panicked, result panics.
 func (s *stream) result() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +224,7 @@ func (s *stream) result() error {
 	return s.err
 }
 
-// wake makes sure that a worker looks for what there is to do. It may be called from any goroutine.
+// wake queues the stream for a worker. Any goroutine may call it.
 func (s *stream) wake(why lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,15 +232,15 @@ func (s *stream) wake(why lane) {
 }
 
 func (s *stream) wakeLocked(why lane) {
-	s.awake = min(s.awake, why)
+	s.wakeLane = min(s.wakeLane, why)
 	if !s.busy && !channel.IsClosed(s.ended) {
 		s.busy = true
-		s.server.workers.add(s, s.awake)
+		s.server.workers.add(s, s.wakeLane)
 	}
 }
 
-// work handles a request, if there is one, and sends what the client lacks. A worker calls it, and
-// does so again after other streams if there is more to do.
+// work handles a pending request, and sends what has changed. A worker calls it. If there is more
+// to do, the stream is queued again behind other streams.
 func (s *stream) work(w *worker) {
 	s.working.Lock()
 	defer s.working.Unlock()
@@ -248,7 +254,7 @@ func (s *stream) work(w *worker) {
 	}()
 	s.worker = w
 	s.mu.Lock()
-	s.awake = lanes
+	s.wakeLane = lanes
 	s.mu.Unlock()
 	if channel.IsClosed(s.ended) {
 		return
@@ -258,15 +264,15 @@ func (s *stream) work(w *worker) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy = false; s.awake < lanes {
-		s.wakeLocked(s.awake)
+	if s.busy = false; s.wakeLane < lanes {
+		s.wakeLocked(s.wakeLane)
 	}
 }
 
 func (s *stream) step() error {
 	select {
 	case r := <-s.received:
-		s.worker.detach() // a request may cost much
+		s.worker.detach() // handling a request may take long
 		if err := s.handle(r); err != nil {
 			return err
 		}
@@ -275,19 +281,19 @@ func (s *stream) step() error {
 	return s.flush()
 }
 
-// receive receives requests until the call ends, not more than requestRate a second, nor more than
-// the budget of the client has room for. The requests after wait in the flow control of the client.
-// A request that changes nothing goes no further: each response has one.
+// receive receives requests until the call ends. requestRate and the budget of the client limit
+// them: further requests wait in HTTP/2 flow control. Requests that change nothing are not passed
+// to a worker, because each response is followed by one.
 func (s *stream) receive() {
 	defer s.server.running.Done()
 	limiter := rate.NewLimiter(requestRate, requestBurst)
 	for {
-		r, err := s.receiveOne()
+		r, size, err := s.receiveOne()
 		if err == nil && !limiter.Allow() {
 			err = limiter.Wait(s.ctx)
 		}
 		if err == nil {
-			err = s.budget.take(s.ctx, proto.Size(r))
+			err = s.budget.take(s.ctx, size)
 		}
 		if err != nil {
 			s.end(err)
@@ -306,8 +312,8 @@ func (s *stream) receive() {
 	}
 }
 
-// changesNothing reports whether a request only says that the client has accepted a response. While
-// something is being done, that isn't known.
+// changesNothing reports whether a request only accepts a response. It returns false while a worker
+// has the stream, because the state is then unknown.
 func (s *stream) changesNothing(r discoveryRequest) bool {
 	typ, ok := resource.TypeOf(r.GetTypeUrl())
 	if !ok || r.GetErrorDetail() != nil || r.GetResponseNonce() == "" || !s.working.TryLock() {
@@ -315,7 +321,7 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 	}
 	defer s.working.Unlock()
 	in := &s.types[typ]
-	if !in.asked || len(s.received) > 0 {
+	if !in.requested || len(s.received) > 0 {
 		return false
 	}
 	s.noteRead(r.GetResponseNonce())
@@ -323,25 +329,34 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 	case *discovery.DeltaDiscoveryRequest:
 		return len(r.GetResourceNamesSubscribe()) == 0 && len(r.GetResourceNamesUnsubscribe()) == 0
 	case *discovery.DiscoveryRequest:
-		return slices.Equal(in.askedNames, r.GetResourceNames())
+		return slices.Equal(in.lastNames, r.GetResourceNames())
 	}
 	return false
 }
 
-// noteRead notes that the client has answered a response, which it has read: it can't guess the nonce.
-func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != nonceText(s.nonce) }
+// noteRead clears unread if the nonce is that of the last response: the client has read it, because
+// nonces can't be guessed.
+func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != s.nonce }
 
-func (s *stream) receiveOne() (r discoveryRequest, err error) {
+// receiveOne receives a request and returns its size in bytes. The error is a status.
+func (s *stream) receiveOne() (r discoveryRequest, size int, err error) {
+	var raw precoded.Raw
+	if err = s.out.RecvMsg(&raw); err != nil {
+		if status.Code(err) == codes.ResourceExhausted {
+			s.server.refused(clientlimits.RefusedMessage)
+		}
+		return nil, 0, err
+	}
 	if r = new(discovery.DiscoveryRequest); s.variant == variantDelta {
 		r = new(discovery.DeltaDiscoveryRequest)
 	}
-	if err = s.out.RecvMsg(r); status.Code(err) == codes.ResourceExhausted {
-		s.server.refused(clientlimits.RefusedMessage)
+	if err = proto.Unmarshal(raw, r); err != nil {
+		err = status.Errorf(codes.Internal, "decode the request: %v", err)
 	}
-	return r, err
+	return r, len(raw), err
 }
 
-// handle changes what the stream is subscribed to. The error is a status.
+// handle applies a request to the subscriptions of the stream. The error is a status.
 func (s *stream) handle(r discoveryRequest) error {
 	if !channel.IsClosed(s.identified) {
 		if err := s.identify(r.GetNode()); err != nil {
@@ -358,13 +373,15 @@ func (s *stream) handle(r discoveryRequest) error {
 	if detail := r.GetErrorDetail(); detail != nil {
 		s.reject(typ, r.GetResponseNonce(), detail.GetMessage())
 	}
+	s.types[typ].requested = true
 	if d, ok := r.(*discovery.DeltaDiscoveryRequest); ok {
 		return s.handleDelta(typ, d)
 	}
 	return s.handleSotW(typ, r.(*discovery.DiscoveryRequest))
 }
 
-// typeOf returns the type of a request. It is not ok for types that are not served, which have no resources.
+// typeOf returns the type of a request. ok is false for types that are not served. The error is a
+// status.
 func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
 	switch url = cmp.Or(url, s.api.only); {
 	case url == "":
@@ -376,8 +393,8 @@ func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
 	return typ, ok, err
 }
 
-// name subscribes to a resource by its name, which was checked. The error is a status.
-func (s *stream) name(typ resourceType, name string) (sub *subscription, err error) {
+// subscribeName subscribes to a resource by a name that admit has checked. The error is a status.
+func (s *stream) subscribeName(typ resourceType, name string) (sub *subscription, err error) {
 	if sub = s.types[typ].subscriptions[name]; sub == nil {
 		if sub, err = s.subscribe(typ, name); err != nil {
 			return nil, err
@@ -391,31 +408,32 @@ func (s *stream) name(typ resourceType, name string) (sub *subscription, err err
 	return sub, nil
 }
 
-// unname ends what name began. A wildcard may still cover the resource.
-func (s *stream) unname(sub *subscription) {
+// unsubscribeName reverses subscribeName. If a wildcard covers the resource, the subscription
+// stays.
+func (s *stream) unsubscribeName(sub *subscription) {
 	if sub.named {
 		sub.named = false
 		s.types[sub.typ].names--
 		s.names--
 	}
-	if !sub.listed {
+	if !sub.covered {
 		s.unsubscribe(sub)
 	}
 }
 
-// subscribe subscribes to a resource that the stream is not subscribed to. The error is a status.
+// subscribe adds a subscription that the stream doesn't have. The error is a status.
 func (s *stream) subscribe(typ resourceType, name string) (*subscription, error) {
 	if !s.budget.subscribe() {
 		s.server.refused(refusedSubscriptions)
 		return nil, status.Errorf(codes.ResourceExhausted, "the streams of this client are subscribed to %d resources already", maxSubscriptions)
 	}
-	t, err := s.server.acquire(newQuestion(typ, name, s.client.namespace), s.client.id)
+	t, err := s.server.acquire(newQuery(typ, name, s.client.namespace), s.client.id)
 	if err != nil {
 		s.budget.unsubscribe()
 		return nil, err
 	}
 	in := &s.types[typ]
-	sub := &subscription{stream: s, typ: typ, name: name, topic: t, again: in.again}
+	sub := &subscription{stream: s, typ: typ, name: name, topic: t, resubscribed: in.unsubscribed}
 	t.join(sub, s.place)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -427,10 +445,10 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 	return sub, nil
 }
 
-// unsubscribe ends a subscription because the client wants that: what it subscribes to next may be sent again.
+// unsubscribe ends a subscription at the client's request.
 func (s *stream) unsubscribe(sub *subscription) {
 	s.drop(sub)
-	s.types[sub.typ].again = true
+	s.types[sub.typ].unsubscribed = true
 }
 
 // drop ends a subscription.
@@ -443,7 +461,8 @@ func (s *stream) drop(sub *subscription) {
 	s.budget.unsubscribe()
 }
 
-// mark makes the next flush consider a subscription. It may be called from any goroutine.
+// mark makes the next flush consider a subscription, and queues the stream. Any goroutine may call
+// it.
 func (s *stream) mark(sub *subscription, why lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -459,7 +478,8 @@ func (s *stream) addDirty(sub *subscription) {
 	}
 }
 
-// move makes the subscriptions follow the client, whose node has changed. It returns when that happens again.
+// move updates the place of the client, whose node has changed, and marks its endpoints. The
+// channel closes when the node changes again.
 func (s *stream) move() (again <-chan struct{}) {
 	s.working.Lock()
 	defer s.working.Unlock()
@@ -470,7 +490,7 @@ func (s *stream) move() (again <-chan struct{}) {
 	return again
 }
 
-// close gives back what the stream holds. It waits until nothing is being sent.
+// close ends all subscriptions, after the current send.
 func (s *stream) close() {
 	s.end(nil)
 	s.working.Lock()

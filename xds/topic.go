@@ -12,17 +12,17 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// question is a resource name as clients ask for it. The routes of a Listener also depend on the
-// namespace of the client: its ServiceProfiles come first.
-type question struct {
+// query is a resource name from a client. Listeners and routes also depend on the namespace of the
+// client, because its ServiceProfiles have precedence.
+type query struct {
 	name, namespace string
-	// typ is the type that the name is read for. Listeners and routes share a topic, and so do
-	// Clusters and endpoints, unless their names have the type in them.
+	// typ is the type that the name is parsed for. Listeners and routes share a topic, and so do
+	// Clusters and endpoints, except for xdstp names, which contain the type.
 	typ resourceType
 }
 
-func newQuestion(typ resourceType, name, namespace string) question {
-	q := question{name: name, namespace: namespace, typ: typ}
+func newQuery(typ resourceType, name, namespace string) query {
+	q := query{name: name, namespace: namespace, typ: typ}
 	switch {
 	case strings.HasPrefix(name, "xdstp:"):
 	case q.route():
@@ -33,29 +33,29 @@ func newQuestion(typ resourceType, name, namespace string) question {
 	return q
 }
 
-// route reports whether the question is about a Listener or routes.
-func (q question) route() bool {
+// route reports whether the query is for a Listener or routes.
+func (q query) route() bool {
 	return q.typ == listeners || q.typ == routes
 }
 
-// topic has the views of one question, for all types. All of them answer from the same snapshot.
-// Its goroutine renews them when the snapshot is stale.
+// topic has the views of one query, for all types. All views are rendered from the same snapshot.
+// The goroutine of the topic renews them when the snapshot is stale.
 type topic struct {
-	asked
+	parsedQuery
 	server *Server
-	end    func() // called when nobody uses the topic any more
+	end    func() // called after the last user of the topic
 
 	mu    sync.Mutex
-	facts facts
+	state catalogState
 	views map[viewKey]*view
 	ended bool
 }
 
-// viewKey says who can share a view. Endpoints differ by the place of the client, Listeners and routes by the
-// kind of client, and Clusters by whether it is Envoy. What is missing differs by the variant: only delta
-// clients can be told so (strict).
-//
-// Clients that may not see the Service share a view as if there were none (hidden).
+// viewKey has the properties of clients that a view depends on:
+//   - Endpoints differ by the place of the client (filter).
+//   - Listeners and routes differ by the kind of client, and Clusters by whether it is Envoy (client).
+//   - Missing resources differ by the variant, because only a delta response can name them (strict).
+//   - Clients that may not see the Service get the resources of a missing one (hidden).
 type viewKey struct {
 	typ    resourceType
 	client resource.Client
@@ -69,7 +69,7 @@ func (t *topic) run(ctx context.Context) {
 	if t.unusable != nil {
 		return
 	}
-	defer t.releaseFacts()
+	defer t.releaseState()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -93,31 +93,31 @@ func (t *topic) run(ctx context.Context) {
 	}
 }
 
-func (t *topic) releaseFacts() {
+func (t *topic) releaseState() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.facts.release()
+	t.state.release()
 	t.ended = true
 }
 
-func (f *facts) release() {
+func (f *catalogState) release() {
 	if f.snapshot != nil {
 		f.snapshot.Release()
 	}
 	if f.profile != nil {
 		f.profile.Release()
 	}
-	*f = facts{}
+	*f = catalogState{}
 }
 
-// current reports whether nothing has changed since.
-func (f facts) current() bool {
+// current reports whether the state is that of the catalog.
+func (f catalogState) current() bool {
 	return f.snapshot != nil && !channel.IsClosed(f.snapshot.Stale()) && (f.profile == nil || !channel.IsClosed(f.profile.Stale()))
 }
 
-// renew refreshes the views, and publishes those whose delay is over. It returns what they are made from, and
+// renew refreshes the views, and publishes those whose delay is over. It returns their state, and
 // when the next delay ends; zero for none.
-func (t *topic) renew() (from facts, due time.Time) {
+func (t *topic) renew() (from catalogState, due time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refresh()
@@ -127,46 +127,45 @@ func (t *topic) renew() (from facts, due time.Time) {
 			due = at
 		}
 	}
-	return t.facts, due
+	return t.state, due
 }
 
-// refresh makes the newest version of all views from the current state of the catalog, if theirs is
-// out of date. The caller holds the lock.
+// refresh renders all views again if their state is outdated. The caller holds the lock.
 func (t *topic) refresh() {
-	if t.unusable != nil || t.ended || t.facts.current() {
+	if t.unusable != nil || t.ended || t.state.current() {
 		return
 	}
-	before := t.facts.filters
-	t.facts.release()
-	t.facts = t.look(t.server.catalog)
-	if t.facts.filters.Same(before) {
-		t.facts.filters = before // each view compares them
+	before := t.state.filters
+	t.state.release()
+	t.state = t.look(t.server.catalog)
+	if t.state.filters.Same(before) {
+		t.state.filters = before // each view compares them
 	}
-	t.lastVisibleTo = t.visibleTo(t.facts)
+	t.lastVisibleTo = t.visibleTo(t.state)
 	now := time.Now()
 	for _, v := range t.views {
-		v.take(t.answer(v, t.facts))
+		v.update(t.render(v, t.state))
 		t.settle(v, now)
 	}
 }
 
-// look returns the current state of what the question is about.
-func (a *asked) look(known *catalog.Catalog) facts {
-	f := facts{snapshot: known.Service(a.name.Service)}
-	if !a.route() {
+// look returns the current state of the Service of the query.
+func (q *parsedQuery) look(known *catalog.Catalog) catalogState {
+	f := catalogState{snapshot: known.Service(q.name.Service)}
+	if !q.route() {
 		f.filters = f.snapshot.PriorityFilters()
 		return f
 	}
-	port, err := a.name.ChoosePort(f.snapshot.Service)
+	port, err := q.name.ChoosePort(f.snapshot.Service)
 	if err == nil {
 		f.profile = known.Profile(catalog.ProfileQuery{
-			Cluster: catalog.LocalCluster, Service: a.name.Service, Port: port, ClientNamespace: a.namespace, ClusterDomain: a.config.ClusterDomain,
+			Cluster: catalog.LocalCluster, Service: q.name.Service, Port: port, ClientNamespace: q.namespace, ClusterDomain: q.config.ClusterDomain,
 		})
 	}
 	return f
 }
 
-// join makes a subscription follow the view that is right for a client's place, instead of another one.
+// join moves a subscription to the view for a client's place, which it makes if there is none.
 func (t *topic) join(sub *subscription, place catalog.Client) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,10 +173,10 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	if sub.view != nil {
 		t.drop(sub)
 	}
-	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo(t.facts), sub.stream)}
+	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo(t.state), sub.stream)}
 	switch {
 	case sub.typ == endpoints:
-		key.filter = t.facts.filters.For(place)
+		key.filter = t.state.filters.For(place)
 	case t.route():
 		key.client, key.strict = sub.stream.client.variant(), sub.stream.variant == variantDelta
 	default:
@@ -189,7 +188,7 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	v := t.views[key]
 	if v == nil {
 		v = &view{viewKey: key, subscribers: map[*subscription]struct{}{}}
-		v.publish(t.answer(v, t.facts), time.Now())
+		v.publish(t.render(v, t.state), time.Now())
 		t.views[key] = v
 	}
 	v.subscribers[sub] = struct{}{}
@@ -212,22 +211,22 @@ func (t *topic) drop(sub *subscription) {
 	}
 }
 
-// acquire returns the topic of a question. Each acquire without an error is followed by one
-// release. The error is the status of a question that is one too many.
-func (s *Server) acquire(q question, by clientlimits.ClientID) (*topic, error) {
+// acquire returns the topic of a query. Each acquire without an error is followed by one release.
+// The error is a status: the client has too many queries.
+func (s *Server) acquire(q query, by clientlimits.ClientID) (*topic, error) {
 	a := s.config.parse(q)
-	return s.topics.Acquire(a.question, func() (t *topic, err error) {
-		t = &topic{asked: a, server: s, views: map[viewKey]*view{}}
+	return s.topics.Acquire(a.query, func() (t *topic, err error) {
+		t = &topic{parsedQuery: a, server: s, views: map[viewKey]*view{}}
 		t.end, err = s.renewFor(by, t.run)
 		return t, err
 	})
 }
 
-// release ends the topic when this was its last user.
-func (s *Server) release(t *topic) { s.topics.Release(t.question, func(t *topic) { t.end() }) }
+// release ends one use of a topic. The last one ends the topic.
+func (s *Server) release(t *topic) { s.topics.Release(t.query, func(t *topic) { t.end() }) }
 
-// renewFor counts a question of a client, and runs what renews its answers until end is called. The
-// error is the status of a question that is one too many.
+// renewFor counts a query of a client, and runs the renewal of its resources until end is called.
+// The error is a status: the client has too many queries.
 func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (end func(), err error) {
 	if err := s.clients.BeginQuery(by); err != nil {
 		return nil, err
@@ -240,7 +239,7 @@ func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (
 	}, nil
 }
 
-// countViews returns how many views there are of each type.
+// countViews returns the number of views of each type.
 func (s *Server) countViews() (n [resourceTypes]int) {
 	s.topics.Each(func(t *topic) {
 		t.mu.Lock()

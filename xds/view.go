@@ -8,13 +8,14 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// view is one resource for the clients that get the same. The subscriptions of their streams share it.
+// view is one resource as all clients with the same viewKey get it. Their subscriptions share it.
 type view struct {
 	viewKey
 	current atomic.Pointer[frame] // what streams send; never nil once it has subscribers
 
-	// The lock of the topic guards these. latest is the newest version, which is not the current one
-	// while it is held back: since then, and the urgent part of it since urgent.
+	// The lock of the topic guards the fields below. latest is the newest version. While it is
+	// delayed, it differs from the current one, since is the time of the first delayed change, and
+	// urgent that of the first one that removes endpoints.
 	latest *frame
 	since  time.Time
 	urgent time.Time
@@ -23,9 +24,9 @@ type view struct {
 	subscribers map[*subscription]struct{}
 }
 
-// take makes f the newest version, unless it says the same as the current one. The caller holds the
-// lock of the topic.
-func (v *view) take(f *frame) {
+// update makes f the newest version, unless it equals the current one. The caller holds the lock of
+// the topic.
+func (v *view) update(f *frame) {
 	if f.same(v.current.Load()) {
 		v.latest, v.since, v.urgent = v.current.Load(), time.Time{}, time.Time{}
 		return
@@ -41,7 +42,8 @@ func (v *view) take(f *frame) {
 	}
 }
 
-// publish makes f the current version and tells the subscriptions. The caller holds the lock of the topic.
+// publish makes f the current version and marks all subscriptions. The caller holds the lock of the
+// topic.
 func (v *view) publish(f *frame, now time.Time) {
 	v.latest, v.since, v.urgent, v.changed = f, time.Time{}, time.Time{}, now
 	lane := laneOf(len(v.subscribers))
@@ -51,7 +53,7 @@ func (v *view) publish(f *frame, now time.Time) {
 	}
 }
 
-// same reports whether two frames say the same to all clients of a view.
+// same reports whether two frames are equal for all clients of a view.
 func (f *frame) same(g *frame) bool {
 	return f == g || f.existence == g.existence && f.version == g.version && f.filters.Same(g.filters) && f.visibleTo == g.visibleTo && samePlain(f.plain, g.plain)
 }

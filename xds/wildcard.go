@@ -15,18 +15,19 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// coverage is what a wildcard subscription for Clusters covers (§8.3). Streams with the same coverage share a
-// listing.
+// coverage is the scope of a wildcard subscription for Clusters (§8.3). Streams with the same
+// coverage share a listing.
 type coverage struct {
 	// namespaces are sorted and separated by commas; empty for none, "*" for all.
 	namespaces string
-	// viewer is the namespace that clients have proved to be in; empty without authentication.
+	// viewer is the authenticated namespace of the clients; empty without authentication.
 	viewer string
 }
 
-// listing is the Clusters of a coverage at one moment. It is immutable.
+// listing has the Clusters of a coverage at one moment. Listings are immutable.
 type listing struct {
-	// clusters has the Service of each Cluster by its name, and leftOut counts those over the limit.
+	// clusters has the Service of each Cluster by its name. leftOut is the number of Clusters above
+	// the limit.
 	clusters map[string]catalog.ServiceKey
 	leftOut  int
 	services *catalog.ServiceSet
@@ -36,16 +37,15 @@ type listing struct {
 type sharedListing struct {
 	coverage
 	server *Server
-	end    func() // called when no stream has it any more
+	end    func() // called after the last stream has left
 
 	mu      sync.Mutex
 	current *listing
 	streams map[*stream]struct{}
 }
 
-// join makes a stream wake up for each listing of a coverage until it leaves. A coverage that no
-// other stream has counts as a question of the client. The error is the status of one that is one
-// too many.
+// join wakes a stream for each new listing of a coverage until it leaves. The first stream of a
+// coverage is charged a query. The error is a status: the client has too many queries.
 func (s *Server) join(of coverage, st *stream) (*sharedListing, error) {
 	shared, err := s.listings.Acquire(of, func() (sl *sharedListing, err error) {
 		sl = &sharedListing{coverage: of, server: s, streams: map[*stream]struct{}{}}
@@ -75,19 +75,20 @@ func (sl *sharedListing) run(ctx context.Context) {
 		select {
 		case <-l.services.Stale():
 		case <-ctx.Done():
-			sl.current.services.Release() // nobody else uses it any more
+			sl.current.services.Release() // all streams have left
 			return
 		}
 	}
 }
 
-// newest returns the listing for the current state of the catalog, and how many streams have the coverage.
+// newest returns the listing for the current state of the catalog, and how many streams have the
+// coverage.
 func (sl *sharedListing) newest() (current *listing, users int) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
 	if before := sl.current; before == nil || channel.IsClosed(before.services.Stale()) {
 		sl.current = sl.list()
-		sl.tell(before)
+		sl.report(before)
 		for st := range sl.streams {
 			st.wake(laneOf(len(sl.streams)))
 		}
@@ -99,14 +100,14 @@ func (sl *sharedListing) newest() (current *listing, users int) {
 func (sl *sharedListing) list() *listing {
 	config := sl.server.config
 	l := &listing{services: sl.server.catalog.Services(sl.coverage.list())}
-	var all []listed
+	var all []listedPort
 	for _, s := range l.services.Services {
 		if s.ExternalName || config.Authenticate != nil && s.Policy != nil && !catalog.Sees(sl.viewer, s.Policy.VisibleTo, s.Key.Namespace) {
 			continue
 		}
 		for _, p := range s.Ports {
 			if p.Protocol == catalog.TCP {
-				all = append(all, listed{service: s.Key, port: p.Port})
+				all = append(all, listedPort{service: s.Key, port: p.Port})
 			}
 		}
 	}
@@ -118,7 +119,7 @@ func (sl *sharedListing) list() *listing {
 	return l
 }
 
-// list returns the namespaces as the catalog takes them.
+// list returns the namespaces as an argument of [catalog.Catalog.Services].
 func (of coverage) list() []string {
 	switch of.namespaces {
 	case "":
@@ -130,17 +131,17 @@ func (of coverage) list() []string {
 	}
 }
 
-// listed is a port of a Service. rank is how many ports of its namespace are before it.
-type listed struct {
+// listedPort is a port of a Service. rank is the number of ports of its namespace before it.
+type listedPort struct {
 	service catalog.ServiceKey
 	port    uint16
 	rank    int
 }
 
-// fairShare returns the ports that are listed, and how many are too many: the first one of each
-// namespace counts before the second one of any. So a namespace with many Services leaves no other
-// one out.
-func fairShare(all []listed) (kept []listed, leftOut int) {
+// fairShare returns at most maxWildcard ports, and how many are left out. The first port of each
+// namespace comes before the second one of any, so that a namespace with many Services doesn't use
+// up the limit.
+func fairShare(all []listedPort) (kept []listedPort, leftOut int) {
 	if len(all) <= maxWildcard {
 		return all, 0
 	}
@@ -150,13 +151,13 @@ func fairShare(all []listed) (kept []listed, leftOut int) {
 		all[i].rank = ranks[of]
 		ranks[of]++
 	}
-	slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(all, func(a, b listedPort) int { return cmp.Compare(a.rank, b.rank) })
 	return all[:maxWildcard], len(all) - maxWildcard
 }
 
-// tell logs that Clusters were left out, and adds to the history which Clusters the clients get or lose. The
-// caller holds the lock.
-func (sl *sharedListing) tell(before *listing) {
+// report logs that Clusters were left out, and adds created and deleted Clusters to the history.
+// The caller holds the lock.
+func (sl *sharedListing) report(before *listing) {
 	server, after := sl.server, sl.current
 	if after.leftOut > 0 {
 		server.refused(refusedClusters)
@@ -184,74 +185,74 @@ func (sl *sharedListing) tell(before *listing) {
 	}
 }
 
-// want subscribes to all resources of the type, of which the client has versions from an earlier
-// stream: one of all, or one of each. Only Clusters have a wildcard, and not for gRPC clients;
-// otherwise it has no resources. The error is a status.
-func (s *stream) want(typ resourceType, has string, each map[string]string) error {
+// subscribeAll starts a wildcard for a type. The client may have resources from an earlier stream:
+// version is that of a SotW response, and versions are those of a delta client. Only wildcards of
+// Envoy for Clusters have resources. The error is a status.
+func (s *stream) subscribeAll(typ resourceType, version string, versions map[string]string) error {
 	in := &s.types[typ]
 	if in.wildcard {
 		return nil
 	}
-	in.wildcard, in.owed = true, true
+	in.wildcard, in.mustRespond = true, true
 	if typ != clusters {
 		return nil
 	}
-	if in.nonce == 0 && len(has) <= maxNodeText {
-		in.has = strings.Clone(has)
+	if in.nonce == "" && len(version) <= maxNodeText {
+		in.resumedVersion = strings.Clone(version)
 	}
 	if s.client.grpc {
 		return nil
 	}
-	covered, err := s.server.join(s.client.coverage(s.server.config), s)
+	shared, err := s.server.join(s.client.coverage(s.server.config), s)
 	if err != nil {
 		return err
 	}
-	s.covered = covered
-	if l, _ := covered.newest(); s.budget.take(s.ctx, listedCost*len(l.clusters)) != nil {
+	s.shared = shared
+	if l, _ := shared.newest(); s.budget.take(s.ctx, listedCost*len(l.clusters)) != nil {
 		return nil // the client has gone
 	}
-	if _, err := s.list(each); err != nil {
+	if _, err := s.list(versions); err != nil {
 		return err
 	}
-	for name := range each {
+	for name := range versions {
 		if in.subscriptions[name] == nil {
-			in.lost = append(in.lost, strings.Clone(name))
+			in.removedNames = append(in.removedNames, strings.Clone(name))
 		}
 	}
 	return nil
 }
 
-// unwant ends the subscription to all resources of the type. Those that the client has named stay.
-func (s *stream) unwant(typ resourceType) {
+// unsubscribeAll ends the wildcard for a type. Subscriptions by name stay.
+func (s *stream) unsubscribeAll(typ resourceType) {
 	in := &s.types[typ]
 	in.wildcard = false
-	if typ != clusters || s.covered == nil {
+	if typ != clusters || s.shared == nil {
 		return
 	}
 	s.leaveListing()
 	for _, sub := range in.subscriptions {
-		if sub.listed = false; !sub.named {
+		if sub.covered = false; !sub.named {
 			s.unsubscribe(sub)
 		}
 	}
 }
 
 func (s *stream) leaveListing() {
-	if s.covered == nil {
+	if s.shared == nil {
 		return
 	}
-	s.covered.leave(s)
-	s.covered = nil
+	s.shared.leave(s)
+	s.shared = nil
 	s.listing.Store(nil)
 }
 
-// list makes the subscriptions of a wildcard those of its newest listing. It returns those that have to end.
-// The error is a status.
-func (s *stream) list(has map[string]string) (ended []*subscription, err error) {
-	if s.covered == nil {
+// list subscribes to the Clusters of the newest listing of the wildcard. It returns the
+// subscriptions that have to end. The error is a status.
+func (s *stream) list(versions map[string]string) (ended []*subscription, err error) {
+	if s.shared == nil {
 		return nil, nil
 	}
-	l, users := s.covered.newest()
+	l, users := s.shared.newest()
 	if s.users = users; l == s.listing.Load() {
 		return nil, nil
 	}
@@ -263,15 +264,15 @@ func (s *stream) list(has map[string]string) (ended []*subscription, err error) 
 			if sub, err = s.subscribe(clusters, name); err != nil {
 				return nil, err
 			}
-			sub.sent = versionFrom(has, name)
+			sub.sent = versionFrom(versions, name)
 		}
-		sub.listed = true
+		sub.covered = true
 	}
 	for name, sub := range in.subscriptions {
-		if _, still := l.clusters[name]; still || !sub.listed {
+		if _, still := l.clusters[name]; still || !sub.covered {
 			continue
 		}
-		if sub.listed = false; !sub.named {
+		if sub.covered = false; !sub.named {
 			ended = append(ended, sub)
 		}
 	}

@@ -38,8 +38,8 @@ func (a *ads) wild(namespaces string) {
 	a.request(&discovery.DiscoveryRequest{Node: envoyIn(namespaces), TypeUrl: clusters.URL()})
 }
 
-func (d *delta) wild(namespaces string, has map[string]string) {
-	d.send(&discovery.DeltaDiscoveryRequest{Node: envoyIn(namespaces), TypeUrl: clusters.URL(), InitialResourceVersions: has})
+func (d *delta) wild(namespaces string, versions map[string]string) {
+	d.send(&discovery.DeltaDiscoveryRequest{Node: envoyIn(namespaces), TypeUrl: clusters.URL(), InitialResourceVersions: versions})
 }
 
 // town has Services in three namespaces.
@@ -58,8 +58,8 @@ const (
 	logCluster = "log.ops.svc.cluster.local:80"
 )
 
-// §8.3: a wildcard is for the TCP ports of the Services of the namespaces in the metadata, in both variants,
-// with a star or without names, for Envoy alone.
+// §8.3: a wildcard is for the TCP ports of the Services of the namespaces in the metadata, in both
+// variants, with a star or without names, for Envoy alone.
 func TestWildcardNamespaces(t *testing.T) {
 	list, err := structpb.NewValue([]any{"shop", "db,none", " "})
 	if err != nil {
@@ -159,8 +159,9 @@ func (a *ads) subscribeEndpoints(names ...string) {
 	a.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: names, ResponseNonce: a.nonce(endpoints)})
 }
 
-// Cases 46 and 47: Services that come, change and go in one step make one response each, in an order in which
-// no request is lost. The endpoints of a Cluster that has changed, or that comes again, are sent again.
+// Cases 46 and 47: Services that come, change and go in one step make one response each, in an
+// order in which no request is lost. The endpoints of a Cluster that has changed, or that comes
+// again, are sent again.
 func TestWildcardChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, old := service("shop", "web", "http:80"), service("shop", "old", "http:80")
@@ -244,14 +245,14 @@ func TestWildcardAndNames(t *testing.T) {
 			t.Errorf("a star and a name: %q", got)
 		}
 		a.ack(clusters, sqlCluster)
-		if got := len(f.only().types[clusters].subscriptions); got != 1 || f.only().covered != nil {
+		if got := len(f.only().types[clusters].subscriptions); got != 1 || f.only().shared != nil {
 			t.Errorf("%d subscriptions without the star, want 1", got)
 		}
 	})
 }
 
-// Case 48, §6.5: a client that comes back gets what differs: of delta each resource, of SotW nothing if all
-// are equal.
+// Case 48, §6.5: a client that comes back gets what differs: of delta each resource, of SotW
+// nothing if all are equal.
 func TestWildcardReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{}, town()...)
@@ -369,7 +370,8 @@ func TestWildcardNamespaceLimit(t *testing.T) {
 	}
 }
 
-// §10.4: a stream has so many Clusters by a wildcard. Of namespaces with more, that with the most loses first.
+// §10.4: a stream has so many Clusters by a wildcard. Of namespaces with more, that with the most
+// loses first.
 func TestWildcardLimit(t *testing.T) {
 	c := catalog.New(catalog.Options{})
 	ctx, stop := context.WithCancel(t.Context())
@@ -400,8 +402,8 @@ func TestWildcardLimit(t *testing.T) {
 	}
 }
 
-// §6.10: a SotW response with all Clusters of a wildcard is not sent more often than the budget allows, and
-// then has all changes. Endpoints don't wait.
+// §6.10: a SotW response with all Clusters of a wildcard is not sent more often than the budget
+// allows, and then has all changes. Endpoints don't wait.
 func TestWildcardPacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := service("shop", "web", "http:80")

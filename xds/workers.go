@@ -14,13 +14,13 @@ type workers struct {
 
 	mu   sync.Mutex
 	busy int // slots in use
-	// lanes have the streams that wait, and the next worker looks into the one after turn first: what
-	// concerns one stream doesn't wait for all of what concerns many.
+	// lanes have the streams that wait, and the next worker looks into the one after turn first:
+	// what concerns one stream doesn't wait for all of what concerns many.
 	lanes [lanes][]*stream
 	turn  lane
 }
 
-// lane says why streams wait for a worker.
+// lane is the reason why a stream waits for a worker.
 type lane int
 
 const (
@@ -67,8 +67,8 @@ func (ws *workers) waiting() bool {
 	return slices.ContainsFunc(ws.lanes[:], func(l []*stream) bool { return len(l) > 0 })
 }
 
-// take returns the stream that has waited longest in the next lane with one; nil if none waits. The
-// caller holds the lock.
+// take returns the first stream of the next lane that is not empty; nil if all are. The caller
+// holds the lock.
 func (ws *workers) take() *stream {
 	for range lanes {
 		ws.turn = (ws.turn + 1) % lanes
@@ -88,7 +88,7 @@ func (w *worker) run() {
 	}
 }
 
-// next returns a stream that waits; nil if none does, or if there is no slot for the worker.
+// next returns the next stream; nil if none waits, or if there is no slot for the worker.
 func (w *worker) next() *stream {
 	ws := w.all
 	ws.mu.Lock()
@@ -106,7 +106,7 @@ func (w *worker) next() *stream {
 	return nil
 }
 
-// detach gives the slot to another worker, because this one may have to wait for a client.
+// detach gives the slot to another worker, because this one may block.
 func (w *worker) detach() {
 	if w.detached {
 		return

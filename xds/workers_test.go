@@ -47,7 +47,7 @@ func stallStreams(t *testing.T, acknowledge bool) {
 	for n := range uint64(10) { // each response has 100 kB, and a stream a window of 64 kB
 		if acknowledge {
 			for _, a := range stalled {
-				a.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster}, ResponseNonce: nonceText(n + 1)})
+				a.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster}, ResponseNonce: fmt.Sprint(n + 1)})
 			}
 		}
 		reader.take()

@@ -1,4 +1,4 @@
-// Package xdsclient asks an xDS server what a gRPC client would get for a target, and prints it as
+// Package xdsclient requests the resources of a target as a gRPC client does, and prints them as
 // a tree: Listener, routes, Clusters, endpoints.
 //
 // The command `signpost xds get` calls it. It works with any server of the aggregated stream, and

@@ -32,14 +32,15 @@ type Options struct {
 	Zone, Node, Namespace string
 	Watch                 bool
 	Timeout               time.Duration
-	// Output is the format. With Watch, an answer in JSON is one line.
+	// Output is the format. With Watch, a result in JSON is one line.
 	Output output.Format
 }
 
 // ErrUnknown is the error for a target that doesn't exist. The output has the reason.
 var ErrUnknown = errors.New("the target doesn't exist")
 
-// Get prints the tree of a target to out: once, or each time that it changes until the context ends.
+// Get prints the tree of a target to out: once, or each time that it changes until the context
+// ends.
 func Get(ctx context.Context, o Options, out io.Writer) error {
 	conn, err := grpc.NewClient(o.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
@@ -53,13 +54,13 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 	defer first.Stop()
 	stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", o.Addr, err)
+		return fmt.Errorf("query %s: %w", o.Addr, err)
 	}
 	t := &tree{
-		options: o, stream: stream, routes: map[string][]answerRoute{}, clusters: map[string]cluster{},
-		endpoints: map[string]*endpointpb.ClusterLoadAssignment{}, asked: map[string][]string{},
+		options: o, stream: stream, routes: map[string][]targetRoute{}, clusters: map[string]cluster{},
+		endpoints: map[string]*endpointpb.ClusterLoadAssignment{}, requested: map[string][]string{},
 	}
-	if err := t.ask(resource.ListenerURL, "", []string{o.Target}); err != nil {
+	if err := t.request(resource.ListenerURL, "", []string{o.Target}); err != nil {
 		return err
 	}
 	for last := ""; ; {
@@ -68,21 +69,21 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		case err != nil && last != "" && ctx.Err() != nil:
 			return nil
 		case err != nil && ctx.Err() != nil:
-			return fmt.Errorf("ask %s: no complete answer within %v", o.Addr, o.Timeout)
+			return fmt.Errorf("query %s: no complete response within %v", o.Addr, o.Timeout)
 		case err != nil:
-			return fmt.Errorf("ask %s: %w", o.Addr, err)
+			return fmt.Errorf("query %s: %w", o.Addr, err)
 		}
-		if err := t.take(r); err != nil {
+		if err := t.handle(r); err != nil {
 			return err
 		}
-		answer, complete := t.answer()
-		text := answer.text()
+		tree, complete := t.result()
+		text := tree.text()
 		if !complete || text == last {
 			continue
 		}
 		first.Stop()
 		last = text
-		if err := o.print(out, answer, text); err != nil {
+		if err := o.print(out, tree, text); err != nil {
 			return err
 		}
 		if o.Watch {
@@ -95,8 +96,8 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 	}
 }
 
-// print prints an answer, with the time if there may be others.
-func (o Options) print(out io.Writer, a answer, text string) error {
+// print prints a result; with Watch, also the time.
+func (o Options) print(out io.Writer, a result, text string) error {
 	if o.Watch {
 		a.Time = new(time.Now())
 		switch {
@@ -111,27 +112,28 @@ func (o Options) print(out io.Writer, a answer, text string) error {
 		}
 	}
 	if err := output.Print(out, o.Output, output.Answer{Value: a, Names: a.addresses(), Text: text}); err != nil {
-		return fmt.Errorf("print the answer: %w", err)
+		return fmt.Errorf("print the result: %w", err)
 	}
 	return nil
 }
 
-// tree is what is known of a target.
+// tree has the received resources of a target.
 type tree struct {
 	options Options
 	stream  grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]
 	// listener is the last one; nil before. rds is the name of its routes, if they aren't in it.
 	listener  []byte
 	rds       string
-	routes    map[string][]answerRoute // by the name of the routes; "" is in the Listener
+	routes    map[string][]targetRoute // by the name of the routes; "" is in the Listener
 	clusters  map[string]cluster
 	endpoints map[string]*endpointpb.ClusterLoadAssignment
-	asked     map[string][]string // the names that were asked for last, by type
+	requested map[string][]string // the names of the last request, by type
 }
 
-// ask asks for the resources of a type with these names. The nonce is that of the last response.
-func (t *tree) ask(url, nonce string, names []string) error {
-	t.asked[url] = names
+// request requests the resources of a type with these names. The nonce is that of the last
+// response.
+func (t *tree) request(url, nonce string, names []string) error {
+	t.requested[url] = names
 	metadata := map[string]*structpb.Value{}
 	for key, value := range map[string]string{"NODE_NAME": t.options.Node, "NAMESPACE": t.options.Namespace} {
 		if value != "" {
@@ -146,17 +148,17 @@ func (t *tree) ask(url, nonce string, names []string) error {
 		},
 	})
 	if err != nil && !errors.Is(err, io.EOF) { // Recv says why
-		return fmt.Errorf("ask %s: %w", t.options.Addr, err)
+		return fmt.Errorf("query %s: %w", t.options.Addr, err)
 	}
 	return nil
 }
 
-// take acknowledges a response, and asks for what it leads to.
-func (t *tree) take(r *discovery.DiscoveryResponse) error {
+// handle acknowledges a response, and requests the resources that it refers to.
+func (t *tree) handle(r *discovery.DiscoveryResponse) error {
 	for _, each := range r.GetResources() {
-		t.takeOne(each)
+		t.add(each)
 	}
-	if err := t.ask(r.GetTypeUrl(), r.GetNonce(), t.asked[r.GetTypeUrl()]); err != nil {
+	if err := t.request(r.GetTypeUrl(), r.GetNonce(), t.requested[r.GetTypeUrl()]); err != nil {
 		return err
 	}
 	var routes, clusters, endpoints []string
@@ -172,17 +174,17 @@ func (t *tree) take(r *discovery.DiscoveryResponse) error {
 		}
 	}
 	for url, names := range map[string][]string{resource.RouteConfigurationURL: routes, resource.ClusterURL: clusters, resource.EndpointsURL: endpoints} {
-		if strings.Join(names, "\x00") == strings.Join(t.asked[url], "\x00") {
+		if strings.Join(names, "\x00") == strings.Join(t.requested[url], "\x00") {
 			continue
 		}
-		if err := t.ask(url, "", names); err != nil {
+		if err := t.request(url, "", names); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tree) takeOne(r *anypb.Any) {
+func (t *tree) add(r *anypb.Any) {
 	switch value := r.GetValue(); r.GetTypeUrl() {
 	case resource.ListenerURL:
 		t.listener = value
@@ -212,11 +214,11 @@ func (t *tree) unknown() bool {
 	return true
 }
 
-// answer returns what is known, and whether nothing is missing.
-func (t *tree) answer() (made answer, complete bool) {
+// result returns the tree as far as it is known, and whether it is complete.
+func (t *tree) result() (made result, complete bool) {
 	routes, known := t.routes[t.rds]
 	complete = t.listener != nil && known
-	made = answer{Target: t.options.Target, Routes: []answerRoute{}}
+	made = result{Target: t.options.Target, Routes: []targetRoute{}}
 	for _, r := range routes {
 		r.Clusters = slices.Clone(r.Clusters)
 		for i := range r.Clusters {

@@ -110,13 +110,13 @@ func TestGetTLS(t *testing.T) {
 		if err := o.Output.Set(format); err != nil {
 			t.Fatal(err)
 		}
-		// The first answers may be older than the pod.
+		// The first results may be older than the pod.
 		out := &until{want: want, end: cancel}
 		if err := Get(ctx, o, out); err != nil {
 			t.Fatal(err)
 		}
 		if !out.seen {
-			t.Errorf("%s: no answer has %q:\n%s", format, want, out.text.String())
+			t.Errorf("%s: no result has %q:\n%s", format, want, out.text.String())
 		}
 	}
 }
@@ -177,9 +177,9 @@ func TestTLSOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got strings.Builder
-			if tlsOf(wire).write(&got); got.String() != tt.want {
-				t.Errorf("%q, want %q", got.String(), tt.want)
+			a := result{Target: "web", Routes: []targetRoute{{Match: "all", Clusters: []targetCluster{{Name: "web", TLS: tlsOf(wire)}}}}}
+			if got, want := a.text(), "web\n  route all\n    cluster web\n"+tt.want+"      no endpoints\n"; got != want {
+				t.Errorf("%q, want %q", got, want)
 			}
 		})
 	}
@@ -196,7 +196,7 @@ func TestGetUnknown(t *testing.T) {
 	}
 }
 
-// A server that doesn't answer is an error after the timeout.
+// A server that doesn't respond is an error after the timeout.
 func TestGetTimeout(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

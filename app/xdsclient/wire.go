@@ -9,7 +9,8 @@ import (
 	"github.com/signpostd/signpost/internal/wire"
 )
 
-// fields returns the fields of a message that have bytes. It ends at what can't be parsed.
+// fields returns the length-delimited fields of a message, up to the first one that can't be
+// parsed.
 func fields(message []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		for r := wire.Read(message); r.Next(wire.Fields{Bytes: math.MaxUint64}) && yield(r.Number, r.Bytes()); {
@@ -38,8 +39,8 @@ func one(message []byte, path ...int) []byte {
 	return message
 }
 
-// routesOf returns the routes of a Listener, or the name of the routes that are to be asked for.
-func routesOf(listener []byte) (routes []answerRoute, rds string) {
+// routesOf returns the routes of a Listener, or the name of its RouteConfiguration.
+func routesOf(listener []byte) (routes []targetRoute, rds string) {
 	manager := one(listener, 19, 1, 2) // api_listener.api_listener.value
 	if name := one(manager, 3, 2); name != nil {
 		return nil, string(name)
@@ -48,7 +49,7 @@ func routesOf(listener []byte) (routes []answerRoute, rds string) {
 }
 
 // routesIn returns the routes of a RouteConfiguration.
-func routesIn(configuration []byte) (routes []answerRoute) {
+func routesIn(configuration []byte) (routes []targetRoute) {
 	for _, host := range all(configuration, 2) {
 		for _, r := range all(host, 3) {
 			routes = append(routes, routeOf(r))
@@ -57,17 +58,17 @@ func routesIn(configuration []byte) (routes []answerRoute) {
 	return routes
 }
 
-// routeOf returns a route, which lacks all of its Clusters but their names and weights.
-func routeOf(r []byte) answerRoute {
+// routeOf returns a route with the names and weights of its Clusters.
+func routeOf(r []byte) targetRoute {
 	match, action := one(r, 1), one(r, 2)
-	made := answerRoute{Match: matchOf(match), Clusters: []answerCluster{}}
+	made := targetRoute{Match: matchOf(match), Clusters: []targetCluster{}}
 	if name := one(action, 1); name != nil {
-		made.Clusters = []answerCluster{{Name: string(name)}}
+		made.Clusters = []targetCluster{{Name: string(name)}}
 	}
 	for _, weighted := range all(one(action, 3), 1) {
 		weight := wire.Read(one(weighted, 2))
 		weight.Next(wire.Fields{Varints: 1 << 1})
-		made.Clusters = append(made.Clusters, answerCluster{Name: string(one(weighted, 1)), Weight: weight.Varint})
+		made.Clusters = append(made.Clusters, targetCluster{Name: string(one(weighted, 1)), Weight: weight.Varint})
 	}
 	return made
 }
@@ -94,7 +95,7 @@ func endpointsOf(name string, cluster []byte) string {
 	return cmp.Or(string(one(cluster, 3, 2)), name)
 }
 
-// cluster is what is known of a Cluster.
+// cluster has the used parts of a Cluster.
 type cluster struct {
 	endpoints string      // the name of its endpoints
 	tls       *clusterTLS // nil for a Cluster whose transport is that of the client
@@ -131,7 +132,7 @@ func tlsOf(cluster []byte) *clusterTLS {
 	return made
 }
 
-// identityOf returns what a StringMatcher matches.
+// identityOf returns the pattern of a StringMatcher.
 func identityOf(matcher []byte) identity {
 	id := identity{}
 	for how, path := range map[string][]int{"exact": {1}, "prefix": {2}, "suffix": {3}, "regex": {5, 2}, "contains": {7}} {

@@ -1,5 +1,5 @@
-// Package precoded sends gRPC messages that are already encoded, so that the streams of a server share one
-// encoding. The gRPC servers of the roles destination and xds use its codec.
+// Package precoded sends gRPC messages that are already encoded, so that the streams of a server
+// share one encoding. The gRPC servers of the roles destination and xds use its codec.
 //
 // # Concurrency
 //
@@ -18,7 +18,8 @@ type Message interface {
 	Encoded() mem.BufferSlice
 }
 
-// Codec is the proto codec of gRPC, except that it sends a [Message] unchanged. Make it with [NewCodec].
+// Codec is the proto codec of gRPC, except that it sends a [Message] and receives a [Raw]
+// unchanged. Make it with [NewCodec].
 type Codec struct{ encoding.CodecV2 }
 
 // NewCodec returns a codec.
@@ -33,4 +34,17 @@ func (c Codec) Marshal(v any) (mem.BufferSlice, error) {
 	b := m.Encoded()
 	b.Ref()
 	return b, nil
+}
+
+// Raw is a received message, encoded. A receiver that decodes the message itself needs less stack
+// than one whose codec does that below all frames of grpc-go.
+type Raw []byte
+
+// Unmarshal implements [encoding.CodecV2].
+func (c Codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if raw, ok := v.(*Raw); ok {
+		*raw = data.Materialize()
+		return nil
+	}
+	return c.CodecV2.Unmarshal(data, v)
 }

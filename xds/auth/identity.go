@@ -13,8 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Identity is who a client has proved to be. Fields that the proof doesn't have are empty, except
-// the namespace.
+// Identity is the authenticated identity of a client. Fields may be empty, except the namespace.
 type Identity struct {
 	Namespace, ServiceAccount string
 	Pod, Node                 string
@@ -23,7 +22,7 @@ type Identity struct {
 // Authenticator returns the identity of the client of a call. The error is a status.
 type Authenticator func(context.Context) (Identity, error)
 
-// refusef returns the status of a client that isn't who it has to be.
+// refusef returns the status UNAUTHENTICATED.
 func refusef(format string, values ...any) error {
 	return status.Errorf(codes.Unauthenticated, format, values...)
 }
@@ -33,12 +32,11 @@ func refusef(format string, values ...any) error {
 // (gRFC A65) in one of the trust domains.
 func Certificates(trustDomains []string) Authenticator {
 	return func(ctx context.Context) (Identity, error) {
-		p, _ := peer.FromContext(ctx)
-		if p == nil {
-			return Identity{}, refusef("the connection has no client certificate")
+		var info credentials.TLSInfo
+		if p, ok := peer.FromContext(ctx); ok {
+			info, _ = p.AuthInfo.(credentials.TLSInfo)
 		}
-		info, ok := p.AuthInfo.(credentials.TLSInfo)
-		if !ok || len(info.State.VerifiedChains) == 0 {
+		if len(info.State.VerifiedChains) == 0 {
 			return Identity{}, refusef("the connection has no client certificate")
 		}
 		uris := info.State.VerifiedChains[0][0].URIs

@@ -9,13 +9,13 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// algorithms are those with which an API server can sign tokens.
+// algorithms are the signature algorithms of API servers.
 var algorithms = []string{"RS256", "RS384", "RS512", "ES256", "ES384", "ES512"}
 
-// maxKeys bounds the keys of an API server. It has one, and more while they are replaced.
+// maxKeys limits the keys of an API server. During a rotation there are several.
 const maxKeys = 64
 
-// keySet is what the API server publishes about its tokens. It is immutable.
+// keySet has the issuer and the keys of the tokens of an API server. Key sets are immutable.
 type keySet struct {
 	issuer string
 	keys   map[string]crypto.PublicKey // by their IDs

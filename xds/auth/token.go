@@ -57,7 +57,7 @@ func NewKeys(fetch Fetch, log *slog.Logger) *Keys {
 // Ready reports whether tokens can be verified.
 func (k *Keys) Ready() bool { return k.known.Load() != nil }
 
-// Run reads the keys again and again until the context ends. After a failure the last ones stay in force.
+// Run refreshes the keys until the context ends. After a failure the last keys stay in use.
 func (k *Keys) Run(ctx context.Context) error {
 	failing := false
 	for {
@@ -78,8 +78,8 @@ func (k *Keys) Run(ctx context.Context) error {
 	}
 }
 
-// rest waits until the keys are to be read again: at the earliest after retryInterval. It returns
-// false when the context ends.
+// rest waits for the next refresh of the keys, at least for retryInterval. rest returns false when
+// the context ends.
 func (k *Keys) rest(ctx context.Context, failing bool) bool {
 	if !wait(ctx, time.After(retryInterval), nil) {
 		return false
@@ -116,7 +116,7 @@ func (k *Keys) refresh(ctx context.Context) error {
 	return nil
 }
 
-// claims are what is used of a token.
+// claims are the used claims of a token.
 type claims struct {
 	jwt.RegisteredClaims
 	Kubernetes struct {
@@ -162,7 +162,8 @@ func (k *Keys) Authenticate(ctx context.Context) (Identity, error) {
 	return Identity{Namespace: of.Namespace, ServiceAccount: of.ServiceAccount.Name, Pod: of.Pod.Name, Node: of.Node.Name}, nil
 }
 
-// reason says what is wrong with a token, in words of ours: an error of the parser may quote the token.
+// reason returns the reason of a refusal. Errors of the parser are not used, because they may quote
+// the token.
 func reason(err error) string {
 	for _, known := range []struct {
 		is   error

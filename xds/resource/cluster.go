@@ -22,62 +22,54 @@ const (
 )
 
 // Cluster returns the Cluster with this name for a client (§3.3, §8.3).
-func (n Namer) Cluster(asked string, s Subject, c Client) Resource {
-	m := n.plain(asked, s, c)
+func (n Namer) Cluster(resourceName string, s Input, c Client) Resource {
+	m := n.plain(resourceName, s, c)
 	policy := s.policy()
 	if policy.MaxRequests > 0 {
-		m = m.nested(10, func(m message) message {
-			return m.nested(1, func(m message) message { return m.wrapped(4, policy.MaxRequests) })
-		})
+		m = m.nested(10, message{}.nested(1, message{}.wrapped(4, policy.MaxRequests)))
 	}
 	if policy.Outliers != nil {
-		m = m.nested(19, func(m message) message { return m.outliers(policy.Outliers) })
+		m = m.nested(19, outliers(policy.Outliers))
 	}
 	if policy.Balancer.Kind != catalog.RoundRobin {
-		m = m.nested(41, func(m message) message { return m.balancer(policy.Balancer, c) })
+		m = m.nested(41, balancer(policy.Balancer, c))
 	}
-	return n.newCluster(asked, s, m)
+	return n.newCluster(resourceName, s, m)
 }
 
-// PlainCluster returns the Cluster without what annotations ask for, for clients that have rejected
-// that (§6.4).
-func (n Namer) PlainCluster(asked string, s Subject, c Client) Resource {
-	return n.newCluster(asked, s, n.plain(asked, s, c))
+// PlainCluster returns the Cluster without the traffic policy, for clients that have rejected the
+// one of Cluster (§6.4).
+func (n Namer) PlainCluster(resourceName string, s Input, c Client) Resource {
+	return n.newCluster(resourceName, s, n.plain(resourceName, s, c))
 }
 
-func (n Namer) newCluster(asked string, s Subject, m message) Resource {
-	r := newResource(Cluster, asked, m)
-	r.LeadsTo = []string{cmp.Or(n.assignmentName(asked, s), asked)}
+func (n Namer) newCluster(resourceName string, s Input, m message) Resource {
+	r := newResource(Cluster, resourceName, m)
+	r.References = []string{cmp.Or(n.assignmentName(resourceName, s), resourceName)}
 	return r
 }
 
 // plain returns a Cluster that every client understands, with labels for metrics. gRPC clients
-// always speak HTTP/2, and Envoy has to be told. TLS is never left out: a client that can't use it
-// must not connect without it.
-func (n Namer) plain(asked string, s Subject, c Client) message {
-	m := plainCluster(asked, n.assignmentName(asked, s)).nested(25, func(m message) message {
-		return m.entry(1, telemetryLabels, func(m message) message {
-			return m.structField("service_name", s.Name.Service.Name).structField("service_namespace", s.Name.Service.Namespace)
-		})
-	})
+// always use HTTP/2; for Envoy, the Cluster says so. TLS is never left out, because a client that
+// doesn't support it must not connect without it.
+func (n Namer) plain(resourceName string, s Input, c Client) message {
+	labels := message{}.structField("service_name", s.Name.Service.Name).structField("service_namespace", s.Name.Service.Namespace)
+	m := plainCluster(resourceName, n.assignmentName(resourceName, s)).nested(25, message{}.entry(1, telemetryLabels, labels))
 	if c != Envoy {
 		return m.upstreamTLS(s)
 	}
 	if !s.speaksHTTP2() {
 		return m
 	}
-	return m.nested(36, func(m message) message {
-		return m.text(1, httpOptions).any(2, httpOptions, func(m message) message {
-			return m.nested(3, func(m message) message { return m.empty(2) })
-		})
-	})
+	http2 := message{}.nested(3, message{}.nested(2, nil)) // explicit_http_config with http2_protocol_options
+	return m.nested(36, message{}.text(1, httpOptions).any(2, httpOptions, http2))
 }
 
 // httpOptions is the key of the options of HTTP in a Cluster, and their type.
 const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
-// speaksHTTP2 reports whether the port says that its endpoints speak HTTP/2 without being asked (§8.3).
-func (s Subject) speaksHTTP2() bool {
+// speaksHTTP2 reports whether the name or the appProtocol of the port means HTTP/2 (§8.3).
+func (s Input) speaksHTTP2() bool {
 	if s.Service == nil {
 		return false
 	}
@@ -89,17 +81,15 @@ func (s Subject) speaksHTTP2() bool {
 // plainCluster returns a Cluster whose endpoints come over the same stream under the name
 // assignment, or under its own name if that is empty.
 func plainCluster(name, assignment string) message {
-	return message(nil).text(1, name).number(2, clusterEDS).nested(3, func(m message) message {
-		m = m.nested(1, func(m message) message { return m.empty(3).number(6, apiVersionV3) })
-		return m.text(2, assignment)
-	}).duration(4, connectTimeout)
+	eds := message{}.nested(1, message{}.nested(3, nil).number(6, apiVersionV3)).text(2, assignment)
+	return message{}.text(1, name).number(2, clusterEDS).nested(3, eds).duration(4, connectTimeout)
 }
 
-// outliers appends the fields of an OutlierDetection. Envoy's detection of consecutive errors is switched
-// off, because gRPC clients have none. Envoy may always eject one endpoint, as gRPC clients may: without
+// outliers returns an OutlierDetection. Envoy's detection of consecutive errors is switched off,
+// because gRPC clients have none. Envoy may always eject one endpoint, as gRPC clients may: without
 // that, it ejects none of fewer than ten, unless the Service allows more than 10 %.
-func (m message) outliers(o *catalog.OutlierDetection) message {
-	m = m.durationIf(2, o.Interval).durationIf(3, o.EjectionTime).wrappedIf(4, o.MaxEjected).wrapped(5, 0)
+func outliers(o *catalog.OutlierDetection) message {
+	m := message{}.durationIf(2, o.Interval).durationIf(3, o.EjectionTime).wrappedIf(4, o.MaxEjected).wrapped(5, 0)
 	if o.SuccessRate > 0 {
 		m = m.wrapped(6, 100).wrappedIf(7, o.MinHosts).wrappedIf(8, o.MinRequests).wrapped(9, o.SuccessRate)
 	} else {

@@ -21,7 +21,7 @@ var (
 	errNoCondition      = errors.New("a part of the condition is empty")
 )
 
-// conjunction is what a route requires of a request: all of these hold.
+// conjunction is the condition of a route: a request matches the path and all methods.
 type conjunction struct {
 	path    string // an expression for the whole path; empty for any
 	methods []methodTest
@@ -33,9 +33,8 @@ type methodTest struct {
 	not    bool
 }
 
-// alternatives returns the conjunctions of which a request fulfils at least one if the condition
-// holds. There are none if it never holds for the client: all requests of gRPC have the method
-// POST.
+// alternatives returns the conjunctions of a condition in disjunctive normal form. Those that no
+// request of the client matches are left out: all requests of gRPC have the method POST.
 func alternatives(condition *catalog.RequestMatch, c Client) ([]conjunction, error) {
 	list, err := expand(condition)
 	if err != nil || c == Envoy {
@@ -51,7 +50,7 @@ func alternatives(condition *catalog.RequestMatch, c Client) ([]conjunction, err
 	return kept, nil
 }
 
-// expand returns the conjunctions of a condition, whatever the client.
+// expand returns the conjunctions of a condition for any client.
 func expand(m *catalog.RequestMatch) ([]conjunction, error) {
 	if m == nil || len(m.All) == 0 && len(m.Any) == 0 && m.Not == nil && m.Method == "" && m.PathRegex == "" {
 		return nil, errNoCondition
@@ -132,22 +131,19 @@ func product(left, right []conjunction) ([]conjunction, error) {
 	return list, nil
 }
 
-// appendTo appends the fields of a RouteMatch.
-func (c conjunction) appendTo(m message) message {
+// encode returns the RouteMatch.
+func (c conjunction) encode() (m message) {
 	literal, isLiteral := literalPath(c.path)
 	switch {
 	case c.path == "":
-		m = all(m)
+		m = all()
 	case isLiteral:
 		m = m.text(2, literal)
 	default:
-		m = m.nested(10, func(m message) message { return m.text(2, c.path) })
+		m = m.nested(10, message{}.text(2, c.path))
 	}
 	for _, t := range c.methods {
-		m = m.nested(6, func(m message) message {
-			m = m.text(1, ":method").flag(8, t.not)
-			return m.nested(13, func(m message) message { return m.presentText(1, t.method) })
-		})
+		m = m.nested(6, message{}.text(1, ":method").flag(8, t.not).nested(13, message{}.presentText(1, t.method)))
 	}
 	return m
 }

@@ -18,29 +18,26 @@ const (
 // MissingListener returns the Listener of a name that doesn't exist, so that RPCs fail at once
 // instead of after 15 s (§5.1). Its Cluster is named by the reason, which clients show in errors.
 // For grpc-go, it has no route: that is faster.
-func MissingListener(asked string, reason error, c Client) Resource {
-	return listener(asked, func(m message) message {
-		if c == GRPCGo {
-			return m
-		}
-		return m.virtualHost(func(m message) message {
-			return m.route(all, func(m message) message { return m.text(1, sanitize.Shorten(reason.Error(), maxName)) })
-		})
-	})
+func MissingListener(resourceName string, reason error, c Client) Resource {
+	configuration := message{}.text(1, resourceName)
+	if c != GRPCGo {
+		cluster := message{}.text(1, sanitize.Shorten(reason.Error(), maxName))
+		configuration = configuration.nested(2, virtualHost().route(all(), cluster))
+	}
+	return listener(resourceName, configuration)
 }
 
 // EmptyAssignment returns a ClusterLoadAssignment without endpoints (§5.2, §5.4).
-func EmptyAssignment(asked string) Resource {
-	return newResource(Endpoints, asked, message(nil).text(1, asked))
+func EmptyAssignment(resourceName string) Resource {
+	return newResource(Endpoints, resourceName, message{}.text(1, resourceName))
 }
 
-// MissingCluster returns the Cluster of a Service or port that doesn't exist. It is as it will be
-// once the Service exists, unless annotations ask for more. A client waits 15 s for a Cluster that
-// isn't sent, also for one of several with weights (§5.2). A name that is a reason has a Cluster,
-// too.
-func (n Namer) MissingCluster(asked string, name Name) Resource {
+// MissingCluster returns the Cluster of a Service or port that doesn't exist. The Cluster equals
+// that of the existing Service without a traffic policy. A client waits 15 s for a missing Cluster,
+// even if it is one of several with weights (§5.2). Clusters named by a reason exist, too.
+func (n Namer) MissingCluster(resourceName string, name Name) Resource {
 	if name.Service.Name == "" {
-		return newResource(Cluster, asked, plainCluster(asked, ""))
+		return newResource(Cluster, resourceName, plainCluster(resourceName, ""))
 	}
-	return n.PlainCluster(asked, Subject{Name: name, Port: name.PortNumber()}, GRPC)
+	return n.PlainCluster(resourceName, Input{Name: name, Port: name.PortNumber()}, GRPC)
 }

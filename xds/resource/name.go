@@ -21,13 +21,15 @@ const linkedAuthority = ".clusters.signpost"
 // Namer reads and makes resource names, and makes the resources.
 type Namer struct {
 	ClusterDomain string
-	// Authorities are those of xdstp names that are served, beside the empty one and those of linked clusters.
+	// Authorities are those of xdstp names that are served, beside the empty one and those of
+	// linked clusters.
 	Authorities []string
-	// TrustDomain is that of the identities of pods of our own cluster; if it is empty, they have none.
+	// TrustDomain is that of the identities of pods of our own cluster; if it is empty, they have
+	// none.
 	TrustDomain string
 }
 
-// Name is what a resource name means. It is comparable. All forms of a name with the same port text
+// Name is a parsed resource name. Names are comparable. All forms of a name with the same port text
 // are equal, except for the authority.
 type Name struct {
 	Service catalog.ServiceKey
@@ -40,8 +42,8 @@ type Name struct {
 	authority  string
 }
 
-// Parse reads the name of a resource (§2.1 to §2.3). The namespace is that of the client, empty if
-// it is unknown. The text of an error is the reason that a client is told.
+// Parse parses the name of a resource (§2.1 to §2.3). The namespace is that of the client; empty if
+// unknown. Clients show the text of an error as the reason.
 func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
 	if len(name) > maxName {
 		return Name{}, fmt.Errorf("the name has %d bytes, and %d are allowed", len(name), maxName)
@@ -110,7 +112,7 @@ func (n Namer) parseStructured(t Type, name string) (authority, plain string, er
 	return authority, plain, nil
 }
 
-// serves reports whether names of the authority are answered.
+// serves reports whether names with the authority are served.
 func (n Namer) serves(authority string) bool {
 	if cluster, linked := strings.CutSuffix(authority, linkedAuthority); linked {
 		return isLabel(cluster) && cluster != catalog.LocalCluster
@@ -132,8 +134,8 @@ func isLabel(text string) bool {
 	return true
 }
 
-// IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as [MissingListener]
-// makes it. Names of Services have no spaces.
+// IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as
+// [MissingListener] makes it. Names of Services have no spaces.
 func IsReason(cluster string) bool {
 	return strings.Contains(cluster, " ") && len(cluster) <= maxName
 }
@@ -147,8 +149,8 @@ func (name Name) PortNumber() uint16 {
 	return r.Low
 }
 
-// ChoosePort returns the port of the Service that the name means (§2.1). The Service is nil if
-// there is none. The text of an error is the reason that a client is told.
+// ChoosePort returns the port of the Service that the name selects (§2.1). The Service may be nil.
+// Clients show the text of an error as the reason.
 func (name Name) ChoosePort(s *catalog.Service) (uint16, error) {
 	what := fmt.Sprintf("Service %s in namespace %s", name.Service.Name, name.Service.Namespace)
 	if name.Service.Cluster != catalog.LocalCluster {
@@ -231,8 +233,9 @@ func (n Namer) host(name Name) string {
 	return host
 }
 
-// assignmentName returns the name of the endpoints of a Cluster, if it isn't that of the Cluster (§2.3).
-func (n Namer) assignmentName(cluster string, s Subject) string {
+// assignmentName returns the name of the endpoints of a Cluster, if it isn't that of the Cluster
+// (§2.3).
+func (n Namer) assignmentName(cluster string, s Input) string {
 	if !strings.HasPrefix(cluster, "xdstp:") {
 		return ""
 	}

@@ -38,11 +38,12 @@ func checkRegexp(text string) error {
 	}
 }
 
-// classes matches the classes of Unicode in a regular expression, such as \pL, \p{Greek} and \p{^Greek}.
+// classes matches the classes of Unicode in a regular expression, such as \pL, \p{Greek} and
+// \p{^Greek}.
 var classes = regexp.MustCompile(`\\[pP](?:\{\^?([^}]*)\}|(.))`)
 
-// isClass reports whether RE2 has a class of Unicode. It has categories of one and two letters and
-// scripts; Go also has categories by their long names, and ignores the case of names.
+// isClass reports whether RE2 has a class of Unicode. RE2 has scripts, and categories by one or two
+// letters. Go also has categories by their long names, and ignores the case of names.
 func isClass(name string) bool {
 	return len(name) <= 2 && unicode.Categories[name] != nil && name != "LC" && name != "Cn" || unicode.Scripts[name] != nil || name == "Any"
 }
@@ -50,10 +51,10 @@ func isClass(name string) bool {
 // programOverhead is the number of instructions that each program has besides.
 const programOverhead = 5
 
-// instructions estimates how many instructions RE2 makes of a part of a regular expression, and
-// rather too many than too few: RE2 has one for each byte of UTF-8, and copies what is repeated.
-// The count ends soon after maxEstimate. Too few are possible where Go has merged alternatives that
-// are classes or ".", and RE2 doesn't.
+// instructions estimates the number of instructions of RE2 for a part of a regular expression. The
+// estimate is rather too high: RE2 has an instruction for each byte of UTF-8, and copies
+// repetitions. It may be too low where Go has merged alternatives that are classes or ".", because
+// RE2 doesn't merge them. The count ends soon after maxEstimate.
 func instructions(re *syntax.Regexp) (n int) {
 	for _, sub := range re.Sub {
 		if n += instructions(sub); n > maxEstimate {

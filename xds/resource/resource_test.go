@@ -58,8 +58,8 @@ func virtualHosts(t *testing.T, r Resource) []*route.VirtualHost {
 	return decode(t, l.ApiListener.ApiListener.Value, &hcm.HttpConnectionManager{}).GetRouteConfig().GetVirtualHosts()
 }
 
-func web() Subject {
-	return Subject{
+func web() Input {
+	return Input{
 		Name: Name{Service: catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web"}}, Port: 80,
 		Service: &catalog.Service{Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}}},
 	}
@@ -140,8 +140,8 @@ func TestPoliciesAreValid(t *testing.T) {
 	}
 }
 
-// Case 34: gRPC clients and Envoy eject by the same errors, and both one endpoint at least. Envoy detects
-// nothing else.
+// Case 34: gRPC clients and Envoy eject by the same errors, and both one endpoint at least. Envoy
+// detects nothing else.
 func TestOutlierDetection(t *testing.T) {
 	n, off := wrapperspb.UInt32, wrapperspb.UInt32(0)
 	for name, tt := range map[string]struct {

@@ -15,15 +15,16 @@ const (
 	retryableCount    = 2
 )
 
-// channelID is the key of filter state under which gRPC clients have an identifier of the channel (gRFC A42).
+// channelID is the key of filter state under which gRPC clients have an identifier of the channel
+// (gRFC A42).
 const channelID = "io.grpc.channel_id"
 
-// maxRoutes is how many routes one resource has. A condition with any becomes several.
+// maxRoutes limits the routes of a resource. A condition with any becomes several.
 const maxRoutes = 1000
 
-// routes returns the function that appends the virtual hosts of a RouteConfiguration (§3.2), the
-// Clusters that it leads to, and what a ServiceProfile says that it lacks.
-func (n Namer) routes(s Subject, c Client) (fill func(message) message, names, problems []string) {
+// routes returns the VirtualHost of a RouteConfiguration (§3.2), the Clusters that it leads to, and
+// what of a ServiceProfile it lacks.
+func (n Namer) routes(s Input, c Client) (host message, names, problems []string) {
 	problem := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
 	profile := s.Profile
 	if profile != nil && profile.Invalid {
@@ -43,11 +44,8 @@ func (n Namer) routes(s Subject, c Client) (fill func(message) message, names, p
 	for _, w := range base.split {
 		names = append(names, w.cluster)
 	}
-	type route struct {
-		match  conjunction
-		action action
-	}
-	var list []route
+	host = virtualHost()
+	made := 0
 	for i := range routesOf(profile) {
 		r := &profile.Routes[i]
 		matches, err := alternatives(r.Condition, c)
@@ -55,22 +53,15 @@ func (n Namer) routes(s Subject, c Client) (fill func(message) message, names, p
 			problem("spec.routes[%d] %s: %v, so the route is left out", i, sanitize.Name(r.Name), err)
 			continue
 		}
-		if len(list)+len(matches) > maxRoutes {
+		if made += len(matches); made > maxRoutes {
 			problem("spec.routes[%d]: there are more than %d routes, and the others are left out", i, maxRoutes)
 			break
 		}
 		for _, match := range matches {
-			list = append(list, route{match, base.of(r)})
+			host = host.route(match.encode(), base.of(r).encode())
 		}
 	}
-	return func(m message) message {
-		return m.virtualHost(func(m message) message {
-			for _, r := range list {
-				m = m.route(r.match.appendTo, r.action.appendTo)
-			}
-			return m.route(all, base.appendTo)
-		})
-	}, names, problems
+	return host.route(all(), base.encode()), names, problems
 }
 
 func routesOf(p *catalog.ServiceProfile) []catalog.Route {
@@ -86,8 +77,9 @@ type weighted struct {
 	weight  uint32
 }
 
-// split returns the Clusters of dstOverrides with their weights; none if all requests go to the Service.
-func (n Namer) split(s Subject, overrides []catalog.WeightedDst) ([]weighted, error) {
+// split returns the Clusters of dstOverrides with their weights; none if all requests go to the
+// Service.
+func (n Namer) split(s Input, overrides []catalog.WeightedDst) ([]weighted, error) {
 	var list []weighted
 	sum := int64(0)
 	for _, o := range overrides {
@@ -117,7 +109,7 @@ func (n Namer) split(s Subject, overrides []catalog.WeightedDst) ([]weighted, er
 	return list, nil
 }
 
-// action is what happens to the requests of a route.
+// action is the action of a route.
 type action struct {
 	client  Client
 	cluster string
@@ -136,42 +128,36 @@ func (a action) of(r *catalog.Route) action {
 	return a
 }
 
-// appendTo appends the fields of a RouteAction.
-func (a action) appendTo(m message) message {
+// encode returns the RouteAction.
+func (a action) encode() (m message) {
 	if len(a.split) == 0 {
 		m = m.text(1, a.cluster)
 	} else {
-		m = m.nested(3, func(m message) message {
-			for _, w := range a.split {
-				m = m.nested(1, func(m message) message { return m.text(1, w.cluster).wrapped(2, w.weight) })
-			}
-			return m
-		})
+		var clusters message
+		for _, w := range a.split {
+			clusters = clusters.nested(1, message{}.text(1, w.cluster).wrapped(2, w.weight))
+		}
+		m = m.nested(3, clusters)
 	}
 	if a.client == Envoy {
 		m = m.duration(8, a.timeout) // without a timeout, Envoy has one of 15 s
 	}
-	if a.retry != nil {
-		m = m.nested(9, a.appendRetry)
+	if r := a.retry; r != nil {
+		retry := message{}.text(1, r.On).wrapped(2, r.Count)
+		if r.Backoff != 0 {
+			retry = retry.nested(8, message{}.duration(1, r.Backoff).durationIf(2, r.MaxBackoff))
+		}
+		m = m.nested(9, retry)
 	}
-	if a.policy.Kind == catalog.RingHash {
-		m = m.nested(15, func(m message) message {
-			if a.policy.Header == "" {
-				return m.nested(6, func(m message) message { return m.text(1, channelID) })
-			}
-			return m.nested(1, func(m message) message { return m.text(1, a.policy.Header) })
-		})
+	switch {
+	case a.policy.Kind != catalog.RingHash:
+	case a.policy.Header == "":
+		m = m.nested(15, message{}.nested(6, message{}.text(1, channelID)))
+	default:
+		m = m.nested(15, message{}.nested(1, message{}.text(1, a.policy.Header)))
 	}
 	if a.client != Envoy && a.timeout > 0 {
-		m = m.nested(36, func(m message) message { return m.duration(1, a.timeout) })
+		m = m.nested(36, message{}.duration(1, a.timeout))
 	}
 	return m
-}
-
-func (a action) appendRetry(m message) message {
-	m = m.text(1, a.retry.On).wrapped(2, a.retry.Count)
-	if a.retry.Backoff == 0 {
-		return m
-	}
-	return m.nested(8, func(m message) message { return m.duration(1, a.retry.Backoff).durationIf(2, a.retry.MaxBackoff) })
 }

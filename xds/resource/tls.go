@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// maxIdentities is how many identities a Cluster names. With more, any one of the trust domain is
-	// accepted (§3.4).
+	// maxIdentities limits the identities in a Cluster. With more, every identity of the trust
+	// domain is accepted (§3.4).
 	maxIdentities = 64
-	// certificateProvider is the instance in the bootstrap file of a client that has its certificates.
+	// certificateProvider is the instance in the bootstrap file of a client that has its
+	// certificates.
 	certificateProvider = bootstrap.CertificateProvider
 	// noIdentity is accepted while no identity of an endpoint is known, because clients accept any
 	// certificate if they are told none. No certificate has it (RFC 6761 §6.4).
@@ -22,11 +23,12 @@ const (
 	tlsTypes   = "envoy.extensions.transport_sockets.tls.v3."
 )
 
-// Identities are what the certificates of the endpoints of a Service may name.
+// Identities are the names that the certificates of the endpoints of a Service may have.
 type Identities struct {
 	// Exact are whole identities, sorted, each once.
 	Exact []string
-	// Prefix or Suffix is a part of all identities of the trust domain, if they are more than can be named.
+	// Prefix or Suffix matches all identities of the trust domain, if there are more than
+	// maxIdentities.
 	Prefix, Suffix string
 }
 
@@ -80,29 +82,21 @@ func (n Namer) identity(tls catalog.EndpointTLS, e catalog.Endpoint) string {
 }
 
 // upstreamTLS appends the transport socket of a Cluster whose endpoints have TLS (gRFC A29).
-func (m message) upstreamTLS(s Subject) message {
+func (m message) upstreamTLS(s Input) message {
 	if s.policy().TLS == catalog.NoTLS {
 		return m
 	}
-	return m.nested(24, func(m message) message {
-		return m.text(1, "envoy.transport_sockets.tls").any(3, tlsTypes+"UpstreamTlsContext", func(m message) message {
-			return m.nested(1, func(m message) message {
-				return m.nested(3, func(m message) message { return m.identities(s.Identities).provider(13) }).provider(14)
-			})
-		})
-	})
+	validation := identityMatchers(s.Identities).nested(13, provider)
+	common := message{}.nested(3, validation).nested(14, provider)
+	return m.nested(24, message{}.text(1, "envoy.transport_sockets.tls").any(3, tlsTypes+"UpstreamTlsContext", message{}.nested(1, common)))
 }
 
-// provider appends a CertificateProviderPluginInstance.
-func (m message) provider(field protowire.Number) message {
-	return m.nested(field, func(m message) message { return m.text(1, certificateProvider).text(2, certificateProvider) })
-}
+// provider is the CertificateProviderPluginInstance of every Cluster with TLS.
+var provider = message{}.text(1, certificateProvider).text(2, certificateProvider)
 
-// identities appends the StringMatchers of the identities to a CertificateValidationContext.
-func (m message) identities(ids Identities) message {
-	match := func(field protowire.Number, text string) {
-		m = m.nested(9, func(m message) message { return m.text(field, text) })
-	}
+// identityMatchers returns the StringMatchers of the identities in a CertificateValidationContext.
+func identityMatchers(ids Identities) (m message) {
+	match := func(field protowire.Number, text string) { m = m.nested(9, message{}.text(field, text)) }
 	switch {
 	case ids.Prefix != "":
 		match(2, ids.Prefix)

@@ -56,7 +56,8 @@ func (t Type) String() string { return [...]string{"cds", "eds", "lds", "rds"}[t
 // Kind returns the kind of the resources, as Envoy's documents call it.
 func (t Type) Kind() string { return t.URL()[strings.LastIndexByte(t.URL(), '.')+1:] }
 
-// Single reports whether a SotW response has one resource; otherwise it has all that are subscribed (§6.7).
+// Single reports whether a SotW response has one resource; otherwise it has all that are subscribed
+// (§6.7).
 func (t Type) Single() bool { return t == Endpoints || t == RouteConfiguration }
 
 // message returns the name of the message of the type.
@@ -70,9 +71,9 @@ type Resource struct {
 	Type    Type
 	// Body is the encoded message.
 	Body []byte
-	// LeadsTo are the names of the Clusters of a Listener or RouteConfiguration, or that of the
+	// References are the names of the Clusters of a Listener or RouteConfiguration, or that of the
 	// endpoints of a Cluster.
-	LeadsTo []string
+	References []string
 }
 
 // newResource returns the resource with this message.
@@ -121,28 +122,14 @@ func (m message) flag(field protowire.Number, set bool) message {
 	return m.number(field, protowire.EncodeBool(set))
 }
 
-// nested appends a message that fill writes; also an empty one.
-func (m message) nested(field protowire.Number, fill func(message) message) message {
-	m = protowire.AppendTag(m, field, protowire.BytesType)
-	at := len(m)
-	m = fill(append(m, 0))
-	size := len(m) - at - 1
-	if extra := protowire.SizeVarint(uint64(size)) - 1; extra > 0 {
-		m = append(m, make([]byte, extra)...)
-		copy(m[at+1+extra:], m[at+1:at+1+size])
-	}
-	protowire.AppendVarint(m[:at], uint64(size))
-	return m
-}
-
-// empty appends an empty message.
-func (m message) empty(field protowire.Number) message {
-	return m.nested(field, func(m message) message { return m })
+// nested appends a message; also an empty one.
+func (m message) nested(field protowire.Number, n message) message {
+	return protowire.AppendBytes(protowire.AppendTag(m, field, protowire.BytesType), n)
 }
 
 // wrapped appends a google.protobuf.UInt32Value; also 0.
 func (m message) wrapped(field protowire.Number, n uint32) message {
-	return m.nested(field, func(m message) message { return m.number(1, uint64(n)) })
+	return m.nested(field, message{}.number(1, uint64(n)))
 }
 
 // wrappedIf appends a google.protobuf.UInt32Value, unless it is 0.
@@ -155,9 +142,7 @@ func (m message) wrappedIf(field protowire.Number, n uint32) message {
 
 // duration appends a google.protobuf.Duration; also 0.
 func (m message) duration(field protowire.Number, d time.Duration) message {
-	return m.nested(field, func(m message) message {
-		return m.number(1, uint64(d/time.Second)).number(2, uint64(d%time.Second))
-	})
+	return m.nested(field, message{}.number(1, uint64(d/time.Second)).number(2, uint64(d%time.Second)))
 }
 
 // durationIf appends a google.protobuf.Duration, unless it is 0.
@@ -169,16 +154,16 @@ func (m message) durationIf(field protowire.Number, d time.Duration) message {
 }
 
 // any appends a google.protobuf.Any.
-func (m message) any(field protowire.Number, name string, fill func(message) message) message {
-	return m.nested(field, func(m message) message { return m.text(1, typePrefix+name).nested(2, fill) })
+func (m message) any(field protowire.Number, name string, value message) message {
+	return m.nested(field, message{}.text(1, typePrefix+name).nested(2, value))
 }
 
 // entry appends an entry of a map from strings to messages.
-func (m message) entry(field protowire.Number, key string, fill func(message) message) message {
-	return m.nested(field, func(m message) message { return m.text(1, key).nested(2, fill) })
+func (m message) entry(field protowire.Number, key string, value message) message {
+	return m.nested(field, message{}.text(1, key).nested(2, value))
 }
 
 // structField appends a field with a string to a google.protobuf.Struct.
 func (m message) structField(key, value string) message {
-	return m.entry(1, key, func(m message) message { return m.presentText(3, value) })
+	return m.entry(1, key, message{}.presentText(3, value))
 }

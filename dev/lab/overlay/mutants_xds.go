@@ -27,8 +27,8 @@ var xdsMutants = []Mutant{
 		Test:      "xds TestDeltaReconnects",
 		Edits: []Edit{{
 			File: "xds/delta.go",
-			Old:  "		sub.sent = versionFrom(has, name)\n",
-			New: `		if sub.sent = versionFrom(has, name); sub.sent != "" {
+			Old:  "		sub.sent = versionFrom(versions, name)\n",
+			New: `		if sub.sent = versionFrom(versions, name); sub.sent != "" {
 			sub.sent = sub.follow().version
 		}
 `,

@@ -1,0 +1,141 @@
+package xdsclient
+
+import (
+	"net"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointpb "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// result has the resources of a target, in the order in which a client reads them. It is printed as
+// text and as JSON.
+type result struct {
+	Time   *time.Time    `json:"time,omitempty"`
+	Target string        `json:"target"`
+	Routes []targetRoute `json:"routes"`
+}
+
+type targetRoute struct {
+	Match    string          `json:"match"`
+	Clusters []targetCluster `json:"clusters"`
+}
+
+type targetCluster struct {
+	Name   string `json:"name"`
+	Weight uint64 `json:"weight,omitempty"`
+	// TLS is nil if the client decides about TLS.
+	TLS        *clusterTLS      `json:"tls,omitempty"`
+	Localities []targetLocality `json:"localities"`
+}
+
+// clusterTLS has the settings of a Cluster for the connections to its endpoints.
+type clusterTLS struct {
+	// Transport is the name of a transport other than TLS. The other fields are then empty.
+	Transport string `json:"transport,omitempty"`
+	// CertificateProvider and AuthorityProvider are the instances in the bootstrap file of the
+	// client that have its certificate, and the authorities that it trusts.
+	CertificateProvider string `json:"certificateProvider,omitempty"`
+	AuthorityProvider   string `json:"authorityProvider,omitempty"`
+	ServerName          string `json:"serverName,omitempty"`
+	// Identities are those of which the certificate of an endpoint must have one. If there are
+	// none, any is accepted.
+	Identities []identity `json:"identities"`
+}
+
+// identity has one entry: what a name in a certificate is compared with, by how: exact, prefix,
+// suffix, regex or contains.
+type identity map[string]string
+
+type targetLocality struct {
+	Priority  uint32           `json:"priority"`
+	Region    string           `json:"region,omitempty"`
+	Zone      string           `json:"zone,omitempty"`
+	Weight    uint32           `json:"weight"`
+	Endpoints []targetEndpoint `json:"endpoints"`
+}
+
+type targetEndpoint struct {
+	Address string `json:"address"`
+	// Additional are other addresses of the same endpoint.
+	Additional []string `json:"additionalAddresses,omitempty"`
+	// Health is empty for an endpoint that can be used.
+	Health string `json:"health,omitempty"`
+}
+
+// localitiesOf returns the endpoints of a ClusterLoadAssignment, none for nil.
+func localitiesOf(a *endpointpb.ClusterLoadAssignment) []targetLocality {
+	list := []targetLocality{}
+	for _, l := range a.GetEndpoints() {
+		made := targetLocality{
+			Priority: l.GetPriority(), Region: l.GetLocality().GetRegion(), Zone: l.GetLocality().GetZone(),
+			Weight: l.GetLoadBalancingWeight().GetValue(), Endpoints: []targetEndpoint{},
+		}
+		for _, e := range l.GetLbEndpoints() {
+			one := targetEndpoint{Address: addressOf(e.GetEndpoint().GetAddress())}
+			for _, more := range e.GetEndpoint().GetAdditionalAddresses() {
+				one.Additional = append(one.Additional, addressOf(more.GetAddress()))
+			}
+			if h := e.GetHealthStatus(); h != corepb.HealthStatus_UNKNOWN {
+				one.Health = h.String()
+			}
+			made.Endpoints = append(made.Endpoints, one)
+		}
+		list = append(list, made)
+	}
+	return list
+}
+
+func addressOf(a *corepb.Address) string {
+	at := a.GetSocketAddress()
+	return net.JoinHostPort(at.GetAddress(), strconv.Itoa(int(at.GetPortValue())))
+}
+
+// addresses returns the addresses of all endpoints.
+func (a result) addresses() (list []string) {
+	for _, r := range a.Routes {
+		for _, c := range r.Clusters {
+			for _, l := range c.Localities {
+				for _, e := range l.Endpoints {
+					list = append(list, e.Address)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// treeText is the text of a result: a line for each route, Cluster, locality and endpoint.
+var treeText = template.Must(template.New("tree").Funcs(template.FuncMap{
+	"cut": sanitize.Cut, "name": sanitize.Name,
+	"zone": func(l targetLocality) string { return strings.Trim(l.Region+"/"+l.Zone, "/") },
+}).Parse(`{{cut .Target}}
+{{range .Routes}}  route {{.Match}}
+{{range .Clusters}}    cluster {{cut .Name}}{{with .Weight}} weight {{.}}{{end}}
+{{with .TLS}}{{if .Transport}}      transport {{name .Transport}}
+{{else}}      TLS
+{{- with .CertificateProvider}}, certificate {{name .}}{{end}}
+{{- with .AuthorityProvider}}, authorities {{name .}}{{end}}
+{{- with .ServerName}}, server name {{name .}}{{end}}
+{{range .Identities}}{{range $how, $value := .}}        identity {{if ne $how "exact"}}{{$how}} {{end}}{{cut $value}}
+{{end}}{{else}}        any identity
+{{end}}{{end}}{{end -}}
+{{range .Localities}}      priority {{.Priority}}, zone {{zone . | printf "%q"}}, weight {{.Weight}}
+{{range .Endpoints}}        {{cut .Address}}{{range .Additional}} or {{cut .}}{{end}}{{with .Health}} {{.}}{{end}}
+{{end}}{{else}}      no endpoints
+{{end}}{{end}}{{else}}  no route
+{{end}}`))
+
+// text returns the result as text.
+func (a result) text() string {
+	var b strings.Builder
+	if err := treeText.Execute(&b, a); err != nil {
+		panic(err) // the template fits the type
+	}
+	return b.String()
+}

@@ -1,0 +1,33 @@
+package precoded
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+type encoded mem.BufferSlice
+
+func (e encoded) Encoded() mem.BufferSlice { return mem.BufferSlice(e) }
+
+// A Message is sent and a Raw is received unchanged. Other messages are encoded and decoded.
+func TestCodec(t *testing.T) {
+	codec := NewCodec()
+	sent, err := codec.Marshal(encoded{mem.SliceBuffer("not "), mem.SliceBuffer("protobuf")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var raw Raw
+	if err := codec.Unmarshal(sent, &raw); err != nil || string(raw) != "not protobuf" {
+		t.Errorf("%q, %v", raw, err)
+	}
+	if sent, err = codec.Marshal(wrapperspb.String("text")); err != nil {
+		t.Fatal(err)
+	}
+	decoded := &wrapperspb.StringValue{}
+	if err := codec.Unmarshal(sent, decoded); err != nil || !proto.Equal(decoded, wrapperspb.String("text")) {
+		t.Errorf("%v, %v", decoded, err)
+	}
+}
