@@ -153,7 +153,7 @@ func (w *explanation) add(what string, state inspect.StepState, object *inspect.
 
 // failed adds a step about a publisher that doesn't respond.
 func (w *explanation) failed(err error) {
-	w.add(whatSource, inspect.StepUnknown, nil, "the publisher can't be asked: "+err.Error()+": try again")
+	w.add(whatSource, inspect.StepUnknown, nil, "the publisher can't be queried: "+err.Error()+": try again")
 }
 
 // explainName traces a name.

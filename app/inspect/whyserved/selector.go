@@ -114,10 +114,10 @@ func suggestion(selector map[string]string, nearby podList) string {
 
 // nearMiss returns the label of a pod that fails exactly one requirement: the label has the same key, or
 // another key and the same value.
-func nearMiss(selector, has map[string]string) (label string, ok bool) {
+func nearMiss(selector, podLabels map[string]string) (label string, ok bool) {
 	var failed []string
 	for key, value := range selector {
-		if got, there := has[key]; !there || got != value {
+		if got, found := podLabels[key]; !found || got != value {
 			failed = append(failed, key)
 		}
 	}
@@ -125,14 +125,14 @@ func nearMiss(selector, has map[string]string) (label string, ok bool) {
 		return "", false
 	}
 	key := failed[0]
-	if got, there := has[key]; there {
+	if got, found := podLabels[key]; found {
 		// Pods with a very different value belong to another Service, unless all else is equal.
 		_, similar := mostSimilar(selector[key], []string{got})
 		return key + "=" + got, len(selector) > 1 || similar
 	}
-	for _, other := range slices.Sorted(maps.Keys(has)) {
-		if _, required := selector[other]; !required && has[other] == selector[key] {
-			return other + "=" + has[other], true
+	for _, other := range slices.Sorted(maps.Keys(podLabels)) {
+		if _, required := selector[other]; !required && podLabels[other] == selector[key] {
+			return other + "=" + podLabels[other], true
 		}
 	}
 	return "", false
