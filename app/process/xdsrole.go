@@ -23,8 +23,8 @@ import (
 	"github.com/signpostd/signpost/xds/auth"
 )
 
-// newXDSRole creates the role that serves xDS. shared is the catalog of the destination role in the same
-// process; if it is nil, the role creates its own.
+// newXDSRole creates the role that serves xDS. shared is the catalog of the destination role in the
+// same process; if it is nil, the role creates its own.
 func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	found := shared
 	if found == nil {

@@ -125,8 +125,8 @@ func overrideSteps(w *portExplanation) []inspect.Step {
 	return append(steps, step("Override", inspect.StepNote, fmt.Sprintf("the ServiceProfile sends the traffic of port %d to %s", w.port.Port, strings.Join(names, ", ")), nil))
 }
 
-// opaqueSteps returns a step for each port that is opaque for the Service but not for its endpoints, or
-// the other way round.
+// opaqueSteps returns a step for each port that is opaque for the Service but not for its
+// endpoints, or the other way round.
 func opaqueSteps(f *facts) []inspect.Step {
 	var steps []inspect.Step
 	for i := range f.ports {

@@ -93,7 +93,8 @@ func selectorText(selector map[string]string) string {
 	return short(labels.SelectorFromSet(selector).String())
 }
 
-// suggestion names the label that would match the most pods in place of a requirement of the selector.
+// suggestion names the label that would match the most pods in place of a requirement of the
+// selector.
 func suggestion(selector map[string]string, nearby podList) string {
 	instead := map[string]int{} // pods by the label that they have in place of the required one
 	for i := range nearby.pods {
@@ -112,8 +113,8 @@ func suggestion(selector map[string]string, nearby podList) string {
 	return fmt.Sprintf("; %s %s: did you mean that?", count, short(best))
 }
 
-// nearMiss returns the label of a pod that fails exactly one requirement: the label has the same key, or
-// another key and the same value.
+// nearMiss returns the label of a pod that fails exactly one requirement: the label has the same
+// key, or another key and the same value.
 func nearMiss(selector, podLabels map[string]string) (label string, ok bool) {
 	var failed []string
 	for key, value := range selector {
