@@ -62,8 +62,8 @@ type Config struct {
 	// may be nil.
 	Gatherer   prometheus.Gatherer
 	Registerer prometheus.Registerer
-	// Ready reports whether the process is ready. The details are lines about pending or missing parts.
-	// Ready must be fast. Nil means always ready.
+	// Ready reports whether the process is ready. The details are lines about pending or missing
+	// parts. Ready must be fast. Nil means always ready.
 	Ready func() (ready bool, details []string)
 	// Reasons replace the details for clients for whom MayRead returns false. A nil MayRead shows the
 	// details to everybody.

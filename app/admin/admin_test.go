@@ -86,8 +86,8 @@ func checkAnswer(t *testing.T, w *httptest.ResponseRecorder, code int, body stri
 	}
 }
 
-// start runs a server on a new listener and returns its URL, the function that stops it, and the result of
-// Run. The listener is bound when start returns, so that requests wait for Run.
+// start runs a server on a new listener and returns its URL, the function that stops it, and the
+// result of Run. The listener is bound when start returns, so that requests wait for Run.
 func start(t *testing.T, c admin.Config) (url string, stop func(), done <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -219,8 +219,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 }
 
-// A client that doesn't read its response is disconnected, and an unused connection is closed (M13). Both
-// are measured in virtual time.
+// A client that doesn't read its response is disconnected, and an unused connection is closed
+// (M13). Both are measured in virtual time.
 func TestSlowClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bufconn.Listen(1)
@@ -290,8 +290,8 @@ func TestReadyDetails(t *testing.T) {
 	}
 }
 
-// A panic of a handler fails only its request, which gets a response, and is counted and logged (tenants
-// S13).
+// A panic of a handler fails only its request, which gets a response, and is counted and logged
+// (tenants S13).
 func TestPanics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	var log strings.Builder

@@ -81,8 +81,8 @@ func object(name string, value any, err error) inspectclient.File {
 	return inspectclient.File{Name: name, Text: text, Err: err}
 }
 
-// log returns the end of the log of a container. The request has no limit in bytes, because with one a
-// kubelet drops the newest of the last lines.
+// log returns the end of the log of a container. The request has no limit in bytes, because with
+// one a kubelet drops the newest of the last lines.
 func (s *Source) log(ctx context.Context, pod *corev1.Pod, container, name string, previous bool) inspectclient.File {
 	lines := int64(maxLines)
 	stream, err := s.API.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container, Previous: previous, TailLines: &lines, Timestamps: true}).Stream(ctx)
@@ -123,8 +123,8 @@ func (t *tail) shorten() {
 	}
 }
 
-// text returns the kept bytes from the first complete line, because the rest of a line may have the end of
-// a secret, which isn't masked.
+// text returns the kept bytes from the first complete line, because the rest of a line may have the
+// end of a secret, which isn't masked.
 func (t *tail) text() []byte {
 	t.shorten()
 	if at := bytes.IndexByte(t.kept, '\n'); t.cut && at >= 0 {

@@ -1,7 +1,7 @@
-// Package bundle collects diagnostics into a tar file for somebody who looks for a problem's cause
-// elsewhere: the inspection API of all processes of Signpost, their metrics and settings, and their
-// pods, logs, Leases and Events. Known secrets are masked, and so is text that looks like one. The
-// command bundle calls [Write].
+// Package bundle collects diagnostics into a tar file, to find the cause of a problem without
+// access to the cluster: the inspection API of all processes of Signpost, their metrics and
+// settings, and their pods, logs, Leases and Events. Known secrets are masked, and so is text that
+// looks like one. The command bundle calls [Write].
 //
 // # Concurrency
 //

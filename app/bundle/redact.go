@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// minSecret is the minimum length of a secret that is masked everywhere, because shorter ones are parts
-// of words.
+// minSecret is the minimum length of a secret that is masked everywhere, because shorter ones are
+// parts of words.
 const minSecret = 6
 
 // masks replaces known secrets.

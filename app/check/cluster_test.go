@@ -71,8 +71,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// If the API server accepts connections but doesn't respond, the checks end in time, and the provider is
-// checked (O4).
+// If the API server accepts connections but doesn't respond, the checks end in time, and the
+// provider is checked (O4).
 func TestAPIServerThatHangs(t *testing.T) {
 	t.Parallel()
 	api := kubetest.StartOwn(t, kubetest.Options{})

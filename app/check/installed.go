@@ -71,8 +71,8 @@ func (a checker) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 	return list.Items, append([]Result{{State: OK, Text: fmt.Sprintf("%d of %d pods of Signpost are ready", ready, counted)}}, results...)
 }
 
-// replaced reports whether a controller replaces a pod, because the pod is being deleted or has failed. An
-// evicted pod stays in that state until the garbage collector of pods removes it.
+// replaced reports whether a controller replaces a pod, because the pod is being deleted or has
+// failed. An evicted pod stays in that state until the garbage collector of pods removes it.
 func replaced(pod corev1.Pod) bool {
 	return metav1.GetControllerOf(&pod) != nil && (pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed)
 }

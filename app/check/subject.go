@@ -15,8 +15,8 @@ import (
 type Subject struct {
 	// Config has the roles and their settings.
 	Config settings.Config
-	// Rights is a connection as Signpost's service account, or as the user, for access reviews. Own is a
-	// connection as the user, for objects that Signpost itself doesn't read.
+	// Rights is a connection as Signpost's service account, or as the user, for access reviews. Own
+	// is a connection as the user, for objects that Signpost itself doesn't read.
 	Rights, Own *rest.Config
 	// Unreachable is the reason why both are missing; nil if they aren't.
 	Unreachable error
@@ -24,7 +24,8 @@ type Subject struct {
 	As string
 	// Account is the service account of Signpost, in the namespace where Signpost runs or will run.
 	Account types.NamespacedName
-	// NoSecret has the reasons why publishers lack a secret here, by publisher. Their zones are unknown.
+	// NoSecret has the reasons why publishers lack a secret here, by publisher. Their zones are
+	// unknown.
 	NoSecret map[string]error
 	Log      *slog.Logger
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // If another installation leads by the same Lease for other publishers, a check fails before the
-// installation. A holder with the same publishers, without a list, or that has expired isn't a finding
-// (split-horizon V10).
+// installation. A holder with the same publishers, without a list, or that has expired isn't a
+// finding (split-horizon V10).
 func TestUnled(t *testing.T) {
 	var a checker
 	a.Config = wholeConfig(t, "ns", settings.DNSSection)

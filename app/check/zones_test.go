@@ -54,8 +54,9 @@ func rfc2136(addr string, more ...string) []string {
 	return append([]string{"--provider=rfc2136", "--rfc2136-host=" + host, "--rfc2136-port=" + port, "--rfc2136-tsig-secret-alg=hmac-sha256"}, more...)
 }
 
-// Each case has one problem, and check names it. Invalid settings and refusals of the server are failed and
-// not unknown, because they are permanent, such as a secret that isn't base64 (findings M9).
+// Each case has one problem, and check names it. Invalid settings and refusals of the server are
+// failed and not unknown, because they are permanent, such as a secret that isn't base64 (findings
+// M9).
 func TestZonesOfBIND(t *testing.T) {
 	t.Parallel()
 	server := startBIND(t)

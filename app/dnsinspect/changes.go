@@ -19,8 +19,8 @@ const (
 type changes struct {
 	followers []*publisher.Follower
 	idle      *time.Timer
-	// log has the last changes with their numbers, and mark is the number of the last one. A query from
-	// before floor gets Reset.
+	// log has the last changes with their numbers, and mark is the number of the last one. A query
+	// from before floor gets Reset.
 	log         []change
 	mark, floor uint64
 }

@@ -72,8 +72,8 @@ func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 	return onlyRelevant(steps)
 }
 
-// joinExplanations joins the steps of publishers. An excluded name is wrong only if no other publisher
-// takes it.
+// joinExplanations joins the steps of publishers. An excluded name is wrong only if no other
+// publisher takes it.
 func joinExplanations(explanations []*explanation) []inspect.Step {
 	var steps []inspect.Step
 	for _, w := range explanations {
@@ -109,7 +109,8 @@ func joinExplanations(explanations []*explanation) []inspect.Step {
 	return steps
 }
 
-// onlyRelevant drops the steps of publishers without objects for a name, if another publisher has some.
+// onlyRelevant drops the steps of publishers without objects for a name, if another publisher has
+// some.
 func onlyRelevant(steps []inspect.Step) []inspect.Step {
 	isUnrequested := func(s inspect.Step) bool { return s.What == whatUnrequested }
 	if !slices.ContainsFunc(steps, func(s inspect.Step) bool { return !isUnrequested(s) && s.What != whatZone }) {
@@ -153,7 +154,7 @@ func (w *explanation) add(what string, state inspect.StepState, object *inspect.
 
 // failed adds a step about a publisher that doesn't respond.
 func (w *explanation) failed(err error) {
-	w.add(whatSource, inspect.StepUnknown, nil, "the publisher can't be asked: "+err.Error()+": try again")
+	w.add(whatSource, inspect.StepUnknown, nil, "the publisher can't be queried: "+err.Error()+": try again")
 }
 
 // explainName traces a name.
@@ -234,8 +235,8 @@ func (w *explanation) unrequested(ctx context.Context, t publisher.Trace) {
 	w.add(whatUnrequested, state, nil, text)
 }
 
-// sibling lists similar names if an object asks for the parent of an unwanted name and for other names
-// below the parent: a headless Service has a name for each pod with a hostname.
+// sibling lists similar names if an object asks for the parent of an unwanted name and for other
+// names below the parent: a headless Service has a name for each pod with a hostname.
 func (w *explanation) sibling(ctx context.Context, name string) bool {
 	label, parent, _ := strings.Cut(name, ".")
 	t, err := w.publisher.Trace(ctx, parent)

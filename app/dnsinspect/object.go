@@ -129,8 +129,8 @@ func skipStep(s source.Skip) (what string, state inspect.StepState) {
 	return whatObject, inspect.StepWrong
 }
 
-// unknownObject returns the step for an object that no source has. The step is wrong only if a source
-// reads the kind; otherwise other roles may explain the object.
+// unknownObject returns the step for an object that no source has. The step is wrong only if a
+// source reads the kind; otherwise other roles may explain the object.
 func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 	var sources []string
 	reads := false

@@ -52,8 +52,8 @@ spec: {type: LoadBalancer, clusterIP: 10.0.0.7, ports: [{port: 80}]}
 status: {loadBalancer: {ingress: [{ip: 192.0.2.6}]}}
 `
 
-// With two publishers over different servers, a name that one of them excludes is wrong only if the other
-// one doesn't publish it either (split-horizon V2 to V4 and V7, first-hour H1).
+// With two publishers over different servers, a name that one of them excludes is wrong only if the
+// other one doesn't publish it either (split-horizon V2 to V4 and V7, first-hour H1).
 func TestSeveralPublishers(t *testing.T) {
 	public := startScenario(t, "", "", []string{"--annotation-filter=net in (public,both)", "--source=ingress", "--ingress-class=nginx"})
 	private := startScenario(t, "", "", []string{"--annotation-filter=net in (private,both)", "--exclude-domains=shop.example.test"})

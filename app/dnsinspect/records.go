@@ -13,9 +13,9 @@ import (
 const (
 	// maxTargets and maxObjects limit those of a displayed record.
 	maxTargets, maxObjects = 50, 20
-	// countTTL is the minimum time for which the counts of the zones are cached. Counts that take long are
-	// cached for countFactor times their duration, so that counting takes a fiftieth of the time.
-	// maxCountTTL caps that, because counting may have waited for a publisher that plans.
+	// countTTL is the minimum time for which the counts of the zones are cached. Counts that take
+	// long are cached for countFactor times their duration, so that counting takes a fiftieth of
+	// the time. maxCountTTL caps that, because counting may have waited for a publisher that plans.
 	countTTL, countFactor, maxCountTTL = time.Second, 50, 20 * time.Second
 )
 

@@ -38,10 +38,10 @@ var update = flag.Bool("update", false, "write what is explained into the scenar
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestScenarios explains problems of objects, over a real BIND. A file has sections for further flags, the
-// records of the zone example.test, its update policy, objects, objects that are deleted once the first
-// ones are published, and queries, each with the verdict, the summary and the other steps. The section
-// records has the listed records, with the objects that lose them.
+// TestScenarios explains problems of objects, over a real BIND. A file has sections for further
+// flags, the records of the zone example.test, its update policy, objects, objects that are deleted
+// once the first ones are published, and queries, each with the verdict, the summary and the other
+// steps. The section records has the listed records, with the objects that lose them.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -194,8 +194,8 @@ func (s *scenario) run() {
 	<-s.cluster.Settled()
 }
 
-// settle waits until no record is pending and the records differ from those of before. It returns the
-// records.
+// settle waits until no record is pending and the records differ from those of before. It returns
+// the records.
 func (s *scenario) settle(former string) (records string) {
 	s.t.Helper()
 	before := ""
@@ -233,8 +233,8 @@ var (
 	anyPort = regexp.MustCompile(`127\.0\.0\.1:\d+(->127\.0\.0\.1:\d+)?`)
 )
 
-// explain returns the explanation of a query: the verdict with the summary, and the steps with other
-// texts.
+// explain returns the explanation of a query: the verdict with the summary, and the steps with
+// other texts.
 func (s *scenario) explain(q string) string {
 	s.t.Helper()
 	request := httptest.NewRequest(http.MethodGet, "http://localhost"+inspect.ExplainPath+"?namespace=default&q="+url.QueryEscape(q), nil)

@@ -136,8 +136,8 @@ func (w *explanation) rows(t publisher.Trace, h publisher.ZoneTrace) {
 	}
 }
 
-// losers adds a step for each group of objects that lose a record set to another object. The step is wrong
-// for the object or name of the query, and a note for other objects.
+// losers adds a step for each group of objects that lose a record set to another object. The step
+// is wrong for the object or name of the query, and a note for other objects.
 func (w *explanation) losers(row publisher.Row) {
 	for _, l := range row.Losers[:min(len(row.Losers), maxLosers)] {
 		var ref inspect.ObjectRef

@@ -31,6 +31,7 @@ const (
 	// FigureChanges: the changes of [HistoryPath] within each interval.
 	FigureChanges FigureName = "changes"
 	// FigureUnpublished: the wanted records that aren't published, and the records to be deleted.
-	// Only the leader knows them. If counting takes long, a value is repeated for several intervals.
+	// Only the leader knows them. If counting takes long, a value is repeated for several
+	// intervals.
 	FigureUnpublished FigureName = "recordsNotPublished"
 )

@@ -32,8 +32,8 @@ type PastChange struct {
 	Why  string `json:"why,omitempty"`
 	// Source is the role, the controller or the publisher that made the change.
 	Source string `json:"source,omitempty"`
-	// Streams is the number of streams that were sent the change. Port and Hostname are those of the
-	// query. ClientZone and ClientNode are set if only clients there were sent it.
+	// Streams is the number of streams that were sent the change. Port and Hostname are those of
+	// the query. ClientZone and ClientNode are set if only clients there were sent it.
 	Streams    int    `json:"streams,omitempty"`
 	Port       int    `json:"port,omitempty"`
 	Hostname   string `json:"hostname,omitempty"`

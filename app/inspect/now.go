@@ -72,7 +72,8 @@ type Finding struct {
 // Now has the current problems, the worst first. If Findings and Unknown are empty, there is none.
 type Now struct {
 	Findings []Finding `json:"findings"`
-	// Total is the number of affected subjects, and Omitted the number of findings that were left out.
+	// Total is the number of affected subjects, and Omitted the number of findings that were left
+	// out.
 	Total   int `json:"total"`
 	Omitted int `json:"omitted,omitempty"`
 	// Unknown lists checks that failed, with the reason.
@@ -83,9 +84,11 @@ type Now struct {
 
 // The bounds of a [Now].
 const (
-	// maxFindings limits the findings, and maxOthers the subjects that a finding names beside the first.
+	// maxFindings limits the findings, and maxOthers the subjects that a finding names beside the
+	// first.
 	maxFindings, maxOthers = 100, 8
-	// maxSubjects limits the subjects of an area that are checked one by one. Further ones are counted.
+	// maxSubjects limits the subjects of an area that are checked one by one. Further ones are
+	// counted.
 	maxSubjects = 200
 )
 

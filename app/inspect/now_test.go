@@ -10,7 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 )
 
-// Findings with one cause are joined, the worst are first, and a subject of several processes counts once.
+// Findings with one cause are joined, the worst are first, and a subject of several processes
+// counts once.
 func TestSummarize(t *testing.T) {
 	at := time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC)
 	find := func(area Area, severity Severity, subject, cause, process string) Finding {

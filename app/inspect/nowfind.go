@@ -12,12 +12,15 @@ import (
 )
 
 const (
-	// nowTTL is the minimum time for which a response of [NowPath] is cached. A search that takes long
-	// is cached for nowFactor times its duration, so that searches take a tenth of the time at most.
+	// nowTTL is the minimum time for which a response of [NowPath] is cached. A search that takes
+	// long is cached for nowFactor times its duration, so that searches take a tenth of the time at
+	// most.
 	nowTTL, nowFactor = time.Second, 10
-	// causesTimeout limits the search for the causes of Services, which sends requests to the API server.
+	// causesTimeout limits the search for the causes of Services, which sends requests to the API
+	// server.
 	causesTimeout = 2 * time.Second
-	// causeTTL is how long the cause of a Service is cached. maxEarlyAge is how old an early response may be.
+	// causeTTL is how long the cause of a Service is cached. maxEarlyAge is how old an early
+	// response may be.
 	causeTTL, maxEarlyAge = time.Minute, time.Minute
 	// staleAfter is the staleness of a kind in seconds that is a problem. Gaps between two watches
 	// are shorter.
@@ -109,7 +112,8 @@ func (f *finder) find(ctx context.Context, early bool) *search {
 	return found
 }
 
-// recent returns the last search, nil before the first, and whether it is recent enough for a response.
+// recent returns the last search, nil before the first, and whether it is recent enough for a
+// response.
 func (f *finder) recent() (*search, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,8 +139,8 @@ func (f *search) add(found Finding) {
 	f.findings = append(f.findings, found)
 }
 
-// addOf adds a finding about a zone or record of a publisher. Two zones may have the same name, also
-// of one publisher; the ID distinguishes them.
+// addOf adds a finding about a zone or record of a publisher. Two zones may have the same name,
+// also of one publisher; the ID distinguishes them.
 func (f *search) addOf(publisher, zoneID string, found Finding) {
 	if publisher != "" {
 		found.Subject += " of the publisher " + publisher
@@ -148,8 +152,8 @@ func (f *search) addOf(publisher, zoneID string, found Finding) {
 	f.add(found)
 }
 
-// more adds a finding for the n subjects of an area beyond the limit. list is the command that lists
-// all of them.
+// more adds a finding for the n subjects of an area beyond the limit. list is the command that
+// lists all of them.
 func (f *search) more(area Area, severity Severity, n int, what, list string) {
 	if n > 0 {
 		f.add(Finding{Area: area, Severity: severity, Subject: fmt.Sprintf("%d more %s", n, what), Count: n, Cause: "`" + list + "` lists them"})
@@ -274,8 +278,8 @@ func (f *search) zones(ctx context.Context) {
 	}
 }
 
-// leads reports whether this process knows records and plans. Only the leader has them; the status of
-// a standby names the leader.
+// leads reports whether this process knows records and plans. Only the leader has them; the status
+// of a standby names the leader.
 func (f *search) leads() bool {
 	o, ok := f.server.plansOffer()
 	if !ok {

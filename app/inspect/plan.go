@@ -178,8 +178,8 @@ func withHash(all []held, hash string) []held {
 	return slices.DeleteFunc(all, func(h held) bool { return h.Hash != hash })
 }
 
-// planWithHash returns the plans that have a hash. If there is none, it returns the remaining changes
-// of earlier plans that had it, because these can be approved, too.
+// planWithHash returns the plans that have a hash. If there is none, it returns the remaining
+// changes of earlier plans that had it, because these can be approved, too.
 func planWithHash(all []held, hash string) []held {
 	if now := withHash(slices.Clone(all), hash); len(now) > 0 {
 		return now

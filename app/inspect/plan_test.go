@@ -95,8 +95,8 @@ func losing() Leadership {
 	}
 }
 
-// request returns a request from this host. A request that changes something comes from the same user,
-// over its socket.
+// request returns a request from this host. A request that changes something comes from the same
+// user, over its socket.
 func request(method, path, body string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if method != http.MethodGet && method != http.MethodHead {
@@ -120,8 +120,8 @@ func decodeResponse[A any](t *testing.T, w *httptest.ResponseRecorder) A {
 	return a
 }
 
-// Requests of other hosts and of web pages in an operator's browser are refused, also of pages whose
-// name resolves to 127.0.0.1 (DNS rebinding).
+// Requests of other hosts and of web pages in an operator's browser are refused, also of pages
+// whose name resolves to 127.0.0.1 (DNS rebinding).
 func TestUntrustedRequests(t *testing.T) {
 	for name, test := range map[string]struct {
 		from, host, origin, site string
@@ -373,8 +373,8 @@ type localConn struct{ net.Conn }
 
 func (localConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// A client that doesn't send its announced body is disconnected, and a few of them don't delay others
-// for longer.
+// A client that doesn't send its announced body is disconnected, and a few of them don't delay
+// others for longer.
 func TestSlowClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bufconn.Listen(1 << 16)

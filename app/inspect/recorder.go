@@ -32,8 +32,8 @@ type recorder struct {
 	// changes is the number of changes at the last values.
 	changes uint64
 
-	// unpublished is the last count of records that aren't published, and countAgain the time of the
-	// next count. Only the goroutine of run uses them.
+	// unpublished is the last count of records that aren't published, and countAgain the time of
+	// the next count. Only the goroutine of run uses them.
 	unpublished int
 	countAgain  time.Time
 }

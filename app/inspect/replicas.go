@@ -61,8 +61,8 @@ func addLease(all []Replica, l *Leading) []Replica {
 	return all
 }
 
-// isIdentityOf reports whether the identity in a Lease is that of a pod: the pod's name, or the name
-// with a random suffix.
+// isIdentityOf reports whether the identity in a Lease is that of a pod: the pod's name, or the
+// name with a random suffix.
 func isIdentityOf(identity, pod string) bool { return podOf(identity) == pod || identity == pod }
 
 // podOf returns the pod's name in the identity in a Lease. Names of pods have no underscore.

@@ -126,8 +126,8 @@ func notFound(w http.ResponseWriter, r *http.Request, paths []string) {
 	reply(w, http.StatusNotFound, Failure{Error: "there is no such path: there are " + strings.Join(paths, ", ")})
 }
 
-// jsonHandler returns a handler that responds with the result of handle in JSON, or with its error. Only the
-// allowed parameters may be given.
+// jsonHandler returns a handler that responds with the result of handle in JSON, or with its error.
+// Only the allowed parameters may be given.
 func jsonHandler(allowed []string, limit time.Duration, handle func(*http.Request, parameters) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), limit)

@@ -500,7 +500,8 @@ func TestApprovalByToken(t *testing.T) {
 	}
 }
 
-// HEAD is a read: it counts against the limit of reads and needs the right to get (tenants, finding 20).
+// HEAD is a read: it counts against the limit of reads and needs the right to get (tenants, finding
+// 20).
 func TestHeadIsARead(t *testing.T) {
 	var verbs []string
 	s := New(Config{Access: decide(func(_, verb, _ string) error { verbs = append(verbs, verb); return nil })})

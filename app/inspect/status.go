@@ -94,8 +94,8 @@ type Replica struct {
 	Ready *bool `json:"ready,omitempty"`
 	// Version is that of the program; empty if unknown. A pod of the same pod template has the same version.
 	Version string `json:"version,omitempty"`
-	// Revision is the label pod-template-hash: two values mean that a rollout isn't complete. Node is
-	// the node of the pod.
+	// Revision is the label pod-template-hash: two values mean that a rollout isn't complete. Node
+	// is the node of the pod.
 	Revision string `json:"revision,omitempty"`
 	Node     string `json:"node,omitempty"`
 	// Started is when the process was started or, for another one, when its pod was created; nil if unknown.

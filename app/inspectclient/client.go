@@ -62,8 +62,8 @@ func New(found *portforward.Found, timeout time.Duration, notes io.Writer) *Clie
 	return c
 }
 
-// dialer returns the function that connects to processes. If a process on this host has a socket for
-// its own user, the socket is used, because it needs no token.
+// dialer returns the function that connects to processes. If a process on this host has a socket
+// for its own user, the socket is used, because it needs no token.
 func dialer(processes []portforward.Process) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	given := map[string]int{}
 	for _, p := range processes {

@@ -256,7 +256,8 @@ www.example.org  A      published  192.0.2.1,192.0.2.2,192.0.2.3 + 1 more  defau
 	}
 }
 
-// A record lists the objects that ask for it and lose it, after its own problem (DNS findings, no. 9).
+// A record lists the objects that ask for it and lose it, after its own problem (DNS findings, no.
+// 9).
 func TestLosersOfRecords(t *testing.T) {
 	lost := func(namespace string) inspect.RecordLoser {
 		return inspect.RecordLoser{
@@ -287,8 +288,8 @@ c.example.org  A     failing    192.0.2.1  -      -       no such luck
 	}
 }
 
-// Rows of two publishers, processes or zones with the same zone name are distinguishable and have unique
-// names, and a master file has one zone (split-horizon V5).
+// Rows of two publishers, processes or zones with the same zone name are distinguishable and have
+// unique names, and a master file has one zone (split-horizon V5).
 func TestRecordsOfSeveralPublishers(t *testing.T) {
 	web := inspect.Record{Name: "web.example.org", Zone: "example.org", Type: "A", State: inspect.RecordPublished, Targets: []string{"192.0.2.1"}}
 	of := func(publisher, id, set string) inspect.Record {
@@ -334,8 +335,8 @@ func TestRecordsOfSeveralPublishers(t *testing.T) {
 	}
 }
 
-// A name that is no zone is used as the name of records; if there is none, the output lists the zones
-// (split-horizon V8).
+// A name that is no zone is used as the name of records; if there is none, the output lists the
+// zones (split-horizon V8).
 func TestRecordsByName(t *testing.T) {
 	p := dnsProcess("leads")
 	p.Records = []inspect.Record{

@@ -93,8 +93,8 @@ func explains(e inspect.Explanation) func(map[string][]string) *inspect.Explanat
 	}
 }
 
-// Explanations of several processes are joined: roles in a fixed order, equal steps once, the steps of
-// the dns role from the leader, and the worst verdict.
+// Explanations of several processes are joined: roles in a fixed order, equal steps once, the steps
+// of the dns role from the leader, and the worst verdict.
 func TestExplain(t *testing.T) {
 	selector := inspect.Step{Role: "destination", What: "Selector", State: inspect.StepOK, Text: "It selects 3 pods."}
 	stream := func(pod string) inspect.Step {

@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/app/portforward"
 )
 
-// Now returns the current problems of all processes, the worst first. It fails if no process responds.
-// Processes that don't respond are listed as unknown.
+// Now returns the current problems of all processes, the worst first. It fails if no process
+// responds. Processes that don't respond are listed as unknown.
 func (c *Client) Now(ctx context.Context) (output.Answer, inspect.Now, error) {
 	responses := each(c.processes, func(p portforward.Process) (inspect.Now, error) {
 		var now inspect.Now

@@ -149,8 +149,8 @@ func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answe
 	return a, nil
 }
 
-// earlierPlan returns the remaining changes of a plan that is no longer listed, because a plan with more
-// names has replaced it.
+// earlierPlan returns the remaining changes of a plan that is no longer listed, because a plan with
+// more names has replaced it.
 func (c *Client) earlierPlan(ctx context.Context, leaders []from[held], hash, publisher string) (from[inspect.Plan], bool) {
 	for _, l := range leaders {
 		var plan inspect.Plan
@@ -207,10 +207,10 @@ func ofPublisher(name string) string {
 	return fmt.Sprintf(" of the publisher %q", name)
 }
 
-// Approve approves a plan at the process that holds it, except the changes of some names. A process may
-// know plans that it no longer lists, because plans with more names have replaced them. So if no process
-// lists the plan, the approval is sent to one leader after the other until one knows the plan. If
-// several plans have the hash, nothing is approved unless the publisher is named.
+// Approve approves a plan at the process that holds it, except the changes of some names. A process
+// may know plans that it no longer lists, because plans with more names have replaced them. So if
+// no process lists the plan, the approval is sent to one leader after the other until one knows the
+// plan. If several plans have the hash, nothing is approved unless the publisher is named.
 func (c *Client) Approve(ctx context.Context, hash, publisher string, except []string) (output.Answer, error) {
 	leaders, err := c.leaders(ctx)
 	if err != nil {

@@ -99,8 +99,8 @@ func TestApproveAtSecondLeader(t *testing.T) {
 	}
 }
 
-// A hash of plans of two publishers or processes is neither shown nor approved until the plan is named
-// (split-horizon V1).
+// A hash of plans of two publishers or processes is neither shown nor approved until the plan is
+// named (split-horizon V1).
 func TestHashOfSeveralPlans(t *testing.T) {
 	var approved []string
 	publishers := dnsProcess("leads")

@@ -107,7 +107,8 @@ type recordColumn struct {
 	text func(inspect.Record) string
 }
 
-// recordColumns returns the columns. Columns that distinguish records with the same name come early.
+// recordColumns returns the columns. Columns that distinguish records with the same name come
+// early.
 func recordColumns(d difference, now time.Time) []recordColumn {
 	wide := func(name string, text func(inspect.Record) string) recordColumn {
 		return recordColumn{output.Column{Name: name, Only: output.WideOnly}, text}

@@ -232,7 +232,8 @@ func (d deployment) secrets() map[string]secretKey {
 	return all
 }
 
-// variables returns the environment variables of the container with values in the Deployment itself.
+// variables returns the environment variables of the container with values in the Deployment
+// itself.
 func (d deployment) variables() map[string]string {
 	all := map[string]string{}
 	for _, e := range d.container.Env {

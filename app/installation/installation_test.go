@@ -112,8 +112,8 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// References are replaced by the values of Secrets, and lines keep their numbers. Without a value there is a
-// placeholder, and the publisher is returned.
+// References are replaced by the values of Secrets, and lines keep their numbers. Without a value
+// there is a placeholder, and the publisher is returned.
 func TestResolve(t *testing.T) {
 	here := filepath.Join(t.TempDir(), "here")
 	if err := os.WriteFile(here, []byte("x"), 0o600); err != nil {

@@ -26,8 +26,8 @@ import (
 // placeholder stands for a secret that can't be read. It is valid base64, as TSIG keys are.
 const placeholder = "c2lnbnBvc3Q="
 
-// Lookup returns the value of ${NAME} or of a file with a secret. known is false if the decoder reads the
-// reference itself. The error says why the value can't be read.
+// Lookup returns the value of ${NAME} or of a file with a secret. known is false if the decoder
+// reads the reference itself. The error says why the value can't be read.
 type Lookup func(reference string) (value string, known bool, err error)
 
 // Local is the [Lookup] of this machine: only a variable or a file that is missing here is unknown.
@@ -44,9 +44,10 @@ func Local(reference string) (string, bool, error) {
 	return "", true, fmt.Errorf("the file %s does not exist here", sanitize.Name(reference))
 }
 
-// References returns the references of the config file that remain after [Resolve]: the variables of the
-// Deployment. Variables and files of this machine must not be used, because anybody who may create a
-// Deployment in some namespace writes its config file, and names the servers that get the secrets.
+// References returns the references of the config file that remain after [Resolve]: the variables
+// of the Deployment. Variables and files of this machine must not be used, because anybody who may
+// create a Deployment in some namespace writes its config file, and names the servers that get the
+// secrets.
 func (i Installation) References() settings.References {
 	return settings.References{
 		Variable: func(name string) (string, bool) { value, set := i.variables[name]; return value, set },
@@ -103,9 +104,9 @@ type edit struct {
 	old, new     string
 }
 
-// Resolve replaces the references of a config file by the values that lookup returns. It also returns the
-// publishers that lack a value, by their index. Lines keep their numbers, so that faults of the result have
-// the lines of the file. A text that isn't YAML is returned unchanged.
+// Resolve replaces the references of a config file by the values that lookup returns. It also
+// returns the publishers that lack a value, by their index. Lines keep their numbers, so that
+// faults of the result have the lines of the file. A text that isn't YAML is returned unchanged.
 func Resolve(text []byte, lookup Lookup) (resolved []byte, missing map[int]error) {
 	missing = map[int]error{}
 	var root yaml.Node
@@ -132,8 +133,8 @@ func Resolve(text []byte, lookup Lookup) (resolved []byte, missing map[int]error
 	return apply(text, edits), missing
 }
 
-// resolveField returns the edits that replace the reference of a field by its value. Only secrets get a
-// placeholder: another field without its variable is a fault of the file.
+// resolveField returns the edits that replace the reference of a field by its value. Only secrets
+// get a placeholder: another field without its variable is a fault of the file.
 func resolveField(key, value *yaml.Node, lookup Lookup) ([]edit, error) {
 	secret, isFile := secretOfFile(key.Value)
 	_, isVariable := settings.Variable(value.Value)

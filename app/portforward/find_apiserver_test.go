@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/testkit/reachtest"
 )
 
-// Pods of a real API server are found, and a missing right is reported. Nothing is forwarded, because there
-// are no kubelets.
+// Pods of a real API server are found, and a missing right is reported. Nothing is forwarded,
+// because there are no kubelets.
 func TestFindInCluster(t *testing.T) {
 	cluster := kubetest.Start(t)
 	namespace := cluster.Namespace(t)

@@ -113,7 +113,7 @@ func (d *boundedDialer) Dial(protocols ...string) (httpstream.Connection, string
 	case <-d.ctx.Done():
 		go func() {
 			if r := <-result; r.err == nil {
-				_ = r.connection.Close() // nobody uses it
+				_ = r.connection.Close() // the caller has left
 			}
 		}()
 		return nil, "", fmt.Errorf("the API server doesn't answer: %w", context.Cause(d.ctx))

@@ -111,8 +111,9 @@ func (t *Target) port(pod *corev1.Pod) int {
 	return fallback
 }
 
-// ours returns the containers that may run Signpost. If a pod has several containers, only those named
-// signpost or after the replaced controller count, because sidecars may declare the same port names.
+// ours returns the containers that may run Signpost. If a pod has several containers, only those
+// named signpost or after the replaced controller count, because sidecars may declare the same port
+// names.
 func ours(all []corev1.Container) []corev1.Container {
 	var named []corev1.Container
 	for i := range all {

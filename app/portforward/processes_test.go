@@ -63,7 +63,8 @@ func withPort(pod corev1.Pod, name string, port int32) corev1.Pod {
 	return pod
 }
 
-// All replicas are reached, each at its declared port or the port of its role, over either protocol.
+// All replicas are reached, each at its declared port or the port of its role, over either
+// protocol.
 func TestFind(t *testing.T) {
 	one, two, three := says(t, "1"), says(t, "2"), says(t, "3")
 	linkerd := reachtest.Pod("linkerd", "dst", "destination")

@@ -13,16 +13,17 @@ import (
 // manifests. It is the dummy address of RFC 7600, which no host has.
 const unknownAddress = "192.0.0.8"
 
-// Awaited is a name of the zone whose new address isn't known yet. So the plan can't say whether the
-// record set would be changed.
+// Awaited is a name of the zone whose new address isn't known yet. So the plan can't say whether
+// the record set would be changed.
 type Awaited struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
 	Targets []string `json:"targets"`
 }
 
-// awaitAddresses sets the status that a cluster would give to an object from a manifest, with an unknown
-// address. An object with a status, such as one that was read from a cluster, stays unchanged.
+// awaitAddresses sets the status that a cluster would give to an object from a manifest, with an
+// unknown address. An object with a status, such as one that was read from a cluster, stays
+// unchanged.
 func awaitAddresses(obj *unstructured.Unstructured) {
 	kind := obj.GroupVersionKind()
 	switch {
@@ -67,7 +68,8 @@ func awaitParents(obj *unstructured.Unstructured) {
 	setIfMissing(obj, parents, "status", "parents")
 }
 
-// setIfMissing sets a field, unless the object has the field or a value of another type on its path.
+// setIfMissing sets a field, unless the object has the field or a value of another type on its
+// path.
 func setIfMissing(obj *unstructured.Unstructured, value any, path ...string) {
 	if _, found, err := unstructured.NestedFieldNoCopy(obj.Object, path...); found || err != nil {
 		return
@@ -79,8 +81,8 @@ func setIfMissing(obj *unstructured.Unstructured, value any, path ...string) {
 // awaits reports whether a record set has an unknown target.
 func awaits(r *dns.RecordSet) bool { return r != nil && slices.Contains(r.Targets, unknownAddress) }
 
-// settleAwaited removes the names from changes that have an unknown address and are in the zone already,
-// because the plan can't say whether they would be changed.
+// settleAwaited removes the names from changes that have an unknown address and are in the zone
+// already, because the plan can't say whether they would be changed.
 func settleAwaited(changes []dns.Change) (settled []dns.Change, awaited []Awaited) {
 	unknown := map[string]bool{}
 	for _, c := range changes {

@@ -49,7 +49,8 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 }
 
 // serveManifests returns the config of an object server that serves the manifests, and the kinds of
-// manifests that no source reads. Addresses that only a cluster knows are unknown ([awaitAddresses]).
+// manifests that no source reads. Addresses that only a cluster knows are unknown
+// ([awaitAddresses]).
 func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range i.Manifests {
@@ -74,8 +75,8 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map
 		if err := checkName(obj); err != nil {
 			return nil, nil, err
 		}
-		// A cluster serves a custom resource in each version of its definition, also in other versions
-		// than that of the manifest.
+		// A cluster serves a custom resource in each version of its definition, also in other
+		// versions than that of the manifest.
 		kind := obj.GroupVersionKind()
 		version, ok := read[kind.GroupKind()]
 		if !ok {
@@ -158,8 +159,8 @@ func readManifest(path string) ([]*unstructured.Unstructured, error) {
 	return manifests.DecodeAtMost(f, maxManifest)
 }
 
-// zoneFiles is a provider whose zones come from files. It adjusts records as the provider of the command
-// line does.
+// zoneFiles is a provider whose zones come from files. It adjusts records as the provider of the
+// command line does.
 type zoneFiles struct {
 	*rfc2136.Files
 	adjuster     provider.Adjuster

@@ -23,7 +23,8 @@ import (
 
 // Inputs are files to read instead of a cluster and of a provider.
 type Inputs struct {
-	// Manifests are the paths of manifests; - is Stdin. If there are none, objects come from the cluster.
+	// Manifests are the paths of manifests; - is Stdin. If there are none, objects come from the
+	// cluster.
 	Manifests []string
 	Stdin     io.Reader
 	// ZoneFiles are the paths of master files. If there are none, records come from the provider.
@@ -42,8 +43,8 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// Make returns the changes that the publishers of a config would make, and makes none. The config and
-// the inputs must be valid.
+// Make returns the changes that the publishers of a config would make, and makes none. The config
+// and the inputs must be valid.
 func Make(ctx context.Context, o Options) (*Plan, error) {
 	plan := emptyPlan()
 	for _, publisher := range o.Config.DNS.Publishers {
@@ -133,8 +134,8 @@ const instanceTimeout = 10 * time.Second
 // errInterrupted is the error of a plan that was ended by a signal.
 var errInterrupted = errors.New("interrupted before the plan was complete")
 
-// openObjects returns the connection to the objects, nil if no source reads any, and the kinds of manifests
-// that no source reads.
+// openObjects returns the connection to the objects, nil if no source reads any, and the kinds of
+// manifests that no source reads.
 func (o Options) openObjects(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	if len(o.Inputs.Manifests) > 0 {
 		return o.Inputs.serveManifests(publisher)

@@ -23,8 +23,8 @@ type Plan struct {
 	Errors   []string  `json:"errors"`
 	// Warnings are annotations that are probably misspelled, with manifests only.
 	Warnings []Unpublished `json:"warnings,omitempty"`
-	// Lacking is the number of objects in manifests that give no record, or not all. Unread are the objects
-	// that no source reads.
+	// Lacking is the number of objects in manifests that give no record, or not all. Unread are the
+	// objects that no source reads.
 	Lacking int      `json:"lacking,omitempty"`
 	Unread  []Unread `json:"unread,omitempty"`
 	// Unpublished are the reasons why objects give no record, or not all; with --verbose only.
@@ -46,8 +46,8 @@ type Zone struct {
 	Awaited []Awaited `json:"awaited,omitempty"`
 }
 
-// Unread is the number of objects of a kind that no source reads. Sources are the sources that could read
-// them.
+// Unread is the number of objects of a kind that no source reads. Sources are the sources that
+// could read them.
 type Unread struct {
 	Kind    string   `json:"kind"`
 	Group   string   `json:"group,omitempty"`
@@ -74,7 +74,8 @@ type Change struct {
 	Objects       []Object `json:"objects"`
 }
 
-// Record is a record set with its owner. The TTL is in seconds; zero is the default of the provider.
+// Record is a record set with its owner. The TTL is in seconds; zero is the default of the
+// provider.
 type Record struct {
 	Targets []string `json:"targets"`
 	// AddressUnknown says that only a cluster knows a further target: the manifests have no status.
@@ -103,7 +104,8 @@ type Problem struct {
 	Objects   []Object `json:"objects"`
 }
 
-// newPlan returns the plan for the zones, notices and errors of a publisher. err may join several errors.
+// newPlan returns the plan for the zones, notices and errors of a publisher. err may join several
+// errors.
 func newPlan(zones []publisher.ZonePlan, notices []publisher.Notice, err error) *Plan {
 	plan := emptyPlan()
 	for _, z := range zones {
@@ -261,8 +263,8 @@ func sortUnread(list []Unread) {
 	})
 }
 
-// dropReadElsewhere keeps only the kinds that none of the publishers reads. Before, Unread has the kinds
-// that each publisher doesn't read.
+// dropReadElsewhere keeps only the kinds that none of the publishers reads. Before, Unread has the
+// kinds that each publisher doesn't read.
 func (p *Plan) dropReadElsewhere(publishers int) {
 	type kind struct{ kind, group string }
 	count := map[kind]int{}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// explainLimit limits the explained objects of a publisher, and reasonLimit the displayed reasons of
-	// an object.
+	// explainLimit limits the explained objects of a publisher, and reasonLimit the displayed
+	// reasons of an object.
 	explainLimit = 200
 	reasonLimit  = 8
 )
@@ -22,15 +22,15 @@ type Unpublished struct {
 	// Publisher is that of [Zone].
 	Publisher string `json:"publisher,omitempty"`
 	Object    Object `json:"object"`
-	// Reason is a word. Subject is the name, the field or the annotation of the reason; empty for the whole
-	// object.
+	// Reason is a word. Subject is the name, the field or the annotation of the reason; empty for
+	// the whole object.
 	Reason  string `json:"reason"`
 	Subject string `json:"subject,omitempty"`
 	Message string `json:"message"`
 }
 
-// explain adds the reasons why objects give no record, except those among the problems and errors of the
-// plan.
+// explain adds the reasons why objects give no record, except those among the problems and errors
+// of the plan.
 func (p *Plan) explain(explained publisher.Explanations) {
 	for _, e := range explained.List {
 		list := reasonsOf(e)
@@ -112,8 +112,8 @@ func (p *Plan) writeUnpublished(text *strings.Builder) {
 // maxWarnings limits the warnings about annotations.
 const maxWarnings = 20
 
-// warn adds the annotations of manifests that are probably misspelled, and the number of objects that give
-// no record.
+// warn adds the annotations of manifests that are probably misspelled, and the number of objects
+// that give no record.
 func (p *Plan) warn(explained publisher.Explanations) {
 	p.Lacking = len(explained.List) + explained.More
 	for _, e := range explained.List {
@@ -125,8 +125,8 @@ func (p *Plan) warn(explained publisher.Explanations) {
 	}
 }
 
-// writeLeftOut writes the warnings about annotations, and the numbers of objects that give no record or are
-// not read.
+// writeLeftOut writes the warnings about annotations, and the numbers of objects that give no
+// record or are not read.
 func (p *Plan) writeLeftOut(text *strings.Builder) {
 	if len(p.Unpublished) == 0 { // otherwise these are among Unpublished
 		for _, w := range p.Warnings {
@@ -145,8 +145,8 @@ func (p *Plan) writeLeftOut(text *strings.Builder) {
 	}
 }
 
-// String returns the number of objects, the kind, and the sources that could read them, such as "1 Ingress
-// (add --source=ingress)".
+// String returns the number of objects, the kind, and the sources that could read them, such as "1
+// Ingress (add --source=ingress)".
 func (u Unread) String() string {
 	text := fmt.Sprintf("%d %s", u.Count, u.Kind)
 	if len(u.Sources) > 0 {

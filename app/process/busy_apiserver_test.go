@@ -31,8 +31,8 @@ import (
 const (
 	// busyServices is how many Services are synced when the Lease is lost.
 	busyServices = 12
-	// endsWithin limits the time until the work has ended after that. Work ends within milliseconds;
-	// the rest is for busy machines.
+	// endsWithin limits the time until the work has ended after that. Work ends within
+	// milliseconds; the rest is for busy machines.
 	endsWithin = 2 * time.Second
 )
 
@@ -60,8 +60,9 @@ func fail(t *testing.T, p *network.APIPath, f network.Failure) {
 	}
 }
 
-// The controllers end soon after the Lease is lost, although requests fail: client-go retries reads, each
-// a second later. Before, they took so long that the process ended with all its streams.
+// The controllers end soon after the Lease is lost, although requests fail: client-go retries
+// reads, each a second later. Before, they took so long that the process ended with all its
+// streams.
 func (api roleServer) testWorkEnds(t *testing.T) {
 	for name, begin := range faults {
 		t.Run(name, func(t *testing.T) {
@@ -103,8 +104,8 @@ type lost struct {
 	leadership *leadership
 	settled    <-chan struct{}
 	work       func(context.Context) error
-	// ready returns nil when the work is busy. Then begin, called with the context of the work, breaks
-	// the network for renewals and other requests. heal repairs the network.
+	// ready returns nil when the work is busy. Then begin, called with the context of the work,
+	// breaks the network for renewals and other requests. heal repairs the network.
 	ready func() error
 	begin func(term context.Context)
 	heal  func()
@@ -237,8 +238,8 @@ status: {phase: Running, podIP: 10.1.0.%[1]d, podIPs: [{ip: 10.1.0.%[1]d}], cond
 	return text.String() + podsOfWeb + "---" + writtenByHand + "---" + machine
 }
 
-// changeSlices removes all addresses from slices and Endpoints until ctx ends, so that the controllers
-// sync all Services repeatedly and have to read.
+// changeSlices removes all addresses from slices and Endpoints until ctx ends, so that the
+// controllers sync all Services repeatedly and have to read.
 func (api roleServer) changeSlices(ctx context.Context, namespace string) {
 	for ctx.Err() == nil {
 		for i := range busyServices {
@@ -263,8 +264,8 @@ var dnsFaults = map[string]func(*network.DNS){
 	"cut":               func(d *network.DNS) { d.CutTCP() },
 }
 
-// The publishers end soon after the Lease is lost, also with a faulty network to the name server or the
-// API server.
+// The publishers end soon after the Lease is lost, also with a faulty network to the name server or
+// the API server.
 func (api roleServer) testDNSWorkEnds(t *testing.T) {
 	for name, begin := range dnsFaults {
 		t.Run("the name server: "+name, func(t *testing.T) {

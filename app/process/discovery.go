@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// discovery is a catalog with its inputs: the tables of our own cluster and the links to others. The
-// roles of a process that serve from a catalog share one.
+// discovery is a catalog with its inputs: the tables of our own cluster and the links to others.
+// The roles of a process that serve from a catalog share one.
 type discovery struct {
 	known  *catalog.Catalog
 	links  *links
@@ -59,8 +59,8 @@ func (d *discovery) actors(settled <-chan struct{}) []run.Actor {
 // server that can't return Secrets must not block everything else.
 const linksWait = 5 * time.Second
 
-// markSynced marks the catalog as synced when the tables are filled and the links are known. Then it
-// waits for the end of ctx, because an actor that returns stops the process.
+// markSynced marks the catalog as synced when the tables are filled and the links are known. Then
+// it waits for the end of ctx, because an actor that returns stops the process.
 func markSynced(ctx context.Context, known *catalog.Catalog, settled, links <-chan struct{}) error {
 	select {
 	case <-settled:

@@ -314,8 +314,8 @@ func (api roleServer) testDNSApproval(t *testing.T) {
 	}
 }
 
-// Deletions are approved in the running process without a restart, and the next process knows the spent
-// budget (D24).
+// Deletions are approved in the running process without a restart, and the next process knows the
+// spent budget (D24).
 func (api roleServer) testDNSApprovalRunning(t *testing.T) {
 	ns := api.Namespace(t)
 	t.Setenv("POD_NAMESPACE", ns)
@@ -529,8 +529,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: signpost
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: USER}]
 `
 
-// A process that may read some namespaces only publishes the objects of these, each publisher those of its
-// own. A forbidden namespace is named, and in other namespaces only deletions wait.
+// A process that may read some namespaces only publishes the objects of these, each publisher those
+// of its own. A forbidden namespace is named, and in other namespaces only deletions wait.
 func (api roleServer) testDNSNamespaces(t *testing.T) {
 	first, second, third := api.Namespace(t), api.Namespace(t), api.Namespace(t)
 	b := startBIND(t, "")

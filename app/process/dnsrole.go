@@ -186,7 +186,8 @@ func (r *dnsRole) details() []string {
 	return lines
 }
 
-// formerLease returns the Lease of earlier versions; nil if it has the same name as the current Lease.
+// formerLease returns the Lease of earlier versions; nil if it has the same name as the current
+// Lease.
 func (r *dnsRole) formerLease(o settings.Leader) *formerLease {
 	if r.leadership.elector == nil || o.ResourceName == settings.DefaultDNSLease {
 		return nil

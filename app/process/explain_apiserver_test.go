@@ -22,13 +22,13 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// explainDir has scenarios in which a Service isn't served. A file begins with a comment. The sections
-// "apply" have objects in YAML, in the namespace $NS. The sections "ask QUERY" have the explanation: its
-// verdict and summary, and the other steps that aren't ok.
+// explainDir has scenarios in which a Service isn't served. A file begins with a comment. The
+// sections "apply" have objects in YAML, in the namespace $NS. The sections "ask QUERY" have the
+// explanation: its verdict and summary, and the other steps that aren't ok.
 const explainDir = "testdata/explain"
 
-// TestExplanationsOnAPIServer queries a process with the roles destination and controllers, and a real
-// API server.
+// TestExplanationsOnAPIServer queries a process with the roles destination and controllers, and a
+// real API server.
 func TestExplanationsOnAPIServer(t *testing.T) {
 	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
 	ns := api.Namespace(t)
@@ -145,8 +145,8 @@ subjects: [{kind: ServiceAccount, name: operator, namespace: `+ns+`}]
 	}
 }
 
-// testExplainRights queries a process with the roles of deploy/rbac: it has all rights that verdicts
-// depend on, and can't check tokens.
+// testExplainRights queries a process with the roles of deploy/rbac: it has all rights that
+// verdicts depend on, and can't check tokens.
 func (api roleServer) testExplainRights(t *testing.T) {
 	ns := api.Namespace(t)
 	c := api.destinationConfig(ns)

@@ -42,8 +42,8 @@ func (x *explainedXDS) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 	return append(steps, xdsClients(streams, rejected))
 }
 
-// xdsPortStep describes the response for a port, by zone and node of the clients. A refusal is only a
-// note if no client is subscribed.
+// xdsPortStep describes the response for a port, by zone and node of the clients. A refusal is only
+// a note if no client is subscribed.
 func xdsPortStep(port uint16, t xds.FirstResponse, subscribed bool) inspect.Step {
 	s := inspect.Step{What: "xDS", State: inspect.StepOK}
 	if t.Refusal != nil {

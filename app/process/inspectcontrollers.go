@@ -88,8 +88,8 @@ func (w unwritten) Waits(limit int) (oldest []inspect.Wait, all int) {
 	return oldest, all
 }
 
-// waitCause says why a write waits. The text has no times, so that Services with the same reason are one
-// finding.
+// waitCause says why a write waits. The text has no times, so that Services with the same reason
+// are one finding.
 func waitCause(what string, wait reconcile.Wait) string {
 	switch {
 	case !wait.Until.IsZero():

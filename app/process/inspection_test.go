@@ -100,9 +100,9 @@ type someLeadership struct {
 func (l someLeadership) leads() (bool, string)        { return l.lead, l.leader }
 func (l someLeadership) trouble() (string, time.Time) { return l.failing, time.Time{} }
 
-// A failing sync is a wrong step with the reason, and so is a repair that waits (day2 B4). A standby
-// doesn't know. A process whose requests for the Lease are refused doesn't claim that another one writes
-// (day2 B2).
+// A failing sync is a wrong step with the reason, and so is a repair that waits (day2 B4). A
+// standby doesn't know. A process whose requests for the Lease are refused doesn't claim that
+// another one writes (day2 B2).
 func TestExplainWaits(t *testing.T) {
 	leads := someLeadership{lead: true}
 	service := inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web"}}

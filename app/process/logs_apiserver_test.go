@@ -42,8 +42,8 @@ type command struct {
 	log *logtest.Buffer
 }
 
-// startCommand starts the command with the Lease and all links in a namespace. more is added to the config
-// file. kubeconfig replaces the default path unless it is empty.
+// startCommand starts the command with the Lease and all links in a namespace. more is added to the
+// config file. kubeconfig replaces the default path unless it is empty.
 func (api roleServer) startCommand(t *testing.T, b bind, ns, more, kubeconfig string) command {
 	t.Helper()
 	if kubeconfig == "" {
@@ -102,8 +102,8 @@ func (c command) stop(t *testing.T) {
 
 var quotedMessage = regexp.MustCompile(`(?m)^time=\S+ level=(\S+) msg=("[^"]*"|\S+)`)
 
-// The test has the whole log of a process with all roles, from its start to its end. Before, 22 of the 39
-// lines of a start were useless to an operator (B11).
+// The test has the whole log of a process with all roles, from its start to its end. Before, 22 of
+// the 39 lines of a start were useless to an operator (B11).
 func (api roleServer) testLogAtInfo(t *testing.T) {
 	ns := api.Namespace(t)
 	b := startBIND(t, "")
@@ -201,8 +201,8 @@ const (
 	plantedLink  = "planted-token-of-a-linked-cluster"
 )
 
-// At the lowest level, the log has all queries, responses, applied objects, syncs and publications, and no
-// secret. The traces, which a collector gets by the end, have the same.
+// At the lowest level, the log has all queries, responses, applied objects, syncs and publications,
+// and no secret. The traces, which a collector gets by the end, have the same.
 func (api roleServer) testLogAtTrace(t *testing.T) {
 	ns := api.Namespace(t)
 	b := startBIND(t, "")
@@ -268,9 +268,9 @@ stringData:
 	collector.wantSpan(t, `dns.apply signpost.publisher=zone signpost.provider=rfc2136 signpost.zone=example.test signpost.created=2 signpost.updated=0 signpost.deleted=0`)
 }
 
-// For a forbidden kind, /ready and the log name the verb, the API group and the resource, and what to
-// grant. Before, /ready had the kind alone and left out Secrets, and the log said that the kind doesn't
-// exist (B2, B3).
+// For a forbidden kind, /ready and the log name the verb, the API group and the resource, and what
+// to grant. Before, /ready had the kind alone and left out Secrets, and the log said that the kind
+// doesn't exist (B2, B3).
 func (api roleServer) testReadyNamesWhatToGrant(t *testing.T) {
 	ns := api.Namespace(t)
 	c := api.destinationConfig(ns)

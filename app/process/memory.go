@@ -14,12 +14,12 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// writerGCPercent is the GOGC percentage of a process with controllers; the runtime's default is 100.
-// Most objects that are read at the start are kept, so collections free little.
+// writerGCPercent is the GOGC percentage of a process with controllers; the runtime's default is
+// 100. Most objects that are read at the start are kept, so collections free little.
 const writerGCPercent = 200
 
-// raiseGCPercent sets writerGCPercent in a process with controllers. GOGC in the environment overrides
-// it. undo restores the former setting.
+// raiseGCPercent sets writerGCPercent in a process with controllers. GOGC in the environment
+// overrides it. undo restores the former setting.
 func raiseGCPercent(c settings.Config) (undo func()) {
 	if _, set := os.LookupEnv("GOGC"); set || !c.RunsControllers {
 		return func() {}
@@ -33,8 +33,8 @@ func raiseGCPercent(c settings.Config) (undo func()) {
 const heapShare = 0.9
 
 // limitMemory sets the runtime's memory limit from allowed, the limit of the cgroup. Near the limit
-// garbage is collected more often, so that the process isn't killed while it fills its tables or in a
-// burst. GOMEMLIMIT in the environment overrides it. undo restores the former limit.
+// garbage is collected more often, so that the process isn't killed while it fills its tables or in
+// a burst. GOMEMLIMIT in the environment overrides it. undo restores the former limit.
 func limitMemory(log *slog.Logger, allowed func() (uint64, error)) (undo func()) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
 		return func() {}

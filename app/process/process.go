@@ -59,19 +59,19 @@ type role struct {
 	Name string
 	// Tables have to be filled by the cluster.
 	Tables []kube.AnyTable
-	// Register adds the services of the role to its own gRPC server, which listens at Addr; nil for a
-	// role without services. AddrFlag is the flag of the address, for errors. Listener wraps the
+	// Register adds the services of the role to its own gRPC server, which listens at Addr; nil for
+	// a role without services. AddrFlag is the flag of the address, for errors. Listener wraps the
 	// listener; it may be nil.
 	Register       func(grpc.ServiceRegistrar)
 	Addr, AddrFlag string
 	ServerOptions  []grpc.ServerOption
 	Listener       func(net.Listener) net.Listener
 	// Actors returns the actors that run until the process ends. An actor without a Grace gets the
-	// grace period of the settings. settled is closed when the tables are filled. When the context of
-	// the actors ends, open streams must end too, because the gRPC server waits for them.
+	// grace period of the settings. settled is closed when the tables are filled. When the context
+	// of the actors ends, open streams must end too, because the gRPC server waits for them.
 	Actors func(settled <-chan struct{}) []run.Actor
-	// Ready reports whether the role does its work. If Ready is nil, the role is ready when the tables
-	// are filled.
+	// Ready reports whether the role does its work. If Ready is nil, the role is ready when the
+	// tables are filled.
 	Ready func() bool
 	// Details returns lines for /ready; it may be nil.
 	Details func() []string
@@ -232,8 +232,8 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	return p, nil
 }
 
-// serve adds the gRPC server and the paths of a role. All roles share one admin server, so two roles
-// can't have the same path.
+// serve adds the gRPC server and the paths of a role. All roles share one admin server, so two
+// roles can't have the same path.
 func (p *process) serve(r role) error {
 	if r.Register != nil {
 		server := grpcServer{Flag: r.AddrFlag, Addr: r.Addr, Options: r.ServerOptions, Listener: r.Listener}

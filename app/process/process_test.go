@@ -177,8 +177,8 @@ func registered(server pb.DestinationServer) []grpcServer {
 	return []grpcServer{s}
 }
 
-// Roles share the admin server, where two roles with the same path are an error. Each role has its own gRPC
-// server.
+// Roles share the admin server, where two roles with the same path are an error. Each role has its
+// own gRPC server.
 func TestRolesDontReplaceEachOther(t *testing.T) {
 	get := func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, ending{}) }
 	clusters := map[string]http.Handler{"/clusters": http.NotFoundHandler()}

@@ -39,8 +39,8 @@ func refused(t kube.TableStatus) bool {
 	return t.Required && t.State == kube.Waiting && t.Reason == kube.Unauthorized && t.Stale >= refusedCredentialsLimit
 }
 
-// missing returns the kinds and namespaces that are not in sync, as lines for /ready. Kinds are named as
-// in RBAC rules. Namespaces with the same reason share a line.
+// missing returns the kinds and namespaces that are not in sync, as lines for /ready. Kinds are
+// named as in RBAC rules. Namespaces with the same reason share a line.
 func missing(t kube.TableStatus) []string {
 	if t.State == kube.Synced {
 		return nil
@@ -94,9 +94,9 @@ func readinessOfRoles(roles []role) (ready bool, details []string) {
 	return ready, details
 }
 
-// reasonsOf returns the public reasons why the process isn't ready: kinds of objects, and roles. Names of
-// namespaces, Leases, processes and linked clusters, and messages of the API server, are only for clients
-// that may read the inspection API.
+// reasonsOf returns the public reasons why the process isn't ready: kinds of objects, and roles.
+// Names of namespaces, Leases, processes and linked clusters, and messages of the API server, are
+// only for clients that may read the inspection API.
 func reasonsOf(cluster *kube.Cluster, roles []role) (reasons []string) {
 	if cluster != nil {
 		for _, t := range cluster.Status() {

@@ -24,16 +24,17 @@ const (
 	stormGrowth = 400
 )
 
-// mayDelayCollection reports whether garbage collection may be delayed during a storm: there is a memory
-// limit, which the runtime keeps regardless of the percentage, and the user has not set GOGC.
+// mayDelayCollection reports whether garbage collection may be delayed during a storm: there is a
+// memory limit, which the runtime keeps regardless of the percentage, and the user has not set
+// GOGC.
 func mayDelayCollection() bool {
 	_, set := os.LookupEnv("GOGC")
 	return !set && debug.SetMemoryLimit(-1) < math.MaxInt64
 }
 
-// stormPercent returns the GOGC percentage during a storm. limit is the memory limit, live the heap after
-// the last collection, and roots the size of stacks and globals, which the runtime adds to the heap; all
-// in bytes.
+// stormPercent returns the GOGC percentage during a storm. limit is the memory limit, live the heap
+// after the last collection, and roots the size of stacks and globals, which the runtime adds to
+// the heap; all in bytes.
 func stormPercent(limit, live, roots uint64) int {
 	size := min(limit, 1<<50) / 100 * stormHeap // without an overflow below
 	if size <= live {
@@ -54,8 +55,8 @@ func (c *collector) delay() {
 	debug.SetGCPercent(max(percent, c.usual))
 }
 
-// resume restores the usual percentage. It collects garbage first, because otherwise every goroutine that
-// allocates would have to help with the collection of a heap of this size.
+// resume restores the usual percentage. It collects garbage first, because otherwise every
+// goroutine that allocates would have to help with the collection of a heap of this size.
 func (c *collector) resume() {
 	runtime.GC()
 	debug.SetGCPercent(c.usual)
@@ -95,8 +96,8 @@ func delayCollection(ctx context.Context, log *slog.Logger, opened func() uint64
 	}
 }
 
-// delayCollectionInStorms runs delayCollection if that is allowed. Otherwise it waits for the end of ctx,
-// because an actor that returns stops the process.
+// delayCollectionInStorms runs delayCollection if that is allowed. Otherwise it waits for the end
+// of ctx, because an actor that returns stops the process.
 func delayCollectionInStorms(ctx context.Context, log *slog.Logger, opened func() uint64) error {
 	if !mayDelayCollection() {
 		<-ctx.Done()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Garbage collection is delayed during a reconnect storm and for a while after it, but not for streams that
-// are opened one by one (faults.md, row 9).
+// Garbage collection is delayed during a reconnect storm and for a while after it, but not for
+// streams that are opened one by one (faults.md, row 9).
 func TestStormsDelayCollection(t *testing.T) {
 	for name, test := range map[string]struct {
 		// steps are how many streams are opened in each interval.

@@ -14,8 +14,8 @@ const (
 	// It doubles each time, up to refusedLongest, until a write succeeds: if other processes can't
 	// write either, passing the Lease around doesn't help.
 	refusedLimit, refusedLongest = 2 * time.Minute, 32 * time.Minute
-	// standDown is how long the process doesn't campaign after it has released the Lease, long enough
-	// for a standby to take it.
+	// standDown is how long the process doesn't campaign after it has released the Lease, long
+	// enough for a standby to take it.
 	standDown = 30 * time.Second
 	// refusedCheckInterval is how often the leader checks its writes.
 	refusedCheckInterval = 5 * time.Second

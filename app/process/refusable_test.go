@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/internal/leader"
 )
 
-// A leader whose writes all get 401 releases the Lease after two minutes, and after a longer time whenever
-// it has the Lease again and still can't write.
+// A leader whose writes all get 401 releases the Lease after two minutes, and after a longer time
+// whenever it has the Lease again and still can't write.
 func TestC8LeaderThatCannotWriteGivesTheLeaseAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // for what follows

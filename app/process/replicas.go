@@ -10,8 +10,8 @@ import (
 // revisionLabel is on pods of a Deployment. Pods with the same value have the same pod template.
 const revisionLabel = "pod-template-hash"
 
-// replicas returns the pods of this installation: our own, and those with our service account that share
-// an EndpointSlice with it. It is empty unless POD_NAME and POD_NAMESPACE name our pod.
+// replicas returns the pods of this installation: our own, and those with our service account that
+// share an EndpointSlice with it. It is empty unless POD_NAME and POD_NAMESPACE name our pod.
 func (d *discovery) replicas() []inspect.Replica {
 	return replicasOf(d.known, os.Getenv("POD_NAMESPACE"), os.Getenv("POD_NAME"))
 }

@@ -45,8 +45,8 @@ func replicaPod(namespace, name, hash, account string) *catalog.Workload {
 	}
 }
 
-// Replicas are the pods of our account in our slices, except finished ones and those of other accounts or
-// namespaces. A pod that is being deleted isn't ready.
+// Replicas are the pods of our account in our slices, except finished ones and those of other
+// accounts or namespaces. A pod that is being deleted isn't ready.
 func TestReplicas(t *testing.T) {
 	finished, leaving := replicaPod("linkerd", "signpost-a-4", "a", "signpost"), replicaPod("linkerd", "signpost-a-3", "a", "signpost")
 	finished.Finished, leaving.Terminating = true, true

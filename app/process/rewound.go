@@ -32,8 +32,8 @@ func warnOfRewind(roles []role) func(kube.Rewind) {
 	}
 }
 
-// podWarnings returns a function that sends core Events about the pod of this process. Without a pod,
-// as outside of a cluster, an Event has no object, and the function does nothing.
+// podWarnings returns a function that sends core Events about the pod of this process. Without a
+// pod, as outside of a cluster, an Event has no object, and the function does nothing.
 func podWarnings(client corev1client.EventsGetter, component string, log *slog.Logger) sendWarning {
 	pod := thisPod()
 	if pod.Name == "" {

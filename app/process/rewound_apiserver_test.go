@@ -25,8 +25,8 @@ status: {phase: Running, podIP: %s, podIPs: [{ip: %s}], conditions: [{type: Read
 `, name, ip, ip)
 }
 
-// After a restore of etcd, the leader writes slices with the restored pods. Before, it wrote slices from its
-// outdated cache: without ready pods, and with pods that don't exist (day2 B1).
+// After a restore of etcd, the leader writes slices with the restored pods. Before, it wrote slices
+// from its outdated cache: without ready pods, and with pods that don't exist (day2 B1).
 func TestSlicesAfterARestoreOfEtcd(t *testing.T) {
 	api := kubetest.StartOwn(t, kubetest.Options{RestartDelay: 2 * time.Second, CRDs: "../../deploy/crds"})
 	roles := roleServer{api.Cluster}

@@ -211,8 +211,8 @@ func (p *player) transcript() string {
 	return text.String() + strings.Join(fresh, "")
 }
 
-// compareWithNewStreams checks that each stream has the same state as a new stream, and that the new stream
-// changes nothing for the others. It returns the differences.
+// compareWithNewStreams checks that each stream has the same state as a new stream, and that the
+// new stream changes nothing for the others. It returns the differences.
 func (p *player) compareWithNewStreams() string {
 	var wrong strings.Builder
 	for _, c := range p.clients {

@@ -13,8 +13,9 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// scenariosServed plays the scenarios to the role as the command runs it. The order of objects isn't fixed,
-// so a change may take any number of messages; only the final state of clients is compared.
+// scenariosServed plays the scenarios to the role as the command runs it. The order of objects
+// isn't fixed, so a change may take any number of messages; only the final state of clients is
+// compared.
 func scenariosServed(t *testing.T, api *kubetest.Cluster) {
 	for _, s := range readScenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
@@ -126,8 +127,8 @@ func (p *servedPlayer) open(s scenarioStream) *scenarioClient {
 	return openScenarioClient(pb.NewDestinationClient(p.conn), s)
 }
 
-// reopen opens the streams of clients with a response or an error again, as proxies do, because the object
-// may have been unknown before.
+// reopen opens the streams of clients with a response or an error again, as proxies do, because the
+// object may have been unknown before.
 func (p *servedPlayer) reopen(clients scenarioClients) {
 	for i, c := range clients {
 		if c.answered() {

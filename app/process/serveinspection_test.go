@@ -28,8 +28,8 @@ func inspectedProcess(t *testing.T) process {
 	return p
 }
 
-// The inspection API and the web page can have their own address; metrics and probes stay at the admin
-// server (tenants S10).
+// The inspection API and the web page can have their own address; metrics and probes stay at the
+// admin server (tenants S10).
 func TestInspectionApart(t *testing.T) {
 	s := serve(t, inspectedProcess(t), func(p *settings.Process) { p.InspectAddr = "127.0.0.1:0" })
 	inspection := s

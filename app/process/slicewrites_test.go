@@ -172,8 +172,8 @@ func (d *dualStack) endpointsFor(node int, ipv6 bool) int {
 	return len(catalog.Resolve(s, catalog.Query{Port: 80, Filter: filter, IPv6: ipv6}).Endpoints)
 }
 
-// For any order of writes and reads of the slices of both families, no client is left without endpoints
-// while a family that it may use has a ready one (mesh F2).
+// For any order of writes and reads of the slices of both families, no client is left without
+// endpoints while a family that it may use has a ready one (mesh F2).
 func TestNoEmptySetBetweenSlices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := newDualStack(rapid.SampledFrom([]string{"PreferSameZone", "PreferSameNode", "PreferClose"}).Draw(t, "distribution"))

@@ -44,10 +44,11 @@ func heldBy(t *testing.T, s served, plans int) map[string]inspect.Plan {
 	return held
 }
 
-// Split-horizon: one process publishes one zone name on two BIND servers, under one owner ID (V6). Both
-// publishers hold the deletion of one name: the hash names the plan, and the shown plan is the approved one
-// (V1). Rows of one name have their publisher (V5), and a name may be queried (V8). A second installation
-// with the same Lease and another publisher reports that nothing is published for it (V10).
+// Split-horizon: one process publishes one zone name on two BIND servers, under one owner ID (V6).
+// Both publishers hold the deletion of one name: the hash names the plan, and the shown plan is the
+// approved one (V1). Rows of one name have their publisher (V5), and a name may be queried (V8). A
+// second installation with the same Lease and another publisher reports that nothing is published
+// for it (V10).
 func (api roleServer) testDNSSplitHorizon(t *testing.T) {
 	ns := api.Namespace(t)
 	t.Setenv("POD_NAMESPACE", ns)

@@ -16,8 +16,8 @@ import (
 const (
 	// unledEvery is how often a standby compares its publishers with those of the leader.
 	unledEvery = 2 * time.Second
-	// unledAfter is how long the publishers must differ before that is reported, because they differ for
-	// a short time during a rollout that changes the settings.
+	// unledAfter is how long the publishers must differ before that is reported, because they
+	// differ for a short time during a rollout that changes the settings.
 	unledAfter = 30 * time.Second
 )
 
@@ -77,7 +77,8 @@ func firstNames(names []string) string {
 	return text
 }
 
-// run updates the metric. It reports once when the leader lacks publishers, and once when that has ended.
+// run updates the metric. It reports once when the leader lacks publishers, and once when that has
+// ended.
 func (u *unled) run(ctx context.Context, r *dnsRole) error {
 	tick := time.NewTicker(unledEvery)
 	defer tick.Stop()

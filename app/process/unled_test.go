@@ -77,9 +77,9 @@ func (i *installation) run(ctx context.Context) {
 	go func() { _ = i.role.unled.run(ctx, i.role) }()
 }
 
-// If two installations share a Lease, the standby reports once in /ready, status, metric, log and Event that
-// its publishers aren't served, and when that has ended. A standby of the same installation reports nothing
-// (split-horizon V10).
+// If two installations share a Lease, the standby reports once in /ready, status, metric, log and
+// Event that its publishers aren't served, and when that has ended. A standby of the same
+// installation reports nothing (split-horizon V10).
 func TestStandbyWithOtherPublishers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -132,8 +132,9 @@ func TestStandbyWithOtherPublishers(t *testing.T) {
 	})
 }
 
-// An earlier version leads by a Lease that all releases share. While a pod of the same Deployment holds that
-// Lease, this process doesn't write: in an upgrade it waits, and in a rollback it stands down.
+// An earlier version leads by a Lease that all releases share. While a pod of the same Deployment
+// holds that Lease, this process doesn't write: in an upgrade it waits, and in a rollback it stands
+// down.
 func TestFormerLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var there atomic.Pointer[coordinationv1.Lease]
@@ -184,8 +185,8 @@ func TestFormerLease(t *testing.T) {
 	})
 }
 
-// A process whose requests for the Lease are refused reports the API server's message in /ready, status and
-// problems from the start (day2 B2).
+// A process whose requests for the Lease are refused reports the API server's message in /ready,
+// status and problems from the start (day2 B2).
 func TestRefusedRequestsForTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

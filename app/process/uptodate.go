@@ -32,8 +32,8 @@ type upToDate struct {
 	// limit is the maximum duration of the catch-up; zero means no limit.
 	limit time.Duration
 	log   *slog.Logger
-	// handedOver returns the resource versions that the former leader stored when it stopped. handOver
-	// stores those of this process for the next leader. Both may be nil.
+	// handedOver returns the resource versions that the former leader stored when it stopped.
+	// handOver stores those of this process for the next leader. Both may be nil.
 	handedOver func() string
 	handOver   func(string)
 }
@@ -51,8 +51,8 @@ func (u *upToDate) run(ctx context.Context) error {
 	}
 }
 
-// runAtOnce is run without an election. The work starts before the catch-up, because there is no former
-// leader.
+// runAtOnce is run without an election. The work starts before the catch-up, because there is no
+// former leader.
 func (u *upToDate) runAtOnce(ctx context.Context) error {
 	if rewound, err := u.untilRewound(ctx, u.lead); !rewound {
 		return err
@@ -94,9 +94,9 @@ func (u *upToDate) storeVersions() {
 	}
 }
 
-// contains reports whether the tables contain everything that those of the former leader had when it
-// stopped. Then this process undoes no write of the former leader. The last of these writes may still be
-// unknown, but a write based on an older version of a slice is refused.
+// contains reports whether the tables contain everything that those of the former leader had when
+// it stopped. Then this process undoes no write of the former leader. The last of these writes may
+// still be unknown, but a write based on an older version of a slice is refused.
 func (u *upToDate) contains(ctx context.Context) bool {
 	if u.handedOver == nil {
 		return false

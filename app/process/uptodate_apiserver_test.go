@@ -89,7 +89,8 @@ func (b *lateBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// standby starts a writer of Endpoints and slices that doesn't lead yet, and whose watches can be delayed.
+// standby starts a writer of Endpoints and slices that doesn't lead yet, and whose watches can be
+// delayed.
 func (api roleServer) standby(t *testing.T, namespace string, log io.Writer) (*writer, *lateWatches) {
 	t.Helper()
 	pods := &lateWatches{suffix: "/pods"}
@@ -144,8 +145,8 @@ func (l *lateWatchesOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.roundTrip(r, l.next)
 }
 
-// A standby whose watches lack the newest pods becomes the leader, and keeps these pods in the slices of the
-// former leader. Before, it removed them.
+// A standby whose watches lack the newest pods becomes the leader, and keeps these pods in the
+// slices of the former leader. Before, it removed them.
 func (api roleServer) testStaleStandby(t *testing.T) {
 	ns := api.Namespace(t)
 	api.Apply(t, podsOfWeb, ns)
@@ -195,8 +196,8 @@ func (api roleServer) testStaleStandby(t *testing.T) {
 	}
 }
 
-// After SIGTERM the next leader starts without reading the current versions, because the former leader has
-// stored its versions in the Lease. Before, that took one to three seconds (day2 B9).
+// After SIGTERM the next leader starts without reading the current versions, because the former
+// leader has stored its versions in the Lease. Before, that took one to three seconds (day2 B9).
 func (api roleServer) testNextLeaderWritesAtOnce(t *testing.T) {
 	ns := api.Namespace(t)
 	api.Apply(t, podsOfWeb, ns)

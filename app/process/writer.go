@@ -60,8 +60,8 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	}, err
 }
 
-// requestTimeout returns the time limit of a write, which the API server gets too. So a write that was
-// started at the renew deadline has ended before another process can have the Lease.
+// requestTimeout returns the time limit of a write, which the API server gets too. So a write that
+// was started at the renew deadline has ended before another process can have the Lease.
 func (c writerConfig) requestTimeout() time.Duration {
 	if !c.leader.Elect {
 		return requestTimeout
@@ -69,9 +69,9 @@ func (c writerConfig) requestTimeout() time.Duration {
 	return min(requestTimeout, c.leader.LeaseDuration-c.leader.RenewDeadline)
 }
 
-// run campaigns and writes until ctx ends. It campaigns once the tables are filled, because a leader
-// needs the whole state. A standby watches all kinds, so that it can take over within seconds. A new
-// leader writes when its tables are up to date.
+// run campaigns and writes until ctx ends. It campaigns once the tables are filled, because a
+// leader needs the whole state. A standby watches all kinds, so that it can take over within
+// seconds. A new leader writes when its tables are up to date.
 func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 	defer w.closeIdle()
 	select {

@@ -115,8 +115,8 @@ func (api roleServer) testXDSTokens(t *testing.T) {
 	s.stop(t)
 }
 
-// A client certificate is valid only in the trust domains of the settings, by default in that of pods
-// (spec/xds.md §7.3).
+// A client certificate is valid only in the trust domains of the settings, by default in that of
+// pods (spec/xds.md §7.3).
 func (api roleServer) testXDSCertificates(t *testing.T) {
 	ns, dir := api.Namespace(t), t.TempDir()
 	a, err := certtest.NewAuthority()

@@ -20,7 +20,8 @@ func leading(name string, leader settings.Leader, without string) Role {
 	return role
 }
 
-// read returns the rule for a table. absent is the consequence of a missing right to an optional kind.
+// read returns the rule for a table. absent is the consequence of a missing right to an optional
+// kind.
 func read(t kube.AnyTable, absent string, why ...string) Rule {
 	r := t.Resource()
 	rule := Rule{Why: why, Group: r.Group, Resource: r.Resource, Verbs: []string{"list", "watch"}}

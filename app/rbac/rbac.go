@@ -27,8 +27,8 @@ type Rule struct {
 	// Object is the only object of the rule; empty means all.
 	Object string
 	Verbs  []string
-	// Without is the consequence of a missing right, as a clause without a full stop. If it is empty, a
-	// configured feature fails.
+	// Without is the consequence of a missing right, as a clause without a full stop. If it is
+	// empty, a configured feature fails.
 	Without string
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// lines returns the role and the resource of each rule, with the namespace if there is one, and a question
-// mark for optional rights.
+// lines returns the role and the resource of each rule, with the namespace if there is one, and a
+// question mark for optional rights.
 func lines(roles []rbac.Role) []string {
 	var all []string
 	for _, r := range roles {

@@ -32,8 +32,8 @@ const (
 	XDSSection         = "xds"
 )
 
-// Decode parses a config file. Its error has a line for each fault, with the name of the file, the line,
-// the field and the reason.
+// Decode parses a config file. Its error has a line for each fault, with the name of the file, the
+// line, the field and the reason.
 func Decode(name string, text []byte) (Config, error) { return decode(name, text, nil, References{}) }
 
 // References resolve the variables and files that a config file refers to. Nil functions use the
@@ -45,8 +45,9 @@ type References struct {
 	SecretFile func(path string) (string, error)
 }
 
-// DecodeFor is [Decode] for the config file of another process, such as that of a pod. With the references
-// of that process, the file reveals nothing of this machine to the servers that it names.
+// DecodeFor is [Decode] for the config file of another process, such as that of a pod. With the
+// references of that process, the file reveals nothing of this machine to the servers that it
+// names.
 func DecodeFor(of References, name string, text []byte) (Config, error) {
 	return decode(name, text, nil, of)
 }
@@ -215,8 +216,8 @@ func (d *configDecoder) variables(n *yaml.Node, level int) {
 	}
 }
 
-// checkHeader checks the fields that identify the format, and reports whether the other fields can be
-// read, which they also can if a header field is missing.
+// checkHeader checks the fields that identify the format, and reports whether the other fields can
+// be read, which they also can if a header field is missing.
 func (d *configDecoder) checkHeader(root *yaml.Node) bool {
 	known := true
 	for _, h := range []struct{ field, want string }{{"apiVersion", APIVersion}, {"kind", Kind}} {

@@ -30,7 +30,8 @@ func defaultLeader(name, namespace string) Leader {
 	}
 }
 
-// kubernetesLease is the Lease duration of kube-controller-manager, so that our failover is as fast.
+// kubernetesLease is the Lease duration of kube-controller-manager, so that our failover is as
+// fast.
 const kubernetesLease = 15 * time.Second
 
 // lasting returns the settings with another Lease duration.

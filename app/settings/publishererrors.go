@@ -24,15 +24,16 @@ func (f *publisherFields) wrong(errs []*nodeError) {
 	}
 }
 
-// mention matches a flag in an error. mentioned matches a flag, with its value, at the beginning of an error.
+// mention matches a flag in an error. mentioned matches a flag, with its value, at the beginning of
+// an error.
 var (
 	mention   = regexp.MustCompile(`--([a-z0-9][a-z0-9-]*)`)
 	mentioned = regexp.MustCompile(`^--([a-z0-9][a-z0-9-]*)(?:=(\S*?))?: `)
 )
 
-// locate converts errors about flags into errors about fields. The position is that of the first existing
-// field that an error mentions. Errors about fields known to be invalid are dropped, because they are
-// consequences.
+// locate converts errors about flags into errors about fields. The position is that of the first
+// existing field that an error mentions. Errors about fields known to be invalid are dropped,
+// because they are consequences.
 func (f *publisherFields) locate(flags *pflag.FlagSet, errs []error) []*nodeError {
 	var found []*nodeError
 	for _, err := range errs {

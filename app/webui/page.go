@@ -1,10 +1,10 @@
-// Package webui is the web page of a process, at / of its admin server. The page shows the data of the
-// inspection API; docs/page.md describes it.
+// Package webui is the web page of a process, at / of its admin server. The page shows the data of
+// the inspection API; docs/page.md describes it.
 //
 // The page is static: index.html, a style and some modules of JavaScript, written by hand and
-// embedded. The page sends requests only to the process that serves it. Names, annotations and records
-// are untrusted. So the Content-Security-Policy allows these files only, and the scripts insert untrusted
-// text as text only.
+// embedded. The page sends requests only to the process that serves it. Names, annotations and
+// records are untrusted. So the Content-Security-Policy allows these files only, and the scripts
+// insert untrusted text as text only.
 //
 // Package process serves [Handlers] behind the guard of the inspection API.
 //
@@ -28,8 +28,8 @@ import (
 //go:embed assets
 var files embed.FS
 
-// dir is the folder of the files in the binary. Assets is the path at which they are served, except for
-// the page itself, which is at /.
+// dir is the folder of the files in the binary. Assets is the path at which they are served, except
+// for the page itself, which is at /.
 const (
 	dir    = "assets"
 	Assets = "/assets/"
@@ -43,8 +43,8 @@ var kinds = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// policy is the Content-Security-Policy of the page: the page may load its own files and send requests to
-// its own server, and nothing else.
+// policy is the Content-Security-Policy of the page: the page may load its own files and send
+// requests to its own server, and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -54,8 +54,8 @@ type file struct {
 	text      []byte
 }
 
-// Handlers returns the handlers of the page, by patterns of [http.ServeMux]. guard authorises requests; in a
-// process it is [inspect.Server.Guard].
+// Handlers returns the handlers of the page, by patterns of [http.ServeMux]. guard authorises
+// requests; in a process it is [inspect.Server.Guard].
 //
 // [inspect.Server.Guard]: https://pkg.go.dev/github.com/signpostd/signpost/app/inspect#Server.Guard
 func Handlers(guard func(http.Handler) http.Handler) (map[string]http.Handler, error) {

@@ -1,6 +1,6 @@
 // Package access authorises requests of the inspection API with two requests to the API server: who
-// owns the token (TokenReview), and may the owner use the path (SubjectAccessReview). Package process
-// creates a [Reviewer] in a cluster, and passes it to app/inspect.
+// owns the token (TokenReview), and may the owner use the path (SubjectAccessReview). Package
+// process creates a [Reviewer] in a cluster, and passes it to app/inspect.
 //
 // A role that allows all reads has this rule:
 //

@@ -225,8 +225,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// A decision is cached for a short time, so that a client that was just allowed stays allowed when the
-// API server is unreachable.
+// A decision is cached for a short time, so that a client that was just allowed stays allowed when
+// the API server is unreachable.
 func TestRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

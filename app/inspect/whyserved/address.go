@@ -38,13 +38,13 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 	if a.Port() == 0 {
 		return x.holderSteps(a.Addr(), h)
 	}
-	told := x.Server.FirstProfile(catalog.ProfileQuery{IP: a.Addr(), Port: a.Port()})
-	if told.Refusal != nil {
-		steps := []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf("profiles of %s are %v: one of the workloads is out of date, delete it", a, refusalError(told.Refusal)), nil)}
+	profile := x.Server.FirstProfile(catalog.ProfileQuery{IP: a.Addr(), Port: a.Port()})
+	if profile.Refusal != nil {
+		steps := []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf("profiles of %s are %v: one of the workloads is out of date, delete it", a, refusalError(profile.Refusal)), nil)}
 		return append(steps, listed(a.Addr(), h.Workloads)...)
 	}
-	if t := told.Snapshot.Target; t != nil {
-		return []inspect.Step{targetStep(a, t, &told)}
+	if t := profile.Snapshot.Target; t != nil {
+		return []inspect.Step{targetStep(a, t, &profile)}
 	}
 	steps := listed(a.Addr(), h.Workloads)
 	if len(h.Workloads) > 0 {
@@ -62,21 +62,21 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 }
 
 // targetStep names the workload that GetProfile finds for an address.
-func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.FirstProfile) inspect.Step {
+func targetStep(a netip.AddrPort, t *catalog.Target, profile *destination.FirstProfile) inspect.Step {
 	s := holderStep(a.Addr(), t.Workload)
 	if !slices.Contains(t.IPs, a.Addr()) {
 		s.Text = fmt.Sprintf("%s is a host port of the %s %s/%s on the node %s", a, t.Key.Kind, t.Key.Namespace, t.Key.Name, short(t.Node))
 	}
-	for _, r := range told.Snapshot.Conflicts {
+	for _, r := range profile.Snapshot.Conflicts {
 		s.More = append(s.More, fmt.Sprintf("the %s %s/%s has the address, too, and is not used: it is not ready, or older", short(r.Loser.Qualifier), r.Loser.Namespace, r.Loser.Name))
 	}
-	for _, p := range told.LeftOut {
+	for _, p := range profile.LeftOut {
 		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s; clients get the bare address, because %s", s.Text, short(p.Reason))
 	}
-	if told.Wire.GetOpaqueProtocol() {
+	if profile.Wire.GetOpaqueProtocol() {
 		s.More = append(s.More, "the port is opaque")
 	}
-	if id := told.Wire.GetEndpoint().GetTlsIdentity().GetDnsLikeIdentity().GetName(); id != "" {
+	if id := profile.Wire.GetEndpoint().GetTlsIdentity().GetDnsLikeIdentity().GetName(); id != "" {
 		s.More = append(s.More, "its identity is "+short(id))
 	}
 	return s
@@ -171,8 +171,8 @@ func holderStep(ip netip.Addr, w *catalog.Workload) inspect.Step {
 	}
 }
 
-// holdingSteps lists the Services that have the address in their slices, and the clients that were sent
-// the address.
+// holdingSteps lists the Services that have the address in their slices, and the clients that were
+// sent the address.
 func (x *Explainer) holdingSteps(a netip.AddrPort, held []*catalog.EndpointSlice) []inspect.Step {
 	var steps []inspect.Step
 	var services []catalog.ServiceKey
@@ -201,7 +201,7 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 		return step("Service", inspect.StepNote, fmt.Sprintf("slices of %s have the address, and there is no Service of that name", name), ref)
 	}
 	var lines []string
-	served, left := 0, 0
+	served, omitted := 0, 0
 	for _, w := range x.ports(key, service, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name}) {
 		isIt := func(e netip.AddrPort) bool {
 			return e.Addr() == a.Addr() && (a.Port() == 0 || e.Port() == 0 || e.Port() == a.Port())
@@ -220,19 +220,19 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 			for _, s := range m.Slices {
 				for _, e := range s.Endpoints {
 					if isIt(e.Addr) {
-						left++
+						omitted++
 						lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s, in the slice %s", w.port.Port, outcomeTexts[e.Outcome], s.Slice.Name))
 					}
 				}
 			}
 		}
 	}
-	_, told := x.Server.StreamsOfService(key, 0)
+	_, streams := x.Server.StreamsOfService(key, 0)
 	var s inspect.Step
 	switch {
 	case served > 0:
-		s = step("Service", inspect.StepOK, fmt.Sprintf("%s is an endpoint of the Service %s, and %s for it", a.Addr(), name, clients(told, "asks", "ask")), ref)
-	case left > 0:
+		s = step("Service", inspect.StepOK, fmt.Sprintf("%s is an endpoint of the Service %s, and %s for it", a.Addr(), name, clients(streams, "asks", "ask")), ref)
+	case omitted > 0:
 		s = step("Service", inspect.StepWrong, fmt.Sprintf("%s is in slices of the Service %s, and is not served: explain the Service, which says why", a.Addr(), name), ref)
 	default:
 		s = step("Service", inspect.StepNote, fmt.Sprintf("%s is in slices of the Service %s, with other ports", a.Addr(), name), ref)
@@ -246,7 +246,7 @@ func (x *Explainer) workload(ctx context.Context, o *inspect.ObjectRef) []inspec
 	key := catalog.WorkloadKey{Kind: catalog.WorkloadKind(o.Kind), Cluster: catalog.LocalCluster, Namespace: o.Namespace, Name: o.Name}
 	known, named := x.Catalog.FindWorkload(key)
 	var steps []inspect.Step
-	has := map[string]string{}
+	workloadLabels := map[string]string{}
 	if key.Kind == catalog.Pod {
 		p, err := live{x.Client, o.Namespace}.pod(ctx, o.Name)
 		switch {
@@ -255,7 +255,7 @@ func (x *Explainer) workload(ctx context.Context, o *inspect.ObjectRef) []inspec
 		case p == nil:
 			return []inspect.Step{step("Pod", inspect.StepWrong, fmt.Sprintf("there is no Pod %s/%s: look at its name and namespace", o.Namespace, o.Name), o)}
 		default:
-			has = p.Labels
+			workloadLabels = p.Labels
 			steps = append(steps, podStep(p, o))
 		}
 	}
@@ -264,12 +264,12 @@ func (x *Explainer) workload(ctx context.Context, o *inspect.ObjectRef) []inspec
 	}
 	if key.Kind != catalog.Pod {
 		for _, l := range known.Labels {
-			has[l.Key] = l.Value
+			workloadLabels[l.Key] = l.Value
 		}
 		steps = append(steps, step(o.Kind, inspect.StepOK, fmt.Sprintf("the %s %s/%s exists", o.Kind, o.Namespace, o.Name), o))
 	}
 	if len(named) == 0 {
-		return append(steps, x.unselected(ctx, o, has)...)
+		return append(steps, x.unselected(ctx, o, workloadLabels)...)
 	}
 	for _, ip := range known.IPs[:min(2, len(known.IPs))] {
 		steps = append(steps, x.conflicts(ip, []*catalog.Workload{known})...)
@@ -294,7 +294,7 @@ func podStep(p *corev1.Pod, o *inspect.ObjectRef) inspect.Step {
 }
 
 // unselected says why a workload is in no slice.
-func (x *Explainer) unselected(ctx context.Context, o *inspect.ObjectRef, has map[string]string) []inspect.Step {
+func (x *Explainer) unselected(ctx context.Context, o *inspect.ObjectRef, workloadLabels map[string]string) []inspect.Step {
 	all, err := live{x.Client, o.Namespace}.services(ctx)
 	if err != nil {
 		return []inspect.Step{unknown("Service", err)}
@@ -305,12 +305,12 @@ func (x *Explainer) unselected(ctx context.Context, o *inspect.ObjectRef, has ma
 		if len(selector) == 0 {
 			continue
 		}
-		if labels.SelectorFromSet(selector).Matches(labels.Set(has)) {
+		if labels.SelectorFromSet(selector).Matches(labels.Set(workloadLabels)) {
 			return []inspect.Step{step("Slices", inspect.StepWrong, fmt.Sprintf(
 				"the Service %s selects it, and no slice has it: check the controller that writes slices, the role controllers or kube-controller-manager", all[i].Name,
 			), o)}
 		}
-		if _, ok := nearMiss(selector, has); ok && near == "" {
+		if _, ok := nearMiss(selector, workloadLabels); ok && near == "" {
 			near = fmt.Sprintf("; the selector of %s is %s: is it meant?", all[i].Name, selectorText(selector))
 		}
 	}

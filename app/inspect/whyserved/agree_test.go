@@ -36,8 +36,9 @@ var (
 	agreeSeed   = flag.Uint64("agree.seed", 1, "seed of the first world of TestExplainAgreesWithCalls")
 )
 
-// TestExplainAgreesWithCalls explains all Services and addresses of random clusters, and compares the
-// verdicts with the responses of real calls of Get and GetProfile (mesh, findings 3 and 8 to 10).
+// TestExplainAgreesWithCalls explains all Services and addresses of random clusters, and compares
+// the verdicts with the responses of real calls of Get and GetProfile (mesh, findings 3 and 8 to
+// 10).
 func TestExplainAgreesWithCalls(t *testing.T) {
 	for i := range uint64(longtest.Rounds(*agreeWorlds)) {
 		seed := *agreeSeed + i
@@ -279,8 +280,8 @@ func compareAll(t *testing.T, seed uint64) {
 	c.compareAddresses()
 }
 
-// firstUpdates returns the addresses of the first response of Get to a client on a node, and the error of
-// the call.
+// firstUpdates returns the addresses of the first response of Get to a client on a node, and the
+// error of the call.
 func (c *calls) firstUpdates(path, node string) (addresses []string, refused error) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 	defer cancel()
@@ -362,8 +363,8 @@ func (c *calls) isWell(s *catalog.Service, hostname string, port uint16) bool {
 	return (hostname != "" || !c.broken[s.Key.Name]) && c.isServed(s, hostname, path, port)
 }
 
-// isServed reports whether calls for a port get endpoints, regardless of problems with the routes of its
-// profile.
+// isServed reports whether calls for a port get endpoints, regardless of problems with the routes
+// of its profile.
 func (c *calls) isServed(s *catalog.Service, hostname, path string, port uint16) bool {
 	profile, err := c.firstProfile(path)
 	if err != nil {

@@ -162,7 +162,7 @@ var outcomeTexts = map[catalog.Outcome]string{
 
 // endpointStep says what Get returns for a port. The verdict is the server's.
 func endpointStep(f *facts, w *portExplanation) inspect.Step {
-	left := unservedOf(w)
+	omitted := unservedOf(w)
 	port := fmt.Sprintf("port %d", w.port.Port)
 	if f.query.Hostname != "" {
 		port += " of the hostname " + f.query.Hostname
@@ -170,7 +170,7 @@ func endpointStep(f *facts, w *portExplanation) inspect.Step {
 	served := endpointsOf(&w.response)
 	s := step("Endpoints", inspect.StepOK, fmt.Sprintf("%s is served by %s", port, inspect.Plural(len(served), "endpoint")), f.ref())
 	if n := w.response.MorePlaces; n > 0 {
-		s.Text = fmt.Sprintf("%s is served by at least %s; clients of %d other places were not looked at", port, inspect.Plural(len(served), "endpoint"), n)
+		s.Text = fmt.Sprintf("%s is served by at least %s; clients in %d other zones or nodes were not checked", port, inspect.Plural(len(served), "endpoint"), n)
 	}
 	switch err := w.unserved(); {
 	case err == nil:
@@ -179,7 +179,7 @@ func endpointStep(f *facts, w *portExplanation) inspect.Step {
 	case len(served) > 0:
 		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s, and %v: compare the hints of the slices with their endpoints", s.Text, err)
 	default:
-		s.State, s.Text = inspect.StepWrong, port+" has no endpoint that is served: "+left.cause(f, w)
+		s.State, s.Text = inspect.StepWrong, port+" has no endpoint that is served: "+omitted.cause(f, w)
 	}
 	if s.State == inspect.StepWrong && w.overridden() {
 		// Traffic goes to the overrides, so this is no problem.
@@ -191,8 +191,8 @@ func endpointStep(f *facts, w *portExplanation) inspect.Step {
 	if n := len(served) - len(s.More); n > 0 {
 		s.More = append(s.More, fmt.Sprintf("and %d more", n))
 	}
-	for _, outcome := range slices.Sorted(maps.Keys(left.counts)) {
-		s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", left.counts[outcome], outcomeTexts[outcome], left.lines[outcome][0]))
+	for _, outcome := range slices.Sorted(maps.Keys(omitted.counts)) {
+		s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", omitted.counts[outcome], outcomeTexts[outcome], omitted.lines[outcome][0]))
 	}
 	for _, reason := range leftOut(&w.response) {
 		s.More = append(s.More, "left out is the "+reason)
@@ -214,11 +214,11 @@ func (x unservedEndpoints) cause(f *facts, w *portExplanation) string {
 	if reasons := leftOut(&w.response); len(reasons) > 0 {
 		return "left out is the " + reasons[0]
 	}
-	most, all := catalog.Served, 0
+	commonest, all := catalog.Served, 0
 	for outcome, n := range x.counts {
 		all += n
-		if n > x.counts[most] || n == x.counts[most] && outcome < most {
-			most = outcome
+		if n > x.counts[commonest] || n == x.counts[commonest] && outcome < commonest {
+			commonest = outcome
 		}
 	}
 	switch {
@@ -226,18 +226,18 @@ func (x unservedEndpoints) cause(f *facts, w *portExplanation) string {
 		return x.otherHostname(f)
 	case all == 0:
 		return "the slices have none: see the earlier steps, or check the controller that writes the slices"
-	case most == catalog.EndpointNotReady:
-		return fmt.Sprintf("%s not ready: look at the readiness of the pods", withVerb(x.counts[most], "endpoint", "endpoints"))
-	case most == catalog.PortMissing && len(x.ports) == 0:
+	case commonest == catalog.EndpointNotReady:
+		return fmt.Sprintf("%s not ready: look at the readiness of the pods", withVerb(x.counts[commonest], "endpoint", "endpoints"))
+	case commonest == catalog.PortMissing && len(x.ports) == 0:
 		return "the slices have no ports: compare the targetPort of the Service with the ports of the containers"
-	case most == catalog.PortMissing:
+	case commonest == catalog.PortMissing:
 		return fmt.Sprintf("the slices have the ports [%s], and none is named %q: compare the targetPort of the Service with the ports of the containers", strings.Join(x.ports, " "), w.port.Name)
-	case most == catalog.WorkloadUnknown, most == catalog.WorkloadReplaced:
+	case commonest == catalog.WorkloadUnknown, commonest == catalog.WorkloadReplaced:
 		return "the slices name pods that are deleted or not known yet: check the controller that writes the slices, and whether this process reads pods"
-	case most == catalog.IPv6Disabled:
+	case commonest == catalog.IPv6Disabled:
 		return "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6"
 	default:
-		return "all endpoints are " + outcomeTexts[most]
+		return "all endpoints are " + outcomeTexts[commonest]
 	}
 }
 

@@ -35,8 +35,8 @@ type Explainer struct {
 	IPv6 bool
 }
 
-// Server provides the open calls and the responses to calls; [destination.Server] implements it. All
-// verdicts come from the Server; the other facts are causes.
+// Server provides the open calls and the responses to calls; [destination.Server] implements it.
+// All verdicts come from the Server; the other facts are causes.
 type Server interface {
 	StreamsOfService(key catalog.ServiceKey, limit int) (some []destination.OpenStream, all int)
 	FirstResponse(key catalog.ServiceKey, hostname string, port uint16) destination.FirstResponse

@@ -23,8 +23,8 @@ const (
 	// maxPods, maxSlices, maxServices and maxPolicies limit the objects that are read for an
 	// explanation.
 	maxPods, maxSlices, maxServices, maxPolicies = 200, 100, 300, 100
-	// maxResponse limits a response of the API server in bytes, because tenants decide about the size
-	// of objects.
+	// maxResponse limits a response of the API server in bytes, because tenants decide about the
+	// size of objects.
 	maxResponse = 16 << 20
 )
 
@@ -108,7 +108,8 @@ func (s podList) count() string {
 	return fmt.Sprint(len(s.pods))
 }
 
-// title describes the pods that were read, such as "3 pods" or "the first 200 of more than 200 pods".
+// title describes the pods that were read, such as "3 pods" or "the first 200 of more than 200
+// pods".
 func (s podList) title() string {
 	if s.more {
 		return fmt.Sprintf("the first %d of more than %[1]d pods", len(s.pods))

@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// policySteps lists the NetworkPolicies of the pods. Policies affect connections, not the responses to
-// clients, but are often the cause of a problem.
+// policySteps lists the NetworkPolicies of the pods. Policies affect connections, not the responses
+// to clients, but are often the cause of a problem.
 func policySteps(f *facts) []inspect.Step {
 	if f.policiesErr != nil {
 		return []inspect.Step{step("Network policy", inspect.StepNote, "whether NetworkPolicies apply to the pods isn't known: "+f.policiesErr.Error(), nil)}
@@ -34,8 +34,8 @@ func policySteps(f *facts) []inspect.Step {
 	return append([]inspect.Step{s}, closedSteps(f)...)
 }
 
-// closedSteps returns a step if policies allow connections to a port of pods, but not to the port of
-// their proxies, to which meshed clients connect.
+// closedSteps returns a step if policies allow connections to a port of pods, but not to the port
+// of their proxies, to which meshed clients connect.
 func closedSteps(f *facts) []inspect.Step {
 	for i := range f.matched.pods {
 		pod := &f.matched.pods[i]

@@ -73,8 +73,8 @@ func profileSteps(f *facts) []inspect.Step {
 }
 
 // profileStep names the used ServiceProfile and its invalid parts.
-func profileStep(told *destination.FirstProfile) []inspect.Step {
-	sp := told.Snapshot.Profile
+func profileStep(profile *destination.FirstProfile) []inspect.Step {
+	sp := profile.Snapshot.Profile
 	if sp == nil {
 		return nil
 	}
@@ -85,8 +85,8 @@ func profileStep(told *destination.FirstProfile) []inspect.Step {
 	case sp.Invalid:
 		steps = append(steps, step("Profile", inspect.StepWrong,
 			fmt.Sprintf("the ServiceProfile %s can't be used, so the default profile is served: see its retryBudget.ttl, and signpost problems", name), ref))
-	case len(told.LeftOut) > 0:
-		p := told.LeftOut[0]
+	case len(profile.LeftOut) > 0:
+		p := profile.LeftOut[0]
 		steps = append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("the ServiceProfile %s can't be used: %s: %s", name, p.Field, short(p.Reason)), ref))
 	default:
 		steps = append(steps, step("Profile", inspect.StepOK, fmt.Sprintf("the ServiceProfile %s is in force, with %s", name, inspect.Plural(len(sp.Routes), "route")), ref))
@@ -125,8 +125,8 @@ func overrideSteps(w *portExplanation) []inspect.Step {
 	return append(steps, step("Override", inspect.StepNote, fmt.Sprintf("the ServiceProfile sends the traffic of port %d to %s", w.port.Port, strings.Join(names, ", ")), nil))
 }
 
-// opaqueSteps returns a step for each port that is opaque for the Service but not for its endpoints, or
-// the other way round.
+// opaqueSteps returns a step for each port that is opaque for the Service but not for its
+// endpoints, or the other way round.
 func opaqueSteps(f *facts) []inspect.Step {
 	var steps []inspect.Step
 	for i := range f.ports {
@@ -166,21 +166,21 @@ func (x *Explainer) serviceProfile(o *inspect.ObjectRef) []inspect.Step {
 	if known && len(service.Ports) > 0 {
 		port = service.Ports[0].Port
 	}
-	told := x.Server.FirstProfile(catalog.ProfileQuery{Service: key, Port: port, ClientNamespace: o.Namespace})
-	sp := told.Snapshot.Profile
+	profile := x.Server.FirstProfile(catalog.ProfileQuery{Service: key, Port: port, ClientNamespace: o.Namespace})
+	sp := profile.Snapshot.Profile
 	switch {
 	case sp == nil || sp.Namespace != o.Namespace:
 		return []inspect.Step{step("Profile", inspect.StepWrong, fmt.Sprintf(
 			"this process knows no ServiceProfile %s: look at its name and namespace, and at the table serviceprofile in the status", name,
 		), o)}
 	case !known:
-		return append(profileStep(&told), step("Profile", inspect.StepWrong, fmt.Sprintf("there is no Service %s/%s for the ServiceProfile: create it, or correct the name of the profile", key.Namespace, key.Name), f.ref()))
+		return append(profileStep(&profile), step("Profile", inspect.StepWrong, fmt.Sprintf("there is no Service %s/%s for the ServiceProfile: create it, or correct the name of the profile", key.Namespace, key.Name), f.ref()))
 	}
-	steps := profileStep(&told)
+	steps := profileStep(&profile)
 	if o.Namespace != key.Namespace {
 		steps = append(steps, step("Profile", inspect.StepNote, "only clients in the namespace "+o.Namespace+" use it, because the Service is in the namespace "+key.Namespace, o))
 	}
-	if err := told.Refusal; err != nil {
+	if err := profile.Refusal; err != nil {
 		return append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("profiles of the Service %s/%s are %v", key.Namespace, key.Name, refusalError(err)), f.ref()))
 	}
 	for _, p := range service.Ports[:min(len(service.Ports), maxPorts)] {

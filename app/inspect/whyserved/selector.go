@@ -93,7 +93,8 @@ func selectorText(selector map[string]string) string {
 	return short(labels.SelectorFromSet(selector).String())
 }
 
-// suggestion names the label that would match the most pods in place of a requirement of the selector.
+// suggestion names the label that would match the most pods in place of a requirement of the
+// selector.
 func suggestion(selector map[string]string, nearby podList) string {
 	instead := map[string]int{} // pods by the label that they have in place of the required one
 	for i := range nearby.pods {
@@ -112,12 +113,12 @@ func suggestion(selector map[string]string, nearby podList) string {
 	return fmt.Sprintf("; %s %s: did you mean that?", count, short(best))
 }
 
-// nearMiss returns the label of a pod that fails exactly one requirement: the label has the same key, or
-// another key and the same value.
-func nearMiss(selector, has map[string]string) (label string, ok bool) {
+// nearMiss returns the label of a pod that fails exactly one requirement: the label has the same
+// key, or another key and the same value.
+func nearMiss(selector, podLabels map[string]string) (label string, ok bool) {
 	var failed []string
 	for key, value := range selector {
-		if got, there := has[key]; !there || got != value {
+		if got, found := podLabels[key]; !found || got != value {
 			failed = append(failed, key)
 		}
 	}
@@ -125,14 +126,14 @@ func nearMiss(selector, has map[string]string) (label string, ok bool) {
 		return "", false
 	}
 	key := failed[0]
-	if got, there := has[key]; there {
+	if got, found := podLabels[key]; found {
 		// Pods with a very different value belong to another Service, unless all else is equal.
 		_, similar := mostSimilar(selector[key], []string{got})
 		return key + "=" + got, len(selector) > 1 || similar
 	}
-	for _, other := range slices.Sorted(maps.Keys(has)) {
-		if _, required := selector[other]; !required && has[other] == selector[key] {
-			return other + "=" + has[other], true
+	for _, other := range slices.Sorted(maps.Keys(podLabels)) {
+		if _, required := selector[other]; !required && podLabels[other] == selector[key] {
+			return other + "=" + podLabels[other], true
 		}
 	}
 	return "", false

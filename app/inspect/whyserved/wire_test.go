@@ -179,8 +179,8 @@ func finished() *catalog.Workload {
 	return &catalog.Workload{Key: podKey("job"), IPs: []netip.Addr{netip.MustParseAddr("10.0.0.7")}, Finished: true}
 }
 
-// If the namespace has more pods than are read, no step claims that all are ready, nor that there are no
-// others (second day B8).
+// If the namespace has more pods than are read, no step claims that all are ready, nor that there
+// are no others (second day B8).
 func TestMorePodsThanAreRead(t *testing.T) {
 	ready := make([]corev1.Pod, maxPods)
 	for i := range ready {
