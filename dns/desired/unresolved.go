@@ -75,8 +75,15 @@ func unresolvedNow(found []unresolved, now records, before *request) []unresolve
 	if len(found) == 0 {
 		return nil
 	}
+	// An object may have thousands of names, so they are not searched for each of its former names.
+	names := make(map[string]struct{}, len(found))
+	for _, u := range found {
+		if u.addressOf == "" {
+			names[u.name] = struct{}{}
+		}
+	}
 	keep := func(u unresolved) {
-		if slices.Contains(found, unresolved{name: u.addressOf}) && !now.points(u.name, u.addressOf) {
+		if _, is := names[u.addressOf]; is && !now.points(u.name, u.addressOf) {
 			found = append(found, u)
 		}
 	}

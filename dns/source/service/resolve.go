@@ -45,7 +45,7 @@ type lookups struct {
 type lookup struct {
 	// addresses are those of the last success, sorted. They stay if a later lookup fails.
 	addresses []string
-	// err says why there are no addresses.
+	// err says why there are no addresses or, beside addresses, that the name doesn't exist any more.
 	err  error
 	busy bool
 	due  time.Time
@@ -83,7 +83,8 @@ func (l *lookups) schedule(host string) {
 	}
 }
 
-// get returns the addresses of a name, sorted and shared, or why there are none.
+// get returns the addresses of a name, sorted and shared, or why there are none. With addresses, the
+// error says that the name doesn't exist any more (see notFound).
 func (l *lookups) get(host string) ([]string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,12 +181,18 @@ func (l *lookups) store(ctx context.Context, host string, addresses []string, er
 	case ctx.Err() != nil:
 		return false
 	case err == nil:
-		same := slices.Equal(h.addresses, addresses)
+		same := h.err == nil && slices.Equal(h.addresses, addresses)
 		h.due, h.addresses, h.err = time.Now().Add(lookupRefresh), addresses, nil
 		return !same
 	}
 	h.due = time.Now().Add(lookupRetry)
-	if len(h.addresses) > 0 || h.err.Error() == err.Error() {
+	if len(h.addresses) > 0 {
+		if h.err != nil || !notFound(err) {
+			return false
+		}
+		err = fmt.Errorf("%w; its last addresses stay published", err)
+	}
+	if h.err != nil && h.err.Error() == err.Error() {
 		return false
 	}
 	h.err = err

@@ -175,10 +175,8 @@ func TestLookups(t *testing.T) {
 		q.expect(t, lookupRefresh, "lb", "192.0.2.1 192.0.2.2") // in another order
 		z.set("lb", nil, "192.0.2.3")
 		q.expect(t, lookupRefresh, "lb", "192.0.2.3", "lb")
-		// The last result stays after any failure.
+		// The last result stays after a failure of the server.
 		z.set("lb", errors.New("server misbehaving"))
-		q.expect(t, lookupRefresh, "lb", "192.0.2.3")
-		z.set("lb", nil)
 		q.expect(t, lookupRefresh, "lb", "192.0.2.3")
 		z.set("lb", nil, "192.0.2.4")
 		q.expect(t, lookupRetry, "lb", "192.0.2.4", "lb")
@@ -190,6 +188,29 @@ func TestLookups(t *testing.T) {
 		if z.times("lb") != n {
 			t.Error("a name that nobody uses is still looked up")
 		}
+	})
+}
+
+// TestLookupsOfNamesThatAreGone shows that a name that no longer exists keeps its last addresses, and that its
+// Services are told, once, until the name is back.
+func TestLookupsOfNamesThatAreGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newResolver()
+		z.set("lb", nil, "192.0.2.1")
+		q := begin(t, z)
+		q.setInUse("lb", true)
+		q.schedule("lb")
+		q.expect(t, 0, "lb", "192.0.2.1", "lb")
+		z.set("lb", nil)
+		q.expect(t, lookupRefresh, "lb", "no such host", "lb")
+		if addresses, err := q.get("lb"); !slices.Equal(addresses, []string{"192.0.2.1"}) || !notFound(err) || !strings.Contains(err.Error(), "its last addresses stay published") {
+			t.Errorf("got %v and the error %v, want the last addresses and that they stay", addresses, err)
+		}
+		q.expect(t, lookupRetry, "lb", "no such host")
+		z.set("lb", errors.New("server misbehaving"))
+		q.expect(t, lookupRetry, "lb", "no such host")
+		z.set("lb", nil, "192.0.2.1")
+		q.expect(t, lookupRetry, "lb", "192.0.2.1", "lb")
 	})
 }
 
