@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -87,5 +88,48 @@ func TestListsAreNotWrittenTo(t *testing.T) {
 	running.Wait()
 	if len(x.namespaces) != 0 {
 		t.Error("the index keeps removed objects")
+	}
+}
+
+// The cost of a change is proportional to the number of the Services, because all namespaces wait for it.
+func TestCostOfManyServices(t *testing.T) {
+	const services = 4000
+	x := newIndex()
+	for i := range services {
+		x.PutService(serviceOf(fmt.Sprint("service-", i), map[string]string{"app": "yes"}))
+	}
+	labels := func(version string) map[string]string { return map[string]string{"app": "yes", "version": version} }
+	for _, test := range []struct {
+		name   string
+		change func()
+	}{
+		{"add a pod", func() { x.Put(workload{namespace: "ns", name: "pod", labels: labels("1")}) }},
+		{"change its labels", func() { x.Put(workload{namespace: "ns", name: "pod", labels: labels("2")}) }},
+		{"add as many Services", func() {
+			for i := range services {
+				x.PutService(serviceOf(fmt.Sprint("other-", i), map[string]string{"version": "2"}))
+			}
+		}},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		test.change()
+		runtime.ReadMemStats(&after)
+		if got := (after.TotalAlloc - before.TotalAlloc) / services; got > 5000 {
+			t.Errorf("%s: allocated %d bytes for each Service, want at most 5000", test.name, got)
+		}
+	}
+}
+
+// A pod whose labels change between those of many Services doesn't compare each of them with each other one.
+func BenchmarkRelabelWithManyServices(b *testing.B) {
+	x := newIndex()
+	for i := range 20_000 {
+		x.PutService(serviceOf(fmt.Sprintf("service-%05d", i), map[string]string{"version": fmt.Sprint(i % 2)}))
+	}
+	n := 0
+	for b.Loop() {
+		n++
+		x.Relabel(workload{namespace: "ns", name: "pod", labels: map[string]string{"version": fmt.Sprint(n % 2)}})
 	}
 }

@@ -1,8 +1,6 @@
 package membership
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/internal/objectmeta"
@@ -39,8 +37,8 @@ type group[W any] struct {
 	labels objectmeta.Labels
 	// workloads are in no particular order.
 	workloads []W
-	// services has the names of the Services that select the group. Callers share the list, so it is replaced
-	// and never changed.
+	// services has the names of the Services that select the group. Callers share the list, so its names never
+	// change: the list grows behind them, or is replaced.
 	services []string
 }
 
@@ -168,7 +166,7 @@ func (g *group[W]) join(s *service[W]) {
 		g.services = s.alone[:]
 		return
 	}
-	g.services = slices.Concat(g.services, s.alone[:])
+	g.services = append(g.services, s.alone[0])
 }
 
 // leave removes a deleted Service from the group. The Service keeps its list of groups.

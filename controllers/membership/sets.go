@@ -41,9 +41,24 @@ func sameMemory(a, b []string) bool {
 
 // without returns a new list of the names in list that are not excluded.
 func without(list, excluded []string) []string {
+	if len(excluded) > fewNames {
+		names := make(map[string]struct{}, len(excluded))
+		for _, name := range excluded {
+			names[name] = struct{}{}
+		}
+		return withoutAny(list, func(name string) bool { _, found := names[name]; return found })
+	}
+	return withoutAny(list, func(name string) bool { return slices.Contains(excluded, name) })
+}
+
+// fewNames is how many names are found faster in a list than in a map.
+const fewNames = 16
+
+// withoutAny returns a new list of the names in list for which excluded returns false.
+func withoutAny(list []string, excluded func(string) bool) []string {
 	var left []string
 	for _, name := range list {
-		if !slices.Contains(excluded, name) {
+		if !excluded(name) {
 			left = append(left, name)
 		}
 	}

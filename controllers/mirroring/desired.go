@@ -78,12 +78,19 @@ type desired struct {
 	firstInvalid string
 	// overLimit is the number of addresses beyond the maximum.
 	overLimit int
+	// overTotal is the number of addresses beyond [maxEndpoints].
+	overTotal int
 }
+
+// maxEndpoints bounds the addresses of Endpoints, counted once for each port of their subset, because each port
+// may need a slice of its own. An object of 1 MB could ask for a billion endpoints.
+const maxEndpoints = 250_000
 
 // desire converts subsets (spec/endpoints.md §14.3). At most maxPerSubset addresses of each are used, ready
 // ones first.
 func desire(list []corev1.EndpointSubset, maxPerSubset int) *desired {
 	d := &desired{max: maxPerSubset, byKey: map[groupKey]*group{}}
+	list, d.overTotal = bounded(list)
 	for _, s := range subsets.Canonical(list) {
 		sets := portSetsOf(s.Ports)
 		left := maxPerSubset
@@ -91,6 +98,23 @@ func desire(list []corev1.EndpointSubset, maxPerSubset int) *desired {
 		d.add(sets, s.NotReadyAddresses, false, &left)
 	}
 	return d
+}
+
+// bounded returns subsets without the addresses beyond [maxEndpoints], and the number of those. The ready
+// addresses of a subset are kept first.
+func bounded(list []corev1.EndpointSubset) (kept []corev1.EndpointSubset, over int) {
+	kept = slices.Clone(list)
+	room := maxEndpoints
+	for i := range kept {
+		s := &kept[i]
+		ports := max(1, len(s.Ports))
+		ready := min(len(s.Addresses), room/ports)
+		notReady := min(len(s.NotReadyAddresses), room/ports-ready)
+		over += len(s.Addresses) - ready + len(s.NotReadyAddresses) - notReady
+		s.Addresses, s.NotReadyAddresses = s.Addresses[:ready], s.NotReadyAddresses[:notReady]
+		room -= (ready + notReady) * ports
+	}
+	return kept, over
 }
 
 // add adds addresses of a subset, at most left, and reduces left by their number.

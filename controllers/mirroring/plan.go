@@ -99,7 +99,7 @@ func isOf(s *discoveryv1.EndpointSlice, key reconcile.Key) bool {
 func (p *planner) mirror(endpoints *corev1.Endpoints, maxPerSubset int) {
 	want := desire(endpoints.Subsets, maxPerSubset)
 	p.plan.Problems = want.problems()
-	p.plan.Stats.Skipped = want.invalid + want.overLimit
+	p.plan.Stats.Skipped = want.invalid + want.overLimit + want.overTotal
 	p.plan.Stats.Slices = len(want.groups)
 	t := newTemplate(endpoints)
 	var missing []*group

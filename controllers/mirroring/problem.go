@@ -32,5 +32,11 @@ func (d *desired) problems() []Problem {
 			d.overLimit, d.max,
 		)})
 	}
+	if d.overTotal > 0 {
+		list = append(list, Problem{TooManyAddressesToMirror, fmt.Sprintf(
+			"%d of the addresses aren't mirrored to EndpointSlices because there are more than %d, counted once for each port of their subset; write EndpointSlices instead of Endpoints",
+			d.overTotal, maxEndpoints,
+		)})
+	}
 	return list
 }
