@@ -40,3 +40,8 @@ func IsReverseName(name string) bool {
 	}
 	return false
 }
+
+// IsReverseDomain reports whether a canonical domain is one of the zones for PTR records, or in one.
+func IsReverseDomain(domain string) bool {
+	return domain == reverse4 || domain == reverse6 || IsReverseName(domain)
+}

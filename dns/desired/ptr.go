@@ -34,6 +34,9 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 		pointer := record{derived: true, RecordSet: dns.RecordSet{
 			Name: dns.ReverseName(addr), Type: dns.TypePTR, TTL: r.TTL, Targets: []string{r.Name}, Objects: r.Objects,
 		}}
+		if t.outside(&pointer.RecordSet, t.Domains.RefusesPointer(t.origin.Namespace, pointer.Name)) {
+			continue
+		}
 		if t.Labelled {
 			pointer.resource = r.Labels[dns.LabelResource]
 		}

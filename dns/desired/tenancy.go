@@ -14,7 +14,11 @@ import (
 // notAllowed reports, with a problem, whether the namespace of the object may not ask for a record
 // set. Such a record set is ignored: unlike one that can't be published, it doesn't keep its name.
 func (t *transform) notAllowed(r *dns.RecordSet) bool {
-	reason := t.Domains.Refuses(t.origin.Namespace, r.Name, r.Type)
+	return t.outside(r, t.Domains.Refuses(t.origin.Namespace, r.Name, r.Type))
+}
+
+// outside reports, with a problem, whether there is a reason why the namespace may not ask for a record set.
+func (t *transform) outside(r *dns.RecordSet, reason string) bool {
 	if reason == "" {
 		return false
 	}

@@ -140,3 +140,54 @@ func mustNew(t *testing.T) *Set {
 	}
 	return s
 }
+
+// TestPointersOutsideOfTheDomains shows that the PTR record of an address needs a domain of the namespace
+// if any rule has a reverse domain, and that without such a rule all are allowed.
+func TestPointersOutsideOfTheDomains(t *testing.T) {
+	const pointer = "1.2.0.192.in-addr.arpa"
+	for _, test := range []struct {
+		rules   string
+		allowed bool
+	}{
+		{"a=a.org", true},
+		{"a=a.org,2.0.192.in-addr.arpa", true},
+		{"a=a.org *=in-addr.arpa", true},
+		{"a=a.org b=2.0.192.in-addr.arpa", false},
+		{"a=a.org *=8.b.d.0.1.0.0.2.ip6.arpa", false},
+	} {
+		var rules []tenancy.Rule
+		for text := range strings.FieldsSeq(test.rules) {
+			rule, err := tenancy.ParseRule(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, rule)
+		}
+		within, err := tenancy.NewDomains(rules, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := New(Options{Domains: within, ManagedTypes: []string{"A", "PTR"}, CreatePTR: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, records := Origin{Namespace: "a", Name: "o"}, []*dns.RecordSet{asked("w.a.org", dns.TypeA, 0)}
+		_, problems := s.Put(object, records)
+		if s.Want("w.a.org") == nil || (s.Want(pointer) != nil) != test.allowed {
+			t.Errorf("%s: published are %v and %v", test.rules, s.Want("w.a.org"), s.Want(pointer))
+		}
+		_, dropped := s.Explain(object, records, Scope{Managed: []string{"A", "PTR"}})
+		if test.allowed {
+			if len(problems)+len(dropped) > 0 {
+				t.Errorf("%s: problems %+v, dropped %+v", test.rules, problems, dropped)
+			}
+			continue
+		}
+		if len(problems) != 1 || problems[0].Event != string(tenancy.NotAllowed) || problems[0].Value != pointer {
+			t.Errorf("%s: problems: %+v", test.rules, problems)
+		}
+		if len(dropped) != 1 || dropped[0].Reason != DropNotAllowed || dropped[0].Name != pointer {
+			t.Errorf("%s: dropped: %+v", test.rules, dropped)
+		}
+	}
+}

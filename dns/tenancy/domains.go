@@ -125,6 +125,8 @@ type Labels func(namespace string) (labels.Set, bool)
 type Domains struct {
 	rules  []compiledRule
 	labels Labels
+	// reverse is true if any rule has a domain for PTR records.
+	reverse bool
 	// isOwnershipName reports whether a name has the form of an ownership record.
 	isOwnershipName func(name string) bool
 }
@@ -148,6 +150,7 @@ func NewDomains(rules []Rule, namespaceLabels Labels, isOwnershipName func(name 
 		if err := r.check(); err != nil {
 			return nil, err
 		}
+		d.reverse = d.reverse || slices.ContainsFunc(r.Domains, dns.IsReverseDomain)
 		g := compiledRule{Rule: r}
 		if r.Selector != "" {
 			selector, err := labels.Parse(r.Selector)
@@ -179,6 +182,15 @@ func (d *Domains) Refuses(namespace, name, recordType string) string {
 		return fmt.Sprintf("%s needs a domain that no other namespace has, and --namespace-domains shares %s: use another name, or a domain of its own", special, domain)
 	}
 	return ""
+}
+
+// RefusesPointer returns why a namespace may not have the PTR record of one of its addresses, or "". Nobody
+// is refused if no rule has a reverse domain.
+func (d *Domains) RefusesPointer(namespace, name string) string {
+	if d == nil || !d.reverse {
+		return ""
+	}
+	return d.Refuses(namespace, name, dns.TypePTR)
 }
 
 // domainOf returns the longest domain of a namespace that contains a name, and whether no other

@@ -43,6 +43,8 @@ var (
 	_ provider.Adjuster       = (*Provider)(nil)
 	_ provider.DomainFilterer = (*Provider)(nil)
 	_ provider.Confirmer      = (*Provider)(nil)
+	_ provider.Prober         = (*Provider)(nil)
+	_ provider.Answering      = (*Provider)(nil)
 )
 
 // New returns a provider that passes changes to all members. There must be at least one.
@@ -304,6 +306,53 @@ func (p *Provider) Confirm(ctx context.Context, dnsZone dns.Zone) error {
 		}
 		return nil
 	}))
+}
+
+// Probe implements [provider.Prober]. The zone is listed if all providers list it. If one doesn't, the
+// providers without Probe list it here, because nothing else contacts their servers then.
+func (p *Provider) Probe(ctx context.Context, dnsZone dns.Zone) (lists bool, err error) {
+	z, err := p.find(dnsZone.Name)
+	if err != nil {
+		return false, err
+	}
+	unlisted := make([]bool, len(p.members))
+	err = withNames(p.each(func(i int, member provider.Provider) error {
+		prober, ok := member.(provider.Prober)
+		if !ok {
+			return nil
+		}
+		lists, err := prober.Probe(ctx, z.parts[i])
+		unlisted[i] = !lists
+		return err
+	}))
+	if err != nil || !slices.Contains(unlisted, true) {
+		return err == nil, err
+	}
+	return false, withNames(p.each(func(i int, member provider.Provider) error {
+		if unlisted[i] {
+			return nil
+		}
+		_, err := member.Records(ctx, z.parts[i])
+		return err
+	}))
+}
+
+// AnsweringServers implements [provider.Answering]. If a provider doesn't know its servers, there are none.
+func (p *Provider) AnsweringServers() []string {
+	var all []string
+	for _, member := range p.members {
+		known, ok := member.(provider.Answering)
+		if !ok {
+			return nil
+		}
+		servers := known.AnsweringServers()
+		if len(servers) == 0 {
+			return nil
+		}
+		all = append(all, servers...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (p *Provider) find(name string) (*zone, error) {

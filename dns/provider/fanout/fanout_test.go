@@ -444,3 +444,59 @@ func TestLimitsOfAll(t *testing.T) {
 		t.Error("nobody has a filter, and a name doesn't pass")
 	}
 }
+
+// probing is a provider that knows its name servers, and says what Probe returns.
+type probing struct {
+	*inmemory.Provider
+	lists bool
+	err   error
+}
+
+func (p probing) Probe(context.Context, dns.Zone) (bool, error) { return p.lists, p.err }
+
+func (probing) AnsweringServers() []string { return []string{"192.0.2.53:53"} }
+
+// TestProbe shows that a zone is listed if all providers list it, and that a provider without Probe is
+// contacted.
+func TestProbe(t *testing.T) {
+	refused, unreachable := errors.New("refused"), errors.New("unreachable")
+	down := inmemory.New(zoneName)
+	down.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+		if c.Operation == inmemory.Records {
+			return unreachable
+		}
+		return nil
+	}})
+	for name, test := range map[string]struct {
+		members []provider.Provider
+		lists   bool
+		err     error
+	}{
+		"none probes":    {[]provider.Provider{inmemory.New(zoneName), inmemory.New(zoneName)}, true, nil},
+		"all list":       {[]provider.Provider{probing{inmemory.New(zoneName), true, nil}, inmemory.New(zoneName)}, true, nil},
+		"one can't list": {[]provider.Provider{inmemory.New(zoneName), probing{inmemory.New(zoneName), false, nil}}, false, nil},
+		"one fails":      {[]provider.Provider{inmemory.New(zoneName), probing{inmemory.New(zoneName), false, refused}}, false, refused},
+		"one can't list, another can't be reached": {[]provider.Provider{down, probing{inmemory.New(zoneName), false, nil}}, false, unreachable},
+	} {
+		p := fanout.New(test.members)
+		if _, err := p.Zones(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if lists, err := any(p).(provider.Prober).Probe(t.Context(), zone); lists != test.lists || !errors.Is(err, test.err) {
+			t.Errorf("%s: %t, %v; want %t, %v", name, lists, err, test.lists, test.err)
+		}
+	}
+}
+
+// TestAnsweringServers shows that the name servers are known if those of all providers are.
+func TestAnsweringServers(t *testing.T) {
+	known, unknown := probing{Provider: inmemory.New(zoneName)}, inmemory.New(zoneName)
+	for _, test := range []struct {
+		members []provider.Provider
+		want    int
+	}{{[]provider.Provider{known, known}, 1}, {[]provider.Provider{known, unknown}, 0}} {
+		if got := any(fanout.New(test.members)).(provider.Answering).AnsweringServers(); len(got) != test.want {
+			t.Errorf("the servers are %q, want %d", got, test.want)
+		}
+	}
+}
