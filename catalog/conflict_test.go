@@ -45,3 +45,19 @@ func TestReadinessAloneKeepsSnapshots(t *testing.T) {
 		t.Error("the snapshot isn't stale after the labels changed")
 	}
 }
+
+// A slice can name any pod for any address. That is no conflict of the pod, which does not have the address,
+// so no problem of the pod is reported.
+func TestSliceWithAddressOfAnotherPodIsNoConflict(t *testing.T) {
+	mine, other := pod("mine", runs("10.0.0.1"), readied, born(2)), pod("other", runs("10.0.0.2"), readied, born(1))
+	other.Key.Namespace = "bank"
+	lying := slice("s", "web", IPv4, at("10.0.0.1", podKey("mine")), at("10.0.0.1", other.Key))
+	c := started(service("web"), mine, other, lying)
+	set := Resolve(c.Service(serviceKey("web")), Query{Port: 80})
+	if diff := cmp.Diff([]string{"10.0.0.1:8080 mine"}, show(set)); diff != "" {
+		t.Errorf("endpoints (-want +got):\n%s", diff)
+	}
+	if len(set.Conflicts) > 0 {
+		t.Errorf("conflicts: %v", set.Conflicts)
+	}
+}

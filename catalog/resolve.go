@@ -146,13 +146,16 @@ func (set *EndpointSet) settle(begin int) {
 			kept = append(kept, e)
 			continue
 		}
-		if first := kept[len(kept)-1]; first.Target != nil && e.Target != nil && first.Target != e.Target {
+		if first := kept[len(kept)-1]; first.Target != e.Target && first.hasOwnIP() && e.hasOwnIP() {
 			set.Conflicts = append(set.Conflicts, AddressConflict{IP: e.IP, Winner: first.Target.ID(), Loser: e.Target.ID()})
 		}
 	}
 	clear(set.Endpoints[len(kept):])
 	set.Endpoints = kept
 }
+
+// hasOwnIP reports whether the workload of the endpoint has the IP. A slice can name any workload for any IP.
+func (e Endpoint) hasOwnIP() bool { return e.Target != nil && slices.Contains(e.Target.IPs, e.IP) }
 
 // addresses returns the number of addresses, an upper bound for the number of endpoints.
 func (p *memberSnapshot) addresses() int {
