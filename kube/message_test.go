@@ -128,7 +128,7 @@ func FuzzUnwrap(f *testing.F) {
 			}
 			return
 		}
-		// The generated decoder refuses known fields in foreign encodings, and takes groups that
+		// The generated decoder refuses known fields in other wire types, and takes groups that
 		// end as other groups; both are left out.
 		var envelope runtime.Unknown
 		message := encoded[len(protobufPrefix):]

@@ -80,8 +80,8 @@ type StatusWriter interface {
 	WriteStatusOnce(ctx context.Context, client dynamic.Interface) error
 }
 
-// answering is a provider that knows the name servers of its records.
-type answering = provider.Answering
+// nameServerLister is a provider that knows the name servers of its records.
+type nameServerLister = provider.NameServerLister
 
 // reporter is a [StatusWriter] that also writes the outcomes of its objects.
 type reporter interface {
@@ -113,8 +113,8 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 			return nil, err
 		}
 	}
-	if p, ok := provider.(answering); ok {
-		opened.Servers = p.AnsweringServers()
+	if p, ok := provider.(nameServerLister); ok {
+		opened.Servers = p.NameServers()
 	}
 	within, err := tenancy.NewDomains(o.NamespaceDomains, o.openNamespaces(opened, sources), ownershipNames(own))
 	if err != nil {

@@ -129,12 +129,12 @@ type Prober interface {
 	Probe(ctx context.Context, zone dns.Zone) (lists bool, err error)
 }
 
-// Answering is a [Provider] that knows which name servers have its records. For other providers,
+// NameServerLister is a [Provider] that knows which name servers have its records. For other providers,
 // they are those of a zone's NS records.
-type Answering interface {
-	// AnsweringServers returns the addresses and ports of the name servers, for queries over UDP and
+type NameServerLister interface {
+	// NameServers returns the addresses and ports of the servers, for queries over UDP and
 	// TCP. They never change, and may be empty.
-	AnsweringServers() []string
+	NameServers() []string
 }
 
 // Adjusted is the result of [Adjuster] for one wanted record set.

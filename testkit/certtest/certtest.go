@@ -1,7 +1,7 @@
 // Package certtest makes certificates for servers and clients of tests: certificates that sign themselves,
 // and those that an [Authority] signs.
 //
-// Tests of TLS servers use it, package bindtest for DNS over TLS, and the scenes of dev/xds.
+// Tests of TLS servers use it, package bindtest for DNS over TLS, and the scenarios of dev/xds.
 //
 // # Concurrency
 //

@@ -133,11 +133,11 @@ func (s *play) ask() {
 				r.Targets = append(r.Targets, fmt.Sprintf("192.0.2.%d", 10*s.random.IntN(3)+i))
 			}
 		}
-		marker := &dns.RecordSet{
+		ownership := &dns.RecordSet{
 			Name: strings.ToLower(r.Type) + "-" + full, Type: dns.TypeTXT, TTL: 3600, Targets: []string{`"heritage=external-dns,external-dns/owner=me"`},
 			Labels: map[string]string{dns.LabelOwnedRecord: full},
 		}
-		s.wanted[name] = []*dns.RecordSet{r, marker}
+		s.wanted[name] = []*dns.RecordSet{r, ownership}
 	}
 }
 
@@ -193,11 +193,11 @@ func (s *play) check(others Record) {
 	list := s.store.List(zoneName)
 	found := false
 	for _, r := range list {
-		marker := strings.ToLower(r.Type) + "-" + r.Name
+		ownershipName := strings.ToLower(r.Type) + "-" + r.Name
 		switch {
 		case r.Name == others.Name:
 			found = r.Data == others.Data && r.TTL == others.TTL && r.Type == others.Type
-		case r.Type != dns.TypeTXT && !slices.ContainsFunc(list, func(other Record) bool { return other.Name == marker && other.Type == dns.TypeTXT }):
+		case r.Type != dns.TypeTXT && !slices.ContainsFunc(list, func(other Record) bool { return other.Name == ownershipName && other.Type == dns.TypeTXT }):
 			s.t.Fatalf("%+v is without its ownership record", r)
 		}
 	}

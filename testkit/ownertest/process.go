@@ -238,7 +238,7 @@ func (p *process) notOurs(r *dns.RecordSet) {
 	update.Targets = address("www", "192.0.2.77").Targets
 	for _, c := range []dns.Change{{Old: listed}, {Old: listed, New: update}} {
 		if send, refused, err := p.owner.Before(p.t.Context(), p.lookup, []dns.Change{c}); err != nil || len(send) > 0 || len(refused) != 1 {
-			p.t.Errorf("change of a foreign record: to be applied %v, refused %v, error %v", send, refused, err)
+			p.t.Errorf("change of a record that is not ours: to be applied %v, refused %v, error %v", send, refused, err)
 		}
 	}
 	p.there(r)

@@ -31,7 +31,7 @@ func (s *Fixture) checkSkips(key source.Key, r source.Result) {
 		case skip.Reason == "" || skip.Message == "":
 			s.t.Errorf("%s has a skip without a reason or a message: %+v", key, skip)
 		case len(text) > messageLimit || strings.ContainsAny(text, "\n\r\x1b"):
-			s.t.Errorf("%s has a skip with a text that is too long or has line breaks: quote it with foreign.Quote: %q", key, text)
+			s.t.Errorf("%s has a skip with a text that is too long or has line breaks: quote it with sanitize.Quote: %q", key, text)
 		case strings.HasSuffix(skip.Message, "."):
 			s.t.Errorf("%s has a skip that ends with a full stop: %q", key, skip.Message)
 		}

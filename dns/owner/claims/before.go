@@ -83,7 +83,7 @@ func (o *Owner) remember(changes []dns.Change, reasons []string) map[dns.Key]ent
 		key := c.RecordSet().Key()
 		was[key] = o.entries[key]
 		if o.before[key] = o.entries[key].claim; c.Old == nil {
-			o.before[key] = o.before[key].doubt()
+			o.before[key] = o.before[key].unconfirm()
 		}
 	}
 	return was

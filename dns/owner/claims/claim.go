@@ -168,9 +168,9 @@ func (c *Claim) confirm(r *dns.RecordSet) *Claim {
 	return &Claim{Key: r.Key(), Set: r, Labels: c.Labels, State: Confirmed, Seen: PrintOf(r), Progress: Done}
 }
 
-// doubt returns the claim after a listing without the record set, or before a creation, which
+// unconfirm returns the claim after a listing without the record set, or before a creation, which
 // implies such a listing. The record set stays ours if it appears again unchanged.
-func (c *Claim) doubt() *Claim {
+func (c *Claim) unconfirm() *Claim {
 	if c == nil || c.State != Confirmed {
 		return c
 	}
@@ -211,7 +211,7 @@ func (c *Claim) observe(r *dns.RecordSet) *Claim {
 	if r != nil && c.owns(r) {
 		return c.found(r)
 	}
-	next := *c.doubt()
+	next := *c.unconfirm()
 	if next.missed++; next.missed >= collectedAfter {
 		return nil
 	}

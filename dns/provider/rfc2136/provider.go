@@ -30,10 +30,10 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider  = (*Provider)(nil)
-	_ provider.Adjuster  = (*Provider)(nil)
-	_ provider.Answering = (*Provider)(nil)
-	_ provider.Prober    = (*Provider)(nil)
+	_ provider.Provider         = (*Provider)(nil)
+	_ provider.Adjuster         = (*Provider)(nil)
+	_ provider.NameServerLister = (*Provider)(nil)
+	_ provider.Prober           = (*Provider)(nil)
 )
 
 // Capabilities implements [provider.Provider].
@@ -59,9 +59,9 @@ func (p *Provider) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet
 	}), nil
 }
 
-// AnsweringServers implements [provider.Answering]. Servers with TLS are queried at the standard
+// NameServers implements [provider.NameServerLister]. Servers with TLS are queried at the standard
 // port.
-func (p *Provider) AnsweringServers() []string {
+func (p *Provider) NameServers() []string {
 	if p.dialer.tls == nil {
 		return slices.Clone(p.servers.addresses)
 	}
