@@ -39,12 +39,12 @@ type zone struct {
 }
 
 var (
-	_ provider.Provider       = (*Provider)(nil)
-	_ provider.Adjuster       = (*Provider)(nil)
-	_ provider.DomainFilterer = (*Provider)(nil)
-	_ provider.Confirmer      = (*Provider)(nil)
-	_ provider.Prober         = (*Provider)(nil)
-	_ provider.Answering      = (*Provider)(nil)
+	_ provider.Provider         = (*Provider)(nil)
+	_ provider.Adjuster         = (*Provider)(nil)
+	_ provider.DomainFilterer   = (*Provider)(nil)
+	_ provider.Confirmer        = (*Provider)(nil)
+	_ provider.Prober           = (*Provider)(nil)
+	_ provider.NameServerLister = (*Provider)(nil)
 )
 
 // New returns a provider that passes changes to all members. There must be at least one.
@@ -337,15 +337,15 @@ func (p *Provider) Probe(ctx context.Context, dnsZone dns.Zone) (lists bool, err
 	}))
 }
 
-// AnsweringServers implements [provider.Answering]. If a provider doesn't know its servers, there are none.
-func (p *Provider) AnsweringServers() []string {
+// NameServers implements [provider.NameServerLister]. If a provider doesn't know its servers, there are none.
+func (p *Provider) NameServers() []string {
 	var all []string
 	for _, member := range p.members {
-		known, ok := member.(provider.Answering)
+		known, ok := member.(provider.NameServerLister)
 		if !ok {
 			return nil
 		}
-		servers := known.AnsweringServers()
+		servers := known.NameServers()
 		if len(servers) == 0 {
 			return nil
 		}

@@ -454,7 +454,7 @@ type probing struct {
 
 func (p probing) Probe(context.Context, dns.Zone) (bool, error) { return p.lists, p.err }
 
-func (probing) AnsweringServers() []string { return []string{"192.0.2.53:53"} }
+func (probing) NameServers() []string { return []string{"192.0.2.53:53"} }
 
 // TestProbe shows that a zone is listed if all providers list it, and that a provider without Probe is
 // contacted.
@@ -488,14 +488,14 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestAnsweringServers shows that the name servers are known if those of all providers are.
-func TestAnsweringServers(t *testing.T) {
+// TestNameServers shows that the name servers are known if those of all providers are.
+func TestNameServers(t *testing.T) {
 	known, unknown := probing{Provider: inmemory.New(zoneName)}, inmemory.New(zoneName)
 	for _, test := range []struct {
 		members []provider.Provider
 		want    int
 	}{{[]provider.Provider{known, known}, 1}, {[]provider.Provider{known, unknown}, 0}} {
-		if got := any(fanout.New(test.members)).(provider.Answering).AnsweringServers(); len(got) != test.want {
+		if got := any(fanout.New(test.members)).(provider.NameServerLister).NameServers(); len(got) != test.want {
 			t.Errorf("the servers are %q, want %d", got, test.want)
 		}
 	}
