@@ -9,9 +9,9 @@
 //	                                   ▲                           │
 //	                                   └──── external changes ◄── overlay of own writes
 //
-// The file controllers.go makes and runs a Set, handlers.go handles the events of each kind, and rights.go lists
-// the RBAC rights. Each of the packages endpoints, endpointslices, mirroring and externalworkloads has one
-// controller. They share these packages:
+// The file controllers.go makes and runs a Set, handlers.go handles the events of each kind, and
+// rights.go lists the RBAC rights. Each of the packages endpoints, endpointslices, mirroring and
+// externalworkloads has one controller. They share these packages:
 //
 //   - watched: the parts of objects that are kept
 //   - membership: the workloads that each Service selects

@@ -13,8 +13,8 @@ import (
 // FirstResponse is the first response of a Get call, for explanations. The code that serves calls computes
 // it.
 type FirstResponse struct {
-	// Refusal is the status error of the call; nil if the call gets a response. With an error, no other field is
-	// set.
+	// Refusal is the status error of the call; nil if the call gets a response. With an error, no
+	// other field is set.
 	Refusal error
 	// Kind is the property of the client that the response depends on.
 	Kind catalog.FilterKind

@@ -185,8 +185,8 @@ func (m *profileModel) put() {
 	applyEvent(m.live, id, v)
 }
 
-// step makes one event, after it has added the expected states to the histories, and lets some time pass. Now and
-// then all changes are delivered, and clients connect and disconnect.
+// step makes one event, after it has added the expected states to the histories, and lets some time
+// pass. Now and then all changes are delivered, and clients connect and disconnect.
 func (m *profileModel) step(t *testing.T) {
 	id, v := m.event()
 	defer spent().check(t, id)

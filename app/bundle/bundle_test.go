@@ -140,8 +140,8 @@ func TestNoSecrets(t *testing.T) {
 	}
 }
 
-// Of a long log the newest lines are kept. A kubelet that is asked for the last lines and for a limit of bytes returns the
-// beginning of these lines.
+// Of a long log the newest lines are kept. A kubelet that is asked for the last lines and for a
+// limit of bytes returns the beginning of these lines.
 func TestNewestLinesOfLog(t *testing.T) {
 	lines := strings.Repeat(strings.Repeat("!", 399)+"\n", 12000) + "the newest line\n"
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -111,9 +111,10 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// The newest changes are kept of many, and no answer is larger than clients read.
-// Of a long list only the first targets are known, in the order of whoever wrote it, and after a failed change nobody knows
-// what the zone has. Neither is a reason to accuse another writer, or to say that the targets stayed.
+// The newest changes are kept of many, and no answer is larger than clients read. Of a long list
+// only the first targets are known, in the order of whoever wrote it, and after a failed change
+// nobody knows what the zone has. Neither is a reason to accuse another writer, or to say that the
+// targets stayed.
 func TestUnknownTargetsAreNoReason(t *testing.T) {
 	targets := func(from, to int) (list []string) {
 		for i := from; i <= to; i++ {

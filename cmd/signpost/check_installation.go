@@ -113,7 +113,8 @@ func (c *checkCommand) runInstallation(ctx context.Context, found installation.I
 	return c.runConfig(ctx, found.File, config, missing)
 }
 
-// runConfig checks the roles of a config file. missing has the secrets that are unknown, by the index of the publisher.
+// runConfig checks the roles of a config file. missing has the secrets that are unknown, by the
+// index of the publisher.
 func (c *checkCommand) runConfig(ctx context.Context, name string, config settings.Config, missing map[int]error) error {
 	if len(config.Roles()) == 0 {
 		return noRole(name)

@@ -95,8 +95,8 @@ func TestCheckWaits(t *testing.T) {
 	}
 }
 
-// The config file of an installation may be a tenant's: what it refers to is in the pod, and nothing of this machine
-// goes to the servers that it names.
+// The config file of an installation may be a tenant's: what it refers to is in the pod, and
+// nothing of this machine goes to the servers that it names.
 func TestCheckKeepsSecretsOfThisMachine(t *testing.T) {
 	t.Setenv("KUBECONFIG", "nonesuch")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")

@@ -16,9 +16,9 @@ type Limits struct {
 	// may come from one other host. Connections from our own host count for MaxConnections only, because the
 	// proxy in our pod carries the calls of many clients.
 	MaxConnections, MaxConnectionsPerHost int
-	// MaxConcurrentStreams is how many calls a connection may have open, and MaxConcurrentStreamsPerHost how many
-	// the connections of one other host may have open together. Calls from our own host are limited per
-	// connection only.
+	// MaxConcurrentStreams is how many calls a connection may have open, and
+	// MaxConcurrentStreamsPerHost how many the connections of one other host may have open together.
+	// Calls from our own host are limited per connection only.
 	MaxConcurrentStreams, MaxConcurrentStreamsPerHost int
 	// MaxRecvMsgSize bounds a request in bytes, and MaxHeaderListSize its headers.
 	MaxRecvMsgSize, MaxHeaderListSize int
@@ -34,8 +34,8 @@ type Limits struct {
 	// MaxQueriesPerClient how many of them one client may have been the first to make. A query that another
 	// client has open is always allowed.
 	MaxQueries, MaxQueriesPerClient int
-	// MaxUndeclaredPorts is how many different ports that a Service doesn't declare are served at a time for it.
-	// The xds role serves none of them.
+	// MaxUndeclaredPorts is how many different ports that a Service doesn't declare are served at a
+	// time for it. The xds role serves none of them.
 	MaxUndeclaredPorts int
 }
 

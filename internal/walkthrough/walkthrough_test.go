@@ -1,13 +1,14 @@
-// Package walkthrough tests the pages in docs/contributing: it applies what a page adds to a copy of the repository,
-// in bin/walkthrough, and runs the commands of the page there. The info string of a fenced block says what it is:
+// Package walkthrough tests the pages in docs/contributing: it applies what a page adds to a copy
+// of the repository, in bin/walkthrough, and runs the commands of the page there. The info string
+// of a fenced block says what it is:
 //
 //	go file=PATH           a new file of the repository; also yaml, txtar, text and so on
 //	go file=PATH as-is     an existing file, quoted in full
 //	diff file=PATH         an edit of an existing file, or of one that the page has made
 //	sh run                 go commands, one per line
 //
-// In an edit, lines with a space or "-" in front must match exactly one place of the file; "@@" starts a new place;
-// a line that ends with "…" is matched by its beginning.
+// In an edit, lines with a space or "-" in front must match exactly one place of the file; "@@"
+// starts a new place; a line that ends with "…" is matched by its beginning.
 package walkthrough
 
 import (

@@ -22,8 +22,9 @@ const (
 	headerSize = 12
 )
 
-// DNS passes the messages of one replica to a name server, over UDP and TCP, and the answers back. It changes no byte, so
-// signatures stay valid. It records each UPDATE (RFC 2136) as a history.Write, with the response code of its answer.
+// DNS passes the messages of one replica to a name server, over UDP and TCP, and the answers back.
+// It changes no byte, so signatures stay valid. It records each UPDATE (RFC 2136) as a
+// history.Write, with the response code of its answer.
 type DNS struct {
 	recorder                      Recorder
 	replica                       string
@@ -78,18 +79,20 @@ func (d *DNS) listen() error {
 	return errors.Join(errs...)
 }
 
-// DropRequests loses a share of the requests, from 0 to 1, at random from a seed. The name server gets none of them.
+// DropRequests loses a share of the requests, from 0 to 1, at random from a seed. The name server
+// gets none of them.
 func (d *DNS) DropRequests(share float64, seed uint64) (end func()) {
 	return d.begin(dnsFault{requests: newDice(share, seed)})
 }
 
-// DropResponses loses a share of the answers, from 0 to 1, at random from a seed. The name server has done what the requests say.
+// DropResponses loses a share of the answers, from 0 to 1, at random from a seed. The name server
+// has done what the requests say.
 func (d *DNS) DropResponses(share float64, seed uint64) (end func()) {
 	return d.begin(dnsFault{responses: newDice(share, seed)})
 }
 
-// Delay holds each message back for latency, more or less by up to jitter. The next message on the same TCP connection is
-// read afterwards.
+// Delay holds each message back for latency, more or less by up to jitter. The next message on the
+// same TCP connection is read afterwards.
 func (d *DNS) Delay(latency, jitter time.Duration) (end func()) {
 	return d.begin(dnsFault{latency: latency, jitter: jitter})
 }
@@ -127,8 +130,8 @@ type update struct {
 	what    history.UpdateWrite
 }
 
-// read returns nil for a message that is no UPDATE. Of one that can't be decoded, it returns what can. The message isn't
-// changed afterwards.
+// read returns nil for a message that is no UPDATE. Of one that can't be decoded, it returns what
+// can. The message isn't changed afterwards.
 func (d *DNS) read(message []byte) *update {
 	const isAnswer, opcode = 0x80, 0x78
 	if len(message) < headerSize || message[2]&isAnswer != 0 || int(message[2]&opcode)>>3 != mdns.OpcodeUpdate {

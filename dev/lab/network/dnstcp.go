@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// dnsStream is a TCP connection of a client, and the one to the name server that belongs to it. On both, each message
-// follows its length (RFC 1035, section 4.2.2).
+// dnsStream is a TCP connection of a client, and the one to the name server that belongs to it. On
+// both, each message follows its length (RFC 1035, section 4.2.2).
 type dnsStream struct {
 	dns    *DNS
 	client *net.TCPConn
@@ -105,7 +105,8 @@ func (s *dnsStream) pump(from, to *net.TCPConn, pass func(framed []byte) error) 
 	}
 }
 
-// readFramed returns a message with its length before it. The error is io.EOF if the connection ends between messages.
+// readFramed returns a message with its length before it. The error is io.EOF if the connection
+// ends between messages.
 func readFramed(r *bufio.Reader) ([]byte, error) {
 	length, err := r.Peek(2)
 	if err != nil {

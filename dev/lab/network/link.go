@@ -59,13 +59,14 @@ func NewLink(target string) (*Link, error) {
 	return l, nil
 }
 
-// Delay holds each chunk of bytes back for latency, more or less by up to jitter. The next chunk is read afterwards, so what
-// is written within one latency waits for up to two.
+// Delay holds each chunk of bytes back for latency, more or less by up to jitter. The next chunk is
+// read afterwards, so what is written within one latency waits for up to two.
 func (l *Link) Delay(latency, jitter time.Duration) (end func()) {
 	return l.begin(linkFault{latency: latency, jitter: jitter})
 }
 
-// Slow lets only so many bytes pass in a second, on each connection in each direction. Less than one counts as one.
+// Slow lets only so many bytes pass in a second, on each connection in each direction. Less than
+// one counts as one.
 func (l *Link) Slow(bytesPerSecond int) (end func()) {
 	return l.begin(linkFault{bytesPerSecond: max(1, bytesPerSecond)})
 }
@@ -73,9 +74,10 @@ func (l *Link) Slow(bytesPerSecond int) (end func()) {
 // Cut resets all connections, and refuses new ones until it ends.
 func (l *Link) Cut() (end func()) { return l.begin(linkFault{cut: true}) }
 
-// HalfOpen swallows all bytes in a direction, and closes nothing. Nobody is told of what the other side closes, either.
-// New connections are accepted, and get no answer. Connections on which it was once half-open never recover: they stay silent
-// until the Link is closed, or both sides have given up. New ones work when it ends.
+// HalfOpen swallows all bytes in a direction, and closes nothing. Nobody is told of what the other
+// side closes, either. New connections are accepted, and get no answer. Connections on which it was
+// once half-open never recover: they stay silent until the Link is closed, or both sides have given
+// up. New ones work when it ends.
 func (l *Link) HalfOpen(d Direction) (end func()) { return l.begin(linkFault{halfOpen: d & Both}) }
 
 // Close resets all connections and ends the Link.

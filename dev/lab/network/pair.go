@@ -177,8 +177,8 @@ func (p *pair) delay() {
 	}
 }
 
-// piece returns the part of a chunk that can be written now, and how long to wait until the next one, unless over is
-// closed before.
+// piece returns the part of a chunk that can be written now, and how long to wait until the next
+// one, unless over is closed before.
 func (p *pair) piece(chunk []byte) (piece []byte, pause time.Duration, over <-chan struct{}) {
 	rate := 0
 	for _, f := range p.faults.now() {

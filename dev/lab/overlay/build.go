@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// BuildSignpost builds the command signpost with the edits, and writes the binary to out. It compiles the packages that
-// the edits change and those above them; Go's build cache keeps the result, so that a second build with the
-// same edits is quick. The working directory must be in the repository, or its error says so. Builds may run at the same time.
+// BuildSignpost builds the command signpost with the edits, and writes the binary to out. It
+// compiles the packages that the edits change and those above them; Go's build cache keeps the
+// result, so that a second build with the same edits is quick. The working directory must be in the
+// repository, or its error says so. Builds may run at the same time.
 func BuildSignpost(ctx context.Context, out string, edits ...Edit) error {
 	out, err := filepath.Abs(out)
 	if err != nil {
@@ -21,8 +22,8 @@ func BuildSignpost(ctx context.Context, out string, edits ...Edit) error {
 	return run(ctx, edits, "build", "-trimpath", "-o", out, "./cmd/signpost")
 }
 
-// run runs the go command in the directory of the module, with an overlay of the edits. Its error ends with what the
-// command printed.
+// run runs the go command in the directory of the module, with an overlay of the edits. Its error
+// ends with what the command printed.
 func run(ctx context.Context, edits []Edit, command string, args ...string) error {
 	trees, err := findTrees(ctx)
 	if err != nil {
@@ -55,7 +56,8 @@ func findTrees(ctx context.Context) (trees, error) {
 	return t, nil
 }
 
-// goCommand runs the go command in dir and returns what it printed. It builds without cgo, as bin/signpost is built.
+// goCommand runs the go command in dir and returns what it printed. It builds without cgo, as
+// bin/signpost is built.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

@@ -12,11 +12,11 @@ import (
 
 // Edit is a change of one source file, as it is compiled; the file itself stays as it is.
 type Edit struct {
-	// File is a path in the repository, with slashes: destination/topic.go. After "$GOROOT/" it is one of Go's own
-	// files: $GOROOT/src/time/sleep.go.
+	// File is a path in the repository, with slashes: destination/topic.go. After "$GOROOT/" it is one
+	// of Go's own files: $GOROOT/src/time/sleep.go.
 	File string
-	// Old is the text to be replaced. The file must contain it exactly once. If it is empty, there must be no such
-	// file yet, and the build has it in addition.
+	// Old is the text to be replaced. The file must contain it exactly once. If it is empty, there
+	// must be no such file yet, and the build has it in addition.
 	Old string
 	// New is the text in its place.
 	New string
@@ -39,8 +39,8 @@ func (t trees) path(file string) string {
 	return filepath.Join(t.module, filepath.FromSlash(file))
 }
 
-// apply returns the contents of all files that the edits change, by their paths. Edits of one file are made one after
-// the other. Its error names each edit that doesn't fit.
+// apply returns the contents of all files that the edits change, by their paths. Edits of one file
+// are made one after the other. Its error names each edit that doesn't fit.
 func (t trees) apply(edits []Edit) (map[string]string, error) {
 	changed := map[string]string{}
 	var wrong []error
@@ -89,8 +89,8 @@ func (e Edit) apply(text string) (string, error) {
 	return strings.Replace(text, e.Old, e.New, 1), nil
 }
 
-// write applies the edits, and writes what "go build -overlay" wants to the directory dir: the changed files and the
-// list of them, whose path it returns.
+// write applies the edits, and writes what "go build -overlay" wants to the directory dir: the
+// changed files and the list of them, whose path it returns.
 func (t trees) write(dir string, edits []Edit) (list string, err error) {
 	changed, err := t.apply(edits)
 	if err != nil {

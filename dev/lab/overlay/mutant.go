@@ -15,8 +15,8 @@ type Mutant struct {
 	Validator string
 	// Profile is the schedule under which it shows, such as mixed.
 	Profile string
-	// Test is one of Signpost's own tests that fails with the mutant, which shows that it is a fault: the directory of the
-	// package, the name of the test, and flags for it.
+	// Test is one of Signpost's own tests that fails with the mutant, which shows that it is a fault:
+	// the directory of the package, the name of the test, and flags for it.
 	Test string
 	// Edits plant the fault. None of them needs another one of the list.
 	Edits []Edit

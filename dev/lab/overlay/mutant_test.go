@@ -46,7 +46,8 @@ func TestMutantsAreDescribed(t *testing.T) {
 
 var caught = flag.Bool("caught", false, "run Signpost's own tests with each mutant, which takes minutes")
 
-// Each mutant names a test that there is. With the flag -caught that test is run, and has to fail with the mutant and to pass without.
+// Each mutant names a test that there is. With the flag -caught that test is run, and has to fail
+// with the mutant and to pass without.
 func TestMutantsAreCaught(t *testing.T) {
 	trees, err := findTrees(t.Context())
 	if err != nil {
@@ -87,7 +88,8 @@ func hasTest(t *testing.T, directory, name string) bool {
 }
 
 // The edits of each mutant fit the sources as they are now, and its packages compile. They are only
-// checked as the compiler would, against what is in the build cache of the packages that they import: that takes seconds for all of them.
+// checked as the compiler would, against what is in the build cache of the packages that they
+// import: that takes seconds for all of them.
 func TestMutantsCompile(t *testing.T) {
 	trees, err := findTrees(t.Context())
 	if err != nil {

@@ -1,7 +1,8 @@
 package overlay
 
-// kindMutants believe that a kind has no objects when it can't be read: V4, and V5 for ExternalWorkloads, because only slices are made
-// of them. One believes that nothing is lost when the resource version went back: V1.
+// kindMutants believe that a kind has no objects when it can't be read: V4, and V5 for
+// ExternalWorkloads, because only slices are made of them. One believes that nothing is lost when
+// the resource version went back: V1.
 var kindMutants = []Mutant{
 	{
 		Name:      "rewind-unnoticed",

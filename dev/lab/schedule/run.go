@@ -19,7 +19,8 @@ type End func(context.Context) error
 type Injector interface {
 	// Replica begins Kill, Terminate and Pause.
 	Replica(context.Context, Fault) (End, error)
-	// Cluster begins APIServerKill, EtcdKill, EtcdCompact, EtcdRestore, EtcdFull and DropVersion, and does EtcdCopy.
+	// Cluster begins APIServerKill, EtcdKill, EtcdCompact, EtcdRestore, EtcdFull and DropVersion, and
+	// does EtcdCopy.
 	Cluster(context.Context, Fault) (End, error)
 	// Link begins Delay, Slow, Cut and HalfOpen.
 	Link(context.Context, Fault) (End, error)

@@ -22,7 +22,8 @@ const span = 300 * time.Millisecond
 type report struct {
 	// Waits has, for each way of waiting for span, how long the fastest of three took by the machine's clock.
 	Waits map[string]time.Duration
-	// Passed has, for each way of reading a clock, how much time passed by it, between two times of the machine's.
+	// Passed has, for each way of reading a clock, how much time passed by it, between two times of
+	// the machine's.
 	Passed map[string]bounded
 	// Offset is how far the process's wall clock was ahead at its start.
 	Offset bounded
