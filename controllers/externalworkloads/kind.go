@@ -10,6 +10,9 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
+// maxIPs is how many addresses of a workload are used. The API server accepts no endpoint with more.
+const maxIPs = 100
+
 // Workloads is the kind workload.linkerd.io/v1beta1 ExternalWorkload, reduced to what slices are made of.
 func Workloads() kube.Kind[Workload] {
 	k := kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(trim))
@@ -30,7 +33,14 @@ func trim(s kube.Scope, w *workload.ExternalWorkload) (*Workload, []kube.Problem
 		problems = append(problems, kube.Problem{Field: "status", Reason: w.Status.Problem + "; the workload counts as not ready"})
 	}
 	// Invalid addresses become problems of a plan, and so Events on the workload.
-	for _, ip := range w.Spec.WorkloadIPs {
+	used := w.Spec.WorkloadIPs
+	if n := len(used); n > maxIPs {
+		used = used[:maxIPs]
+		problems = append(problems, kube.Problem{
+			Field: "spec.workloadIPs", Reason: fmt.Sprintf("there are %d addresses, and only the first %d are used, because an endpoint can have no more", n, maxIPs),
+		})
+	}
+	for _, ip := range used {
 		trimmed.IPs = append(trimmed.IPs, ip.IP)
 	}
 	for i, p := range w.Spec.Ports {

@@ -2,9 +2,11 @@ package externalworkloads
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/api/workload"
@@ -41,6 +43,17 @@ func TestEqual(t *testing.T) {
 				t.Errorf("equal is %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// TestManyAddresses shows that a workload has at most as many addresses as an endpoint can have. With more,
+// the API server would refuse all slices of its Services, and each invalid one would be an Event.
+func TestManyAddresses(t *testing.T) {
+	w := &workload.ExternalWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}
+	w.Spec.WorkloadIPs = slices.Repeat([]workload.WorkloadIP{{IP: "nonsense"}}, 50_000)
+	trimmed, problems := trim(kube.Scope{}, w)
+	if len(trimmed.IPs) != maxIPs || len(problems) != 1 || problems[0].Field != "spec.workloadIPs" {
+		t.Errorf("%d addresses are kept, problems %v", len(trimmed.IPs), problems)
 	}
 }
 
