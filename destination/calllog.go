@@ -115,7 +115,7 @@ func (t *callLog) profileSent(a *profileResponse) {
 		return
 	}
 	if t.log != nil {
-		t.log.Debug("Response sent", "subject", nameOf(a.snapshot.Result), "bytes", len(a.wire), "version", a.version)
+		t.log.Debug("Response sent", "subject", nameOf(a.snapshot.Result), "bytes", len(a.own)+len(a.shared), "version", a.version)
 	}
 	t.step = counts{}
 }

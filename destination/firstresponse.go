@@ -1,6 +1,7 @@
 package destination
 
 import (
+	"slices"
 	"strings"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
@@ -97,7 +98,7 @@ type FirstProfile struct {
 func (s *Server) FirstProfile(q catalog.ProfileQuery) FirstProfile {
 	q.Cluster, q.ClusterDomain = catalog.LocalCluster, s.config.ClusterDomain
 	var first FirstProfile
-	view := &profileView{query: q, catalog: s.catalog, config: s.config.reporting(&first.LeftOut)}
+	view := &profileView{query: q, catalog: s.catalog, config: s.config.reporting(&first.LeftOut), descriptions: new(descriptions)}
 	a := view.latest()
 	a.snapshot.Release()
 	first.Snapshot, first.Refusal = a.snapshot, a.refusal(q)
@@ -105,7 +106,7 @@ func (s *Server) FirstProfile(q catalog.ProfileQuery) FirstProfile {
 		return first
 	}
 	first.Wire = &pb.DestinationProfile{}
-	if err := proto.Unmarshal(a.wire, first.Wire); err != nil {
+	if err := proto.Unmarshal(slices.Concat(a.own, a.shared), first.Wire); err != nil {
 		first.Wire = &pb.DestinationProfile{} // what is encoded here can always be decoded
 	}
 	return first

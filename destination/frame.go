@@ -19,7 +19,16 @@ type frame struct {
 	added, removed int32
 }
 
-func newFrame(b []byte) *frame { return &frame{bytes: mem.BufferSlice{mem.SliceBuffer(b)}} }
+// newFrame returns the message with these bytes, in one or more parts.
+func newFrame(parts ...[]byte) *frame {
+	f := &frame{bytes: make(mem.BufferSlice, 0, len(parts))}
+	for i, part := range parts {
+		if i == 0 || len(part) > 0 {
+			f.bytes = append(f.bytes, mem.SliceBuffer(part))
+		}
+	}
+	return f
+}
 
 // Encoded implements [precoded.Message].
 func (f *frame) Encoded() mem.BufferSlice { return f.bytes }

@@ -152,6 +152,9 @@ func (f *fixture) expectNoState() {
 	if n := f.server.profiles.m.Len(); n > 0 {
 		f.t.Errorf("%d views of profiles are left without streams", n)
 	}
+	if n := f.server.profiles.descriptions.Len(); n > 0 {
+		f.t.Errorf("%d descriptions are left without a view", n)
+	}
 	expectNoUsage(f.t, f.server)
 	if n := f.metrics()[`destination_open_streams{method="Get"}`]; n != 0 {
 		f.t.Errorf("%v streams are counted as open", n)

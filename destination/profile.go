@@ -24,8 +24,25 @@ const (
 // weightScale converts thousandths to the unit of WeightedDst, a ten-thousandth.
 const weightScale = 10
 
-// profileBytes encodes the profile of a snapshot. If a text can't be encoded, the problem is reported, and
-// the profile is sent without the fields of its ServiceProfile or workload.
+// profileParts encodes the profile of a snapshot in two parts: the fields of the query, and those of its
+// ServiceProfile, which other queries share; nil for none. If the ServiceProfile can't be encoded, the problem
+// is reported, and the default profile is sent.
+func (c *Config) profileParts(q catalog.ProfileQuery, s *catalog.ProfileSnapshot, described *description) (own, shared []byte) {
+	if described == nil {
+		return c.profileBytes(q, s), nil
+	}
+	shared, err := described.encoded()
+	if err == nil {
+		if own, err = marshal(c.serviceFields(q, s)); err == nil {
+			return own, shared
+		}
+	}
+	c.reportProfile(s.Profile, "spec", err.Error()+"; the default profile is served instead")
+	return c.profileBytes(q, s), nil
+}
+
+// profileBytes encodes the profile of a snapshot without its ServiceProfile. If a text can't be encoded, the
+// problem is reported, and the profile is sent without the fields of its workload.
 func (c *Config) profileBytes(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) []byte {
 	wire, err := marshal(c.profile(q, s))
 	if err == nil {
@@ -45,8 +62,6 @@ func (c *Config) reportUnencodable(s *catalog.ProfileSnapshot, err error) {
 	switch {
 	case s.Result == catalog.EndpointFound && s.Target != nil:
 		c.report(s.Target.Key.Problem("address "+s.Endpoint.Addr().String(), err.Error()))
-	case s.Profile != nil:
-		c.reportProfile(s.Profile, "spec", err.Error())
 	default:
 		c.report(sourceProblem(&catalog.Source{Service: s.Service}, "metadata.name", err))
 	}
@@ -65,8 +80,8 @@ func bareAddress(s *catalog.ProfileSnapshot) *pb.WeightedAddr {
 	return &pb.WeightedAddr{Addr: tcpAddress(s.Endpoint), Weight: baseWeight}
 }
 
-// profile returns the profile of a snapshot (§3.5, §3.6). Parts that can't be encoded are reported and left
-// out.
+// profile returns the profile of a snapshot, without its ServiceProfile (§3.5, §3.6). Parts that can't be
+// encoded are reported and left out.
 func (c *Config) profile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	switch s.Result {
 	case catalog.EndpointFound:
@@ -75,31 +90,23 @@ func (c *Config) profile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb
 		// After an empty profile the proxy asks the policy controller, which may deny the traffic.
 		return &pb.DestinationProfile{}
 	default:
-		return c.serviceProfile(q, s)
-	}
-}
-
-func (c *Config) serviceProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
-	p := c.defaultProfile(q, s)
-	if s.Profile == nil || s.Profile.Invalid {
-		return p
-	}
-	if err := c.describeProfile(p, q, s.Profile); err != nil {
-		// The default profile is better than a partial one.
-		c.reportProfile(s.Profile, "spec", err.Error()+"; the default profile is served instead")
 		return c.defaultProfile(q, s)
 	}
-	return p
 }
 
 // defaultProfile returns the profile of a Service without a ServiceProfile.
 func (c *Config) defaultProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
+	p := c.serviceFields(q, s)
+	p.RetryBudget, p.ProfileRef = defaultRetryBudget(), resource(&metapb.Resource{Group: "linkerd.io"})
+	return p
+}
+
+// serviceFields returns the fields of a profile that describe the Service.
+func (c *Config) serviceFields(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	return &pb.DestinationProfile{
 		FullyQualifiedName: profileName(s.Service, c.ClusterDomain),
 		OpaqueProtocol:     s.Opaque,
-		RetryBudget:        defaultRetryBudget(),
 		ParentRef:          resource(&metapb.Resource{Group: "core", Kind: "Service", Name: s.Service.Name, Namespace: s.Service.Namespace, Port: uint32(q.Port)}),
-		ProfileRef:         resource(&metapb.Resource{Group: "linkerd.io"}),
 	}
 }
 
@@ -115,25 +122,27 @@ func defaultRetryBudget() *pb.RetryBudget {
 	return &pb.RetryBudget{RetryRatio: defaultRetryRatio, MinRetriesPerSecond: defaultMinRetriesPerSecond, Ttl: durationpb.New(defaultRetryTTL)}
 }
 
-// describeProfile adds the fields of a ServiceProfile. A number that is out of range is clamped.
-func (c *Config) describeProfile(p *pb.DestinationProfile, q catalog.ProfileQuery, sp *catalog.ServiceProfile) error {
-	p.ProfileRef = resource(&metapb.Resource{Group: "linkerd.io", Name: sp.Name, Namespace: sp.Namespace})
+// describeProfile returns the fields of a ServiceProfile, for a port. A number that is out of range is clamped.
+func describeProfile(sp *catalog.ServiceProfile, port uint16) (*pb.DestinationProfile, error) {
+	p := &pb.DestinationProfile{
+		RetryBudget: defaultRetryBudget(), ProfileRef: resource(&metapb.Resource{Group: "linkerd.io", Name: sp.Name, Namespace: sp.Namespace}),
+	}
 	if b := sp.RetryBudget; b != nil {
 		p.RetryBudget = &pb.RetryBudget{RetryRatio: float32(b.Ratio), MinRetriesPerSecond: clamp(b.MinRetriesPerSecond, math.MaxInt32), Ttl: durationpb.New(b.TTL)}
 	}
 	for i := range sp.Routes {
 		r, err := route(&sp.Routes[i])
 		if err != nil {
-			return fmt.Errorf("routes[%d]%w", i, err)
+			return nil, fmt.Errorf("routes[%d]%w", i, err)
 		}
 		p.Routes = append(p.Routes, r)
 	}
 	for _, d := range sp.DstOverrides {
 		p.DstOverrides = append(p.DstOverrides, &pb.WeightedDst{
-			Authority: withPort(d.Authority, q.Port), Weight: clamp(d.MilliWeight, math.MaxUint32/weightScale) * weightScale,
+			Authority: withPort(d.Authority, port), Weight: clamp(d.MilliWeight, math.MaxUint32/weightScale) * weightScale,
 		})
 	}
-	return nil
+	return p, nil
 }
 
 // clamp returns the number between 0 and top that is nearest to n.
@@ -141,10 +150,15 @@ func clamp(n, top int64) uint32 { return uint32(min(max(n, 0), top)) }
 
 // withPort adds a port to an authority without one.
 func withPort(authority string, port uint16) string {
-	if _, _, err := net.SplitHostPort(authority); err == nil {
+	if hasPort(authority) {
 		return authority
 	}
 	return fmt.Sprintf("%s:%d", authority, port)
+}
+
+func hasPort(authority string) bool {
+	_, _, err := net.SplitHostPort(authority)
+	return err == nil
 }
 
 // route encodes one route. Errors begin with the path of the field.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	httppb "github.com/linkerd/linkerd2-proxy-api/go/http_types"
 	metapb "github.com/linkerd/linkerd2-proxy-api/go/meta"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -25,11 +27,25 @@ func profiled(sp *catalog.ServiceProfile) (*pb.DestinationProfile, []objectmeta.
 	var problems []objectmeta.Problem
 	config := &Config{ClusterDomain: "cluster.local", Report: func(p objectmeta.Problem) { problems = append(problems, p) }}
 	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "ns", Name: "web"}
-	p := config.profile(
+	p := &pb.DestinationProfile{}
+	err := proto.Unmarshal(encodedProfile(
+		config,
 		catalog.ProfileQuery{Service: key, Port: 80, ClusterDomain: "cluster.local"},
 		&catalog.ProfileSnapshot{Result: catalog.ServiceFound, Service: key, Profile: sp},
-	)
+	), p)
+	if err != nil {
+		panic(err)
+	}
 	return p, problems
+}
+
+// encodedProfile returns the bytes of the profile of a snapshot.
+func encodedProfile(config *Config, q catalog.ProfileQuery, s *catalog.ProfileSnapshot) []byte {
+	var d *description
+	if key := descriptionKeyOf(q, s); key != (descriptionKey{}) {
+		d = &description{descriptionKey: key}
+	}
+	return slices.Concat(config.profileParts(q, s, d))
 }
 
 // webProfile is the ServiceProfile of ns/web.

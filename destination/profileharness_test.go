@@ -88,6 +88,9 @@ func (s *profileServer) wantIdle(t *testing.T) {
 	if n := s.server.profiles.m.Len(); n != 0 {
 		t.Errorf("%d views are left without a stream", n)
 	}
+	if n := s.server.profiles.descriptions.Len(); n != 0 {
+		t.Errorf("%d descriptions are left without a view", n)
+	}
 	if n := len(s.server.profileStreams.All()); n != 0 {
 		t.Errorf("%d streams are left that have ended", n)
 	}

@@ -132,7 +132,7 @@ func (m *profileModel) expected(fresh *catalog.Catalog, q catalog.ProfileQuery) 
 		t.refused, t.silent, t.ends = codes.NotFound, q.Hostname != "", q.Hostname != ""
 	}
 	if !t.silent {
-		t.wire = string(m.server.config.profileBytes(q, s))
+		t.wire = string(encodedProfile(m.server.config, q, s))
 	}
 	return t
 }

@@ -22,10 +22,11 @@ type profileResponse struct {
 	snapshot *catalog.ProfileSnapshot
 	// frame is nil if there never was a profile. After the profile is deleted, frame is still the last one,
 	// because streams keep it.
-	frame   *frame
-	wire    []byte
-	at      time.Time
-	version uint64 // counts the different frames
+	frame *frame
+	// own and shared are the bytes of the frame, as in [Config.profileParts].
+	own, shared []byte
+	at          time.Time
+	version     uint64 // counts the different frames
 }
 
 // profileView has the responses of one query, shared by all streams with the query. It has no goroutine: the
@@ -38,6 +39,9 @@ type profileView struct {
 
 	current atomic.Pointer[profileResponse]
 	mu      sync.Mutex // held while the next response is computed
+	// descriptions has those of all views. mu guards described, which this view uses; nil for none.
+	descriptions *descriptions
+	described    *description
 	// overflows counts the profiles of a Service that replaced several updates.
 	overflows atomic.Uint64
 }
@@ -68,21 +72,44 @@ func (v *profileView) compute(old *profileResponse) *profileResponse {
 	case a.snapshot.Result == catalog.ConflictFound, a.snapshot.Result == catalog.ExternalNameFound, a.hostnameDeleted(v.query):
 		return a.reuse(old)
 	}
-	wire := v.config.profileBytes(v.query, a.snapshot)
-	if old != nil && old.frame != nil && bytes.Equal(old.wire, wire) {
+	v.describe(descriptionKeyOf(v.query, a.snapshot))
+	a.own, a.shared = v.config.profileParts(v.query, a.snapshot, v.described)
+	if old != nil && old.frame != nil && old.same(a) {
 		return a.reuse(old)
 	}
-	a.frame, a.wire = newFrame(wire), wire
+	a.frame = newFrame(a.own, a.shared)
 	if old != nil {
 		a.version = old.version + 1
 	}
 	return a
 }
 
+// describe makes the view use a description instead of the former one. The caller holds the lock, or is the
+// last user.
+func (v *profileView) describe(key descriptionKey) {
+	before := v.described
+	switch {
+	case before != nil && before.descriptionKey == key:
+		return
+	case key == descriptionKey{}:
+		v.described = nil
+	default:
+		v.described, _ = v.descriptions.Acquire(key, func() (*description, error) { return &description{descriptionKey: key}, nil })
+	}
+	if before != nil {
+		v.descriptions.Release(before.descriptionKey, func(*description) {})
+	}
+}
+
+// same reports whether two responses have the same bytes.
+func (a *profileResponse) same(b *profileResponse) bool {
+	return bytes.Equal(a.own, b.own) && bytes.Equal(a.shared, b.shared)
+}
+
 // reuse copies the content of the old response, unless it is nil.
 func (a *profileResponse) reuse(old *profileResponse) *profileResponse {
 	if old != nil {
-		a.frame, a.wire, a.version = old.frame, old.wire, old.version
+		a.frame, a.own, a.shared, a.version = old.frame, old.own, old.shared, old.version
 	}
 	return a
 }
@@ -125,6 +152,8 @@ type profileViews struct {
 	config  *Config
 	clients *clientlimits.Clients
 	m       streams.Map[catalog.ProfileQuery, *profileView]
+	// descriptions has those that the views use.
+	descriptions descriptions
 }
 
 // acquire returns the view of a query. Each acquire without an error is followed by one release. The error is
@@ -134,7 +163,7 @@ func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID
 		if err := vs.clients.BeginQuery(by); err != nil {
 			return nil, err
 		}
-		return &profileView{query: q, firstClient: by, catalog: vs.catalog, config: vs.config}, nil
+		return &profileView{query: q, firstClient: by, catalog: vs.catalog, config: vs.config, descriptions: &vs.descriptions}, nil
 	})
 }
 
@@ -145,6 +174,7 @@ func (vs *profileViews) release(v *profileView) {
 		if a := v.current.Load(); a != nil {
 			a.snapshot.Release()
 		}
+		v.describe(descriptionKey{})
 	})
 }
 
@@ -188,7 +218,7 @@ func (s *profileStream) sendResponse(sent, a *profileResponse) error {
 	if sent != nil && a.version-sent.version > 1 {
 		s.server.metrics.skipped(s.view, a)
 	}
-	if sent != nil && bytes.Equal(sent.wire, a.wire) {
+	if sent != nil && sent.same(a) {
 		s.finish(a.version)
 		return nil
 	}

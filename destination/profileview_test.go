@@ -134,6 +134,33 @@ func TestProfileViewIsShared(t *testing.T) {
 	})
 }
 
+// TestProfileViewsShareDescriptions shows that the fields of a ServiceProfile are encoded once for queries from
+// all namespaces, and for all ports unless these are in the fields. A client chooses both.
+func TestProfileViewsShareDescriptions(t *testing.T) {
+	for _, test := range []struct {
+		authority string
+		want      int
+	}{{"other.ns.svc.cluster.local:80", 1}, {"other.ns.svc.cluster.local", 2}} {
+		sp := webProfile(catalog.Route{Name: "a", Condition: &catalog.RequestMatch{PathRegex: "/a"}})
+		sp.DstOverrides = []catalog.WeightedDst{{Authority: test.authority, MilliWeight: 1}}
+		withProfileFixture(t, []catalog.Object{profileService("web", withPorts(80, 81)), sp}, func(t *testing.T, r *profileFixture) {
+			shared := map[*byte]bool{}
+			for i := range 20 {
+				q := queryWeb(80 + uint16(i%2))
+				q.ClientNamespace = fmt.Sprint("made-up-", i)
+				sink := r.open(q)
+				if p := decodeProfile(t, sink.sent()[0]); len(p.GetRoutes()) != 1 || p.GetParentRef().GetResource().GetPort() != uint32(q.Port) {
+					t.Errorf("query %d got %v", i, p)
+				}
+				shared[&sink.sent()[0].bytes[1].ReadOnlyData()[0]] = true
+			}
+			if n := r.server.profiles.descriptions.Len(); n != test.want || len(shared) != test.want {
+				t.Errorf("overrides to %s: %d descriptions and %d encodings, want %d", test.authority, n, len(shared), test.want)
+			}
+		})
+	}
+}
+
 // A slow reader delays no other stream. When it reads again, it gets the latest profile only, and the
 // overflow is counted for the Service or address in the result.
 func TestProfileSlowReader(t *testing.T) {
