@@ -1,6 +1,7 @@
 package destination
 
 import (
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -16,20 +17,47 @@ var errSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not a
 // limitCall is a stream interceptor that bounds how many calls a host has open, how many of them wait for
 // their request, and for how long. Otherwise a call without a request would stay as long as its connection.
 func (s *Server) limitCall(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	client := clientlimits.ClientIDFrom(stream.Context())
-	if err := s.clients.BeginStream(client); err != nil {
-		return err
-	}
-	defer s.clients.EndStream(client)
 	s.workers.enter()
 	defer s.workers.leave()
-	return handler(srv, &limitedStream{ServerStream: stream, server: s})
+	limited := &limitedStream{ServerStream: stream, server: s}
+	defer limited.end()
+	return handler(srv, limited)
 }
 
 // limitedStream is a stream with a time limit for its request.
 type limitedStream struct {
 	grpc.ServerStream
 	server *Server
+	// client is set once state is streamCounted.
+	client clientlimits.ClientID
+	state  atomic.Int32
+}
+
+// The states of a limitedStream.
+const (
+	streamNew     = iota
+	streamCounted // it counts against the limits of its host
+	streamEnded
+)
+
+// begin counts the stream. The worker that receives the request calls it, because looking up the client needs
+// more stack than a handler should keep (decision 0071).
+func (s *limitedStream) begin(client clientlimits.ClientID) error {
+	if err := s.server.clients.BeginStream(client); err != nil {
+		return err
+	}
+	s.client = client
+	if !s.state.CompareAndSwap(streamNew, streamCounted) { // the time limit has ended it
+		s.server.clients.EndStream(client)
+	}
+	return nil
+}
+
+// end undoes begin.
+func (s *limitedStream) end() {
+	if s.state.Swap(streamEnded) == streamCounted {
+		s.server.clients.EndStream(s.client)
+	}
 }
 
 // RecvMsg implements grpc.ServerStream. It is called once, because all methods have one request message.
@@ -61,6 +89,9 @@ type reception struct {
 func (r *reception) work() {
 	s := r.stream.server
 	client := clientlimits.ClientIDFrom(r.stream.Context())
+	if r.err = r.stream.begin(client); r.err != nil {
+		return
+	}
 	if r.err = s.clients.BeginRequest(client); r.err != nil {
 		return
 	}
