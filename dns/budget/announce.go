@@ -301,7 +301,7 @@ func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 	found := false
 	for i := range l.all() {
 		if l.isHeld(i) && meets(i) {
-			i.userState.approved = until
+			i.userState.approved, i.excepted = until, false
 			found = true
 		}
 	}
@@ -375,7 +375,7 @@ func describe(c dns.Change) string {
 func first(targets []string) []string { return targets[:min(len(targets), 3)] }
 
 // Approve approves the changes that a plan has shown and that are still held, except those under
-// some names. If a record set of the plan is now held with another change, nothing is approved,
+// some names: they are held until they are approved. If a record set of the plan is now held with another change, nothing is approved,
 // unless its name is excepted. The next Decide applies the approval.
 func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval, error) {
 	l.now = now
@@ -415,6 +415,10 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 	case a.Deletions+a.Updates == 0:
 		return Approval{}, ErrNothingLeft
 	}
-	l.approve(a.Until, func(i *item) bool { return shown(i) && !excepted[dns.Canonical(i.RecordSet().Name)] })
+	leftOut := func(i *item) bool { return excepted[dns.Canonical(i.RecordSet().Name)] }
+	for i := range l.all() {
+		i.excepted = i.excepted || l.isHeld(i) && leftOut(i)
+	}
+	l.approve(a.Until, func(i *item) bool { return shown(i) && !leftOut(i) })
 	return a, nil
 }

@@ -80,6 +80,9 @@ type userState struct {
 	replaces int
 	// approved is until when the change may be made regardless of the limits.
 	approved time.Time
+	// excepted is true if the change was left out of an approval. It is held until it is approved, whatever
+	// the limits are.
+	excepted bool
 }
 
 func newLedger(z dns.Zone, b *Book) *Ledger {
@@ -248,7 +251,7 @@ func (l *Ledger) approved(i *item) bool { return l.now.Before(i.userState.approv
 
 // isHeld reports whether a change is held.
 func (l *Ledger) isHeld(i *item) bool {
-	return l.book.loading || l.exceeded[i.kind] && !l.alreadyCharged(i) && !l.approved(i)
+	return l.book.loading || (l.exceeded[i.kind] && !l.alreadyCharged(i) || i.excepted) && !l.approved(i)
 }
 
 // Decide decides which changes are held. owned is the number of our record sets in the zone. It
@@ -275,6 +278,7 @@ func (l *Ledger) checkLimits() {
 		switch {
 		case l.approved(i):
 			l.scheduleDecide(i.userState.approved)
+		case i.excepted: // it isn't made, so it takes no room from others
 		case l.alreadyCharged(i):
 			l.scheduleDecide(i.charged.Add(l.book.limits.Window))
 		default:

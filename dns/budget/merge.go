@@ -47,6 +47,9 @@ func merge(theirs, ours state) state {
 				*list = append(*list, [2]int64{s.at.UnixMilli(), int64(s.count)})
 			}
 		}
+		o.Excepted = append(o.Excepted, t.Excepted...)
+		slices.SortFunc(o.Excepted, digest.compare)
+		o.Excepted = slices.Compact(o.Excepted)
 		o.Approved = append(o.Approved, t.Approved...)
 		slices.SortFunc(o.Approved, func(a, b approvedState) int { return cmp.Compare(a.Until, b.Until) })
 	}

@@ -56,6 +56,8 @@ type zoneState struct {
 	Plans []planState `json:"shownPlans,omitempty"`
 	// Approved are the approved changes.
 	Approved []approvedState `json:"approvedChanges,omitempty"`
+	// Excepted are the changes that were left out of an approval.
+	Excepted digests `json:"exceptedChanges,omitempty"`
 }
 
 type planState struct {
@@ -121,7 +123,7 @@ func (b *Book) state(now time.Time) state {
 
 // weight returns how much is lost without the state of a zone.
 func (z *zoneState) weight() int {
-	sum := min(len(z.Settings), 1) + len(z.Plans) + len(z.Approved) + int(min(z.UnknownUntil, 1))
+	sum := min(len(z.Settings), 1) + len(z.Plans) + len(z.Approved) + min(len(z.Excepted), 1) + int(min(z.UnknownUntil, 1))
 	for _, spent := range z.spendings() {
 		sum += len(*spent)
 	}
@@ -137,6 +139,8 @@ func (s *state) cut() {
 	room := maxDigests
 	for i := range s.Zones {
 		z := &s.Zones[i]
+		z.Excepted = z.Excepted[:min(len(z.Excepted), room)]
+		room -= len(z.Excepted)
 		for j := range z.Approved {
 			if room -= len(z.Approved[j].Changes); room < 0 {
 				z.Approved = z.Approved[:j]
@@ -174,6 +178,9 @@ func (l *Ledger) state(now time.Time) zoneState {
 		}
 	}
 	for d, m := range known {
+		if m.excepted {
+			z.Excepted = append(z.Excepted, d)
+		}
 		switch {
 		case now.Before(m.approved):
 			approved[m.approved.UnixMilli()] = append(approved[m.approved.UnixMilli()], d)
@@ -181,6 +188,7 @@ func (l *Ledger) state(now time.Time) zoneState {
 			shown[m.shown] = append(shown[m.shown], d)
 		}
 	}
+	slices.SortFunc(z.Excepted, digest.compare)
 	for _, until := range slices.Sorted(maps.Keys(approved)) {
 		slices.SortFunc(approved[until], digest.compare)
 		z.Approved = append(z.Approved, approvedState{until, approved[until]})
@@ -336,5 +344,10 @@ func (l *Ledger) restore(z zoneState) {
 			}
 			l.recall(d, m)
 		}
+	}
+	for _, d := range z.Excepted {
+		m := l.recalled[d]
+		m.excepted = true
+		l.recall(d, m)
 	}
 }
