@@ -74,16 +74,10 @@ func (s *Snapshot) nodesFor(kind FilterKind) map[string]struct{} {
 		return nil
 	}
 	nodes := map[string]struct{}{}
-	for i := range s.members {
-		p := &s.members[i]
-		if !p.filtered() {
-			continue
-		}
-		for _, c := range p.slices {
-			for _, subset := range c.subsets {
-				addNodes(nodes, kind, subset.addresses)
-				addNodes(nodes, kind, subset.draining)
-			}
+	for c := range s.filteredSlices {
+		for _, subset := range c.subsets {
+			addNodes(nodes, kind, subset.addresses)
+			addNodes(nodes, kind, subset.draining)
 		}
 	}
 	return nodes
@@ -105,13 +99,24 @@ func addNodes(nodes map[string]struct{}, kind FilterKind, addresses []*Address) 
 // hintZones returns the zones of hints and of draining endpoints, sorted.
 func (s *Snapshot) hintZones() []string {
 	var zones []string
-	for i := range s.members {
-		if p := &s.members[i]; p.filtered() {
-			for _, c := range p.slices {
-				zones = append(zones, c.zones...)
-			}
-		}
+	for c := range s.filteredSlices {
+		zones = append(zones, c.zones...)
 	}
 	slices.Sort(zones)
 	return slices.Compact(zones)
+}
+
+// filteredSlices yields the slices whose endpoints depend on the node and zone of the client.
+func (s *Snapshot) filteredSlices(yield func(*compiledSlice) bool) {
+	for i := range s.members {
+		p := &s.members[i]
+		if !p.filtered() {
+			continue
+		}
+		for _, c := range p.slices {
+			if !yield(c) {
+				return
+			}
+		}
+	}
 }

@@ -396,11 +396,12 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 	if changed := l.changedSince(number, excepted); len(changed) > 0 {
 		return Approval{}, planChanged(changed)
 	}
+	leftOut := func(i *item) bool { return excepted[dns.Canonical(i.RecordSet().Name)] }
 	a := Approval{Plan: hash, Zone: l.zone, Until: now.Add(ApprovalTime)}
 	for i := range l.all() {
 		switch {
 		case !shown(i):
-		case excepted[dns.Canonical(i.RecordSet().Name)]:
+		case leftOut(i):
 			a.Excepted++
 		case i.New == nil:
 			a.Deletions++
@@ -415,7 +416,6 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 	case a.Deletions+a.Updates == 0:
 		return Approval{}, ErrNothingLeft
 	}
-	leftOut := func(i *item) bool { return excepted[dns.Canonical(i.RecordSet().Name)] }
 	for i := range l.all() {
 		i.excepted = i.excepted || l.isHeld(i) && leftOut(i)
 	}
