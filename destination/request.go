@@ -11,9 +11,6 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
-// errSlowRequest is the status of a call that sends no request.
-var errSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not arrive in time")
-
 // limitCall is a stream interceptor that bounds how many calls a host has open, how many of them wait for
 // their request, and for how long. Otherwise a call without a request would stay as long as its connection.
 func (s *Server) limitCall(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
@@ -73,7 +70,7 @@ func (s *limitedStream) RecvMsg(m any) error {
 	case <-limit.C:
 		w.abandon()
 		s.server.refused(clientlimits.RefusedSlow)
-		return errSlowRequest
+		return clientlimits.ErrSlowRequest
 	}
 }
 

@@ -2,7 +2,6 @@ package clientlimits
 
 import (
 	"context"
-	"math"
 	"net"
 	"net/netip"
 	"sync"
@@ -75,7 +74,8 @@ const (
 // usage counts the resources in use, by kind.
 type usage [resources]int
 
-// bound limits a resource for one client and for all clients. The messages are those of the statuses.
+// bound limits a resource for one client and, unless all is 0, for all clients together. The messages are
+// those of the statuses.
 type bound struct {
 	one, all               int
 	refusedOne, refusedAll Refusal
@@ -91,10 +91,8 @@ func NewClients(limits *Limits, refused func(Refusal)) *Clients {
 	return &Clients{refused: refused, m: map[ClientID]usage{}, bounds: [resources]bound{
 		// A mesh has more calls than any number that would save memory, so only one host is limited.
 		openStream: {
-			one: limits.MaxConcurrentStreamsPerHost, all: math.MaxInt,
-			refusedOne: RefusedStreamOfHost, refusedAll: RefusedStreamOfHost,
+			one: limits.MaxConcurrentStreamsPerHost, refusedOne: RefusedStreamOfHost,
 			messageOne: "%d calls of this host are open; retry later or ask another replica",
-			messageAll: "%d calls are open; retry later or ask another replica",
 		},
 		pendingRequest: {
 			one: limits.MaxPendingRequests, all: pendingClients * limits.MaxPendingRequests,
@@ -155,7 +153,7 @@ func (c *Clients) begin(id ClientID, of resource) error {
 	case h[of] >= limit.one:
 		c.refused(limit.refusedOne)
 		return status.Errorf(codes.ResourceExhausted, limit.messageOne, h[of])
-	case c.all[of] >= limit.all:
+	case limit.all > 0 && c.all[of] >= limit.all:
 		c.refused(limit.refusedAll)
 		return status.Errorf(codes.ResourceExhausted, limit.messageAll, c.all[of])
 	}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 )
 
 // Limits bound the resources of a server that clients can use. The limits per host are far lower than the
@@ -93,6 +95,9 @@ func (l Limits) ServerOptions() []grpc.ServerOption {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),
 	}
 }
+
+// ErrSlowRequest is the status of a call that has not sent its request in time ([Limits].RequestTimeout).
+var ErrSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not arrive in time")
 
 // Refusal is the reason for which a connection, call or query was refused or ignored. It is a value of the
 // metric label reason.

@@ -1,0 +1,121 @@
+package xds
+
+import (
+	"sync/atomic"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// subscription is the subscription of a stream to one resource.
+type subscription struct {
+	stream *stream
+	typ    resourceType
+	name   string
+	topic  *topic
+	// named is true if the client has named the resource, and covered if a wildcard covers it.
+	named, covered bool
+	// dirty is true while stream.dirty has the subscription. stream.mu guards both.
+	dirty bool
+	view  *view
+	// sent is the version that the client was sent last. If resend is true, it is sent again.
+	sent   string
+	resend bool
+	// rejected are the last two versions that the client has rejected, the newest first; "" for
+	// none. There are two, because the client may reject a resource and then its plain variant.
+	rejected [2]string
+	// refused is true if the client has rejected the last version. Any goroutine may read it.
+	refused atomic.Bool
+	// removed is true if a delta client was told that the resource is missing.
+	removed bool
+	// nonce is the nonce of the last response with the resource.
+	nonce string
+	// resubscribed is true if the client may have subscribed again to what it was sent before. The
+	// bytes of its next response then count against the resend budget (§6.2).
+	resubscribed bool
+}
+
+// subscribeName subscribes to a resource by a name that admit has checked. The error is a status.
+func (s *stream) subscribeName(typ resourceType, name string) (sub *subscription, err error) {
+	if sub = s.types[typ].subscriptions[name]; sub == nil {
+		if sub, err = s.subscribe(typ, name); err != nil {
+			return nil, err
+		}
+	}
+	if !sub.named {
+		sub.named = true
+		s.types[typ].names++
+		s.names++
+	}
+	return sub, nil
+}
+
+// unsubscribeName reverses subscribeName. If a wildcard covers the resource, the subscription
+// stays.
+func (s *stream) unsubscribeName(sub *subscription) {
+	if sub.named {
+		sub.named = false
+		s.types[sub.typ].names--
+		s.names--
+	}
+	if !sub.covered {
+		s.unsubscribe(sub)
+	}
+}
+
+// subscribe adds a subscription that the stream doesn't have. The error is a status.
+func (s *stream) subscribe(typ resourceType, name string) (*subscription, error) {
+	if !s.budget.subscribe() {
+		s.server.refused(refusedSubscriptions)
+		return nil, status.Errorf(codes.ResourceExhausted, "the streams of this client are subscribed to %d resources already", maxSubscriptions)
+	}
+	t, err := s.server.acquire(newQuery(typ, name, s.client.namespace), s.client.id)
+	if err != nil {
+		s.budget.unsubscribe()
+		return nil, err
+	}
+	in := &s.types[typ]
+	sub := &subscription{stream: s, typ: typ, name: name, topic: t, resubscribed: in.unsubscribed}
+	t.join(sub, s.place)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if in.subscriptions == nil {
+		in.subscriptions = map[string]*subscription{}
+	}
+	in.subscriptions[name] = sub
+	s.addDirty(sub)
+	return sub, nil
+}
+
+// unsubscribe ends a subscription at the client's request.
+func (s *stream) unsubscribe(sub *subscription) {
+	s.drop(sub)
+	s.types[sub.typ].unsubscribed = true
+}
+
+// drop ends a subscription.
+func (s *stream) drop(sub *subscription) {
+	s.mu.Lock()
+	delete(s.types[sub.typ].subscriptions, sub.name)
+	s.mu.Unlock()
+	sub.topic.leave(sub)
+	s.server.release(sub.topic)
+	s.budget.unsubscribe()
+}
+
+// mark makes the next flush consider a subscription, and queues the stream. Any goroutine may call
+// it.
+func (s *stream) mark(sub *subscription, why lane) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addDirty(sub)
+	s.wakeLocked(why)
+}
+
+// addDirty makes the next flush consider a subscription. The caller holds mu.
+func (s *stream) addDirty(sub *subscription) {
+	if !sub.dirty {
+		sub.dirty = true
+		s.dirty = append(s.dirty, sub)
+	}
+}
