@@ -236,15 +236,21 @@ stringData:
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	stream, err := pb.NewDestinationClient(conn).Get(ctx, &pb.GetDestination{Path: "web." + ns + ".svc.cluster.local:80", ContextToken: `{"ns":"` + ns + `","pod":"cart-0"}`})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
+	// The slice of web can reach the process after the Endpoints were seen above: a call that began
+	// earlier has one response more than the log lines below say.
+	kubetest.Eventually(t, deliveryTimeout, func() error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		stream, err := pb.NewDestinationClient(conn).Get(ctx, &pb.GetDestination{Path: "web." + ns + ".svc.cluster.local:80", ContextToken: `{"ns":"` + ns + `","pod":"cart-0"}`})
+		if err != nil {
+			return err
+		}
+		first, err := stream.Recv()
+		if err == nil && len(first.GetAdd().GetAddrs()) != 1 {
+			return fmt.Errorf("the first response is %v, not one added endpoint", first)
+		}
+		return err
+	})
 	service := `web\.` + ns + `\.svc\.cluster\.local:80`
 	c.await(t, `level=debug msg="Call started" call=\d+ method=Get path=`+service+` client=127.0.0.1:\d+ namespace=`+ns+` pod=cart-0 node=""`)
 	c.await(t, `level=debug msg="Response sent" call=\d+ method=Get path=`+service+` endpoints=1 added=1 removed=0 exists=true version=\d+`)
