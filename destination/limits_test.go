@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
@@ -363,4 +364,116 @@ func TestQueryLimits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestResponseMemory shows that the responses that one client needs first are limited in bytes. Each port of a
+// Service is a copy of its endpoints: 20,000 queries for 1,000 endpoints of a tenant would take 8 GB.
+func TestResponseMemory(t *testing.T) {
+	const limit = 100 << 10
+	ports := func(s *catalog.Service) {
+		for port := range uint16(100) {
+			s.Ports = append(s.Ports, catalog.ServicePort{Name: "http", Port: 1000 + port, Protocol: catalog.TCP})
+		}
+	}
+	path := func(port int) string { return fmt.Sprintf("web.ns.svc.mycluster.local:%d", port) }
+	synctest.Test(t, func(t *testing.T) {
+		f := limited(t, clientlimits.Limits{MaxResponseBytesPerClient: limit})
+		objects, s := manyEndpoints(20)
+		objects[0] = service("web", ports)
+		f.change(objects)
+		var open, refused []*client
+		for port := range 100 {
+			c := f.get(path(1000+port), "")
+			f.settle()
+			if c.ended() == "ResourceExhausted" {
+				refused = append(refused, c)
+			} else {
+				open = append(open, c)
+			}
+		}
+		if len(open) < 5 || len(refused) < 5 || f.refusedFor(clientlimits.RefusedMemoryOfClient) != float64(len(refused)) {
+			t.Errorf("%d calls are open, %d refused", len(open), len(refused))
+		}
+		same := f.get(path(1000), "")
+		f.settle()
+		if got := same.ended(); got != "open" {
+			t.Errorf("a query whose response others have: %s", got)
+		}
+		// The endpoints grow, so that the open calls need more than they may.
+		more, _ := manyEndpoints(60)
+		f.change(more[2:])
+		left := 0
+		for _, c := range open {
+			switch c.ended() {
+			case "open":
+				left++
+			case "ResourceExhausted":
+			default:
+				t.Errorf("%s (%v)", c.ended(), c.err)
+			}
+		}
+		if left == 0 || left >= len(open) {
+			t.Errorf("%d of %d calls are open after the endpoints have grown", left, len(open))
+		}
+		f.change([]catalog.Object{s})
+		again := f.get(path(1099), "")
+		f.settle()
+		if got := again.ended(); got != "open" {
+			t.Errorf("after the endpoints have shrunk: %s", got)
+		}
+		for _, c := range append(open, same, again) {
+			c.cancel()
+		}
+		f.settle()
+		f.expectNoState()
+	})
+}
+
+// TestProfileMemory shows that the profiles that one client needs first are limited in bytes, and that a
+// profile which grows above the limit ends its streams.
+func TestProfileMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := limited(t, clientlimits.Limits{MaxResponseBytesPerClient: 2_000})
+		routes := func(n int) *catalog.ServiceProfile {
+			var list []catalog.Route
+			for i := range n {
+				list = append(list, getRoute(func(r *catalog.Route) { r.Name = strings.Repeat("x", 80) + fmt.Sprint(i) }))
+			}
+			sp := webProfile(list...)
+			sp.Name = "web.ns.svc.mycluster.local"
+			return sp
+		}
+		ended := func(stream pb.Destination_GetProfileClient) codes.Code {
+			for {
+				if _, err := stream.Recv(); err != nil {
+					return status.Code(err)
+				}
+			}
+		}
+		open := func() pb.Destination_GetProfileClient {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			t.Cleanup(cancel)
+			stream, err := pb.NewDestinationClient(f.conn).GetProfile(ctx, &pb.GetDestination{Path: getPath})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return stream
+		}
+		f.change([]catalog.Object{routes(2)})
+		stream := open()
+		if _, err := stream.Recv(); err != nil {
+			t.Fatal(err)
+		}
+		f.change([]catalog.Object{routes(50)})
+		if got := ended(stream); got != codes.ResourceExhausted {
+			t.Errorf("the stream of a profile that grows: %s", got)
+		}
+		if got := ended(open()); got != codes.ResourceExhausted {
+			t.Errorf("a stream of a large profile: %s", got)
+		}
+		f.change([]catalog.Object{routes(3)})
+		if _, err := open().Recv(); err != nil {
+			t.Errorf("after the profile has shrunk: %v", err)
+		}
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // inCluster moves a new object to a cluster.
@@ -241,7 +242,7 @@ func BenchmarkFederated(b *testing.B) {
 			ss := NewServer(c, config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).topics
 			for b.Loop() {
 				s := mustAcquire(ss.acquire(query{service: serviceKey(name), port: 80}, subscriber{}))
-				v := s.join(catalog.Client{})
+				v := s.join(catalog.Client{}, clientlimits.ClientID{})
 				v.current.Load().fullFrames()
 				s.leave(v)
 				ss.release(s)

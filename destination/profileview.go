@@ -27,6 +27,8 @@ type profileResponse struct {
 	own, shared []byte
 	at          time.Time
 	version     uint64 // counts the different frames
+	// err is the status of streams, which end, if the profile needs more memory than the limits allow.
+	err error
 }
 
 // profileView has the responses of one query, shared by all streams with the query. It has no goroutine: the
@@ -39,6 +41,8 @@ type profileView struct {
 
 	current atomic.Pointer[profileResponse]
 	mu      sync.Mutex // held while the next response is computed
+	// memory is that of the current response. Views with one description count its bytes more than once.
+	memory clientlimits.Memory
 	// descriptions has those of all views. mu guards described, which this view uses; nil for none.
 	descriptions *descriptions
 	described    *description
@@ -75,6 +79,9 @@ func (v *profileView) compute(old *profileResponse) *profileResponse {
 	v.describe(descriptionKeyOf(v.query, a.snapshot))
 	a.own, a.shared = v.config.profileParts(v.query, a.snapshot, v.described)
 	if old != nil && old.frame != nil && old.same(a) {
+		return a.reuse(old)
+	}
+	if a.err = v.memory.Resize(len(a.own) + len(a.shared)); a.err != nil {
 		return a.reuse(old)
 	}
 	a.frame = newFrame(a.own, a.shared)
@@ -163,7 +170,9 @@ func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID
 		if err := vs.clients.BeginQuery(by); err != nil {
 			return nil, err
 		}
-		return &profileView{query: q, firstClient: by, catalog: vs.catalog, config: vs.config, descriptions: &vs.descriptions}, nil
+		return &profileView{
+			query: q, firstClient: by, catalog: vs.catalog, config: vs.config, memory: vs.clients.Memory(by), descriptions: &vs.descriptions,
+		}, nil
 	})
 }
 
@@ -171,6 +180,7 @@ func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID
 func (vs *profileViews) release(v *profileView) {
 	vs.m.Release(v.query, func(v *profileView) {
 		vs.clients.EndQuery(v.firstClient)
+		_ = v.memory.Resize(0) // never fails
 		if a := v.current.Load(); a != nil {
 			a.snapshot.Release()
 		}
@@ -197,6 +207,9 @@ func (s *profileStream) step() (w wake, ended bool, err error) {
 		return wake{}, true, nil
 	}
 	a := s.view.latest()
+	if a.err != nil {
+		return wake{}, true, a.err
+	}
 	if err := a.refusal(s.view.query); err != nil && (s.last == nil || a.hostnameDeleted(s.view.query)) {
 		return wake{}, true, s.server.config.unlessOutdated(err, resourcesOf(s.view.query))
 	}

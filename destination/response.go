@@ -2,6 +2,7 @@ package destination
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"time"
 	"weak"
@@ -27,6 +28,12 @@ type labels struct {
 // merged difference.
 const ringSize = 16
 
+// smallSteps is the size of steps that are always kept, in bytes.
+const smallSteps = 64 << 10
+
+// entryOverhead is the memory of an entry without its encoded address, in bytes.
+const entryOverhead = 88
+
 // response is the response of a view at one time. It is immutable. The full frames are encoded on first use.
 type response struct {
 	entries []*entry // sorted by address
@@ -40,8 +47,9 @@ type response struct {
 	version uint64
 	steps   []step // the last steps to this response, oldest first; at most ringSize
 
-	// ended is true for the last response of the view, after which streams end.
+	// ended is true for the last response of the view, after which streams end with the status of err.
 	ended bool
+	err   error
 	stale chan struct{} // closed when the view has a newer response
 
 	mu sync.Mutex
@@ -67,6 +75,40 @@ func (a *response) fullFrames() []*frame {
 	}
 	a.full = weak.Make(&full)
 	return full
+}
+
+// keptSteps returns the steps to a new response with entries of this size: the new one, and earlier ones.
+// Together they have no more bytes than the entries, because a merged difference would have less.
+func keptSteps(earlier []step, last step, entries int) []step {
+	size, at := last.size(), len(earlier)
+	for at > max(0, len(earlier)-ringSize+1) && size+earlier[at-1].size() <= max(entries, smallSteps) {
+		at--
+		size += earlier[at].size()
+	}
+	return append(slices.Clip(earlier[at:]), last)
+}
+
+func (s step) size() (bytes int) {
+	for _, f := range s {
+		bytes += f.bytes.Len()
+	}
+	return bytes
+}
+
+// size returns the memory of the response in bytes.
+func (a *response) size() int {
+	size := sizeOfEntries(a.entries)
+	for _, s := range a.steps {
+		size += s.size()
+	}
+	return size
+}
+
+func sizeOfEntries(entries []*entry) (bytes int) {
+	for _, e := range entries {
+		bytes += entryOverhead + len(e.wire)
+	}
+	return bytes
 }
 
 // unknown reports whether nothing can be sent to a new stream yet.

@@ -1,6 +1,7 @@
 package destination
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
@@ -203,5 +204,35 @@ func TestSetLabels(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestStepsAreLimited shows that the kept steps have no more bytes than the entries. Otherwise a Service whose
+// endpoints all change again and again would need 17 times their memory.
+func TestStepsAreLimited(t *testing.T) {
+	v := &view{}
+	filters := &catalog.Filters{}
+	next := func(i int) *response {
+		a := &response{stale: make(chan struct{}), filters: filters}
+		for n := range 1_000 {
+			a.entries = append(a.entries, &entry{
+				endpoint: catalog.Endpoint{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 80)},
+				wire:     fmt.Appendf(nil, "%0100d", i), labels: &labels{},
+			})
+		}
+		return a
+	}
+	v.current.Store(next(0))
+	for i := range 2 * ringSize {
+		a := next(i + 1)
+		if _, published := v.publish(a); !published {
+			t.Fatal("the change is not published")
+		}
+		if got, most := a.size(), 2*sizeOfEntries(a.entries); got > most {
+			t.Fatalf("after %d changes the response has %d bytes, want at most %d", i+1, got, most)
+		}
+		if _, ok := a.since(a.version - 1); !ok {
+			t.Error("the last step is missing")
+		}
 	}
 }

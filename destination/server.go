@@ -171,11 +171,12 @@ func (s *Server) openGet(c *call, a authority) error {
 		return err
 	}
 	token := s.token(c.request)
-	topic, err := s.topics.acquire(query{service: key, port: a.port, hostname: a.hostname}, subscriber{clientlimits.ClientIDFrom(c.ctx), !declares(service, a.port)})
+	client := clientlimits.ClientIDFrom(c.ctx)
+	topic, err := s.topics.acquire(query{service: key, port: a.port, hostname: a.hostname}, subscriber{client, !declares(service, a.port)})
 	if err != nil {
 		return err
 	}
-	st := &stream{server: s, topic: topic, node: token.Node, out: c.out, caller: s.callerFrom(c.ctx, token), callLog: c.callLog}
+	st := &stream{server: s, topic: topic, node: token.Node, client: client, out: c.out, caller: s.callerFrom(c.ctx, token), callLog: c.callLog}
 	c.followed = st
 	st.join()
 	s.getStreams.Add(st)

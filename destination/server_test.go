@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // The status codes of §2.1.
@@ -150,7 +151,7 @@ func TestAcquireAfterEnd(t *testing.T) {
 	all := NewServer(settled(t, service("web")), testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).topics
 	all.end()
 	s := mustAcquire(all.acquire(query{service: serviceKey("web"), port: 80}, subscriber{}))
-	v := s.join(catalog.Client{})
+	v := s.join(catalog.Client{}, clientlimits.ClientID{})
 	if !v.current.Load().ended {
 		t.Error("the stream continues")
 	}

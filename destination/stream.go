@@ -6,6 +6,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/streams"
 )
 
@@ -14,6 +15,7 @@ type stream struct {
 	server  *Server
 	topic   *topic
 	node    string
+	client  clientlimits.ClientID
 	out     sender
 	caller  caller
 	callLog *callLog
@@ -62,13 +64,13 @@ func (s *stream) join() {
 	s.zone, s.moved = node.Zone, node.Stale()
 	s.at.joined = false
 	s.sent.Store(0)
-	v := s.topic.join(s.client())
+	v := s.topic.join(s.place(), s.client)
 	v.current.Load().fullFrames()
 	s.view.Store(v)
 }
 
-// client returns the node and zone of the client.
-func (s *stream) client() catalog.Client { return catalog.Client{Node: s.node, Zone: s.zone} }
+// place returns the node and zone of the client.
+func (s *stream) place() catalog.Client { return catalog.Client{Node: s.node, Zone: s.zone} }
 
 // step implements followed. The stream joins another view if the node of the client has moved to another
 // zone, or if the endpoints of the Service depend on another property of clients.
@@ -78,8 +80,8 @@ func (s *stream) step() (w wake, ended bool, err error) {
 		a := v.current.Load()
 		switch {
 		case a.ended:
-			return wake{}, true, nil
-		case a.filters.For(s.client()) != v.filter || channel.IsClosed(s.moved):
+			return wake{}, true, a.err
+		case a.filters.For(s.place()) != v.filter || channel.IsClosed(s.moved):
 			s.join()
 			s.topic.leave(v)
 		default:

@@ -35,10 +35,11 @@ type view struct {
 	current atomic.Pointer[response] // never nil
 
 	// topic.mu guards these. entries are the newest entries. The current response may have older ones that
-	// are equal on the wire.
+	// are equal on the wire. memory is that of the current response.
 	entries   []*entry
 	conflicts []catalog.AddressConflict
 	streams   int
+	memory    clientlimits.Memory
 }
 
 // topic has the views of one query. All of them use the same snapshot, so that a stream that joins another
@@ -48,6 +49,7 @@ type topic struct {
 	firstSubscriber subscriber // the query counts against its limits
 	catalog         *catalog.Catalog
 	config          *Config
+	clients         *clientlimits.Clients
 	stop            context.CancelFunc
 	updates         atomic.Uint64 // counts snapshots that changed a response
 	// overflows counts how often a stream was too far behind for the kept steps.
@@ -111,11 +113,15 @@ func (s *topic) refresh() {
 	for _, v := range s.views {
 		next := s.resolve(v)
 		d, published := v.publish(next)
-		if published {
-			changed = true
-			if s.config.History != nil {
-				changes.add(v, next, d)
-			}
+		if !published {
+			continue
+		}
+		changed = true
+		if s.config.History != nil {
+			changes.add(v, next, d)
+		}
+		if err := v.memory.Resize(next.size()); err != nil {
+			s.endView(v, err)
 		}
 	}
 	if changed {
@@ -124,28 +130,36 @@ func (s *topic) refresh() {
 	}
 }
 
-// join returns the view for the node and zone of a client, and keeps the view current until leave. Its
-// response is never older than that of another view of the topic, nor older than the known zone of the
-// client.
-func (s *topic) join(c catalog.Client) *view {
+// join returns the view for the place of a client, and keeps the view current until leave. Its response is
+// never older than that of another view of the topic, nor older than the known zone of the client. If the
+// client needs more memory than the limits allow, the view has ended.
+func (s *topic) join(place catalog.Client, by clientlimits.ClientID) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		v := &view{streams: 1}
-		v.current.Store(&response{ended: true})
-		return v
+		return endedView(nil)
 	}
 	s.refresh()
-	f := s.filters.For(c)
+	f := s.filters.For(place)
 	v := s.views[f]
 	if v == nil {
-		v = &view{filter: f}
+		v = &view{filter: f, memory: s.clients.Memory(by)}
 		first := s.resolve(v)
+		if err := v.memory.Resize(first.size()); err != nil {
+			return endedView(err)
+		}
 		v.entries = first.entries
 		v.current.Store(first)
 		s.views[f] = v
 	}
 	v.streams++
+	return v
+}
+
+// endedView returns a view of one stream, which ends with the status of an error.
+func endedView(err error) *view {
+	v := &view{streams: 1}
+	v.current.Store(&response{ended: true, err: err})
 	return v
 }
 
@@ -155,12 +169,27 @@ func (s *topic) end() {
 	defer s.mu.Unlock()
 	s.ended = true
 	for _, v := range s.views {
-		old := v.current.Load()
-		v.current.Store(&response{ended: true})
-		close(old.stale)
+		s.endView(v, nil)
 	}
 	// After this, nothing is published.
 	s.stop()
+}
+
+// endView ends the streams of a view with the status of an error. Streams that join later get another view.
+// The caller holds the lock.
+func (s *topic) endView(v *view, err error) {
+	old := v.current.Load()
+	v.current.Store(&response{ended: true, err: err})
+	close(old.stale)
+	s.drop(v)
+}
+
+// drop removes a view from the topic. The caller holds the lock.
+func (s *topic) drop(v *view) {
+	if s.views[v.filter] == v {
+		delete(s.views, v.filter)
+	}
+	_ = v.memory.Resize(0) // never fails
 }
 
 func (s *topic) leave(v *view) {
@@ -168,7 +197,7 @@ func (s *topic) leave(v *view) {
 	defer s.mu.Unlock()
 	v.streams--
 	if v.streams == 0 {
-		delete(s.views, v.filter)
+		s.drop(v)
 	}
 }
 
@@ -206,8 +235,7 @@ func (v *view) publish(next *response) (difference, bool) {
 	}
 	next.version = old.version + 1
 	if next.filters.Same(old.filters) {
-		kept := old.steps[max(0, len(old.steps)-ringSize+1):]
-		next.steps = append(slices.Clip(kept), frames)
+		next.steps = keptSteps(old.steps, frames, sizeOfEntries(next.entries))
 	}
 	v.current.Store(next)
 	close(old.stale)
@@ -238,7 +266,7 @@ func (ss *topics) acquire(q query, by subscriber) (*topic, error) {
 			return nil, err
 		}
 		ctx, stop := context.WithCancel(context.Background())
-		s := &topic{query: q, firstSubscriber: by, catalog: ss.catalog, config: ss.config, stop: stop, views: map[catalog.Filter]*view{}}
+		s := &topic{query: q, firstSubscriber: by, catalog: ss.catalog, config: ss.config, clients: ss.clients, stop: stop, views: map[catalog.Filter]*view{}}
 		if s.ended = ss.ended.Load(); !s.ended {
 			ss.running.Go(func() { s.run(ctx) })
 		}

@@ -87,6 +87,18 @@ func (f *frame) kept() *frame {
 	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, references: f.references, ofService: true, made: time.Now()}
 }
 
+// addrPortSize is the memory of an element of usable, in bytes.
+const addrPortSize = 32
+
+// size returns the memory of the frame in bytes.
+func (f *frame) size() int {
+	size := len(f.wire) + len(f.full) + addrPortSize*len(f.usable)
+	if f.plain != nil {
+		size += f.plain.size()
+	}
+	return size
+}
+
 // appendHead appends the version and the type of a response.
 func appendHead(b []byte, version string, typ resourceType) []byte {
 	b = appendBytes(b, fieldVersion, []byte(version))

@@ -174,6 +174,41 @@ func TestQuestionLimit(t *testing.T) {
 	})
 }
 
+// TestResponseMemory shows that the resources that one client needs first are limited in bytes
+// (§10.4): each port of a Service is a copy of its endpoints.
+func TestResponseMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := service("shop", "web", "http:80", "grpc:50051")
+		sliceOf := func(port string, n int) *catalog.EndpointSlice { return slice(web, "s-"+port, port, 8080, many(n)...) }
+		f := start(t, Config{Limits: clientlimits.Limits{MaxResponseBytesPerClient: 35_000}}, web, sliceOf("http", 300), sliceOf("grpc", 300))
+		a := f.ads()
+		a.send(endpoints, httpCluster)
+		b := f.ads()
+		b.send(endpoints, "web.shop.svc.cluster.local:50051")
+		if got := a.ended() + " " + b.ended(); got != "open ResourceExhausted" {
+			t.Errorf("two ports: %s", got)
+		}
+		same := f.ads()
+		same.send(endpoints, httpCluster)
+		f.change(put(sliceOf("http", 2_000)))
+		if got := a.ended() + " " + same.ended(); got != "ResourceExhausted ResourceExhausted" {
+			t.Errorf("after the endpoints have grown: %s", got)
+		}
+		if got := f.metric(`xds_refused_total{reason="response_bytes_per_client"}`); got != 2 {
+			t.Errorf("%v refusals are counted, want 2", got)
+		}
+		f.change(put(sliceOf("http", 300)))
+		again := f.ads()
+		again.send(endpoints, httpCluster)
+		if got := again.ended(); got != "open" {
+			t.Errorf("after the endpoints have shrunk: %s", got)
+		}
+		again.cancel()
+		f.rest()
+		f.expectNothingLeft()
+	})
+}
+
 // Case 59: subscribing again and again costs the client time, and nobody else.
 func TestResubscriptionLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -145,6 +145,11 @@ func (t *topic) refresh() {
 	now := time.Now()
 	for _, v := range t.views {
 		v.update(t.render(v, t.state))
+		if err := v.memory.Resize(v.latest.size()); err != nil {
+			v.end(err)
+			t.remove(v)
+			continue
+		}
 		t.settle(v, now)
 	}
 }
@@ -165,7 +170,8 @@ func (q *parsedQuery) look(known *catalog.Catalog) catalogState {
 	return f
 }
 
-// join moves a subscription to the view for a client's place, which it makes if there is none.
+// join moves a subscription to the view for a client's place, which it makes if there is none. If
+// the client needs more memory than the limits allow, its stream ends.
 func (t *topic) join(sub *subscription, place catalog.Client) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -187,9 +193,13 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	}
 	v := t.views[key]
 	if v == nil {
-		v = &view{viewKey: key, subscribers: map[*subscription]struct{}{}}
+		v = &view{viewKey: key, subscribers: map[*subscription]struct{}{}, memory: t.server.clients.Memory(sub.stream.client.id)}
 		v.publish(t.render(v, t.state), time.Now())
-		t.views[key] = v
+		if err := v.memory.Resize(v.latest.size()); err != nil {
+			sub.stream.end(err)
+		} else {
+			t.views[key] = v
+		}
 	}
 	v.subscribers[sub] = struct{}{}
 	sub.view = v
@@ -207,8 +217,16 @@ func (t *topic) drop(sub *subscription) {
 	v := sub.view
 	delete(v.subscribers, sub)
 	if len(v.subscribers) == 0 {
+		t.remove(v)
+	}
+}
+
+// remove removes a view, unless another one has replaced it. The caller holds the lock.
+func (t *topic) remove(v *view) {
+	if t.views[v.viewKey] == v {
 		delete(t.views, v.viewKey)
 	}
+	_ = v.memory.Resize(0) // never fails
 }
 
 // acquire returns the topic of a query. Each acquire without an error is followed by one release.

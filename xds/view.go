@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
@@ -22,6 +23,7 @@ type view struct {
 	// changed is when the current version became current.
 	changed     time.Time
 	subscribers map[*subscription]struct{}
+	memory      clientlimits.Memory // that of the newest version
 }
 
 // update makes f the newest version, unless it equals the current one. The caller holds the lock of
@@ -39,6 +41,14 @@ func (v *view) update(f *frame) {
 		if gone, _ := without(v.current.Load().usable, f.usable); len(gone) > 0 {
 			v.urgent = f.made
 		}
+	}
+}
+
+// end ends the streams of all subscriptions with the status of an error. The caller holds the lock
+// of the topic.
+func (v *view) end(err error) {
+	for sub := range v.subscribers {
+		sub.stream.end(err)
 	}
 }
 

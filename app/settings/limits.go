@@ -11,6 +11,10 @@ import (
 // smallestRequest is the minimum setting of request and header sizes in bytes, enough for a proxy.
 const smallestRequest = 4 << 10
 
+// smallestResponses is the minimum setting of the responses of a client in bytes, enough for the largest
+// Services.
+const smallestResponses = 8 << 20
+
 // limitSettings are the limits of the gRPC server of a role.
 func limitSettings(o *clientlimits.Limits, section string) []Setting {
 	return []Setting{
@@ -26,6 +30,7 @@ func limitSettings(o *clientlimits.Limits, section string) []Setting {
 		{Flag: "grpc-max-pending-requests", Path: section + ".limits.maxPendingRequests", Value: intValue{&o.MaxPendingRequests}, Usage: "open calls of one client that have not sent their request; of all together twice as many"},
 		{Flag: "grpc-max-questions", Path: section + ".limits.maxQuestions", Value: intValue{&o.MaxQueries}, Usage: "different questions that are answered at a time; any number of clients may ask each of them"},
 		{Flag: "grpc-max-questions-per-client", Path: section + ".limits.maxQuestionsPerClient", Value: intValue{&o.MaxQueriesPerClient}, Usage: "different questions that are answered at a time because one client asked first"},
+		{Flag: "grpc-max-response-bytes-per-client", Path: section + ".limits.maxResponseBytesPerClient", Value: intValue{&o.MaxResponseBytesPerClient}, Usage: "bytes of the encoded responses that are kept because one client needed them first; of all together ten times as many"},
 		{Flag: "grpc-max-undeclared-ports", Path: section + ".limits.maxUndeclaredPorts", Value: intValue{&o.MaxUndeclaredPorts}, Usage: "ports of a Service that are answered at a time although the Service doesn't declare them"},
 	}
 }
@@ -46,6 +51,7 @@ func checkLimits(o clientlimits.Limits) []problem {
 		{"grpc-max-pending-requests", o.MaxPendingRequests, 1},
 		{"grpc-max-questions", o.MaxQueries, 1},
 		{"grpc-max-questions-per-client", o.MaxQueriesPerClient, 1},
+		{"grpc-max-response-bytes-per-client", o.MaxResponseBytesPerClient, smallestResponses},
 		{"grpc-max-undeclared-ports", o.MaxUndeclaredPorts, 1},
 	} {
 		if n.value < n.min || n.value > math.MaxInt32 {

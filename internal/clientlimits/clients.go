@@ -68,6 +68,7 @@ const (
 	openStream resource = iota
 	pendingRequest
 	query
+	responseByte
 	resources // the number of kinds
 )
 
@@ -85,6 +86,10 @@ type bound struct {
 // pendingClients is how many clients may reach MaxPendingRequests at the same time. A call without its
 // request costs a goroutine and buffers, about 20 kB.
 const pendingClients = 2
+
+// memoryClients is how many clients may reach MaxResponseBytesPerClient at the same time, as with
+// MaxQueries.
+const memoryClients = 10
 
 // NewClients returns the counters for a server with these limits. They call refused for each refusal.
 func NewClients(limits *Limits, refused func(Refusal)) *Clients {
@@ -106,6 +111,12 @@ func NewClients(limits *Limits, refused func(Refusal)) *Clients {
 			messageOne: "%d different queries are being served that this client was the first to make",
 			messageAll: "%d different queries are being served; retry later or ask another replica",
 		},
+		responseByte: {
+			one: limits.MaxResponseBytesPerClient, all: memoryClients * limits.MaxResponseBytesPerClient,
+			refusedOne: RefusedMemoryOfClient, refusedAll: RefusedMemory,
+			messageOne: "the responses that this client was the first to need have %d bytes already; query fewer or smaller Services",
+			messageAll: "the responses of all queries have %d bytes already; retry later or ask another replica",
+		},
 	}}
 }
 
@@ -122,54 +133,54 @@ func (c *Clients) BeginStream(id ClientID) error {
 	if !isOtherHost(id) {
 		return nil
 	}
-	return c.begin(id, openStream)
+	return c.use(id, openStream, 1)
 }
 
 // EndStream undoes BeginStream.
 func (c *Clients) EndStream(id ClientID) {
 	if isOtherHost(id) {
-		c.end(id, openStream)
+		c.free(id, openStream, 1)
 	}
 }
 
 // BeginRequest counts a call that has not sent its request. If it returns nil, EndRequest must follow.
-func (c *Clients) BeginRequest(id ClientID) error { return c.begin(id, pendingRequest) }
+func (c *Clients) BeginRequest(id ClientID) error { return c.use(id, pendingRequest, 1) }
 
 // EndRequest undoes BeginRequest.
-func (c *Clients) EndRequest(id ClientID) { c.end(id, pendingRequest) }
+func (c *Clients) EndRequest(id ClientID) { c.free(id, pendingRequest, 1) }
 
 // BeginQuery counts a query that no other client has open. If it returns nil, EndQuery must follow.
-func (c *Clients) BeginQuery(id ClientID) error { return c.begin(id, query) }
+func (c *Clients) BeginQuery(id ClientID) error { return c.use(id, query, 1) }
 
 // EndQuery undoes BeginQuery.
-func (c *Clients) EndQuery(id ClientID) { c.end(id, query) }
+func (c *Clients) EndQuery(id ClientID) { c.free(id, query, 1) }
 
-// begin counts one more use of a resource. Above a limit it returns a status error.
-func (c *Clients) begin(id ClientID, of resource) error {
+// use counts n more of a resource. Above a limit it returns a status error.
+func (c *Clients) use(id ClientID, of resource, n int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h, limit := c.m[id], c.bounds[of]
 	switch {
-	case h[of] >= limit.one:
+	case h[of]+n > limit.one:
 		c.refused(limit.refusedOne)
 		return status.Errorf(codes.ResourceExhausted, limit.messageOne, h[of])
-	case limit.all > 0 && c.all[of] >= limit.all:
+	case limit.all > 0 && c.all[of]+n > limit.all:
 		c.refused(limit.refusedAll)
 		return status.Errorf(codes.ResourceExhausted, limit.messageAll, c.all[of])
 	}
-	c.all[of]++
-	h[of]++
+	c.all[of] += n
+	h[of] += n
 	c.m[id] = h
 	return nil
 }
 
-// end undoes begin.
-func (c *Clients) end(id ClientID, of resource) {
+// free undoes use.
+func (c *Clients) free(id ClientID, of resource, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.m[id]
-	c.all[of]--
-	h[of]--
+	c.all[of] -= n
+	h[of] -= n
 	if h == (usage{}) {
 		delete(c.m, id)
 		return

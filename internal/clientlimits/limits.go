@@ -36,6 +36,9 @@ type Limits struct {
 	// MaxQueriesPerClient how many of them one client may have been the first to make. A query that another
 	// client has open is always allowed.
 	MaxQueries, MaxQueriesPerClient int
+	// MaxResponseBytesPerClient bounds the memory of the encoded responses that one client was the
+	// first to need, in bytes. For all clients together the limit is ten times as high.
+	MaxResponseBytesPerClient int
 	// MaxUndeclaredPorts is how many different ports that a Service doesn't declare are served at a
 	// time for it. The xds role serves none of them.
 	MaxUndeclaredPorts int
@@ -56,6 +59,7 @@ func DefaultLimits() Limits {
 		MaxPendingRequests:          1_000,
 		MaxQueries:                  200_000,
 		MaxQueriesPerClient:         20_000,
+		MaxResponseBytesPerClient:   256 << 20,
 		MaxUndeclaredPorts:          50,
 	}
 }
@@ -80,6 +84,7 @@ func (l Limits) WithDefaults() Limits {
 		MaxPendingRequests:          cmp.Or(l.MaxPendingRequests, d.MaxPendingRequests),
 		MaxQueries:                  cmp.Or(l.MaxQueries, d.MaxQueries),
 		MaxQueriesPerClient:         cmp.Or(l.MaxQueriesPerClient, d.MaxQueriesPerClient),
+		MaxResponseBytesPerClient:   cmp.Or(l.MaxResponseBytesPerClient, d.MaxResponseBytesPerClient),
 		MaxUndeclaredPorts:          cmp.Or(l.MaxUndeclaredPorts, d.MaxUndeclaredPorts),
 	}
 }
@@ -113,12 +118,14 @@ const (
 	RefusedMessage          Refusal = "message_size"
 	RefusedQuery            Refusal = "questions"
 	RefusedQueryOfClient    Refusal = "questions_per_client"
+	RefusedMemory           Refusal = "response_bytes"
+	RefusedMemoryOfClient   Refusal = "response_bytes_per_client"
 )
 
 // Refusals returns all reasons of this package.
 func Refusals() []Refusal {
 	return []Refusal{
 		RefusedConnection, RefusedConnectionOfHost, RefusedStreamOfHost, RefusedPending, RefusedSlow, RefusedMessage, RefusedQuery,
-		RefusedQueryOfClient,
+		RefusedQueryOfClient, RefusedMemory, RefusedMemoryOfClient,
 	}
 }
