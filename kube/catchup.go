@@ -41,7 +41,8 @@ const (
 // Without bookmarks, or if watches don't reach the version of a consistent read while no object of the kind
 // changes, CatchUp returns after one whole short watch (about 3 s). Changes that the API server itself had
 // not read from etcd by then are missed. An optional kind that the cluster lacks is skipped, and so is one that
-// it forbids: that takes two refusals in a row, the second one after all required kinds were read.
+// it forbids: that takes two refusals in a row, the second one after all required kinds were read. The status of
+// its tables is then not Synced.
 func CatchUp(ctx context.Context, tables ...AnyTable) error {
 	var mu sync.Mutex
 	var errs []error
@@ -149,7 +150,7 @@ func (p *part) label() string {
 // one. The version is empty if the kind is optional, and the cluster lacks or forbids it.
 func (p *part) currentVersion(ctx context.Context, unread *atomic.Int64) (string, error) {
 	var delay retry
-	refused := false // the previous request was
+	asked, refused := time.Now(), false // refused is true if the previous request was
 	for {
 		certain := refused && unread.Load() == 0
 		version, err := p.source.currentVersion(ctx)
@@ -163,7 +164,10 @@ func (p *part) currentVersion(ctx context.Context, unread *atomic.Int64) (string
 		reason := reasonOf(err)
 		refused = reason == Forbidden
 		if p.feed.optional && (reason == NotFound || refused && certain) {
-			return "", nil
+			if p.status().State != Synced {
+				return "", nil
+			}
+			p.watches.replace(asked) // the next watch fails, so that the status says that the tables are outdated
 		}
 		pause(ctx, delay.next(retryLimit))
 		if ctx.Err() != nil {

@@ -417,6 +417,9 @@ func TestCatchUpWithARefusedKind(t *testing.T) {
 			if got := servers.Get(namespace, "late") != nil; got != test.want {
 				t.Errorf("the table has the new object: %t, want %t", got, test.want)
 			}
+			if s := servers.Status(); (s.State == Synced) != test.want {
+				t.Errorf("after that, the table is %s (%s)", s.State, s.Reason)
+			}
 		})
 	}
 }
