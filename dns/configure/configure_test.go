@@ -412,6 +412,45 @@ func TestMeasureHTTP(t *testing.T) {
 	}
 }
 
+// Providers whose requests have the ID of a record in the path don't get a series for each record.
+func TestHTTPMetricsAreBounded(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	wrap, err := configure.MeasureHTTP(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := wrap(roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil }))
+	send := func(path string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, "https://api.example.org/zones/z/"+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := transport.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send("dns_records")
+	for i := range 10_000 {
+		send(fmt.Sprintf("dns_records/%032x", i))
+	}
+	send("dns_records")
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := map[string]uint64{}
+	for _, m := range families[0].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "path" {
+				requests[l.GetValue()] += m.GetSummary().GetSampleCount()
+			}
+		}
+	}
+	if len(requests) > 100 || requests["dns_records"] != 2 || requests["other"] < 9_000 {
+		t.Errorf("there are %d series, with %d requests for dns_records and %d for others", len(requests), requests["dns_records"], requests["other"])
+	}
+}
+
 // A --target-template that no source reads is an error (D16).
 func TestTargetTemplate(t *testing.T) {
 	o, _ := given(t, append(valid, "--source=service", "--fqdn-template={{.Name}}.example.org", "--target-template=192.0.2.1")...)
