@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -22,6 +23,7 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/events"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube"
 )
@@ -242,7 +244,7 @@ func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
 	case <-ctx.Done():
 		return nil
 	}
-	if !r.identify(ctx) {
+	if !r.identify(ctx, channel.IsClosed(settled)) {
 		return nil
 	}
 	return r.leadership.run(ctx, r.publish)
@@ -253,13 +255,15 @@ const identifyInterval = 5 * time.Second
 
 // identify sets the instance of the publishers, and retries until the instance is known, because a
 // publisher without one would change the records of other instances. It returns false if ctx ends
-// before.
-func (r *dnsRole) identify(ctx context.Context) bool {
+// before. A refusal (403) counts at once if certain is true, because the API server has let this process
+// read objects before. Otherwise it may be starting, and a second refusal in a row counts.
+func (r *dnsRole) identify(ctx context.Context, certain bool) bool {
 	for failed := false; ; failed = true {
-		err := r.identifyOnce(ctx)
+		err := r.identifyOnce(ctx, certain)
 		if err == nil {
 			return true
 		}
+		certain = apierrors.IsForbidden(err)
 		if !failed {
 			r.log.Warn("Publishing waits until the instance of this process is known; trying again", "err", err)
 		}
@@ -271,9 +275,9 @@ func (r *dnsRole) identify(ctx context.Context) bool {
 	}
 }
 
-func (r *dnsRole) identifyOnce(ctx context.Context) error {
+func (r *dnsRole) identifyOnce(ctx context.Context, certain bool) error {
 	for _, o := range r.opened {
-		if err := o.Identify(ctx, r.namespaces); err != nil {
+		if err := o.Identify(ctx, r.namespaces, certain); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, lo
 	if r.sender != nil {
 		sending.Go(func() error { return r.sender.Run(ctx) })
 	}
-	if err := r.identifyOnce(ctx); err != nil {
+	if err := r.identifyOnce(ctx, true); err != nil {
 		return nil, err
 	}
 	plans, err := r.opened[0].Once(ctx, kube.Options{
