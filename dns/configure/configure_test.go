@@ -256,7 +256,7 @@ func TestFormerFlags(t *testing.T) {
 
 // A remark is made for values that ExternalDNS accepts and that match nothing (dns F17).
 func TestRemarks(t *testing.T) {
-	o, _ := given(t, append([]string{"--domain-filter=a.org,b.org", "--domain-filter=*.demo.org", "--domain-filter=c.org", "--default-targets=192.0.2.1,192.0.2.2", "--exclude-domains=x.org"}, valid...)...)
+	o, _ := given(t, append([]string{"--domain-filter=a.org,b.org", "--domain-filter=*.demo.org", "--domain-filter=c.org", "--default-targets=192.0.2.1,192.0.2.2", "--exclude-domains=x.org", "--exclude-target-net=10.0.0.0/33", "--exclude-target-net=10.0.0.0/8"}, valid...)...)
 	if err := o.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -268,6 +268,7 @@ func TestRemarks(t *testing.T) {
 		"--domain-filter=a.org,b.org: contains a comma: repeat the flag, once for each value; no name is in this domain",
 		"--domain-filter=*.demo.org: begins with an asterisk: a domain includes all names below it, so leave out the asterisk; no name is in this domain",
 		"--default-targets=192.0.2.1,192.0.2.2: contains a comma: repeat the flag, once for each value; records with this target are refused",
+		`--exclude-target-net=10.0.0.0/33: not a network: netip.ParsePrefix("10.0.0.0/33"): prefix length out of range: write a network such as 10.0.0.0/8, or an address; the network is ignored`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
