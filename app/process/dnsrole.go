@@ -244,7 +244,11 @@ func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
 	case <-ctx.Done():
 		return nil
 	}
-	if !r.identify(ctx, channel.IsClosed(settled)) {
+	refusals := configure.RefusalsMayPass
+	if channel.IsClosed(settled) {
+		refusals = configure.RefusalsCount // the API server has let this process read objects
+	}
+	if !r.identify(ctx, refusals) {
 		return nil
 	}
 	return r.leadership.run(ctx, r.publish)
@@ -255,15 +259,17 @@ const identifyInterval = 5 * time.Second
 
 // identify sets the instance of the publishers, and retries until the instance is known, because a
 // publisher without one would change the records of other instances. It returns false if ctx ends
-// before. A refusal (403) counts at once if certain is true, because the API server has let this process
-// read objects before. Otherwise it may be starting, and a second refusal in a row counts.
-func (r *dnsRole) identify(ctx context.Context, certain bool) bool {
+// before. A refusal (403) that may pass counts if it is repeated.
+func (r *dnsRole) identify(ctx context.Context, refusals configure.Refusals) bool {
 	for failed := false; ; failed = true {
-		err := r.identifyOnce(ctx, certain)
+		err := r.identifyOnce(ctx, refusals)
 		if err == nil {
 			return true
 		}
-		certain = apierrors.IsForbidden(err)
+		refusals = configure.RefusalsMayPass
+		if apierrors.IsForbidden(err) {
+			refusals = configure.RefusalsCount
+		}
 		if !failed {
 			r.log.Warn("Publishing waits until the instance of this process is known; trying again", "err", err)
 		}
@@ -275,9 +281,9 @@ func (r *dnsRole) identify(ctx context.Context, certain bool) bool {
 	}
 }
 
-func (r *dnsRole) identifyOnce(ctx context.Context, certain bool) error {
+func (r *dnsRole) identifyOnce(ctx context.Context, refusals configure.Refusals) error {
 	for _, o := range r.opened {
-		if err := o.Identify(ctx, r.namespaces, certain); err != nil {
+		if err := o.Identify(ctx, r.namespaces, refusals); err != nil {
 			return err
 		}
 	}

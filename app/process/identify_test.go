@@ -24,15 +24,15 @@ import (
 func TestRefusedInstance(t *testing.T) {
 	for name, test := range map[string]struct {
 		refusals int
-		certain  bool
+		first    configure.Refusals
 		// requests is how many requests are sent; none is true if there is no instance then.
 		requests int
 		none     bool
 	}{
-		"no refusal":               {requests: 1},
-		"one refusal":              {refusals: 1, requests: 2},
-		"two refusals":             {refusals: 2, requests: 2, none: true},
-		"one after others allowed": {refusals: 1, certain: true, requests: 1, none: true},
+		"no refusal":               {first: configure.RefusalsMayPass, requests: 1},
+		"one refusal":              {refusals: 1, first: configure.RefusalsMayPass, requests: 2},
+		"two refusals":             {refusals: 2, first: configure.RefusalsMayPass, requests: 2, none: true},
+		"one after others allowed": {refusals: 1, first: configure.RefusalsCount, requests: 1, none: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, flags := configure.New(), pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -57,7 +57,7 @@ func TestRefusedInstance(t *testing.T) {
 					return false, nil, nil
 				})
 				r := &dnsRole{opened: []*configure.Opened{opened}, namespaces: client.CoreV1(), log: logger}
-				if !r.identify(t.Context(), test.certain) {
+				if !r.identify(t.Context(), test.first) {
 					t.Error("the publisher was not identified")
 				}
 				if requests != test.requests {
