@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,26 +40,33 @@ const (
 //
 // Without bookmarks, or if watches don't reach the version of a consistent read while no object of the kind
 // changes, CatchUp returns after one whole short watch (about 3 s). Changes that the API server itself had
-// not read from etcd by then are missed. An optional kind that the cluster lacks or forbids is skipped.
+// not read from etcd by then are missed. An optional kind that the cluster lacks is skipped, and so is one that
+// it forbids: that takes two refusals in a row, the second one after all required kinds were read. The status of
+// its tables is then not Synced.
 func CatchUp(ctx context.Context, tables ...AnyTable) error {
 	var mu sync.Mutex
 	var errs []error
 	var waiting sync.WaitGroup
-	asked := map[*part]bool{}
+	parts := map[*part]bool{}
+	// unread is how many parts of required kinds have not been read. An API server that starts refuses requests
+	// for them, too.
+	var unread atomic.Int64
 	for _, t := range tables {
 		for _, p := range t.parts() {
-			if asked[p] {
-				continue
+			if !parts[p] && !p.feed.optional {
+				unread.Add(1)
 			}
-			asked[p] = true
-			waiting.Go(func() {
-				if err := p.catchUp(ctx); err != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					errs = append(errs, err)
-				}
-			})
+			parts[p] = true
 		}
+	}
+	for p := range parts {
+		waiting.Go(func() {
+			if err := p.catchUp(ctx, &unread); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
 	}
 	waiting.Wait()
 	switch len(errs) {
@@ -103,11 +111,14 @@ func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable
 	return true
 }
 
-// catchUp is CatchUp for one part.
-func (p *part) catchUp(ctx context.Context) error {
+// catchUp is CatchUp for one part. unread is how many parts of required kinds have not been read.
+func (p *part) catchUp(ctx context.Context, unread *atomic.Int64) error {
 	p.watches.shorten(1)
 	defer p.watches.shorten(-1)
-	want, err := p.currentVersion(ctx)
+	want, err := p.currentVersion(ctx, unread)
+	if err == nil && !p.feed.optional {
+		unread.Add(-1)
+	}
 	if err != nil || want == "" {
 		return err
 	}
@@ -136,10 +147,12 @@ func (p *part) label() string {
 }
 
 // currentVersion returns the current resource version, and reports a rewind if the tables remember a higher
-// one. The version is empty if the cluster lacks the kind.
-func (p *part) currentVersion(ctx context.Context) (string, error) {
+// one. The version is empty if the kind is optional, and the cluster lacks or forbids it.
+func (p *part) currentVersion(ctx context.Context, unread *atomic.Int64) (string, error) {
 	var delay retry
+	asked, refused := time.Now(), false // refused is true if the previous request was
 	for {
+		certain := refused && unread.Load() == 0
 		version, err := p.source.currentVersion(ctx)
 		if err == nil {
 			_, err = resourceversion.CompareResourceVersion(version, version)
@@ -148,8 +161,13 @@ func (p *part) currentVersion(ctx context.Context) (string, error) {
 			p.rewinds.compare(p, version)
 			return version, nil
 		}
-		if reason := reasonOf(err); p.feed.optional && (reason == NotFound || reason == Forbidden) {
-			return "", nil
+		reason := reasonOf(err)
+		refused = reason == Forbidden
+		if p.feed.optional && (reason == NotFound || refused && certain) {
+			if p.status().State != Synced {
+				return "", nil
+			}
+			p.watches.replace(asked) // the next watch fails, so that the status says that the tables are outdated
 		}
 		pause(ctx, delay.next(retryLimit))
 		if ctx.Err() != nil {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -367,6 +369,59 @@ func TestCatchUpWithMissingKind(t *testing.T) {
 	}
 	// Nor does a table that no cluster fills.
 	catchUp(t, kind.Table())
+}
+
+// One refusal of an optional kind says nothing, because an API server may refuse requests while it starts.
+// Refusals count when the required kinds have been read.
+func TestCatchUpWithARefusedKind(t *testing.T) {
+	for name, test := range map[string]struct {
+		// refusals is how many requests for the optional kind are refused. busy is how many of those for the
+		// required one are before that.
+		refusals, busy int
+		want           bool
+	}{
+		"once":                            {refusals: 1, want: true},
+		"until the required kind is read": {busy: 3, want: true},
+		"for good":                        {refusals: math.MaxInt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := kubetest.Start(t)
+			namespace := api.Namespace(t)
+			way, config := lead(t, api.Config)
+			services, servers := Services().Table(), Servers().Table()
+			c := runWith(t, Options{Config: config}, services, servers)
+			settle(t, c)
+			await(t, c, "server", Synced, "")
+			way.shutWatches()
+			api.Apply(t, "{apiVersion: policy.linkerd.io/v1beta3, kind: Server, metadata: {name: late}, spec: {port: 80, podSelector: {}}}", namespace)
+			var mu sync.Mutex
+			refusals, busy := test.refusals, test.busy
+			way.changeBy(func(r *http.Request) *http.Response {
+				mu.Lock()
+				defer mu.Unlock()
+				of := path.Base(r.URL.Path)
+				switch {
+				case r.URL.Query().Get("limit") != "1":
+				case of == "services" && busy > 0:
+					busy--
+					return answerOf(r, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests)
+				case of == "servers" && busy > 0:
+					return answerOf(r, http.StatusForbidden, metav1.StatusReasonForbidden)
+				case of == "servers" && refusals > 0:
+					refusals--
+					return answerOf(r, http.StatusForbidden, metav1.StatusReasonForbidden)
+				}
+				return nil
+			})
+			catchUp(t, services, servers)
+			if got := servers.Get(namespace, "late") != nil; got != test.want {
+				t.Errorf("the table has the new object: %t, want %t", got, test.want)
+			}
+			if s := servers.Status(); (s.State == Synced) != test.want {
+				t.Errorf("after that, the table is %s (%s)", s.State, s.Reason)
+			}
+		})
+	}
 }
 
 // A version counts when the handlers of all tables have been told.

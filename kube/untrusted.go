@@ -26,7 +26,8 @@ import (
 // read what only this process can reach. Errors carry our own text and the status code instead. Redirects are
 // not followed, for the same reason.
 type UntrustedLimits struct {
-	// ListBytes bounds a response that isn't a watch, and all pages of a listing together; 1 GiB by default.
+	// ListBytes bounds a listing: all of its pages, or its part of a watch; 1 GiB by default. Other responses
+	// may have 8 MiB.
 	ListBytes int64
 	// ListTime bounds a listing, with all of its pages; 5 minutes by default.
 	ListTime time.Duration
@@ -52,8 +53,13 @@ func (f UntrustedLimits) withDefaults() *UntrustedLimits {
 	return &f
 }
 
-// errorBytes bounds a response with an error status.
-const errorBytes = 1 << 20
+const (
+	// errorBytes bounds a response with an error status.
+	errorBytes = 1 << 20
+	// documentBytes bounds a response that is read as a whole: a discovery document, an access review, or the
+	// metadata of one object, which is smaller than an object in etcd.
+	documentBytes = 8 << 20
+)
 
 // withoutLog returns a context with which client-go logs nothing, because its log quotes responses.
 func withoutLog(ctx context.Context) context.Context {
@@ -84,7 +90,7 @@ func (l *limiter) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := l.untrusted.ListBytes
+	limit := min(l.untrusted.ListBytes, documentBytes)
 	listing, _ := r.Context().Value(allowanceKey{}).(*allowance)
 	switch {
 	case response.StatusCode != http.StatusOK:
@@ -92,7 +98,7 @@ func (l *limiter) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.URL.Query().Get("watch") != "":
 		return response, nil
 	case listing != nil:
-		response.Body = &limited{response.Body, "listing", limit, &listing.bytes}
+		response.Body = &limited{response.Body, "listing", l.untrusted.ListBytes, &listing.bytes}
 		return response, nil
 	}
 	left := limit
@@ -112,9 +118,13 @@ type limited struct {
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
 	if *l.left -= int64(n); *l.left < 0 {
-		return 0, limitError(fmt.Sprintf("its %s is larger than %d bytes", l.what, l.limit))
+		return 0, larger(l.what, l.limit)
 	}
 	return n, err
+}
+
+func larger(what string, limit int64) error {
+	return limitError(fmt.Sprintf("its %s is larger than %d bytes", what, limit))
 }
 
 // allowance is what is left of the limits for one listing, whose pages may each announce another
@@ -199,8 +209,10 @@ type guarded struct {
 	held   func() int
 	// failed records an exceeded limit: a reflector only begins again when a watch ends.
 	failed func(error)
-	// sent is how many objects were sent, whatever was said of them, while the tables weren't filled.
-	sent int
+	// sent is how many objects were sent, whatever was said of them, while the tables weren't filled, and
+	// bytes how many bytes of events.
+	sent  int
+	bytes int64
 }
 
 // Decode implements watch.Decoder.
@@ -213,7 +225,7 @@ func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		err = conceal(err)
 	case kind == watch.Added, kind == watch.Modified:
-		if exceeded := g.meter.untrusted.check(g.objects()); exceeded != nil {
+		if exceeded := g.check(); exceeded != nil {
 			err = conceal(exceeded)
 			g.failed(err)
 		}
@@ -223,15 +235,19 @@ func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 	return kind, object, err
 }
 
-// objects returns how many objects the server makes this process keep, a few events late. Each
-// object that is added or modified may be another one, and what is deleted may never have been
-// there.
-func (g *guarded) objects() int {
+// check returns an error if the server makes this process keep too many objects, a few events late, or sends
+// too large a listing. Each object that is added or modified may be another one, and what is deleted may never
+// have been there.
+func (g *guarded) check() error {
+	limits := g.meter.untrusted
 	if g.filled() {
-		return g.held()
+		return limits.check(g.held())
 	}
 	g.sent++
-	return g.sent
+	if g.bytes += g.meter.read; g.bytes > limits.ListBytes {
+		return larger("listing", limits.ListBytes)
+	}
+	return limits.check(g.sent)
 }
 
 // check returns an error if there are too many objects.

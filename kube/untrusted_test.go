@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,6 +159,53 @@ func TestForeignListingIsLimitedAsAWhole(t *testing.T) {
 				return nil
 			})
 		})
+	}
+}
+
+// A listing that comes as a stream is limited as a whole, too, whatever the events are and however often an
+// object is repeated.
+func TestUntrustedStreamedListingIsLimited(t *testing.T) {
+	c := runWith(t, Options{Config: untrustedServer(t, 0, true, 2000), Untrusted: &UntrustedLimits{ListBytes: 1_000_000}}, Servers().Table())
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		if s, want := c.Status()[0], "its listing is larger than 1000000 bytes"; !strings.Contains(s.Detail, want) {
+			return fmt.Errorf("%s %q, want %q", s.State, s.Detail, want)
+		}
+		return nil
+	})
+}
+
+// A response that is no listing is small. Its limit is not that of a listing, because it is read as a whole.
+func TestUntrustedDocumentsAreLimited(t *testing.T) {
+	var sent atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for i := 0; i < 64 && r.Context().Err() == nil; i++ {
+			n, err := w.Write(bytes.Repeat([]byte(" "), 1<<20))
+			sent.Add(int64(n))
+			if err != nil {
+				return
+			}
+		}
+		fmt.Fprint(w, `{"metadata":{"resourceVersion":"1"}}`)
+	}))
+	t.Cleanup(server.Close)
+	c, err := New(Options{Config: &rest.Config{Host: server.URL}, Untrusted: &UntrustedLimits{}}, Servers().Table())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.disconnect)
+	source := c.feeds[0].parts[0].source
+	for name, ask := range map[string]func() error{
+		"current version": func() error { _, err := source.currentVersion(t.Context()); return err },
+		"discovery":       func() error { _, err := source.terminating(t.Context()); return err },
+	} {
+		sent.Store(0)
+		if err := ask(); err == nil || !strings.Contains(err.Error(), "its response is larger than") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := sent.Load(); n > 32<<20 {
+			t.Errorf("%s: the server could send %d MiB", name, n>>20)
+		}
 	}
 }
 

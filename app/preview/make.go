@@ -112,7 +112,7 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 // identify sets the instance of a publisher by the cluster; config is nil without one.
 func identify(ctx context.Context, opened *configure.Opened, config *rest.Config) error {
 	if config == nil {
-		return opened.Identify(ctx, nil)
+		return opened.Identify(ctx, nil, configure.RefusalsCount)
 	}
 	config = rest.CopyConfig(config)
 	config.Timeout = instanceTimeout
@@ -125,7 +125,7 @@ func identify(ctx context.Context, opened *configure.Opened, config *rest.Config
 	if err != nil {
 		return err
 	}
-	return opened.Identify(ctx, client)
+	return opened.Identify(ctx, client, configure.RefusalsCount)
 }
 
 // instanceTimeout limits the request for the instance.

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -22,6 +23,7 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/events"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube"
 )
@@ -242,7 +244,11 @@ func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
 	case <-ctx.Done():
 		return nil
 	}
-	if !r.identify(ctx) {
+	refusals := configure.RefusalsMayPass
+	if channel.IsClosed(settled) {
+		refusals = configure.RefusalsCount // the API server has let this process read objects
+	}
+	if !r.identify(ctx, refusals) {
 		return nil
 	}
 	return r.leadership.run(ctx, r.publish)
@@ -253,12 +259,16 @@ const identifyInterval = 5 * time.Second
 
 // identify sets the instance of the publishers, and retries until the instance is known, because a
 // publisher without one would change the records of other instances. It returns false if ctx ends
-// before.
-func (r *dnsRole) identify(ctx context.Context) bool {
+// before. A refusal (403) that may pass counts if it is repeated.
+func (r *dnsRole) identify(ctx context.Context, refusals configure.Refusals) bool {
 	for failed := false; ; failed = true {
-		err := r.identifyOnce(ctx)
+		err := r.identifyOnce(ctx, refusals)
 		if err == nil {
 			return true
+		}
+		refusals = configure.RefusalsMayPass
+		if apierrors.IsForbidden(err) {
+			refusals = configure.RefusalsCount
 		}
 		if !failed {
 			r.log.Warn("Publishing waits until the instance of this process is known; trying again", "err", err)
@@ -271,9 +281,9 @@ func (r *dnsRole) identify(ctx context.Context) bool {
 	}
 }
 
-func (r *dnsRole) identifyOnce(ctx context.Context) error {
+func (r *dnsRole) identifyOnce(ctx context.Context, refusals configure.Refusals) error {
 	for _, o := range r.opened {
-		if err := o.Identify(ctx, r.namespaces); err != nil {
+		if err := o.Identify(ctx, r.namespaces, refusals); err != nil {
 			return err
 		}
 	}

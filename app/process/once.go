@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/tracing"
@@ -46,7 +47,7 @@ func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, lo
 	if r.sender != nil {
 		sending.Go(func() error { return r.sender.Run(ctx) })
 	}
-	if err := r.identifyOnce(ctx); err != nil {
+	if err := r.identifyOnce(ctx, configure.RefusalsCount); err != nil {
 		return nil, err
 	}
 	plans, err := r.opened[0].Once(ctx, kube.Options{

@@ -37,8 +37,12 @@ func All(c settings.Config, account types.NamespacedName) []Needed {
 	return all
 }
 
-// absent is the consequence of a missing right to read an optional kind.
-const absent = "objects of this kind are taken to be absent"
+const (
+	// absent is the consequence for serving of a missing right to read an optional kind.
+	absent = "objects of this kind are taken to be absent"
+	// unwritten is the consequence of a missing right to read or write for ExternalWorkloads.
+	unwritten = "no EndpointSlices are written for ExternalWorkloads"
+)
 
 // Destination returns the roles that the destination role of a config needs.
 func Destination(c settings.Config) []Role {
@@ -58,7 +62,7 @@ func Destination(c settings.Config) []Role {
 	)
 	roles := []Role{serving}
 	if c.DestinationWrites() {
-		const without = "no EndpointSlices are written for ExternalWorkloads; serving doesn't need it"
+		const without = unwritten + "; serving doesn't need it"
 		writing := Role{Name: "signpost-destination-writer", Why: "Writing EndpointSlices of ExternalWorkloads: without this, everything is served all the same"}
 		// The rules for reading serve too, so they are in the first role.
 		for _, rule := range writes(controllers.ExternalWorkloads) {
@@ -107,7 +111,7 @@ func Controllers(c settings.Config) []Role {
 	role := Role{Name: "signpost-controllers"}
 	for _, name := range names {
 		for _, t := range controllers.Reads(name) {
-			role.allow(read(t, absent, string(name)))
+			role.allow(read(t, unwritten, string(name)))
 		}
 		role.allow(writes(name)...)
 	}

@@ -101,3 +101,18 @@ func TestControllers(t *testing.T) {
 		t.Errorf("defaults: %q", lines(roles))
 	}
 }
+
+// Without the right to read ExternalWorkloads, their controller writes nothing. It doesn't conclude that there are
+// none, and delete their slices.
+func TestWithoutExternalWorkloads(t *testing.T) {
+	t.Parallel()
+	c := settings.Default()
+	c.RunsControllers = true
+	for _, role := range rbac.Controllers(c) {
+		for _, rule := range role.Rules {
+			if want := "no EndpointSlices are written for ExternalWorkloads"; rule.Resource == "externalworkloads" && rule.Without != want {
+				t.Errorf("without the right to %v %s: %q, want %q", rule.Verbs, rule.Resource, rule.Without, want)
+			}
+		}
+	}
+}

@@ -61,6 +61,17 @@ lifecycle: {preStop: {sleep: {seconds: 7}}}
 	}
 }
 
+// In the host network, a pod with the default policy would not find the Services of the cluster.
+func TestDNSPolicy(t *testing.T) {
+	for values, want := range map[string]corev1.DNSPolicy{
+		"": "", "hostNetwork: true": corev1.DNSClusterFirstWithHostNet, "hostNetwork: true\ndnsPolicy: Default": corev1.DNSDefault, "dnsPolicy: Default": corev1.DNSDefault,
+	} {
+		if got := deploymentFor(t, values).Spec.Template.Spec.DNSPolicy; got != want {
+			t.Errorf("%s: the policy is %q, want %q", values, got, want)
+		}
+	}
+}
+
 // Helm keeps the CRDs of the chart, with all their objects, unless the values say otherwise.
 func TestKeptCRDs(t *testing.T) {
 	for keep, want := range map[string]string{"": "keep", ", keep: false": ""} {

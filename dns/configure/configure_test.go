@@ -256,7 +256,7 @@ func TestFormerFlags(t *testing.T) {
 
 // A remark is made for values that ExternalDNS accepts and that match nothing (dns F17).
 func TestRemarks(t *testing.T) {
-	o, _ := given(t, append([]string{"--domain-filter=a.org,b.org", "--domain-filter=*.demo.org", "--domain-filter=c.org", "--default-targets=192.0.2.1,192.0.2.2", "--exclude-domains=x.org"}, valid...)...)
+	o, _ := given(t, append([]string{"--domain-filter=a.org,b.org", "--domain-filter=*.demo.org", "--domain-filter=c.org", "--default-targets=192.0.2.1,192.0.2.2", "--exclude-domains=x.org", "--exclude-target-net=10.0.0.0/33", "--exclude-target-net=10.0.0.0/8"}, valid...)...)
 	if err := o.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -268,6 +268,7 @@ func TestRemarks(t *testing.T) {
 		"--domain-filter=a.org,b.org: contains a comma: repeat the flag, once for each value; no name is in this domain",
 		"--domain-filter=*.demo.org: begins with an asterisk: a domain includes all names below it, so leave out the asterisk; no name is in this domain",
 		"--default-targets=192.0.2.1,192.0.2.2: contains a comma: repeat the flag, once for each value; records with this target are refused",
+		`--exclude-target-net=10.0.0.0/33: not a network: netip.ParsePrefix("10.0.0.0/33"): prefix length out of range: write a network such as 10.0.0.0/8, or an address; the network is ignored`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -409,6 +410,45 @@ func TestMeasureHTTP(t *testing.T) {
 	want := map[string]string{"handler": "instrumented_http", "scheme": "https", "host": "api.example.org", "path": "records", "method": "POST", "status": "204"}
 	if diff := cmp.Diff(want, labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+}
+
+// Providers whose requests have the ID of a record in the path don't get a series for each record.
+func TestHTTPMetricsAreBounded(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	wrap, err := configure.MeasureHTTP(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := wrap(roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil }))
+	send := func(path string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, "https://api.example.org/zones/z/"+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := transport.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send("dns_records")
+	for i := range 10_000 {
+		send(fmt.Sprintf("dns_records/%032x", i))
+	}
+	send("dns_records")
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := map[string]uint64{}
+	for _, m := range families[0].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "path" {
+				requests[l.GetValue()] += m.GetSummary().GetSampleCount()
+			}
+		}
+	}
+	if len(requests) > 100 || requests["dns_records"] != 2 || requests["other"] < 9_000 {
+		t.Errorf("there are %d series, with %d requests for dns_records and %d for others", len(requests), requests["dns_records"], requests["other"])
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,12 +22,40 @@ func MeasureHTTP(r prometheus.Registerer) (func(http.RoundTripper) http.RoundTri
 	if err := r.Register(durations); err != nil {
 		return nil, fmt.Errorf("register the metrics of requests: %w", err)
 	}
-	return func(next http.RoundTripper) http.RoundTripper { return measured{next, durations} }, nil
+	paths := &pathNames{known: map[string]struct{}{}}
+	return func(next http.RoundTripper) http.RoundTripper { return measured{next, durations, paths} }, nil
+}
+
+const (
+	// maxPaths is how many paths are told apart. Some providers have the ID or the name of a record in the path,
+	// so that each record would be a series.
+	maxPaths = 64
+	// otherPath is the label of further paths.
+	otherPath = "other"
+)
+
+// pathNames are the paths that are told apart: the first ones that were requested.
+type pathNames struct {
+	mu    sync.Mutex
+	known map[string]struct{}
+}
+
+// label returns the label of a path: its last segment, or otherPath.
+func (p *pathNames) label(of string) string {
+	name := path.Base(of)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.known[name]; !known && len(p.known) >= maxPaths {
+		return otherPath
+	}
+	p.known[name] = struct{}{}
+	return name
 }
 
 type measured struct {
 	next      http.RoundTripper
 	durations *prometheus.SummaryVec
+	paths     *pathNames
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -37,6 +66,6 @@ func (m measured) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil {
 		status = strconv.Itoa(resp.StatusCode)
 	}
-	m.durations.WithLabelValues(req.URL.Scheme, req.URL.Host, path.Base(req.URL.Path), req.Method, status).Observe(time.Since(begun).Seconds())
+	m.durations.WithLabelValues(req.URL.Scheme, req.URL.Host, m.paths.label(req.URL.Path), req.Method, status).Observe(time.Since(begun).Seconds())
 	return resp, err
 }

@@ -36,11 +36,21 @@ func (o *Options) DerivesInstance() bool {
 	return o.RegistryKind() == registryTXT && o.Registry.Instance == ""
 }
 
+// Refusals says what a refused request (403) means.
+type Refusals int
+
+const (
+	// RefusalsCount: the right is missing.
+	RefusalsCount Refusals = iota
+	// RefusalsMayPass: the API server may be starting, and the request must be repeated.
+	RefusalsMayPass
+)
+
 // Identify sets the instance of the publisher among all processes with its owner ID. If it isn't
 // configured, it is derived from the UID of a namespace that each cluster has, so that it is the
-// same after restarts and in all replicas. If the API server denies access, there is none. After
-// any other error Identify must be retried before the publisher leads.
-func (opened *Opened) Identify(ctx context.Context, client corev1client.NamespacesGetter) error {
+// same after restarts and in all replicas. If the API server denies access, and refusals count, there
+// is none. After an error Identify must be retried before the publisher leads.
+func (opened *Opened) Identify(ctx context.Context, client corev1client.NamespacesGetter, refusals Refusals) error {
 	o := opened.options
 	switch {
 	case o.RegistryKind() != registryTXT || o.Registry.Instance == noInstance:
@@ -53,7 +63,7 @@ func (opened *Opened) Identify(ctx context.Context, client corev1client.Namespac
 	}
 	namespace, err := client.Namespaces().Get(ctx, InstanceNamespace, metav1.GetOptions{})
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsNotFound(err), err == nil && namespace.UID == "":
+	case refusals == RefusalsCount && apierrors.IsForbidden(err), apierrors.IsNotFound(err), err == nil && namespace.UID == "":
 		opened.log.Info("Processes with the same owner ID can't be distinguished: this one may not read the namespace "+InstanceNamespace+"; give it the right, or an --instance", "err", err)
 		return nil
 	case err != nil:

@@ -120,7 +120,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--namespace-domains: %w", err)
 	}
-	want, err := o.openDesired(in.Log, provider.Capabilities(), refusal(own, o.rules(), domains), within)
+	want, err := o.openDesired(provider.Capabilities(), refusal(own, o.rules(), domains), within)
 	if err != nil {
 		return nil, err
 	}
@@ -267,11 +267,8 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 	return fanout.New(providers), nil
 }
 
-func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refuse func(*dns.RecordSet) error, within *tenancy.Domains) (*desired.Set, error) {
-	targets, problems := dns.NewTargetFilter(o.TargetNets, o.ExceptNets)
-	for _, p := range problems {
-		log.Error("Ignored a network", "flag", p.Subject, "value", p.Value, "err", p.Reason)
-	}
+func (o *Options) openDesired(can provider.Capabilities, refuse func(*dns.RecordSet) error, within *tenancy.Domains) (*desired.Set, error) {
+	targets, _ := dns.NewTargetFilter(o.TargetNets, o.ExceptNets) // its problems are remarks
 	want, err := desired.New(desired.Options{
 		Sources: o.Sources, OneTTL: o.sourcesWith(func(p source.Plugin) bool { return p.OneTTL }), DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
 		NAT64: o.NAT64Networks, Targets: targets, ManagedTypes: o.ManagedTypes, CreatePTR: o.CreatePTR,

@@ -3,6 +3,7 @@ package configure
 import (
 	"strings"
 
+	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 )
 
@@ -14,6 +15,12 @@ type Remark struct {
 	Flag, Value string
 	// Reason says what is wrong and what to do, Instead what the value does now.
 	Reason, Instead string
+}
+
+// invalidNetworks returns the problems of the filters of targets.
+func (o *Options) invalidNetworks() []dns.Problem {
+	_, problems := dns.NewTargetFilter(o.TargetNets, o.ExceptNets)
+	return problems
 }
 
 // Remarks returns the remarks about the flags.
@@ -40,6 +47,9 @@ func (o *Options) Remarks() []Remark {
 				add(list.flag, value, "begins with an asterisk: a domain includes all names below it, so leave out the asterisk", list.instead)
 			}
 		}
+	}
+	for _, p := range o.invalidNetworks() {
+		add(strings.TrimPrefix(p.Subject, "--"), p.Value, p.Reason, "the network is ignored")
 	}
 	if templates := o.Source.FQDNTemplates; len(templates) > 0 && len(o.sourcesWith(func(p source.Plugin) bool { return p.Templates })) == 0 {
 		add("fqdn-template", strings.Join(templates, ","), "not read by "+strings.Join(o.Sources, ", ")+": use the annotation hostname where the source reads it", "no name is made of it")

@@ -114,7 +114,7 @@ func (c *cluster) run(ctx context.Context) {
 	defer c.again.Stop()
 	var newest *link
 	for {
-		refused := c.refusedSoon()
+		hopeless := c.hopelessSoon()
 		select {
 		case <-ctx.Done():
 			c.end(ctx)
@@ -130,7 +130,7 @@ func (c *cluster) run(ctx context.Context) {
 				c.takeOver()
 			}
 		case <-c.notified:
-		case <-refused:
+		case <-hopeless:
 		}
 		c.observe(ctx)
 	}
@@ -202,17 +202,24 @@ func (c *cluster) readAll() <-chan struct{} {
 	return c.pending.settled()
 }
 
-// refusedSoon notes whether the credentials in force are refused. If so, and the pending connection
-// waits for that, it returns a channel with a value when they count as refused; else nil.
-func (c *cluster) refusedSoon() <-chan time.Time {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.inForce.noteRefusal(now)
-	if len(c.lacks()) == 0 || c.inForce.refusedSince.IsZero() {
+// hopelessSoon notes how the connection in force fails while the pending one works. If both fail, their API
+// server may come back. If the pending connection waits for the one in force to be hopeless, hopelessSoon
+// returns a channel with a value when it is; else nil.
+func (c *cluster) hopelessSoon() <-chan time.Time {
+	if c.inForce == nil || c.pending == nil {
 		return nil
 	}
-	return time.After(c.inForce.refusedSince.Add(refusedLimit).Sub(now))
+	now, fails := time.Now(), working
+	if works(c.pending.tables.Status()) {
+		fails = failureOf(c.inForce.tables.Status())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inForce.noteFailure(fails, now)
+	if len(c.lacks()) == 0 || fails == working {
+		return nil
+	}
+	return time.After(c.inForce.hopelessIn(now))
 }
 
 // lacks returns what the pending connection can't read, and the one in force has.

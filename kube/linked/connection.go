@@ -2,6 +2,7 @@ package linked
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,14 +18,30 @@ type connection struct {
 	intake *intake
 	stop   context.CancelFunc
 	ended  chan struct{}
-	// refusedSince is since when the API server has refused the credentials; zero if it doesn't. The
-	// cluster's lock guards it.
-	refusedSince time.Time
+	// failure is how the connection fails while the pending one works, and failingSince since when. The
+	// cluster's lock guards them.
+	failure      failure
+	failingSince time.Time
+	lostLimit    time.Duration
 }
 
-// refusedLimit is how long an API server must refuse credentials before they count as refused. It
-// may refuse them for seconds while it starts.
-const refusedLimit = 10 * time.Second
+// failure is how a connection fails.
+type failure int
+
+const (
+	working failure = iota
+	lost            // no required table can be read
+	refused         // the API server refuses the credentials
+)
+
+const (
+	// refusedLimit is how long an API server must refuse credentials before they count as refused. It
+	// may refuse them for seconds while it starts.
+	refusedLimit = 10 * time.Second
+	// lostLimit is how long a connection must be lost, while that of the new kubeconfig works, before the API
+	// server at its address counts as gone.
+	lostLimit = 5 * time.Minute
+)
 
 // open returns a connection for a link, whose objects go to the intake.
 func (c *cluster) open(ctx context.Context, l *link, in *intake) (*connection, error) {
@@ -37,7 +54,7 @@ func (c *cluster) open(ctx context.Context, l *link, in *intake) (*connection, e
 	if err != nil {
 		return nil, err
 	}
-	conn := &connection{link: l, tables: tables, intake: in, ended: make(chan struct{})}
+	conn := &connection{link: l, tables: tables, intake: in, ended: make(chan struct{}), lostLimit: c.set.lostLimit}
 	ctx, conn.stop = context.WithCancel(ctx)
 	c.set.running.Go(func() {
 		defer close(conn.ended)
@@ -69,10 +86,9 @@ func (conn *connection) settled() <-chan struct{} {
 
 // lacks returns the optional kinds that another connection has read and this one can't, whose
 // objects would vanish if it took the place of the other one. A kind that the cluster no longer has
-// isn't lacking. Nothing is, once the credentials of the other one are refused: its objects stay as
-// they are for ever, while an API server that can't be reached may come back.
+// isn't lacking. Nothing is, once the other one is hopeless: its objects stay as they are for ever.
 func (conn *connection) lacks(other *connection, now time.Time) (kinds []string) {
-	if other.refused(now) {
+	if other.hopelessIn(now) == 0 {
 		return nil
 	}
 	return lacking(conn.tables.Status(), other.tables.Status())
@@ -92,29 +108,51 @@ func lacking(tables, others []kube.TableStatus) (kinds []string) {
 	return kinds
 }
 
-// noteRefusal notes whether the API server refuses the credentials. The connection may be nil. The
-// caller holds the cluster's lock.
-func (conn *connection) noteRefusal(now time.Time) {
-	switch {
-	case conn == nil:
-	case !refusal(conn.tables.Status()):
-		conn.refusedSince = time.Time{}
-	case conn.refusedSince.IsZero():
-		conn.refusedSince = now
+// noteFailure notes how the connection fails.
+func (conn *connection) noteFailure(f failure, now time.Time) {
+	if conn.failure != f {
+		conn.failure, conn.failingSince = f, now
 	}
 }
 
-// refusal reports whether required tables aren't filled because the API server refuses the credentials.
-func refusal(tables []kube.TableStatus) bool {
-	return slices.ContainsFunc(tables, func(t kube.TableStatus) bool {
-		return t.Required && t.State == kube.Waiting && (t.Reason == kube.Unauthorized || t.Reason == kube.Forbidden)
-	})
+// hopelessIn returns after which time the connection counts as hopeless if it continues to fail: zero if it
+// does, and forever if it doesn't fail.
+func (conn *connection) hopelessIn(now time.Time) time.Duration {
+	switch failing := now.Sub(conn.failingSince); conn.failure {
+	case refused:
+		return max(0, refusedLimit-failing)
+	case lost:
+		return max(0, conn.lostLimit-failing)
+	default:
+		return forever
+	}
 }
 
-// refused reports whether the API server has refused the credentials for refusedLimit. The caller
-// holds the cluster's lock, or is its goroutine.
-func (conn *connection) refused(now time.Time) bool {
-	return !conn.refusedSince.IsZero() && now.Sub(conn.refusedSince) >= refusedLimit
+const forever = time.Duration(math.MaxInt64)
+
+// failureOf returns how a connection fails, according to its required tables.
+func failureOf(tables []kube.TableStatus) failure {
+	waiting, required := 0, 0
+	for _, t := range tables {
+		switch {
+		case !t.Required:
+			continue
+		case t.State == kube.Waiting && (t.Reason == kube.Unauthorized || t.Reason == kube.Forbidden):
+			return refused
+		case t.State == kube.Waiting:
+			waiting++
+		}
+		required++
+	}
+	if waiting == required {
+		return lost
+	}
+	return working
+}
+
+// works reports whether all required tables are followed.
+func works(tables []kube.TableStatus) bool {
+	return !slices.ContainsFunc(tables, func(t kube.TableStatus) bool { return t.Required && t.State != kube.Synced })
 }
 
 // uses reports whether the connection, which may be nil, was made with the kubeconfig of a link.

@@ -13,7 +13,7 @@
 //
 // If the Secret is deleted, the cluster is forgotten. If the Secret becomes unusable, its last usable version
 // stays in force. A connection stays in force until the connection of a new kubeconfig has read everything
-// that the old one has read, or everything that it may read if the credentials of the old one are refused.
+// that the old one has read, or everything that it may read if the old one is refused or lost for long.
 // Log, metrics and an Event on the Secret report each of these.
 //
 // Credentials come from the Secret only. A kubeconfig that would run a program or read a file of this host is

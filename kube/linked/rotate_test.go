@@ -156,41 +156,84 @@ func (f failingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(r.WithContext(ctx))
 }
 
-// Credentials count as refused if the API server says so of a required kind, for a while, and
-// nothing else is wrong.
-func TestRefusedCredentials(t *testing.T) {
-	pods := kube.TableStatus{Kind: "pod", Required: true, Filled: true, State: kube.Synced}
-	waiting := func(s kube.TableStatus, reason kube.Reason) []kube.TableStatus {
-		s.State, s.Reason = kube.Waiting, reason
-		return []kube.TableStatus{s, {Kind: "service", Required: true, Filled: true, State: kube.Synced}}
+// An API server that has moved doesn't come back at its old address, so credentials with fewer rights for the
+// new address come into force in the end. If both fail, the server may come back.
+func TestRotationToFewerRightsFromALostServer(t *testing.T) {
+	cluster := kubetest.Start(t)
+	there := cluster.Namespace(t)
+	applyService(t, cluster, there, "web")
+	former, next := &failing{}, &failing{}
+	const limit = 3 * time.Second
+	f := startWith(t, cluster, kinds.FromEndpointSlices, func(s *Set) {
+		s.lostLimit = limit
+		s.open = func(o kube.Options, tables ...kube.AnyTable) (*kube.Cluster, error) {
+			wrap := former.wrap
+			if o.Config.Impersonate.UserName != "" {
+				wrap = next.wrap
+			}
+			o.Config.Wrap(wrap)
+			return kube.New(o, tables...)
+		}
+	})
+	east := linkTo("east", cluster, t)
+	f.create(east)
+	f.await("east", Synced, "")
+	user := "rotated-" + there
+	grant(t, cluster, user, requiredOnly)
+	east.Data[kubeconfigKey] = []byte(kubeconfigAs(t, cluster, user))
+	f.update(east)
+	f.await("east", Synced, "stays in force: it can't read")
+
+	next.with(http.StatusServiceUnavailable)
+	former.with(http.StatusServiceUnavailable)
+	f.await("east", Stale, "stays in force: server error")
+	began := time.Now()
+	next.with(0)
+	f.await("east", Stale, "stays in force: it can't read")
+	f.awaitInForce("east")
+	if took := time.Since(began); took < limit {
+		t.Errorf("the new credentials came into force after %v, want %v at least: the server may come back", took, limit)
 	}
-	optional := pods
-	optional.Required = false
+	f.wantService("east", there, "web")
+}
+
+// A connection is refused if the API server says so of a required kind, and lost if no required kind can be
+// read.
+func TestFailureOfAConnection(t *testing.T) {
+	table := func(required bool, state kube.State, reason kube.Reason) kube.TableStatus {
+		return kube.TableStatus{Required: required, Filled: true, State: state, Reason: reason}
+	}
+	synced := table(true, kube.Synced, "")
 	for name, test := range map[string]struct {
 		tables []kube.TableStatus
-		want   bool
+		want   failure
 	}{
-		"synced":                {[]kube.TableStatus{pods}, false},
-		"unauthorized":          {waiting(pods, kube.Unauthorized), true},
-		"forbidden":             {waiting(pods, kube.Forbidden), true},
-		"unreachable":           {waiting(pods, kube.Unreachable), false},
-		"server error":          {waiting(pods, kube.ServerError), false},
-		"not found":             {waiting(pods, kube.NotFound), false},
-		"rewound":               {waiting(pods, kube.WentBack), false},
-		"an optional forbidden": {waiting(optional, kube.Forbidden), false},
+		"synced":                 {[]kube.TableStatus{synced}, working},
+		"unauthorized":           {[]kube.TableStatus{table(true, kube.Waiting, kube.Unauthorized), synced}, refused},
+		"forbidden":              {[]kube.TableStatus{table(true, kube.Waiting, kube.Forbidden), synced}, refused},
+		"one is unreachable":     {[]kube.TableStatus{table(true, kube.Waiting, kube.Unreachable), synced}, working},
+		"one has a server error": {[]kube.TableStatus{table(true, kube.Waiting, kube.ServerError), synced}, working},
+		"all are unreachable":    {[]kube.TableStatus{table(true, kube.Waiting, kube.Unreachable), table(false, kube.Synced, "")}, lost},
+		"an optional forbidden":  {[]kube.TableStatus{table(false, kube.Waiting, kube.Forbidden), synced}, working},
 	} {
-		if got := refusal(test.tables); got != test.want {
-			t.Errorf("%s: refused is %v", name, got)
+		if got := failureOf(test.tables); got != test.want {
+			t.Errorf("%s: failure is %v, want %v", name, got, test.want)
 		}
 	}
 	since := time.Now()
-	conn := &connection{}
-	if conn.refused(since) {
-		t.Error("credentials count as refused that never were")
+	conn := &connection{lostLimit: lostLimit}
+	if conn.hopelessIn(since) != forever {
+		t.Error("a connection that works is hopeless")
 	}
-	conn.refusedSince = since
-	if conn.refused(since.Add(refusedLimit-1)) || !conn.refused(since.Add(refusedLimit)) {
-		t.Errorf("credentials don't count as refused after %v", refusedLimit)
+	for f, limit := range map[failure]time.Duration{refused: refusedLimit, lost: lostLimit} {
+		conn.noteFailure(f, since)
+		conn.noteFailure(f, since.Add(time.Second))
+		if got := conn.hopelessIn(since.Add(limit - 1)); got != 1 {
+			t.Errorf("the failure %v is hopeless in %v, want 1ns", f, got)
+		}
+		if got := conn.hopelessIn(since.Add(limit)); got != 0 {
+			t.Errorf("the failure %v is hopeless in %v, want 0s", f, got)
+		}
 	}
 }
 

@@ -51,8 +51,9 @@ type Set struct {
 	secrets *kube.Cluster
 	table   *kube.Table[secret]
 	metrics *metrics
-	// open is kube.New; tests replace it.
-	open func(kube.Options, ...kube.AnyTable) (*kube.Cluster, error)
+	// open is kube.New, and lostLimit the constant; tests replace them.
+	open      func(kube.Options, ...kube.AnyTable) (*kube.Cluster, error)
+	lostLimit time.Duration
 
 	notified chan struct{}
 	settled  chan struct{}
@@ -81,7 +82,7 @@ func New(o Options) (*Set, error) {
 		o.Logger = slog.Default()
 	}
 	s := &Set{
-		options: o, log: o.Logger, open: kube.New, notified: make(chan struct{}, 1), settled: make(chan struct{}),
+		options: o, log: o.Logger, open: kube.New, lostLimit: lostLimit, notified: make(chan struct{}, 1), settled: make(chan struct{}),
 		clusters: map[string]*cluster{}, bad: map[string]badSecret{}, good: map[string]*link{},
 	}
 	s.table = secrets().Table(kube.WithHandler(func(_, _ *secret) { s.notify() }))
