@@ -37,6 +37,7 @@ func TestCheckCommand(t *testing.T) {
 		"something wrong":        {args: fit + " --domain-filter=example.net", code: 1, out: "failed   the provider has no zone for --domain-filter=example.net"},
 		"no kubeconfig":          {args: "check controllers", code: 2, out: "nonesuch (of KUBECONFIG) does not exist"},
 		"flag of Linkerd":        {args: "check destination -enable-ipv6=false -addr=:1", code: 2, out: "nonesuch (of KUBECONFIG) does not exist"},
+		"letters of flags":       {args: "check destination -enable-ipv6=false -o short -n shop", code: 2, out: "nonesuch (of KUBECONFIG) does not exist"},
 		"kubeconfig of the file": {args: "check --config " + config, code: 2, out: "load the kubeconfig /of/the/file"},
 		"relative kubeconfig":    {args: "check --config " + relative, code: 2, out: "load the kubeconfig " + filepath.Dir(relative) + "/beside"},
 		"kubeconfig of a flag":   {args: "check --kubeconfig /of/the/flag --config " + config, code: 2, out: "load the kubeconfig /of/the/flag"},
