@@ -38,6 +38,7 @@ func TestCheckCommand(t *testing.T) {
 		"no kubeconfig":          {args: "check controllers", code: 2, out: "nonesuch (of KUBECONFIG) does not exist"},
 		"flag of Linkerd":        {args: "check destination -enable-ipv6=false -addr=:1", code: 2, out: "nonesuch (of KUBECONFIG) does not exist"},
 		"letters of flags":       {args: "check destination -enable-ipv6=false -o short -n shop", code: 2, out: "nonesuch (of KUBECONFIG) does not exist"},
+		"tolerated flag":         {args: "check destination --cluster-domain=a..b", code: 2, out: "nonesuch (of KUBECONFIG) does not exist", err: "warning: --cluster-domain=a..b: must be a domain name in lower case, such as cluster.local; it is used as given, and matches no name"},
 		"kubeconfig of the file": {args: "check --config " + config, code: 2, out: "load the kubeconfig /of/the/file"},
 		"relative kubeconfig":    {args: "check --config " + relative, code: 2, out: "load the kubeconfig " + filepath.Dir(relative) + "/beside"},
 		"kubeconfig of a flag":   {args: "check --kubeconfig /of/the/flag --config " + config, code: 2, out: "load the kubeconfig /of/the/flag"},
@@ -51,7 +52,8 @@ func TestCheckCommand(t *testing.T) {
 		"wrong setting":          {args: "check controllers --concurrent-endpoint-syncs=0", code: 1, err: "--concurrent-endpoint-syncs=0: must be at least 1"},
 		"wrong file":             {args: "check --config ../../app/settings/testdata/config/norole.good.yaml", code: 1, err: "../../app/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers, dns or xds"},
 		"wrong format":           {args: fit + " -o xml", code: 1, err: "--output=xml: must be one of table, short, json, yaml"},
-		"no time":                {args: fit + " --timeout=0s", code: 1, err: "--timeout: must be more than 0"},
+		"negative wait":          {args: fit + " --wait=-1s", code: 1, err: "--wait=-1s: must not be negative"},
+		"no time":                {args: fit + " --timeout=0s", code: 1, err: "--timeout=0s: must be more than 0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errText := runCommand(t.Context(), strings.Fields(test.args)...)

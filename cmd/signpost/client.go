@@ -71,8 +71,8 @@ func (c *client) flagNamespace() string { return c.kubectl.Source().Overrides.Co
 
 // found finds and connects the processes.
 func (c *client) found(ctx context.Context, command string) (*portforward.Found, error) {
-	if c.timeout <= 0 {
-		return nil, settings.Usagef("--timeout=%v: must be more than 0s", c.timeout)
+	if err := settings.CheckTimeout(c.timeout); err != nil {
+		return nil, err
 	}
 	t := c.target
 	t.Timeout = c.timeout

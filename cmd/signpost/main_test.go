@@ -47,6 +47,7 @@ func TestExecute(t *testing.T) {
 		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, bundle, check, clusters, completion, config, controllers, destination, dns, explain, get, history, now, plan, problems, profile, rbac, records, run, services, status, streams, version, xds`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
+		"swapped letters":          {args: "nwo", code: 2, err: `unknown command "nwo": did you mean "now"?`},
 		"history of two hours":     {args: "history --since=2h", code: 2, err: "--since=2h0m0s: must be from 1s to 1h, because changes are kept for an hour"},
 		"history of nothing":       {args: "history --limit=0", code: 2, err: "--limit=0: must be from 1 to 500"},
 		"history of two":           {args: "history web.shop www.example.org", code: 2, err: `unexpected argument "www.example.org": history takes one subject`},
