@@ -3,8 +3,11 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -39,10 +42,8 @@ func (s ConfigSource) Load(userAgent string) (*rest.Config, error) {
 	switch {
 	case clientcmd.IsEmptyConfig(err):
 		return nil, fmt.Errorf("load a kubeconfig: %s, and this is not a Pod: name one with --kubeconfig or KUBECONFIG", s.empty(rules))
-	case err != nil && s.Path != "":
-		return nil, fmt.Errorf("load the kubeconfig %s: %w", s.Path, unwrapPath(err))
 	case err != nil:
-		return nil, fmt.Errorf("load the kubeconfig: %w", err)
+		return nil, s.explain(rules, err)
 	}
 	if as := s.Overrides.AuthInfo; as.Impersonate != "" && cfg.Impersonate.UserName == "" {
 		// client-go ignores overrides of impersonation for in-cluster configurations.
@@ -105,10 +106,58 @@ func fromEnvironment() string {
 	return " (of KUBECONFIG)"
 }
 
-// unwrapPath drops the path from an error of a file, because the message already names it.
-func unwrapPath(err error) error {
-	if path := new(os.PathError); errors.As(err, &path) {
-		return path.Err
+// ofFile matches client-go's error about a file, with its path.
+var ofFile = regexp.MustCompile(`^error loading config file "([^"]*)": `)
+
+// explain returns the error about a kubeconfig, with its path, once, and what exists if a flag names
+// what doesn't.
+func (s ConfigSource) explain(rules *clientcmd.ClientConfigLoadingRules, err error) error {
+	text, path := strings.TrimSuffix(strings.TrimPrefix(err.Error(), "invalid configuration: "), "."), s.Path
+	if file := ofFile.FindStringSubmatch(text); file != nil {
+		path = file[1]
+		text = strings.TrimPrefix(strings.TrimPrefix(text, file[0]), "read "+path+": ")
 	}
-	return err
+	if missing := s.missing(rules); missing != "" {
+		text = missing
+	}
+	if inner := new(os.PathError); errors.As(err, &inner) {
+		text, path = inner.Err.Error(), inner.Path
+	}
+	return fmt.Errorf("load %s: %s", strings.TrimSpace("the kubeconfig "+path), text)
+}
+
+// missing says which context, cluster or user of the overrides the kubeconfig lacks; "" for none.
+func (s ConfigSource) missing(rules *clientcmd.ClientConfigLoadingRules) string {
+	loaded, err := rules.Load()
+	if err != nil {
+		return ""
+	}
+	o := s.Overrides
+	for _, named := range []struct {
+		what, name string
+		known      []string
+	}{
+		{"context", o.CurrentContext, slices.Sorted(maps.Keys(loaded.Contexts))},
+		{"cluster", o.Context.Cluster, slices.Sorted(maps.Keys(loaded.Clusters))},
+		{"user", o.Context.AuthInfo, slices.Sorted(maps.Keys(loaded.AuthInfos))},
+	} {
+		if named.name == "" || slices.Contains(named.known, named.name) {
+			continue
+		}
+		return fmt.Sprintf("the %s %q does not exist%s", named.what, named.name, choices(named.known))
+	}
+	return ""
+}
+
+// choices returns an advice with the first of some names.
+func choices(names []string) string {
+	const most = 10
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n > most:
+		return fmt.Sprintf(": use one of %s, …", strings.Join(names[:most], ", "))
+	default:
+		return ": use one of " + strings.Join(names, ", ")
+	}
 }

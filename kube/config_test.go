@@ -82,3 +82,34 @@ func TestConfigSource(t *testing.T) {
 		t.Errorf("a context that doesn't exist: got %v", err)
 	}
 }
+
+// The error about a kubeconfig names it once, and what it has instead of a missing name.
+func TestConfigSourceErrors(t *testing.T) {
+	good, broken := writeKubeconfig(t, "good", "https://good"), filepath.Join(t.TempDir(), "broken")
+	if err := os.WriteFile(broken, []byte("["), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := func(path string, o clientcmd.ConfigOverrides) ConfigSource {
+		return ConfigSource{Path: path, Overrides: o}
+	}
+	var cluster, user clientcmd.ConfigOverrides
+	cluster.Context.Cluster, user.Context.AuthInfo = "none", "none"
+	for _, test := range []struct {
+		source      ConfigSource
+		environment string
+		want        string
+	}{
+		{source: in(good, clientcmd.ConfigOverrides{CurrentContext: "none"}), want: "load the kubeconfig " + good + `: the context "none" does not exist: use one of c, d`},
+		{source: in("", clientcmd.ConfigOverrides{CurrentContext: "none"}), environment: good, want: `load the kubeconfig: the context "none" does not exist: use one of c, d`},
+		{source: in(good, cluster), want: "load the kubeconfig " + good + `: the cluster "none" does not exist: use one of c, d`},
+		{source: in(good, user), want: "load the kubeconfig " + good + `: the user "none" does not exist`},
+		{source: in(broken, clientcmd.ConfigOverrides{}), want: "load the kubeconfig " + broken + ": yaml: line 1: did not find expected node content"},
+		{environment: broken, want: "load the kubeconfig " + broken + ": yaml: line 1: did not find expected node content"},
+		{source: in(filepath.Dir(good), clientcmd.ConfigOverrides{}), want: "load the kubeconfig " + filepath.Dir(good) + ": is a directory"},
+	} {
+		t.Setenv("KUBECONFIG", test.environment)
+		if _, err := test.source.Load("me/1"); err == nil || err.Error() != test.want {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+}

@@ -18,9 +18,12 @@ type cluster struct {
 	Process string `json:"process,omitempty"`
 }
 
-// Clusters returns the linked clusters of processes with the destination role.
+// Clusters returns the linked clusters of processes with the role destination or xds.
 func (c *Client) Clusters(ctx context.Context) (output.Answer, error) {
-	members := c.unqueried()
+	members, err := c.having(ctx, destinationRole, xdsRole)
+	if err != nil {
+		return output.Answer{}, err
+	}
 	responses, err := queryWithRole(c, members, "linked clusters", func(m *member) ([]linked.Status, error) {
 		var all []linked.Status
 		err := c.call(ctx, m.Process, linked.StatusPath, nil, nil, &all)

@@ -37,4 +37,8 @@ west     unusable  1h0m0s  0        to-west  -                       -          
 	if a, err = c.Clusters(t.Context()); err != nil || printed(t, "table", a) != "no cluster is linked\n" {
 		t.Errorf("none: %v, %q", err, a.Text)
 	}
+	c, _ = newClient(t, dnsProcess("leads"))
+	if _, err = c.Clusters(t.Context()); err == nil || !strings.Contains(err.Error(), "no process that was asked has the role destination or xds") {
+		t.Errorf("the role dns: %v", err)
+	}
 }

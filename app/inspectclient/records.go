@@ -57,6 +57,15 @@ func (c *Client) Records(ctx context.Context, filter RecordFilter) (output.Answe
 	return a, all, nil
 }
 
+// CheckZone returns an error unless a leader has a zone of this name.
+func (c *Client) CheckZone(ctx context.Context, name string) error {
+	zones, err := c.ZoneNames(ctx)
+	if err != nil || slices.Contains(zones, name) {
+		return err
+	}
+	return fmt.Errorf("no zone is named %s: %s", output.Clean(name), strings.TrimSuffix(zonesText(zones), "."))
+}
+
 // zonesText lists the existing zones.
 func zonesText(zones []string) string {
 	const most = 10

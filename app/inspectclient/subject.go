@@ -63,6 +63,15 @@ func addressOf(text string) string {
 	return ""
 }
 
+// IsAddress reports whether text is an IP address, with or without a port.
+func IsAddress(text string) bool { return addressOf(strings.TrimSpace(text)) != "" }
+
+// IsKind reports whether a word is the kind of an object, such as svc.
+func IsKind(word string) bool {
+	_, known := kindOf(word)
+	return known
+}
+
 // object parses KIND/NAME, NAMESPACE/NAME and KIND/NAMESPACE/NAME; a Service may have a port.
 func object(text string, namespace func() (string, error)) (url.Values, error) {
 	parts := strings.Split(text, "/")
@@ -105,13 +114,23 @@ func kindOf(word string) (kind string, known bool) {
 // service returns the parameters for a Service, with an optional port.
 func service(namespace, name string) (url.Values, error) {
 	name, port, with := strings.Cut(name, ":")
+	if strings.Contains(name, ".") {
+		return nil, settings.Usagef("%.60q is no name of a Service, which has no dots: write NAME.NAMESPACE, or svc/NAME with -n NAMESPACE", name)
+	}
 	if !with {
 		return url.Values{"service": {namespace + "/" + name}}, nil
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return nil, settings.Usagef("%.60q is no number of a port: write the number, from 1 to 65535, which signpost services shows beside the name", port)
+	if err := checkPort(port); err != nil {
+		return nil, err
 	}
 	return url.Values{"service": {namespace + "/" + name + ":" + port}}, nil
+}
+
+func checkPort(text string) error {
+	if n, err := strconv.ParseUint(text, 10, 16); err != nil || n == 0 {
+		return settings.Usagef("%.60q is no number of a port: write the number, from 1 to 65535, which signpost services shows beside the name", text)
+	}
+	return nil
 }
 
 // host parses the name of a Service, as in proxies' requests, or a DNS name, with or without a
@@ -186,6 +205,9 @@ func Authority(text, domain string, namespace func() (string, error)) (string, e
 	}
 	name, port, with := strings.Cut(text, ":")
 	if with {
+		if err := checkPort(port); err != nil {
+			return "", err
+		}
 		port = ":" + port
 	}
 	labels := strings.Split(name, ".")
@@ -197,7 +219,7 @@ func Authority(text, domain string, namespace func() (string, error)) (string, e
 		}
 		in, short, ok := strings.Cut(query.Get("service"), "/")
 		if !ok {
-			return "", settings.Usagef("%.60q is no Service: a server responses for Services and addresses", text)
+			return "", settings.Usagef("%.60q is no Service: a Destination server answers for Services and addresses", text)
 		}
 		return short + "." + in + ".svc." + domain + port, nil
 	case len(labels) == 1:

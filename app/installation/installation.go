@@ -71,7 +71,7 @@ func FromManifests(objects []*unstructured.Unstructured) (Installation, error) {
 			configs[c.Namespace+"/"+c.Name] = c
 		}
 	}
-	d, err := only(found, "the manifests", "check one of them at a time")
+	d, err := only(found, "", "name a config file with --config, or all manifests of the installation, as helm template prints them", "check one of them at a time")
 	if err != nil {
 		return Installation{}, err
 	}
@@ -91,7 +91,7 @@ func Find(ctx context.Context, client kubernetes.Interface, namespace string) (I
 	case apierrors.IsForbidden(err) && namespace == "":
 		return Installation{}, fmt.Errorf("list Deployments of all namespaces: %w: name the namespace of Signpost with --namespace", err)
 	case err != nil:
-		return Installation{}, fmt.Errorf("list Deployments to find the installation: %w", err)
+		return Installation{}, fmt.Errorf("list Deployments to find the installation: %w: check the kubeconfig; or name a config file with --config, or manifests with -f", err)
 	}
 	var found []deployment
 	for i := range list.Items {
@@ -101,7 +101,7 @@ func Find(ctx context.Context, client kubernetes.Interface, namespace string) (I
 	if namespace != "" {
 		where = "the namespace " + namespace
 	}
-	d, err := only(found, where, "name a namespace with --namespace, or one release: helm get manifest RELEASE | signpost check -f -")
+	d, err := only(found, where+": ", fmt.Sprintf("name a config file with --config, manifests with -f, or a role, such as in %q", "signpost check controllers"), "name a namespace with --namespace, or one release: helm get manifest RELEASE | signpost check -f -")
 	if err != nil {
 		return Installation{}, err
 	}
@@ -127,21 +127,20 @@ func appendConfigured(list []deployment, d *appsv1.Deployment) []deployment {
 	return list
 }
 
-// only returns the only Deployment of a list.
-func only(list []deployment, where, hint string) (deployment, error) {
+// only returns the only Deployment of a list. Its errors begin with where, and end with an advice.
+func only(list []deployment, where, ifNone, ifSeveral string) (deployment, error) {
 	switch len(list) {
 	case 1:
 		return list[0], nil
 	case 0:
-		return deployment{}, fmt.Errorf("%s: no Deployment has the label %s and a container with %s…: name a config file with --config, manifests with -f, or a role, such as in %q",
-			where, portforward.DefaultSelector, configFlag, "signpost check controllers")
+		return deployment{}, fmt.Errorf("%sno Deployment has the label %s and a container with %s…: %s", where, portforward.DefaultSelector, configFlag, ifNone)
 	}
 	var names []string
 	for _, d := range list {
 		names = append(names, sanitize.Name(d.Namespace)+"/"+sanitize.Name(d.Name))
 	}
 	slices.Sort(names)
-	return deployment{}, fmt.Errorf("%s: %d installations (%s): %s", where, len(list), strings.Join(names, ", "), hint)
+	return deployment{}, fmt.Errorf("%s%d installations (%s): %s", where, len(list), strings.Join(names, ", "), ifSeveral)
 }
 
 // installation reads the config file of a Deployment.

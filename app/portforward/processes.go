@@ -91,7 +91,7 @@ func Find(ctx context.Context, t Target) (*Found, error) {
 	}
 	cfg, err := t.Config()
 	if err != nil {
-		return nil, fmt.Errorf("%w, or the address of a server with --addr", err)
+		return nil, fmt.Errorf("%w; or name the address of a server with --addr", err)
 	}
 	limited, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()

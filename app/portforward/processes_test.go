@@ -130,7 +130,7 @@ func TestFindErrors(t *testing.T) {
 		"a silent server": {server: reachtest.Server{Pods: pods, Protocol: reachtest.Silent}, change: func(t *portforward.Target) { t.Timeout = 200 * time.Millisecond }, want: []string{"doesn't answer"}},
 		"no kubeconfig": {change: func(t *portforward.Target) {
 			t.Config = func() (*rest.Config, error) { return nil, errors.New("no kubeconfig") }
-		}, want: []string{"no kubeconfig, or the address of a server with --addr"}},
+		}, want: []string{"no kubeconfig; or name the address of a server with --addr"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt := target(test.server.Start(t))

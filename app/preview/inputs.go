@@ -121,10 +121,10 @@ func readManifests(path string, stdin io.Reader) ([]*unstructured.Unstructured, 
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, errors.Unwrap(err) // without the path, which the message has
 	}
 	if !info.IsDir() {
-		return readManifest(path)
+		return manifests.DecodeFile(path, maxManifest)
 	}
 	var files []string
 	for _, pattern := range []string{"*.yaml", "*.yml", "*.json"} {
@@ -138,7 +138,7 @@ func readManifests(path string, stdin io.Reader) ([]*unstructured.Unstructured, 
 	slices.Sort(files)
 	var objects []*unstructured.Unstructured
 	for _, file := range files {
-		found, err := readManifest(file)
+		found, err := manifests.DecodeFile(file, maxManifest)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
 		}
@@ -149,15 +149,6 @@ func readManifests(path string, stdin io.Reader) ([]*unstructured.Unstructured, 
 
 // maxManifest limits a file of manifests in bytes, above the objects of a large cluster in one file.
 const maxManifest = 256 << 20
-
-func readManifest(path string) ([]*unstructured.Unstructured, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return manifests.DecodeAtMost(f, maxManifest)
-}
 
 // zoneFiles is a provider whose zones come from files. It adjusts records as the provider of the
 // command line does.

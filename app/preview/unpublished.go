@@ -87,21 +87,31 @@ func (u Unpublished) String() string {
 	if u.Publisher != "" {
 		text += ", publisher " + u.Publisher
 	}
-	text += ": " + u.Reason
+	return text + ": " + u.why()
+}
+
+// why returns the reason without the object.
+func (u Unpublished) why() string {
+	text := u.Reason
 	if u.Subject != "" {
 		text += " " + u.Subject
 	}
 	return text + ": " + u.Message
 }
 
-// writeUnpublished writes the reasons why objects give no record, if the plan has them.
+// writeUnpublished writes the reasons why objects give no record, if the plan has them. Further
+// reasons of an object follow it without its name.
 func (p *Plan) writeUnpublished(text *strings.Builder) {
 	if len(p.Unpublished) == 0 {
 		return
 	}
 	text.WriteString("Objects that give no record, or not all:\n")
-	for _, u := range p.Unpublished {
-		text.WriteString("  " + output.Clean(u.String()) + "\n")
+	for i, u := range p.Unpublished {
+		line := "  " + output.Clean(u.String())
+		if i > 0 && p.Unpublished[i-1].Object == u.Object && p.Unpublished[i-1].Publisher == u.Publisher {
+			line = "    " + output.Clean(u.why())
+		}
+		text.WriteString(line + "\n")
 	}
 	if p.MoreUnpublished > 0 {
 		fmt.Fprintf(text, "  and %d more objects\n", p.MoreUnpublished)

@@ -153,6 +153,8 @@ func (o *Destination) validate() []problem {
 			reason: "IPv6 addresses are in EndpointSlices only: set {enable-ipv6} to false or {enable-endpoint-slices} to true",
 		})
 	}
+	found = append(found, checkDomain(refusedInFile, "cluster-domain", o.ClusterDomain)...)
+	found = append(found, checkDomain(refusedInFile, "identity-trust-domain", o.IdentityTrustDomain)...)
 	_, bad := catalog.ParsePortList(o.DefaultOpaquePorts)
 	for _, err := range bad {
 		found = append(found, problem{

@@ -139,6 +139,7 @@ func TestCheckFlags(t *testing.T) {
 	}{
 		"defaults":          {},
 		"no domains":        {args: []string{"--cluster-domain=", "--identity-trust-domain="}},
+		"odd domains":       {args: []string{"--cluster-domain=a..b", "--identity-trust-domain=Cluster.local."}, remarks: "--cluster-domain must be a domain name in lower case, such as cluster.local, it is used as given, and matches no name\n--identity-trust-domain must be a domain name in lower case, such as cluster.local, it is used as given, and matches no name\n"},
 		"odd mode":          {args: []string{"--outbound-transport-mode=x"}, remarks: "--outbound-transport-mode must be transport-header or transparent, transparent is used\n"},
 		"odd format":        {args: []string{"--log-format=xml"}, remarks: "--log-format must be plain or json, plain is used\n"},
 		"odd ports":         {args: []string{"--default-opaque-ports=25,x,4-3,"}, remarks: "--default-opaque-ports \"x\" is neither a port from 0 to 65535 nor a range LO-HI of such ports, that item is left out\n--default-opaque-ports \"4-3\" is neither a port from 0 to 65535 nor a range LO-HI of such ports, that item is left out\n"},

@@ -68,6 +68,21 @@ func (c *DNSFlags) processFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.PrintVersion, "version", false, "print the version and exit")
 }
 
+// CheckTimeout refuses a value of --timeout that leaves no time.
+func CheckTimeout(d time.Duration) error {
+	if d <= 0 {
+		return Usagef("--timeout=%v: must be more than 0s", d)
+	}
+	return nil
+}
+
+func checkPositive(flag string, n int) error {
+	if n <= 0 {
+		return Usagef("--%s=%d: must be more than 0", flag, n)
+	}
+	return nil
+}
+
 // Settle sets the flags that were not given from the environment, and checks all values.
 func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
 	if err := configure.FromEnvironment(flags, os.LookupEnv); err != nil {
@@ -76,11 +91,10 @@ func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
 	if err := configure.ReadSecretFiles(flags); err != nil {
 		return &UsageError{err}
 	}
-	if c.Timeout <= 0 {
-		return Usagef("--timeout: must be more than 0")
-	}
-	if c.qps <= 0 || c.burst <= 0 {
-		return Usagef("--kube-api-qps, --kube-api-burst: must be more than 0")
+	for _, err := range []error{CheckTimeout(c.Timeout), checkPositive("kube-api-qps", c.qps), checkPositive("kube-api-burst", c.burst)} {
+		if err != nil {
+			return err
+		}
 	}
 	if err := c.Publisher.Validate(); err != nil {
 		return &UsageError{err}

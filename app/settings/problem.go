@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+
+	"github.com/signpostd/signpost/dns"
 )
 
 // severity says what happens to an invalid value.
@@ -45,6 +47,11 @@ type Remark struct {
 	setting, value, reason, instead string
 }
 
+// String returns the remark as one line.
+func (r Remark) String() string {
+	return fmt.Sprintf("%s=%s: %s; %s", r.setting, r.value, r.reason, r.instead)
+}
+
 // LogRemarks logs remarks, one line each.
 func LogRemarks(log *slog.Logger, remarks []Remark) {
 	for _, r := range remarks {
@@ -75,6 +82,17 @@ func CheckFlags(sections ...Section) ([]Remark, error) {
 		return nil, &UsageError{errors.Join(errs...)}
 	}
 	return remarks, nil
+}
+
+// checkDomain returns the problem of a domain that no name ends in. The empty one is the default.
+func checkDomain(s severity, flag, domain string) []problem {
+	if domain == "" || domain == dns.Canonical(domain) && dns.CheckName(domain) == nil {
+		return nil
+	}
+	return []problem{{
+		severity: s, flags: []string{flag},
+		reason: "must be a domain name in lower case, such as cluster.local", instead: "it is used as given, and matches no name",
+	}}
 }
 
 func flagName(flag string) string { return "--" + flag }

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -15,6 +16,8 @@ type publisherFields struct {
 	// values are the values of its fields. bad are the values that are known to be invalid.
 	values map[string]*yaml.Node
 	bad    map[*yaml.Node]bool
+	// meant are the values of misspelled fields, by the field that was probably meant.
+	meant map[string]*yaml.Node
 }
 
 // wrong marks the values of errors as invalid.
@@ -28,7 +31,7 @@ func (f *publisherFields) wrong(errs []*nodeError) {
 // an error.
 var (
 	mention   = regexp.MustCompile(`--([a-z0-9][a-z0-9-]*)`)
-	mentioned = regexp.MustCompile(`^--([a-z0-9][a-z0-9-]*)(?:=(\S*?))?: `)
+	mentioned = regexp.MustCompile(`^--([a-z0-9][a-z0-9-]*)(?:=(.*?))?: `)
 )
 
 // locate converts errors about flags into errors about fields. The position is that of the first
@@ -55,7 +58,7 @@ func (f *publisherFields) locateOne(flags *pflag.FlagSet, text string) *nodeErro
 		if first == "" {
 			first = name
 		}
-		if value := f.values[name]; value != nil {
+		if value := cmp.Or(f.values[name], f.meant[name]); value != nil {
 			first, e.node = name, value
 			break
 		}

@@ -90,7 +90,7 @@ func decodePublisher(n *yaml.Node, section *DNS) (*configure.Options, []*nodeErr
 	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
 	o.Flags(flags)
 	var found []*nodeError
-	fields := publisherFields{whole: n, values: map[string]*yaml.Node{}, bad: map[*yaml.Node]bool{}}
+	fields := publisherFields{whole: n, values: map[string]*yaml.Node{}, bad: map[*yaml.Node]bool{}, meant: map[string]*yaml.Node{}}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], resolveAlias(n.Content[i+1])
 		field := "." + key.Value
@@ -101,6 +101,9 @@ func decodePublisher(n *yaml.Node, section *DNS) (*configure.Options, []*nodeErr
 		fields.values[key.Value] = value
 		if err := setPublisherField(o, flags, key.Value, value); err != nil {
 			found = append(found, &nodeError{node: value, field: field, reason: err.Error()})
+			if near, ok := nearestField(flags, key.Value); ok && flags.Lookup(key.Value) == nil {
+				fields.meant[near] = value
+			}
 		}
 	}
 	o.Settle()
@@ -169,10 +172,15 @@ func unknownPublisherField(flags *pflag.FlagSet, name string) error {
 	if hint := configure.FormerFlag(name); hint != "" {
 		return errors.New("unknown field: " + hint)
 	}
-	names := map[string]bool{"name": true}
-	flags.VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
-	if near, ok := nearest.Of(name, slices.Sorted(maps.Keys(names))); ok {
+	if near, ok := nearestField(flags, name); ok {
 		return fmt.Errorf("unknown field: did you mean %s?", near)
 	}
 	return errors.New("unknown field: use name, or a flag of signpost dns without its dashes")
+}
+
+// nearestField returns the field that a misspelled one probably means.
+func nearestField(flags *pflag.FlagSet, name string) (string, bool) {
+	names := map[string]bool{"name": true}
+	flags.VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
+	return nearest.Of(name, slices.Sorted(maps.Keys(names)))
 }

@@ -101,6 +101,8 @@ func (o *XDS) validate() []problem {
 	if o.LinkNamespace == "" {
 		found = append(found, problem{flags: []string{"link-namespace"}, reason: "must not be empty: name a namespace, such as " + defaultControllerNamespace})
 	}
+	found = append(found, checkDomain(refused, "cluster-domain", o.ClusterDomain)...)
+	found = append(found, checkDomain(refused, "identity-trust-domain", o.IdentityTrustDomain)...)
 	if o.EgressBudget < 1<<20 {
 		found = append(found, problem{flags: []string{"xds-egress-budget"}, reason: "must be at least 1048576, 1 MiB a second"})
 	}

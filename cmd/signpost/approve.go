@@ -81,8 +81,11 @@ func checkApproval(hash string, except []string, show bool) error {
 	return nil
 }
 
-// oneHash accepts exactly one argument, a hash.
+// oneHash accepts at most one argument, a hash.
 func oneHash(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && strings.TrimSpace(args[0]) == "" {
+		return settings.Usagef("the hash is empty: name one, or leave it out")
+	}
 	if len(args) > 1 {
 		return settings.Usagef("unexpected argument %q: %s takes one hash; give names to leave out with --except", args[1], cmd.Name())
 	}

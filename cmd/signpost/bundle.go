@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -64,7 +65,10 @@ func (c *client) bundle(cmd *cobra.Command, file string, s streams) error {
 	out := output.Raw(s.out) // a compressed file is no text
 	if file != "-" {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
+		switch {
+		case errors.Is(err, os.ErrExist):
+			return settings.Usagef("--file=%s: exists already: name a new file", file)
+		case err != nil:
 			return settings.Usagef("--file: %w", err)
 		}
 		defer f.Close()

@@ -130,7 +130,8 @@ func newCheckRole(s streams, section string) *cobra.Command {
 		Annotations: map[string]string{usageFails: ""},
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := settings.CheckFlags(config.Sections()...); err != nil {
+			var err error
+			if config.Remarks, err = settings.CheckFlags(config.Sections()...); err != nil {
 				return err
 			}
 			return c.run(cmd.Context(), config)
@@ -190,8 +191,12 @@ func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
 
 // report checks a subject until it is fit, or once without --wait, and prints the report.
 func (c *checkCommand) report(ctx context.Context, subject check.Subject) error {
-	if c.timeout <= 0 || c.wait < 0 {
-		return settings.Usagef("--timeout must be more than 0, and --wait must not be negative")
+	warn(c.streams, subject.Config.Remarks)
+	if err := settings.CheckTimeout(c.timeout); err != nil {
+		return err
+	}
+	if c.wait < 0 {
+		return settings.Usagef("--wait=%v: must not be negative", c.wait)
 	}
 	quiet := settings.Default().Process
 	quiet.LogLevel = "fatal" // the results have the causes

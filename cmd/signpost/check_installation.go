@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -54,16 +54,11 @@ func (c *checkCommand) runFile(ctx context.Context) error {
 
 // readManifests returns the installation of the manifests of -f.
 func (c *checkCommand) readManifests() (installation.Installation, error) {
-	var in io.Reader = os.Stdin
-	if c.manifests != "-" {
-		file, err := os.Open(c.manifests)
-		if err != nil {
-			return installation.Installation{}, settings.Usagef("-f: %w", err)
-		}
-		defer file.Close()
-		in = file
+	decode := func() ([]*unstructured.Unstructured, error) { return manifest.DecodeFile(c.manifests, maxManifests) }
+	if c.manifests == "-" {
+		decode = func() ([]*unstructured.Unstructured, error) { return manifest.DecodeAtMost(os.Stdin, maxManifests) }
 	}
-	objects, err := manifest.DecodeAtMost(in, maxManifests)
+	objects, err := decode()
 	if err != nil {
 		return installation.Installation{}, settings.Usagef("-f %s: %w", c.manifests, err)
 	}

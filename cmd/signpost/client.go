@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"strconv"
@@ -71,8 +72,11 @@ func (c *client) flagNamespace() string { return c.kubectl.Source().Overrides.Co
 
 // found finds and connects the processes.
 func (c *client) found(ctx context.Context, command string) (*portforward.Found, error) {
-	if c.timeout <= 0 {
-		return nil, settings.Usagef("--timeout=%v: must be more than 0s", c.timeout)
+	if err := settings.CheckTimeout(c.timeout); err != nil {
+		return nil, err
+	}
+	if c.target.Port < 0 || c.target.Port > math.MaxUint16 {
+		return nil, settings.Usagef("--port=%d: must be from 1 to 65535, or 0 for the port of the pod", c.target.Port)
 	}
 	t := c.target
 	t.Timeout = c.timeout
@@ -158,12 +162,34 @@ func oneAtMost(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 1:
-			return settings.Usagef("unexpected argument %q: %s takes one %s", args[1], cmd.Name(), what)
+			return tooMany(cmd, args, what)
 		case len(args) == 1 && args[0] == "":
 			return settings.Usagef("the %s is empty: name one, or leave it out", what)
 		}
 		return nil
 	}
+}
+
+// oneSubject accepts at most one argument that names an object.
+func oneSubject(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := kindAndName(args); err != nil {
+			return err
+		}
+		return oneAtMost(what)(cmd, args)
+	}
+}
+
+// kindAndName refuses a kind and a name as two arguments, as kubectl takes them.
+func kindAndName(args []string) error {
+	if len(args) == 2 && inspectclient.IsKind(args[0]) {
+		return settings.Usagef("unexpected argument %q: did you mean %s/%s?", args[1], args[0], args[1])
+	}
+	return nil
+}
+
+func tooMany(cmd *cobra.Command, args []string, what string) error {
+	return settings.Usagef("unexpected argument %q: %s takes one %s", args[1], cmd.Name(), what)
 }
 
 // exitError is an error with its own exit code. A nil err prints nothing.

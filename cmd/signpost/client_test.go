@@ -99,6 +99,7 @@ func TestClientCommands(t *testing.T) {
 		{args: "approve 00000000000000ff", code: 1},
 		{args: "status -o custom-columns=P:.process", out: "P\nsignpost-0\nsignpost-1\n"},
 		{args: "status --signpost-namespace none", code: 1},
+		{args: "records exmaple.org -o zone", code: 2},
 		{args: "streams", code: 1},
 	} {
 		code, out, errText := runCommand(t.Context(), append(strings.Fields(test.args), "--kubeconfig", kubeconfig)...)

@@ -26,20 +26,8 @@ func newConfigCommand(s streams) *cobra.Command {
 		Short: "Check, print and describe config files",
 		Long: `Check, print and describe the config file of signpost run, also for signpost plan,
 rbac and check. No cluster and no DNS provider is asked.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return knownCommand(cmd, args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cmd.SetOut(s.err)
-			if err := cmd.Help(); err != nil {
-				return err
-			}
-			return settings.Usagef("no command given: use one of those above")
-		},
 	}
+	commandsOnly(cmd, s)
 	cmd.AddCommand(newConfigPrint(s), newConfigValidate(s), newConfigSchema(s))
 	return cmd
 }

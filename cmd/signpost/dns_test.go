@@ -35,7 +35,7 @@ func TestDNSCommand(t *testing.T) {
 		"former flag":                 {args: emptyRun + " --txt-new-format-only", code: 2, err: "unknown flag --txt-new-format-only: removed from ExternalDNS: only the current format is written, and older ones are read: leave the flag out"},
 		"settings of the provider":    {args: "dns --source=empty --provider=rfc2136 --policy=sync --once --rfc2136-gss-tsig --rfc2136-insecure", code: 2},
 		"unknown flag":                {args: emptyRun + " --polcy=sync", code: 2, err: "unknown flag --polcy: did you mean --policy?"},
-		"rates":                       {args: emptyRun + " --kube-api-qps=0", code: 2, err: "--kube-api-qps, --kube-api-burst: must be more than 0"},
+		"rates":                       {args: emptyRun + " --kube-api-qps=0", code: 2, err: "--kube-api-qps=0: must be more than 0"},
 		"negations":                   {args: emptyRun + " --no-events --no-exclude-unschedulable --no-txt-encrypt-enabled"},
 		"negation of what isn't bool": {args: emptyRun + " --no-policy", code: 2, err: "unknown flag --no-policy: did you mean --policy?"},
 		"version":                     {args: "dns --version"},
@@ -73,7 +73,7 @@ func TestDNSEnvironment(t *testing.T) {
 		t.Errorf("status %d:\n%s", code, errText)
 	}
 	code, _, errText := runCommand(t.Context(), "dns")
-	if want := "--policy: "; code != exitUsage || !strings.Contains(errText, want) {
+	if want := "--policy=nonesuch: "; code != exitUsage || !strings.Contains(errText, want) {
 		t.Errorf("status %d:\n%s", code, errText)
 	}
 }

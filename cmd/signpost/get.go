@@ -30,6 +30,9 @@ stream ends.`,
   signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086`,
 		Args: oneAuthority,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if inspectclient.IsAddress(args[0]) {
+				return settings.Usagef("%q is an address: get takes the name of a Service; use signpost profile for an address", args[0])
+			}
 			return q.query(cmd, args[0], func(o destclient.Options) error { return destclient.Get(cmd.Context(), o, s.out, s.err) })
 		},
 	}
@@ -80,7 +83,10 @@ func oneAuthority(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return settings.Usagef("no authority given: name one, %s", example)
 	case len(args) > 1:
-		return settings.Usagef("unexpected argument %q: %s takes one authority", args[1], cmd.Name())
+		if err := kindAndName(args); err != nil {
+			return err
+		}
+		return tooMany(cmd, args, "authority")
 	case strings.TrimSpace(args[0]) == "":
 		return settings.Usagef("the authority is empty: name one, %s", example)
 	}

@@ -22,7 +22,7 @@ func newHistoryCommand(s streams) *cobra.Command {
 first: endpoints that clients were told, record sets, and Endpoints and EndpointSlices
 that were written, with the cause if it is known. SUBJECT is as for signpost explain.`,
 		Example: "  signpost history svc/web -n shop --since 10m\n  signpost history www.example.org",
-		Args:    oneAtMost("subject"),
+		Args:    oneSubject("subject"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if q.Since < time.Second || q.Since > time.Hour {
 				return settings.Usagef("--since=%v: must be from 1s to 1h, because changes are kept for an hour", q.Since)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -97,7 +98,7 @@ answer that it was sent, and the newest one. A stream is
 
 SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 		Example: "  signpost streams\n  signpost streams svc/web -n shop\n  signpost streams --behind -o wide",
-		Args:    oneAtMost("Service"),
+		Args:    oneSubject("Service"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if filter.State = inspect.StreamState(state); behind {
 				filter.State = inspect.StreamBehind
@@ -245,12 +246,18 @@ name, say which one with --publisher.`,
 			if filter.States, err = recordStates(states); err != nil {
 				return err
 			}
+			if err := checkObject(filter.Object); err != nil {
+				return err
+			}
 			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
 				a, records, err := l.Records(ctx, filter)
 				if err != nil || c.format.Kind != outputZone {
 					return a, err
 				}
-				if err := inspectclient.OneZone(records); err != nil {
+				if len(records) == 0 && filter.Zone != "" {
+					err = l.CheckZone(ctx, filter.Zone)
+				}
+				if err := errors.Join(err, inspectclient.OneZone(records)); err != nil {
 					return output.Answer{}, settings.Usagef("-o %s: %w", outputZone, err)
 				}
 				return output.Answer{Text: inspectclient.ZoneFile(records)}, nil
@@ -266,6 +273,15 @@ name, say which one with --publisher.`,
 	complete(cmd, "state", stateNames()...)
 	cmd.ValidArgsFunction = c.completeZones
 	return cmd
+}
+
+// checkObject checks the value of --object.
+func checkObject(text string) error {
+	parts := strings.Split(text, "/")
+	if text != "" && (len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "")) {
+		return settings.Usagef("--object=%s: must be KIND/NAMESPACE/NAME, or KIND/NAME for an object without a namespace", text)
+	}
+	return nil
 }
 
 func stateNames() []string {
@@ -313,7 +329,7 @@ something is wrong, and 2 if that couldn't be found out.`,
 			if len(args) == 0 {
 				return settings.Usagef("nothing to explain: name a Service, an object, an address, a DNS name or a URL")
 			}
-			return oneAtMost("subject")(cmd, args)
+			return oneSubject("subject")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subject, err := inspectclient.Subject(args[0], c.namespace)

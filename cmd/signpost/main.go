@@ -71,6 +71,7 @@ func executeAs(ctx context.Context, p program, args []string, to streams) int {
 	s := streams{out: out, err: errs}
 	root := newRootCommand(s)
 	p.adapt(root)
+	initCompletion(root, s)
 	root.SetArgs(dropInArgs(root, p.arguments(args)))
 	cmd, err := root.ExecuteContextC(ctx)
 	own := new(exitError)

@@ -47,6 +47,7 @@ func TestExecute(t *testing.T) {
 		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, bundle, check, clusters, completion, config, controllers, destination, dns, explain, get, history, now, plan, problems, profile, rbac, records, run, services, status, streams, version, xds`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
+		"swapped letters":          {args: "nwo", code: 2, err: `unknown command "nwo": did you mean "now"?`},
 		"history of two hours":     {args: "history --since=2h", code: 2, err: "--since=2h0m0s: must be from 1s to 1h, because changes are kept for an hour"},
 		"history of nothing":       {args: "history --limit=0", code: 2, err: "--limit=0: must be from 1 to 500"},
 		"history of two":           {args: "history web.shop www.example.org", code: 2, err: `unexpected argument "www.example.org": history takes one subject`},
@@ -68,9 +69,10 @@ func TestExecute(t *testing.T) {
 		"bad level":                {args: "destination -log-level=loud", code: 2, err: "--log-level=loud: must be one of panic, fatal, error, warn, info, debug, trace"},
 		"slices off, IPv6 on":      {args: "destination -enable-endpoint-slices=false", code: 2, err: "--enable-ipv6=true: IPv6 addresses are in EndpointSlices only: set --enable-ipv6 to false or --enable-endpoint-slices to true"},
 		"unknown controller":       {args: "controllers --controllers=endpointslice,mirror", code: 2, err: `--controllers=endpointslice,mirror: unknown controller "mirror": did you mean mirroring?`},
-		"controllers, one dash":    {args: "controllers -controllers=endpoints", code: 2, err: `unknown flag -controllers=endpoints: see "signpost controllers --help"`},
-		"controllers argument":     {args: "controllers endpoints", code: 2, err: `unexpected argument "endpoints": "signpost controllers" takes flags only; give a boolean flag its value with an equals sign, as in --flag=false`},
+		"controllers, one dash":    {args: "controllers -controllers=endpoints", code: 2, err: "unknown flag -controllers=endpoints: did you mean --controllers=endpoints?"},
+		"controllers argument":     {args: "controllers endpoints", code: 2, err: `unexpected argument "endpoints": "signpost controllers" takes flags only: see "signpost controllers --help"`},
 		"bad float":                {args: "controllers --kube-api-qps=many", code: 2, err: "--kube-api-qps=many: must be a number"},
+		"argument of plan":         {args: "plan web.yaml", code: 1, err: `unexpected argument "web.yaml": "signpost plan" takes flags only: name manifests with --filename, or a config file with --config`},
 		"run with an argument":     {args: "run signpost.yaml", code: 2, err: `unexpected argument "signpost.yaml": name the config file with a flag: signpost run --config signpost.yaml`},
 		"run without a file":       {args: "run", code: 2, err: "--config: none given: name a config file"},
 		"run with a missing file":  {args: "run --config testdata/config/nonesuch.yaml", code: 2, err: "read the config file: open testdata/config/nonesuch.yaml: no such file or directory"},
@@ -79,6 +81,15 @@ func TestExecute(t *testing.T) {
 		"the other name":           {args: "controllers --metrics-address=nowhere", code: 2, err: "--metrics-addr=nowhere: must be HOST:PORT, or :PORT for all addresses of the host"},
 		"the other name, one dash": {args: "destination -metrics-address nowhere", code: 2, err: "--metrics-addr=nowhere: must be HOST:PORT, or :PORT for all addresses of the host"},
 		"run without a role":       {args: "run --config ../../app/settings/testdata/config/norole.good.yaml", code: 2, err: "../../app/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers, dns or xds"},
+		"get a port by its name":   {args: "get web.shop:http --addr 127.0.0.1:1", code: 2, err: `"http" is no number of a port: write the number, from 1 to 65535, which signpost services shows beside the name`},
+		"get an address":           {args: "get 10.0.0.1:80 --addr 127.0.0.1:1", code: 2, err: `"10.0.0.1:80" is an address: get takes the name of a Service; use signpost profile for an address`},
+		"get a pod":                {args: "get po/web --addr 127.0.0.1:1", code: 2, err: `"po/web" is no Service: a Destination server answers for Services and addresses`},
+		"get with dots":            {args: "get svc/web.shop -n pay --addr 127.0.0.1:1", code: 2, err: `"web.shop" is no name of a Service, which has no dots: write NAME.NAMESPACE, or svc/NAME with -n NAMESPACE`},
+		"get without a server":     {args: "get web.shop:80 --addr 127.0.0.1:1", code: 1, err: "get web.shop.svc.cluster.local:80 from 127.0.0.1:1: Unavailable: dial tcp 127.0.0.1:1: connect: connection refused: check that a Destination server listens there"},
+		"get as with kubectl":      {args: "get svc web", code: 2, err: `unexpected argument "web": did you mean svc/web?`},
+		"explain as with kubectl":  {args: "explain Ingress web", code: 2, err: `unexpected argument "web": did you mean Ingress/web?`},
+		"a port out of range":      {args: "status --port 99999", code: 2, err: "--port=99999: must be from 1 to 65535, or 0 for the port of the pod"},
+		"records of no object":     {args: "records --object web --addr 127.0.0.1:1", code: 2, err: "--object=web: must be KIND/NAMESPACE/NAME, or KIND/NAME for an object without a namespace"},
 		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto:80"},
 		"get two":                  {args: "get a b", code: 2, err: `unexpected argument "b": get takes one authority`},
 		"profile nothing":          {args: "profile", code: 2, err: "no authority given: name one, such as web.emojivoto:80"},
@@ -87,15 +98,21 @@ func TestExecute(t *testing.T) {
 		"get without time":         {args: "get a --timeout=0s", code: 2, err: "--timeout=0s: must be more than 0s"},
 		"approve nothing":          {args: "approve --except a", code: 2, err: "no hash given: name the plan by its hash, which `signpost approve` shows, the log and the Event"},
 		"show nothing":             {args: "approve --show", code: 2, err: "no hash given: name the plan by its hash, which `signpost approve` shows, the log and the Event"},
-		"approve without cluster":  {args: "approve --kubeconfig testdata/nonesuch", code: 1, err: "load the kubeconfig testdata/nonesuch: no such file or directory, or the address of a server with --addr"},
+		"approve without cluster":  {args: "approve --kubeconfig testdata/nonesuch", code: 1, err: "load the kubeconfig testdata/nonesuch: no such file or directory; or name the address of a server with --addr"},
 		"explain nothing":          {args: "explain", code: 2, err: "nothing to explain: name a Service, an object, an address, a DNS name or a URL"},
 		"explain a wrong port":     {args: "explain web:http", code: 2, err: `"http" is no number of a port: write the number, from 1 to 65535, which signpost services shows beside the name`},
 		"explain without a server": {args: "explain web --addr 127.0.0.1:1", code: 2, err: "127.0.0.1:1: ask for the status: dial tcp 127.0.0.1:1: connect: connection refused: name the address of an admin server with --addr, or leave it out to find the pods"},
 		"unknown state":            {args: "records --state hold --addr 127.0.0.1:1", code: 2, err: "--state=hold: unknown: did you mean held?"},
 		"streams of no Service":    {args: "streams 10.0.0.1 --addr 127.0.0.1:1", code: 2, err: `"10.0.0.1" is no Service: name one as svc/NAME with -n, or as NAMESPACE/NAME`},
 		"status, no address":       {args: "status --addr here", code: 2, err: "--addr=here: must be HOST:PORT"},
+		"bundle to a directory":    {args: "bundle --addr 127.0.0.1:1 --file .", code: 2, err: "--file=.: exists already: name a new file"},
 		"approve two":              {args: "approve 8491bad890624cf1 b", code: 2, err: `unexpected argument "b": approve takes one hash; give names to leave out with --except`},
 		"approve no hash":          {args: "approve b", code: 2, err: `"b" is no hash of a plan: it has 16 digits or letters from a to f, and ` + "`signpost approve`" + ` shows those that are held`},
+		"unknown shell":            {args: "completion nope", code: 2, err: `unknown command "nope": use one of bash, fish, powershell, zsh`},
+		"no shell":                 {args: "completion", code: 2, err: "no command given: use one of those above"},
+		"unknown help":             {args: "help statsu", code: 2, err: `unknown command "statsu": did you mean "status"?`},
+		"unknown help of config":   {args: "help config prnt", code: 2, err: `unknown command "prnt": did you mean "print"?`},
+		"unknown role to check":    {args: "check destinatoin", code: 1, err: `unexpected argument "destinatoin": did you mean "signpost check destination"?`},
 		"completion":               {args: "completion bash", out: "# ex: ts=4 sw=4 et filetype=sh"},
 		"drop-in address is taken": {args: "destination -addr=256.0.0.1", code: 2, err: "--addr=256.0.0.1: must be HOST:PORT, or :PORT for all addresses of the host"},
 	}
@@ -118,6 +135,13 @@ func TestExecute(t *testing.T) {
 func lastLine(s string) string {
 	s = strings.TrimSuffix(s, "\n")
 	return s[strings.LastIndex(s, "\n")+1:]
+}
+
+func TestApproveOfEmptyHash(t *testing.T) {
+	code, _, errText := runCommand(t.Context(), "approve", "")
+	if want := "signpost: the hash is empty: name one, or leave it out\n"; code != exitUsage || errText != want {
+		t.Errorf("approve '': %d, %q; want %q", code, errText, want)
+	}
 }
 
 func TestGetOfEmptyAuthority(t *testing.T) {

@@ -128,6 +128,7 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 			return err
 		}
 	}
+	warn(s, config.Remarks)
 	log, err := process.StartLog(config.Process, s.err)
 	if err != nil {
 		return err
@@ -156,7 +157,14 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 	return nil
 }
 
-// planAnswer returns a plan for formats other than a table. Its items are the changes.
+// warn writes remarks about settings, which a process would log.
+func warn(s streams, remarks []settings.Remark) {
+	for _, r := range remarks {
+		fmt.Fprintln(s.err, "signpost: warning:", r)
+	}
+}
+
+// planResult returns a plan for formats other than a table. Its items are the changes.
 func planResult(p *preview.Plan) output.Answer {
 	a := output.Answer{Value: p, Items: []any{}}
 	for _, z := range p.Zones {
@@ -188,8 +196,8 @@ var besideConfig = []string{"config", "filename", "zone-file", "output", "verbos
 
 // fromFile returns the config of a file with the dns role only.
 func (c *planCommand) fromFile(flags *pflag.FlagSet) (settings.Config, error) {
-	if c.Timeout <= 0 {
-		return settings.Config{}, settings.Usagef("--timeout: must be more than 0")
+	if err := settings.CheckTimeout(c.Timeout); err != nil {
+		return settings.Config{}, err
 	}
 	config, err := readPublishers(c.configFile, flags, besideConfig, readConfig)
 	if err != nil {

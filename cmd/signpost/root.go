@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,11 +60,7 @@ func newRootCommand(s streams) *cobra.Command {
 				_, err := fmt.Fprintln(s.out, version.Current())
 				return err
 			}
-			cmd.SetOut(s.err)
-			if err := cmd.Help(); err != nil {
-				return err
-			}
-			return settings.Usagef("no command given: use one of those above")
+			return noCommand(cmd, s)
 		},
 	}
 	// The flag that cobra would add prints with a template, which keeps methods in the program that
@@ -95,11 +93,36 @@ func newRootCommand(s streams) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "help" {
-			c.Short = "Show the help of a command"
+			c.Short, c.Args = "Show the help of a command", knownTopic
 		}
 	}
 	root.SetCompletionCommandGroupID(groupSetup)
 	return root
+}
+
+// commandsOnly makes a command refuse everything but its subcommands.
+func commandsOnly(cmd *cobra.Command, s streams) {
+	cmd.Args = knownCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return noCommand(cmd, s) }
+}
+
+// initCompletion adds the command completion, which cobra would add without a check of arguments.
+func initCompletion(root *cobra.Command, s streams) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			commandsOnly(c, s)
+		}
+	}
+}
+
+// noCommand shows the help of a command as an error, because a subcommand is missing.
+func noCommand(cmd *cobra.Command, s streams) error {
+	cmd.SetOut(s.err)
+	if err := cmd.Help(); err != nil {
+		return err
+	}
+	return settings.Usagef("no command given: use one of those above")
 }
 
 // alias makes each of two names of a flag work. --help shows the name that the command's flag set
@@ -117,17 +140,32 @@ func alias(flags *pflag.FlagSet, one, other string) {
 	flags.AddFlag(&same)
 }
 
-// knownCommand refuses the arguments of the root command, which are unknown commands.
-func knownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
+// commandNames returns the names of the subcommands of a command.
+func commandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
+	return names
+}
+
+// knownTopic refuses arguments of help that are no command.
+func knownTopic(cmd *cobra.Command, args []string) error {
+	found, rest, err := cmd.Root().Find(args)
+	if err != nil || !found.HasSubCommands() {
+		return err
+	}
+	return knownCommand(found, rest)
+}
+
+// knownCommand refuses the arguments of a command with subcommands: these are unknown commands.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	names := commandNames(cmd)
 	if near, ok := nearest.Of(args[0], names); ok {
 		return settings.Usagef("unknown command %q: did you mean %q?", args[0], near)
 	}
@@ -139,7 +177,28 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return settings.Usagef("unexpected argument %q: %q takes flags only; give a boolean flag its value with an equals sign, as in --flag=false", args[0], cmd.CommandPath())
+	return settings.Usagef("unexpected argument %q: %s", args[0], instead(cmd, args[0]))
+}
+
+// instead returns what to write instead of an argument that the command doesn't take.
+func instead(cmd *cobra.Command, argument string) string {
+	if near, ok := nearest.Of(argument, commandNames(cmd)); ok {
+		return fmt.Sprintf("did you mean %q?", cmd.CommandPath()+" "+near)
+	}
+	flagsOnly := fmt.Sprintf("%q takes flags only", cmd.CommandPath())
+	if _, err := strconv.ParseBool(argument); err == nil {
+		return flagsOnly + "; give a boolean flag its value with an equals sign, as in --flag=false"
+	}
+	var ways []string
+	for _, way := range []struct{ flag, text string }{{"filename", "manifests with --filename"}, {"config", "a config file with --config"}} {
+		if f := cmd.Flags().Lookup(way.flag); f != nil && !f.Changed {
+			ways = append(ways, way.text)
+		}
+	}
+	if len(ways) > 0 && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(argument)) {
+		return flagsOnly + ": name " + strings.Join(ways, ", or ")
+	}
+	return fmt.Sprintf("%s: see %q", flagsOnly, cmd.CommandPath()+" --help")
 }
 
 // explainFlagError returns the error with the wrong flag and an advice.
@@ -165,6 +224,9 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 
 func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	if letters := err.GetSpecifiedShortnames(); letters != "" {
+		if name, _, _ := strings.Cut(letters, "="); len(name) > 1 && cmd.Flags().Lookup(name) != nil {
+			return settings.Usagef("unknown flag -%s: did you mean --%[1]s?", letters)
+		}
 		return settings.Usagef("unknown flag -%s: see %q", letters, cmd.CommandPath()+" --help")
 	}
 	if _, dns := cmd.Annotations[negations]; dns {
@@ -210,11 +272,7 @@ func dropInArgs(root *cobra.Command, args []string) []string {
 		if _, ok := c.Annotations[dropIn]; !ok {
 			continue
 		}
-		takesValue := func(name string) bool {
-			f := c.Flags().Lookup(name)
-			return f != nil && f.NoOptDefVal == ""
-		}
-		return slices.Concat(args[:1], settings.TwoDashes(args[1:], takesValue))
+		return slices.Concat(args[:1], settings.TwoDashes(args[1:], c.Flags()))
 	}
 	return args
 }

@@ -147,7 +147,8 @@ func TestValidate(t *testing.T) {
 		"no provider":            {without: "--provider=inmemory", err: []string{"--provider: none given"}},
 		"no policy":              {without: "--policy=sync", err: []string{"--policy: none given"}},
 		"several are wrong":      {args: []string{"--source=nonesuch", "--provider=oci", "--interval=0s"}, err: []string{"--source=nonesuch: unknown", "--provider=oci: not built in: run a webhook program for oci", "--interval=0s"}},
-		"unknown policy":         {args: []string{"--policy=none"}, err: []string{"--policy: "}},
+		"unknown policy":         {args: []string{"--policy=none"}, err: []string{"--policy=none: unknown: use one of sync, upsert-only, create-only"}},
+		"misspelled policy":      {args: []string{"--policy=snyc"}, err: []string{"--policy=snyc: unknown: did you mean sync?"}},
 		"minimal TTL":            {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-min-ttl=-1s"), err: []string{"--rfc2136-min-ttl"}},
 		"insecure and GSS":       {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-gss-tsig"), err: []string{"rfc2136-gss-tsig"}},
 		"GSS without a realm":    {args: append(slices.Clone(rfc2136), "--rfc2136-gss-tsig", "--rfc2136-kerberos-username=u"), err: []string{"rfc2136-kerberos"}},
@@ -170,10 +171,12 @@ func TestValidate(t *testing.T) {
 		"registry of Cloud Map":  {args: []string{"--provider=aws-sd", "--registry=dynamodb", "--txt-owner-id=" + strings.Repeat("x", 1024)}, err: []string{"--txt-owner-id: too long"}},
 		"beside Cloud Map":       {args: []string{"--provider=aws-sd", "--provider=inmemory"}, err: []string{"--provider=aws-sd: it keeps ownership in its own way"}},
 		"unknown registry":       {args: []string{"--registry=nonesuch"}, err: []string{"--registry=nonesuch: unknown"}},
-		"unknown type":           {args: []string{"--managed-record-types=CAA"}, err: []string{"--managed-record-types=CAA: unknown type"}},
-		"bad pattern":            {args: []string{"--regex-domain-filter=("}, err: []string{"--regex-domain-filter"}},
-		"more than all":          {args: []string{"--max-deletions-percent=101"}, err: []string{"--max-deletions-percent"}},
-		"unknown reason":         {args: []string{"--events-emit=nonesuch"}, err: []string{"--events-emit=nonesuch"}},
+		"unknown type":           {args: []string{"--managed-record-types=CAA"}, err: []string{"--managed-record-types=CAA: unknown: use one of A, AAAA"}},
+		"bad pattern":            {args: []string{"--regex-domain-filter=("}, err: []string{"--regex-domain-filter=(: no regular expression (RE2): missing closing ): ("}},
+		"two bad patterns":       {args: []string{"--regex-domain-filter=(", "--regex-domain-exclusion=["}, err: []string{"--regex-domain-filter=(: ", "--regex-domain-exclusion=[: "}},
+		"more than all":          {args: []string{"--max-deletions-percent=101"}, err: []string{"--max-deletions-percent=101: must be from 0 to 100"}},
+		"less than nothing":      {args: []string{"--max-updates=-1", "--batch-change-size=-2", "--deletion-delay=-1s"}, err: []string{"--max-updates=-1: must not be negative", "--batch-change-size=-2: must not be negative", "--deletion-delay=-1s: must not be negative"}},
+		"unknown reason":         {args: []string{"--events-emit=RecordRaedy"}, err: []string{"--events-emit=RecordRaedy: unknown: did you mean RecordReady?"}},
 		"all reasons":            {args: []string{"--events-emit=RecordReady", "--events-emit=RecordDeleted", "--events-emit=RecordError"}},
 		"several namespaces":     {args: []string{"--namespace=shop,pay", "--namespace=team-1"}},
 		"namespaces, not labels": {args: []string{"--namespace=shop,team.a", "--namespace=-b"}, err: []string{`--namespace "team.a"`, `--namespace "-b"`, "lower-case letters"}},
@@ -256,7 +259,7 @@ func TestFormerFlags(t *testing.T) {
 
 // A remark is made for values that ExternalDNS accepts and that match nothing (dns F17).
 func TestRemarks(t *testing.T) {
-	o, _ := given(t, append([]string{"--domain-filter=a.org,b.org", "--domain-filter=*.demo.org", "--domain-filter=c.org", "--default-targets=192.0.2.1,192.0.2.2", "--exclude-domains=x.org", "--exclude-target-net=10.0.0.0/33", "--exclude-target-net=10.0.0.0/8"}, valid...)...)
+	o, _ := given(t, append([]string{"--domain-filter=a.org,b.org", "--domain-filter=*.demo.org", "--domain-filter=c.org", "--domain-filter=.d.org.", "--domain-filter=e..org", "--zone-name-filter=f org", "--default-targets=192.0.2.1,192.0.2.2", "--exclude-domains=x.org", "--exclude-target-net=10.0.0.0/33", "--exclude-target-net=10.0.0.0/8"}, valid...)...)
 	if err := o.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -267,6 +270,8 @@ func TestRemarks(t *testing.T) {
 	want := []string{
 		"--domain-filter=a.org,b.org: contains a comma: repeat the flag, once for each value; no name is in this domain",
 		"--domain-filter=*.demo.org: begins with an asterisk: a domain includes all names below it, so leave out the asterisk; no name is in this domain",
+		"--domain-filter=e..org: no domain name: write one, such as example.org; no name is in this domain",
+		"--zone-name-filter=f org: no domain name: write one, such as example.org; no zone is in this domain",
 		"--default-targets=192.0.2.1,192.0.2.2: contains a comma: repeat the flag, once for each value; records with this target are refused",
 		`--exclude-target-net=10.0.0.0/33: not a network: netip.ParsePrefix("10.0.0.0/33"): prefix length out of range: write a network such as 10.0.0.0/8, or an address; the network is ignored`,
 	}

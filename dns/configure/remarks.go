@@ -45,6 +45,8 @@ func (o *Options) Remarks() []Remark {
 				add(list.flag, value, "contains a comma: repeat the flag, once for each value", list.instead)
 			case strings.HasPrefix(value, "*.") && list.flag != "default-targets":
 				add(list.flag, value, "begins with an asterisk: a domain includes all names below it, so leave out the asterisk", list.instead)
+			case list.flag != "default-targets" && !canBeDomain(value):
+				add(list.flag, value, "no domain name: write one, such as example.org", list.instead)
 			}
 		}
 	}
@@ -55,4 +57,10 @@ func (o *Options) Remarks() []Remark {
 		add("fqdn-template", strings.Join(templates, ","), "not read by "+strings.Join(o.Sources, ", ")+": use the annotation hostname where the source reads it", "no name is made of it")
 	}
 	return remarks
+}
+
+// canBeDomain reports whether an item of a domain filter can match a name. Empty items are ignored.
+func canBeDomain(item string) bool {
+	name := dns.Canonical(strings.TrimPrefix(strings.TrimSpace(item), "."))
+	return name == "" || dns.CheckName(name) == nil
 }

@@ -3,8 +3,11 @@ package configure
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
@@ -141,7 +144,7 @@ func (o *Options) checkTypes() error {
 	for flag, types := range map[string][]string{"managed-record-types": o.ManagedTypes, "exclude-record-types": o.ExcludedTypes} {
 		for _, t := range types {
 			if !slices.Contains(all, t) {
-				errs = append(errs, fmt.Errorf("--%s=%s: unknown type: use some of %s", flag, t, strings.Join(all, ", ")))
+				errs = append(errs, unknown(flag, t, strings.Join(all, ", ")))
 			}
 		}
 	}
@@ -163,33 +166,56 @@ func (o *Options) checkLoop() error {
 	if o.Policy == "" {
 		errs = append(errs, errors.New("--policy: none given: use sync, upsert-only or create-only (ExternalDNS before 0.22 took sync)"))
 	} else if _, err := plan.ParsePolicy(o.Policy); err != nil {
-		errs = append(errs, fmt.Errorf("--policy: %w", err))
+		errs = append(errs, unknown("policy", o.Policy, policyNames()))
 	}
 	if o.Interval <= 0 {
 		errs = append(errs, fmt.Errorf("--interval=%v: must be more than 0s", o.Interval))
 	}
-	if o.DeletionDelay < 0 {
-		errs = append(errs, fmt.Errorf("--deletion-delay=%v: must not be negative", o.DeletionDelay))
-	}
-	if o.BatchSize < 0 || o.BatchInterval < 0 || o.ZonesCacheDuration < 0 || o.CallsPerSecond < 0 {
-		errs = append(errs, errors.New("--batch-change-size, --batch-change-interval, --zones-cache-duration and --provider-calls-per-second must not be negative"))
-	}
+	errs = append(errs, notNegative("deletion-delay", o.DeletionDelay))
+	errs = append(errs, notNegative("batch-change-size", o.BatchSize), notNegative("batch-change-interval", o.BatchInterval),
+		notNegative("zones-cache-duration", o.ZonesCacheDuration), notNegative("provider-calls-per-second", o.CallsPerSecond))
 	errs = append(errs, o.Reading.Check())
 	b := o.Budget
-	for flag, limit := range map[string]budget.Limit{"max-deletions": b.Deletions, "max-updates": b.SettingsUpdates, "max-object-updates": b.ObjectUpdates} {
-		if limit.Records < 0 || limit.Percent < 0 || limit.Percent > 100 {
-			errs = append(errs, fmt.Errorf("--%s must not be negative, and --%[1]s-percent must be from 0 to 100", flag))
-		}
-	}
+	errs = append(errs, checkLimit("max-deletions", b.Deletions), checkLimit("max-updates", b.SettingsUpdates), checkLimit("max-object-updates", b.ObjectUpdates))
 	if b.Window <= 0 {
 		errs = append(errs, fmt.Errorf("--deletion-window=%v: must be more than 0s", b.Window))
 	}
 	for _, reason := range o.EventsEmit {
-		if !slices.Contains([]string{publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError, "none"}, reason) {
-			errs = append(errs, fmt.Errorf("--events-emit=%s: use RecordReady, RecordDeleted, RecordError or none", reason))
+		if !slices.Contains(eventReasons(), reason) {
+			errs = append(errs, unknown("events-emit", reason, strings.Join(eventReasons(), ", ")))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// notNegative refuses a number or a duration below zero.
+func notNegative[N int | float64 | time.Duration](flag string, value N) error {
+	if value < 0 {
+		return fmt.Errorf("--%s=%v: must not be negative", flag, value)
+	}
+	return nil
+}
+
+// checkLimit checks a limit of the budget, whose flags are flag and flag-percent.
+func checkLimit(flag string, limit budget.Limit) error {
+	err := notNegative(flag, limit.Records)
+	if limit.Percent < 0 || limit.Percent > 100 {
+		err = errors.Join(err, fmt.Errorf("--%s-percent=%d: must be from 0 to 100", flag, limit.Percent))
+	}
+	return err
+}
+
+func policyNames() string {
+	var names []string
+	for _, p := range plan.Policies() {
+		names = append(names, string(p))
+	}
+	return strings.Join(names, ", ")
+}
+
+// eventReasons returns the values of --events-emit.
+func eventReasons() []string {
+	return []string{publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError, "none"}
 }
 
 func (o *Options) checkRegistry() error {
@@ -222,7 +248,7 @@ func registries() []string {
 }
 
 func unknownRegistry(kind string) error {
-	return fmt.Errorf("--registry=%s: unknown: use txt, dynamodb, crd, aws-sd or noop", kind)
+	return unknown("registry", kind, strings.Join(registries(), ", "))
 }
 
 // rules returns the rules for plans, without the owner.
@@ -251,9 +277,22 @@ func (o *Options) txtOptions(in Input) owner.TXTOptions {
 	}
 }
 
+// checkRegex refuses text that is no regular expression.
+func checkRegex(flag, text string) error {
+	var invalid *syntax.Error
+	if _, err := regexp.Compile(text); errors.As(err, &invalid) {
+		return fmt.Errorf("--%s=%s: no regular expression (RE2): %s: %s", flag, text, invalid.Code, invalid.Expr)
+	}
+	return nil
+}
+
 // domains returns the user's domain filter.
 func (o *Options) domains() (*dns.DomainFilter, error) {
 	if o.filtersByRegex() {
+		err := errors.Join(checkRegex("regex-domain-filter", o.RegexDomainFilter), checkRegex("regex-domain-exclusion", o.RegexDomainExcept))
+		if err != nil {
+			return nil, err
+		}
 		f, err := dns.NewRegexFilter(o.RegexDomainFilter, o.RegexDomainExcept)
 		if err != nil {
 			return nil, fmt.Errorf("--regex-domain-filter, --regex-domain-exclusion: %w", err)

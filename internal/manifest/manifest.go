@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -119,6 +121,16 @@ func DecodeAtMost(manifests io.Reader, limit int) ([]*unstructured.Unstructured,
 	return objects, err
 }
 
+// DecodeFile is [DecodeAtMost] for a file. Its errors don't have the path.
+func DecodeFile(path string, limit int) ([]*unstructured.Unstructured, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	defer f.Close()
+	return DecodeAtMost(f, limit)
+}
+
 // boundedReader fails after left bytes; left is negative then.
 type boundedReader struct {
 	from io.Reader
@@ -148,7 +160,7 @@ func Decode(manifests io.Reader) ([]*unstructured.Unstructured, error) {
 			return objects, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", number, err)
+			return nil, documentError(number, err)
 		}
 		if len(object.Object) == 0 {
 			continue // an empty document, or only comments
@@ -168,4 +180,16 @@ func Decode(manifests io.Reader) ([]*unstructured.Unstructured, error) {
 			return nil, fmt.Errorf("document %d: %w", number, err)
 		}
 	}
+}
+
+// documentError returns the error about a document that can't be decoded, in words for users.
+func documentError(number int, err error) error {
+	text := err.Error()
+	if reason, ok := strings.CutPrefix(text, "error converting YAML to JSON: yaml: "); ok {
+		return fmt.Errorf("document %d is not YAML: %s", number, reason)
+	}
+	if strings.Contains(text, "cannot unmarshal") {
+		return fmt.Errorf("document %d is no manifest: it must be a mapping with apiVersion and kind", number)
+	}
+	return fmt.Errorf("document %d: %w", number, err)
 }

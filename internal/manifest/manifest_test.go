@@ -40,3 +40,17 @@ func TestDecodeRejects(t *testing.T) {
 		}
 	}
 }
+
+// Errors of documents are in the words of YAML and of manifests, not of Go.
+func TestDecodeErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: b: c":   "document 1 is not YAML: mapping values are not allowed in this context",
+		"just text": "document 1 is no manifest: it must be a mapping with apiVersion and kind",
+		"- a list":  "document 1 is no manifest: it must be a mapping with apiVersion and kind",
+		"kind: A\n": "document 1 has no kind or no apiVersion; set both",
+	} {
+		if _, err := Decode(strings.NewReader(text)); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}

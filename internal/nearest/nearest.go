@@ -18,23 +18,26 @@ func Of(name string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
-// editDistance is the Levenshtein distance: the number of bytes to insert, delete or replace to turn a into
-// b.
+// editDistance is the number of bytes to insert, delete or replace, or of neighbours to swap, to turn a into
+// b. A swap is one typing mistake.
 func editDistance(a, b string) int {
+	var before, last []int // the rows above row
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, make([]int, len(b)+1)
 		row[0] = i + 1
 		for j := range len(b) {
-			replace := diagonal
+			replace := last[j]
 			if a[i] != b[j] {
 				replace++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+			row[j+1] = min(replace, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -38,6 +38,8 @@ func TestEditDistance(t *testing.T) {
 		{a: "abc", b: "abd", want: 1},
 		{a: "kitten", b: "sitting", want: 3},
 		{a: "flaw", b: "lawn", want: 2},
+		{a: "nwo", b: "now", want: 1},
+		{a: "destinatoin", b: "destination", want: 1},
 	}
 	for _, tt := range tests {
 		if got := editDistance(tt.a, tt.b); got != tt.want {

@@ -66,9 +66,12 @@ func OpenFiles(paths []string) (*Files, error) {
 
 // readFile returns the name of a zone and its records.
 func readFile(path string) (name string, rrs []mdns.RR, err error) {
+	if path == "" {
+		return "", nil, errors.New("the path is empty: name a file")
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", nil, err
+		return "", nil, errors.Unwrap(err) // without the path, which the message has
 	}
 	name = mdns.Fqdn(cmp.Or(firstOrigin(strings.NewReader(string(text))), zoneOfFile(path)))
 	if _, ok := mdns.IsDomainName(name); !ok {
@@ -89,7 +92,7 @@ func readFile(path string) (name string, rrs []mdns.RR, err error) {
 		apex = rr.Header().Name
 	}
 	if err := p.Err(); err != nil {
-		return "", nil, err
+		return "", nil, fmt.Errorf("no master file (RFC 1035): %w", err)
 	}
 	if apex == "" {
 		return "", nil, errors.New("it has no SOA record, so it is no zone: store the whole zone, as with dig ZONE AXFR, or add the SOA record after $ORIGIN")
