@@ -4,33 +4,38 @@ package endpoints
 
 import corev1 "k8s.io/api/core/v1"
 
-// socket is a ready address with one of its ports.
-type socket struct {
+// part is a ready address, or a port of ready addresses.
+type part struct {
 	ip       string
 	port     int32
 	protocol corev1.Protocol
 }
 
-// lacks reports whether a version of Endpoints lacks ready addresses or ports of another one.
+// lacks reports whether a version of Endpoints lacks ready addresses or ports of another one. Addresses and
+// ports are compared apart, because their combinations are too many: 10,000 addresses with 10,000 ports fit
+// into one object.
 func lacks(version, other *corev1.Endpoints) bool {
-	has := sockets(version)
-	for s := range sockets(other) {
-		if !has[s] {
+	has := parts(version)
+	for p := range parts(other) {
+		if !has[p] {
 			return true
 		}
 	}
 	return false
 }
 
-func sockets(ep *corev1.Endpoints) map[socket]bool {
-	all := map[socket]bool{}
+func parts(ep *corev1.Endpoints) map[part]bool {
+	all := map[part]bool{}
 	for i := range ep.Subsets {
 		subset := &ep.Subsets[i]
-		for _, a := range subset.Addresses {
-			all[socket{ip: a.IP}] = true
-			for _, p := range subset.Ports {
-				all[socket{a.IP, p.Port, p.Protocol}] = true
-			}
+		if len(subset.Addresses) == 0 {
+			continue
+		}
+		for j := range subset.Addresses {
+			all[part{ip: subset.Addresses[j].IP}] = true
+		}
+		for j := range subset.Ports {
+			all[part{port: subset.Ports[j].Port, protocol: subset.Ports[j].Protocol}] = true
 		}
 	}
 	return all

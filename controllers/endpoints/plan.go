@@ -102,7 +102,7 @@ func (w *wanted) matches(current *corev1.Endpoints) bool {
 	return w.annotated(current) && maps.Equal(current.Labels, w.labels) &&
 		// The first comparison is cheaper. It is also needed because Canonical may never return truncated
 		// subsets.
-		(subsets.Equal(current.Subsets, w.subsets) || subsets.Equal(subsets.Canonical(current.Subsets), w.subsets))
+		(subsets.Equal(current.Subsets, w.subsets) || subsets.Packs(current.Subsets, w.subsets))
 }
 
 // annotated reports whether the over-capacity annotation of Endpoints is correct.

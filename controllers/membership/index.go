@@ -81,19 +81,20 @@ func (x *Index[W]) put(value W) (before, after []string) {
 	if !known {
 		g := ns.groupOf(labels)
 		ns.workloads[key.Name] = g.add(value)
-		return nil, g.services
+		return nil, ns.names(g)
 	}
 	if equal(at.group.labels, labels) {
 		at.group.workloads[at.index] = value
 		// The position is the same, but the assignment also replaces the key, so that the map doesn't keep
 		// the old workload's name in memory.
 		ns.workloads[key.Name] = at
-		return at.group.services, at.group.services
+		names := ns.names(at.group)
+		return names, names
 	}
 	g := ns.groupOf(labels)
 	ns.workloads[key.Name] = g.add(value)
 	x.leave(ns, at)
-	return at.group.services, g.services
+	return ns.names(at.group), ns.names(g)
 }
 
 // Delete removes a workload and returns the names of the Services that selected it.
@@ -105,9 +106,10 @@ func (x *Index[W]) Delete(key types.NamespacedName) []string {
 		return nil
 	}
 	delete(ns.workloads, key.Name)
+	names := ns.names(at.group)
 	x.leave(ns, at)
 	x.removeIfEmpty(key.Namespace)
-	return at.group.services
+	return names
 }
 
 // leave removes a workload from its group. The last workload of the group moves into its position; a group
@@ -175,10 +177,10 @@ func (x *Index[W]) Services() []types.NamespacedName {
 
 // SelectedBy returns the names of the Services that select a workload.
 func (x *Index[W]) SelectedBy(key types.NamespacedName) []string {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if _, at := x.workload(key); at.group != nil {
-		return at.group.services
+	x.mu.Lock() // reading the names may change the group
+	defer x.mu.Unlock()
+	if ns, at := x.workload(key); at.group != nil {
+		return ns.names(at.group)
 	}
 	return nil
 }

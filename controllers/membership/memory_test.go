@@ -98,6 +98,9 @@ func TestCostOfManyServices(t *testing.T) {
 	for i := range services {
 		x.PutService(serviceOf(fmt.Sprint("service-", i), map[string]string{"app": "yes"}))
 	}
+	for i := range 10 {
+		x.Put(workload{namespace: "ns", name: fmt.Sprint("other-", i), labels: map[string]string{"app": "yes", "pod": fmt.Sprint(i)}})
+	}
 	labels := func(version string) map[string]string { return map[string]string{"app": "yes", "version": version} }
 	for _, test := range []struct {
 		name   string
@@ -108,6 +111,16 @@ func TestCostOfManyServices(t *testing.T) {
 		{"add as many Services", func() {
 			for i := range services {
 				x.PutService(serviceOf(fmt.Sprint("other-", i), map[string]string{"version": "2"}))
+			}
+		}},
+		{"change the selectors of the Services", func() {
+			for i := range services {
+				x.PutService(serviceOf(fmt.Sprint("service-", i), map[string]string{"app": "yes", "pod": "1"}))
+			}
+		}},
+		{"delete the Services", func() {
+			for i := range services {
+				x.DeleteService(key(fmt.Sprint("service-", i)))
 			}
 		}},
 	} {

@@ -37,9 +37,11 @@ type group[W any] struct {
 	labels objectmeta.Labels
 	// workloads are in no particular order.
 	workloads []W
-	// services has the names of the Services that select the group. Callers share the list, so its names never
-	// change: the list grows behind them, or is replaced.
+	// services has the names of the Services that select the group, and of the last ones that no longer do;
+	// see names. Callers share the list, so its names never change: the list grows behind them, or is replaced.
 	services []string
+	// former is how many names in services are of Services that no longer select the group.
+	former int
 }
 
 // position is the position of a workload in its group.
@@ -95,7 +97,10 @@ func (ns *namespace[W]) addService(svc *corev1.Service) {
 func (ns *namespace[W]) removeService(s *service[W]) {
 	delete(ns.services, s.object.Name)
 	for g := range s.groups.all() {
-		g.leave(s)
+		// Removing the name from each list at once would take as long as all Services of the group.
+		if g.former++; 2*g.former > len(g.services) {
+			ns.names(g)
+		}
 	}
 	// The pivot was the rarest label when the Service was added, and may not be now.
 	remove(ns.byPivot, objectmeta.Label{}, s)
@@ -149,7 +154,7 @@ func (ns *namespace[W]) removeGroup(g *group[W]) {
 	for _, l := range g.labels {
 		remove(ns.byLabel, l, g)
 	}
-	for _, name := range g.services {
+	for _, name := range ns.names(g) {
 		ns.services[name].groups.remove(g)
 	}
 }
@@ -162,6 +167,11 @@ func (g *group[W]) add(value W) position[W] {
 
 func (g *group[W]) join(s *service[W]) {
 	s.groups.add(g)
+	g.list(s)
+}
+
+// list adds the name of a Service to the list.
+func (g *group[W]) list(s *service[W]) {
 	if len(g.services) == 0 {
 		g.services = s.alone[:]
 		return
@@ -169,15 +179,22 @@ func (g *group[W]) join(s *service[W]) {
 	g.services = append(g.services, s.alone[0])
 }
 
-// leave removes a deleted Service from the group. The Service keeps its list of groups.
-func (g *group[W]) leave(s *service[W]) {
-	var others []string
+// names returns the names of the Services that select a group. It removes other names from the group's list.
+func (ns *namespace[W]) names(g *group[W]) []string {
+	if g.former == 0 {
+		return g.services
+	}
+	left := make(map[*service[W]]struct{}, len(g.services)-g.former)
 	for _, name := range g.services {
-		if name != s.alone[0] {
-			others = append(others, name)
+		if s := ns.services[name]; s != nil && s.groups.has(g) {
+			left[s] = struct{}{}
 		}
 	}
-	g.services = others
+	g.services, g.former = nil, 0
+	for s := range left {
+		g.list(s)
+	}
+	return g.services
 }
 
 func (s *service[W]) selects(labels objectmeta.Labels) bool {

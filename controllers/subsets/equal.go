@@ -10,6 +10,26 @@ import (
 // version of targets is ignored, because it changes with every change of a pod.
 func Equal(a, b []corev1.EndpointSubset) bool { return equalLists(a, b, equalSubsets) }
 
+// spareEntries is how many more entries than needed are packed for a comparison, because an address may be at
+// the same port several times.
+const spareEntries = 1000
+
+// Packs reports whether [Canonical] turns a list into the packed subsets. A list with many more entries than
+// these is not packed, because an object of another writer could need gigabytes: an entry is an address at a
+// port, and 10,000 addresses with 10,000 ports fit into one object.
+func Packs(list, packed []corev1.EndpointSubset) bool {
+	return entries(list) <= entries(packed)+spareEntries && Equal(Canonical(list), packed)
+}
+
+// entries returns the number of addresses, counted once for each port of their subset.
+func entries(list []corev1.EndpointSubset) int {
+	n := 0
+	for i := range list {
+		n += (len(list[i].Addresses) + len(list[i].NotReadyAddresses)) * max(1, len(list[i].Ports))
+	}
+	return n
+}
+
 // equalLists compares without copying the elements, which are large.
 func equalLists[T any](a, b []T, equal func(a, b *T) bool) bool {
 	if len(a) != len(b) {

@@ -1,0 +1,75 @@
+package endpoints
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func hostileAddresses(network, n int) []corev1.EndpointAddress {
+	list := make([]corev1.EndpointAddress, n)
+	for i := range list {
+		list[i].IP = fmt.Sprintf("10.%d.%d.%d", network, i/250, i%250+1)
+	}
+	return list
+}
+
+func hostilePorts(first, n int) []corev1.EndpointPort {
+	list := make([]corev1.EndpointPort, n)
+	for i := range list {
+		list[i] = corev1.EndpointPort{Name: fmt.Sprint("p", first+i), Port: int32(first + i + 1), Protocol: corev1.ProtocolTCP}
+	}
+	return list
+}
+
+// allocated returns the bytes that a function allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// A stored object of less than a megabyte can have a billion addresses with ports, whether it is compared with
+// the desired state or with the version before it.
+func TestHostileEndpoints(t *testing.T) {
+	const size, few = 1500, 50
+	product := corev1.EndpointSubset{Addresses: hostileAddresses(1, size), Ports: hostilePorts(0, size)}
+	twice := []corev1.EndpointSubset{product, {Addresses: product.Addresses, Ports: hostilePorts(size, 1)}}
+	// Each port is in another combination of subsets, so packed, each port has addresses of its own.
+	combined := make([]corev1.EndpointSubset, few)
+	for i := range combined {
+		combined[i].Addresses = hostileAddresses(i, size/few)
+		for _, p := range hostilePorts(0, size) {
+			if p.Port>>(i%11)&1 == 1 || int(p.Port)%few == i {
+				combined[i].Ports = append(combined[i].Ports, p)
+			}
+		}
+	}
+	own := stored(holding(corev1.EndpointSubset{Addresses: hostileAddresses(1, 3), Ports: hostilePorts(0, 1)}))
+	const limit = 10 << 20
+	for name, subsets := range map[string][]corev1.EndpointSubset{"addresses twice": twice, "port combinations": combined} {
+		hostile := stored(holding(subsets...), storedLabels(ManagedByLabel, ManagedBy))
+		used := allocated(func() {
+			action, _ := Plan(serviceFoo(clusterIP("10.0.0.1")), watchedPods(manyPods(3)), hostile, time.Time{})
+			if action != Update {
+				t.Errorf("%s: the plan is %v, want an update", name, action)
+			}
+		})
+		if used > limit {
+			t.Errorf("%s: the plan allocated %d bytes, want at most %d", name, used, limit)
+		}
+		if used := allocated(func() { lacks(hostile, own) }); used > limit {
+			t.Errorf("%s: the comparison with the version before allocated %d bytes, want at most %d", name, used, limit)
+		}
+		if used := allocated(func() { lacks(own, hostile) }); used > limit {
+			t.Errorf("%s: the comparison with the version after it allocated %d bytes, want at most %d", name, used, limit)
+		}
+	}
+}
