@@ -50,7 +50,7 @@ grpc-max-pending-requests int 1000
 grpc-max-questions int 200000
 grpc-max-questions-per-client int 20000
 grpc-max-recv-msg-size int 16384
-grpc-max-response-bytes-per-client int 268435456
+grpc-max-response-bytes-per-client int 67108864
 grpc-max-undeclared-ports int 50
 grpc-request-timeout duration 10s
 history-bytes int 33554432

@@ -59,7 +59,7 @@ func DefaultLimits() Limits {
 		MaxPendingRequests:          1_000,
 		MaxQueries:                  200_000,
 		MaxQueriesPerClient:         20_000,
-		MaxResponseBytesPerClient:   256 << 20,
+		MaxResponseBytesPerClient:   64 << 20,
 		MaxUndeclaredPorts:          50,
 	}
 }
