@@ -62,7 +62,8 @@ func startSide(ctx context.Context, dir, controllers string) (*side, error) {
 }
 
 func (s *side) start(ctx context.Context) error {
-	kubeconfig, err := s.StartCluster(ctx, "--components", "etcd,kube-apiserver,kube-controller-manager", "--endpoint-controllers", s.name)
+	// The garbage collection of pods would fail the pods of deleted nodes at its own pace in each cluster.
+	kubeconfig, err := s.StartCluster(ctx, "--components", "etcd,kube-apiserver,kube-controller-manager", "--endpoint-controllers", s.name, "--pod-gc=false")
 	if err != nil {
 		return err
 	}

@@ -117,6 +117,7 @@ func newUp() *cobra.Command {
 	flags.StringSliceVar(&options.Components, "components", options.Components, "what to run; etcd and kube-apiserver are a must")
 	flags.StringVar(&options.EndpointControllers, "endpoint-controllers", options.EndpointControllers,
 		"who writes Endpoints and EndpointSlices: kubernetes, or signpost: nobody here, start `signpost controllers` beside it")
+	flags.BoolVar(&options.PodGC, "pod-gc", options.PodGC, "fail and delete the pods of deleted nodes, some time later")
 	flags.StringVar(&options.CRDs, "crds", options.CRDs, "directory whose *.yaml are CustomResourceDefinitions to apply")
 	flags.StringVar(&options.AuditLog, "audit-log", options.AuditLog, "file that gets a line of JSON about each request to the API server")
 	flags.IntVar(&options.Nodes, "nodes", options.Nodes, "number of simulated nodes")

@@ -120,6 +120,9 @@ func (p plan) controllerManagerArgs() []string {
 	if p.options.EndpointControllers == EndpointsBySignpost {
 		controllers = append(controllers, "-endpoints-controller", "-endpointslice-controller", "-endpointslice-mirroring-controller")
 	}
+	if !p.options.PodGC {
+		controllers = append(controllers, "-pod-garbage-collector-controller")
+	}
 	return []string{
 		"--kubeconfig=" + p.adminKubeconfig(),
 		"--authentication-kubeconfig=" + p.adminKubeconfig(),

@@ -37,6 +37,7 @@ type Options struct {
 	Port                int           // of the API server; 0 picks a free one
 	Components          []string      // a subset of Components(); etcd and kube-apiserver are a must
 	EndpointControllers string        // EndpointsByKubernetes or EndpointsBySignpost
+	PodGC               bool          // run the controller that fails and deletes the pods of deleted nodes
 	CRDs                string        // directory of CustomResourceDefinitions; may be empty
 	AuditLog            string        // file that gets a line about each request to the API server; may be empty
 	Nodes               int           // simulated nodes
@@ -51,6 +52,7 @@ func Default() Options {
 	return Options{
 		Components:          Components(),
 		EndpointControllers: EndpointsBySignpost,
+		PodGC:               true,
 		Nodes:               3,
 		PodReadyDelay:       200 * time.Millisecond,
 		RestartDelay:        time.Second,

@@ -65,6 +65,11 @@ func TestEndpointControllers(t *testing.T) {
 			t.Errorf("%q: arguments %q, want %s", name, args, want)
 		}
 	}
+	options := Default()
+	options.EndpointControllers, options.PodGC = EndpointsByKubernetes, false
+	if args := (plan{options: options}).args(ControllerManager); !slices.Contains(args, "--controllers=*,-pod-garbage-collector-controller") {
+		t.Errorf("without the garbage collection of pods, the arguments are %q", args)
+	}
 }
 
 func TestAuditLog(t *testing.T) {
