@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -71,59 +70,6 @@ func TestTakeover(t *testing.T) {
 			t.Errorf("metadata is %+v", got.ObjectMeta)
 		}
 	})
-}
-
-// TestNames tests the names of new slices.
-func TestNames(t *testing.T) {
-	service, list := serviceWith(), machines(0, 250)
-	plan := Compute(service, list, nil, 0)
-
-	t.Run("stable", func(t *testing.T) {
-		if again := Compute(service, list, nil, 0); !slices.Equal(names(again.Create), names(plan.Create)) {
-			t.Errorf("names are %v, then %v", names(plan.Create), names(again.Create))
-		}
-	})
-	t.Run("a leader that lags behind collides", func(t *testing.T) {
-		seen := &server{}
-		seen.apply(t, Plan{Create: plan.Create[:1]})
-		if behind := Compute(service, list, seen.slices, 0); !slices.Equal(names(behind.Create), names(plan.Create[1:])) {
-			t.Errorf("names are %v, then %v", names(plan.Create), names(behind.Create))
-		}
-	})
-	t.Run("names in use are avoided", func(t *testing.T) {
-		for what, edit := range map[string]func(*discoveryv1.EndpointSlice){
-			"being deleted":       func(s *discoveryv1.EndpointSlice) { s.DeletionTimestamp = &metav1.Time{} },
-			"of somebody else":    func(s *discoveryv1.EndpointSlice) { s.Labels = nil },
-			"of a former Service": func(s *discoveryv1.EndpointSlice) { s.OwnerReferences = nil },
-		} {
-			used := plan.Create[0].DeepCopy()
-			edit(used)
-			got := names(Compute(service, list, []*discoveryv1.EndpointSlice{used}, 0).Create)
-			if len(got) != 3 || slices.Contains(got, used.Name) {
-				t.Errorf("%s: %s in use, created are %v", what, used.Name, got)
-			}
-		}
-	})
-	t.Run("another Service of the same name", func(t *testing.T) {
-		other := Compute(serviceWith(func(s *corev1.Service) { s.UID = "later" }), list, nil, 0)
-		for _, name := range names(other.Create) {
-			if slices.Contains(names(plan.Create), name) {
-				t.Errorf("%s is the name of a slice of both", name)
-			}
-		}
-	})
-	t.Run("longest", func(t *testing.T) {
-		long := serviceWith(func(s *corev1.Service) { s.Name = strings.Repeat("x", 63) })
-		settled(t, long, list...) // checks names
-	})
-}
-
-func names(list []*discoveryv1.EndpointSlice) []string {
-	var names []string
-	for _, s := range list {
-		names = append(names, s.Name)
-	}
-	return names
 }
 
 // TestProblems tests the problems of a plan.
