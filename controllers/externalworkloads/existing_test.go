@@ -1,6 +1,7 @@
 package externalworkloads
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -105,5 +106,36 @@ func TestProblems(t *testing.T) {
 	wantPlan(t, plan, "create IPv4 [b:8080/] 3 bad@10.0.0.3 dot.ted@10.0.0.2 fine@10.0.0.1")
 	if problems := Compute(service, nil, nil, 0).Problems; len(problems) > 0 {
 		t.Errorf("without workloads there are problems %v", problems)
+	}
+}
+
+// Of thousands of problems, which cost a tenant little, the first ones are reported.
+func TestManyProblems(t *testing.T) {
+	var list []*Workload
+	for i := range 20 {
+		w := machine(fmt.Sprintf("m%02d", i))
+		for range maxIPs {
+			w.IPs = append(w.IPs, "none")
+		}
+		list = append(list, w)
+	}
+	got := Compute(serviceWith(), list, nil, 0).Problems
+	if len(got) != maxProblems+1 || got[0].Object.Name != "m00" || got[0].Reason != InvalidAddress || got[maxProblems].Reason != TooManyProblems {
+		t.Errorf("%d problems, from %v to %v, want %d and then %s", len(got), got[0], got[len(got)-1], maxProblems, TooManyProblems)
+	}
+}
+
+// The ports of the Service are found in workloads with as many ports as an object has room for.
+func TestManyPorts(t *testing.T) {
+	const n = 30_000
+	service, w := serviceWith(func(s *corev1.Service) { s.Spec.Ports = nil }), machine("m", "10.0.0.1")
+	w.Ports = nil
+	for i := range n {
+		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: fmt.Sprint("p", i), TargetPort: intstr.FromString(fmt.Sprint("t", i))})
+		w.Ports = append(w.Ports, Port{Name: fmt.Sprint("t", n-i), Number: int32(i + 1)})
+	}
+	plan := Compute(service, []*Workload{w}, nil, 0)
+	if len(plan.Create) != 1 || len(plan.Create[0].Ports) != n-1 {
+		t.Errorf("%d slices are created, want one with %d ports", len(plan.Create), n-1)
 	}
 }
