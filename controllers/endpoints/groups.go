@@ -37,11 +37,11 @@ func groups(service *corev1.Service, pods []*watched.Pod) []corev1.EndpointSubse
 type grouping struct {
 	service *corev1.Service
 	// named has the indexes of the Service's ports with a target that is a name.
-	named   map[portName][]int
-	groups  []corev1.EndpointSubset
-	found   [][]lookup               // for each group
-	ports   []lookup                 // of the present pod
-	refs    []corev1.ObjectReference // one allocation for all pods
+	named  map[portName][]int
+	groups []corev1.EndpointSubset
+	found  [][]lookup               // for each group
+	ports  []lookup                 // of the present pod
+	refs   []corev1.ObjectReference // one allocation for all pods
 }
 
 // lookup is the result of resolving a port of the Service in a pod.
