@@ -89,29 +89,31 @@ func (s *Snapshot) appendPlaced(set *PlacedSet, p *memberSnapshot, q Query, decl
 	if p.service == nil || p.service.ExternalName {
 		return
 	}
-	ready := p.usable(q, declared, (*compiledSubset).readyAddresses)
+	ready := set.usable(p, q, declared, (*compiledSubset).readyAddresses)
 	priority := func(Endpoint) uint8 { return 0 }
 	if by := priorities(ready, q.Filter); p.filtered() && by != nil {
 		priority = by
 	}
 	s.appendWith(set, p, ready, PlacedEndpoint{}, priority)
-	draining := p.usable(q, declared, (*compiledSubset).drainingAddresses)
+	draining := set.usable(p, q, declared, (*compiledSubset).drainingAddresses)
 	s.appendWith(set, p, draining, PlacedEndpoint{Draining: true}, func(e Endpoint) uint8 { return priority(e.withOwnHints()) })
 }
 
-// usable returns the candidates of the allowed IP families.
-func (p *memberSnapshot) usable(q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
-	list := p.candidates(nil, q, declared, of)
-	if q.IPv6 {
-		return list
+// usable returns the candidates of the allowed IP families, one for each address, and adds their conflicts.
+func (set *PlacedSet) usable(p *memberSnapshot, q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
+	chosen := EndpointSet{Endpoints: p.candidates(nil, q, declared, of)}
+	if !q.IPv6 {
+		chosen.Endpoints = slices.DeleteFunc(chosen.Endpoints, func(e Endpoint) bool { return e.IP.Unmap().Is6() })
 	}
-	return slices.DeleteFunc(list, func(e Endpoint) bool { return e.IP.Unmap().Is6() })
+	chosen.settle(0)
+	set.Conflicts = append(set.Conflicts, chosen.Conflicts...)
+	return chosen.Endpoints
 }
 
 // withOwnHints returns the endpoint with hints for its own zone and node if it has none. Slice controllers
 // remove the hints of an endpoint that is not ready, and a draining endpoint should keep its priority.
 func (e Endpoint) withOwnHints() Endpoint {
-	if len(e.HintZones) > 0 || len(e.HintNodes) > 0 {
+	if e.hasHints() {
 		return e
 	}
 	own := *e.Address
@@ -126,12 +128,8 @@ func (e Endpoint) withOwnHints() Endpoint {
 // appendWith appends the endpoints of a member that clients get. Each is a copy of base with an endpoint.
 func (s *Snapshot) appendWith(set *PlacedSet, p *memberSnapshot, list []Endpoint, base PlacedEndpoint, priority func(Endpoint) uint8) {
 	list = slices.DeleteFunc(list, func(e Endpoint) bool { return priority(e) == excluded })
-	slices.SortStableFunc(list, compareEndpoints)
-	chosen := EndpointSet{Endpoints: list}
-	chosen.settle(0)
-	set.Conflicts = append(set.Conflicts, chosen.Conflicts...)
-	set.Endpoints = slices.Grow(set.Endpoints, len(chosen.Endpoints))
-	for _, e := range chosen.Endpoints {
+	set.Endpoints = slices.Grow(set.Endpoints, len(list))
+	for _, e := range list {
 		placed := base
 		placed.Endpoint, placed.Priority = e, priority(e)
 		placed.Addr = netip.AddrPortFrom(e.IP.Unmap(), e.Addr.Port())

@@ -67,6 +67,7 @@ func TestResolveAll(t *testing.T) {
 		"one is draining":                    {objects: []Object{service("web"), slice("s", "web", IPv4, at("10.0.0.1", podKey("a"), drain), at("10.0.0.2", podKey("b")))}, want: []string{"0 10.0.0.1:8080 a draining", "0 10.0.0.2:8080 b"}},
 		"20 hints, unknown place":            {objects: []Object{service("web"), zones}, want: []string{"0 10.0.0.1:8080 a", "0 10.0.0.2:8080 b", "0 10.0.0.3:8080 c draining"}},
 		"20 hints for zones":                 {objects: []Object{service("web"), zones}, client: Client{Zone: "a"}, want: []string{"0 10.0.0.1:8080 a", "1 10.0.0.2:8080 b", "0 10.0.0.3:8080 c draining"}},
+		"20 a duplicate without hints":       {objects: []Object{service("web"), zones, slice("s2", "web", IPv4, at("10.0.0.1", podKey("a")))}, client: Client{Zone: "a"}, want: []string{"0 10.0.0.1:8080 a", "1 10.0.0.2:8080 b", "0 10.0.0.3:8080 c draining"}},
 		"20 a zone without endpoints":        {objects: []Object{service("web"), zones}, client: Client{Zone: "z"}, want: []string{"0 10.0.0.1:8080 a", "0 10.0.0.2:8080 b", "0 10.0.0.3:8080 c draining"}},
 		"21 hints for nodes":                 {objects: []Object{service("web"), nodes}, client: Client{Node: "n1", Zone: "a"}, want: []string{"0 10.0.0.1:8080 a", "1 10.0.0.2:8080 b", "2 10.0.0.3:8080 c"}},
 		"21 no gap":                          {objects: []Object{service("web"), nodes}, client: Client{Node: "n3"}, want: []string{"1 10.0.0.1:8080 a", "1 10.0.0.2:8080 b", "0 10.0.0.3:8080 c"}},

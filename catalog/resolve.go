@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"math"
 	"net/netip"
 	"slices"
@@ -126,6 +127,7 @@ func (p *memberSnapshot) resolve(set *EndpointSet, q Query, declared bool) {
 	}
 	begin := len(set.Endpoints)
 	set.Endpoints = p.candidates(set.Endpoints, q, declared, (*compiledSubset).readyAddresses)
+	set.settle(begin)
 	own := set.Endpoints[begin:]
 	if p.filtered() {
 		own = byPlace(own, q.Filter)
@@ -133,13 +135,13 @@ func (p *memberSnapshot) resolve(set *EndpointSet, q Query, declared bool) {
 	if q.IPv6 {
 		own = preferIPv6(own)
 	}
-	slices.SortStableFunc(own, compareEndpoints)
 	set.Endpoints = set.Endpoints[:begin+len(own)]
-	set.settle(begin)
 }
 
-// settle keeps the first endpoint of each address. The endpoints from begin on are sorted.
+// settle sorts the endpoints from begin on, and keeps the first one of each address. It comes before the
+// hints, because a duplicate without hints would turn them off.
 func (set *EndpointSet) settle(begin int) {
+	slices.SortStableFunc(set.Endpoints[begin:], compareEndpoints)
 	kept := set.Endpoints[:begin]
 	for _, e := range set.Endpoints[begin:] {
 		if len(kept) == begin || !sameAddr(kept[len(kept)-1], e) {
@@ -281,6 +283,8 @@ func (e Endpoint) nodeHints() []string { return e.HintNodes }
 
 func (e Endpoint) zoneHints() []string { return e.HintZones }
 
+func (e Endpoint) hasHints() bool { return len(e.HintZones)+len(e.HintNodes) > 0 }
+
 // hintsCount reports whether every endpoint has hints, and one of them a hint for this node or zone.
 func hintsCount(list []Endpoint, place string, hints func(Endpoint) []string) bool {
 	without := func(e Endpoint) bool { return len(hints(e)) == 0 }
@@ -308,14 +312,15 @@ func preferIPv6(list []Endpoint) []Endpoint {
 	})
 }
 
-// compareEndpoints sorts by address. If several workloads have one address, the one that gets it is first.
+// compareEndpoints sorts by address. If several workloads have one address, the one that gets it is first. Of
+// duplicates, those with hints are first.
 func compareEndpoints(a, b Endpoint) int {
 	if c := a.Addr.Compare(b.Addr); c != 0 {
 		return c
 	}
 	switch {
 	case a.Target == b.Target:
-		return strings.Compare(a.Zone, b.Zone)
+		return cmp.Or(first(a.hasHints(), b.hasHints()), strings.Compare(a.Zone, b.Zone))
 	case a.Target == nil:
 		return 1
 	case b.Target == nil:

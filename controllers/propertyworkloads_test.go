@@ -114,12 +114,10 @@ func (m *workloadsModel) syncNext(t *rapid.T) bool {
 	}
 	plan := externalworkloads.Compute(service, members, m.of(name), perSlice)
 	for _, e := range plan.Create {
-		if m.slices[e.Name] != nil {
-			t.Fatalf("slice %s is created, but exists already", e.Name)
-		}
 		made := e.DeepCopy()
 		made.UID = m.uid()
-		m.slices[e.Name] = made
+		made.Name = made.GenerateName + string(made.UID)
+		m.slices[made.Name] = made
 	}
 	for _, e := range plan.Update {
 		if old := m.slices[e.Name]; old == nil || old.UID != e.UID || old.AddressType != e.AddressType {

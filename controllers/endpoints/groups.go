@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/signpostd/signpost/controllers/watched"
 )
@@ -20,6 +21,7 @@ func groups(service *corev1.Service, pods []*watched.Pod) []corev1.EndpointSubse
 	}
 	g := grouping{
 		service: service,
+		named:   namedTargets(service),
 		ports:   make([]lookup, len(service.Spec.Ports)),
 		refs:    make([]corev1.ObjectReference, 0, len(pods)),
 	}
@@ -34,10 +36,12 @@ func groups(service *corev1.Service, pods []*watched.Pod) []corev1.EndpointSubse
 // grouping collects the groups of a Service.
 type grouping struct {
 	service *corev1.Service
-	groups  []corev1.EndpointSubset
-	found   [][]lookup               // for each group
-	ports   []lookup                 // of the present pod
-	refs    []corev1.ObjectReference // one allocation for all pods
+	// named has the indexes of the Service's ports with a target that is a name.
+	named  map[portName][]int
+	groups []corev1.EndpointSubset
+	found  [][]lookup               // for each group
+	ports  []lookup                 // of the present pod
+	refs   []corev1.ObjectReference // one allocation for all pods
 }
 
 // lookup is the result of resolving a port of the Service in a pod.
@@ -62,14 +66,56 @@ func (g *grouping) add(pod *watched.Pod, room int) {
 	}
 }
 
-// lookUp resolves the ports of the Service in a pod. It returns false if the Service has ports and the pod
-// has none of them.
+// portName names a port of a pod that a port of the Service targets.
+type portName struct {
+	name     string
+	protocol corev1.Protocol
+}
+
+// namedTargets returns the indexes of the Service's ports with each target that is a name, so that not each
+// port of the Service is compared with each port of a pod: both may have thousands.
+func namedTargets(service *corev1.Service) map[portName][]int {
+	var named map[portName][]int
+	for i := range service.Spec.Ports {
+		port := &service.Spec.Ports[i]
+		if port.TargetPort.Type == intstr.Int {
+			continue
+		}
+		if named == nil {
+			named = map[portName][]int{}
+		}
+		key := portName{port.TargetPort.StrVal, port.Protocol}
+		named[key] = append(named[key], i)
+	}
+	return named
+}
+
+// lookUp resolves the ports of the Service in a pod (§5.6). It returns false if the Service has ports and the
+// pod has none of them.
 func (g *grouping) lookUp(pod *watched.Pod) bool {
 	some := len(g.ports) == 0
 	for i := range g.ports {
-		number, ok := target(pod, &g.service.Spec.Ports[i])
-		g.ports[i] = lookup{number, ok}
-		some = some || ok
+		target := &g.service.Spec.Ports[i].TargetPort
+		g.ports[i] = lookup{target.IntVal, true}
+		if target.Type != intstr.Int {
+			g.ports[i] = lookup{}
+		}
+		some = some || g.ports[i].ok
+	}
+	if g.named == nil {
+		return some
+	}
+	for _, ports := range [...][]watched.ContainerPort{pod.Ports, pod.SidecarPorts} {
+		for i := range ports {
+			at := g.named[portName{ports[i].Name, ports[i].Protocol}]
+			if len(at) == 0 || g.ports[at[0]].ok {
+				continue // of several ports with the name, the first one counts
+			}
+			for _, index := range at {
+				g.ports[index] = lookup{ports[i].Number, true}
+			}
+			some = true
+		}
 	}
 	return some
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/controllers/watched"
 )
 
 func hostileAddresses(network, n int) []corev1.EndpointAddress {
@@ -71,5 +73,20 @@ func TestHostileEndpoints(t *testing.T) {
 		if used := allocated(func() { lacks(own, hostile) }); used > limit {
 			t.Errorf("%s: the comparison with the version after it allocated %d bytes, want at most %d", name, used, limit)
 		}
+	}
+}
+
+// The ports of a Service are found in pods with as many ports as an object has room for.
+func TestManyNamedPorts(t *testing.T) {
+	const n = 20_000
+	service := serviceFoo(withPorts())
+	p := &watched.Pod{Namespace: "ns", Name: "pod", IP: "10.0.0.1", IPs: []string{"10.0.0.1"}}
+	for i := range n {
+		service.Spec.Ports = append(service.Spec.Ports, namedTarget(fmt.Sprint("p", i), fmt.Sprint("t", i)))
+		p.Ports = append(p.Ports, watched.ContainerPort{Name: fmt.Sprint("t", n-i), Number: int32(i + 1), Protocol: corev1.ProtocolTCP})
+	}
+	got := groups(service, []*watched.Pod{p, p, p})
+	if len(got) != 1 || len(got[0].Ports) != n-1 {
+		t.Errorf("%d groups, want one with %d ports", len(got), n-1)
 	}
 }

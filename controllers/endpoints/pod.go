@@ -2,7 +2,6 @@ package endpoints
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/signpostd/signpost/controllers/watched"
 )
@@ -24,19 +23,4 @@ func hostname(service *corev1.Service, pod *watched.Pod) string {
 		return pod.Hostname
 	}
 	return ""
-}
-
-// target returns the pod's port that a port of the Service targets (§5.6).
-func target(pod *watched.Pod, port *corev1.ServicePort) (number int32, ok bool) {
-	if port.TargetPort.Type == intstr.Int {
-		return port.TargetPort.IntVal, true
-	}
-	for _, ports := range [...][]watched.ContainerPort{pod.Ports, pod.SidecarPorts} {
-		for _, p := range ports {
-			if p.Name == port.TargetPort.StrVal && p.Protocol == port.Protocol {
-				return p.Number, true
-			}
-		}
-	}
-	return 0, false
 }

@@ -52,10 +52,11 @@ func TestPodsAreReadAsByTheLibrary(t *testing.T) {
 		same("included", included(service, kept), util.ShouldPodBeInEndpoints(whole, publish))
 		same("ready", ready(service, kept), publish || util.IsPodReady(whole))
 		same("has a hostname", hostname(service, kept) != "", util.ShouldSetHostname(whole, service))
+		g := grouping{service: service, named: namedTargets(service), ports: make([]lookup, len(service.Spec.Ports))}
+		g.lookUp(kept)
 		for i, port := range service.Spec.Ports {
 			number, err := endpointslice.FindPort(whole, &service.Spec.Ports[i])
-			got, ok := target(kept, &service.Spec.Ports[i])
-			same(fmt.Sprintf("target of %v", port), fmt.Sprint(got, ok), fmt.Sprint(number, err == nil))
+			same(fmt.Sprintf("target of %v", port), fmt.Sprint(g.ports[i].number, g.ports[i].ok), fmt.Sprint(number, err == nil))
 		}
 	})
 }

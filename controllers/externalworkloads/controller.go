@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	"k8s.io/client-go/tools/record"
 
@@ -144,16 +142,14 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 		c.loop.Forget(key)
 		return nil
 	}
-	var others []*discoveryv1.EndpointSlice
 	var plan Plan
 	var err error
 	for attempt := 1; ; attempt++ {
-		plan = Compute(service, workloads, join(c.store.All(key), others), DefaultMaxPerSlice)
+		plan = Compute(service, workloads, c.store.Of(key), DefaultMaxPerSlice)
 		w := planWriter{controller: c, key: key, failed: map[discoveryv1.AddressType]error{}}
 		if err = w.write(ctx, plan); !reconcile.IsConflict(err) || attempt == attempts {
 			break
 		}
-		others = append(others, w.slicesOfOthers...)
 		if err = c.store.Refresh(ctx, key); err != nil {
 			return err
 		}
@@ -168,34 +164,18 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	return err
 }
 
-// join adds other writers' slices whose names were planned to the slices of a Service. Slices that are in the
-// list already are skipped, because a duplicate would be both kept and deleted.
-func join(existing, others []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
-	for _, f := range others {
-		if !slices.ContainsFunc(existing, func(e *discoveryv1.EndpointSlice) bool { return e.Name == f.Name }) {
-			existing = append(existing, f)
-		}
-	}
-	return existing
-}
-
 // planWriter carries out a plan. After a failure it skips the remaining writes of that address type, but not
 // those of the other (spec/destination.md §8.4.8).
 type planWriter struct {
 	controller *Controller
 	key        reconcile.Key
 	failed     map[discoveryv1.AddressType]error
-	// slicesOfOthers are other writers' slices that have a planned name.
-	slicesOfOthers []*discoveryv1.EndpointSlice
 }
 
 func (w *planWriter) write(ctx context.Context, p Plan) error {
 	store := w.controller.store
 	w.each(p.Create, func(s *discoveryv1.EndpointSlice) error {
-		there, err := store.Create(ctx, w.key, s)
-		if apierrors.IsAlreadyExists(err) && there != nil {
-			w.slicesOfOthers = append(w.slicesOfOthers, there)
-		}
+		_, err := store.Create(ctx, w.key, s)
 		return err
 	})
 	w.each(p.Update, func(s *discoveryv1.EndpointSlice) error {

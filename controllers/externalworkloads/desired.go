@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/signpostd/signpost/controllers/watched"
@@ -67,16 +68,17 @@ func read(service *corev1.Service, workloads []*Workload) ([]candidate, []Proble
 		}
 	}
 	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.Name, b.Name) })
+	lookup := newPortLookup(service)
 	for i := range candidates {
 		c := &candidates[i]
 		c.addresses = usable(c.IPs)
-		c.ports = portsOf(service, c.Workload)
+		c.ports = lookup.portsOf(c.Workload)
 		c.set = setOf(c.ports)
 		if isHeadless(service) && isHostname(c.Name) {
 			c.hostname = c.Name
 		}
 	}
-	return candidates, problemsOf(service, candidates)
+	return candidates, problemsOf(service, lookup.served, candidates)
 }
 
 // usable returns the addresses that an endpoint may have.
@@ -90,12 +92,55 @@ func usable(ips []string) []netip.Addr {
 	return addresses
 }
 
-// portsOf returns the ports of the Service that the workload serves (spec/destination.md §8.4.4).
-func portsOf(service *corev1.Service, w *Workload) []port {
-	ports := make([]port, 0, len(service.Spec.Ports))
-	for _, p := range service.Spec.Ports {
-		if number, ok := w.number(p.TargetPort, p.Protocol); ok {
-			ports = append(ports, port{name: p.Name, protocol: p.Protocol, number: number})
+// portTarget is a port of a workload that a port of the Service targets.
+type portTarget struct {
+	target   intstr.IntOrString
+	protocol corev1.Protocol
+}
+
+// portLookup finds the ports of the Service in workloads. It doesn't compare each port of the Service with
+// each port of a workload, because both may have thousands.
+type portLookup struct {
+	ports []corev1.ServicePort
+	// at has the indexes of the ports with a target.
+	at map[portTarget][]int
+	// served is true for the ports that a workload serves.
+	served []bool
+}
+
+func newPortLookup(service *corev1.Service) *portLookup {
+	ports := service.Spec.Ports
+	l := &portLookup{ports: ports, at: make(map[portTarget][]int, len(ports)), served: make([]bool, len(ports))}
+	for i := range ports {
+		t := portTarget{intstr.FromInt32(ports[i].TargetPort.IntVal), orTCP(ports[i].Protocol)}
+		if ports[i].TargetPort.Type == intstr.String {
+			t.target = intstr.FromString(ports[i].TargetPort.StrVal)
+		}
+		l.at[t] = append(l.at[t], i)
+	}
+	return l
+}
+
+// portsOf returns the ports of the Service that the workload serves (spec/destination.md §8.4.4): those that
+// the workload declares with the same protocol. If several of its ports match, the first one is used.
+func (l *portLookup) portsOf(w *Workload) []port {
+	numbers := make([]int32, len(l.ports))
+	for i := range w.Ports {
+		p := &w.Ports[i]
+		for _, target := range [...]intstr.IntOrString{intstr.FromString(p.Name), intstr.FromInt32(p.Number)} {
+			at := l.at[portTarget{target, orTCP(p.Protocol)}]
+			if len(at) == 0 || numbers[at[0]] != 0 {
+				continue
+			}
+			for _, index := range at {
+				numbers[index], l.served[index] = p.Number, true
+			}
+		}
+	}
+	ports := make([]port, 0, len(l.ports))
+	for i, number := range numbers {
+		if number != 0 {
+			ports = append(ports, port{name: l.ports[i].Name, protocol: l.ports[i].Protocol, number: number})
 		}
 	}
 	return ports

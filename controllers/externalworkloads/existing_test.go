@@ -1,6 +1,7 @@
 package externalworkloads
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -73,59 +73,6 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
-// TestNames tests the names of new slices.
-func TestNames(t *testing.T) {
-	service, list := serviceWith(), machines(0, 250)
-	plan := Compute(service, list, nil, 0)
-
-	t.Run("stable", func(t *testing.T) {
-		if again := Compute(service, list, nil, 0); !slices.Equal(names(again.Create), names(plan.Create)) {
-			t.Errorf("names are %v, then %v", names(plan.Create), names(again.Create))
-		}
-	})
-	t.Run("a leader that lags behind collides", func(t *testing.T) {
-		seen := &server{}
-		seen.apply(t, Plan{Create: plan.Create[:1]})
-		if behind := Compute(service, list, seen.slices, 0); !slices.Equal(names(behind.Create), names(plan.Create[1:])) {
-			t.Errorf("names are %v, then %v", names(plan.Create), names(behind.Create))
-		}
-	})
-	t.Run("names in use are avoided", func(t *testing.T) {
-		for what, edit := range map[string]func(*discoveryv1.EndpointSlice){
-			"being deleted":       func(s *discoveryv1.EndpointSlice) { s.DeletionTimestamp = &metav1.Time{} },
-			"of somebody else":    func(s *discoveryv1.EndpointSlice) { s.Labels = nil },
-			"of a former Service": func(s *discoveryv1.EndpointSlice) { s.OwnerReferences = nil },
-		} {
-			used := plan.Create[0].DeepCopy()
-			edit(used)
-			got := names(Compute(service, list, []*discoveryv1.EndpointSlice{used}, 0).Create)
-			if len(got) != 3 || slices.Contains(got, used.Name) {
-				t.Errorf("%s: %s in use, created are %v", what, used.Name, got)
-			}
-		}
-	})
-	t.Run("another Service of the same name", func(t *testing.T) {
-		other := Compute(serviceWith(func(s *corev1.Service) { s.UID = "later" }), list, nil, 0)
-		for _, name := range names(other.Create) {
-			if slices.Contains(names(plan.Create), name) {
-				t.Errorf("%s is the name of a slice of both", name)
-			}
-		}
-	})
-	t.Run("longest", func(t *testing.T) {
-		long := serviceWith(func(s *corev1.Service) { s.Name = strings.Repeat("x", 63) })
-		settled(t, long, list...) // checks names
-	})
-}
-
-func names(list []*discoveryv1.EndpointSlice) []string {
-	var names []string
-	for _, s := range list {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
 // TestProblems tests the problems of a plan.
 func TestProblems(t *testing.T) {
 	service := serviceWith(headless, ports(
@@ -159,5 +106,36 @@ func TestProblems(t *testing.T) {
 	wantPlan(t, plan, "create IPv4 [b:8080/] 3 bad@10.0.0.3 dot.ted@10.0.0.2 fine@10.0.0.1")
 	if problems := Compute(service, nil, nil, 0).Problems; len(problems) > 0 {
 		t.Errorf("without workloads there are problems %v", problems)
+	}
+}
+
+// Of thousands of problems, which cost a tenant little, the first ones are reported.
+func TestManyProblems(t *testing.T) {
+	var list []*Workload
+	for i := range 20 {
+		w := machine(fmt.Sprintf("m%02d", i))
+		for range maxIPs {
+			w.IPs = append(w.IPs, "none")
+		}
+		list = append(list, w)
+	}
+	got := Compute(serviceWith(), list, nil, 0).Problems
+	if len(got) != maxProblems+1 || got[0].Object.Name != "m00" || got[0].Reason != InvalidAddress || got[maxProblems].Reason != TooManyProblems {
+		t.Errorf("%d problems, from %v to %v, want %d and then %s", len(got), got[0], got[len(got)-1], maxProblems, TooManyProblems)
+	}
+}
+
+// The ports of the Service are found in workloads with as many ports as an object has room for.
+func TestManyPorts(t *testing.T) {
+	const n = 30_000
+	service, w := serviceWith(func(s *corev1.Service) { s.Spec.Ports = nil }), machine("m", "10.0.0.1")
+	w.Ports = nil
+	for i := range n {
+		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: fmt.Sprint("p", i), TargetPort: intstr.FromString(fmt.Sprint("t", i))})
+		w.Ports = append(w.Ports, Port{Name: fmt.Sprint("t", n-i), Number: int32(i + 1)})
+	}
+	plan := Compute(service, []*Workload{w}, nil, 0)
+	if len(plan.Create) != 1 || len(plan.Create[0].Ports) != n-1 {
+		t.Errorf("%d slices are created, want one with %d ports", len(plan.Create), n-1)
 	}
 }

@@ -99,8 +99,12 @@ type server struct {
 func (s *server) apply(t tester, plan Plan) {
 	t.Helper()
 	for _, c := range plan.Create {
-		if s.index(c.Name) >= 0 {
-			t.Fatalf("create %s: already exists", c.Name)
+		if c.Name != "" || c.GenerateName == "" {
+			t.Fatalf("create %q with generateName %q, want only the latter", c.Name, c.GenerateName)
+		}
+		c = c.DeepCopy()
+		for n := s.written; c.Name == "" || s.index(c.Name) >= 0; n++ {
+			c.Name = fmt.Sprintf("%s%05d", c.GenerateName, n)
 		}
 		stored := s.stored(t, c)
 		stored.UID = types.UID(fmt.Sprintf("slice-%d", s.written))

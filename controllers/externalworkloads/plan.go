@@ -15,8 +15,7 @@ const DefaultMaxPerSlice = 100
 // Plan is the writes that bring the slices of a Service into their desired state (spec/destination.md §8.4).
 // Create, Update and Delete are carried out in this order, so that no endpoint is ever missing.
 type Plan struct {
-	// Create has slices with computed names. AlreadyExists means that another writer has created the slice,
-	// or uses the name for something else: compute again with that object among the existing ones.
+	// Create has slices with a generateName. The caller chooses their names.
 	Create []*discoveryv1.EndpointSlice
 	// Update has full slices with the resource versions that they replace, so that a plan made from outdated
 	// slices fails with Conflict.
@@ -30,8 +29,7 @@ type Plan struct {
 
 // Compute returns what to write for a Service (spec/destination.md §8.3, §8.4). The workloads may include
 // some that the Service doesn't select; no two have the same name. The existing slices may include those of
-// other Services and writers: they stay unchanged, and their names are avoided. A maxPerSlice below 1 means
-// [DefaultMaxPerSlice].
+// other Services and writers, which stay unchanged. A maxPerSlice below 1 means [DefaultMaxPerSlice].
 //
 // Without workloads there are no slices, not even an empty one, because nearly every Service selects pods
 // only.
@@ -43,7 +41,7 @@ func Compute(service *corev1.Service, workloads []*Workload, existing []*discove
 		maxPerSlice = DefaultMaxPerSlice
 	}
 	p := &planner{
-		slices:      newTemplate(service, existing),
+		slices:      newTemplate(service),
 		creates:     service.DeletionTimestamp == nil,
 		maxPerSlice: maxPerSlice,
 	}

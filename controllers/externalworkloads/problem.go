@@ -30,6 +30,8 @@ const (
 	NoUsableAddress = "NoUsableAddress"
 	// NameNotHostname is about a workload whose name can't be a hostname of a headless Service.
 	NameNotHostname = "NameNotHostname"
+	// TooManyProblems is about a Service with more than maxProblems problems.
+	TooManyProblems = "TooManyProblems"
 	// FailedToUpdateEndpointSlices is about a Service whose slices the API server refuses.
 	FailedToUpdateEndpointSlices = "FailedToUpdateEndpointSlices"
 )
@@ -40,67 +42,68 @@ func referenceTo(service *corev1.Service) corev1.ObjectReference {
 	}
 }
 
+// maxProblems is how many problems of a Service and its workloads are reported. Each is an Event, and is
+// remembered. A hundred workloads could have ten thousand.
+const maxProblems = 100
+
+// problems collects at most maxProblems problems of a Service.
+type problems struct {
+	list []Problem
+	// omitted is true if there are more.
+	omitted bool
+}
+
+func (p *problems) add(object func() corev1.ObjectReference, reason, format string, args ...any) {
+	if len(p.list) == maxProblems {
+		p.omitted = true
+		return
+	}
+	p.list = append(p.list, Problem{Object: object(), Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
 // problemsOf returns the problems of the Service in the order of its ports, then those of the workloads.
-func problemsOf(service *corev1.Service, candidates []candidate) []Problem {
-	problems := unknownPorts(service, candidates)
+// served is true for the ports that a workload serves.
+func problemsOf(service *corev1.Service, served []bool, candidates []candidate) []Problem {
+	var p problems
+	about := func() corev1.ObjectReference { return referenceTo(service) }
+	for i, is := range served {
+		// A port that only some workloads serve is fine.
+		if port := &service.Spec.Ports[i]; !is && len(candidates) > 0 {
+			p.add(about, UnknownTargetPort, "target %s/%s of port %d is in spec.ports of none of the selected ExternalWorkloads; add it there",
+				port.TargetPort.String(), orTCP(port.Protocol), port.Port)
+		}
+	}
 	for i := range candidates {
-		c := &candidates[i]
-		problems = append(problems, c.addressProblems()...)
-		if isHeadless(service) && c.hostname == "" {
-			problems = append(problems, c.problem(NameNotHostname,
-				"the name is no DNS label, so headless Services have no hostname for it; use at most 63 characters and no dots"))
-		}
+		candidates[i].addProblems(&p, isHeadless(service))
 	}
-	return problems
+	if p.omitted {
+		p.list = append(p.list, Problem{about(), TooManyProblems, fmt.Sprintf(
+			"the Service and its ExternalWorkloads have more than %d problems, and only the first ones are reported", maxProblems,
+		)})
+	}
+	return p.list
 }
 
-// unknownPorts returns the ports that no workload serves. A port that only some workloads serve is fine.
-func unknownPorts(service *corev1.Service, candidates []candidate) []Problem {
-	var problems []Problem
-	for _, p := range service.Spec.Ports {
-		if len(candidates) == 0 || served(p, candidates) {
-			continue
-		}
-		problems = append(problems, Problem{
-			Object: referenceTo(service),
-			Reason: UnknownTargetPort,
-			Message: fmt.Sprintf("target %s/%s of port %d is in spec.ports of none of the selected ExternalWorkloads; add it there",
-				p.TargetPort.String(), orTCP(p.Protocol), p.Port),
-		})
-	}
-	return problems
-}
-
-func served(p corev1.ServicePort, candidates []candidate) bool {
-	for i := range candidates {
-		if _, ok := candidates[i].number(p.TargetPort, p.Protocol); ok {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *candidate) addressProblems() []Problem {
-	var problems []Problem
+// addProblems adds the problems of a workload of a Service.
+func (c *candidate) addProblems(p *problems, headless bool) {
 	for i, ip := range c.IPs {
 		if _, ok := watched.Address(ip); !ok {
-			problems = append(problems, c.problem(InvalidAddress,
-				"spec.workloadIPs[%d]: %q can't be the address of an endpoint; use an IP that is neither loopback nor link-local", i, ip))
+			p.add(c.reference, InvalidAddress,
+				"spec.workloadIPs[%d]: %q can't be the address of an endpoint; use an IP that is neither loopback nor link-local", i, ip)
 		}
 	}
 	if len(c.addresses) == 0 {
-		problems = append(problems, c.problem(NoUsableAddress,
-			"spec.workloadIPs has no address that can be used, so no Service sends traffic here"))
+		p.add(c.reference, NoUsableAddress, "spec.workloadIPs has no address that can be used, so no Service sends traffic here")
 	}
-	return problems
+	if headless && c.hostname == "" {
+		p.add(c.reference, NameNotHostname,
+			"the name is no DNS label, so headless Services have no hostname for it; use at most 63 characters and no dots")
+	}
 }
 
-func (c *candidate) problem(reason, format string, args ...any) Problem {
-	return Problem{
-		Object: corev1.ObjectReference{
-			APIVersion: workload.SchemeGroupVersion.String(), Kind: workloadKind,
-			Namespace: c.Namespace, Name: c.Name, UID: types.UID(c.UID),
-		},
-		Reason: reason, Message: fmt.Sprintf(format, args...),
+func (c *candidate) reference() corev1.ObjectReference {
+	return corev1.ObjectReference{
+		APIVersion: workload.SchemeGroupVersion.String(), Kind: workloadKind,
+		Namespace: c.Namespace, Name: c.Name, UID: types.UID(c.UID),
 	}
 }

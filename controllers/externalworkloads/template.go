@@ -1,11 +1,8 @@
 package externalworkloads
 
 import (
-	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -27,18 +24,10 @@ var reserved = []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy
 type template struct {
 	service *corev1.Service
 	labels  map[string]string
-	// names are the names in use.
-	names map[string]bool
 }
 
-func newTemplate(service *corev1.Service, existing []*discoveryv1.EndpointSlice) *template {
-	t := &template{service: service, labels: labelsOf(service), names: make(map[string]bool, len(existing))}
-	for _, s := range existing {
-		if s.Namespace == service.Namespace {
-			t.names[s.Name] = true
-		}
-	}
-	return t
+func newTemplate(service *corev1.Service) *template {
+	return &template{service: service, labels: labelsOf(service)}
 }
 
 // labelsOf returns the complete labels of the slices, so that a label removed from the Service is removed
@@ -76,7 +65,7 @@ func ownedBy(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
 func (t *template) labelled(s *discoveryv1.EndpointSlice) bool { return maps.Equal(s.Labels, t.labels) }
 
 func (t *template) create(b *bin) *discoveryv1.EndpointSlice {
-	return t.slice(b, metav1.ObjectMeta{Namespace: t.service.Namespace, Name: t.name(b.group)})
+	return t.slice(b, metav1.ObjectMeta{Namespace: t.service.Namespace, GenerateName: namePrefix + t.service.Name + "-"})
 }
 
 // update returns the new version of the slice of b. Metadata of other writers stays, except labels and
@@ -98,21 +87,5 @@ func (t *template) slice(b *bin, meta metav1.ObjectMeta) *discoveryv1.EndpointSl
 	}
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: meta, AddressType: b.group.family, Ports: ports, Endpoints: b.endpoints,
-	}
-}
-
-// name returns a name for a new slice and marks it as used. Two leaders with the same slices choose the same
-// name, so the API server refuses one of them. The name depends on the UID of the Service, because unseen
-// slices of a former Service may still exist. It is never too long, because the name of a Service has at most
-// 63 characters.
-func (t *template) name(g *group) string {
-	for n := 0; ; n++ {
-		h := fnv.New64a()
-		fmt.Fprintf(h, "%s/%s/%d/%s", t.service.UID, g.family, n, g.set)
-		name := namePrefix + t.service.Name + "-" + strconv.FormatUint(h.Sum64(), 36)
-		if !t.names[name] {
-			t.names[name] = true
-			return name
-		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
@@ -48,20 +47,6 @@ func (w *Workload) Equal(o *Workload) bool {
 func (w *Workload) SameEndpoint(o *Workload) bool {
 	return w.Name == o.Name && w.UID == o.UID && w.Ready == o.Ready && w.Zone() == o.Zone() &&
 		slices.Equal(w.IPs, o.IPs) && slices.Equal(w.Ports, o.Ports)
-}
-
-// number returns the number of the port that a Service targets. It returns false unless the workload declares
-// the port with the same protocol.
-func (w *Workload) number(target intstr.IntOrString, protocol corev1.Protocol) (int32, bool) {
-	for _, p := range w.Ports {
-		if orTCP(p.Protocol) != orTCP(protocol) {
-			continue
-		}
-		if target.Type == intstr.String && p.Name == target.StrVal || target.Type == intstr.Int && p.Number == target.IntVal {
-			return p.Number, true
-		}
-	}
-	return 0, false
 }
 
 func orTCP(p corev1.Protocol) corev1.Protocol { return cmp.Or(p, corev1.ProtocolTCP) }

@@ -40,3 +40,33 @@ func TestHostilePorts(t *testing.T) {
 		}
 	}
 }
+
+// An Endpoints object can have different ports for each address, and its labels and annotations are on each
+// slice.
+func TestHostileSlices(t *testing.T) {
+	var list []corev1.EndpointSubset
+	for i := range 2 * maxSlices {
+		list = append(list, corev1.EndpointSubset{
+			Addresses: []corev1.EndpointAddress{{IP: fmt.Sprintf("10.0.%d.%d", i/250, i%250+1)}},
+			Ports:     []corev1.EndpointPort{{Port: int32(i + 1), Protocol: corev1.ProtocolTCP}},
+		})
+	}
+	small, large := endpointsOf(list...), endpointsOf(list...)
+	large.Annotations = map[string]string{"example.org/large": strings.Repeat("x", 256<<10)}
+	for _, test := range []struct {
+		name      string
+		endpoints *corev1.Endpoints
+		want      int
+	}{{"small", small, maxSlices}, {"large annotation", large, maxMetadata / (256 << 10)}} {
+		plan := Compute(foo, test.endpoints, bare(), nil, 1000)
+		if got := len(plan.Create); got > test.want || got < test.want-1 {
+			t.Errorf("%s: %d slices, want %d", test.name, got, test.want)
+		}
+		if plan.Stats.Skipped != len(list)-len(plan.Create) {
+			t.Errorf("%s: %d addresses are skipped, want %d", test.name, plan.Stats.Skipped, len(list)-len(plan.Create))
+		}
+		if len(plan.Problems) != 1 || plan.Problems[0].Reason != TooManyAddressesToMirror || !strings.Contains(plan.Problems[0].Message, fmt.Sprint(len(plan.Create))) {
+			t.Errorf("%s: problems %v, want %s with the limit %d", test.name, plan.Problems, TooManyAddressesToMirror, len(plan.Create))
+		}
+	}
+}

@@ -69,7 +69,8 @@ func (g *group) compare(s *discoveryv1.EndpointSlice) difference {
 
 // desired is the content of Endpoints in the form of slices.
 type desired struct {
-	max    int
+	max, maxSlices int
+
 	groups []*group // in the order of the packed subsets
 	byKey  map[groupKey]*group
 
@@ -78,8 +79,9 @@ type desired struct {
 	firstInvalid string
 	// overLimit is the number of addresses beyond the maximum.
 	overLimit int
-	// overTotal is the number of addresses beyond [maxEndpoints].
-	overTotal int
+	// overTotal is the number of addresses beyond [maxEndpoints], and overSlices of those that would need more
+	// than maxSlices slices.
+	overTotal, overSlices int
 }
 
 // maxEndpoints bounds the addresses of Endpoints, counted once for each port of their subset, because each port
@@ -87,9 +89,9 @@ type desired struct {
 const maxEndpoints = 250_000
 
 // desire converts subsets (spec/endpoints.md §14.3). At most maxPerSubset addresses of each are used, ready
-// ones first.
-func desire(list []corev1.EndpointSubset, maxPerSubset int) *desired {
-	d := &desired{max: maxPerSubset, byKey: map[groupKey]*group{}}
+// ones first. Addresses that need more than maxSlices slices are left out.
+func desire(list []corev1.EndpointSubset, maxPerSubset, maxSlices int) *desired {
+	d := &desired{max: maxPerSubset, maxSlices: maxSlices, byKey: map[groupKey]*group{}}
 	list, d.overTotal = bounded(list)
 	for _, s := range subsets.Canonical(list) {
 		sets := portSetsOf(s.Ports)
@@ -131,6 +133,10 @@ func (d *desired) add(sets []portSet, list []corev1.EndpointAddress, ready bool,
 			d.overLimit++
 			continue
 		}
+		if !d.hasSlices(sets, familyOf(ip)) {
+			d.overSlices++
+			continue
+		}
 		*left--
 		for _, set := range sets {
 			d.group(set, familyOf(ip)).add(endpointOf(&list[i], ip, ready))
@@ -145,6 +151,17 @@ func (d *desired) hasRoom(sets []portSet, family discoveryv1.AddressType) bool {
 		g := d.byKey[groupKey{family, set.key}]
 		return g != nil && len(g.endpoints) >= d.max
 	})
+}
+
+// hasSlices reports whether the groups of an address exist, or don't exceed the number of slices.
+func (d *desired) hasSlices(sets []portSet, family discoveryv1.AddressType) bool {
+	more := 0
+	for _, set := range sets {
+		if d.byKey[groupKey{family, set.key}] == nil {
+			more++
+		}
+	}
+	return len(d.groups)+more <= d.maxSlices
 }
 
 func (d *desired) group(set portSet, family discoveryv1.AddressType) *group {

@@ -9,10 +9,11 @@
 //
 // The slices are those of Kubernetes' controller (spec/endpoints.md §14), so that taking over from it costs
 // no writes: one slice for each set of ports and each IP family, with the labels and annotations of the
-// Endpoints. There are two deliberate differences:
+// Endpoints. There are three deliberate differences:
 //
 //   - Endpoints with labels that are reserved for slices aren't written again and again.
 //   - If packing the subsets gives two ports one name, which no slice may have, there are two slices.
+//   - The number of endpoints and of slices is limited, because a small object can ask for millions.
 //
 // # Concurrency
 //

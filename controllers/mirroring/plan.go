@@ -97,11 +97,11 @@ func isOf(s *discoveryv1.EndpointSlice, key reconcile.Key) bool {
 
 // mirror plans the desired slices (§14.4).
 func (p *planner) mirror(endpoints *corev1.Endpoints, maxPerSubset int) {
-	want := desire(endpoints.Subsets, maxPerSubset)
-	p.plan.Problems = want.problems()
-	p.plan.Stats.Skipped = want.invalid + want.overLimit + want.overTotal
-	p.plan.Stats.Slices = len(want.groups)
 	t := newTemplate(endpoints)
+	want := desire(endpoints.Subsets, maxPerSubset, t.maxSlices())
+	p.plan.Problems = want.problems()
+	p.plan.Stats.Skipped = want.invalid + want.overLimit + want.overTotal + want.overSlices
+	p.plan.Stats.Slices = len(want.groups)
 	var missing []*group
 	for _, g := range want.groups {
 		p.plan.Stats.Endpoints += len(g.endpoints)

@@ -13,7 +13,7 @@ type Problem struct {
 const (
 	// InvalidIPAddress is about addresses that are no IPs.
 	InvalidIPAddress = "InvalidIPAddress"
-	// TooManyAddressesToMirror is about addresses beyond the maximum of a subset.
+	// TooManyAddressesToMirror is about addresses beyond the maximum of a subset, or of all slices.
 	TooManyAddressesToMirror = "TooManyAddressesToMirror"
 	// FailedToUpdateEndpointSlices is about slices that the API server refuses.
 	FailedToUpdateEndpointSlices = "FailedToUpdateEndpointSlices"
@@ -36,6 +36,12 @@ func (d *desired) problems() []Problem {
 		list = append(list, Problem{TooManyAddressesToMirror, fmt.Sprintf(
 			"%d of the addresses aren't mirrored to EndpointSlices because there are more than %d, counted once for each port of their subset; write EndpointSlices instead of Endpoints",
 			d.overTotal, maxEndpoints,
+		)})
+	}
+	if d.overSlices > 0 {
+		list = append(list, Problem{TooManyAddressesToMirror, fmt.Sprintf(
+			"%d of the addresses aren't mirrored because their ports need more than %d EndpointSlices, which all have the labels and annotations of the Endpoints; write EndpointSlices instead of Endpoints",
+			d.overSlices, d.maxSlices,
 		)})
 	}
 	return list

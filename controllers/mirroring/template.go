@@ -40,6 +40,26 @@ func newTemplate(endpoints *corev1.Endpoints) *template {
 	return t
 }
 
+const (
+	// maxSlices bounds the slices of Endpoints. An object of 1 MB could have 40,000 sets of ports, each of which
+	// needs a slice.
+	maxSlices = 1000
+	// maxMetadata bounds the bytes of the labels and annotations of all slices of Endpoints, because each slice
+	// has all of them.
+	maxMetadata = 32 << 20
+)
+
+// maxSlices returns how many slices the Endpoints may have.
+func (t *template) maxSlices() int {
+	size := 1
+	for _, m := range []map[string]string{t.labels, t.annotations} {
+		for key, value := range m {
+			size += len(key) + len(value)
+		}
+	}
+	return min(maxSlices, maxMetadata/size)
+}
+
 // ownerOf returns the owner reference of slices to the Endpoints that they mirror.
 func ownerOf(endpoints *corev1.Endpoints) metav1.OwnerReference {
 	return *metav1.NewControllerRef(endpoints, corev1.SchemeGroupVersion.WithKind(ownerKind))

@@ -58,31 +58,20 @@ func NewStore(o Options) *Store {
 // Of returns the slices of a Service that the controller manages, by name, without those that are being
 // deleted. The caller must not change them, because the store keeps some of them.
 func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
-	list := s.merge(service, func(e *watched.Slice) bool { return s.manages(e) && !e.Terminating })
+	list := s.overlay.Merge(service, func() []*discoveryv1.EndpointSlice {
+		var stored []*discoveryv1.EndpointSlice
+		for _, e := range s.o.Table.ByIndex(watched.ByService, service.String()) {
+			if s.manages(e) && !e.Terminating {
+				stored = append(stored, e.Object())
+			}
+		}
+		return stored
+	})
 	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool {
 		return e.Labels[discoveryv1.LabelManagedBy] != s.o.ManagedBy || e.DeletionTimestamp != nil
 	})
 	slices.SortFunc(list, ByName)
 	return list
-}
-
-// All returns all slices of a Service, of any manager, in no particular order. Slices of other writers only
-// have their metadata. The caller must not change slices, because the store keeps some of them.
-func (s *Store) All(service reconcile.Key) []*discoveryv1.EndpointSlice {
-	return s.merge(service, func(*watched.Slice) bool { return true })
-}
-
-// merge returns the slices of a Service in the table that wanted selects, with the overlay on top.
-func (s *Store) merge(service reconcile.Key, wanted func(*watched.Slice) bool) []*discoveryv1.EndpointSlice {
-	return s.overlay.Merge(service, func() []*discoveryv1.EndpointSlice {
-		var list []*discoveryv1.EndpointSlice
-		for _, e := range s.o.Table.ByIndex(watched.ByService, service.String()) {
-			if wanted(e) {
-				list = append(list, e.Object())
-			}
-		}
-		return list
-	})
 }
 
 func (s *Store) manages(e *watched.Slice) bool { return e.ManagedBy == s.o.ManagedBy }
@@ -93,31 +82,32 @@ func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv
 	if e.Name != "" {
 		return s.create(ctx, service, e)
 	}
-	used := s.names(service)
-	for n := 0; ; n++ {
+	unseen := s.unseen(service)
+	for n, refused := 0, 0; ; n++ {
 		named := *e
 		named.GenerateName, named.Name = "", generatedName(e, n)
-		if slices.Contains(used, named.Name) {
+		if unseen[named.Name] || s.o.Table.Get(service.Namespace, named.Name) != nil {
 			continue
 		}
 		created, err := s.create(ctx, service, &named)
-		if !apierrors.IsAlreadyExists(err) || n >= len(used)+nameAttempts || s.isOwn(service, named.Name) {
+		if !apierrors.IsAlreadyExists(err) || refused == nameAttempts || s.isOwn(service, named.Name) {
 			return created, err
 		}
+		refused++
 	}
 }
 
-// nameAttempts is the number of further names that are tried if unseen slices have the first ones.
+// nameAttempts is the number of further names that are tried if slices that the table lacks have the first
+// ones.
 const nameAttempts = 4
 
-// names returns the names in use by slices of a Service, including those being deleted and those of other
-// controllers.
-func (s *Store) names(service reconcile.Key) []string {
-	var used []string
-	for _, e := range s.All(service) {
-		used = append(used, e.Name)
+// unseen returns the names of the controller's slices of a Service that the table lacks.
+func (s *Store) unseen(service reconcile.Key) map[string]bool {
+	names := map[string]bool{}
+	for _, e := range s.overlay.Merge(service, func() []*discoveryv1.EndpointSlice { return nil }) {
+		names[e.Name] = true
 	}
-	return used
+	return names
 }
 
 // isOwn reports whether the slice of a name is the controller's own.

@@ -371,7 +371,8 @@ func TestTakenOverBeforeTheWatchShowsIt(t *testing.T) {
 	counts := func(want int) {
 		t.Helper()
 		s.eventually(func() error {
-			if all, own := len(s.All(s.service)), len(s.Of(s.service)); all != 1 || own != want {
+			all := len(s.table.ByIndex(watched.ByService, s.service.String()))
+			if own := len(s.Of(s.service)); all != 1 || own != want {
 				return fmt.Errorf("the Service has %d slices, of which %d are ours, want 1 and %d", all, own, want)
 			}
 			return nil

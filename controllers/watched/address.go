@@ -35,6 +35,27 @@ func usableIP(text string) bool {
 	return ok
 }
 
+// maxNamedPorts is how many named ports of a pod are kept, of containers and of sidecars. Pods in use have a
+// few. Each port of each Service that has a name as its target is looked for among them.
+const maxNamedPorts = 512
+
+// limited cuts the pod's lists to what endpoints may need, and reports the rest.
+func (p *Pod) limited() (*Pod, []kube.Problem) {
+	problems := p.dropUnusableIPs()
+	for _, list := range []struct {
+		ports *[]ContainerPort
+		field string
+	}{{&p.Ports, "spec.containers"}, {&p.SidecarPorts, "spec.initContainers"}} {
+		if n := len(*list.ports); n > maxNamedPorts {
+			*list.ports = slices.Clone((*list.ports)[:maxNamedPorts])
+			problems = append(problems, kube.Problem{Field: list.field, Reason: fmt.Sprintf(
+				"there are %d ports with names, and only the first %d can be targets of Services by their names", n, maxNamedPorts,
+			)})
+		}
+	}
+	return p, problems
+}
+
 // dropUnusableIPs removes the IPs from a pod that no endpoint can have, and reports them.
 func (p *Pod) dropUnusableIPs() []kube.Problem {
 	var problems []kube.Problem

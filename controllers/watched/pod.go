@@ -77,7 +77,7 @@ func trimPod(s kube.Scope, pod *corev1.Pod) (*Pod, []kube.Problem) {
 			break
 		}
 	}
-	return trimmed, trimmed.dropUnusableIPs()
+	return trimmed.limited()
 }
 
 func appendPorts(s kube.Scope, ports []ContainerPort, c *corev1.Container) []ContainerPort {

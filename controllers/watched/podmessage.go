@@ -74,7 +74,8 @@ func (r *podReader) read(s kube.Scope, message []byte) (*Pod, []kube.Problem, er
 	p := m.pod(s)
 	p.Labels = labels
 	p.Ports, p.SidecarPorts = r.ports.slice(&m.ports), r.sidecarPorts.slice(&m.sidecarPorts)
-	return p, p.dropUnusableIPs(), nil
+	limited, problems := p.limited()
+	return limited, problems, nil
 }
 
 // podMessage collects the fields of a Pod. Its bytes are parts of the message, and become strings only after

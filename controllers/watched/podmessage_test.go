@@ -467,3 +467,19 @@ func TestUnusableIPsAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// Each named port of a pod is compared with each named target of a Service, and an object has room for tens
+// of thousands.
+func TestPortsAreLimited(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: make([]corev1.Container, 1)}}
+	for i := range 2 * maxNamedPorts {
+		pod.Spec.Containers[0].Ports = append(pod.Spec.Containers[0].Ports, corev1.ContainerPort{Name: fmt.Sprint("p", i), ContainerPort: int32(i + 1)})
+	}
+	got, problems, err := reader.read(kube.Scope{}, encode(t, pod))
+	if err != nil || len(got.Ports) != maxNamedPorts || cap(got.Ports) >= 2*maxNamedPorts {
+		t.Errorf("%d ports are kept (%v), with room for %d, want %d", len(got.Ports), err, cap(got.Ports), maxNamedPorts)
+	}
+	if len(problems) != 1 || problems[0].Field != "spec.containers" {
+		t.Errorf("problems are %v, want one about the containers", problems)
+	}
+}
