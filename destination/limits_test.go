@@ -124,6 +124,17 @@ func TestHeaderLimit(t *testing.T) {
 			}
 			cancel()
 		}
+		var many []string
+		for i := range 100 {
+			many = append(many, fmt.Sprint("x", i), "")
+		}
+		stream, err := pb.NewDestinationClient(f.conn).Get(metadata.AppendToOutgoingContext(t.Context(), many...), &pb.GetDestination{Path: getPath})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		if got := f.refusedFor(clientlimits.RefusedHeaders); status.Code(err) != codes.ResourceExhausted || got != 1 {
+			t.Errorf("100 headers: %v, %v refusals", err, got)
+		}
 		f.settle()
 	})
 }

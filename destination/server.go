@@ -88,7 +88,7 @@ func (s *Server) Opened() uint64 { return s.opened.Load() }
 // clients.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	return append(s.config.Limits.ServerOptions(),
-		grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.ChainStreamInterceptor(s.limitCall))
+		clientlimits.KeepHeaders(s.refused), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.ChainStreamInterceptor(s.limitCall))
 }
 
 // refused counts a refused or ignored call, query or token.

@@ -93,13 +93,18 @@ func Versions(tables ...AnyTable) map[string]string {
 }
 
 // Contain waits until the tables contain everything up to the [Versions] of another process. It returns false
-// if ctx ends before, or if versions lacks one of the tables. Unlike [CatchUp], it sends no requests.
+// if ctx ends before, or if versions lacks one of the tables. An optional kind that the cluster lacks, or forbids,
+// for both processes is contained. Unlike [CatchUp], it sends no requests.
 func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable) bool {
 	look := time.NewTicker(catchUpPoll)
 	defer look.Stop()
 	for _, t := range tables {
 		for _, p := range t.parts() {
-			for !p.watches.contain(versions[p.label()]) {
+			version, known := versions[p.label()]
+			if known && version == "" && p.neverRead() {
+				continue
+			}
+			for !p.watches.contain(version) {
 				select {
 				case <-look.C:
 				case <-ctx.Done():
@@ -110,6 +115,9 @@ func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable
 	}
 	return true
 }
+
+// neverRead reports whether the cluster lacks or forbids the kind, and none of its objects have been read.
+func (p *part) neverRead() bool { return p.watches.progress() == "" && p.status().missing() }
 
 // catchUp is CatchUp for one part. unread is how many parts of required kinds have not been read.
 func (p *part) catchUp(ctx context.Context, unread *atomic.Int64) error {

@@ -448,6 +448,32 @@ func TestCatchUpCountsHandlers(t *testing.T) {
 	}
 }
 
+// A cluster without the CRD of an optional kind hands over like any other. What a process that lists its objects
+// again hands over is nothing.
+func TestContainWithMissingKind(t *testing.T) {
+	api := kubetest.Start(t)
+	kind := Servers()
+	kind.Name, kind.Resource.Resource = "nowhere", "nowheres"
+	services, missing := Services().Table(), kind.Table()
+	c := runWith(t, Options{Config: api.Config}, services, missing)
+	settle(t, c)
+	contains := func(versions map[string]string) bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		return Contain(ctx, versions, services, missing)
+	}
+	former := Versions(services, missing)
+	if !contains(former) {
+		t.Errorf("the tables don't contain %v, of a process with the same objects", former)
+	}
+	for _, p := range services.parts() {
+		former[p.label()] = ""
+	}
+	if contains(former) {
+		t.Errorf("the tables contain %v, of a process that had listed nothing", former)
+	}
+}
+
 // Tables of another process contain a change when they have come to its version, by whatever; a
 // bookmark is no change.
 func TestVersionsOfChanges(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 // byHeader is an authenticator that believes the header "is": a namespace and a node.
 func byHeader(ctx context.Context) (auth.Identity, error) {
-	values := metadata.ValueFromIncomingContext(ctx, "is")
+	values := metadata.ValueFromIncomingContext(ctx, "authorization")
 	if len(values) == 0 {
 		return auth.Identity{}, status.Error(codes.Unauthenticated, "say who you are")
 	}
@@ -31,7 +31,7 @@ func (f *fixture) as(identity string) *ads {
 	if identity == "" {
 		return f.ads()
 	}
-	a := f.open(metadata.AppendToOutgoingContext(f.t.Context(), "is", identity))
+	a := f.open(metadata.AppendToOutgoingContext(f.t.Context(), "authorization", identity))
 	close(a.reads)
 	return a
 }

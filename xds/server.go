@@ -20,6 +20,7 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/precoded"
 	"github.com/signpostd/signpost/internal/streams"
+	"github.com/signpostd/signpost/xds/auth"
 )
 
 // Server serves xDS from a catalog. Make it with [NewServer].
@@ -75,7 +76,7 @@ func (s *Server) Opened() uint64 { return s.opened.Load() }
 // hold clients to the limits.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	limits := &s.config.Limits
-	options := append(limits.ServerOptions(), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
+	options := append(limits.ServerOptions(), clientlimits.KeepHeaders(s.refused, auth.Headers()...), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
 		MaxConnectionIdle: limits.MaxConnectionIdle, MaxConnectionAge: s.config.MaxConnectionAge, MaxConnectionAgeGrace: connectionGrace,
 	}))
 	if s.config.TLS != nil {

@@ -123,6 +123,10 @@ func TestRefused(t *testing.T) {
 		{"no time to end", `{destination: {enabled: true}, terminationGracePeriodSeconds: 1}`, "terminationGracePeriodSeconds"},
 		{"tokens without TLS", `xds: {enabled: true, config: {auth: token}}`, "tlsSecret"},
 		{"the account of other pods", `{destination: {enabled: true}, serviceAccount: {create: false}}`, "serviceAccount.name"},
+		{"an address that the Service doesn't lead to", `{destination: {enabled: true, config: {addr: ":9000"}}}`, "destination.config.addr"},
+		{"an address in the pod", `{xds: {enabled: true, config: {addr: "127.0.0.1:8087"}}}`, "xds.config.addr"},
+		{"two writers", `{controllers: {enabled: true, config: {leaderElection: {leaderElect: false}}}}`, "controllers.config.leaderElection.leaderElect"},
+		{"two writers of slices", `{destination: {enabled: true, config: {leaderElection: {leaderElect: false}}}}`, "destination.config.leaderElection.leaderElect"},
 		{"replicas", `{destination: {enabled: true}, replicas: two}`, "replicas"},
 	}
 	for _, test := range tests {
@@ -132,6 +136,23 @@ func TestRefused(t *testing.T) {
 		}
 		if _, err := render(t, values, "dns"); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: the error is %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// What looks like a mistake and is none is rendered.
+func TestNotRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"the address of the chart":      `{destination: {enabled: true, config: {addr: "0.0.0.0:8086"}}, xds: {enabled: true, config: {addr: "[::]:8087"}}}`,
+		"nothing is written":            `{destination: {enabled: true, config: {externalWorkloadWriter: false, leaderElection: {leaderElect: false}}}}`,
+		"settings of a role that's off": `{controllers: {config: {leaderElection: {leaderElect: false}}}, destination: {enabled: true}}`,
+	} {
+		values := map[string]any{}
+		if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := render(t, values, "dns"); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

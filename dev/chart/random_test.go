@@ -93,6 +93,7 @@ var examples = map[string][]any{
 	"minAvailable":              {1, "50%"},
 	"destinationFrom":           {list(), list(object("podSelector", object()))},
 	"auth":                      {"none"},
+	"leaderElect":               {true}, // the chart refuses false
 	"authorities":               {list(), list("a.example")},
 	"namespaces":                {list(), list("default")},
 	"tlsSecret":                 {"", "xds-tls"},

@@ -115,6 +115,7 @@ const (
 	RefusedStreamOfHost     Refusal = "concurrent_streams_per_host"
 	RefusedPending          Refusal = "pending_requests"
 	RefusedSlow             Refusal = "request_timeout"
+	RefusedHeaders          Refusal = "headers"
 	RefusedMessage          Refusal = "message_size"
 	RefusedQuery            Refusal = "questions"
 	RefusedQueryOfClient    Refusal = "questions_per_client"
@@ -125,7 +126,7 @@ const (
 // Refusals returns all reasons of this package.
 func Refusals() []Refusal {
 	return []Refusal{
-		RefusedConnection, RefusedConnectionOfHost, RefusedStreamOfHost, RefusedPending, RefusedSlow, RefusedMessage, RefusedQuery,
+		RefusedConnection, RefusedConnectionOfHost, RefusedStreamOfHost, RefusedPending, RefusedSlow, RefusedHeaders, RefusedMessage, RefusedQuery,
 		RefusedQueryOfClient, RefusedMemory, RefusedMemoryOfClient,
 	}
 }

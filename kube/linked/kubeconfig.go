@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -71,13 +72,29 @@ func checkServer(c *api.Cluster, detours Detours) error {
 		return errors.New("server has a user, a query or a fragment in its URL; write https://HOST:PORT")
 	}
 	if detours == DetoursAllowed {
-		return nil
+		return checkProxy(c.ProxyURL)
 	}
 	if c.ProxyURL != "" {
 		return errors.New("proxy-url is refused; remove it, or run this process with --" + DetoursFlag)
 	}
 	if u.Path != "" && u.Path != "/" {
 		return errors.New("server has a path in its URL, which is refused; write https://HOST:PORT, or run this process with --" + DetoursFlag)
+	}
+	return nil
+}
+
+// proxySchemes are the schemes of proxy-url that client-go knows.
+var proxySchemes = []string{"http", "https", "socks5"}
+
+// checkProxy returns an error for an invalid proxy-url. That of client-go would quote the URL, which may have a
+// password.
+func checkProxy(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || !slices.Contains(proxySchemes, u.Scheme) {
+		return errors.New("proxy-url is no URL such as http://192.0.2.2:3128")
 	}
 	return nil
 }

@@ -74,6 +74,12 @@ func TestDetours(t *testing.T) {
 	if _, err := loadKubeconfig(strings.Replace(text, "192.0.2.1/", "u:p@192.0.2.1/", 1), DetoursAllowed); err == nil {
 		t.Error("credentials in the URL are accepted")
 	}
+	// The error is shown in an Event, and to clients of the Services of the cluster.
+	for _, proxy := range []string{"http://u:hunter2@192.0.2.2:port", "ftp://u:hunter2@192.0.2.2", "hunter2"} {
+		if _, err := loadKubeconfig(strings.Replace(text, "http://192.0.2.2:3128", proxy, 1), DetoursAllowed); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "proxy-url") {
+			t.Errorf("the error of the proxy %s is %v", proxy, err)
+		}
+	}
 }
 
 func FuzzLoadKubeconfig(f *testing.F) {

@@ -60,9 +60,15 @@ func fromSPIFFE(id *url.URL) (Identity, error) {
 	return Identity{Namespace: parts[2], ServiceAccount: parts[4]}, nil
 }
 
+// authorization is the header with the token of a call.
+const authorization = "authorization"
+
+// Headers returns the names of the headers that identify clients.
+func Headers() []string { return []string{authorization} }
+
 // bearer returns the token of a call.
 func bearer(ctx context.Context) (string, error) {
-	values := metadata.ValueFromIncomingContext(ctx, "authorization")
+	values := metadata.ValueFromIncomingContext(ctx, authorization)
 	if len(values) != 1 {
 		return "", refusef("the call has %d authorization headers, and needs one: a service account token with the audience %s", len(values), Audience)
 	}
