@@ -52,6 +52,8 @@ type Plan struct {
 	// Earlier are the plans that were announced before. Their changes that are still held are in this
 	// plan.
 	Earlier []Earlier
+	// Excepted is the number of Changes whose names an approval left out. No limit ends their hold.
+	Excepted int
 	// shown has, for each of Changes, the number of the first plan that has shown it.
 	shown []int
 }
@@ -137,7 +139,7 @@ type announcement struct {
 	changes int
 }
 
-// Announce returns the plan to show now, if there is one. Except after an approval, plans are
+// Announce returns the plan to announce now, if there is a new one. Except after an approval, plans are
 // announceEvery apart: an object whose names come and go must not evict the plan that a user is
 // reading.
 func (l *Ledger) Announce() (Plan, bool) {
@@ -148,7 +150,7 @@ func (l *Ledger) Announce() (Plan, bool) {
 	case l.held == 0:
 		a.current = nil
 		return Plan{}, false
-	case a.current != nil && a.sum == l.heldSum:
+	case a.current != nil && a.sum == l.heldSum && l.allShown():
 		return Plan{}, false
 	case l.now.Before(a.next):
 		l.scheduleDecide(a.next)
@@ -173,9 +175,21 @@ func (l *Ledger) Announce() (Plan, bool) {
 	for _, old := range a.plans[:len(a.plans)-1] {
 		p.Earlier = append(p.Earlier, Earlier{old.hash, old.number})
 	}
+	known := a.current != nil && a.current.Hash == p.Hash
 	a.current, a.sum, a.next = &p, l.heldSum, l.now.Add(announceEvery)
 	l.book.bump()
-	return p, true
+	return p, !known
+}
+
+// allShown reports whether plans have shown all held changes. A change that was planned again, after
+// other changes of its name were made, has not been shown.
+func (l *Ledger) allShown() bool {
+	for i := range l.all() {
+		if l.isHeld(i) && i.shown == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // shownFirst returns, for each change, the number of the first plan that has shown it.
@@ -217,9 +231,12 @@ func (l *Ledger) deletionsSpent() Spent {
 	s := Spent{Changes: recent, Limit: limit.max(l.owned + recent)}
 	held := 0
 	for i := range l.all() {
-		if i.kind == Deletion && l.isHeld(i) {
+		if i.kind == Deletion && l.isHeld(i) && !i.excepted {
 			held++
 		}
+	}
+	if held == 0 {
+		return s // time alone makes no room for what is held
 	}
 	for _, one := range left {
 		if recent -= one.count; limit.allows(held+recent, l.owned+recent) {
@@ -244,6 +261,9 @@ func (l *Ledger) Plan() Plan {
 	for i := range l.all() {
 		if l.isHeld(i) {
 			p.Changes = append(p.Changes, i.Change)
+			if i.excepted {
+				p.Excepted++
+			}
 		}
 	}
 	sortChanges(p.Changes)
@@ -301,8 +321,13 @@ func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 	found := false
 	for i := range l.all() {
 		if l.isHeld(i) && meets(i) {
-			i.userState.approved, i.excepted = until, false
+			i.userState.approved = until
 			found = true
+		}
+	}
+	for name, e := range l.names {
+		if !slices.ContainsFunc(e.items, func(i item) bool { return !l.approved(&i) }) {
+			l.endException(name)
 		}
 	}
 	if found {
@@ -375,8 +400,9 @@ func describe(c dns.Change) string {
 func first(targets []string) []string { return targets[:min(len(targets), 3)] }
 
 // Approve approves the changes that a plan has shown and that are still held, except those under
-// some names: they are held until they are approved. If a record set of the plan is now held with another change, nothing is approved,
-// unless its name is excepted. The next Decide applies the approval.
+// some names: these are held until they are approved, or need no counted change any more. If a record
+// set of the plan is now held with another change, nothing is approved, unless its name is excepted. The
+// next Decide applies the approval.
 func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval, error) {
 	l.now = now
 	number := l.number(hash)
@@ -416,8 +442,8 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 	case a.Deletions+a.Updates == 0:
 		return Approval{}, ErrNothingLeft
 	}
-	for i := range l.all() {
-		i.excepted = i.excepted || l.isHeld(i) && leftOut(i)
+	for name := range excepted {
+		l.except(name)
 	}
 	l.approve(a.Until, func(i *item) bool { return shown(i) && !leftOut(i) })
 	return a, nil
