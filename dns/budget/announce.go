@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -127,8 +128,15 @@ type announcements struct {
 	sum     uint64
 	// next is when another plan may be announced.
 	next time.Time
-	// expected has the expiry of hashes that are approved as soon as exactly that plan is held.
-	expected map[string]time.Time
+	// expected are the hashes that are approved, once, as soon as exactly that plan is held.
+	expected map[string]expectation
+}
+
+// expectation is an approval of a plan that may not exist yet.
+type expectation struct {
+	until time.Time
+	// used is true if the hash has approved changes. Until everything is planned, more may follow.
+	used bool
 }
 
 type announcement struct {
@@ -287,33 +295,37 @@ func sortChanges(changes []dns.Change) {
 // expect approves a plan that may not exist yet.
 func (l *Ledger) expect(hash string, until time.Time) {
 	if l.announced.expected == nil {
-		l.announced.expected = map[string]time.Time{}
+		l.announced.expected = map[string]expectation{}
 	}
-	l.announced.expected[hash] = until
+	l.announced.expected[hash] = expectation{until: until}
 	l.changed = true
 }
 
-// approveExpected approves the held changes if their hash is expected. It reports whether it did.
+// approveExpected approves the held changes of expected hashes. It reports whether it did.
 func (l *Ledger) approveExpected() bool {
 	if l.held == 0 || len(l.announced.expected) == 0 {
 		return false
 	}
 	expected := l.announced.expected
+	maps.DeleteFunc(expected, func(_ string, e expectation) bool { return !l.now.Before(e.until) })
 	approved := false
-	for hash := range expected {
-		if !l.now.Before(expected[hash]) {
-			delete(expected, hash)
-		}
+	if hash := l.Plan().Hash; !expected[hash].until.IsZero() {
+		approved = l.approve(expected[hash].until, func(*item) bool { return true })
+		delete(expected, hash)
 	}
-	if until, ok := expected[l.Plan().Hash]; ok {
-		approved = l.approve(until, func(*item) bool { return true })
-	}
-	for hash := range expected {
-		if n := l.number(hash); n > 0 && len(l.changedSince(n, nil)) == 0 {
-			approved = l.approve(expected[hash], func(i *item) bool { return 0 < i.shown && i.shown <= n }) || approved
+	for hash, e := range expected {
+		if n := l.number(hash); n > 0 && len(l.changedSince(n, nil)) == 0 && l.approve(e.until, func(i *item) bool { return 0 < i.shown && i.shown <= n }) {
+			approved = true
+			expected[hash] = expectation{e.until, true}
 		}
 	}
 	return approved
+}
+
+// endExpected forgets the expected hashes that have approved changes: everything was planned, so what is
+// held under such a hash later is held for another reason.
+func (l *Ledger) endExpected() {
+	maps.DeleteFunc(l.announced.expected, func(_ string, e expectation) bool { return e.used })
 }
 
 // approve approves the held changes that meet a condition. It reports whether there was any.

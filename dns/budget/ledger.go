@@ -436,6 +436,7 @@ func (l *Ledger) Complete() {
 		return
 	}
 	l.newSettings, l.known, l.complete = false, true, true
+	l.endExpected()
 	if len(l.recalled) > 0 {
 		l.forgetRecalled()
 		l.book.bump()

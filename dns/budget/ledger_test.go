@@ -363,6 +363,31 @@ func TestApprovalByFlagWithoutStore(t *testing.T) {
 	w.wantZone(70)
 }
 
+// TestFlagApprovesOnce shows that --approve-plan doesn't approve the same deletions again, after the objects
+// were back.
+func TestFlagApprovesOnce(t *testing.T) {
+	for name, stored := range map[string]bool{"the plan is stored": true, "without a store": false} {
+		t.Run(name, func(t *testing.T) {
+			w, hash := newHeldFixture(t, 30)
+			if !stored {
+				w.store = nil
+			}
+			w.startApproving("settings", hash)
+			w.sync()
+			w.wantZone(70)
+			w.number(0, 30, "n%d A 192.0.2.1")
+			w.sync()
+			w.wantZone(100)
+			for i := range 30 {
+				w.drop(fmt.Sprint("n", i))
+			}
+			w.now = w.now.Add(time.Hour)
+			w.sync()
+			w.wantZone(100)
+		})
+	}
+}
+
 // Updates by new settings, such as a wrong template, are held until they are approved or the
 // settings are reverted.
 func TestSettingsRewriteAZone(t *testing.T) {
