@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -52,6 +53,8 @@ type Plan struct {
 	// Earlier are the plans that were announced before. Their changes that are still held are in this
 	// plan.
 	Earlier []Earlier
+	// Excepted is the number of Changes whose names an approval left out. No limit ends their hold.
+	Excepted int
 	// shown has, for each of Changes, the number of the first plan that has shown it.
 	shown []int
 }
@@ -125,8 +128,15 @@ type announcements struct {
 	sum     uint64
 	// next is when another plan may be announced.
 	next time.Time
-	// expected has the expiry of hashes that are approved as soon as exactly that plan is held.
-	expected map[string]time.Time
+	// expected are the hashes that are approved, once, as soon as exactly that plan is held.
+	expected map[string]expectation
+}
+
+// expectation is an approval of a plan that may not exist yet.
+type expectation struct {
+	until time.Time
+	// used is true if the hash has approved changes. Until everything is planned, more may follow.
+	used bool
 }
 
 type announcement struct {
@@ -137,7 +147,7 @@ type announcement struct {
 	changes int
 }
 
-// Announce returns the plan to show now, if there is one. Except after an approval, plans are
+// Announce returns the plan to announce now, if there is a new one. Except after an approval, plans are
 // announceEvery apart: an object whose names come and go must not evict the plan that a user is
 // reading.
 func (l *Ledger) Announce() (Plan, bool) {
@@ -148,7 +158,7 @@ func (l *Ledger) Announce() (Plan, bool) {
 	case l.held == 0:
 		a.current = nil
 		return Plan{}, false
-	case a.current != nil && a.sum == l.heldSum:
+	case a.current != nil && a.sum == l.heldSum && l.allShown():
 		return Plan{}, false
 	case l.now.Before(a.next):
 		l.scheduleDecide(a.next)
@@ -173,9 +183,21 @@ func (l *Ledger) Announce() (Plan, bool) {
 	for _, old := range a.plans[:len(a.plans)-1] {
 		p.Earlier = append(p.Earlier, Earlier{old.hash, old.number})
 	}
+	known := a.current != nil && a.current.Hash == p.Hash
 	a.current, a.sum, a.next = &p, l.heldSum, l.now.Add(announceEvery)
 	l.book.bump()
-	return p, true
+	return p, !known
+}
+
+// allShown reports whether plans have shown all held changes. A change that was planned again, after
+// other changes of its name were made, has not been shown.
+func (l *Ledger) allShown() bool {
+	for i := range l.all() {
+		if l.isHeld(i) && i.shown == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // shownFirst returns, for each change, the number of the first plan that has shown it.
@@ -217,9 +239,12 @@ func (l *Ledger) deletionsSpent() Spent {
 	s := Spent{Changes: recent, Limit: limit.max(l.owned + recent)}
 	held := 0
 	for i := range l.all() {
-		if i.kind == Deletion && l.isHeld(i) {
+		if i.kind == Deletion && l.isHeld(i) && !i.excepted {
 			held++
 		}
+	}
+	if held == 0 {
+		return s // time alone makes no room for what is held
 	}
 	for _, one := range left {
 		if recent -= one.count; limit.allows(held+recent, l.owned+recent) {
@@ -244,6 +269,9 @@ func (l *Ledger) Plan() Plan {
 	for i := range l.all() {
 		if l.isHeld(i) {
 			p.Changes = append(p.Changes, i.Change)
+			if i.excepted {
+				p.Excepted++
+			}
 		}
 	}
 	sortChanges(p.Changes)
@@ -267,33 +295,37 @@ func sortChanges(changes []dns.Change) {
 // expect approves a plan that may not exist yet.
 func (l *Ledger) expect(hash string, until time.Time) {
 	if l.announced.expected == nil {
-		l.announced.expected = map[string]time.Time{}
+		l.announced.expected = map[string]expectation{}
 	}
-	l.announced.expected[hash] = until
+	l.announced.expected[hash] = expectation{until: until}
 	l.changed = true
 }
 
-// approveExpected approves the held changes if their hash is expected. It reports whether it did.
+// approveExpected approves the held changes of expected hashes. It reports whether it did.
 func (l *Ledger) approveExpected() bool {
 	if l.held == 0 || len(l.announced.expected) == 0 {
 		return false
 	}
 	expected := l.announced.expected
+	maps.DeleteFunc(expected, func(_ string, e expectation) bool { return !l.now.Before(e.until) })
 	approved := false
-	for hash := range expected {
-		if !l.now.Before(expected[hash]) {
-			delete(expected, hash)
-		}
+	if hash := l.Plan().Hash; !expected[hash].until.IsZero() {
+		approved = l.approve(expected[hash].until, func(*item) bool { return true })
+		delete(expected, hash)
 	}
-	if until, ok := expected[l.Plan().Hash]; ok {
-		approved = l.approve(until, func(*item) bool { return true })
-	}
-	for hash := range expected {
-		if n := l.number(hash); n > 0 && len(l.changedSince(n, nil)) == 0 {
-			approved = l.approve(expected[hash], func(i *item) bool { return 0 < i.shown && i.shown <= n }) || approved
+	for hash, e := range expected {
+		if n := l.number(hash); n > 0 && len(l.changedSince(n, nil)) == 0 && l.approve(e.until, func(i *item) bool { return 0 < i.shown && i.shown <= n }) {
+			approved = true
+			expected[hash] = expectation{e.until, true}
 		}
 	}
 	return approved
+}
+
+// endExpected forgets the expected hashes that have approved changes: everything was planned, so what is
+// held under such a hash later is held for another reason.
+func (l *Ledger) endExpected() {
+	maps.DeleteFunc(l.announced.expected, func(_ string, e expectation) bool { return e.used })
 }
 
 // approve approves the held changes that meet a condition. It reports whether there was any.
@@ -301,8 +333,13 @@ func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 	found := false
 	for i := range l.all() {
 		if l.isHeld(i) && meets(i) {
-			i.userState.approved, i.excepted = until, false
+			i.userState.approved = until
 			found = true
+		}
+	}
+	for name, e := range l.names {
+		if !slices.ContainsFunc(e.items, func(i item) bool { return !l.approved(&i) }) {
+			l.endException(name)
 		}
 	}
 	if found {
@@ -375,8 +412,9 @@ func describe(c dns.Change) string {
 func first(targets []string) []string { return targets[:min(len(targets), 3)] }
 
 // Approve approves the changes that a plan has shown and that are still held, except those under
-// some names: they are held until they are approved. If a record set of the plan is now held with another change, nothing is approved,
-// unless its name is excepted. The next Decide applies the approval.
+// some names: these are held until they are approved, or need no counted change any more. If a record
+// set of the plan is now held with another change, nothing is approved, unless its name is excepted. The
+// next Decide applies the approval.
 func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval, error) {
 	l.now = now
 	number := l.number(hash)
@@ -416,8 +454,8 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 	case a.Deletions+a.Updates == 0:
 		return Approval{}, ErrNothingLeft
 	}
-	for i := range l.all() {
-		i.excepted = i.excepted || l.isHeld(i) && leftOut(i)
+	for name := range excepted {
+		l.except(name)
 	}
 	l.approve(a.Until, func(i *item) bool { return shown(i) && !leftOut(i) })
 	return a, nil

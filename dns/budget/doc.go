@@ -4,7 +4,7 @@
 //
 // A [Book] has a [Ledger] for each zone. The publisher calls
 //
-//  1. Note, for each planned name, with all of its changes, or nil if there are none. Nil ends
+//  1. Needs, for each planned name, and Note, with all of its changes, or nil if there are none. Nil ends
 //     approvals, so don't call Note for a name that is only planned again.
 //  2. Decide, after names were planned, and Permitted for the names in Counted. All other changes
 //     are held. If Announce returns a plan, it is shown to users.

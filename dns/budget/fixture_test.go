@@ -191,10 +191,12 @@ func (w *fixture) plan() (*Ledger, map[string][]dns.Change) {
 	l, all := w.book.Ledger(shop), w.changes()
 	for name := range l.Counted() {
 		if all[name] == nil {
+			l.Needs(name, nil)
 			l.Note(name, nil)
 		}
 	}
 	for name, changes := range all {
+		l.Needs(name, changes)
 		l.Note(name, changes)
 	}
 	l.Decide(w.now, len(w.zone))

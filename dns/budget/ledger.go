@@ -49,6 +49,10 @@ type Ledger struct {
 	unknownUntil time.Time
 
 	announced announcements
+	// excepted are the names that an approval left out, as hashes. Their counted changes are held until
+	// they are approved, whatever the limits are. An exception is about a name and not about a change,
+	// because the change may be planned again in another form, or not be planned for a moment.
+	excepted map[uint64]struct{}
 	// recalled has the state of changes that an earlier process knew and this one hasn't planned yet.
 	recalled map[digest]userState
 	// recalledKeys has, by the key of the digest, the number of the first plan that showed a recalled
@@ -69,6 +73,8 @@ type item struct {
 	userState
 	// charged is when the budget was last charged for the change.
 	charged time.Time
+	// excepted is true if the name is excepted.
+	excepted bool
 }
 
 // userState is what users have seen and approved of a change.
@@ -80,20 +86,17 @@ type userState struct {
 	replaces int
 	// approved is until when the change may be made regardless of the limits.
 	approved time.Time
-	// excepted is true if the change was left out of an approval. It is held until it is approved, whatever
-	// the limits are.
-	excepted bool
 }
 
 func newLedger(z dns.Zone, b *Book) *Ledger {
-	return &Ledger{zone: z, book: b, names: map[string]*entry{}, recalled: map[digest]userState{}, recalledKeys: map[uint64]int{}}
+	return &Ledger{zone: z, book: b, names: map[string]*entry{}, excepted: map[uint64]struct{}{}, recalled: map[digest]userState{}, recalledKeys: map[uint64]int{}}
 }
 
 // Note replaces the planned changes of a name. For changes that are no longer planned, everything
 // is forgotten, including approvals.
 func (l *Ledger) Note(name string, changes []dns.Change) {
 	before := l.names[name]
-	items := l.itemsOf(changes, before)
+	items := l.itemsOf(name, changes, before)
 	switch {
 	case before == nil && len(items) == 0:
 		return
@@ -108,12 +111,51 @@ func (l *Ledger) Note(name string, changes []dns.Change) {
 	}
 }
 
+// Needs tells the ledger all changes that a name needs, whether they are due or not. If none of them is
+// counted, the name isn't excepted any more.
+func (l *Ledger) Needs(name string, changes []dns.Change) {
+	if l.Excepted(name) && len(l.itemsOf(name, changes, l.names[name])) == 0 {
+		l.endException(name)
+	}
+}
+
+// Excepted reports whether the counted changes of a name are held because an approval left the name out.
+func (l *Ledger) Excepted(name string) bool {
+	if len(l.excepted) == 0 {
+		return false
+	}
+	_, excepted := l.excepted[hashOf(name)]
+	return excepted
+}
+
+func (l *Ledger) except(name string) { l.setExcepted(name, true) }
+
+func (l *Ledger) endException(name string) { l.setExcepted(name, false) }
+
+func (l *Ledger) setExcepted(name string, excepted bool) {
+	if l.Excepted(name) == excepted {
+		return
+	}
+	if excepted {
+		l.excepted[hashOf(name)] = struct{}{}
+	} else {
+		delete(l.excepted, hashOf(name))
+	}
+	if e := l.names[name]; e != nil {
+		for i := range e.items {
+			e.items[i].excepted = excepted
+		}
+	}
+	l.changed = true
+	l.book.bump()
+}
+
 func containsDigest(items []item, d digest) bool {
 	return slices.ContainsFunc(items, func(i item) bool { return i.digest == d })
 }
 
 // itemsOf returns the counted changes among those of a name.
-func (l *Ledger) itemsOf(changes []dns.Change, before *entry) []item {
+func (l *Ledger) itemsOf(name string, changes []dns.Change, before *entry) []item {
 	kind := ObjectUpdate
 	if l.newSettings || before != nil && slices.ContainsFunc(before.items, func(i item) bool { return i.kind == SettingsUpdate }) {
 		// Once the settings have caused an update of a name, its next update may be wrong for the same
@@ -134,6 +176,9 @@ func (l *Ledger) itemsOf(changes []dns.Change, before *entry) []item {
 				items = append(items, l.newItem(c, kind, before))
 			}
 		}
+	}
+	for i, excepted := 0, l.Excepted(name); i < len(items); i++ {
+		items[i].excepted = excepted
 	}
 	return items
 }
@@ -391,6 +436,7 @@ func (l *Ledger) Complete() {
 		return
 	}
 	l.newSettings, l.known, l.complete = false, true, true
+	l.endExpected()
 	if len(l.recalled) > 0 {
 		l.forgetRecalled()
 		l.book.bump()
@@ -463,5 +509,5 @@ func (l *Ledger) idle(now time.Time) bool {
 			return false
 		}
 	}
-	return len(l.names) == 0 && len(l.recalled) == 0
+	return len(l.names) == 0 && len(l.recalled) == 0 && len(l.excepted) == 0
 }

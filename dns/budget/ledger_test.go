@@ -256,6 +256,26 @@ func TestExceptedNameIsHeld(t *testing.T) {
 	w.wantZone(69)
 }
 
+// TestHeldNameIsPlannedAgain shows that an approval covers a name of the plan whose other changes were made
+// since, which is planned again.
+func TestHeldNameIsPlannedAgain(t *testing.T) {
+	w := newFilledFixture(t, 100)
+	for i := range 30 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	hash := w.announced(30).Hash
+	w.book.Ledger(shop).Note("n0.shop.test", nil)
+	w.now = w.now.Add(2 * announceEvery)
+	w.sync()
+	if len(w.plans) != 1 {
+		t.Errorf("the same plan was announced %d times", len(w.plans))
+	}
+	if a := w.approve(hash); a.Deletions != 30 || a.Gone != 0 {
+		t.Errorf("approved %+v", a)
+	}
+}
+
 func TestApprovalErrors(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	if _, err := w.book.Approve(w.now, "0123456789abcdef", nil); !errors.Is(err, ErrUnknownPlan) {
@@ -341,6 +361,31 @@ func TestApprovalByFlagWithoutStore(t *testing.T) {
 	w.startApproving("settings", hash)
 	w.sync()
 	w.wantZone(70)
+}
+
+// TestFlagApprovesOnce shows that --approve-plan doesn't approve the same deletions again, after the objects
+// were back.
+func TestFlagApprovesOnce(t *testing.T) {
+	for name, stored := range map[string]bool{"the plan is stored": true, "without a store": false} {
+		t.Run(name, func(t *testing.T) {
+			w, hash := newHeldFixture(t, 30)
+			if !stored {
+				w.store = nil
+			}
+			w.startApproving("settings", hash)
+			w.sync()
+			w.wantZone(70)
+			w.number(0, 30, "n%d A 192.0.2.1")
+			w.sync()
+			w.wantZone(100)
+			for i := range 30 {
+				w.drop(fmt.Sprint("n", i))
+			}
+			w.now = w.now.Add(time.Hour)
+			w.sync()
+			w.wantZone(100)
+		})
+	}
 }
 
 // Updates by new settings, such as a wrong template, are held until they are approved or the

@@ -56,8 +56,8 @@ type zoneState struct {
 	Plans []planState `json:"shownPlans,omitempty"`
 	// Approved are the approved changes.
 	Approved []approvedState `json:"approvedChanges,omitempty"`
-	// Excepted are the changes that were left out of an approval.
-	Excepted digests `json:"exceptedChanges,omitempty"`
+	// Excepted are the names that were left out of an approval, as digests without a change.
+	Excepted digests `json:"exceptedNames,omitempty"`
 }
 
 type planState struct {
@@ -178,15 +178,15 @@ func (l *Ledger) state(now time.Time) zoneState {
 		}
 	}
 	for d, m := range known {
-		if m.excepted {
-			z.Excepted = append(z.Excepted, d)
-		}
 		switch {
 		case now.Before(m.approved):
 			approved[m.approved.UnixMilli()] = append(approved[m.approved.UnixMilli()], d)
 		case m.shown > 0:
 			shown[m.shown] = append(shown[m.shown], d)
 		}
+	}
+	for name := range l.excepted {
+		z.Excepted = append(z.Excepted, digest{key: name})
 	}
 	slices.SortFunc(z.Excepted, digest.compare)
 	for _, until := range slices.Sorted(maps.Keys(approved)) {
@@ -346,8 +346,6 @@ func (l *Ledger) restore(z zoneState) {
 		}
 	}
 	for _, d := range z.Excepted {
-		m := l.recalled[d]
-		m.excepted = true
-		l.recall(d, m)
+		l.excepted[d.key] = struct{}{}
 	}
 }

@@ -40,6 +40,9 @@ type Owner interface {
 type Outside interface {
 	// Changed returns the canonical names whose ownership has changed since the last call.
 	Changed() []string
+	// Outdate makes the next Load read everything, because another process may have written. It doesn't
+	// wait.
+	Outdate()
 }
 
 // FailureObserver is an [Owner] that is also notified of failures.

@@ -122,7 +122,11 @@ func (p *Publisher) applyBatch(ctx context.Context, zones *zoneSet, z *zone, b *
 		return
 	}
 	for i := range b.parts {
-		p.applyPart(ctx, b, &b.parts[i])
+		b.parts[i].dropFailed(b.errs)
+		if len(b.parts[i].changes) == 0 {
+			continue
+		}
+		p.applyPart(ctx, z, b, &b.parts[i])
 		if b.err != nil {
 			break
 		}
@@ -139,8 +143,9 @@ func (p *Publisher) applyBatch(ctx context.Context, zones *zoneSet, z *zone, b *
 	}
 }
 
-// applyPart calls the provider with a part, and records which changes were made.
-func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
+// applyPart calls the provider with a part, and records which changes were made. If another zone than
+// z can't be changed, only the names fail that have their ownership records there.
+func (p *Publisher) applyPart(ctx context.Context, z *zone, b *batch, part *part) {
 	if b.err = p.limiter.Wait(ctx); b.err != nil {
 		return
 	}
@@ -165,8 +170,21 @@ func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 				b.errs[part.names[i]] = each.Errs[i]
 			}
 		}
+	case part.zone != z && provider.NothingMade(err):
+		for _, name := range part.names {
+			b.errs[name] = err
+		}
 	default:
 		b.err, b.byProvider = err, true
+	}
+}
+
+// requireReadOf has the zones read again that have changes of a name.
+func (b *batch) requireReadOf(name string) {
+	for _, part := range b.parts {
+		if slices.Contains(part.names, name) {
+			part.zone.requireRead()
+		}
 	}
 }
 
@@ -316,6 +334,7 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 			z.names.tried(n, time.Now())
 			if errors.Is(err, provider.ErrStale) {
 				z.requireRead()
+				b.requireReadOf(g.name)
 				if z.names.outdated(n) {
 					z.names.retry(n)
 					continue

@@ -243,6 +243,8 @@ func (p *Publisher) holdNameOverBudget(z *zone, n *nameState) {
 	}
 	permitted := z.ledger.Permitted(n.name, n.plan.changes)
 	switch pared := len(permitted) < len(n.plan.changes); {
+	case pared && z.ledger.Excepted(n.name) && (n.reason == "" || n.reason == ReasonHeld):
+		z.names.setReason(n, ReasonHeld, "changes of it wait for another approval, because the last one left the name out (--except)")
 	case pared && n.reason == "":
 		z.names.setReason(n, ReasonHeld, "changes of it wait, because they are more than the budget of the zone allows")
 	case !pared && n.reason == ReasonHeld:
@@ -261,6 +263,12 @@ func (p *Publisher) announceHold(plan budget.Plan) {
 		why = "look at the settings that were changed last"
 	case updates > 0:
 		message += fmt.Sprintf(", and %d would get other targets", updates)
+	}
+	switch excepted := plan.Excepted; {
+	case excepted == len(plan.Changes):
+		message = fmt.Sprintf("%d deletions and %d updates in zone %s wait for another approval, because the last one left their names out (--except)", deletions, updates, plan.Zone.Name)
+	case excepted > 0:
+		message += fmt.Sprintf(" (an approval left out %d of these changes)", excepted)
 	}
 	if !plan.UnknownUntil.IsZero() {
 		message += fmt.Sprintf(" (earlier deletions are unknown after this start, so nothing is deleted without approval until %s)", plan.UnknownUntil.UTC().Format(time.RFC3339))

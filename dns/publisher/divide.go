@@ -8,19 +8,41 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// divide splits the changes that the registry returned into one part per zone. The changes of a
-// name stay in the order in which they can be made. An ownership record is created before the
-// record set that it describes, so that the record set never exists without it.
+// stage is the position of the changes of a batch in one zone: new ownership records in other zones
+// come first, and the other changes of ownership records there last. So no record set exists without
+// its ownership record, even if the process ends in between.
+type stage int
+
+const (
+	newOwnershipElsewhere stage = iota
+	inTheZone
+	oldOwnershipElsewhere
+)
+
+// divide splits the changes that the registry returned into one part per zone and stage. The changes
+// of a name stay in the order in which they can be made. An ownership record is created before the
+// record set that it describes.
 func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change) {
-	parts := map[*zone]*part{}
-	var order []*zone
+	var parts [oldOwnershipElsewhere + 1]map[*zone]*part
+	var order [len(parts)][]*zone
 	add := func(in *zone, name string, c dns.Change) {
-		if parts[in] == nil {
-			parts[in] = &part{zone: in}
-			order = append(order, in)
+		at := inTheZone
+		switch {
+		case in == z:
+		case c.Old == nil:
+			at = newOwnershipElsewhere
+		default:
+			at = oldOwnershipElsewhere
 		}
-		parts[in].changes = append(parts[in].changes, c)
-		parts[in].names = append(parts[in].names, name)
+		if parts[at] == nil {
+			parts[at] = map[*zone]*part{}
+		}
+		if parts[at][in] == nil {
+			parts[at][in] = &part{zone: in}
+			order[at] = append(order[at], in)
+		}
+		parts[at][in].changes = append(parts[at][in].changes, c)
+		parts[at][in].names = append(parts[at][in].names, name)
 	}
 	send = ownershipFirst(send)
 	unownable := map[string]bool{}
@@ -50,8 +72,10 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 			add(zones.owningZone(z, c.Old.Key().Name), g.name, c)
 		}
 	}
-	for _, in := range order {
-		b.parts = append(b.parts, *parts[in])
+	for at := range parts {
+		for _, in := range order[at] {
+			b.parts = append(b.parts, *parts[at][in])
+		}
 	}
 }
 

@@ -94,6 +94,7 @@ func (p *Publisher) planName(z *zone, n *nameState, w demand) {
 	p.noteUnowned(z, n.name, current, w.sets())
 	out := plan.Name(current, w.wanted, &p.Rules)
 	out.Changes = p.withoutNoOps(z, current, out.Changes)
+	z.ledger.Needs(n.name, out.Changes)
 	if clash := p.findNameConflict(z, n, out.Changes); clash.message != "" {
 		p.deferToOther(z, n, clash, out)
 		return

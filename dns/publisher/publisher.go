@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/internal/panics"
@@ -233,8 +234,11 @@ func (p *Publisher) begin(t term) {
 	p.Approvals.Begin(time.Now())
 	p.takeInstance()
 	p.resetFollowers()
-	// Another process may write meanwhile, so the zones must be read again.
+	// Another process may write meanwhile, so the zones and the registry must be read again.
 	p.zones = nil
+	if o, ok := p.Owner.(owner.Outside); ok {
+		o.Outdate()
+	}
 	p.zoneList = zoneList{}
 	p.unzoned = p.newUnzoned()
 	p.budgets.beginTerm(time.Now())

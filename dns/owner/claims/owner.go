@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
@@ -38,6 +39,8 @@ type Owner struct {
 	zones  zones
 	// unsure is true after a write with an unknown outcome.
 	unsure bool
+	// outdated is true if another process may have written since the last read. Any goroutine may set it.
+	outdated atomic.Bool
 
 	// mu guards the fields below. Only the holder of calls writes them.
 	mu      sync.RWMutex
@@ -97,7 +100,11 @@ func (o *Owner) Load(ctx context.Context) error {
 }
 
 func (o *Owner) load(ctx context.Context) error {
-	read, fresh, err := o.Store.Read(ctx)
+	again := o.outdated.Swap(false)
+	read, fresh, err := o.Store.Read(ctx, again)
+	if err != nil && again {
+		o.outdated.Store(true)
+	}
 	if err != nil || !fresh {
 		return err
 	}
@@ -115,6 +122,9 @@ func (o *Owner) load(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Outdate implements [owner.Outside].
+func (o *Owner) Outdate() { o.outdated.Store(true) }
 
 // Changed implements [owner.Outside].
 func (o *Owner) Changed() []string {

@@ -30,9 +30,9 @@ type store struct {
 
 var _ claims.Store = (*store)(nil)
 
-// Read implements [claims.Store]. If two objects have the same record set, the one with the usual
+// Read implements [claims.Store]. It always reads the objects. If two objects have the same record set, the one with the usual
 // name counts.
-func (s *store) Read(ctx context.Context) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
+func (s *store) Read(ctx context.Context, _ bool) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
 	read, problems := map[dns.Key]*claims.Claim{}, map[string]string{}
 	err = s.client.list(ctx, s.owners, func(object *externaldns.DNSRecord) {
 		if problem := cmp.Or(object.Spec.Problem, object.Spec.Endpoint.Problem, object.Status.Problem); problem != "" {

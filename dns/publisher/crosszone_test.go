@@ -1,0 +1,119 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+const childName = "eu.shop.test"
+
+// partlyRefusing refuses the changes of some names in one zone, each alone or the whole call.
+type partlyRefusing struct {
+	*inmemory.Provider
+	refused atomic.Pointer[refusedChanges]
+}
+
+type refusedChanges struct {
+	zone, subject string
+	// whole refuses all changes of a call.
+	whole bool
+}
+
+func (p *partlyRefusing) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	r := p.refused.Load()
+	if r == nil || r.zone != zone.Name {
+		return p.Provider.Apply(ctx, zone, changes)
+	}
+	if r.whole {
+		return fmt.Errorf("%w: no right to change %s", provider.ErrCredentials, zone.Name)
+	}
+	errs := make([]error, len(changes))
+	var rest []dns.Change
+	for i, c := range changes {
+		if c.Subject() == r.subject {
+			errs[i] = fmt.Errorf("%w: no", provider.ErrRejected)
+			continue
+		}
+		rest = append(rest, c)
+	}
+	if err := p.Provider.Apply(ctx, zone, rest); err != nil {
+		return err
+	}
+	return &provider.ApplyError{Errs: errs}
+}
+
+// An apex record has its ownership record in the zone above. Whichever of the two changes fails, no
+// record is left without an ownership record.
+func TestOwnershipInTheZoneAbove(t *testing.T) {
+	for name, test := range map[string]struct {
+		refused refusedChanges
+		// exists is true if the record is deleted, and not created.
+		exists bool
+	}{
+		"creation, ownership record refused":    {refused: refusedChanges{zone: zoneName, subject: childName}},
+		"creation, zone above can't be changed": {refused: refusedChanges{zone: zoneName, whole: true}},
+		"creation, record refused":              {refused: refusedChanges{zone: childName, subject: childName}},
+		"deletion, record refused":              {refused: refusedChanges{zone: childName, subject: childName}, exists: true},
+		"deletion, ownership record refused":    {refused: refusedChanges{zone: zoneName, subject: childName}, exists: true},
+		"deletion, the zone can't be changed":   {refused: refusedChanges{zone: childName, whole: true}, exists: true},
+		"deletion, zone above can't be changed": {refused: refusedChanges{zone: zoneName, whole: true}, exists: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { playZoneAbove(t, test.refused, test.exists) })
+		})
+	}
+}
+
+func playZoneAbove(t *testing.T, refused refusedChanges, exists bool) {
+	w := newFixture(t)
+	if err := w.zones.CreateZone(childName); err != nil {
+		t.Fatal(err)
+	}
+	p := &partlyRefusing{Provider: w.zones}
+	w.provider, w.store = p, establishedIn(zoneName, childName)
+	w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me"})
+	w.start()
+	defer w.stop()
+	waitIdle()
+	apex := record(t, "apex", childName, "A", "192.0.2.1")
+	if exists {
+		w.objects.set("apex", apex)
+		waitIdle()
+	}
+	p.refused.Store(&refused)
+	w.inOnePass(func() {
+		// The change of another name comes first in the batch.
+		w.objects.set("a", record(t, "a", "a."+childName, "A", "192.0.2.1"))
+		if exists {
+			w.objects.set("apex")
+		} else {
+			w.objects.set("apex", apex)
+		}
+	})
+	for range 5 {
+		time.Sleep(DefaultInterval)
+		there := w.zones.Get(apex.Key())
+		ownership := w.zones.Get(dns.Key{Name: "a-" + childName, Type: dns.TypeTXT})
+		if there != nil && ownership == nil {
+			t.Fatalf("the record has no ownership record; zone: %v", w.zone())
+		}
+	}
+	if other := "a." + childName + " A 192.0.2.1"; !slices.Contains(w.zone(), other) && (!refused.whole || refused.zone == zoneName) {
+		t.Errorf("the other name waits; zone: %v", w.zone())
+	}
+	p.refused.Store(nil)
+	time.Sleep(5 * DefaultInterval)
+	if there := slices.Contains(w.zone(), childName+" A 192.0.2.1"); there == exists {
+		t.Errorf("the record exists: %v", there)
+	}
+}
