@@ -22,7 +22,8 @@ func newXDSCommand(s streams) *cobra.Command {
 		Short: "Serve xDS to gRPC clients and Envoy",
 		Long: `Serve xDS to gRPC clients that resolve xds:///SERVICE.NAMESPACE:PORT, and to Envoy.
 Nothing is written. Each replica serves.`,
-		Args: noArguments,
+		Example: "  signpost xds\n  signpost xds --xds-auth token --xds-tls-cert tls.crt --xds-tls-key tls.key",
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runFlags(cmd.Context(), c, s) },
 	}
 	settings.AddFlags(cmd.Flags(), c.Settings())
