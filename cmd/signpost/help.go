@@ -57,7 +57,7 @@ func width(w io.Writer) int {
 func usage(cmd *cobra.Command) error {
 	var text strings.Builder
 	text.WriteString("Usage:\n")
-	if cmd.Runnable() {
+	if _, never := cmd.Annotations[onlyCommands]; cmd.Runnable() && !never {
 		fmt.Fprintf(&text, "  %s\n", cmd.UseLine())
 	}
 	if cmd.HasAvailableSubCommands() {

@@ -179,6 +179,16 @@ func TestHelpAll(t *testing.T) {
 	}
 }
 
+// The usage of a command that only has subcommands has no line for the command alone.
+func TestUsageOfCommandsOnly(t *testing.T) {
+	for _, command := range []string{"config", "completion"} {
+		_, help, _ := runCommand(t.Context(), command, "--help")
+		if !strings.Contains(help, "\nUsage:\n  signpost "+command+" [command]\n") {
+			t.Errorf("%s --help:\n%s", command, help)
+		}
+	}
+}
+
 func TestSeveralErrorsArePrefixed(t *testing.T) {
 	_, _, errText := runCommand(t.Context(), "destination", "-log-level=loud", "-stream-queue-capacity=0")
 	if n := strings.Count(errText, "signpost: --"); n != 2 || strings.Count(errText, "\n") != 2 {

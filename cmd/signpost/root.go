@@ -100,8 +100,12 @@ func newRootCommand(s streams) *cobra.Command {
 	return root
 }
 
+// onlyCommands marks a command that does nothing without a subcommand.
+const onlyCommands = "signpost.dev/only-commands"
+
 // commandsOnly makes a command refuse everything but its subcommands.
 func commandsOnly(cmd *cobra.Command, s streams) {
+	cmd.Annotations = map[string]string{onlyCommands: ""}
 	cmd.Args = knownCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return noCommand(cmd, s) }
 }
