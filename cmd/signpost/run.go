@@ -31,7 +31,7 @@ and has the sections kubeconfig, log, admin, inspection, traces, shutdownGrace a
 for each role: destination, controllers, dns, xds. A role runs when its section is
 there, even if empty. A flag overrides what the file says.`,
 		Example: "  signpost run --config signpost.yaml\n  signpost run --config signpost.yaml --kubeconfig ~/.kube/config --log-level debug",
-		Args: noRunArguments,
+		Args:    noRunArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runConfig(cmd.Context(), file, overridden(cmd.Flags()), s)
 		},
