@@ -69,7 +69,7 @@ func Write(ctx context.Context, w io.Writer, s Source) (Summary, error) {
 		}
 	}
 	if len(a.summary.Files) == 0 {
-		return a.summary, errors.New("nothing could be collected: " + strings.Join(a.summary.Errors, "; "))
+		return a.summary, nothingCollected(a.summary.Errors)
 	}
 	if err := a.add("errors.txt", []byte(strings.Join(a.summary.Errors, "\n")+"\n")); err != nil {
 		return a.summary, err
@@ -125,4 +125,16 @@ func fileName(name string) string {
 	}
 	name = strings.TrimLeft(name, "/")
 	return name[:min(len(name), maxName)]
+}
+
+// nothingCollected returns the error of an empty bundle. Mostly all its parts have the same cause.
+func nothingCollected(errs []string) error {
+	if len(errs) == 0 {
+		return errors.New("nothing could be collected")
+	}
+	more := ""
+	if n := len(errs) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more errors)", n)
+	}
+	return fmt.Errorf("nothing could be collected: %s%s", errs[0], more)
 }

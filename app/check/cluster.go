@@ -3,7 +3,9 @@ package check
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/version"
@@ -13,7 +15,7 @@ import (
 
 // unreachable is the check without any configured API server.
 func (s Subject) unreachable(context.Context) []Result {
-	return []Result{{State: Unknown, Text: "nothing says where the API server is: " + reason(s.Unreachable), Hint: "name a kubeconfig with --kubeconfig, or another --context"}}
+	return []Result{{State: Unknown, Text: "no API server is known: " + reason(s.Unreachable)}}
 }
 
 // reach asks the API server for its version.
@@ -27,6 +29,9 @@ func (a checker) reach(ctx context.Context) []Result {
 	case apierrors.IsForbidden(err):
 		return []Result{{State: OK, Text: fmt.Sprintf("the API server %s answers", host)}}
 	case err != nil:
+		if failed := new(url.Error); errors.As(err, &failed) {
+			err = failed.Err // without the URL
+		}
 		return []Result{{State: Unknown, Text: fmt.Sprintf("the API server %s can't be reached: %s", host, reason(err)), Hint: "check the address in the kubeconfig, and the network and firewalls on the way"}}
 	case json.Unmarshal(text, &info) != nil || info.GitVersion == "":
 		return []Result{{State: Unknown, Text: fmt.Sprintf("the server at %s is not an API server", host), Hint: "check the address in the kubeconfig"}}

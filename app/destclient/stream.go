@@ -179,15 +179,15 @@ func (a *call[M]) explain(ctx context.Context, err error) error {
 	case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "server preface") && isAdmin(ctx, a.Addr):
 		reason = "this is the port of an admin server: the Destination API has another one, 8086 unless set otherwise"
 	case st.Code() == codes.Unavailable:
-		reason = fmt.Sprintf("%s: %s: %s", st.Code(), oneLine(connectionError(st.Message())), a.waiting(ctx, "check that a Destination server listens there"))
+		reason = fmt.Sprintf("%s: %s: %s", st.Code(), oneLine(ConnectionError(st.Message())), a.waiting(ctx, "check that a Destination server listens there"))
 	default:
 		reason = fmt.Sprintf("%s: %s", st.Code(), oneLine(st.Message()))
 	}
 	return fmt.Errorf("%s %s from %s: %s", a.command, a.Authority, a.Addr, reason)
 }
 
-// connectionError returns grpc-go's message about a connection without its wrapping.
-func connectionError(message string) string {
+// ConnectionError returns grpc-go's message about a connection without its wrapping.
+func ConnectionError(message string) string {
 	quoted, ok := strings.CutPrefix(message, "connection error: desc = ")
 	if !ok {
 		return message

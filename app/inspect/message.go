@@ -1,6 +1,10 @@
 package inspect
 
-import "time"
+import (
+	"time"
+
+	"github.com/signpostd/signpost/dns/budget"
+)
 
 // PlanPath is the path of plans. See also [ApprovePath].
 const PlanPath = Root + "/plan"
@@ -9,14 +13,7 @@ const PlanPath = Root + "/plan"
 func ApprovePath(hash string) string { return PlanPath + "/" + hash + "/approve" }
 
 // ValidHash reports whether a text can be the hash of a plan.
-func ValidHash(hash string) bool {
-	for _, r := range hash {
-		if (r < '0' || r > '9') && (r < 'a' || r > 'f') {
-			return false
-		}
-	}
-	return len(hash) == 16
-}
+func ValidHash(hash string) bool { return budget.ValidHash(hash) }
 
 // Limits of requests and responses.
 const (

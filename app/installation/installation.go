@@ -19,6 +19,7 @@ import (
 
 	"github.com/signpostd/signpost/app/portforward"
 	"github.com/signpostd/signpost/internal/sanitize"
+	"github.com/signpostd/signpost/kube"
 )
 
 const (
@@ -91,7 +92,7 @@ func Find(ctx context.Context, client kubernetes.Interface, namespace string) (I
 	case apierrors.IsForbidden(err) && namespace == "":
 		return Installation{}, fmt.Errorf("list Deployments of all namespaces: %w: name the namespace of Signpost with --namespace", err)
 	case err != nil:
-		return Installation{}, fmt.Errorf("list Deployments to find the installation: %w: check the kubeconfig; or name a config file with --config, or manifests with -f", err)
+		return Installation{}, fmt.Errorf("list Deployments to find the installation: %w: check the kubeconfig; or name a config file with --config, or manifests with -f", kube.ExplainRequest(err))
 	}
 	var found []deployment
 	for i := range list.Items {

@@ -59,12 +59,19 @@ func startForward(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, port i
 	return f, nil
 }
 
-// explain adds what to do to an error about rights.
+// explain returns an error of client-go without its wrapping, and adds what to do about rights.
 func explain(err error) error {
-	if text := err.Error(); strings.Contains(text, "forbidden") {
-		return errors.New(strings.TrimSpace(text) + ": the right to create pods/portforward is needed")
+	text := strings.TrimSpace(err.Error())
+	for _, wrapping := range []string{"error upgrading connection: ", "unable to upgrade connection: "} {
+		text = strings.TrimPrefix(text, wrapping)
 	}
-	return err
+	if cause, ok := strings.CutPrefix(text, "error dialing backend: "); ok {
+		return errors.New("the API server can't reach the kubelet of its node: " + cause)
+	}
+	if strings.Contains(text, "forbidden") {
+		text += ": the right to create pods/portforward is needed"
+	}
+	return errors.New(text)
 }
 
 // newDialer returns a dialer to the pod through the API server, as in kubectl: over a WebSocket or,

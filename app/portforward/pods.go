@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/kube"
 )
 
 // Default ports: AdminPort for a process of several roles, and DNSAdminPort for `signpost dns`.
@@ -38,7 +39,7 @@ func (t *Target) pods(ctx context.Context, cfg *rest.Config) (running []corev1.P
 	case apierrors.IsForbidden(err) && t.Namespace == "":
 		return nil, nil, fmt.Errorf("list pods of all namespaces: %w: name the namespace of signpost with --signpost-namespace, or the address of a server with --addr", err)
 	case err != nil:
-		return nil, nil, fmt.Errorf("list the pods of signpost: %w: name the address of a server with --addr to do without", err)
+		return nil, nil, fmt.Errorf("list the pods of signpost: %w: name the address of a server with --addr to do without", kube.ExplainRequest(err))
 	}
 	for _, pod := range list.Items {
 		switch {

@@ -17,8 +17,12 @@ import (
 // DefaultSelector selects the pods of our manifests, and their Deployments.
 const DefaultSelector = "app.kubernetes.io/name=signpost"
 
-// maxProcesses limits the queried pods.
-const maxProcesses = 32
+const (
+	// maxProcesses limits the queried pods.
+	maxProcesses = 32
+	// maxReasons limits the reported reasons if no pod can be reached.
+	maxReasons = 5
+)
 
 // Server is one of the servers of a process.
 type Server string
@@ -109,8 +113,12 @@ func Find(ctx context.Context, t Target) (*Found, error) {
 }
 
 func noneReached(notes []string) error {
-	errs := []error{errors.New("no process of signpost could be reached: give the address of a server with --addr, or fix the cause")}
-	for _, note := range notes {
+	errs := []error{errors.New("no process of signpost could be reached: name the address of a server with --addr, or fix the cause")}
+	for i, note := range notes {
+		if i == maxReasons {
+			errs = append(errs, fmt.Errorf("and %d more pods", len(notes)-i))
+			break
+		}
 		errs = append(errs, errors.New(note))
 	}
 	return errors.Join(errs...)

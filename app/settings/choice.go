@@ -29,7 +29,8 @@ func (v *choiceValue) Type() string   { return "string" }
 
 func (v *choiceValue) Set(s string) error {
 	if !slices.Contains(v.allowed, s) {
-		return fmt.Errorf("must be one of %s", strings.Join(v.allowed, ", "))
+		named := slices.DeleteFunc(slices.Clone(v.allowed), func(name string) bool { return name == "" })
+		return fmt.Errorf("must be one of %s", strings.Join(named, ", "))
 	}
 	*v.target = s
 	return nil

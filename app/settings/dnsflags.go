@@ -107,7 +107,7 @@ func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
 	}
 	for _, p := range append(c.Config.Process.validate(), c.Config.DNS.Leader.validate()...) {
 		if p.severity != remarked {
-			return Usagef("--%s: %s", p.flags[0], p.describe(flagName))
+			return Usagef("--%s=%s: %s", p.flags[0], flags.Lookup(p.flags[0]).Value, p.describe(flagName))
 		}
 	}
 	return nil

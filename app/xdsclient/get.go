@@ -15,10 +15,13 @@ import (
 	endpointpb "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/signpostd/signpost/app/destclient"
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/xds/resource"
@@ -54,7 +57,7 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 	defer first.Stop()
 	stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
 	if err != nil {
-		return fmt.Errorf("query %s: %w", o.Addr, err)
+		return queryError(o.Addr, err)
 	}
 	t := &tree{
 		options: o, stream: stream, routes: map[string][]targetRoute{}, clusters: map[string]cluster{},
@@ -71,7 +74,7 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		case err != nil && ctx.Err() != nil:
 			return fmt.Errorf("query %s: no complete response within %v", o.Addr, o.Timeout)
 		case err != nil:
-			return fmt.Errorf("query %s: %w", o.Addr, err)
+			return queryError(o.Addr, err)
 		}
 		if err := t.handle(r); err != nil {
 			return err
@@ -93,6 +96,19 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 			return ErrUnknown
 		}
 		return nil
+	}
+}
+
+// queryError returns the error of a call, without the wrapping of gRPC.
+func queryError(addr string, err error) error {
+	st, ok := status.FromError(err)
+	switch {
+	case !ok:
+		return fmt.Errorf("query %s: %w", addr, err)
+	case st.Code() == codes.Unavailable:
+		return fmt.Errorf("query %s: %s: %s: check that an xDS server listens there", addr, st.Code(), output.Clean(destclient.ConnectionError(st.Message())))
+	default:
+		return fmt.Errorf("query %s: %s: %s", addr, st.Code(), output.Clean(st.Message()))
 	}
 }
 
@@ -148,7 +164,7 @@ func (t *tree) request(url, nonce string, names []string) error {
 		},
 	})
 	if err != nil && !errors.Is(err, io.EOF) { // Recv says why
-		return fmt.Errorf("query %s: %w", t.options.Addr, err)
+		return queryError(t.options.Addr, err)
 	}
 	return nil
 }

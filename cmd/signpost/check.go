@@ -87,7 +87,7 @@ func newCheckCommand(s streams) *cobra.Command {
   signpost check
   signpost check --config signpost.yaml
   signpost check --config signpost.yaml --as system:serviceaccount:signpost:signpost
-  signpost check dns --source=service --provider=rfc2136 --policy=sync …
+  signpost check dns --source=service --provider=cloudflare --policy=sync
   signpost check controllers --wait 2m`,
 		Annotations: map[string]string{usageFails: ""},
 		Args:        noArguments,
@@ -127,6 +127,7 @@ func newCheckRole(s streams, section string) *cobra.Command {
 		Use:         section,
 		Short:       "Check what signpost " + section + " needs, with the same flags",
 		Long:        checkRoleHelp(section),
+		Example:     "  signpost check " + section + " -o short",
 		Annotations: map[string]string{usageFails: ""},
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -160,6 +161,7 @@ func newCheckDNS(s streams) *cobra.Command {
 		Use:         settings.DNSSection,
 		Short:       "Check what signpost dns needs, with the same flags",
 		Long:        checkRoleHelp(settings.DNSSection) + "\n\n--namespace, --kubeconfig and --server are the flags of signpost dns.",
+		Example:     "  signpost check dns --source=service --provider=cloudflare --policy=sync -o short",
 		Annotations: map[string]string{usageFails: "", negations: ""},
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -39,7 +39,8 @@ func newConfigPrint(s streams) *cobra.Command {
 		Short: "Print a config file with all defaults that count",
 		Long: `Print a config file as Signpost reads it: with the values of environment variables,
 and with all defaults that count. Secrets are replaced by stars.`,
-		Args: noArguments,
+		Example: "  signpost config print --config signpost.yaml",
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if file == "" {
 				return settings.Usagef("--config: none given: name a config file")

@@ -26,7 +26,8 @@ The controllers are
   externalworkloads  EndpointSlices of Services that select ExternalWorkloads
 
 and the names that the controller manager has for them are accepted too.`,
-		Args: noArguments,
+		Example: "  signpost controllers --controllers=endpoints,endpointslices",
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runFlags(cmd.Context(), c, s)
 		},

@@ -16,6 +16,7 @@ func newDestinationCommand(s streams) *cobra.Command {
 		Short: "Serve the Destination API, in place of Linkerd's destination controller",
 		Long: `Serve the Linkerd Destination API, in place of Linkerd's destination controller.
 The flags are those of that program, with one dash or two; a few flags are added.`,
+		Example:     "  signpost destination --controller-namespace linkerd --cluster-domain cluster.local",
 		Args:        noArguments,
 		Annotations: map[string]string{dropIn: "linkerd destination"},
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -28,7 +28,8 @@ ownership records are those of that program; a few flags are added.
 
 Before the first start, look at what would be changed:
 
-  signpost plan --source=service --provider=rfc2136 --policy=sync …`,
+  signpost plan --source=service --provider=cloudflare --policy=sync`,
+		Example:     "  signpost dns --source=service --provider=cloudflare --policy=upsert-only --txt-owner-id=shop",
 		Annotations: map[string]string{negations: ""},
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

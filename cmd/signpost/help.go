@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ func width(w io.Writer) int {
 func usage(cmd *cobra.Command) error {
 	var text strings.Builder
 	text.WriteString("Usage:\n")
-	if cmd.Runnable() {
+	if _, never := cmd.Annotations[onlyCommands]; cmd.Runnable() && !never {
 		fmt.Fprintf(&text, "  %s\n", cmd.UseLine())
 	}
 	if cmd.HasAvailableSubCommands() {
@@ -76,6 +77,25 @@ func usage(cmd *cobra.Command) error {
 	}
 	_, err := io.WriteString(cmd.OutOrStdout(), text.String())
 	return err
+}
+
+// checkHelpFlag refuses --help after an unknown command. Cobra would show the help of its parent.
+func checkHelpFlag(root *cobra.Command, args []string) error {
+	if !slices.Contains(args, "--help") && !slices.Contains(args, "-h") {
+		return nil
+	}
+	found, rest, err := root.Find(args)
+	if err != nil {
+		return nil // it is reported when the command runs
+	}
+	if _, only := found.Annotations[onlyCommands]; found != root && !only {
+		return nil
+	}
+	i := slices.IndexFunc(rest, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	if i < 0 || rest[i] == cobra.ShellCompRequestCmd || rest[i] == cobra.ShellCompNoDescRequestCmd {
+		return nil
+	}
+	return knownCommand(found, rest[i:])
 }
 
 // helpAll is the flag that shows all flags of a command with more than manyFlags. The --help of

@@ -130,6 +130,9 @@ SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 // streamSubject sets the Service, the pod and the namespace of the filter.
 func (c *client) streamSubject(filter *inspectclient.StreamFilter, args []string) error {
 	filter.Namespace = c.flagNamespace()
+	if strings.Count(filter.Pod, "/") > 1 {
+		return settings.Usagef("--pod=%s: must be NAME, or NAMESPACE/NAME", filter.Pod)
+	}
 	if filter.Pod != "" && !strings.Contains(filter.Pod, "/") {
 		namespace, err := c.namespace()
 		if err != nil {

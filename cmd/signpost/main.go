@@ -72,8 +72,12 @@ func executeAs(ctx context.Context, p program, args []string, to streams) int {
 	root := newRootCommand(s)
 	p.adapt(root)
 	initCompletion(root, s)
-	root.SetArgs(dropInArgs(root, p.arguments(args)))
-	cmd, err := root.ExecuteContextC(ctx)
+	args = dropInArgs(root, p.arguments(args))
+	root.SetArgs(args)
+	cmd, err := root, checkHelpFlag(root, args)
+	if err == nil {
+		cmd, err = root.ExecuteContextC(ctx)
+	}
 	own := new(exitError)
 	switch {
 	case err == nil:

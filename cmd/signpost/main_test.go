@@ -90,6 +90,12 @@ func TestExecute(t *testing.T) {
 		"explain as with kubectl":  {args: "explain Ingress web", code: 2, err: `unexpected argument "web": did you mean Ingress/web?`},
 		"a port out of range":      {args: "status --port 99999", code: 2, err: "--port=99999: must be from 1 to 65535, or 0 for the port of the pod"},
 		"records of no object":     {args: "records --object web --addr 127.0.0.1:1", code: 2, err: "--object=web: must be KIND/NAMESPACE/NAME, or KIND/NAME for an object without a namespace"},
+		"xds get nothing":          {args: "xds get", code: 2, err: "no target given: name one, such as web.shop:50051"},
+		"xds get two":              {args: "xds get a b", code: 2, err: `unexpected argument "b": get takes one target`},
+		"xds get, no server":       {args: "xds get web.shop:80 --addr 127.0.0.1:1", code: 1, err: "query 127.0.0.1:1: Unavailable: dial tcp 127.0.0.1:1: connect: connection refused: check that an xDS server listens there"},
+		"unknown stream state":     {args: "streams --state nope", code: 2, err: "--state=nope: must be one of synced, behind, stale"},
+		"streams of no pod":        {args: "streams --pod a/b/c", code: 2, err: "--pod=a/b/c: must be NAME, or NAMESPACE/NAME"},
+		"level of dns":             {args: "dns --source=empty --provider=inmemory --policy=sync --log-level=loud", code: 2, err: "--log-level=loud: must be one of panic, fatal, error, warn, info, debug, trace"},
 		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto:80"},
 		"get two":                  {args: "get a b", code: 2, err: `unexpected argument "b": get takes one authority`},
 		"profile nothing":          {args: "profile", code: 2, err: "no authority given: name one, such as web.emojivoto:80"},
@@ -110,6 +116,8 @@ func TestExecute(t *testing.T) {
 		"approve no hash":          {args: "approve b", code: 2, err: `"b" is no hash of a plan: it has 16 digits or letters from a to f, and ` + "`signpost approve`" + ` shows those that are held`},
 		"unknown shell":            {args: "completion nope", code: 2, err: `unknown command "nope": use one of bash, fish, powershell, zsh`},
 		"no shell":                 {args: "completion", code: 2, err: "no command given: use one of those above"},
+		"help of an unknown one":   {args: "statsu --help", code: 2, err: `unknown command "statsu": did you mean "status"?`},
+		"help of an unknown shell": {args: "completion nope -h", code: 2, err: `unknown command "nope": use one of bash, fish, powershell, zsh`},
 		"unknown help":             {args: "help statsu", code: 2, err: `unknown command "statsu": did you mean "status"?`},
 		"unknown help of config":   {args: "help config prnt", code: 2, err: `unknown command "prnt": did you mean "print"?`},
 		"unknown role to check":    {args: "check destinatoin", code: 1, err: `unexpected argument "destinatoin": did you mean "signpost check destination"?`},
@@ -176,6 +184,16 @@ func TestHelpAll(t *testing.T) {
 	}
 	if _, help, _ := runCommand(t.Context(), "destination", "--help"); strings.Contains(help, "help-all") {
 		t.Errorf("destination --help:\n%s", help)
+	}
+}
+
+// The usage of a command that only has subcommands has no line for the command alone.
+func TestUsageOfCommandsOnly(t *testing.T) {
+	for _, command := range []string{"config", "completion"} {
+		_, help, _ := runCommand(t.Context(), command, "--help")
+		if !strings.Contains(help, "\nUsage:\n  signpost "+command+" [command]\n") {
+			t.Errorf("%s --help:\n%s", command, help)
+		}
 	}
 }
 

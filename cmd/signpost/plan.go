@@ -98,7 +98,7 @@ func newPlanCommand(s streams) *cobra.Command {
 		Use:         "plan",
 		Short:       "Show what signpost dns would change",
 		Long:        planHelp,
-		Example:     "  signpost plan --source=service --provider=rfc2136 --policy=sync …\n  signpost plan --source=service --policy=sync -f manifests/ --zone-file=example.org.zone",
+		Example:     "  signpost plan --source=service --provider=cloudflare --policy=sync\n  signpost plan --config signpost.yaml\n  signpost plan --source=service --policy=sync -f manifests/ --zone-file=example.org.zone",
 		Annotations: map[string]string{usageFails: "", negations: ""},
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -196,7 +196,7 @@ func TestPlanHash(t *testing.T) {
 	if held, p := hash("--approve-plan=" + first); held != "" || len(p.Zones[0].Changes) != 3 {
 		t.Errorf("approved, and %q is held: %+v", held, p.Zones[0].Changes)
 	}
-	if held, _ := hash("--approve-plan=000000000000"); held != first {
+	if held, _ := hash("--approve-plan=0000000000000000"); held != first {
 		t.Errorf("another plan is approved: %q", held)
 	}
 }

@@ -37,7 +37,7 @@ func newRBACCommand(s streams) *cobra.Command {
 		Use:         "rbac",
 		Short:       "Print the rights that signpost dns needs",
 		Long:        rbacHelp,
-		Example:     "  signpost rbac --source=service --provider=rfc2136 --policy=sync … | kubectl apply -f -",
+		Example:     "  signpost rbac --source=service --provider=cloudflare --policy=sync | kubectl apply -f -",
 		Annotations: map[string]string{negations: ""},
 		Args:        noArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Flags(), s.out) },

@@ -28,7 +28,7 @@ that it replaces:
   signpost run --config signpost.yaml
   signpost destination --cluster-domain=cluster.local
   signpost controllers --controllers=endpoints,endpointslices
-  signpost dns --source=service --provider=rfc2136 --policy=sync
+  signpost dns --source=service --provider=cloudflare --policy=sync
   signpost xds
 
 From anywhere, ask those that run. Their pods are found with your kubeconfig:
@@ -39,7 +39,7 @@ From anywhere, ask those that run. Their pods are found with your kubeconfig:
 
 See what would be changed in DNS, and have held deletions made:
 
-  signpost plan --source=service --provider=rfc2136 --policy=sync
+  signpost plan --source=service --provider=cloudflare --policy=sync
   signpost approve
 
 As kubectl-signpost in the PATH it is also "kubectl signpost".`
@@ -100,8 +100,12 @@ func newRootCommand(s streams) *cobra.Command {
 	return root
 }
 
+// onlyCommands marks a command that does nothing without a subcommand.
+const onlyCommands = "signpost.dev/only-commands"
+
 // commandsOnly makes a command refuse everything but its subcommands.
 func commandsOnly(cmd *cobra.Command, s streams) {
+	cmd.Annotations = map[string]string{onlyCommands: ""}
 	cmd.Args = knownCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return noCommand(cmd, s) }
 }

@@ -30,7 +30,8 @@ The file begins with
 and has the sections kubeconfig, log, admin, inspection, traces, shutdownGrace and one
 for each role: destination, controllers, dns, xds. A role runs when its section is
 there, even if empty. A flag overrides what the file says.`,
-		Args: noRunArguments,
+		Example: "  signpost run --config signpost.yaml\n  signpost run --config signpost.yaml --kubeconfig ~/.kube/config --log-level debug",
+		Args:    noRunArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runConfig(cmd.Context(), file, overridden(cmd.Flags()), s)
 		},

@@ -22,8 +22,9 @@ func newXDSCommand(s streams) *cobra.Command {
 		Short: "Serve xDS to gRPC clients and Envoy",
 		Long: `Serve xDS to gRPC clients that resolve xds:///SERVICE.NAMESPACE:PORT, and to Envoy.
 Nothing is written. Each replica serves.`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runFlags(cmd.Context(), c, s) },
+		Example: "  signpost xds\n  signpost xds --xds-auth token --xds-tls-cert tls.crt --xds-tls-key tls.key",
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runFlags(cmd.Context(), c, s) },
 	}
 	settings.AddFlags(cmd.Flags(), c.Settings())
 	cmd.AddCommand(newXDSGetCommand(s), newXDSBootstrapCommand(s))
@@ -99,11 +100,11 @@ and endpoints. Any xDS server can be asked. The exit code is 2 for a target that
 exist.`,
 		Example: `  kubectl -n signpost port-forward deploy/signpost 8087 &
   signpost xds get web.shop:80 --zone zone-a --watch`,
-		Args: cobra.ExactArgs(1),
+		Args: oneTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Target = strings.TrimPrefix(args[0], "xds:///")
-			if o.Timeout <= 0 {
-				return settings.Usagef("--timeout=%v: must be more than 0s", o.Timeout)
+			if err := settings.CheckTimeout(o.Timeout); err != nil {
+				return err
 			}
 			err := xdsclient.Get(cmd.Context(), o, s.out)
 			if errors.Is(err, xdsclient.ErrUnknown) {
@@ -121,4 +122,12 @@ exist.`,
 	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long the first answer may take")
 	o.Output.AddFlag(cmd)
 	return cmd
+}
+
+// oneTarget accepts exactly one argument, a target.
+func oneTarget(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return settings.Usagef("no target given: name one, such as web.shop:50051")
+	}
+	return oneAtMost("target")(cmd, args)
 }

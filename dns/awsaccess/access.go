@@ -47,6 +47,7 @@ func (a Access) Load(ctx context.Context) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithRegion(a.Region), config.WithSharedConfigProfile(a.Profile),
 		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(tryTimeout)),
+		config.WithLogger(sdkLogger(a.Log)), // providers of credentials would write to standard error
 	}
 	if a.Attempts > 0 {
 		options = append(options, config.WithRetryMaxAttempts(a.Attempts))
@@ -55,7 +56,6 @@ func (a Access) Load(ctx context.Context) (aws.Config, error) {
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("configure AWS: %w", err)
 	}
-	cfg.Logger = sdkLogger(a.Log)
 	if usual, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
 		// The client of the SDK would follow some redirects to any host, with the session token.
 		cfg.HTTPClient = &http.Client{Transport: usual.GetTransport(), Timeout: usual.GetTimeout(), CheckRedirect: noRedirect}

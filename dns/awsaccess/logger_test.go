@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/aws/smithy-go/logging"
@@ -28,5 +31,28 @@ func TestLogger(t *testing.T) {
 	}
 	if cfg, err = (Access{}).Load(t.Context()); err != nil || cfg.Logger != (logging.Nop{}) {
 		t.Errorf("without a log: %T, %v", cfg.Logger, err)
+	}
+}
+
+// The search for credentials logs to the same log, and not to standard error.
+func TestLoggerOfCredentials(t *testing.T) {
+	metadata := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer metadata.Close()
+	for name, value := range map[string]string{
+		"AWS_CONFIG_FILE": t.TempDir() + "/none", "AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none", "AWS_PROFILE": "", "AWS_CA_BUNDLE": "",
+		"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_EC2_METADATA_DISABLED": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.URL,
+	} {
+		t.Setenv(name, value)
+	}
+	var out bytes.Buffer
+	cfg, err := Access{Log: slog.New(slog.NewJSONHandler(&out, nil))}.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cfg.Credentials.Retrieve(t.Context()); err == nil {
+		t.Error("credentials without any source")
+	}
+	if !strings.Contains(out.String(), "IMDSv1") {
+		t.Errorf("the log has %q", out.String())
 	}
 }

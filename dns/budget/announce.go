@@ -284,6 +284,16 @@ func (l *Ledger) Plan() Plan {
 	return p
 }
 
+// ValidHash reports whether a text can be the hash of a plan.
+func ValidHash(hash string) bool {
+	for _, r := range hash {
+		if (r < '0' || r > '9') && (r < 'a' || r > 'f') {
+			return false
+		}
+	}
+	return len(hash) == 16
+}
+
 // sortChanges sorts changes by name, type and set identifier.
 func sortChanges(changes []dns.Change) {
 	slices.SortFunc(changes, func(a, b dns.Change) int {

@@ -22,7 +22,7 @@ func TestCheckTenancy(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                        "",
 		"--name-policy=namespace": "",
-		"--name-policy=mine":      "use shared or namespace",
+		"--name-policy=mine":      "use one of shared, namespace",
 		"--name-policy=namespace --registry=noop": "keeps no ownership records",
 		"--registry=noop":                         "",
 		"--max-names-per-namespace=-1":            "must not be negative",

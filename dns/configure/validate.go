@@ -123,6 +123,9 @@ func (o *Options) checkProviders() error {
 }
 
 func unknown(flag, name, known string) error {
+	if strings.Contains(name, ",") {
+		return fmt.Errorf("--%s=%s: contains a comma: repeat the flag, once for each value", flag, name)
+	}
 	if near, ok := nearest.Of(name, strings.Split(known, ", ")); ok {
 		return fmt.Errorf("--%s=%s: unknown: did you mean %s?", flag, name, near)
 	}
@@ -179,6 +182,9 @@ func (o *Options) checkLoop() error {
 	errs = append(errs, checkLimit("max-deletions", b.Deletions), checkLimit("max-updates", b.SettingsUpdates), checkLimit("max-object-updates", b.ObjectUpdates))
 	if b.Window <= 0 {
 		errs = append(errs, fmt.Errorf("--deletion-window=%v: must be more than 0s", b.Window))
+	}
+	if o.Approved != "" && !budget.ValidHash(o.Approved) {
+		errs = append(errs, fmt.Errorf("--approve-plan=%s: no hash of a plan: it has 16 digits or letters from a to f, and signpost approve shows those that are held", o.Approved))
 	}
 	for _, reason := range o.EventsEmit {
 		if !slices.Contains(eventReasons(), reason) {

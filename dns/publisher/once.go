@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,7 +137,7 @@ func (o *onceState) noteUnfinished(p *Publisher) {
 		switch {
 		case z.failedOnce():
 		case !z.upToDate:
-			o.fail(fmt.Errorf("list zone %s: the provider has not answered within %s", z.Name, o.limit))
+			o.fail(fmt.Errorf("list zone %s: the provider has not answered within %s", cmp.Or(z.Name, "."), o.limit))
 		case !z.done() && p.DryRun:
 			o.fail(fmt.Errorf("plan zone %s: not everything that it depends on was read or compared within %s", z.Name, o.limit))
 		case !z.done():
