@@ -15,13 +15,13 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/portforward"
-	"github.com/signpostd/signpost/testkit/looktest"
+	"github.com/signpostd/signpost/testkit/inspecttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newClient returns a client of processes that are named p0, p1 and so on, and its notes.
-func newClient(t *testing.T, processes ...*looktest.Process) (*Client, *strings.Builder) {
+func newClient(t *testing.T, processes ...*inspecttest.Process) (*Client, *strings.Builder) {
 	t.Helper()
 	found := &portforward.Found{}
 	for i, p := range processes {
@@ -35,13 +35,13 @@ func newClient(t *testing.T, processes ...*looktest.Process) (*Client, *strings.
 	return New(found, 10*time.Second, notes), notes
 }
 
-func destination() *looktest.Process {
-	return &looktest.Process{Status: &inspect.Status{Roles: []string{"destination"}, Ready: true, Started: time.Now()}}
+func destination() *inspecttest.Process {
+	return &inspecttest.Process{Status: &inspect.Status{Roles: []string{"destination"}, Ready: true, Started: time.Now()}}
 }
 
 // dnsProcess is a process with the role dns, which takes part in an election.
-func dnsProcess(leading string) *looktest.Process {
-	return &looktest.Process{Status: &inspect.Status{Roles: []string{"dns"}, Ready: true, Leading: []inspect.Leading{{Role: "dns", Leads: leading == "leads"}}}}
+func dnsProcess(leading string) *inspecttest.Process {
+	return &inspecttest.Process{Status: &inspect.Status{Roles: []string{"dns"}, Ready: true, Leading: []inspect.Leading{{Role: "dns", Leads: leading == "leads"}}}}
 }
 
 // printed returns the output of an answer in a format.
@@ -102,7 +102,7 @@ func TestStreams(t *testing.T) {
 
 // The streams of an installation that serves xDS alone are listed, too.
 func TestStreamsOfXDSAlone(t *testing.T) {
-	c, _ := newClient(t, &looktest.Process{
+	c, _ := newClient(t, &inspecttest.Process{
 		Status:  &inspect.Status{Roles: []string{"xds"}, Ready: true},
 		Streams: []inspect.Stream{{ID: "1", Method: "ADS", Target: "web.shop:80", State: inspect.StreamSynced}},
 	})
@@ -121,7 +121,7 @@ func TestFailureOfOneProcess(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, `{"error":"too many requests\u001b[31m\nat a time: try again"}`)
 	})}
-	old := &looktest.Process{}
+	old := &inspecttest.Process{}
 	c, notes := newClient(t, one, broken, old, dnsProcess("leads"))
 	if _, err := c.Streams(t.Context(), StreamFilter{}); err != nil {
 		t.Fatal(err)
@@ -131,11 +131,11 @@ func TestFailureOfOneProcess(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	answer := func(f http.HandlerFunc) *looktest.Process {
-		return &looktest.Process{Paths: map[string]http.Handler{inspect.StatusPath: f}}
+	answer := func(f http.HandlerFunc) *inspecttest.Process {
+		return &inspecttest.Process{Paths: map[string]http.Handler{inspect.StatusPath: f}}
 	}
 	for name, test := range map[string]struct {
-		p    *looktest.Process
+		p    *inspecttest.Process
 		want string
 	}{
 		"another role":   {dnsProcess("leads"), "has the role destination or xds: name another one"},
@@ -181,7 +181,7 @@ func TestMixedUpPorts(t *testing.T) {
 // A server that doesn't respond costs the timeout and no more.
 func TestSilentServer(t *testing.T) {
 	release := make(chan struct{})
-	silent := &looktest.Process{Paths: map[string]http.Handler{inspect.StatusPath: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })}}
+	silent := &inspecttest.Process{Paths: map[string]http.Handler{inspect.StatusPath: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })}}
 	well := destination()
 	c, notes := newClient(t, silent, well)
 	defer close(release)
@@ -308,7 +308,7 @@ func TestRecordsOfSeveralPublishers(t *testing.T) {
 		"two sets of one record": {[][]inspect.Record{{of("", "", "a"), of("", "", "b")}}, "", "record/example.org/web.example.org/A/a record/example.org/web.example.org/A/b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var processes []*looktest.Process
+			var processes []*inspecttest.Process
 			for _, records := range test.records {
 				p := dnsProcess("leads")
 				p.Records = records
@@ -407,7 +407,7 @@ func TestProblems(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	n := 3
-	p := &looktest.Process{Status: &inspect.Status{
+	p := &inspecttest.Process{Status: &inspect.Status{
 		Version: "v1", Roles: []string{"destination", "dns"}, Started: time.Now().Add(-time.Hour), Details: []string{"pod: waiting: list pods is forbidden"},
 		Leading: []inspect.Leading{{Role: "dns", Leads: true}}, Counts: inspect.Counts{Streams: &n, Records: map[inspect.RecordState]int{inspect.RecordPublished: 7, inspect.RecordForeign: 5, inspect.RecordHeld: 2}},
 		Tables: []inspect.Table{{Kind: "pod", StaleSeconds: 12.34}}, Clusters: []inspect.Cluster{{Name: "east", State: "stale", Reason: "no route"}},
