@@ -44,8 +44,8 @@ func dnsProcess(leading string) *inspecttest.Process {
 	return &inspecttest.Process{Status: &inspect.Status{Roles: []string{"dns"}, Ready: true, Leading: []inspect.Leading{{Role: "dns", Leads: leading == "leads"}}}}
 }
 
-// printed returns the output of an answer in a format.
-func printed(t *testing.T, kind string, a output.Answer) string {
+// printed returns the output of a result in a format.
+func printed(t *testing.T, kind string, a output.Result) string {
 	t.Helper()
 	var out strings.Builder
 	if err := output.Print(&out, output.Format{Kind: kind}, a); err != nil {
@@ -64,7 +64,7 @@ func check(t *testing.T, what, got, want string) {
 // Each state of a server can be queried, and is counted.
 func TestAllRecordStates(t *testing.T) {
 	all := []inspect.Record{{Name: "a.example.org", Type: "A", State: inspect.RecordPublished}, {Name: "b.example.org", Type: "A", State: inspect.RecordUnwanted}}
-	if got, want := recordAnswer(all, time.Now()).Text, "\n2 records: published 1, unwanted 1.\n"; got != want {
+	if got, want := recordResult(all, time.Now()).Text, "\n2 records: published 1, unwanted 1.\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -131,7 +131,7 @@ func TestFailureOfOneProcess(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	answer := func(f http.HandlerFunc) *inspecttest.Process {
+	serving := func(f http.HandlerFunc) *inspecttest.Process {
 		return &inspecttest.Process{Paths: map[string]http.Handler{inspect.StatusPath: f}}
 	}
 	for name, test := range map[string]struct {
@@ -139,10 +139,10 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		"another role":   {dnsProcess("leads"), "has the role destination or xds: name another one"},
-		"another server": {answer(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "what?", http.StatusNotFound) }), "the answer is 404 Not Found: is that the admin server"},
-		"text":           {answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }), "is that the admin server of a signpost of this version?"},
-		"a redirect":     {answer(http.RedirectHandler("/ping", http.StatusFound).ServeHTTP), "302 Found"},
-		"endless": {answer(func(w http.ResponseWriter, _ *http.Request) {
+		"another server": {serving(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "what?", http.StatusNotFound) }), "the response is 404 Not Found: is that the admin server"},
+		"text":           {serving(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }), "is that the admin server of a signpost of this version?"},
+		"a redirect":     {serving(http.RedirectHandler("/ping", http.StatusFound).ServeHTTP), "302 Found"},
+		"endless": {serving(func(w http.ResponseWriter, _ *http.Request) {
 			for range maxResponse/1024 + 2 {
 				_, _ = w.Write(make([]byte, 1024))
 			}
@@ -186,7 +186,7 @@ func TestSilentServer(t *testing.T) {
 	c, notes := newClient(t, silent, well)
 	defer close(release)
 	c.timeout = 100 * time.Millisecond
-	if _, err := c.Status(t.Context()); err != nil || !strings.Contains(notes.String(), "doesn't answer in time") {
+	if _, err := c.Status(t.Context()); err != nil || !strings.Contains(notes.String(), "does not respond in time") {
 		t.Errorf("%v, notes %s", err, notes)
 	}
 }

@@ -156,9 +156,9 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 	return nil
 }
 
-// planAnswer returns a plan for formats other than a table. Its items are the changes.
-func planResult(p *preview.Plan) output.Answer {
-	a := output.Answer{Value: p, Items: []any{}}
+// planResult returns a plan for formats other than a table. Its items are the changes.
+func planResult(p *preview.Plan) output.Result {
+	a := output.Result{Value: p, Items: []any{}}
 	for _, z := range p.Zones {
 		for _, c := range z.Changes {
 			a.Items = append(a.Items, c)
