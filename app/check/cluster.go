@@ -12,7 +12,7 @@ import (
 )
 
 // unreachable is the check without any configured API server.
-func (s Subject) unreachable(context.Context) []Result {
+func (s Input) unreachable(context.Context) []Result {
 	return []Result{{State: Unknown, Text: "nothing says where the API server is: " + reason(s.Unreachable), Hint: "name a kubeconfig with --kubeconfig, or another --context"}}
 }
 
