@@ -26,7 +26,7 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/inspectclient"
 	"github.com/signpostd/signpost/app/portforward"
-	"github.com/signpostd/signpost/testkit/looktest"
+	"github.com/signpostd/signpost/testkit/inspecttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,7 +57,7 @@ func text(t *testing.T, body string) http.Handler {
 func source(t *testing.T) bundle.Source {
 	t.Helper()
 	s := planted
-	process := &looktest.Process{
+	process := &inspecttest.Process{
 		Status:  &inspect.Status{Roles: []string{"destination", "dns"}, Details: []string{"login failed: password=" + s["a password in log"]}},
 		Streams: []inspect.Stream{{ID: "1", Target: "web.shop:80"}}, Services: []inspect.Service{}, Records: []inspect.Record{{Name: "a", Message: `refused: x&<"` + s["behind signs"]}}, Plans: []inspect.Plan{},
 		Problems: []inspect.Problem{{Object: inspect.ObjectRef{Kind: "Service", Name: "x"}, Value: "https://me:" + s["in a URL"] + "@example.org/", Reason: "Authorization: Bearer " + s["a bearer token"]}},
@@ -179,7 +179,7 @@ func TestNewestLinesOfLog(t *testing.T) {
 // A process that says too much doesn't make the file large, and one that says nothing doesn't end it.
 func TestLimits(t *testing.T) {
 	line := strings.Repeat("x", 1023) + "\n"
-	endless := &looktest.Process{Status: &inspect.Status{Roles: []string{"dns"}}, Paths: map[string]http.Handler{"/metrics": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	endless := &inspecttest.Process{Status: &inspect.Status{Roles: []string{"dns"}}, Paths: map[string]http.Handler{"/metrics": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for range 17 << 10 {
 			_, _ = io.WriteString(w, line)
 		}

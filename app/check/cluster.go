@@ -14,7 +14,7 @@ import (
 )
 
 // unreachable is the check without any configured API server.
-func (s Subject) unreachable(context.Context) []Result {
+func (s Input) unreachable(context.Context) []Result {
 	return []Result{{State: Unknown, Text: "no API server is known: " + reason(s.Unreachable)}}
 }
 

@@ -59,7 +59,7 @@ func TestReach(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			report := Run(context.Background(), Checks(subjectOf(test.rest, config, account)), testLimit)
+			report := Run(context.Background(), Checks(inputOf(test.rest, config, account)), testLimit)
 			lines := group(report, "cluster")
 			if len(lines) != 1 || !strings.HasPrefix(lines[0], test.want) || report.ExitCode() != test.code {
 				t.Errorf("exit code %d, %q; want %d, %q", report.ExitCode(), lines, test.code, test.want)
@@ -77,7 +77,7 @@ func TestAPIServerThatHangs(t *testing.T) {
 	t.Parallel()
 	api := kubetest.StartOwn(t, kubetest.Options{})
 	config := dnsConfig(t, "--source=service", "--provider=inmemory", "--inmemory-zone=example.org", "--policy=sync")
-	s := subjectOf(api.Config, config, types.NamespacedName{Namespace: "default", Name: "signpost"})
+	s := inputOf(api.Config, config, types.NamespacedName{Namespace: "default", Name: "signpost"})
 	api.Stop(kubetest.APIServer)
 	defer api.Continue(kubetest.APIServer)
 	// The signal takes effect a moment later.
@@ -130,7 +130,7 @@ func TestKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			lines := group(Run(context.Background(), Checks(subjectOf(test.rest, test.config, account)), testLimit), "kinds")
+			lines := group(Run(context.Background(), Checks(inputOf(test.rest, test.config, account)), testLimit), "kinds")
 			if diff := cmp.Diff(test.want, only(lines)); diff != "" {
 				t.Errorf("kinds (-want +got):\n%s\nin %q", diff, lines)
 			}
@@ -163,7 +163,7 @@ func TestKindInAnotherVersion(t *testing.T) {
 		fmt.Fprint(w, documents[r.URL.Path])
 	}))
 	t.Cleanup(server.Close)
-	a := subjectOf(&rest.Config{Host: server.URL}, wholeConfig(t, "default", settings.DestinationSection), types.NamespacedName{Namespace: "default", Name: "signpost"})
+	a := inputOf(&rest.Config{Host: server.URL}, wholeConfig(t, "default", settings.DestinationSection), types.NamespacedName{Namespace: "default", Name: "signpost"})
 	lines := only(group(Run(context.Background(), Checks(a), testLimit), "kinds"))
 	want := []string{
 		"failed the cluster has externalworkloads.workload.linkerd.io in v1beta2, and not in v1beta1, which destination would read: the objects exist and can't be read",
@@ -206,7 +206,7 @@ func TestInstalled(t *testing.T) {
 	const label = "app.kubernetes.io/name: signpost"
 	api := kubetest.StartOwn(t, kubetest.Options{})
 	namespace := api.Namespace(t)
-	s := subjectOf(api.Config, wholeConfig(t, namespace, settings.ControllersSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
+	s := inputOf(api.Config, wholeConfig(t, namespace, settings.ControllersSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
 	at := namespace + "/signpost-controllers"
 	eventually(t, s, "installation", []string{
 		"note no pod of Signpost runs yet: none in all namespaces has the label app.kubernetes.io/name=signpost",
@@ -246,7 +246,7 @@ func TestLeases(t *testing.T) {
 			t.Parallel()
 			namespace := api.Namespace(t)
 			lease(t, api, namespace, "signpost-dns", "old_1", test.ago)
-			s := subjectOf(api.Config, wholeConfig(t, namespace, settings.DNSSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
+			s := inputOf(api.Config, wholeConfig(t, namespace, settings.DNSSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
 			lines := group(Run(context.Background(), Checks(s), testLimit), "installation")
 			if want := strings.ReplaceAll(test.want, "AT", namespace+"/signpost-dns"); !strings.HasPrefix(lines[len(lines)-1], want) {
 				t.Errorf("got %q, want %q", lines, want)
@@ -261,7 +261,7 @@ func TestWriters(t *testing.T) {
 	const label = "component: kube-controller-manager"
 	api := kubetest.StartOwn(t, kubetest.Options{})
 	namespace := api.Namespace(t)
-	s := subjectOf(api.Config, wholeConfig(t, namespace, settings.ControllersSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
+	s := inputOf(api.Config, wholeConfig(t, namespace, settings.ControllersSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
 	const nobody = "ok no other program wrote an existing EndpointSlice that Signpost would write"
 	eventually(t, s, "other writers", []string{nobody})
 	lease(t, api.Cluster, "kube-system", "kube-controller-manager", "host_1", 0)

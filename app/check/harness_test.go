@@ -29,11 +29,11 @@ import (
 const testLimit = 30 * time.Second
 
 // subjectOf returns a subject that is read with all rights, and whose service account is reviewed.
-func subjectOf(cfg *rest.Config, config settings.Config, account types.NamespacedName) Subject {
+func inputOf(cfg *rest.Config, config settings.Config, account types.NamespacedName) Input {
 	rights := rest.CopyConfig(cfg)
 	as := "system:serviceaccount:" + account.Namespace + ":" + account.Name
 	rights.Impersonate.UserName = as
-	return Subject{Config: config, Rights: rights, Own: cfg, As: as, Account: account, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return Input{Config: config, Rights: rights, Own: cfg, As: as, Account: account, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
 // dnsConfig returns the config of flags of signpost dns.
@@ -163,7 +163,7 @@ func only(lines []string) []string {
 }
 
 // eventually waits until a report has these results under a heading.
-func eventually(t *testing.T, s Subject, name string, want []string) {
+func eventually(t *testing.T, s Input, name string, want []string) {
 	t.Helper()
 	kubetest.Eventually(t, 20*time.Second, func() error {
 		if diff := cmp.Diff(want, group(Run(context.Background(), Checks(s), testLimit), name)); diff != "" {

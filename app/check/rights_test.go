@@ -24,7 +24,7 @@ func TestDeployedRolesAreEnough(t *testing.T) {
 	api := kubetest.Start(t)
 	account := types.NamespacedName{Namespace: api.Namespace(t), Name: "signpost"}
 	config := wholeConfig(t, account.Namespace, sections...)
-	s := subjectOf(api.Config, config, account)
+	s := inputOf(api.Config, config, account)
 	for _, needed := range rbac.All(config, account) {
 		bind(t, api, account, deployed(t, needed.Section), needed.Roles)
 	}
@@ -54,7 +54,7 @@ func TestOwnersThatCanNotBeRead(t *testing.T) {
 	api := kubetest.Start(t)
 	account := types.NamespacedName{Namespace: api.Namespace(t), Name: "nobody"}
 	config := dnsConfig(t, "--source=fake", "--provider=inmemory", "--inmemory-zone=example.org", "--policy=sync", "--registry=crd")
-	lines := group(Run(context.Background(), Checks(subjectOf(api.Config, config, account)), testLimit), "zones")
+	lines := group(Run(context.Background(), Checks(inputOf(api.Config, config, account)), testLimit), "zones")
 	if len(lines) != 2 || !strings.HasPrefix(lines[0], "unknown the owners of these zones' records are unknown: ") || !strings.Contains(lines[0], `in the namespace "`+account.Namespace+`"`) ||
 		!strings.HasPrefix(lines[1], "ok the zone example.org can be read") {
 		t.Errorf("got %q", lines)
@@ -73,7 +73,7 @@ func TestEachRightThatIsMissing(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					account := types.NamespacedName{Namespace: api.Namespace(t), Name: fmt.Sprintf("a%d-%d", i, j)}
-					s := subjectOf(api.Config, wholeConfig(t, account.Namespace, section), account)
+					s := inputOf(api.Config, wholeConfig(t, account.Namespace, section), account)
 					needed := rbac.All(s.Config, account)[0].Roles
 					without := slices.Clone(all)
 					without[i] = *role.DeepCopy()
@@ -88,7 +88,7 @@ func TestEachRightThatIsMissing(t *testing.T) {
 }
 
 // expected returns the expected results if only some roles exist.
-func expected(s Subject, needed []rbac.Role, there []rbacv1.ClusterRole) []string {
+func expected(s Input, needed []rbac.Role, there []rbacv1.ClusterRole) []string {
 	namespaces := map[string]string{}
 	for _, n := range needed {
 		namespaces[n.Name] = n.Namespace
@@ -147,7 +147,7 @@ func TestNoRights(t *testing.T) {
 	t.Parallel()
 	api := kubetest.Start(t)
 	account := types.NamespacedName{Namespace: api.Namespace(t), Name: "nobody"}
-	s := subjectOf(api.Config, wholeConfig(t, account.Namespace, settings.DestinationSection), account)
+	s := inputOf(api.Config, wholeConfig(t, account.Namespace, settings.DestinationSection), account)
 	report := Run(context.Background(), Checks(s), testLimit)
 	lines := group(report, "rights of destination")
 	for _, want := range []string{
@@ -170,7 +170,7 @@ func TestNobodyMayImpersonate(t *testing.T) {
 	t.Parallel()
 	api := kubetest.Start(t)
 	account := types.NamespacedName{Namespace: api.Namespace(t), Name: "other"}
-	s := subjectOf(api.Config, wholeConfig(t, account.Namespace, settings.ControllersSection), account)
+	s := inputOf(api.Config, wholeConfig(t, account.Namespace, settings.ControllersSection), account)
 	token := tokenOf(t, api, account.Namespace)
 	s.Own = &rest.Config{Host: api.Config.Host, TLSClientConfig: rest.TLSClientConfig{CAData: api.Config.CAData, CAFile: api.Config.CAFile}, BearerToken: token}
 	s.Rights = rest.CopyConfig(s.Own)

@@ -23,7 +23,7 @@ const (
 
 // zones returns a check of a publisher's provider: whether it can be reached, accepts the
 // credentials, and has the wanted zones.
-func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
+func (s Input) zones(p *configure.Options) func(context.Context) []Result {
 	if why := s.NoSecret[p.Name]; why != nil {
 		return func(context.Context) []Result {
 			return []Result{{

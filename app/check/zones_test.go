@@ -28,7 +28,7 @@ func checkZones(t *testing.T, limit time.Duration, args ...string) (lines []stri
 
 func linesOf(t *testing.T, config settings.Config, limit time.Duration) (lines []string, code int) {
 	t.Helper()
-	s := Subject{Config: config, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	s := Input{Config: config, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	report := Run(context.Background(), Checks(s), limit)
 	return group(report, "zones"), report.ExitCode()
 }

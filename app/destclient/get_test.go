@@ -79,7 +79,7 @@ func TestGetOnceTimesOut(t *testing.T) {
 	s := &scripted{scripts: []script{{holds: true}}}
 	q := question{Options: Options{Timeout: 20 * time.Millisecond}, quiet: time.Minute, out: io.Discard}
 	_, err := q.ask(t.Context(), t, s.serve(t))
-	want := "get web.emoji.svc.cluster.local:80 from SERVER: DeadlineExceeded: no answer within 20ms: check the address, or set a longer --timeout"
+	want := "get web.emoji.svc.cluster.local:80 from SERVER: DeadlineExceeded: no response within 20ms: check the address, or set a longer --timeout"
 	if got := messageOf(err); got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}

@@ -55,7 +55,7 @@ func (p lines) print(l *line, field *json.RawMessage, m proto.Message) error {
 			return err
 		}
 	}
-	return output.Print(p.out, p.format, output.Answer{Value: l, Names: l.Addresses})
+	return output.Print(p.out, p.format, output.Result{Value: l, Names: l.Addresses})
 }
 
 // readable returns a message in JSON with addresses in their usual notation. Protobuf has numbers

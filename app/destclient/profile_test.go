@@ -97,7 +97,7 @@ func TestProfileTimesOut(t *testing.T) {
 	s := &scripted{scripts: []script{{holds: true}}}
 	q := question{Options: Options{Timeout: 20 * time.Millisecond}, out: io.Discard, profile: true}
 	_, err := q.ask(t.Context(), t, s.serve(t))
-	if want := "no answer within 20ms"; !strings.Contains(messageOf(err), want) {
+	if want := "no response within 20ms"; !strings.Contains(messageOf(err), want) {
 		t.Errorf("error %v, want one with %q", err, want)
 	}
 }

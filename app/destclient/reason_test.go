@@ -46,7 +46,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// B4: no answer of a server that waits for rights is not a wrong address.
+// B4: no response of a server that waits for rights is not a wrong address.
 func TestServerThatWaits(t *testing.T) {
 	const want = "the server is there and not ready: pod: waiting: its admin server has the rest under /ready"
 	for name, s := range map[string]script{"silent": {holds: true}, "unavailable": {end: status.Error(codes.Unavailable, "not synced")}} {

@@ -175,7 +175,7 @@ func (a *call[M]) explain(ctx context.Context, err error) error {
 	switch {
 	case !isStatus:
 	case st.Code() == codes.DeadlineExceeded:
-		reason = fmt.Sprintf("%s: no answer within %v: %s", st.Code(), a.Timeout, a.waiting(ctx, "check the address, or set a longer --timeout"))
+		reason = fmt.Sprintf("%s: no response within %v: %s", st.Code(), a.Timeout, a.waiting(ctx, "check the address, or set a longer --timeout"))
 	case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "server preface") && isAdmin(ctx, a.Addr):
 		reason = "this is the port of an admin server: the Destination API has another one, 8086 unless set otherwise"
 	case st.Code() == codes.Unavailable:

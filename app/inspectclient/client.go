@@ -116,7 +116,7 @@ func (r *refusal) Error() string {
 	if r.failure.Error != "" {
 		return output.Clean(r.failure.Error)
 	}
-	return fmt.Sprintf("the answer is %d %s: is that the admin server of a signpost of this version?", r.code, http.StatusText(r.code))
+	return fmt.Sprintf("the response is %d %s: is that the admin server of a signpost of this version?", r.code, http.StatusText(r.code))
 }
 
 // asRefusal returns the response that an error wraps, or nil.
@@ -145,7 +145,7 @@ func (c *Client) callWithToken(ctx context.Context, p portforward.Process, token
 		return err
 	}
 	if err := json.Unmarshal(text, result); err != nil {
-		return fmt.Errorf("read the answer of %s: %w: is that the admin server of a signpost of this version?", path, err)
+		return fmt.Errorf("read the response of %s: %w: is that the admin server of a signpost of this version?", path, err)
 	}
 	return nil
 }
@@ -169,14 +169,14 @@ func (c *Client) raw(ctx context.Context, p portforward.Process, token, path str
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read the answer of %s: %w", path, err)
+		return nil, fmt.Errorf("read the response of %s: %w", path, err)
 	case response.StatusCode != http.StatusOK:
 		r := &refusal{code: response.StatusCode, text: text[:min(len(text), maxRefusal)]}
 		// A response that isn't JSON can't be shown.
 		_ = json.Unmarshal(text, &r.failure)
 		return nil, r
 	case len(text) > maxResponse:
-		return nil, fmt.Errorf("the answer of %s is longer than %d MB", path, maxResponse>>20)
+		return nil, fmt.Errorf("the response of %s is longer than %d MB", path, maxResponse>>20)
 	}
 	return text, nil
 }
@@ -211,7 +211,7 @@ func explain(ctx context.Context, p portforward.Process, err error) error {
 	case speaksHTTP2(ctx, p.Addr):
 		return fmt.Errorf("%s is no admin server, but the port of a Destination API, as it seems: the admin server has another port, 9996 unless set otherwise", p.Addr)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s doesn't answer in time: set a longer --timeout, or check the address", p.Addr)
+		return fmt.Errorf("%s does not respond in time: set a longer --timeout, or check the address", p.Addr)
 	case p.Pod != nil && errors.Is(err, io.EOF):
 		return errors.New("nothing listens on the port of the pod: name the port of the admin server with --port")
 	case p.Pod == nil:

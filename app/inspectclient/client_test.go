@@ -15,13 +15,13 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/portforward"
-	"github.com/signpostd/signpost/testkit/looktest"
+	"github.com/signpostd/signpost/testkit/inspecttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newClient returns a client of processes that are named p0, p1 and so on, and its notes.
-func newClient(t *testing.T, processes ...*looktest.Process) (*Client, *strings.Builder) {
+func newClient(t *testing.T, processes ...*inspecttest.Process) (*Client, *strings.Builder) {
 	t.Helper()
 	found := &portforward.Found{}
 	for i, p := range processes {
@@ -35,17 +35,17 @@ func newClient(t *testing.T, processes ...*looktest.Process) (*Client, *strings.
 	return New(found, 10*time.Second, notes), notes
 }
 
-func destination() *looktest.Process {
-	return &looktest.Process{Status: &inspect.Status{Roles: []string{"destination"}, Ready: true, Started: time.Now()}}
+func destination() *inspecttest.Process {
+	return &inspecttest.Process{Status: &inspect.Status{Roles: []string{"destination"}, Ready: true, Started: time.Now()}}
 }
 
 // dnsProcess is a process with the role dns, which takes part in an election.
-func dnsProcess(leading string) *looktest.Process {
-	return &looktest.Process{Status: &inspect.Status{Roles: []string{"dns"}, Ready: true, Leading: []inspect.Leading{{Role: "dns", Leads: leading == "leads"}}}}
+func dnsProcess(leading string) *inspecttest.Process {
+	return &inspecttest.Process{Status: &inspect.Status{Roles: []string{"dns"}, Ready: true, Leading: []inspect.Leading{{Role: "dns", Leads: leading == "leads"}}}}
 }
 
-// printed returns the output of an answer in a format.
-func printed(t *testing.T, kind string, a output.Answer) string {
+// printed returns the output of a result in a format.
+func printed(t *testing.T, kind string, a output.Result) string {
 	t.Helper()
 	var out strings.Builder
 	if err := output.Print(&out, output.Format{Kind: kind}, a); err != nil {
@@ -64,7 +64,7 @@ func check(t *testing.T, what, got, want string) {
 // Each state of a server can be queried, and is counted.
 func TestAllRecordStates(t *testing.T) {
 	all := []inspect.Record{{Name: "a.example.org", Type: "A", State: inspect.RecordPublished}, {Name: "b.example.org", Type: "A", State: inspect.RecordUnwanted}}
-	if got, want := recordAnswer(all, time.Now()).Text, "\n2 records: published 1, unwanted 1.\n"; got != want {
+	if got, want := recordResult(all, time.Now()).Text, "\n2 records: published 1, unwanted 1.\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -102,7 +102,7 @@ func TestStreams(t *testing.T) {
 
 // The streams of an installation that serves xDS alone are listed, too.
 func TestStreamsOfXDSAlone(t *testing.T) {
-	c, _ := newClient(t, &looktest.Process{
+	c, _ := newClient(t, &inspecttest.Process{
 		Status:  &inspect.Status{Roles: []string{"xds"}, Ready: true},
 		Streams: []inspect.Stream{{ID: "1", Method: "ADS", Target: "web.shop:80", State: inspect.StreamSynced}},
 	})
@@ -121,7 +121,7 @@ func TestFailureOfOneProcess(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, `{"error":"too many requests\u001b[31m\nat a time: try again"}`)
 	})}
-	old := &looktest.Process{}
+	old := &inspecttest.Process{}
 	c, notes := newClient(t, one, broken, old, dnsProcess("leads"))
 	if _, err := c.Streams(t.Context(), StreamFilter{}); err != nil {
 		t.Fatal(err)
@@ -131,18 +131,18 @@ func TestFailureOfOneProcess(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	answer := func(f http.HandlerFunc) *looktest.Process {
-		return &looktest.Process{Paths: map[string]http.Handler{inspect.StatusPath: f}}
+	serving := func(f http.HandlerFunc) *inspecttest.Process {
+		return &inspecttest.Process{Paths: map[string]http.Handler{inspect.StatusPath: f}}
 	}
 	for name, test := range map[string]struct {
-		p    *looktest.Process
+		p    *inspecttest.Process
 		want string
 	}{
 		"another role":   {dnsProcess("leads"), "has the role destination or xds: name another one"},
-		"another server": {answer(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "what?", http.StatusNotFound) }), "the answer is 404 Not Found: is that the admin server"},
-		"text":           {answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }), "is that the admin server of a signpost of this version?"},
-		"a redirect":     {answer(http.RedirectHandler("/ping", http.StatusFound).ServeHTTP), "302 Found"},
-		"endless": {answer(func(w http.ResponseWriter, _ *http.Request) {
+		"another server": {serving(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "what?", http.StatusNotFound) }), "the response is 404 Not Found: is that the admin server"},
+		"text":           {serving(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }), "is that the admin server of a signpost of this version?"},
+		"a redirect":     {serving(http.RedirectHandler("/ping", http.StatusFound).ServeHTTP), "302 Found"},
+		"endless": {serving(func(w http.ResponseWriter, _ *http.Request) {
 			for range maxResponse/1024 + 2 {
 				_, _ = w.Write(make([]byte, 1024))
 			}
@@ -181,12 +181,12 @@ func TestMixedUpPorts(t *testing.T) {
 // A server that doesn't respond costs the timeout and no more.
 func TestSilentServer(t *testing.T) {
 	release := make(chan struct{})
-	silent := &looktest.Process{Paths: map[string]http.Handler{inspect.StatusPath: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })}}
+	silent := &inspecttest.Process{Paths: map[string]http.Handler{inspect.StatusPath: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })}}
 	well := destination()
 	c, notes := newClient(t, silent, well)
 	defer close(release)
 	c.timeout = 100 * time.Millisecond
-	if _, err := c.Status(t.Context()); err != nil || !strings.Contains(notes.String(), "doesn't answer in time") {
+	if _, err := c.Status(t.Context()); err != nil || !strings.Contains(notes.String(), "does not respond in time") {
 		t.Errorf("%v, notes %s", err, notes)
 	}
 }
@@ -308,7 +308,7 @@ func TestRecordsOfSeveralPublishers(t *testing.T) {
 		"two sets of one record": {[][]inspect.Record{{of("", "", "a"), of("", "", "b")}}, "", "record/example.org/web.example.org/A/a record/example.org/web.example.org/A/b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var processes []*looktest.Process
+			var processes []*inspecttest.Process
 			for _, records := range test.records {
 				p := dnsProcess("leads")
 				p.Records = records
@@ -407,7 +407,7 @@ func TestProblems(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	n := 3
-	p := &looktest.Process{Status: &inspect.Status{
+	p := &inspecttest.Process{Status: &inspect.Status{
 		Version: "v1", Roles: []string{"destination", "dns"}, Started: time.Now().Add(-time.Hour), Details: []string{"pod: waiting: list pods is forbidden"},
 		Leading: []inspect.Leading{{Role: "dns", Leads: true}}, Counts: inspect.Counts{Streams: &n, Records: map[inspect.RecordState]int{inspect.RecordPublished: 7, inspect.RecordForeign: 5, inspect.RecordHeld: 2}},
 		Tables: []inspect.Table{{Kind: "pod", StaleSeconds: 12.34}}, Clusters: []inspect.Cluster{{Name: "east", State: "stale", Reason: "no route"}},

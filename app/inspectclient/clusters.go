@@ -19,10 +19,10 @@ type cluster struct {
 }
 
 // Clusters returns the linked clusters of processes with the role destination or xds.
-func (c *Client) Clusters(ctx context.Context) (output.Answer, error) {
+func (c *Client) Clusters(ctx context.Context) (output.Result, error) {
 	members, err := c.having(ctx, destinationRole, xdsRole)
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	responses, err := queryWithRole(c, members, "linked clusters", func(m *member) ([]linked.Status, error) {
 		var all []linked.Status
@@ -30,7 +30,7 @@ func (c *Client) Clusters(ctx context.Context) (output.Answer, error) {
 		return all, err
 	})
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	all := []cluster{}
 	for _, a := range responses {
@@ -45,10 +45,10 @@ func (c *Client) Clusters(ctx context.Context) (output.Answer, error) {
 	slices.SortStableFunc(all, func(a, b cluster) int {
 		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Process, b.Process))
 	})
-	return clusterAnswer(all, time.Now()), nil
+	return clusterResult(all, time.Now()), nil
 }
 
-func clusterAnswer(all []cluster, now time.Time) output.Answer {
+func clusterResult(all []cluster, now time.Time) output.Result {
 	columns := "CLUSTER|STATE|FOR|OBJECTS|SECRET|SERVER|TRUST DOMAIN|REASON…"
 	if slices.ContainsFunc(all, func(c cluster) bool { return c.Process != "" }) {
 		columns += "|PROCESS"

@@ -3,7 +3,7 @@
 // explanations are joined, and for records the leader counts.
 //
 // Commands find the processes with package portforward, create a [Client], and print the
-// [output.Answer] of its methods. If one process fails but another responds, the failure is a note.
+// [output.Result] of its methods. If one process fails but another responds, the failure is a note.
 //
 // # Concurrency
 //

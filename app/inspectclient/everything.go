@@ -28,16 +28,16 @@ func (c *Client) Everything(ctx context.Context) []File {
 	var all []File
 	for _, list := range []struct {
 		name string
-		get  func(context.Context) (output.Answer, error)
+		get  func(context.Context) (output.Result, error)
 	}{
-		{"streams.json", func(ctx context.Context) (output.Answer, error) { return c.Streams(ctx, StreamFilter{}) }},
-		{"services.json", func(ctx context.Context) (output.Answer, error) { return c.Services(ctx, "", "") }},
-		{"records.json", func(ctx context.Context) (output.Answer, error) {
+		{"streams.json", func(ctx context.Context) (output.Result, error) { return c.Streams(ctx, StreamFilter{}) }},
+		{"services.json", func(ctx context.Context) (output.Result, error) { return c.Services(ctx, "", "") }},
+		{"records.json", func(ctx context.Context) (output.Result, error) {
 			a, _, err := c.Records(ctx, RecordFilter{})
 			return a, err
 		}},
-		{"problems.json", func(ctx context.Context) (output.Answer, error) { return c.Problems(ctx, "", "") }},
-		{"plans.json", func(ctx context.Context) (output.Answer, error) { return c.Plans(ctx, "") }},
+		{"problems.json", func(ctx context.Context) (output.Result, error) { return c.Problems(ctx, "", "") }},
+		{"plans.json", func(ctx context.Context) (output.Result, error) { return c.Plans(ctx, "") }},
 	} {
 		a, err := list.get(ctx)
 		f := File{Name: list.name, Err: err}

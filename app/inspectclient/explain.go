@@ -21,10 +21,10 @@ var roleOrder = []string{"controllers", destinationRole, dnsRole}
 
 // Explain explains why something is or isn't served or published, with the joined steps of all
 // roles. The worst verdict counts.
-func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Answer, inspect.Verdict, error) {
+func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Result, inspect.Verdict, error) {
 	members, err := c.members(ctx)
 	if err != nil {
-		return output.Answer{}, "", err
+		return output.Result{}, "", err
 	}
 	responses, err := queryWithRole(c, c.withoutStandbys(members), "an explanation", func(m *member) (inspect.Explanation, error) {
 		var e inspect.Explanation
@@ -33,12 +33,12 @@ func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Answer
 	})
 	switch {
 	case isRefusal(err, http.StatusNotFound):
-		return output.Answer{}, "", fmt.Errorf("%w: no process that was asked knows it: name others with --selector or --addr", err)
+		return output.Result{}, "", fmt.Errorf("%w: no process that was asked knows it: name others with --selector or --addr", err)
 	case err != nil:
-		return output.Answer{}, "", err
+		return output.Result{}, "", err
 	}
 	joined := join(withSteps(responses))
-	return output.Answer{Value: joined, Names: []string{joined.Subject}, Text: explanationText(joined, len(responses))}, joined.Verdict, nil
+	return output.Result{Value: joined, Names: []string{joined.Subject}, Text: explanationText(joined, len(responses))}, joined.Verdict, nil
 }
 
 // withoutStandbys drops the processes that only have the role dns and don't lead, if another one
@@ -143,7 +143,7 @@ var marks = map[inspect.StepState]string{inspect.StepOK: "ok", inspect.StepNote:
 
 // explanationText returns the steps, and the summary as the last line. With several processes, each
 // step names the processes that report it.
-func explanationText(e inspect.Explanation, answered int) string {
+func explanationText(e inspect.Explanation, responded int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n", output.Clean(e.Subject))
 	role := ""
@@ -153,7 +153,7 @@ func explanationText(e inspect.Explanation, answered int) string {
 			fmt.Fprintf(&text, "\n%s\n", output.Clean(role))
 		}
 		var by string
-		if answered > 1 {
+		if responded > 1 {
 			by = " (" + output.Clean(s.Process) + ")"
 		}
 		fmt.Fprintf(&text, "  %-8s%s: %s%s\n", cmp.Or(marks[s.State], output.Clean(string(s.State))), output.Clean(s.What), output.Clean(s.Text), by)

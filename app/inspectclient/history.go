@@ -27,7 +27,7 @@ type HistoryQuery struct {
 }
 
 // History returns the changes of all processes, the oldest first. It fails if no process responds.
-func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Answer, error) {
+func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Result, error) {
 	query := maps.Clone(q.Subject)
 	if query == nil {
 		query = url.Values{}
@@ -39,7 +39,7 @@ func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Answer, er
 		return h, historyFailure(err)
 	})
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	all := inspect.History{Changes: []inspect.PastChange{}}
 	for _, a := range responses {
@@ -52,7 +52,7 @@ func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Answer, er
 		all.Limit += a.value.Limit
 	}
 	all.KeepNewest(q.Limit)
-	return historyAnswer(all, q.Since, len(responses)), nil
+	return historyResult(all, q.Since, len(responses)), nil
 }
 
 // historyFailure explains the 404 of a process of an earlier version.
@@ -63,7 +63,7 @@ func historyFailure(err error) error {
 	return err
 }
 
-func historyAnswer(h inspect.History, since time.Duration, processes int) output.Answer {
+func historyResult(h inspect.History, since time.Duration, processes int) output.Result {
 	a := output.List(h, h.Changes, "TIME|SUBJECT|WHAT|CHANGE…|WHY…|SOURCE+|PROCESS+", func(c inspect.PastChange) (string, []string) {
 		return c.Subject, []string{c.At.Local().Format(time.TimeOnly), c.Subject, changeWhat(&c), sentence(c.Text), sentence(c.Why), c.Source, c.Process}
 	})

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
-	"github.com/signpostd/signpost/testkit/looktest"
+	"github.com/signpostd/signpost/testkit/inspecttest"
 )
 
 // keeping is a process with a history. The request is stored in requested.
-func keeping(t *testing.T, requested *url.Values, h inspect.History) *looktest.Process {
+func keeping(t *testing.T, requested *url.Values, h inspect.History) *inspecttest.Process {
 	var mu sync.Mutex
-	return &looktest.Process{Paths: map[string]http.Handler{inspect.HistoryPath: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return &inspecttest.Process{Paths: map[string]http.Handler{inspect.HistoryPath: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		*requested = r.URL.Query()
 		mu.Unlock()
@@ -38,7 +38,7 @@ func TestHistory(t *testing.T) {
 		{At: at.Add(1 * time.Second), Kind: inspect.ChangeWrite, Subject: "shop/web", Text: "EndpointSlice/web-1 updated", Source: "endpoint_slice"},
 		{At: at.Add(3 * time.Second), Kind: inspect.ChangeRecord, Subject: "www.example.org", Zone: "example.org", Text: "TXT updated: a → \x1b[31m", Why: "Service/shop/web asks for other targets"},
 	}})
-	c, notes := newClient(t, one, two, &looktest.Process{})
+	c, notes := newClient(t, one, two, &inspecttest.Process{})
 	a, err := c.History(t.Context(), HistoryQuery{Subject: url.Values{"service": {"shop/web"}}, Since: 10 * time.Minute, Limit: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestNothingChanged(t *testing.T) {
 		}
 		check(t, "text", printed(t, "table", a), "Nothing changed in the last "+want+" (2 processes asked).\n")
 	}
-	c, _ := newClient(t, &looktest.Process{Paths: map[string]http.Handler{inspect.HistoryPath: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	c, _ := newClient(t, &inspecttest.Process{Paths: map[string]http.Handler{inspect.HistoryPath: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = w.Write([]byte(`{"error":"there is no such path: there are /api/v1alpha1/status"}`))
 	})}})

@@ -167,11 +167,11 @@ func list[L, T any](ctx context.Context, c *Client, m *member, path string, quer
 	for range maxPages {
 		page := url.Values{"limit": {strconv.Itoa(inspect.PageSize)}, "offset": {strconv.Itoa(offset)}}
 		maps.Copy(page, query)
-		var answer L
-		if err := c.call(ctx, m.Process, path, page, nil, &answer); err != nil {
+		var listed L
+		if err := c.call(ctx, m.Process, path, page, nil, &listed); err != nil {
 			return nil, err
 		}
-		items, part := split(answer)
+		items, part := split(listed)
 		all = append(all, items...)
 		if part.Next <= offset {
 			return all, nil

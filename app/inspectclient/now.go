@@ -16,7 +16,7 @@ import (
 
 // Now returns the current problems of all processes, the worst first. It fails if no process
 // responds. Processes that don't respond are listed as unknown.
-func (c *Client) Now(ctx context.Context) (output.Answer, inspect.Now, error) {
+func (c *Client) Now(ctx context.Context) (output.Result, inspect.Now, error) {
 	responses := each(c.processes, func(p portforward.Process) (inspect.Now, error) {
 		var now inspect.Now
 		err := c.call(ctx, p, inspect.NowPath, queryOf("each", "true"), nil, &now)
@@ -25,7 +25,7 @@ func (c *Client) Now(ctx context.Context) (output.Answer, inspect.Now, error) {
 	var all []inspect.Finding
 	var unknown []string
 	var failed error
-	omitted, answered, checked := 0, 0, time.Now()
+	omitted, responded, checked := 0, 0, time.Now()
 	for i, a := range responses {
 		name := c.processes[i].Name
 		if a.err != nil {
@@ -33,7 +33,7 @@ func (c *Client) Now(ctx context.Context) (output.Answer, inspect.Now, error) {
 			unknown = append(unknown, fmt.Sprintf("what is wrong in %s: %s", name, nowFailure(a.err)))
 			continue
 		}
-		answered++
+		responded++
 		for _, f := range a.value.Findings {
 			f.Processes = []string{name}
 			all = append(all, f)
@@ -46,13 +46,13 @@ func (c *Client) Now(ctx context.Context) (output.Answer, inspect.Now, error) {
 			checked = a.value.Checked
 		}
 	}
-	if answered == 0 {
-		return output.Answer{}, inspect.Now{}, failed
+	if responded == 0 {
+		return output.Result{}, inspect.Now{}, failed
 	}
 	now := inspect.Summarize(all, checked)
 	now.Omitted += omitted
 	now.Unknown = unknown
-	return nowAnswer(now, answered), now, nil
+	return nowResult(now, responded), now, nil
 }
 
 // nowFailure says why a process doesn't respond. A process of an earlier version responds with 404.
@@ -63,7 +63,7 @@ func nowFailure(err error) string {
 	return err.Error()
 }
 
-func nowAnswer(now inspect.Now, processes int) output.Answer {
+func nowResult(now inspect.Now, processes int) output.Result {
 	a := output.List(now, now.Findings, "SEVERITY|AREA|SUBJECT|FOR|CAUSE…|PROCESSES+", func(f inspect.Finding) (string, []string) {
 		since := ""
 		if f.Since != nil {

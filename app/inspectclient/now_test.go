@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
-	"github.com/signpostd/signpost/testkit/looktest"
+	"github.com/signpostd/signpost/testkit/inspecttest"
 )
 
 // The findings of all processes are joined by cause, and processes that don't respond are unknown.
@@ -16,9 +16,9 @@ func TestNow(t *testing.T) {
 	other := found
 	other.Subject = "Service shop/cart"
 	zone := inspect.Finding{Area: inspect.AreaZone, Severity: inspect.SeverityError, Subject: "zone example.org", Count: 1, Cause: "REFUSED\x1b[31m", Since: &since}
-	one := &looktest.Process{Now: &inspect.Now{Findings: []inspect.Finding{found, other}, Checked: time.Now()}}
-	two := &looktest.Process{Now: &inspect.Now{Findings: []inspect.Finding{found, zone}, Checked: time.Now()}}
-	c, _ := newClient(t, one, two, &looktest.Process{})
+	one := &inspecttest.Process{Now: &inspect.Now{Findings: []inspect.Finding{found, other}, Checked: time.Now()}}
+	two := &inspecttest.Process{Now: &inspect.Now{Findings: []inspect.Finding{found, zone}, Checked: time.Now()}}
+	c, _ := newClient(t, one, two, &inspecttest.Process{})
 	a, now, err := c.Now(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -35,14 +35,14 @@ func TestNow(t *testing.T) {
 }
 
 func TestNothingIsWrong(t *testing.T) {
-	well := &looktest.Process{Now: &inspect.Now{Findings: []inspect.Finding{}, Checked: time.Now()}}
+	well := &inspecttest.Process{Now: &inspect.Now{Findings: []inspect.Finding{}, Checked: time.Now()}}
 	c, _ := newClient(t, well, well)
 	a, now, err := c.Now(t.Context())
 	if err != nil || len(now.Findings) > 0 {
 		t.Fatalf("%+v, %v", now, err)
 	}
 	check(t, "text", printed(t, "table", a), "Nothing is wrong (2 processes asked).\n")
-	c, _ = newClient(t, &looktest.Process{})
+	c, _ = newClient(t, &inspecttest.Process{})
 	if _, _, err := c.Now(t.Context()); err == nil || !strings.Contains(err.Error(), "ask what is wrong now") {
 		t.Errorf("got %v", err)
 	}

@@ -17,10 +17,10 @@ import (
 )
 
 // Plans returns the held plans of the leaders, for one publisher or, if its name is empty, for all.
-func (c *Client) Plans(ctx context.Context, publisher string) (output.Answer, error) {
+func (c *Client) Plans(ctx context.Context, publisher string) (output.Result, error) {
 	leaders, err := c.leaders(ctx)
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	all := plansOf(leaders, publisher)
 	list := inspect.PlanList{Plans: []inspect.Plan{}, Total: len(all)}
@@ -118,10 +118,10 @@ func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
 }
 
 // Plan returns the changes of a plan. publisher is only needed if several plans have the hash.
-func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answer, error) {
+func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Result, error) {
 	leaders, err := c.leaders(ctx)
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	holder, err := holderOf(leaders, hash, publisher)
 	if err != nil && len(withHash(plansOf(leaders, publisher), hash)) == 0 {
@@ -131,7 +131,7 @@ func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answe
 		}
 	}
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	plan := holder.value
 	plan.Next = 0
@@ -140,7 +140,7 @@ func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answe
 		return p.Changes, inspect.Page{Next: p.Next}
 	})
 	if err != nil {
-		return output.Answer{}, fmt.Errorf("%s: ask for the plan %s: %w", holder.name(), hash, err)
+		return output.Result{}, fmt.Errorf("%s: ask for the plan %s: %w", holder.name(), hash, err)
 	}
 	a := output.List(plan, plan.Changes, "ACTION|NAME|TYPE|TARGETS|NEW TARGETS|SET+", func(ch inspect.Change) (string, []string) {
 		return "record/" + zoneName(plan.Zone) + "/" + ch.Name + "/" + ch.Type, []string{ch.Action, ch.Name, ch.Type, firstTexts(ch.Targets), firstTexts(ch.NewTargets), ch.SetIdentifier}
@@ -211,10 +211,10 @@ func ofPublisher(name string) string {
 // may know plans that it no longer lists, because plans with more names have replaced them. So if
 // no process lists the plan, the approval is sent to one leader after the other until one knows the
 // plan. If several plans have the hash, nothing is approved unless the publisher is named.
-func (c *Client) Approve(ctx context.Context, hash, publisher string, except []string) (output.Answer, error) {
+func (c *Client) Approve(ctx context.Context, hash, publisher string, except []string) (output.Result, error) {
 	leaders, err := c.leaders(ctx)
 	if err != nil {
-		return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, err)
+		return output.Result{}, fmt.Errorf("approve the plan %s: %w", hash, err)
 	}
 	var targets []member
 	switch holders := withHash(plansOf(leaders, publisher), hash); len(holders) {
@@ -225,13 +225,13 @@ func (c *Client) Approve(ctx context.Context, hash, publisher string, except []s
 	case 1:
 		targets = []member{*holders[0].member}
 	default:
-		return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, ambiguous(holders, hash))
+		return output.Result{}, fmt.Errorf("approve the plan %s: %w", hash, ambiguous(holders, hash))
 	}
 	var approval inspect.Approval
 	for _, m := range targets {
 		approval, err = c.approve(ctx, m.Process, hash, publisher, except)
 		if err == nil {
-			return output.Answer{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
+			return output.Result{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
 		}
 		if asRefusal(err) == nil && !errors.Is(err, errNoToken) {
 			err = fmt.Errorf("%w: the plan may be approved already: check what is still held", err)
@@ -241,7 +241,7 @@ func (c *Client) Approve(ctx context.Context, hash, publisher string, except []s
 			break
 		}
 	}
-	return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, err)
+	return output.Result{}, fmt.Errorf("approve the plan %s: %w", hash, err)
 }
 
 // errNoToken is the error of an approval that was not attempted.

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
-	"github.com/signpostd/signpost/testkit/looktest"
+	"github.com/signpostd/signpost/testkit/inspecttest"
 )
 
 const planHash = "0123456789abcdef"
 
-func holder() *looktest.Process {
+func holder() *inspecttest.Process {
 	p := dnsProcess("leads")
 	plan := inspect.Plan{Zone: "shop.test", Hash: planHash, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Deletions: 1100, Owned: 2000}
 	for i := range plan.Deletions {
@@ -22,7 +22,7 @@ func holder() *looktest.Process {
 	return p
 }
 
-func waits() *looktest.Process {
+func waits() *inspecttest.Process {
 	p := dnsProcess("waits")
 	p.NotLeading = &inspect.Failure{Error: "this process does not lead: ask the leader, signpost-1", Leader: "signpost-1"}
 	return p
@@ -59,7 +59,7 @@ func TestApproveErrors(t *testing.T) {
 	idle := dnsProcess("leads")
 	idle.Plans = []inspect.Plan{}
 	for name, test := range map[string]struct {
-		p    *looktest.Process
+		p    *inspecttest.Process
 		hash string
 		want string
 	}{
@@ -108,7 +108,7 @@ func TestHashOfSeveralPlans(t *testing.T) {
 	publishers.Approved = func(hash string, _ []string) { approved = append(approved, hash) }
 	one, other := holder(), holder()
 	one.Approved, other.Approved = publishers.Approved, publishers.Approved
-	for name, processes := range map[string][]*looktest.Process{"two publishers": {publishers}, "two processes": {one, other}} {
+	for name, processes := range map[string][]*inspecttest.Process{"two publishers": {publishers}, "two processes": {one, other}} {
 		c, _ := newClient(t, processes...)
 		if _, err := c.Plan(t.Context(), planHash, ""); err == nil || !strings.Contains(err.Error(), "2 plans have the hash") {
 			t.Errorf("show, %s: %v", name, err)

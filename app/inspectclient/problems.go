@@ -13,17 +13,17 @@ import (
 
 // Problems returns the parts of objects that can't be used. Equal problems of several processes are
 // merged. An empty namespace means all.
-func (c *Client) Problems(ctx context.Context, namespace, search string) (output.Answer, error) {
+func (c *Client) Problems(ctx context.Context, namespace, search string) (output.Result, error) {
 	members, err := c.members(ctx)
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	query := queryOf("search", search)
 	responses, err := queryWithRole(c, members, "problems", func(m *member) ([]inspect.Problem, error) {
 		return list(ctx, c, m, inspect.ProblemsPath, query, func(l inspect.ProblemList) ([]inspect.Problem, inspect.Page) { return l.Problems, l.Page })
 	})
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	first := map[inspect.Problem]time.Time{}
 	for _, a := range responses {
@@ -44,10 +44,10 @@ func (c *Client) Problems(ctx context.Context, namespace, search string) (output
 		return cmp.Or(strings.Compare(objectText(a.Object), objectText(b.Object)), strings.Compare(a.Field, b.Field), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Value, b.Value))
 	})
 	all.Total = len(all.Problems)
-	return problemAnswer(all, time.Now()), nil
+	return problemResult(all, time.Now()), nil
 }
 
-func problemAnswer(all inspect.ProblemList, now time.Time) output.Answer {
+func problemResult(all inspect.ProblemList, now time.Time) output.Result {
 	a := output.List(all, all.Problems, "OBJECT|FIELD|AGE|REASON…|VALUE+", func(p inspect.Problem) (string, []string) {
 		return strings.ToLower(p.Object.Kind) + "/" + strings.TrimPrefix(p.Object.Namespace+"/"+p.Object.Name, "/"),
 			[]string{objectText(p.Object), p.Field, age(p.Since, now), sentence(p.Reason), p.Value}

@@ -29,28 +29,28 @@ func RecordStates() []inspect.RecordState {
 
 // Records returns the records of the leaders. If no zone has the name [RecordFilter.Zone], it is
 // used as the name of records.
-func (c *Client) Records(ctx context.Context, filter RecordFilter) (output.Answer, []inspect.Record, error) {
+func (c *Client) Records(ctx context.Context, filter RecordFilter) (output.Result, []inspect.Record, error) {
 	all, err := c.records(ctx, filter)
 	if err != nil {
-		return output.Answer{}, nil, err
+		return output.Result{}, nil, err
 	}
 	if len(all) > 0 || filter.Zone == "" {
-		return recordAnswer(all, time.Now()), all, nil
+		return recordResult(all, time.Now()), all, nil
 	}
 	zones, err := c.ZoneNames(ctx)
 	if err != nil {
-		return output.Answer{}, nil, err
+		return output.Result{}, nil, err
 	}
 	if slices.Contains(zones, filter.Zone) {
-		return recordAnswer(all, time.Now()), all, nil
+		return recordResult(all, time.Now()), all, nil
 	}
 	name := filter.Zone
 	filter.Zone, filter.Search = "", cmp.Or(filter.Search, name)
 	if all, err = c.records(ctx, filter); err != nil {
-		return output.Answer{}, nil, err
+		return output.Result{}, nil, err
 	}
 	all = slices.DeleteFunc(all, func(r inspect.Record) bool { return strings.TrimSuffix(strings.ToLower(r.Name), ".") != name })
-	a := recordAnswer(all, time.Now())
+	a := recordResult(all, time.Now())
 	if len(all) == 0 {
 		a.Text = fmt.Sprintf("No zone and no record is named %s, or the filters leave it out. %s\n", output.Clean(name), zonesText(zones))
 	}
@@ -201,10 +201,10 @@ func (d difference) name(r inspect.Record) string {
 	return strings.Join(parts, "/")
 }
 
-func recordAnswer(records []inspect.Record, now time.Time) output.Answer {
+func recordResult(records []inspect.Record, now time.Time) output.Result {
 	all := inspect.RecordList{Records: records}
 	all.Total = len(records)
-	a := output.Answer{Value: all, Items: output.Items(records)}
+	a := output.Result{Value: all, Items: output.Items(records)}
 	d := differenceOf(records)
 	columns := recordColumns(d, now)
 	for _, c := range columns {

@@ -15,10 +15,10 @@ import (
 // Services returns the served Services, worst first; an empty namespace means all. Streams are
 // those of all processes. If processes disagree about the endpoints of a Service, the lowest number
 // and the worst state are returned, with a note.
-func (c *Client) Services(ctx context.Context, namespace, search string) (output.Answer, error) {
+func (c *Client) Services(ctx context.Context, namespace, search string) (output.Result, error) {
 	all, err := c.services(ctx, namespace, search)
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	a := output.List(all, all.Services, "NAMESPACE|NAME|STATE|PORTS|READY|NOT READY|STREAMS|REMOTE+|FEDERATED+", func(s inspect.Service) (string, []string) {
 		return "service/" + s.Namespace + "/" + s.Name, []string{

@@ -17,20 +17,20 @@ type StatusList struct {
 }
 
 // Status returns the status of all processes.
-func (c *Client) Status(ctx context.Context) (output.Answer, error) {
+func (c *Client) Status(ctx context.Context) (output.Result, error) {
 	members, err := c.members(ctx)
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	var all StatusList
 	for _, m := range members {
 		m.status.Process = m.name()
 		all.Processes = append(all.Processes, m.status)
 	}
-	return statusAnswer(all, time.Now()), nil
+	return statusResult(all, time.Now()), nil
 }
 
-func statusAnswer(all StatusList, now time.Time) output.Answer {
+func statusResult(all StatusList, now time.Time) output.Result {
 	const columns = "PROCESS|ROLES|READY|LEADS|SERVICES|STREAMS|BEHIND|PUBLISHED|NOT PUBLISHED|HELD PLANS|PROBLEMS|AGE|VERSION+|CLUSTERS+"
 	text := ""
 	a := output.List(all, all.Processes, columns, func(s inspect.Status) (string, []string) {

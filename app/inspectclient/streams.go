@@ -26,17 +26,17 @@ type StreamFilter struct {
 }
 
 // Streams returns the open calls of the Destination API, and the streams of xDS clients.
-func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Answer, error) {
+func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Result, error) {
 	members, err := c.having(ctx, destinationRole, xdsRole)
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	query := queryOf("service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", string(filter.State))
 	responses, err := queryWithRole(c, members, "streams", func(m *member) ([]inspect.Stream, error) {
 		return list(ctx, c, m, inspect.StreamsPath, query, func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
 	})
 	if err != nil {
-		return output.Answer{}, err
+		return output.Result{}, err
 	}
 	all := inspect.StreamList{Streams: []inspect.Stream{}}
 	for _, a := range responses {
@@ -51,7 +51,7 @@ func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Answe
 		return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(client(a), client(b)), strings.Compare(a.Process, b.Process), strings.Compare(a.ID, b.ID))
 	})
 	all.Total = len(all.Streams)
-	a := streamAnswer(all, time.Now())
+	a := streamResult(all, time.Now())
 	if len(all.Streams) == 0 && filter == (StreamFilter{}) {
 		a.Text = "No stream is open.\n"
 	}
@@ -81,7 +81,7 @@ func client(s inspect.Stream) string {
 	}
 }
 
-func streamAnswer(all inspect.StreamList, now time.Time) output.Answer {
+func streamResult(all inspect.StreamList, now time.Time) output.Result {
 	behind := 0
 	a := output.List(all, all.Streams, "CLIENT|NODE|METHOD|TARGET|STATE|ENDPOINTS|SENT|LAG|AGE+|VIEW+|PEER+|PROCESS+", func(s inspect.Stream) (string, []string) {
 		if s.State != inspect.StreamSynced {

@@ -96,8 +96,8 @@ func example(kind string) string {
 // IsTable reports whether the format is a table.
 func (f *Format) IsTable() bool { return f.Kind == "" || f.Kind == Table || f.Kind == Wide }
 
-// Answer is the result of a command.
-type Answer struct {
+// Result is the output of a command.
+type Result struct {
 	// Value is printed as JSON or YAML. It may be JSON itself, as a [json.RawMessage].
 	Value any
 	// Items are the rows of custom columns; nil means Value as the only row.
@@ -109,9 +109,9 @@ type Answer struct {
 	Text  string
 }
 
-// Print prints an answer in a format.
-func Print(w io.Writer, f Format, a Answer) error {
-	text, err := render(f, a)
+// Print prints a result in a format.
+func Print(w io.Writer, f Format, r Result) error {
+	text, err := render(f, r)
 	if err != nil {
 		return err
 	}
@@ -121,12 +121,12 @@ func Print(w io.Writer, f Format, a Answer) error {
 	return nil
 }
 
-func render(f Format, a Answer) ([]byte, error) {
+func render(f Format, r Result) ([]byte, error) {
 	switch f.Kind {
 	case JSON:
-		return asJSON(a.Value)
+		return asJSON(r.Value)
 	case YAML:
-		text, err := asJSON(a.Value)
+		text, err := asJSON(r.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -134,16 +134,16 @@ func render(f Format, a Answer) ([]byte, error) {
 		return yaml.JSONToYAML(escaped(text))
 	case Name:
 		var text strings.Builder
-		for _, name := range a.Names {
+		for _, name := range r.Names {
 			text.WriteString(Clean(name) + "\n")
 		}
 		return []byte(text.String()), nil
 	case JSONPath:
-		return renderPath(f.Template, a.Value)
+		return renderPath(f.Template, r.Value)
 	case Columns:
-		return renderColumns(f.Template, a)
+		return renderColumns(f.Template, r)
 	default:
-		return []byte(a.Table.render(f.Kind == Wide) + a.Text), nil
+		return []byte(r.Table.render(f.Kind == Wide) + r.Text), nil
 	}
 }
 

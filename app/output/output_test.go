@@ -20,9 +20,9 @@ type pet struct {
 	Toys []string `json:"toys,omitempty"`
 }
 
-func answer() output.Answer {
+func result() output.Result {
 	pets := []pet{{"Rex", 3, []string{"ball", "<bone>"}}, {"Ada\x1b[31m\nB", 1234567890, nil}}
-	return output.Answer{
+	return output.Result{
 		Value: map[string]any{"items": pets}, Items: output.Items(pets), Names: []string{"pet/Rex", "pet/Ada"}, Text: "Two pets.\n",
 		Table: output.TableData{
 			Columns: []output.Column{{Name: "NAME"}, {Name: "AGE", Only: output.WideOnly}, {Name: "NOTE"}},
@@ -70,7 +70,7 @@ func TestPrint(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			err = output.Print(&out, f, answer())
+			err = output.Print(&out, f, result())
 			if want == "" {
 				if err == nil {
 					t.Errorf("no error, but %s", &out)
@@ -114,7 +114,7 @@ func TestRawJSON(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	f, _ := parse("json")
-	if err := output.Print(&out, f, output.Answer{Value: json.RawMessage(`{"b":1,"a":2}`)}); err != nil || out.String() != "{\n  \"b\": 1,\n  \"a\": 2\n}\n" {
+	if err := output.Print(&out, f, output.Result{Value: json.RawMessage(`{"b":1,"a":2}`)}); err != nil || out.String() != "{\n  \"b\": 1,\n  \"a\": 2\n}\n" {
 		t.Errorf("%v, %s", err, &out)
 	}
 }
@@ -125,7 +125,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
-	if err := output.Print(full{}, output.Format{}, answer()); err == nil || err.Error() != "write the output: disk full" {
+	if err := output.Print(full{}, output.Format{}, result()); err == nil || err.Error() != "write the output: disk full" {
 		t.Errorf("got %v", err)
 	}
 }

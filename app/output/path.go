@@ -61,14 +61,14 @@ func parseColumns(template string) ([]column, error) {
 	return all, nil
 }
 
-func renderColumns(template string, a Answer) ([]byte, error) {
+func renderColumns(template string, r Result) ([]byte, error) {
 	columns, err := parseColumns(template)
 	if err != nil {
 		return nil, err
 	}
-	items := a.Items
+	items := r.Items
 	if items == nil {
-		items = []any{a.Value}
+		items = []any{r.Value}
 	}
 	var table TableData
 	for _, c := range columns {
@@ -108,7 +108,7 @@ func generic(value any) (any, error) {
 	return plain, nil
 }
 
-// Items returns a list as the items of an [Answer].
+// Items returns a list as the items of an [Result].
 func Items[T any](list []T) []any {
 	items := make([]any, len(list))
 	for i := range list {

@@ -36,11 +36,11 @@ const (
 	WideOnly
 )
 
-// List returns an answer with a row for each item of a list. row returns what the format name
+// List returns a result with a row for each item of a list. row returns what the format name
 // prints of an item, and its cells. Columns are names between bars: one that ends with + is for
 // wide tables only, and cells of one that ends with … are not cut.
-func List[T any](value any, list []T, columns string, row func(item T) (name string, cells []string)) Answer {
-	a := Answer{Value: value, Items: make([]any, len(list))}
+func List[T any](value any, list []T, columns string, row func(item T) (name string, cells []string)) Result {
+	a := Result{Value: value, Items: make([]any, len(list))}
 	for name := range strings.SplitSeq(columns, "|") {
 		name, wide := strings.CutSuffix(name, "+")
 		name, whole := strings.CutSuffix(name, "…")

@@ -95,7 +95,7 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map
 		if obj.GetName() == "" {
 			return nil, nil, settings.Usagef("-f: a %s has no name: give each object one, as a cluster would", obj.GetKind())
 		}
-		awaitAddresses(obj)
+		addUnknownAddresses(obj)
 		if err := server.Put(obj); err != nil {
 			return nil, nil, settings.Usagef("-f: %w", err)
 		}

@@ -23,10 +23,10 @@ type Plan struct {
 	Errors   []string  `json:"errors"`
 	// Warnings are annotations that are probably misspelled, with manifests only.
 	Warnings []Unpublished `json:"warnings,omitempty"`
-	// Lacking is the number of objects in manifests that give no record, or not all. Unread are the
+	// Incomplete is the number of objects in manifests that give no record, or not all. Unread are the
 	// objects that no source reads.
-	Lacking int      `json:"lacking,omitempty"`
-	Unread  []Unread `json:"unread,omitempty"`
+	Incomplete int      `json:"lacking,omitempty"`
+	Unread     []Unread `json:"unread,omitempty"`
 	// Unpublished are the reasons why objects give no record, or not all; with --verbose only.
 	// MoreUnpublished is the number of further objects.
 	Unpublished     []Unpublished `json:"unpublished,omitempty"`
@@ -42,8 +42,8 @@ type Zone struct {
 	ID      string   `json:"id"`
 	Changes []Change `json:"changes"`
 	Held    *Held    `json:"held,omitempty"`
-	// Awaited are names of the zone whose new address isn't known, with manifests only.
-	Awaited []Awaited `json:"awaited,omitempty"`
+	// Pending are names of the zone whose new address isn't known, with manifests only.
+	Pending []Pending `json:"awaited,omitempty"`
 }
 
 // Unread is the number of objects of a kind that no source reads. Sources are the sources that
@@ -109,10 +109,10 @@ type Problem struct {
 func newPlan(zones []publisher.ZonePlan, notices []publisher.Notice, err error) *Plan {
 	plan := emptyPlan()
 	for _, z := range zones {
-		changes, awaited := settleAwaited(z.Changes)
-		held, more := settleAwaited(z.HeldChanges)
+		changes, pending := withoutPending(z.Changes)
+		held, more := withoutPending(z.HeldChanges)
 		z.HeldChanges = held
-		shown := Zone{Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(changes), Awaited: append(awaited, more...)}
+		shown := Zone{Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(changes), Pending: append(pending, more...)}
 		if z.Held != "" && len(held) > 0 {
 			shown.Held = heldOf(z)
 		}
@@ -183,7 +183,7 @@ func (p *Plan) add(publisher string, part *Plan) {
 		w.Publisher = publisher
 		p.Warnings = append(p.Warnings, w)
 	}
-	p.Lacking += part.Lacking
+	p.Incomplete += part.Incomplete
 	p.Unread = append(p.Unread, part.Unread...)
 	p.Differs = p.Differs || part.Differs
 	p.Complete = len(p.Errors) == 0
@@ -235,7 +235,7 @@ func recordOf(r *dns.RecordSet) *Record {
 	}
 	targets := append([]string{}, slices.Sorted(slices.Values(r.Targets))...)
 	targets = slices.DeleteFunc(targets, func(t string) bool { return t == unknownAddress })
-	return &Record{Targets: targets, AddressUnknown: awaits(r), TTL: max(r.TTL, 0), Properties: r.Properties, Owner: r.Labels[dns.LabelOwner], Resource: r.Labels[dns.LabelResource]}
+	return &Record{Targets: targets, AddressUnknown: hasUnknownAddress(r), TTL: max(r.TTL, 0), Properties: r.Properties, Owner: r.Labels[dns.LabelOwner], Resource: r.Labels[dns.LabelResource]}
 }
 
 func objectsOf(objects []dns.Object) []Object {

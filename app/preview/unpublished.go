@@ -125,7 +125,7 @@ const maxWarnings = 20
 // warn adds the annotations of manifests that are probably misspelled, and the number of objects
 // that give no record.
 func (p *Plan) warn(explained publisher.Explanations) {
-	p.Lacking = len(explained.List) + explained.More
+	p.Incomplete = len(explained.List) + explained.More
 	for _, e := range explained.List {
 		for _, u := range reasonsOf(e) {
 			if u.Reason == string(source.SkipUnknownAnnotation) && len(p.Warnings) < maxWarnings {
@@ -142,8 +142,8 @@ func (p *Plan) writeLeftOut(text *strings.Builder) {
 		for _, w := range p.Warnings {
 			text.WriteString("Warning: " + output.Clean(w.String()) + "\n")
 		}
-		if p.Lacking > 0 {
-			fmt.Fprintf(text, "Objects that give no record, or not all: %d. --verbose says why.\n", p.Lacking)
+		if p.Incomplete > 0 {
+			fmt.Fprintf(text, "Objects that give no record, or not all: %d. --verbose says why.\n", p.Incomplete)
 		}
 	}
 	if len(p.Unread) > 0 {

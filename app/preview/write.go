@@ -61,7 +61,7 @@ func (p *Plan) WriteTable(w io.Writer) error {
 
 // write writes the changes of a zone, if there are any, and counts them by action.
 func (z *Zone) write(text *strings.Builder, count map[string]int) {
-	if len(z.Changes) == 0 && z.Held == nil && len(z.Awaited) == 0 {
+	if len(z.Changes) == 0 && z.Held == nil && len(z.Pending) == 0 {
 		return
 	}
 	fmt.Fprintf(text, "Zone %s", cmp.Or(output.Clean(z.Zone), "."))
@@ -80,7 +80,7 @@ func (z *Zone) write(text *strings.Builder, count map[string]int) {
 			fmt.Fprintln(table, "  "+strings.Join(c.columns("held"), "\t"))
 		}
 	}
-	for _, a := range z.Awaited {
+	for _, a := range z.Pending {
 		fmt.Fprintf(table, "  keep\t%s\t%s\t%s (new address not known yet)\n", output.Clean(a.Name), output.Clean(a.Type), output.Clean(strings.Join(a.Targets, ",")))
 	}
 	table.Flush() // a strings.Builder takes everything

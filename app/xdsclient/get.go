@@ -127,7 +127,7 @@ func (o Options) print(out io.Writer, a result, text string) error {
 			}
 		}
 	}
-	if err := output.Print(out, o.Output, output.Answer{Value: a, Names: a.addresses(), Text: text}); err != nil {
+	if err := output.Print(out, o.Output, output.Result{Value: a, Names: a.addresses(), Text: text}); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	return nil

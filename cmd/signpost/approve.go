@@ -48,7 +48,7 @@ the pod, no token is needed: kubectl exec POD -- signpost approve HASH.`,
 			if err := checkApproval(hash, except, show); err != nil {
 				return err
 			}
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) {
 				switch {
 				case hash == "":
 					return l.Plans(ctx, publisher)

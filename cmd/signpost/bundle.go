@@ -92,7 +92,7 @@ func (c *client) printBundle(out io.Writer, file string, summary bundle.Summary)
 	if n := len(summary.Errors); n > 0 {
 		text += fmt.Sprintf("%d could not be had, or not all of it: errors.txt in it says why.\n", n)
 	}
-	return output.Print(out, c.format, output.Answer{Value: struct {
+	return output.Print(out, c.format, output.Result{Value: struct {
 		File string `json:"file"`
 		bundle.Summary
 	}{file, summary}, Names: []string{file}, Text: text})

@@ -188,12 +188,12 @@ func newCheckDNS(s streams) *cobra.Command {
 
 // run checks a config.
 func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
-	return c.report(ctx, c.subject(config))
+	return c.report(ctx, c.input(config))
 }
 
-// report checks a subject until it is fit, or once without --wait, and prints the report.
-func (c *checkCommand) report(ctx context.Context, subject check.Subject) error {
-	warn(c.streams, subject.Config.Remarks)
+// report runs the checks until none fails, or once without --wait, and prints the report.
+func (c *checkCommand) report(ctx context.Context, in check.Input) error {
+	warn(c.streams, in.Config.Remarks)
 	if err := settings.CheckTimeout(c.timeout); err != nil {
 		return err
 	}
@@ -206,8 +206,8 @@ func (c *checkCommand) report(ctx context.Context, subject check.Subject) error 
 	if err != nil {
 		return err
 	}
-	subject.Log = log
-	report := c.untilFit(ctx, subject)
+	in.Log = log
+	report := c.runUntilOK(ctx, in)
 	if ctx.Err() != nil {
 		return errors.New("interrupted before everything was checked")
 	}
@@ -226,8 +226,8 @@ func (c *checkCommand) report(ctx context.Context, subject check.Subject) error 
 	}
 }
 
-// untilFit repeats the checks until everything is fit or the time of --wait is over.
-func (c *checkCommand) untilFit(ctx context.Context, s check.Subject) check.Report {
+// runUntilOK repeats the checks until all are OK, or the time of --wait is over.
+func (c *checkCommand) runUntilOK(ctx context.Context, s check.Input) check.Report {
 	deadline := time.Now().Add(c.wait)
 	for {
 		report := check.Run(ctx, check.Checks(s), c.timeout)
@@ -244,9 +244,9 @@ func (c *checkCommand) untilFit(ctx context.Context, s check.Subject) check.Repo
 	}
 }
 
-// subject returns what is checked, and with which rights.
-func (c *checkCommand) subject(config settings.Config) check.Subject {
-	s := check.Subject{Config: config, As: "the user of the kubeconfig", Account: types.NamespacedName{Namespace: "default", Name: "signpost"}}
+// input returns the config to check, and the connections for it.
+func (c *checkCommand) input(config settings.Config) check.Input {
+	s := check.Input{Config: config, As: "the user of the kubeconfig", Account: types.NamespacedName{Namespace: "default", Name: "signpost"}}
 	if as := c.kube.As(); as != "" {
 		s.As = as
 	}

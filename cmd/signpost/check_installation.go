@@ -114,18 +114,18 @@ func (c *checkCommand) runConfig(ctx context.Context, name string, config settin
 	if len(config.Roles()) == 0 {
 		return noRole(name)
 	}
-	subject := c.subject(config)
-	subject.NoSecret = map[string]error{}
+	in := c.input(config)
+	in.NoSecret = map[string]error{}
 	for index, why := range missing {
 		if index < len(config.DNS.Publishers) {
-			subject.NoSecret[config.DNS.Publishers[index].Name] = why
+			in.NoSecret[config.DNS.Publishers[index].Name] = why
 		}
 	}
-	return c.report(ctx, subject)
+	return c.report(ctx, in)
 }
 
 // asInstalled sets the account of an installation that was found.
-func (c *checkCommand) asInstalled(s *check.Subject) {
+func (c *checkCommand) asInstalled(s *check.Input) {
 	if c.installed.Namespace != "" && c.kube.As() == "" {
 		s.Account = c.installed
 	}

@@ -115,7 +115,7 @@ func inPod(kubeconfig string) bool {
 }
 
 // query calls f with a client of the admin servers, and prints its result.
-func (c *client) query(cmd *cobra.Command, s streams, f func(context.Context, *inspectclient.Client) (output.Answer, error)) error {
+func (c *client) query(cmd *cobra.Command, s streams, f func(context.Context, *inspectclient.Client) (output.Result, error)) error {
 	found, err := c.found(cmd.Context(), cmd.Name())
 	if err != nil {
 		return err

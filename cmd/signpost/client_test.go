@@ -13,16 +13,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/app/inspect"
-	"github.com/signpostd/signpost/testkit/looktest"
+	"github.com/signpostd/signpost/testkit/inspecttest"
 	"github.com/signpostd/signpost/testkit/reachtest"
 )
 
 const heldHash = "0123456789abcdef"
 
 // fakeCluster is an API server with two replicas of the dns role. The second one leads.
-func fakeCluster(t *testing.T, leader *looktest.Process) (kubeconfig string) {
+func fakeCluster(t *testing.T, leader *inspecttest.Process) (kubeconfig string) {
 	t.Helper()
-	standby := &looktest.Process{
+	standby := &inspecttest.Process{
 		Status:     &inspect.Status{Roles: []string{"dns"}, Leading: []inspect.Leading{{Role: "dns"}}},
 		NotLeading: &inspect.Failure{Error: "this process does not lead: ask the leader, signpost-1"},
 	}
@@ -53,8 +53,8 @@ func fakeCluster(t *testing.T, leader *looktest.Process) (kubeconfig string) {
 	return server.Start(t)
 }
 
-func leader() *looktest.Process {
-	return &looktest.Process{
+func leader() *inspecttest.Process {
+	return &inspecttest.Process{
 		Status:  &inspect.Status{Roles: []string{"dns"}, Leading: []inspect.Leading{{Role: "dns", Leads: true}}},
 		Zones:   []inspect.Zone{{Name: "example.org"}, {Name: "example.net"}},
 		Records: []inspect.Record{{Zone: "example.org", Name: "www.example.org", Type: "A", State: inspect.RecordPublished, Targets: []string{"192.0.2.1"}, TTL: 300}, {Zone: "example.net", Name: "old.example.net", Type: "A", State: inspect.RecordHeld, Targets: []string{"192.0.2.2"}}},

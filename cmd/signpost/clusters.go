@@ -24,7 +24,7 @@ can't be read it is stale, and signpost serves what it knew last.`,
   signpost clusters --addr 127.0.0.1:9996 -o json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) { return l.Clusters(ctx) })
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) { return l.Clusters(ctx) })
 		},
 	}
 	c.flags(cmd)

@@ -36,7 +36,7 @@ that were written, with the cause if it is known. SUBJECT is as for signpost exp
 					return err
 				}
 			}
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) { return l.History(ctx, q) })
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) { return l.History(ctx, q) })
 		},
 	}
 	cmd.Flags().DurationVar(&q.Since, "since", time.Hour, "how far to look back, such as 10m")

@@ -20,7 +20,7 @@ import (
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/kube/linked"
-	"github.com/signpostd/signpost/testkit/looktest"
+	"github.com/signpostd/signpost/testkit/inspecttest"
 )
 
 // evil is a text that sets the title of a terminal, colors it, starts a line and reverses its direction.
@@ -41,11 +41,11 @@ func checkTame(t *testing.T, what, text string) {
 }
 
 // hostileProcess returns a process with evil text in all fields.
-func hostileProcess() *looktest.Process {
+func hostileProcess() *inspecttest.Process {
 	now, n := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 1
 	ref := inspect.ObjectRef{Kind: evil, Namespace: evil, Name: evil, Cluster: evil}
 	step := inspect.Step{Role: evil, What: evil, State: evil, Text: evil, Object: &ref, More: []string{evil}}
-	return &looktest.Process{
+	return &inspecttest.Process{
 		Status: &inspect.Status{
 			Version: evil, Process: evil, Roles: []string{"destination", "dns", evil}, Details: []string{evil}, Started: now,
 			Leading: []inspect.Leading{{Role: "dns", Lease: evil, Leader: evil, Leads: true}}, Tables: []inspect.Table{{Kind: evil, State: evil, Reason: evil, Detail: evil}},

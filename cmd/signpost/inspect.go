@@ -34,7 +34,7 @@ for they wait, who leads, and how much they serve and publish.`,
 		Example: "  signpost status\n  signpost status --addr 127.0.0.1:9996 -o yaml",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) { return l.Status(ctx) })
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) { return l.Status(ctx) })
 		},
 	}
 	c.flags(cmd)
@@ -61,7 +61,7 @@ found out.`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var now inspect.Now
-			err := c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Answer, err error) {
+			err := c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Result, err error) {
 				a, now, err = l.Now(ctx)
 				return a, err
 			})
@@ -109,7 +109,7 @@ SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 			if everywhere {
 				filter.Namespace = ""
 			}
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) {
 				return l.Streams(ctx, filter)
 			})
 		},
@@ -171,7 +171,7 @@ ready), partly-served (some ports or places get none), no-ports, external-name, 
 		Example: "  signpost services\n  signpost services -n shop -o wide",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) {
 				return l.Services(ctx, c.oneNamespace(everywhere), search)
 			})
 		},
@@ -202,7 +202,7 @@ do. Without -n it shows all namespaces.`,
 		Example: "  signpost problems\n  signpost problems -n shop",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) {
 				return l.Problems(ctx, c.oneNamespace(everywhere), search)
 			})
 		},
@@ -252,7 +252,7 @@ name, say which one with --publisher.`,
 			if err := checkObject(filter.Object); err != nil {
 				return err
 			}
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
+			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) {
 				a, records, err := l.Records(ctx, filter)
 				if err != nil || c.format.Kind != outputZone {
 					return a, err
@@ -261,9 +261,9 @@ name, say which one with --publisher.`,
 					err = l.CheckZone(ctx, filter.Zone)
 				}
 				if err := errors.Join(err, inspectclient.OneZone(records)); err != nil {
-					return output.Answer{}, settings.Usagef("-o %s: %w", outputZone, err)
+					return output.Result{}, settings.Usagef("-o %s: %w", outputZone, err)
 				}
-				return output.Answer{Text: inspectclient.ZoneFile(records)}, nil
+				return output.Result{Text: inspectclient.ZoneFile(records)}, nil
 			})
 		},
 	}
@@ -340,7 +340,7 @@ something is wrong, and 2 if that couldn't be found out.`,
 				return &exitError{err, exitUnknown}
 			}
 			verdict := inspect.VerdictUnknown
-			err = c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Answer, err error) {
+			err = c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Result, err error) {
 				a, verdict, err = l.Explain(ctx, subject)
 				return a, err
 			})

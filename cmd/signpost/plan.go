@@ -165,8 +165,8 @@ func warn(s streams, remarks []settings.Remark) {
 }
 
 // planResult returns a plan for formats other than a table. Its items are the changes.
-func planResult(p *preview.Plan) output.Answer {
-	a := output.Answer{Value: p, Items: []any{}}
+func planResult(p *preview.Plan) output.Result {
+	a := output.Result{Value: p, Items: []any{}}
 	for _, z := range p.Zones {
 		for _, c := range z.Changes {
 			a.Items = append(a.Items, c)

@@ -34,5 +34,5 @@ func newVersionCommand(s streams) *cobra.Command {
 
 func printVersion(w io.Writer, format output.Format) error {
 	info := versionInfo{Version: version.Current(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	return output.Print(w, format, output.Answer{Value: info, Names: []string{info.Version}, Text: info.Version + "\n"})
+	return output.Print(w, format, output.Result{Value: info, Names: []string{info.Version}, Text: info.Version + "\n"})
 }

@@ -97,7 +97,7 @@ func surveyZone(ctx context.Context, p provider.Provider, own owner.Owner, z dns
 	}
 	lookup := func(name string) []*dns.RecordSet { return byName[name] }
 	for _, r := range records {
-		if _, isOwnership := own.Mark(r); isOwnership {
+		if _, isOwnership := own.OwnershipRecord(r); isOwnership {
 			continue
 		}
 		found.Records++

@@ -53,8 +53,9 @@ func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (appl
 	return apply, refused, nil
 }
 
-// Unmark returns the deletions of our ownership records, in all formats, that describe only r.
-func (t *TXT) Unmark(zone Lookup, r *dns.RecordSet) []dns.Change {
+// OwnershipDeletions returns the deletions of our ownership records, in all formats, that describe
+// only r.
+func (t *TXT) OwnershipDeletions(zone Lookup, r *dns.RecordSet) []dns.Change {
 	b := &batch{
 		TXT: t, zone: zone, changes: []dns.Change{{Old: r}}, ownershipChanges: make([][]dns.Change, 1),
 		after: map[string][]*dns.RecordSet{}, written: map[dns.Key]struct{}{},
@@ -65,7 +66,7 @@ func (t *TXT) Unmark(zone Lookup, r *dns.RecordSet) []dns.Change {
 }
 
 func (t *TXT) isOwnershipRecord(r *dns.RecordSet) bool {
-	_, ownership := t.Mark(r)
+	_, ownership := t.OwnershipRecord(r)
 	return ownership
 }
 
@@ -74,8 +75,8 @@ type batch struct {
 	*TXT
 	zone    Lookup
 	changes []dns.Change
-	// refused says for each change whether it is refused. ownershipChanges has the changes of ownership records
-	// that follow it.
+	// refused says for each change whether it is refused. ownershipChanges has the changes of
+	// ownership records that follow it.
 	refused          []bool
 	ownershipChanges [][]dns.Change
 	// after has the record sets of all changed names, after the changes.
@@ -290,8 +291,8 @@ func (t *TXT) otherTexts(r *dns.RecordSet) []string {
 	return texts
 }
 
-// deleteOwnership adds the deletions of the ownership records of a deleted record set, except those that
-// another record set needs.
+// deleteOwnership adds the deletions of the ownership records of a deleted record set, except those
+// that another record set needs.
 func (b *batch) deleteOwnership(i int) {
 	r := b.changes[i].Old
 	for _, s := range b.allFormats(dns.Canonical(r.Name), r.Type) {

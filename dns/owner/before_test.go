@@ -142,20 +142,20 @@ var updates = []beforeTest{
 		changes: []string{"~ a.z.org A 1.1.1.1 weight=1 => a.z.org A 1.1.1.1 weight=2"}, want: []string{"~ a.z.org A 1.1.1.1 weight=2", "~ a-a.z.org TXT @me weight=2 for a.z.org"},
 	},
 	{
-		name: "case 78: healed", zone: []string{"a.z.org A 1.1.1.1 ttl=60", "a.z.org TXT @me/svc"},
+		name: "case 78: rewritten", zone: []string{"a.z.org A 1.1.1.1 ttl=60", "a.z.org TXT @me/svc"},
 		changes: []string{"~ a.z.org A 1.1.1.1 ttl=60 => a.z.org A 1.1.1.1 res=svc"}, want: []string{"+ a-a.z.org TXT @me/svc for a.z.org"},
 	},
 	{
-		name: "case 84: an alias is healed", zone: []string{"a.z.org A x.y alias=true", "cname-a.z.org TXT @me"},
+		name: "case 84: an alias is rewritten", zone: []string{"a.z.org A x.y alias=true", "cname-a.z.org TXT @me"},
 		changes: []string{"~ a.z.org A x.y alias=true => a.z.org A x.y alias=true"}, want: []string{"+ a-a.z.org TXT @me alias=true for a.z.org"},
 	},
 	{
-		name: "not healed where that would make another record ours", options: TXTOptions{WildcardReplacement: "any"},
+		name: "not rewritten where that would make another record ours", options: TXTOptions{WildcardReplacement: "any"},
 		zone:    []string{"any.z.org A x.y alias=true", "cname-any.z.org TXT @me", "*.z.org A 1.1.1.1"},
 		changes: []string{"~ any.z.org A x.y alias=true => any.z.org A x.y alias=true"}, want: []string{},
 	},
 	{
-		name: "nothing to heal any more", zone: []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me"},
+		name: "nothing to rewrite any more", zone: []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me"},
 		changes: []string{"~ a.z.org A 1.1.1.1 => a.z.org A 1.1.1.1"}, want: []string{},
 	},
 	{
@@ -251,7 +251,7 @@ var deletes = []beforeTest{
 }
 
 // Each change is made in the zone by a server that requires the old record set. Afterwards
-// nothing is left to heal, and what we made is ours.
+// nothing is left to rewrite, and what we made is ours.
 func TestBefore(t *testing.T) {
 	for _, test := range slices.Concat(creates, updates, deletes) {
 		t.Run(test.name, func(t *testing.T) {
@@ -283,15 +283,15 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// checkSettled finds out whether what was made is ours now, with nothing to heal.
+// checkSettled finds out whether what was made is ours now, with nothing to rewrite.
 func checkSettled(t *testing.T, o *TXT, w zoneRecords, applied []dns.Change) {
 	t.Helper()
 	for _, c := range applied {
 		if c.New == nil || o.isOwnershipRecord(c.New) || o.OwnershipRecordName(c.New.Name, c.New.Type) == "" {
 			continue
 		}
-		if labels, heal := o.Labels(w.lookup, c.New); labels[dns.LabelOwner] != "me" || heal {
-			t.Errorf("%s has the labels %v, heal %v", show(c.New), labels, heal)
+		if labels, rewrite := o.Labels(w.lookup, c.New); labels[dns.LabelOwner] != "me" || rewrite {
+			t.Errorf("%s has the labels %v, rewrite %v", show(c.New), labels, rewrite)
 		}
 		if c.New.Labels[dns.LabelOwner] != "me" {
 			t.Errorf("%s goes to the provider with the labels %v", show(c.New), c.New.Labels)
@@ -374,7 +374,7 @@ func TestBeforeEncrypts(t *testing.T) {
 
 func TestUnmark(t *testing.T) {
 	w := newZoneRecords(t, "a.z.org A 1.1.1.1", "a-a.z.org TXT @me", "a.z.org TXT @me", "a.z.org MX mx")
-	got := showChanges(newTXT(t, TXTOptions{}).Unmark(w.lookup, w["a.z.org"][0]))
+	got := showChanges(newTXT(t, TXTOptions{}).OwnershipDeletions(w.lookup, w["a.z.org"][0]))
 	if diff := cmp.Diff([]string{"- a-a.z.org TXT @me for a.z.org"}, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}

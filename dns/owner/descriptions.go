@@ -68,14 +68,14 @@ func (d *Descriptions) Load(context.Context) error { return nil }
 // After implements [Owner]. The descriptions were written with the changes.
 func (d *Descriptions) After(context.Context, []dns.Change) error { return nil }
 
-// Mark implements [Owner]. There are no ownership records. Without ownership, record sets without a
-// description are hidden from the plan, because they would count as ours.
-func (d *Descriptions) Mark(r *dns.RecordSet) (describes []string, ownership bool) {
+// OwnershipRecord implements [Owner]. There are no ownership records. Without ownership, record
+// sets without a description are hidden from the plan, because they would count as ours.
+func (d *Descriptions) OwnershipRecord(r *dns.RecordSet) (describes []string, ownership bool) {
 	return nil, d.id == "" && r.Labels[dns.LabelDescription] == ""
 }
 
 // Labels implements [Owner].
-func (d *Descriptions) Labels(_ Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
+func (d *Descriptions) Labels(_ Lookup, r *dns.RecordSet) (labels map[string]string, rewrite bool) {
 	labels, err := ParseText(r.Labels[dns.LabelDescription])
 	if err != nil {
 		return nil, false

@@ -35,8 +35,8 @@ func TestDescriptions(t *testing.T) {
 	for text, want := range map[string]string{
 		ourText: "me", "heritage=external-dns,external-dns/owner=you": "you", "heritage=external-dns": "", "heritage=other,external-dns/owner=me": "", "by hand": "", "": "",
 	} {
-		if labels, heal := d.Labels(nil, described("a.test", "A", "192.0.2.1", text)); labels[dns.LabelOwner] != want || heal {
-			t.Errorf("%q: labels %v, heal %t", text, labels, heal)
+		if labels, rewrite := d.Labels(nil, described("a.test", "A", "192.0.2.1", text)); labels[dns.LabelOwner] != want || rewrite {
+			t.Errorf("%q: labels %v, rewrite %t", text, labels, rewrite)
 		}
 	}
 	wanted := described("a.test", "A", "192.0.2.1", "")
@@ -98,11 +98,11 @@ func TestDescriptionsShare(t *testing.T) {
 func TestDescriptionsWithoutOwner(t *testing.T) {
 	d := descriptions(t, owner.DescriptionOptions{})
 	for text, want := range map[string]bool{"": true, "by hand": false, ourText: false} {
-		if _, hidden := d.Mark(described("a.test", "A", "192.0.2.1", text)); hidden != want {
+		if _, hidden := d.OwnershipRecord(described("a.test", "A", "192.0.2.1", text)); hidden != want {
 			t.Errorf("%q: hidden %t", text, hidden)
 		}
 	}
-	if _, hidden := descriptions(t, owner.DescriptionOptions{OwnerID: "me"}).Mark(described("a.test", "A", "192.0.2.1", "")); hidden {
+	if _, hidden := descriptions(t, owner.DescriptionOptions{OwnerID: "me"}).OwnershipRecord(described("a.test", "A", "192.0.2.1", "")); hidden {
 		t.Error("a record set of somebody else is hidden, so that it isn't in the way")
 	}
 	apply, _, _ := d.Before(t.Context(), func(string) []*dns.RecordSet { return nil }, []dns.Change{{New: described("a.test", "A", "192.0.2.1", "")}})

@@ -12,6 +12,6 @@
 //
 // # Concurrency
 //
-// Load, Before and After are called in parallel for different zones; Labels and Mark from any
+// Load, Before and After are called in parallel for different zones; Labels and OwnershipRecord from any
 // goroutine.
 package owner

@@ -18,11 +18,13 @@ func (None) ID() string { return "" }
 // Load implements [Owner]. There is nothing to read.
 func (None) Load(context.Context) error { return nil }
 
-// Mark implements [Owner]. No record set is an ownership record.
-func (None) Mark(*dns.RecordSet) (describes []string, ownership bool) { return nil, false }
+// OwnershipRecord implements [Owner]. No record set is an ownership record.
+func (None) OwnershipRecord(*dns.RecordSet) (describes []string, ownership bool) { return nil, false }
 
 // Labels implements [Owner]. There are none.
-func (None) Labels(Lookup, *dns.RecordSet) (labels map[string]string, heal bool) { return nil, false }
+func (None) Labels(Lookup, *dns.RecordSet) (labels map[string]string, rewrite bool) {
+	return nil, false
+}
 
 // Before implements [Owner]. It returns all changes unchanged.
 func (None) Before(_ context.Context, _ Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {

@@ -18,14 +18,14 @@ type Owner interface {
 	// Load reads ownership that is kept outside of the zones, if any. It is called before zones are
 	// read, at each verification, and after a failure.
 	Load(ctx context.Context) error
-	// Mark reports whether a record set is an ownership record of this registry, and returns the
-	// canonical names whose record sets it describes. The plan doesn't see ownership records. When one
-	// changes, the names that it describes are planned again.
-	Mark(r *dns.RecordSet) (describes []string, ownership bool)
-	// Labels returns the labels of a record set that isn't an ownership record, or nil. heal is true
-	// if the ownership records of one of our record sets must be rewritten although the record set
-	// itself is as wanted.
-	Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, heal bool)
+	// OwnershipRecord reports whether a record set is an ownership record of this registry, and
+	// returns the canonical names whose record sets it describes. The plan doesn't see ownership
+	// records. When one changes, the names that it describes are planned again.
+	OwnershipRecord(r *dns.RecordSet) (describes []string, ownership bool)
+	// Labels returns the labels of a record set that isn't an ownership record, or nil. rewrite is
+	// true if the ownership records of one of our record sets must be rewritten although the record
+	// set itself is as wanted.
+	Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, rewrite bool)
 	// Before is called with the labelled changes that are about to be applied to a zone. It returns
 	// the changes for the provider: each change is followed by those of its ownership records. Changes
 	// of record sets of other owners are returned as refused. To rewrite ownership records only, a

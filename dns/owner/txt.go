@@ -97,10 +97,10 @@ func (t *TXT) Load(context.Context) error { return nil }
 // After implements [Owner]. The ownership records were among the changes.
 func (t *TXT) After(context.Context, []dns.Change) error { return nil }
 
-// OwnershipRecordName returns the name of the ownership record of a record set in the current format. It is
-// empty if a label would exceed 63 bytes: such a record set can't be owned. An ownership record may
-// be outside of the zone of its record set; for an apex it is, unless the prefix ends with a dot.
-// Before doesn't know the zones, so its caller has to check that.
+// OwnershipRecordName returns the name of the ownership record of a record set in the current
+// format. It is empty if a label would exceed 63 bytes: such a record set can't be owned. An
+// ownership record may be outside of the zone of its record set; for an apex it is, unless the
+// prefix ends with a dot. Before doesn't know the zones, so its caller has to check that.
 func (t *TXT) OwnershipRecordName(name, recordType string) string {
 	return t.names.ownershipRecordName(dns.Canonical(name), recordType)
 }
@@ -117,10 +117,10 @@ func (t *TXT) Describes(ownershipName string) []string {
 	return names
 }
 
-// Mark implements [Owner]. An ownership record is a TXT record set with at least one ownership
-// text, of any owner. It describes nothing if its name doesn't have our prefix or suffix. A TXT
-// record set without any text also counts, so that the plan ignores it.
-func (t *TXT) Mark(r *dns.RecordSet) (describes []string, ownership bool) {
+// OwnershipRecord implements [Owner]. An ownership record is a TXT record set with at least one
+// ownership text, of any owner. It describes nothing if its name doesn't have our prefix or suffix.
+// A TXT record set without any text also counts, so that the plan ignores it.
+func (t *TXT) OwnershipRecord(r *dns.RecordSet) (describes []string, ownership bool) {
 	if r.Type != dns.TypeTXT {
 		return nil, false
 	}
@@ -139,16 +139,16 @@ func (t *TXT) Mark(r *dns.RecordSet) (describes []string, ownership bool) {
 // else of one in a historic format (spec/dns.md §4.2.4, §4.2.6). A record set of the old owner has
 // that owner in its labels; the plan makes it ours if an object asks for it.
 //
-// heal is true for one of our record sets, of a managed type, that has no ownership record in the
-// current format, or whose ownership record has several texts of ours or of the old owner. It is
-// false if the ownership record in the current format would claim a record set of another owner:
+// rewrite is true for one of our record sets, of a managed type, that has no ownership record in
+// the current format, or whose ownership record has several texts of ours or of the old owner. It
+// is false if the ownership record in the current format would claim a record set of another owner:
 // Before then doesn't write it.
-func (t *TXT) Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
+func (t *TXT) Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, rewrite bool) {
 	name := dns.Canonical(r.Name)
 	m := t.find(zone, name, r)
 	ownershipName := t.names.ownershipRecordName(name, r.Type)
-	heal = m.rank == ours && (!m.current || m.own > 1) && t.managed(r.Type) && ownershipName != "" && (m.current || t.claims(zone, ownershipName, r) == nil)
-	return m.labels, heal
+	rewrite = m.rank == ours && (!m.current || m.own > 1) && t.managed(r.Type) && ownershipName != "" && (m.current || t.claims(zone, ownershipName, r) == nil)
+	return m.labels, rewrite
 }
 
 // Twin returns the other name with the same ownership records as a canonical name: with a
@@ -190,7 +190,7 @@ func (t *TXT) isNeeded(zone Lookup, ownershipName, setIdentifier string) bool {
 			if r.SetIdentifier != setIdentifier || (r.Type == dns.TypeNS && !t.managed(r.Type)) {
 				continue
 			}
-			if _, isOwnershipRecord := t.Mark(r); isOwnershipRecord {
+			if _, isOwnershipRecord := t.OwnershipRecord(r); isOwnershipRecord {
 				continue
 			}
 			if m := t.find(zone, s.name, r); m.set != nil && dns.Canonical(m.set.Name) == ownershipName {

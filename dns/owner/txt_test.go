@@ -153,13 +153,13 @@ func TestLabels(t *testing.T) {
 			[]string{"a.z.org A @me/svc", "b.z.org A @me/svc", "c.z.org A @a"},
 		},
 		{
-			"case 78: to be healed",
+			"case 78: to be rewritten",
 			TXTOptions{},
 			[]string{
 				"ours.z.org A 1.1.1.1", "ours.z.org TXT @me/svc", "theirs.z.org A 1.1.1.1", "theirs.z.org TXT @owner", "nobodys.z.org A 1.1.1.1",
 				"mail.z.org MX mx", "mail.z.org TXT @me", "whole.z.org A 1.1.1.1", "whole.z.org TXT @me", "a-whole.z.org TXT @me",
 			},
-			[]string{"mail.z.org MX @me", "nobodys.z.org A", "ours.z.org A @me/svc heal", "theirs.z.org A @owner", "whole.z.org A @me"},
+			[]string{"mail.z.org MX @me", "nobodys.z.org A", "ours.z.org A @me/svc rewrite", "theirs.z.org A @owner", "whole.z.org A @me"},
 		},
 		{
 			"case 78: a zone without ownership records",
@@ -168,16 +168,16 @@ func TestLabels(t *testing.T) {
 			[]string{"www.z.org A"},
 		},
 		{
-			"nothing to heal where there can't be an ownership record",
+			"nothing to rewrite where there can't be an ownership record",
 			TXTOptions{},
 			[]string{strings.Repeat("x", 62) + ".z.org A 1.1.1.1", strings.Repeat("x", 62) + ".z.org TXT @me"},
 			[]string{strings.Repeat("x", 62) + ".z.org A @me"},
 		},
 		{
-			"two texts of ours are healed (spec/dns.md §17)",
+			"two texts of ours are rewritten (spec/dns.md §17)",
 			TXTOptions{OldOwnerID: "old"},
 			[]string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me|@old", "b.z.org A 1.1.1.1", "a-b.z.org TXT @me/b|@me/a", "c.z.org A 1.1.1.1", "a-c.z.org TXT @me|@owner"},
-			[]string{"a.z.org A @me heal", "b.z.org A @me/a heal", "c.z.org A @me"},
+			[]string{"a.z.org A @me rewrite", "b.z.org A @me/a rewrite", "c.z.org A @me"},
 		},
 		{
 			"case 84: alias",
@@ -186,7 +186,7 @@ func TestLabels(t *testing.T) {
 				"new.z.org A x.y alias=true", "cname-new.z.org TXT @me", "both.z.org A x.y alias=true", "cname-both.z.org TXT @owner", "a-both.z.org TXT @me",
 				"a.z.org A x.y alias=A", "cname-a.z.org TXT @owner", "no.z.org A 1.1.1.1 alias=false", "cname-no.z.org TXT @me",
 			},
-			[]string{"a.z.org A @owner", "both.z.org A @me", "new.z.org A @me heal", "no.z.org A"},
+			[]string{"a.z.org A @owner", "both.z.org A @me", "new.z.org A @me rewrite", "no.z.org A"},
 		},
 		{
 			"case 87: the old owner's become ours when they are updated",
@@ -243,7 +243,7 @@ func TestMark(t *testing.T) {
 		{"encrypted", TXTOptions{AESKey: knownKey}, "a-www.z.org TXT " + quote(knownSealed), []string{"www.z.org"}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, ownership := newTXT(t, test.options).Mark(record(t, test.record))
+			got, ownership := newTXT(t, test.options).OwnershipRecord(record(t, test.record))
 			if ownership != test.ownership || !slices.Equal(got, test.want) {
 				t.Errorf("got %v %v, want %v %v", got, ownership, test.want, test.ownership)
 			}

@@ -28,13 +28,13 @@ func planned(o Owner, rules *plan.Rules, w zoneRecords, wanted []*dns.RecordSet)
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		var current []plan.Current
 		for _, r := range w[name] {
-			if _, ownership := o.Mark(r); ownership {
+			if _, ownership := o.OwnershipRecord(r); ownership {
 				continue
 			}
-			labels, heal := o.Labels(w.lookup, r)
+			labels, rewrite := o.Labels(w.lookup, r)
 			labelled := *r
 			labelled.Labels = labels
-			current = append(current, plan.Current{Set: &labelled, Heal: heal})
+			current = append(current, plan.Current{Set: &labelled, RewriteOwnership: rewrite})
 		}
 		changes = append(changes, plan.Name(current, candidates(byName[name]), rules).Changes...)
 	}
@@ -99,8 +99,8 @@ func TestDropIn(t *testing.T) {
 				asked := r.Clone()
 				asked.Labels[dns.LabelResource] = "service/default/nginx"
 				wanted = append(wanted, asked)
-				if labels, heal := o.Labels(w.lookup, r); heal || !cmp.Equal(labels, map[string]string{"owner": "default", "resource": "service/default/nginx"}) {
-					t.Errorf("%s: got the labels %v, heal %v", line, labels, heal)
+				if labels, rewrite := o.Labels(w.lookup, r); rewrite || !cmp.Equal(labels, map[string]string{"owner": "default", "resource": "service/default/nginx"}) {
+					t.Errorf("%s: got the labels %v, rewrite %v", line, labels, rewrite)
 				}
 			}
 			rules := &plan.Rules{Policy: plan.Sync, Owner: "default", Managed: plan.DefaultManaged()}
@@ -248,7 +248,7 @@ func unownedLines(o *TXT, w zoneRecords) []string {
 	lines := []string{}
 	for name, sets := range w {
 		for _, r := range sets {
-			if _, ownership := o.Mark(r); ownership || r.Type == dns.TypeTXT {
+			if _, ownership := o.OwnershipRecord(r); ownership || r.Type == dns.TypeTXT {
 				for _, target := range o.otherTexts(r) {
 					lines = append(lines, name+" "+target)
 				}

@@ -207,10 +207,10 @@ func labelled(o Owner, w zoneRecords) []string {
 	lines := []string{}
 	for _, name := range slices.Sorted(maps.Keys(w)) {
 		for _, r := range w[name] {
-			if _, ownership := o.Mark(r); ownership {
+			if _, ownership := o.OwnershipRecord(r); ownership {
 				continue
 			}
-			labels, heal := o.Labels(w.lookup, r)
+			labels, rewrite := o.Labels(w.lookup, r)
 			line := name + " " + r.Type
 			if r.SetIdentifier != "" {
 				line += " set=" + r.SetIdentifier
@@ -221,8 +221,8 @@ func labelled(o Owner, w zoneRecords) []string {
 					line += "/" + resource
 				}
 			}
-			if heal {
-				line += " heal"
+			if rewrite {
+				line += " rewrite"
 			}
 			lines = append(lines, line)
 		}

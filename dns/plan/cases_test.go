@@ -241,25 +241,25 @@ var differenceCases = []testCase{
 		want: "~ foo AAAA 2001:db8:0:0::1,2001:db8::2 > foo AAAA 2001:db8::1,2001:db8::3",
 	},
 	{
-		name:    "ownership records to heal",
+		name:    "ownership records to rewrite",
 		owner:   "me",
-		current: "heal foo A 1.1.1.1 own=me res=a ttl=300", wanted: "FOO A 1.1.1.1 res=b for=b",
+		current: "rewrite foo A 1.1.1.1 own=me res=a ttl=300", wanted: "FOO A 1.1.1.1 res=b for=b",
 		want: "~ foo A 1.1.1.1 ttl=300 own=me res=a > foo A 1.1.1.1 ttl=300 own=me res=b for=b",
 	},
 	{
-		name:    "ownership records to heal beside a difference: one change",
+		name:    "ownership records to rewrite beside a difference: one change",
 		owner:   "me",
-		current: "heal foo A 1.1.1.1 own=me", wanted: "foo A 2.2.2.2",
+		current: "rewrite foo A 1.1.1.1 own=me", wanted: "foo A 2.2.2.2",
 		want: "~ foo A 1.1.1.1 own=me > foo A 2.2.2.2 own=me",
 	},
-	{name: "ownership records of somebody else stay", owner: "me", current: "heal foo A 1.1.1.1 own=them", wanted: "foo A 1.1.1.1"},
+	{name: "ownership records of somebody else stay", owner: "me", current: "rewrite foo A 1.1.1.1 own=them", wanted: "foo A 1.1.1.1"},
 	{
 		name: "ownership records of what is not asked for stay", owner: "me", policy: UpsertOnly,
-		current: "heal foo A 1.1.1.1 own=me",
+		current: "rewrite foo A 1.1.1.1 own=me",
 	},
 	{
-		name: "ownership records to heal under create-only stay", owner: "me", policy: CreateOnly,
-		current: "heal foo A 1.1.1.1 own=me", wanted: "foo A 1.1.1.1",
+		name: "ownership records to rewrite under create-only stay", owner: "me", policy: CreateOnly,
+		current: "rewrite foo A 1.1.1.1 own=me", wanted: "foo A 1.1.1.1",
 	},
 }
 

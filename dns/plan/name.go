@@ -10,10 +10,10 @@ import (
 type Current struct {
 	// Set is the record set as the provider lists it, with the labels of its owner.
 	Set *dns.RecordSet
-	// Heal is true if the ownership records of the record set have to be rewritten, even if the record
-	// set is as wanted. If it is ours and wanted, the outcome has a change whose Old and New differ in
-	// labels only.
-	Heal bool
+	// RewriteOwnership is true if the ownership records of the record set have to be rewritten, even
+	// if the record set is as wanted. If it is ours and wanted, the outcome has a change whose Old and
+	// New differ in labels only.
+	RewriteOwnership bool
 }
 
 // Name plans one name. It needs all of the zone's record sets and all wanted ones of the name, in
@@ -112,7 +112,7 @@ func (n *name) update(c Current, w *dns.RecordSet) {
 		}
 	case !satisfied:
 		n.out.Changes = append(n.out.Changes, dns.Change{Old: c.Set, New: n.replacement(c.Set, w, w)})
-	case adopt || c.Heal || n.relabels(c.Set, w):
+	case adopt || c.RewriteOwnership || n.relabels(c.Set, w):
 		n.out.Changes = append(n.out.Changes, dns.Change{Old: c.Set, New: n.replacement(c.Set, w, c.Set)})
 	}
 }

@@ -52,15 +52,15 @@ func sets(lines string) []*dns.RecordSet {
 	return all
 }
 
-// current is like sets; a line that begins with "heal" has to be healed.
+// current is like sets; a line that begins with "rewrite" has to be rewritten.
 func current(lines string) []Current {
 	var all []Current
 	for line := range strings.Lines(lines) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		line, heal := strings.CutPrefix(line, "heal ")
-		all = append(all, Current{Set: set(line), Heal: heal})
+		line, rewrite := strings.CutPrefix(line, "rewrite ")
+		all = append(all, Current{Set: set(line), RewriteOwnership: rewrite})
 	}
 	return all
 }

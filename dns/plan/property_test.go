@@ -58,7 +58,7 @@ func (z zone) apply(changes []dns.Change) error {
 func (z zone) text() string {
 	var b strings.Builder
 	for _, c := range z.list() {
-		fmt.Fprintf(&b, "%s heal=%t\n", show(c.Set), c.Heal)
+		fmt.Fprintf(&b, "%s rewrite=%t\n", show(c.Set), c.RewriteOwnership)
 	}
 	return b.String()
 }
@@ -99,7 +99,7 @@ func drawWanted(t *rapid.T) []*dns.RecordSet {
 
 func (z zone) draw(t *rapid.T) {
 	for range rapid.IntRange(0, 6).Draw(t, "there") {
-		c := Current{Set: drawSet(t), Heal: rapid.Bool().Draw(t, "heal")}
+		c := Current{Set: drawSet(t), RewriteOwnership: rapid.Bool().Draw(t, "rewrite")}
 		if owner := drawOwner.Draw(t, "owner"); owner != "" {
 			c.Set.Labels[dns.LabelOwner] = owner
 		}

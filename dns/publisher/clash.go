@@ -76,12 +76,12 @@ func (p *Publisher) twin(name string) string {
 }
 
 // namesTwin reports whether an ownership record that two names share already names an object that
-// asks for the twin. A shared ownership record can name only one object, so it isn't rewritten
-// then, unless it has to be healed.
+// asks for the twin. A shared ownership record can name only one object, so it isn't changed
+// then, unless it has to be rewritten for another reason.
 func (p *Publisher) namesTwin(z *zone, current []plan.Current, c dns.Change) bool {
 	twin, object := p.twin(dns.Canonical(c.Old.Name)), c.Old.Labels[dns.LabelResource]
-	heals := slices.ContainsFunc(current, func(have plan.Current) bool { return have.Set == c.Old && have.Heal })
-	if twin == "" || object == "" || heals {
+	rewrites := slices.ContainsFunc(current, func(have plan.Current) bool { return have.Set == c.Old && have.RewriteOwnership })
+	if twin == "" || object == "" || rewrites {
 		return false
 	}
 	w := p.want(z, twin)
@@ -124,11 +124,11 @@ func (p *Publisher) cnameOverOwnership(z *zone, c dns.Change) string {
 	for _, r := range p.zones.lookup(z)(name) {
 		// An ownership record of the format without a type has the name of its own record set, and
 		// goes with it.
-		if described, isOwnership := p.Owner.Mark(r); isOwnership && len(r.Targets) > 0 && !slices.Contains(described, name) {
+		if described, isOwnership := p.Owner.OwnershipRecord(r); isOwnership && len(r.Targets) > 0 && !slices.Contains(described, name) {
 			return taken(append(described, "another record")[0])
 		}
 	}
-	described, _ := p.Owner.Mark(&dns.RecordSet{Name: name, Type: dns.TypeTXT})
+	described, _ := p.Owner.OwnershipRecord(&dns.RecordSet{Name: name, Type: dns.TypeTXT})
 	for _, other := range described {
 		w := p.want(z, other)
 		for _, w := range w.sets() {

@@ -96,7 +96,7 @@ func playFaults(t *testing.T, seed uint64) {
 // settle ends all faults, and checks that the zones get the wanted records.
 func (s *schedule) settle() {
 	for _, o := range s.owners {
-		o.faulty.heal()
+		o.faulty.endFaults()
 		if !o.up {
 			o.restart()
 		}
@@ -156,7 +156,7 @@ func (s *schedule) step() {
 	case n < 13:
 		o.faulty.disturb(s.random.IntN(10))
 	case n < 14:
-		o.faulty.heal()
+		o.faulty.endFaults()
 	case n < 16 && s.mayCrash(o):
 		o.restart()
 	case n < 17:

@@ -43,7 +43,7 @@ func (f *faulty) disturb(tenths int) {
 	f.broken = tenths
 }
 
-func (f *faulty) heal() { f.disturb(0) }
+func (f *faulty) endFaults() { f.disturb(0) }
 
 // restarted is called when a process ends.
 func (f *faulty) restarted() {

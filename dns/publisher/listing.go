@@ -377,8 +377,8 @@ func (p *Publisher) current(z *zone, name string) []plan.Current {
 		if p.isOwnershipRecord(r) {
 			continue
 		}
-		labels, heal := p.Owner.Labels(p.zones.lookup(z), r)
-		current = append(current, plan.Current{Set: withLabels(r, labels), Heal: heal})
+		labels, rewrite := p.Owner.Labels(p.zones.lookup(z), r)
+		current = append(current, plan.Current{Set: withLabels(r, labels), RewriteOwnership: rewrite})
 	}
 	return current
 }
@@ -443,7 +443,7 @@ type ownershipChange struct{ removed, added []*dns.RecordSet }
 func (p *Publisher) described(gone, added []*dns.RecordSet) map[string]ownershipChange {
 	found := map[string]ownershipChange{}
 	for _, r := range gone {
-		names, _ := p.Owner.Mark(r)
+		names, _ := p.Owner.OwnershipRecord(r)
 		for _, name := range names {
 			m := found[name]
 			m.removed = append(m.removed, r)
@@ -451,7 +451,7 @@ func (p *Publisher) described(gone, added []*dns.RecordSet) map[string]ownership
 		}
 	}
 	for _, r := range added {
-		names, _ := p.Owner.Mark(r)
+		names, _ := p.Owner.OwnershipRecord(r)
 		for _, name := range names {
 			m := found[name]
 			m.added = append(m.added, r)

@@ -243,8 +243,8 @@ func canOwn(zones *zoneSet, z *zone, ownership string) bool {
 type orphanFinder interface {
 	// Orphan reports whether an ownership record is ours and describes no existing record set.
 	Orphan(zone func(name string) []*dns.RecordSet, ownership *dns.RecordSet) bool
-	// Unmark returns the deletions of our ownership records of a record set.
-	Unmark(zone owner.Lookup, r *dns.RecordSet) []dns.Change
+	// OwnershipDeletions returns the deletions of our ownership records of a record set.
+	OwnershipDeletions(zone owner.Lookup, r *dns.RecordSet) []dns.Change
 }
 
 // disown handles record sets that may have been created. If the zone has another record set with
@@ -262,7 +262,7 @@ func (p *Publisher) disown(z *zone) {
 		var removals []dns.Change
 		for _, there := range z.mirror.lookup(name) {
 			if ok && n.attempted(there) && !n.mayBeOurs(there) {
-				removals = append(removals, c.Unmark(p.zones.lookup(z), there)...)
+				removals = append(removals, c.OwnershipDeletions(p.zones.lookup(z), there)...)
 			}
 		}
 		if atomic {

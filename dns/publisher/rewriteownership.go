@@ -23,7 +23,7 @@ func (p *Publisher) rewriteOwnership(z *zone, current []plan.Current, changes []
 	var first []dns.Change
 	for _, c := range current {
 		deleted := slices.ContainsFunc(changes, func(g dns.Change) bool { return g.New == nil && g.Old.Key() == c.Set.Key() })
-		if c.Heal && deleted {
+		if c.RewriteOwnership && deleted {
 			first = append(first, dns.Change{Old: c.Set, New: c.Set.Clone()})
 		}
 	}

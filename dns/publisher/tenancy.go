@@ -236,7 +236,7 @@ func (p *Publisher) relabelled(current []plan.Current, wanted []*dns.RecordSet) 
 	}
 	for i, c := range current {
 		was, known := tenancy.HolderOf(c.Set.Labels[dns.LabelResource])
-		current[i].Heal = c.Heal || p.Rules.Owns(c.Set) && slices.ContainsFunc(wanted, func(w *dns.RecordSet) bool {
+		current[i].RewriteOwnership = c.RewriteOwnership || p.Rules.Owns(c.Set) && slices.ContainsFunc(wanted, func(w *dns.RecordSet) bool {
 			is, labelled := tenancy.HolderOf(w.Labels[dns.LabelResource])
 			return w.Key() == c.Set.Key() && labelled && (!known || is != was)
 		})

@@ -219,7 +219,7 @@ func (p *Publisher) verify() {
 
 // isOwnershipRecord reports whether a record set is an ownership record of the registry in use.
 func (p *Publisher) isOwnershipRecord(r *dns.RecordSet) bool {
-	_, isOwnership := p.Owner.Mark(r)
+	_, isOwnership := p.Owner.OwnershipRecord(r)
 	return isOwnership
 }
 

@@ -93,16 +93,16 @@ func (s *Service) AddZone(name string) {
 }
 
 // Module returns a module of the service that lists its zones.
-func (s *Service) Module(setting module.Setting) module.Module {
+func (s *Service) Module(setting module.Replacing) module.Module {
 	return module.Module{
 		Name: "memory", New: func() module.Client { return &Lister{Client{service: s, setting: setting}} }, Required: []string{"token"},
-		Types:   []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeNS, dns.TypePTR, dns.TypeNAPTR, dns.TypeDNAME},
-		Setting: setting,
+		Types:     []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeNS, dns.TypePTR, dns.TypeNAPTR, dns.TypeDNAME},
+		Replacing: setting,
 	}
 }
 
 // WithoutListing returns a module of the service that can't list zones.
-func (s *Service) WithoutListing(setting module.Setting) module.Module {
+func (s *Service) WithoutListing(setting module.Replacing) module.Module {
 	m := s.Module(setting)
 	m.New = func() module.Client { return &Client{service: s, setting: setting} }
 	return m
@@ -174,7 +174,7 @@ type Client struct {
 	Size int `json:"size,omitempty"`
 
 	service *Service
-	setting module.Setting
+	setting module.Replacing
 }
 
 // Lister is a client that lists zones.
@@ -341,10 +341,10 @@ func (c *Client) SetRecords(ctx context.Context, zone string, records []lib.Reco
 		return nil, err
 	}
 	s := c.service
-	if c.setting == module.SetsNothing {
+	if c.setting == module.NotReplacing {
 		return nil, errors.New("this module can't set records")
 	}
-	if c.setting == module.SetsAtOnce {
+	if c.setting == module.ReplacingAtOnce {
 		for _, r := range records {
 			if err := s.ask(s.Fail, "SetRecords", r.RR()); err != nil {
 				return nil, err
@@ -354,7 +354,7 @@ func (c *Client) SetRecords(ctx context.Context, zone string, records []lib.Reco
 	s.end(bare(zone), func(rr lib.RR) bool {
 		return slices.ContainsFunc(records, func(r lib.Record) bool { return r.RR().Name == rr.Name && r.RR().Type == rr.Type })
 	})
-	if c.setting == module.SetsAtOnce {
+	if c.setting == module.ReplacingAtOnce {
 		for _, rr := range s.altered(records) {
 			if err := s.insert(bare(zone), rr); err != nil {
 				return nil, err

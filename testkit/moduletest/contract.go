@@ -124,7 +124,7 @@ func (c *conversation) check(recordType string, other lib.Record) {
 		c.must(c.client.DeleteRecords(c.ctx, zone, c.listed(two)))
 		c.expect("delete one of two", other, one)
 	}
-	if c.module.Setting != module.SetsNothing {
+	if c.module.Replacing != module.NotReplacing {
 		c.must(c.client.SetRecords(c.ctx, zone, []lib.Record{two}))
 		c.expect("set", other, two)
 	}

@@ -19,9 +19,9 @@ import (
 // schedules is how many seeded schedules of faults are run for a module.
 const schedules = 20
 
-// faults makes the network and the server fail while records are published in a loop. Other writers' records
-// must stay unchanged, no record may be without its ownership record, and after the last fault two rounds
-// must suffice.
+// faults makes the network and the server fail while records are published in a loop. Other
+// writers' records must stay unchanged, no record may be without its ownership record, and after
+// the last fault two rounds must suffice.
 func faults(t *testing.T, o Options) {
 	for seed := range uint64(schedules) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
@@ -34,13 +34,13 @@ func faults(t *testing.T, o Options) {
 type flaky struct {
 	next   http.RoundTripper
 	random *rand.Rand
-	healed bool
+	ended  bool
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (f *flaky) RoundTrip(req *http.Request) (*http.Response, error) {
 	kind := f.random.IntN(40)
-	if f.healed || kind > 4 {
+	if f.ended || kind > 4 {
 		return f.next.RoundTrip(req)
 	}
 	if kind < 3 {
@@ -102,7 +102,7 @@ func (o Options) playFaults(t *testing.T, seed uint64) {
 		s.check(others)
 		time.Sleep(5 * time.Second)
 	}
-	network.healed = true
+	network.ended = true
 	// A failed type change isn't retried at once.
 	time.Sleep(provider.LongestSwapPause)
 	for range 2 {
@@ -187,7 +187,8 @@ func (s *play) publish() error {
 	return s.p.Apply(s.t.Context(), s.zone, changes)
 }
 
-// check checks that the other writer's record is unchanged, and that all others have ownership records.
+// check checks that the other writer's record is unchanged, and that all others have ownership
+// records.
 func (s *play) check(others Record) {
 	s.t.Helper()
 	list := s.store.List(zoneName)

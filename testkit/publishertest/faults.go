@@ -61,7 +61,7 @@ func Faults(t *testing.T, c Cloud, seed uint64) {
 		synctest.Wait()
 		s.check()
 	}
-	s.heal()
+	s.endFaults()
 	// A throttled process waits, at most a minute with these responses.
 	time.Sleep(3 * interval)
 	synctest.Wait()
@@ -151,7 +151,7 @@ func (s *schedule) step() {
 	}
 }
 
-func (s *schedule) heal() {
+func (s *schedule) endFaults() {
 	s.disturb(0)
 	if s.SetLag != nil {
 		s.SetLag(0)

@@ -95,7 +95,7 @@ func (o *Owner) objection(zone owner.Lookup, c dns.Change) string {
 		if r == nil {
 			continue
 		}
-		if _, ownership := o.Mark(r); ownership {
+		if _, ownership := o.OwnershipRecord(r); ownership {
 			return "it is an ownership record"
 		}
 	}
@@ -127,7 +127,7 @@ func (o *Owner) divide(zone owner.Lookup, changes []dns.Change, reasons []string
 			apply = append(apply, owner.Claim(c, o.ID()))
 		}
 		if o.RemoveTXT && o.TXT != nil && c.Old != nil {
-			apply = append(apply, o.TXT.Unmark(zone, c.Old)...)
+			apply = append(apply, o.TXT.OwnershipDeletions(zone, c.Old)...)
 		}
 	}
 	return apply, refused

@@ -159,10 +159,10 @@ func (m *memory) Write(_ context.Context, writes []Write) []Result {
 
 var errLost = errors.New("connection lost")
 
-// A model of one name. Processes of one owner create, change and delete a record, with faults at the provider
-// and at the store, and crashes; a person makes a record, when there is none. At no time does the owner call
-// the person's record its own, unless it has what the owner was going to write. Three listings after the last
-// fault, the owner's own record is its own (D3).
+// A model of one name. Processes of one owner create, change and delete a record, with faults at
+// the provider and at the store, and crashes; a person makes a record, when there is none. At no
+// time does the owner call the person's record its own, unless it has what the owner was going to
+// write. Three listings after the last fault, the owner's own record is its own (D3).
 func TestModel(t *testing.T) {
 	for seed := range uint64(3000) {
 		m := &model{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), store: &memory{claims: map[dns.Key]*Claim{}}}

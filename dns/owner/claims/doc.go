@@ -14,6 +14,6 @@
 // # Concurrency
 //
 // All methods of Owner may be called from any goroutine. Those that call the store wait for one
-// another. Labels, Mark and Changed never wait for the store. Claims are never changed, only
-// replaced.
+// another. Labels, OwnershipRecord and Changed never wait for the store. Claims are never changed,
+// only replaced.
 package claims

@@ -135,17 +135,19 @@ func (o *Owner) Changed() []string {
 	return names
 }
 
-// Mark implements [owner.Owner]. Ownership records exist only while TXT records are taken over.
-func (o *Owner) Mark(r *dns.RecordSet) (describes []string, ownership bool) {
+// OwnershipRecord implements [owner.Owner]. Ownership records exist only while TXT records are
+// taken over.
+func (o *Owner) OwnershipRecord(r *dns.RecordSet) (describes []string, ownership bool) {
 	if o.TXT == nil {
 		return nil, false
 	}
-	return o.TXT.Mark(r)
+	return o.TXT.OwnershipRecord(r)
 }
 
 // Labels implements [owner.Owner]. The labels are those of the claim, else those of an ownership
-// record. heal is true for our record sets that have to be taken over. The map must not be changed.
-func (o *Owner) Labels(zone owner.Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
+// record. rewrite is true for our record sets that have to be taken over. The map must not be
+// changed.
+func (o *Owner) Labels(zone owner.Lookup, r *dns.RecordSet) (labels map[string]string, rewrite bool) {
 	if c := o.claim(r.Key()); c.owns(r) {
 		return c.Labels, false
 	}

@@ -176,9 +176,9 @@ func (s *fixture) owned(o *claims.Owner, r *dns.RecordSet, want string) {
 	s.t.Helper()
 	listed := r.Clone()
 	listed.Labels = nil
-	labels, heal := o.Labels(nil, listed)
-	if got := labels[dns.LabelOwner]; got != want || heal {
-		s.t.Errorf("owner of %s %v: %q, heal %t, want %q", r.Name, r.Targets, got, heal, want)
+	labels, rewrite := o.Labels(nil, listed)
+	if got := labels[dns.LabelOwner]; got != want || rewrite {
+		s.t.Errorf("owner of %s %v: %q, rewrite %t, want %q", r.Name, r.Targets, got, rewrite, want)
 	}
 }
 

@@ -39,9 +39,9 @@ func TestCreate(t *testing.T) {
 		t.Errorf("endpoint (-want +got):\n%s", diff)
 	}
 	for name, o := range map[string]*claims.Owner{"same process": s.Owner, "next process": s.restart("me", "")} {
-		labels, heal := o.Labels(nil, record("A.Example.com.", "192.0.2.99"))
-		if diff := gocmp.Diff(r.Labels, labels); diff != "" || heal {
-			t.Errorf("%s: heal %t, labels (-want +got):\n%s", name, heal, diff)
+		labels, rewrite := o.Labels(nil, record("A.Example.com.", "192.0.2.99"))
+		if diff := gocmp.Diff(r.Labels, labels); diff != "" || rewrite {
+			t.Errorf("%s: rewrite %t, labels (-want +got):\n%s", name, rewrite, diff)
 		}
 		s.owned(o, record("b.example.com", "192.0.2.1"), "")
 	}
@@ -338,8 +338,8 @@ func TestLoadErrors(t *testing.T) {
 		if a.want == "" && err != nil || a.want != "" && (err == nil || !strings.Contains(err.Error(), a.want)) {
 			t.Errorf("Load: %v, want %q", err, a.want)
 		}
-		if labels, heal := o.Labels(nil, record("a.example.com", "192.0.2.1")); labels[dns.LabelOwner] != "me" || heal {
-			t.Errorf("labels %v, heal %t, want those of the good object", labels, heal)
+		if labels, rewrite := o.Labels(nil, record("a.example.com", "192.0.2.1")); labels[dns.LabelOwner] != "me" || rewrite {
+			t.Errorf("labels %v, rewrite %t, want those of the good object", labels, rewrite)
 		}
 	}
 }

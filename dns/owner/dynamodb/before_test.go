@@ -153,8 +153,8 @@ func TestBefore(t *testing.T) {
 				if c.New == nil {
 					continue
 				}
-				if got, heal := o.Labels(test.zone.lookup, c.New); got["owner"] != "me" || got["resource"] != c.New.Labels["resource"] || heal {
-					t.Errorf("%s: got labels %v, heal %v", show(c), got, heal)
+				if got, rewrite := o.Labels(test.zone.lookup, c.New); got["owner"] != "me" || got["resource"] != c.New.Labels["resource"] || rewrite {
+					t.Errorf("%s: got labels %v, rewrite %v", show(c), got, rewrite)
 				}
 			}
 		})

@@ -163,9 +163,9 @@ func TestLoad(t *testing.T) {
 		"www.z.org MX mx":     nil,
 		"t.z.org A 1.1.1.1":   nil,
 	} {
-		got, heal := o.Labels(zone{}.lookup, set(line))
-		if diff := cmp.Diff(want, got); diff != "" || heal {
-			t.Errorf("%s: heal %v, labels (-want +got):\n%s", line, heal, diff)
+		got, rewrite := o.Labels(zone{}.lookup, set(line))
+		if diff := cmp.Diff(want, got); diff != "" || rewrite {
+			t.Errorf("%s: rewrite %v, labels (-want +got):\n%s", line, rewrite, diff)
 		}
 	}
 	ided := set("s.z.org A 1.1.1.1")
@@ -261,7 +261,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// "case 91": record sets with TXT records are healed, which takes them over. Those of other
+// "case 91": record sets with TXT records are rewritten, which takes them over. Those of other
 // owners stay theirs.
 func TestTakeOver(t *testing.T) {
 	z := zone{
@@ -271,22 +271,22 @@ func TestTakeOver(t *testing.T) {
 	o, _ := newOwner(t, Options{TXT: newTXT()}, map[string]row{"u.z.org#A#": {"me", labels("table")}})
 	for name, want := range map[string]struct {
 		owner, resource string
-		heal            bool
+		rewrite         bool
 	}{"www.z.org": {"me", "svc", true}, "v.z.org": {"owner", "svc", false}, "u.z.org": {"me", "table", false}} {
-		got, heal := o.Labels(z.lookup, z.lookup(name)[0])
-		if got["owner"] != want.owner || got["resource"] != want.resource || heal != want.heal {
-			t.Errorf("%s: got %v, heal %v; want %+v", name, got, heal, want)
+		got, rewrite := o.Labels(z.lookup, z.lookup(name)[0])
+		if got["owner"] != want.owner || got["resource"] != want.resource || rewrite != want.rewrite {
+			t.Errorf("%s: got %v, rewrite %v; want %+v", name, got, rewrite, want)
 		}
 	}
-	if names, ownership := o.Mark(z[1]); !ownership || !slices.Equal(names, []string{"www.z.org"}) {
+	if names, ownership := o.OwnershipRecord(z[1]); !ownership || !slices.Equal(names, []string{"www.z.org"}) {
 		t.Errorf("a TXT record: got %v, %v", names, ownership)
 	}
 	plain, _ := newOwner(t, Options{}, map[string]row{})
-	if _, ownership := plain.Mark(z[1]); ownership {
+	if _, ownership := plain.OwnershipRecord(z[1]); ownership {
 		t.Error("a TXT record is an ownership record though nothing is taken over")
 	}
-	if got, heal := plain.Labels(z.lookup, z[0]); got != nil || heal {
-		t.Errorf("nothing is taken over: got %v, heal %v", got, heal)
+	if got, rewrite := plain.Labels(z.lookup, z[0]); got != nil || rewrite {
+		t.Errorf("nothing is taken over: got %v, rewrite %v", got, rewrite)
 	}
 }
 

@@ -133,7 +133,7 @@ func TestTypeChange(t *testing.T) {
 			return nil
 		}})
 		w.Settle(4, set("a.shop.test", "AAAA", "2001:db8::1"))
-		w.heal()
+		w.endFaults()
 		w.Expect("a AAAA 2001:db8::1")
 		w.Settle(4, set("a.shop.test", "CNAME", "lb.example.net"))
 		w.Expect("a CNAME lb.example.net")
@@ -163,7 +163,7 @@ func TestRefusedTypeChange(t *testing.T) {
 		if w.OwnershipRecords() != 1 {
 			t.Errorf("ownership records: %v", w.server.Sets(zoneName))
 		}
-		w.heal()
+		w.endFaults()
 		w.Settle(4, w.Asked()...)
 	})
 }
@@ -187,7 +187,7 @@ func TestOwnershipRecordFails(t *testing.T) {
 				if w.OwnershipRecords() != 2 {
 					t.Errorf("%d ownership records, want 2", w.OwnershipRecords())
 				}
-				w.heal()
+				w.endFaults()
 				w.Settle(2, wanted...)
 				w.Expect("a A 192.0.2.1", "b A 192.0.2.1", "bad A 192.0.2.1")
 			})
@@ -214,7 +214,7 @@ func TestDeletionFails(t *testing.T) {
 				if w.OwnershipRecords() != 1 {
 					t.Errorf("%d ownership records, want 1", w.OwnershipRecords())
 				}
-				w.heal()
+				w.endFaults()
 				w.Gone(2)
 			})
 		})

@@ -127,5 +127,5 @@ func (w *fixture) before(fault func(c azuretest.Call) *azuretest.Fault) {
 	w.server.SetHooks(azuretest.Hooks{Before: fault})
 }
 
-// heal ends all faults.
-func (w *fixture) heal() { w.server.SetHooks(azuretest.Hooks{}) }
+// endFaults ends all faults.
+func (w *fixture) endFaults() { w.server.SetHooks(azuretest.Hooks{}) }

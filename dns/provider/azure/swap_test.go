@@ -134,7 +134,7 @@ func TestRefusedSwapBacksOff(t *testing.T) {
 					t.Errorf("the A record was deleted %d times in two hours", n)
 				}
 				w.Expect("a A 192.0.2.1")
-				w.heal()
+				w.endFaults()
 				time.Sleep(provider.LongestSwapPause + 2*publisher.DefaultInterval)
 				w.Expect("a CNAME lb.example.net")
 				stop()

@@ -74,7 +74,7 @@ func play(t *testing.T, seed uint64) {
 		time.Sleep(time.Duration(s.draw(90_000)) * time.Millisecond)
 		s.check()
 	}
-	s.heal()
+	s.endFaults()
 	// A call that was running ends, and so does a pause that the server has asked for. Then there
 	// are two cycles.
 	time.Sleep(2*publisher.DefaultInterval + 75*time.Second)
@@ -106,7 +106,7 @@ func (s *schedule) step() {
 	case n < 9:
 		s.disturb(s.draw(8), time.Duration(s.draw(int(mostLag/time.Second)+1))*time.Second)
 	default:
-		s.heal()
+		s.endFaults()
 	}
 }
 
@@ -118,7 +118,7 @@ func (s *schedule) disturb(tenths int, lag time.Duration) {
 	s.tenths, s.bad = tenths, bad
 }
 
-func (s *schedule) heal() {
+func (s *schedule) endFaults() {
 	s.server.SetLag(0)
 	s.mu.Lock()
 	defer s.mu.Unlock()

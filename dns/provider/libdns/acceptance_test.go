@@ -21,7 +21,7 @@ import (
 )
 
 // settings are what SetRecords can be good for.
-var settings = map[string]module.Setting{"sets nothing": module.SetsNothing, "sets with gap": module.SetsWithGap, "sets at once": module.SetsAtOnce}
+var settings = map[string]module.Replacing{"sets nothing": module.NotReplacing, "sets with gap": module.ReplacingWithGap, "sets at once": module.ReplacingAtOnce}
 
 // latency is how long calls take where time is fake.
 const latency = 20 * time.Millisecond
@@ -65,19 +65,19 @@ const (
 // A module that can't list zones needs --libdns-zone (LD1).
 func TestLD1ZonesMustBeNamed(t *testing.T) {
 	s := libdnstest.NewService(zoneName)
-	c := configure(t, s.WithoutListing(module.SetsAtOnce), `{"token": "secret-token"}`)
+	c := configure(t, s.WithoutListing(module.ReplacingAtOnce), `{"token": "secret-token"}`)
 	if _, err := c.Open(t.Context(), input()); err == nil || !strings.Contains(err.Error(), "--libdns-zone") {
 		t.Fatalf("Open without zones: %v", err)
 	}
-	p := open(t, input(), s.WithoutListing(module.SetsAtOnce), "Shop.Test.", "shop.test")
+	p := open(t, input(), s.WithoutListing(module.ReplacingAtOnce), "Shop.Test.", "shop.test")
 	zones, err := p.Zones(t.Context())
 	if diff := cmp.Diff([]dns.Zone{zone}, zones); diff != "" || err != nil {
 		t.Fatalf("Zones: %v (-want +got):\n%s", err, diff)
 	}
 }
 
-// The ownership record is made first. If the record fails, it stays, and the next cycle makes the record
-// alone (LD2).
+// The ownership record is made first. If the record fails, it stays, and the next cycle makes the
+// record alone (LD2).
 func TestLD2OwnershipRecordFirst(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
@@ -120,8 +120,8 @@ func TestLD2RecordGoesFirst(t *testing.T) {
 	})
 }
 
-// No field is empty in what DeleteRecords is given. If the module lists no TTL, nothing is deleted at all
-// (LD3).
+// No field is empty in what DeleteRecords is given. If the module lists no TTL, nothing is deleted
+// at all (LD3).
 func TestLD3DeletesAreExact(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
@@ -154,8 +154,8 @@ func TestLD3DeletesAreExact(t *testing.T) {
 	})
 }
 
-// An error after some of the values were appended, with and without an AtomicErr, which says that nothing was
-// changed. The others are appended, and none twice (LD4).
+// An error after some of the values were appended, with and without an AtomicErr, which says that
+// nothing was changed. The others are appended, and none twice (LD4).
 func TestLD4PartialAppend(t *testing.T) {
 	for _, atomic := range []bool{false, true} {
 		each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
@@ -171,8 +171,8 @@ func TestLD4PartialAppend(t *testing.T) {
 	}
 }
 
-// If the others can't be appended, those that were are taken back. A set that is half made would seem to be
-// somebody else's. The ownership record is for the next cycle (LD4).
+// If the others can't be appended, those that were are taken back. A set that is half made would
+// seem to be somebody else's. The ownership record is for the next cycle (LD4).
 func TestLD4PartialAppendIsTakenBack(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
@@ -190,8 +190,8 @@ func TestLD4PartialAppendIsTakenBack(t *testing.T) {
 	})
 }
 
-// A CNAME isn't made beside records of others, nor others beside a CNAME. Nothing of it is made, and others
-// go on (LD6).
+// A CNAME isn't made beside records of others, nor others beside a CNAME. Nothing of it is made,
+// and others go on (LD6).
 func TestLD6CNAMEBesideOthers(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		s.Put(zoneName, lib.RR{Name: "text", Type: "TXT", TTL: time.Minute, Data: "hers"})
@@ -253,7 +253,7 @@ func testThrottledTexts(t *testing.T) {
 		`got "429 Too Many"; retry_after=30, bye`: 30 * time.Second,
 	} {
 		s := libdnstest.NewService(zoneName)
-		p := open(t, input(), s.Module(module.SetsAtOnce))
+		p := open(t, input(), s.Module(module.ReplacingAtOnce))
 		s.Fail = failing(errors.New(text), always, func(method string, _ lib.RR) bool { return method != "GetRecords" })
 		err := p.Apply(t.Context(), zone, []dns.Change{{New: set("www", dns.TypeA, 300, "192.0.2.1")}, {New: ownershipRecord("www", ours)}})
 		throttled, ok := errors.AsType[*provider.ThrottledError](err)
@@ -263,8 +263,8 @@ func testThrottledTexts(t *testing.T) {
 	}
 }
 
-// Services that store texts in lower case, or make one of several values, can't keep ownership. What
-// was made is taken back as far as that is safe, and the change is refused.
+// Services that store texts in lower case, or make one of several values, can't keep ownership.
+// What was made is taken back as far as that is safe, and the change is refused.
 func TestAlteredValues(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
@@ -335,7 +335,7 @@ func TestDryRun(t *testing.T) {
 	s := libdnstest.NewService(zoneName)
 	in := input()
 	in.DryRun = true
-	p := open(t, in, s.Module(module.SetsAtOnce))
+	p := open(t, in, s.Module(module.ReplacingAtOnce))
 	err := p.Apply(t.Context(), zone, []dns.Change{{New: set("www", dns.TypeA, 300, "192.0.2.1")}})
 	if calls := writes(s); !errors.Is(err, provider.ErrDryRun) || len(calls) > 0 {
 		t.Fatalf("Apply: %v, and the calls %v", err, calls)
@@ -346,7 +346,7 @@ func TestDryRun(t *testing.T) {
 func TestSecretsAreNotShown(t *testing.T) {
 	s := libdnstest.NewService(zoneName)
 	s.Token = "another"
-	p := open(t, input(), s.Module(module.SetsAtOnce))
+	p := open(t, input(), s.Module(module.ReplacingAtOnce))
 	if _, err := p.Records(t.Context(), zone); err == nil || strings.Contains(err.Error(), "secret-token") || !strings.Contains(err.Error(), "[...]") {
 		t.Fatalf("Records: %v", err)
 	}

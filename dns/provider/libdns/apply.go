@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// groupSize is the number of units that are made between two readings of the zone.
+	// groupSize is the number of units that are made between two listings of the zone.
 	groupSize = 10
-	// maxReads limits the readings until the zone shows what was written. firstPause is the pause before the
-	// second one, and doubles.
+	// maxReads limits the listings until the zone shows what was written. firstPause is the pause
+	// before the second one, and doubles.
 	maxReads   = 4
 	firstPause = time.Second
-	// unknownPause is the pause before the zone is read after an error with unknown outcome, because a
-	// listing that lags behind would say that nothing was written.
+	// unknownPause is the pause before the zone is read after an error with unknown outcome, because
+	// an outdated listing would show that nothing was written.
 	unknownPause = 5 * time.Second
 	// maxFailures limits the units in a row that fail for other reasons than refusals.
 	maxFailures = 3
 )
 
-// Apply implements [provider.Provider]. libdns has no conditions, and the results of modules aren't reliable.
-// So Apply reads the zone before it writes some units, and again after that.
+// Apply implements [provider.Provider]. libdns has no conditions, and the results of modules aren't
+// reliable. So Apply reads the zone before it writes some units, and again after that.
 func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -37,18 +37,18 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	if a.dryRun {
 		return fmt.Errorf("change zone %s with the libdns module %s: %w", zone.Name, a.module.Name, provider.ErrDryRun)
 	}
-	parts, err := a.zones.Known(ctx, a.divide)
+	partition, err := a.zones.Known(ctx, a.partitionZones)
 	if err != nil {
 		return err
 	}
-	end, err := a.take(ctx)
+	end, err := a.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
 	units := unitsOf(changes)
 	for _, u := range units {
-		u.Err = a.checkChanges(zone, parts, u)
+		u.Err = a.checkChanges(zone, partition, u)
 	}
 	work := &work{adapter: a, zone: zone}
 	for group := range slices.Chunk(batch.Pending(units), groupSize) {
@@ -61,10 +61,10 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 }
 
 // checkChanges returns why a unit is impossible, regardless of the zone's content.
-func (a *adapter) checkChanges(zone dns.Zone, parts *batch.Partition, u *unit) error {
+func (a *adapter) checkChanges(zone dns.Zone, partition *batch.Partition, u *unit) error {
 	for _, c := range u.Changes {
 		r := c.RecordSet()
-		if err := parts.Outside(zone, r.Name); err != nil {
+		if err := partition.Outside(zone, r.Name); err != nil {
 			return err
 		}
 		if c.New == nil {
@@ -81,8 +81,8 @@ func (a *adapter) checkChanges(zone dns.Zone, parts *batch.Partition, u *unit) e
 type work struct {
 	*adapter
 	zone dns.Zone
-	// now is the last reading of the zone; nil if it has to be read.
-	now *reading
+	// current is the last listed content of the zone; nil if the zone has to be read.
+	current *content
 	// uncertain is true if something may have been written.
 	uncertain bool
 	// unknown is true if the outcome of some change is unknown.
@@ -93,80 +93,82 @@ type work struct {
 
 // group makes some units.
 func (w *work) group(ctx context.Context, units []*unit) {
-	if w.now == nil {
-		now, err := w.read(ctx, w.zone)
+	if w.current == nil {
+		current, err := w.read(ctx, w.zone)
 		if err != nil {
 			w.stopped = provider.Unread(err)
 			return
 		}
-		w.now = now
+		w.current = current
 	}
 	w.compare(units)
 	if units = batch.Pending(units); len(units) == 0 {
 		return
 	}
 	err := w.try(ctx, units)
-	left := w.awaitMade(ctx, units, err)
+	remaining := w.awaitMade(ctx, units, err)
 	if err != nil {
-		left = w.repair(ctx, left, err)
+		remaining = w.repair(ctx, remaining, err)
 	}
 	switch {
-	case w.stopped != nil || len(left) == 0:
+	case w.stopped != nil || len(remaining) == 0:
 	case err == nil || len(units) == 1 || !w.isRefusal(err):
-		w.fail(ctx, left, err)
+		w.fail(ctx, remaining, err)
 	default:
-		w.oneByOne(ctx, left, err)
+		w.oneByOne(ctx, remaining, err)
 	}
 }
 
-// compare fails the units that are out of date, and those that conflict with other records of the zone.
+// compare fails the units that are out of date, and those that conflict with other records of the
+// zone.
 func (w *work) compare(units []*unit) {
 	var changes []dns.Change
-	var of []*unit
+	var owners []*unit
 	for _, u := range units {
 		for _, c := range u.Changes {
-			changes, of = append(changes, c), append(of, u)
+			changes, owners = append(changes, c), append(owners, u)
 		}
 	}
-	for i, err := range provider.Unchanged(changes, w.now.sets) {
+	for i, err := range provider.Unchanged(changes, w.current.sets) {
 		if err != nil {
-			of[i].Err = err
+			owners[i].Err = err
 		}
 	}
 	for _, u := range batch.Pending(units) {
-		u.Err = u.check(w.now)
+		u.Err = u.check(w.current)
 		if name := u.typeChange(); u.Err == nil && name != "" {
 			u.Err = w.swaps.Paused(name, time.Now())
 		}
 	}
 }
 
-// isRefusal reports whether an error concerns the changes. After any other error, such as a lost response,
-// nothing is retried before the publisher has listed the zone.
+// isRefusal reports whether an error concerns the changes. After any other error, such as a lost
+// response, nothing is retried before the publisher has listed the zone.
 func (w *work) isRefusal(err error) bool { return errors.Is(err, provider.ErrRejected) }
 
-// oneByOne makes units one by one after an error, to find those at fault. A unit whose old records had to be
-// restored isn't retried, because that would cause another outage of its name.
-func (w *work) oneByOne(ctx context.Context, units []*unit, together error) {
+// oneByOne makes units one by one after an error, to find the ones that the service rejects. A unit
+// whose old records had to be restored isn't retried, because that would cause another outage of
+// its name.
+func (w *work) oneByOne(ctx context.Context, units []*unit, batchErr error) {
 	failed := 0
 	for _, u := range units {
 		one := []*unit{u}
 		if u.typeChangeUndone {
-			w.fail(ctx, one, together)
+			w.fail(ctx, one, batchErr)
 			continue
 		}
 		err := w.try(ctx, one)
-		left := w.awaitMade(ctx, one, err)
+		remaining := w.awaitMade(ctx, one, err)
 		if err != nil {
-			left = w.repair(ctx, left, err)
+			remaining = w.repair(ctx, remaining, err)
 		}
 		switch {
 		case w.stopped != nil:
 			return
-		case len(left) == 0:
+		case len(remaining) == 0:
 			failed = 0
 		default:
-			w.fail(ctx, left, err)
+			w.fail(ctx, remaining, err)
 			if failed++; !w.isRefusal(err) && failed == maxFailures {
 				w.stopped = err
 				return
@@ -175,8 +177,8 @@ func (w *work) oneByOne(ctx context.Context, units []*unit, together error) {
 	}
 }
 
-// awaitMade reads the zone until it shows that all units are made, and returns the others. After an error it
-// reads once, because there may be nothing to wait for.
+// awaitMade reads the zone until it shows that all units are made, and returns the others. After an
+// error it reads once, because there may be nothing to wait for.
 func (w *work) awaitMade(ctx context.Context, units []*unit, failed error) []*unit {
 	delay := firstPause
 	if failed != nil && w.uncertain {
@@ -184,29 +186,29 @@ func (w *work) awaitMade(ctx context.Context, units []*unit, failed error) []*un
 	}
 	for n := 1; ; n++ {
 		var err error
-		if w.now, err = w.read(ctx, w.zone); err != nil {
-			w.now, w.unknown, w.stopped = nil, true, cmp.Or(failed, err)
+		if w.current, err = w.read(ctx, w.zone); err != nil {
+			w.current, w.unknown, w.stopped = nil, true, cmp.Or(failed, err)
 			w.delayListing(w.zone)
 			return units
 		}
 		last := failed == nil && n == maxReads
-		left := slices.DeleteFunc(slices.Clone(units), func(u *unit) bool {
-			if u.finished = u.done(w.now) || last && u.doneExceptTTL(w.now); u.finished && u.typeChange() != "" {
+		remaining := slices.DeleteFunc(slices.Clone(units), func(u *unit) bool {
+			if u.finished = u.done(w.current) || last && u.doneExceptTTL(w.current); u.finished && u.typeChange() != "" {
 				w.swaps.Made(u.typeChange())
 			}
 			return u.finished
 		})
-		if len(left) == 0 || failed != nil || last {
+		if len(remaining) == 0 || failed != nil || last {
 			w.learnTTLs(units)
 			if batch.StopsAll(failed) {
 				w.stopped = failed
 			}
-			return left
+			return remaining
 		}
 		if pause.For(ctx, delay) != nil {
 			w.unknown, w.stopped = true, ctx.Err()
 			w.delayListing(w.zone)
-			return left
+			return remaining
 		}
 		delay *= 2
 	}
@@ -217,7 +219,7 @@ func (w *work) learnTTLs(units []*unit) {
 	for _, u := range units {
 		for _, c := range u.Changes {
 			key := c.RecordSet().Key()
-			if r := w.now.by[key]; c.New != nil && r != nil && u.wrote[key] && w.now.has(key, c.New) && (u.finished || made(c, w.now)) {
+			if r := w.current.by[key]; c.New != nil && r != nil && u.wrote[key] && w.current.has(key, c.New) && (u.finished || made(c, w.current)) {
 				w.learn(w.zone, c.New.TTL, r.TTL)
 			}
 		}
@@ -227,16 +229,17 @@ func (w *work) learnTTLs(units []*unit) {
 // fail fails units that weren't made. err is nil if the module reported success.
 func (w *work) fail(ctx context.Context, units []*unit, err error) {
 	for _, u := range units {
-		if key, value, found := u.unexpectedValue(w.now); found && err == nil {
+		if key, value, found := u.unexpectedValue(w.current); found && err == nil {
 			u.Err = w.undo(ctx, u, key, value)
 			continue
 		}
-		w.blame(u, err)
+		w.failUnit(u, err)
 	}
 }
 
-// blame fails a unit that wasn't made. A unit that repeatedly fails in the same way counts as refused.
-func (w *work) blame(u *unit, err error) {
+// failUnit fails a unit that wasn't made. A unit that repeatedly fails in the same way counts as
+// refused.
+func (w *work) failUnit(u *unit, err error) {
 	if u.Err = err; err == nil {
 		u.Err = fmt.Errorf("change %s: the libdns module %s says that it made the change, but the zone doesn't show it", u.Subject, w.module.Name)
 	}
@@ -247,9 +250,9 @@ func (w *work) blame(u *unit, err error) {
 		return
 	}
 	w.mu.Lock()
-	often := w.failureCounts.note(u, u.Err)
+	repeated := w.failureCounts.note(u, u.Err)
 	w.mu.Unlock()
-	if often {
+	if repeated {
 		u.Err = fmt.Errorf("%w: it fails in the same way each time: %w", provider.ErrRejected, u.Err)
 		return
 	}
@@ -259,21 +262,21 @@ func (w *work) blame(u *unit, err error) {
 // result returns the error of Apply.
 func (w *work) result(changes []dns.Change, units []*unit) error {
 	errs := make([]error, len(changes))
-	first, some := error(nil), false
+	first, anyMade := error(nil), false
 	for _, u := range units {
 		for i, c := range u.Changes {
 			err := w.outcome(u, c)
-			some = some || err == nil
+			anyMade = anyMade || err == nil
 			if errs[u.Places[i]] = err; first == nil {
 				first = err
 			}
 		}
 	}
-	alike := !slices.ContainsFunc(errs, func(err error) bool { return err != w.stopped })
+	allStopped := !slices.ContainsFunc(errs, func(err error) bool { return err != w.stopped })
 	switch {
 	case first == nil:
 		return nil
-	case !some && alike && !w.unknown, errors.Is(w.stopped, provider.ErrThrottled) && w.unknown:
+	case !anyMade && allStopped && !w.unknown, errors.Is(w.stopped, provider.ErrThrottled) && w.unknown:
 		// Apply compares the zone before it writes, so retrying all changes after the pause is safe.
 		return w.stopped
 	case w.unknown:
@@ -292,10 +295,10 @@ func (w *work) outcome(u *unit, c dns.Change) error {
 		return nil
 	case !wrote || u.altered:
 		return err
-	case w.now == nil || !made(c, w.now) && !unchanged(c, w.now):
+	case w.current == nil || !made(c, w.current) && !unchanged(c, w.current):
 		w.unknown = true
 		return err
-	case made(c, w.now):
+	case made(c, w.current):
 		return nil
 	default:
 		return err

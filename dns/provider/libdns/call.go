@@ -30,8 +30,8 @@ const maxErrorText = 16 << 10
 // defaultPause is the pause after throttling without a time.
 const defaultPause = time.Minute
 
-// caller calls a module. A transport watches the requests of each call, because errors of modules are only
-// texts, and the statuses of responses say more.
+// caller calls a module. A transport records the statuses of the responses to each call, because
+// errors of modules are only texts.
 type caller struct {
 	client    module.Client
 	transport http.RoundTripper
@@ -42,21 +42,21 @@ type caller struct {
 }
 
 // call calls a function with the module. Its error wraps the class of the last response:
-// [provider.ErrRejected], [provider.ErrCredentials] or [provider.ErrThrottled]. If the call changes several
-// records, some may have been changed before. Other errors of modules, such as libdns.AtomicErr, aren't
-// reliable.
+// [provider.ErrRejected], [provider.ErrCredentials] or [provider.ErrThrottled]. If the call changes
+// several records, some may have been changed before. Other errors of modules, such as
+// libdns.AtomicErr, aren't reliable.
 func (c *caller) call(ctx context.Context, what string, f func(context.Context) error) (err error) {
-	return c.watched(ctx, &watch{next: c.transport}, what, f)
+	return c.callThrough(ctx, &callTransport{next: c.transport}, what, f)
 }
 
-// list is call for a function that only lists. The responses together may need as much memory as the record
-// sets of a zone, and no page may be requested twice.
+// list is call for a function that only lists. The responses together may need as much memory as
+// the record sets of a zone, and no page may be requested twice.
 func (c *caller) list(ctx context.Context, b *listlimit.Budget, what string, f func(context.Context) error) error {
-	return c.watched(ctx, &watch{next: c.transport, listed: &listed{left: int64(b.ZoneBytes()), limit: b.ZoneBytes(), seen: map[string]bool{}}}, what, f)
+	return c.callThrough(ctx, &callTransport{next: c.transport, listingLimit: &listingLimit{left: int64(b.ZoneBytes()), limit: b.ZoneBytes(), seen: map[string]bool{}}}, what, f)
 }
 
-// watched is call with a transport.
-func (c *caller) watched(ctx context.Context, watched *watch, what string, f func(context.Context) error) (err error) {
+// callThrough is call with a transport.
+func (c *caller) callThrough(ctx context.Context, t *callTransport, what string, f func(context.Context) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -65,11 +65,11 @@ func (c *caller) watched(ctx context.Context, watched *watch, what string, f fun
 			err = fmt.Errorf("%s: the module panics: %s", what, c.show(fmt.Sprint(p)))
 		}
 	}()
-	if err := f(route.Via(ctx, watched)); err != nil {
+	if err := f(route.Via(ctx, t)); err != nil {
 		text := err.Error()
 		text = text[:min(len(text), maxErrorText)]
-		said := errors.New(c.show(text))
-		outcome := watched.outcome(text)
+		message := errors.New(c.show(text))
+		outcome := t.outcome(text)
 		if outcome == nil && c.denied != "" && strings.Contains(text, c.denied) {
 			outcome = provider.ErrCredentials
 		}
@@ -77,17 +77,18 @@ func (c *caller) watched(ctx context.Context, watched *watch, what string, f fun
 			return fmt.Errorf("%s: %w", what, outcome)
 		}
 		if outcome != nil {
-			return fmt.Errorf("%s: %w: %w", what, outcome, said)
+			return fmt.Errorf("%s: %w: %w", what, outcome, message)
 		}
 		if stopped := ctx.Err(); stopped != nil {
-			return fmt.Errorf("%s: %w: %w", what, stopped, said)
+			return fmt.Errorf("%s: %w: %w", what, stopped, message)
 		}
-		return fmt.Errorf("%s: %w", what, said)
+		return fmt.Errorf("%s: %w", what, message)
 	}
 	return nil
 }
 
-// minSecret is the minimum length of a secret. Shorter settings, such as numbers, occur in every text.
+// minSecret is the minimum length of a secret. Shorter settings, such as numbers, occur in every
+// text.
 const minSecret = 4
 
 // show returns a text of the module or its server, quoted, cut, and without secrets.
@@ -100,25 +101,25 @@ func (c *caller) show(text string) string {
 	return sanitize.Quote(text)
 }
 
-// watch is the transport of one call.
-type watch struct {
+// callTransport is the transport of one call.
+type callTransport struct {
 	next http.RoundTripper
 
 	mu sync.Mutex
-	// sent is true after the first request. last is the error of [httpapi.Outcome] for the last response, or
-	// nil.
+	// sent is true after the first request. last is the error of [httpapi.Outcome] for the last
+	// response, or nil.
 	sent bool
 	last error
 	// stop is the error for all further requests, or nil.
 	stop error
-	// listed is nil unless the call only lists.
-	listed *listed
+	// listingLimit is nil unless the call only lists.
+	listingLimit *listingLimit
 }
 
-// RoundTrip implements [http.RoundTripper]. After throttling it sends no more requests, because modules that
-// wait and retry would wait as long as the server likes. It follows no redirects, because they would get the
-// credentials.
-func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip implements [http.RoundTripper]. After throttling it sends no more requests, because
+// modules that retry would wait without a limit. It follows no redirects, because the request to
+// the new location would have the credentials.
+func (w *callTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.mu.Lock()
 	w.sent, w.last = true, nil
 	stop := w.stop
@@ -145,8 +146,8 @@ func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return nil, fmt.Errorf("the server answered with status %d, a redirection, which isn't followed", resp.StatusCode)
 	}
-	if w.listed != nil && resp.StatusCode/100 == 2 {
-		if err := w.listed.begin(req, resp, w.end); err != nil {
+	if w.listingLimit != nil && resp.StatusCode/100 == 2 {
+		if err := w.listingLimit.begin(req, resp, w.end); err != nil {
 			_ = resp.Body.Close()
 			w.end(err)
 			return nil, err
@@ -165,20 +166,21 @@ func unsent(err error) error {
 	return nil
 }
 
-func (w *watch) note(outcome error) {
+func (w *callTransport) note(outcome error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = outcome
 }
 
-func (w *watch) end(why error) {
+func (w *callTransport) end(why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stop = why
 }
 
-// outcome returns the class of a failed call: that of the last response, or throttling if the text says so.
-func (w *watch) outcome(said string) error {
+// outcome returns the class of a failed call: that of the last response, or throttling if the text
+// says so.
+func (w *callTransport) outcome(message string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -187,7 +189,7 @@ func (w *watch) outcome(said string) error {
 	case w.last != nil:
 		return w.last
 	default:
-		return throttledText(said)
+		return throttledText(message)
 	}
 }
 
@@ -197,12 +199,12 @@ var (
 )
 
 // throttledText returns a [provider.ThrottledError] if a text is about throttling.
-func throttledText(said string) error {
-	if !throttledWords.MatchString(said) {
+func throttledText(message string) error {
+	if !throttledWords.MatchString(message) {
 		return nil
 	}
 	after := defaultPause
-	if found := retryAfter.FindStringSubmatch(said); found != nil {
+	if found := retryAfter.FindStringSubmatch(message); found != nil {
 		// The pattern has at most five digits, so parsing can't fail.
 		seconds, _ := strconv.Atoi(found[1])
 		after = time.Duration(seconds) * time.Second

@@ -55,9 +55,9 @@ func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{Status: http.StatusText(a.status), StatusCode: a.status, Header: a.header, Body: http.NoBody, Request: req}, nil
 }
 
-// What a status says is known, although the module makes a text of it. After an answer that there are
-// too many requests, none is sent any more, and redirections aren't followed. All this holds for each
-// client that a module can have.
+// What a status says is known, although the module makes a text of it. After an answer that there
+// are too many requests, none is sent any more, and redirections aren't followed. All this holds
+// for each client that a module can have.
 func TestStatuses(t *testing.T) {
 	for _, test := range []struct {
 		status int

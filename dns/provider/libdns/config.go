@@ -83,11 +83,11 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	web, err := httpapi.NewClient(ctx, in, httpapi.Options{Reads: m.Reads})
+	httpClient, err := httpapi.NewClient(ctx, in, httpapi.Options{Reads: m.Reads})
 	if err != nil {
 		return nil, err
 	}
-	return newAdapter(in, m, &caller{client: client, transport: web.Transport, secrets: secrets, denied: m.Denied}, zones), nil
+	return newAdapter(in, m, &caller{client: client, transport: httpClient.Transport, secrets: secrets, denied: m.Denied}, zones), nil
 }
 
 func (c *Config) find() (module.Module, error) {
@@ -133,11 +133,11 @@ func complete(settings map[string]any) (secrets []string, err error) {
 			continue
 		}
 		if path, inFile := strings.CutPrefix(text, fromFile); inFile {
-			content, err := readFile(path)
+			secret, err := readFile(path)
 			if err != nil {
 				return nil, fmt.Errorf("the setting %q: %w", name, err)
 			}
-			text = strings.TrimSpace(string(content))
+			text = strings.TrimSpace(string(secret))
 			settings[name] = text
 		}
 		secrets = append(secrets, text)
@@ -176,7 +176,8 @@ func withoutValue(err error) error {
 	return err
 }
 
-// zones returns the zones of --libdns-zones by canonical name. Nil means those that the module lists.
+// zones returns the zones of --libdns-zones by canonical name. Nil means those that the module
+// lists.
 func (c *Config) zones(m module.Module, client module.Client) ([]dns.Zone, error) {
 	if _, lists := client.(zoneLister); !lists && len(c.Zones) == 0 {
 		return nil, fmt.Errorf("--%s: none: the libdns module %s can't list zones, so name them", flagZone, m.Name)

@@ -38,7 +38,7 @@ func TestSettings(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := libdnstest.NewService(zoneName)
-			p, err := configure(t, s.Module(module.SetsAtOnce), test.settings).Open(t.Context(), input())
+			p, err := configure(t, s.Module(module.ReplacingAtOnce), test.settings).Open(t.Context(), input())
 			if test.want == "" {
 				if err != nil {
 					t.Fatal(err)

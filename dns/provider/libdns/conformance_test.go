@@ -15,14 +15,14 @@ import (
 // that do no harm.
 func TestConformance(t *testing.T) {
 	for name, c := range map[string]struct {
-		setting module.Setting
+		setting module.Replacing
 		faults  libdnstest.Faults
 		ttl     func(int64) int64
 	}{
-		"sets nothing":  {setting: module.SetsNothing},
-		"sets with gap": {setting: module.SetsWithGap, faults: libdnstest.Faults{IgnoresTTL: true}},
-		"sets at once":  {setting: module.SetsAtOnce},
-		"raises TTLs":   {setting: module.SetsAtOnce, faults: libdnstest.Faults{MinTTL: 600e9}, ttl: module.AtLeast(600)},
+		"sets nothing":  {setting: module.NotReplacing},
+		"sets with gap": {setting: module.ReplacingWithGap, faults: libdnstest.Faults{IgnoresTTL: true}},
+		"sets at once":  {setting: module.ReplacingAtOnce},
+		"raises TTLs":   {setting: module.ReplacingAtOnce, faults: libdnstest.Faults{MinTTL: 600e9}, ttl: module.AtLeast(600)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			service, n := libdnstest.NewService(), 0

@@ -26,9 +26,9 @@ var (
 )
 
 // A publisher and a person use a zone, with faults of the module and of its service: too many
-// requests, answers that are lost, calls that fail half way, listings that lag, TTLs that are raised,
-// and restarts. Records of the person don't change, no record is made before its ownership record
-// nor stays after it, and two cycles after the last fault everything is as it should be.
+// requests, answers that are lost, calls that fail half way, listings that lag, TTLs that are
+// raised, and restarts. Records of the person don't change, no record is made before its ownership
+// record nor stays after it, and two cycles after the last fault everything is as it should be.
 func TestFaults(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+uint64(longtest.Rounds(*schedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
@@ -53,7 +53,7 @@ func play(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	s := &schedule{t: t, random: random, service: libdnstest.NewService(zoneName), wanted: map[string]*dns.RecordSet{}, hers: map[lib.RR]bool{}}
 	s.service.Delay = latency
-	s.module = s.service.Module([]module.Setting{module.SetsNothing, module.SetsWithGap, module.SetsAtOnce}[random.IntN(3)])
+	s.module = s.service.Module([]module.Replacing{module.NotReplacing, module.ReplacingWithGap, module.ReplacingAtOnce}[random.IntN(3)])
 	s.service.Faults = libdnstest.Faults{IgnoresTTL: random.IntN(3) == 0, Atomic: random.IntN(3) == 0}
 	if random.IntN(3) == 0 {
 		s.service.Faults.MinTTL = 10 * time.Minute

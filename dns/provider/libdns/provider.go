@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// batchSize limits the changes of one call of Apply, and batchTime its time. Modules send at least one
-	// request per record, one after the other.
+	// batchSize limits the changes of one call of Apply, and batchTime its time. Modules send at least
+	// one request per record, one after the other.
 	batchSize = 60
 	batchTime = 5 * time.Minute
 )
@@ -43,7 +43,8 @@ type adapter struct {
 	zoneNames *dns.DomainFilter
 	budget    *listlimit.Budget
 	names     provider.ZoneNames
-	// slot limits the calls to one at a time. libdns requires modules to be safe for more, but few prove it.
+	// slot limits the calls to one at a time. libdns requires modules to be safe for more, but few
+	// prove it.
 	slot  chan struct{}
 	zones batch.Zones[batch.Partition]
 
@@ -52,8 +53,8 @@ type adapter struct {
 	// swaps are the refused type changes.
 	swaps         provider.Swaps
 	failureCounts failureCounts
-	// listAfter has, by zone ID, the time before which a zone isn't listed, because the outcome of a write is
-	// unknown.
+	// listAfter has, by zone ID, the time before which a zone isn't listed, because the outcome of a
+	// write is unknown.
 	listAfter map[string]time.Time
 }
 
@@ -73,8 +74,8 @@ func (a *adapter) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Stepwise: true, Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1, ListingTime: provider.MeteredListingTime}
 }
 
-// take waits for the slot. The function releases it.
-func (a *adapter) take(ctx context.Context) (end func(), err error) {
+// acquire waits for the slot. The function releases it.
+func (a *adapter) acquire(ctx context.Context) (end func(), err error) {
 	select {
 	case a.slot <- struct{}{}:
 		return func() { <-a.slot }, nil
@@ -85,12 +86,12 @@ func (a *adapter) take(ctx context.Context) (end func(), err error) {
 
 // Zones implements [provider.Provider].
 func (a *adapter) Zones(ctx context.Context) ([]dns.Zone, error) {
-	parts, err := a.divide(ctx)
+	partition, err := a.partitionZones(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a.budget.Retain(parts.Managed)
-	return parts.Managed, nil
+	a.budget.Retain(partition.Managed)
+	return partition.Managed, nil
 }
 
 // list returns the configured zones, or those that the module lists.
@@ -99,7 +100,7 @@ func (a *adapter) list(ctx context.Context) ([]dns.Zone, error) {
 	if a.given != nil || !ok {
 		return a.given, nil
 	}
-	end, err := a.take(ctx)
+	end, err := a.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,16 +128,16 @@ func (a *adapter) list(ctx context.Context) ([]dns.Zone, error) {
 
 // Records implements [provider.Provider].
 func (a *adapter) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	end, err := a.take(ctx)
+	end, err := a.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	now, err := a.read(ctx, zone)
+	current, err := a.read(ctx, zone)
 	if err != nil {
 		return nil, err
 	}
-	return now.sets, nil
+	return current.sets, nil
 }
 
 // Adjust implements [provider.Adjuster].
@@ -151,19 +152,19 @@ func (a *adapter) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordS
 
 // ttl returns the listed TTL for a wanted one: that of the module, or one learned from the zone.
 func (a *adapter) ttl(zone dns.Zone, wanted int64) int64 {
-	asked := a.module.TTL(cmp.Or(wanted, defaultTTL))
+	sent := a.module.TTL(cmp.Or(wanted, defaultTTL))
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.learned.ttl(zone.ID, asked)
+	return a.learned.ttl(zone.ID, sent)
 }
 
 // learn notes that a zone lists another TTL than was sent.
-func (a *adapter) learn(zone dns.Zone, asked, listed int64) {
+func (a *adapter) learn(zone dns.Zone, sent, listed int64) {
 	a.mu.Lock()
-	isNew := a.learned.note(zone.ID, asked, listed)
+	isNew := a.learned.note(zone.ID, sent, listed)
 	a.mu.Unlock()
 	if isNew {
-		a.log.Warn(fmt.Sprintf("The libdns module %s stores another TTL than it is asked for", a.module.Name), "zone", zone.Name, "asked", asked, "stored", listed)
+		a.log.Warn(fmt.Sprintf("The libdns module %s stores another TTL than it is asked for", a.module.Name), "zone", zone.Name, "asked", sent, "stored", listed)
 	}
 }
 
@@ -173,21 +174,21 @@ type learned map[string]map[int64]int64
 // maxLearned limits the learned TTLs of a zone.
 const maxLearned = 1000
 
-func (l learned) ttl(zone string, asked int64) int64 {
-	if listed, ok := l[zone][asked]; ok {
+func (l learned) ttl(zone string, sent int64) int64 {
+	if listed, ok := l[zone][sent]; ok {
 		return listed
 	}
-	return asked
+	return sent
 }
 
 // note reports whether the TTL is new.
-func (l learned) note(zone string, asked, listed int64) bool {
-	if asked == listed || l.ttl(zone, asked) == listed || len(l[zone]) >= maxLearned {
+func (l learned) note(zone string, sent, listed int64) bool {
+	if sent == listed || l.ttl(zone, sent) == listed || len(l[zone]) >= maxLearned {
 		return false
 	}
 	if l[zone] == nil {
 		l[zone] = map[int64]int64{}
 	}
-	l[zone][asked] = listed
+	l[zone][sent] = listed
 	return true
 }

@@ -87,7 +87,7 @@ func TestCosts(t *testing.T) {
 				wanted = append(wanted, &dns.RecordSet{Name: fmt.Sprintf("n%d.%s", n, name), Type: dns.TypeA, Targets: []string{"192.0.2.1"}, Labels: map[string]string{}})
 			}
 		}
-		p := open(t, input(), s.Module(module.SetsAtOnce))
+		p := open(t, input(), s.Module(module.ReplacingAtOnce))
 		if err := publish(t, p, wanted); err != nil {
 			t.Fatal(err)
 		}

@@ -17,8 +17,8 @@ import (
 // defaultTTL is the default TTL in seconds.
 const defaultTTL = 300
 
-// normal returns the listed form of a record set. Each text is one quoted string, because libdns has no
-// others.
+// normal returns the listed form of a record set. Each text is one quoted string, because libdns
+// has no others.
 func normal(r *dns.RecordSet) *dns.RecordSet {
 	n := r.Normal().Clone()
 	for i, t := range n.Targets {
@@ -33,8 +33,8 @@ func normal(r *dns.RecordSet) *dns.RecordSet {
 	return n
 }
 
-// textOf returns the text of a TXT target: its joined strings, or the target itself if it isn't a list of
-// quoted strings.
+// textOf returns the text of a TXT target: its joined strings, or the target itself if it isn't a
+// list of quoted strings.
 func textOf(target string) string {
 	if texts, ok := dns.QuotedTexts(target); ok {
 		return strings.Join(texts, "")
@@ -140,8 +140,8 @@ func (a *adapter) refused(zone dns.Zone, r *dns.RecordSet) error {
 	return nil
 }
 
-// serviceName reports whether a name begins with a service and a protocol (RFC 2782). libdns has them as
-// separate fields without underscores.
+// serviceName reports whether a name begins with a service and a protocol (RFC 2782). libdns has
+// them as separate fields without underscores.
 func serviceName(name string) bool {
 	labels := strings.SplitN(name, ".", 3)
 	return len(labels) > 1 && strings.HasPrefix(labels[0], "_") && strings.HasPrefix(labels[1], "_")

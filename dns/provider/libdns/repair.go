@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// maxRepairs limits the attempts to complete or restore a record set. maxWait limits the wait for a
-	// throttling service before that.
+	// maxRepairs limits the attempts to complete or restore a record set. maxWait limits the wait for
+	// a throttling service before that.
 	maxRepairs = 3
 	maxWait    = 30 * time.Second
 )
 
-// repair completes or restores record sets that a failure has left partly written, because a mixed state
-// looks like an external change. It returns the units that aren't made.
+// repair completes or restores record sets that a failure has left partly written, because a mixed
+// state looks like an external change. It returns the units that aren't made.
 func (w *work) repair(ctx context.Context, units []*unit, failed error) []*unit {
-	var left []*unit
+	var remaining []*unit
 	for _, u := range units {
 		if !w.repairUnit(ctx, u, failed) {
-			left = append(left, u)
+			remaining = append(remaining, u)
 		}
 	}
-	return left
+	return remaining
 }
 
 // repairUnit repairs a unit, and reports whether it is made.
 func (w *work) repairUnit(ctx context.Context, u *unit, failed error) bool {
-	for n := 0; n < maxRepairs && w.now != nil && w.isPartial(u); n++ {
-		if _, _, found := u.unexpectedValue(w.now); found || !w.mayRepair(ctx, failed) {
+	for n := 0; n < maxRepairs && w.current != nil && w.isPartial(u); n++ {
+		if _, _, found := u.unexpectedValue(w.current); found || !w.mayRepair(ctx, failed) {
 			return false
 		}
 		w.stopped = nil
@@ -57,26 +57,26 @@ func (w *work) mayRepair(ctx context.Context, failed error) bool {
 	return throttled.After <= maxWait && pause.For(ctx, throttled.After) == nil
 }
 
-// isPartial reports whether a written record set has neither its old nor its new values, or a type change has
-// left the name without records.
+// isPartial reports whether a written record set has neither its old nor its new values, or a type
+// change has left the name without records.
 func (w *work) isPartial(u *unit) bool {
-	return !u.finished && len(u.lostRecords(w.now)) > 0 || slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
-		return u.wrote[c.RecordSet().Key()] && !made(c, w.now) && !unchanged(c, w.now)
+	return !u.finished && len(u.lostRecords(w.current)) > 0 || slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
+		return u.wrote[c.RecordSet().Key()] && !made(c, w.current) && !unchanged(c, w.current)
 	})
 }
 
-// restore restores the partly written record sets of a unit, and the record sets that a type change has
-// deleted.
+// restore restores the partly written record sets of a unit, and the record sets that a type change
+// has deleted.
 func (w *work) restore(ctx context.Context, u *unit) error {
 	var s steps
-	for _, c := range u.lostRecords(w.now) {
+	for _, c := range u.lostRecords(w.current) {
 		u.typeChangeUndone = true
 		if err := w.plan(&s, u, dns.Change{New: c.Old}); err != nil {
 			return err
 		}
 	}
 	for _, c := range u.Changes {
-		if !u.wrote[c.RecordSet().Key()] || made(c, w.now) || unchanged(c, w.now) {
+		if !u.wrote[c.RecordSet().Key()] || made(c, w.current) || unchanged(c, w.current) {
 			continue
 		}
 		if err := w.plan(&s, u, dns.Change{Old: c.New, New: c.Old}); err != nil {

@@ -18,8 +18,8 @@ func answered(s *libdnstest.Service, name string) bool {
 	return slices.ContainsFunc(s.Peek(zoneName), func(rr lib.RR) bool { return rr.Name == name && rr.Type != "TXT" })
 }
 
-// A CNAME replaces an A record that has an ownership text of the format without a type beside it. The text
-// goes first, so that the CNAME isn't refused after the A record was deleted (clouds F2).
+// A CNAME replaces an A record that has an ownership text of the format without a type beside it.
+// The text goes first, so that the CNAME isn't refused after the A record was deleted (clouds F2).
 func TestCNAMEReplacesOldFormat(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		s.Put(zoneName, lib.RR{Name: "old", Type: "A", TTL: 5 * time.Minute, Data: "192.0.2.2"})
@@ -41,8 +41,8 @@ func TestCNAMEReplacesOldFormat(t *testing.T) {
 	})
 }
 
-// The service refuses a CNAME for a reason that nobody knows beforehand. Then the A record is there again,
-// and the same change isn't tried again at once (clouds F2).
+// The service refuses a CNAME for a reason that nobody knows beforehand. Then the A record is there
+// again, and the same change isn't tried again at once (clouds F2).
 func TestRefusedSwapIsTakenBack(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// unit is the changes of one subject: a name, its types, and their ownership records. They are made phase by
-// phase, up to the first failure (spec/clouds.md §0.2).
+// unit is the changes of one subject: a name, its types, and their ownership records. They are made
+// phase by phase, up to the first failure (spec/clouds.md §0.2).
 type unit struct {
 	*batch.Group
 	// wrote has the keys of written record sets. finished is true if the zone has the wanted state.
@@ -35,8 +35,8 @@ func unitsOf(changes []dns.Change) []*unit {
 // phase is a step in which a change is made.
 type phase int
 
-// An ownership record is created before its record set and deleted after it, unless it blocks a CNAME.
-// Deletions come before creations, so that a name can change its type.
+// An ownership record is created before its record set and deleted after it, unless it blocks a
+// CNAME. Deletions come before creations, so that a name can change its type.
 const (
 	createOwnership phase = iota
 	deleteObstacles
@@ -69,60 +69,61 @@ func (u *unit) phaseOf(c dns.Change) phase {
 	}
 }
 
-// blocksCNAME reports whether an ownership record has the name of a CNAME that the unit creates. Nothing can
-// be beside a CNAME.
+// blocksCNAME reports whether an ownership record has the name of a CNAME that the unit creates.
+// Nothing can be beside a CNAME.
 func (u *unit) blocksCNAME(ownership dns.Change) bool {
 	return slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
 		return c.Old == nil && c.New.Type == dns.TypeCNAME && c.New.Key().Name == ownership.Old.Key().Name
 	})
 }
 
-// typeChange returns the name whose record sets the unit deletes before it creates others, because a CNAME
-// can't be beside them. It is "" if there is none.
+// typeChange returns the name whose record sets the unit deletes before it creates others, because
+// a CNAME can't be beside them. It is "" if there is none.
 func (u *unit) typeChange() string {
-	var gone, added, cname bool
+	var removed, added, cname bool
 	for _, c := range u.Changes {
 		if r := c.RecordSet(); provider.Resolves(r.Type) && (c.Old == nil || c.New == nil) {
-			gone, added, cname = gone || c.New == nil, added || c.Old == nil, cname || r.Type == dns.TypeCNAME
+			removed, added, cname = removed || c.New == nil, added || c.Old == nil, cname || r.Type == dns.TypeCNAME
 		}
 	}
-	if gone && added && cname {
+	if removed && added && cname {
 		return u.Subject
 	}
 	return ""
 }
 
-// lostRecords returns the deletions that a type change has made although the name doesn't resolve now.
-func (u *unit) lostRecords(now *reading) (deletions []dns.Change) {
+// lostRecords returns the deletions that a type change has made although the name doesn't resolve
+// now.
+func (u *unit) lostRecords(current *content) (deletions []dns.Change) {
 	name := u.typeChange()
-	if name == "" || slices.ContainsFunc(now.types[name], provider.Resolves) {
+	if name == "" || slices.ContainsFunc(current.types[name], provider.Resolves) {
 		return nil
 	}
 	for _, c := range u.Changes {
-		if c.New == nil && provider.Resolves(c.Old.Type) && u.wrote[c.Old.Key()] && made(c, now) {
+		if c.New == nil && provider.Resolves(c.Old.Type) && u.wrote[c.Old.Key()] && made(c, current) {
 			deletions = append(deletions, c)
 		}
 	}
 	return deletions
 }
 
-// waitsForCNAME reports whether an ownership record must wait until the unit has deleted a CNAME of the same
-// name.
+// waitsForCNAME reports whether an ownership record must wait until the unit has deleted a CNAME of
+// the same name.
 func (u *unit) waitsForCNAME(ownership dns.Change) bool {
 	return slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
 		return c.New == nil && c.Old.Type == dns.TypeCNAME && c.Old.Key().Name == ownership.New.Key().Name
 	})
 }
 
-// check returns an error if the unit would leave a CNAME beside other records. libdns doesn't define what
-// SetRecords does then (LD6 of spec/clouds.md).
-func (u *unit) check(now *reading) error {
+// check returns an error if the unit would leave a CNAME beside other records. libdns doesn't
+// define what SetRecords does then (LD6 of spec/clouds.md).
+func (u *unit) check(current *content) error {
 	for _, c := range u.Changes {
 		if c.New == nil {
 			continue
 		}
 		name := c.New.Key().Name
-		for _, other := range u.typesAfter(name, now) {
+		for _, other := range u.typesAfter(name, current) {
 			if other != c.New.Type && (other == dns.TypeCNAME || c.New.Type == dns.TypeCNAME) && !dnssec(other) {
 				return fmt.Errorf("%w: %s %s: there is a record of the type %s, and a CNAME can't be beside others", provider.ErrRejected, name, c.New.Type, other)
 			}
@@ -132,8 +133,8 @@ func (u *unit) check(now *reading) error {
 }
 
 // typesAfter returns the types of a name after the unit.
-func (u *unit) typesAfter(name string, now *reading) []string {
-	types := slices.Clone(now.types[name])
+func (u *unit) typesAfter(name string, current *content) []string {
+	types := slices.Clone(current.types[name])
 	for _, c := range u.Changes {
 		r := c.RecordSet()
 		if r.Key().Name != name {
@@ -153,38 +154,38 @@ func dnssec(recordType string) bool {
 }
 
 // done reports whether the zone has the wanted state of all changes.
-func (u *unit) done(now *reading) bool {
-	return !slices.ContainsFunc(u.Changes, func(c dns.Change) bool { return !made(c, now) })
+func (u *unit) done(current *content) bool {
+	return !slices.ContainsFunc(u.Changes, func(c dns.Change) bool { return !made(c, current) })
 }
 
-func made(c dns.Change, now *reading) bool {
+func made(c dns.Change, current *content) bool {
 	key := c.RecordSet().Key()
-	there := now.by[key]
-	if !now.has(key, c.New) {
+	existing := current.by[key]
+	if !current.has(key, c.New) {
 		return false
 	}
 	// A change of the TTL alone is made if the TTL is no longer the old one.
-	return there == nil || c.Old == nil || !now.has(key, c.Old) || there.TTL == c.New.TTL || there.TTL != c.Old.TTL
+	return existing == nil || c.Old == nil || !current.has(key, c.Old) || existing.TTL == c.New.TTL || existing.TTL != c.Old.TTL
 }
 
 // doneExceptTTL is done regardless of the TTLs of written record sets.
-func (u *unit) doneExceptTTL(now *reading) bool {
+func (u *unit) doneExceptTTL(current *content) bool {
 	return !slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
 		key := c.RecordSet().Key()
-		return !made(c, now) && !(u.wrote[key] && now.has(key, c.New))
+		return !made(c, current) && !(u.wrote[key] && current.has(key, c.New))
 	})
 }
 
 // unchanged reports whether the zone still has the old state of a change.
-func unchanged(c dns.Change, now *reading) bool {
-	return now.has(c.RecordSet().Key(), c.Old) && !made(c, now)
+func unchanged(c dns.Change, current *content) bool {
+	return current.has(c.RecordSet().Key(), c.Old) && !made(c, current)
 }
 
 // unexpectedValue returns a value of the unit's record sets that is neither old nor wanted.
-func (u *unit) unexpectedValue(now *reading) (key dns.Key, value string, found bool) {
+func (u *unit) unexpectedValue(current *content) (key dns.Key, value string, found bool) {
 	for _, c := range u.Changes {
 		key := c.RecordSet().Key()
-		r := now.by[key]
+		r := current.by[key]
 		if r == nil {
 			continue
 		}

@@ -50,29 +50,29 @@ func (w *work) try(ctx context.Context, units []*unit) error {
 	return nil
 }
 
-// confirm reads the zone until it shows no deleted record. Modules ignore records that they don't find, and
-// an existing record needs its ownership record.
+// confirm reads the zone until it shows no deleted record. Modules ignore records that they don't
+// find, and an existing record needs its ownership record.
 func (w *work) confirm(ctx context.Context, units []*unit) error {
 	delay := firstPause
 	for n := 1; ; n++ {
-		now, err := w.read(ctx, w.zone)
+		current, err := w.read(ctx, w.zone)
 		if err != nil {
 			return err
 		}
-		var left []dns.Key
+		var remaining []dns.Key
 		for _, u := range units {
 			for _, c := range u.Changes {
-				if key := c.RecordSet().Key(); u.phaseOf(c) == deleteRecords && now.by[key] != nil {
-					left = append(left, key)
+				if key := c.RecordSet().Key(); u.phaseOf(c) == deleteRecords && current.by[key] != nil {
+					remaining = append(remaining, key)
 				}
 			}
 		}
-		if len(left) == 0 {
-			w.now = now
+		if len(remaining) == 0 {
+			w.current = current
 			return nil
 		}
 		if n == maxReads {
-			return fmt.Errorf("the libdns module %s says that it deleted %s %s, but the zone shows it", w.module.Name, left[0].Name, left[0].Type)
+			return fmt.Errorf("the libdns module %s says that it deleted %s %s, but the zone shows it", w.module.Name, remaining[0].Name, remaining[0].Type)
 		}
 		if pause.For(ctx, delay) != nil {
 			return ctx.Err()
@@ -84,18 +84,18 @@ func (w *work) confirm(ctx context.Context, units []*unit) error {
 // plan adds the steps from the zone's state to the wanted state of a change.
 func (w *work) plan(s *steps, u *unit, c dns.Change) error {
 	key := c.RecordSet().Key()
-	there := w.now.by[key]
+	existing := w.current.by[key]
 	if c.New == nil {
-		if there == nil {
+		if existing == nil {
 			return nil
 		}
 		u.wrote[key] = true
-		gone, err := w.stored(key, there.Targets)
-		s.deleteFirst = append(s.deleteFirst, gone...)
+		deletions, err := w.stored(key, existing.Targets)
+		s.deleteFirst = append(s.deleteFirst, deletions...)
 		return err
 	}
 	wanted := normal(c.New)
-	if there != nil && sameValues(there, wanted) && there.TTL == w.listedTTL(wanted.TTL) {
+	if existing != nil && sameValues(existing, wanted) && existing.TTL == w.listedTTL(wanted.TTL) {
 		return nil
 	}
 	u.wrote[key] = true
@@ -103,52 +103,53 @@ func (w *work) plan(s *steps, u *unit, c dns.Change) error {
 	switch {
 	case err != nil:
 		return err
-	case there == nil:
+	case existing == nil:
 		s.appended = append(s.appended, all...)
 		return nil
-	case w.module.Setting == module.SetsAtOnce || w.module.Setting == module.SetsWithGap && needsRewrite(there, wanted):
+	case w.module.Replacing == module.ReplacingAtOnce || w.module.Replacing == module.ReplacingWithGap && needsRewrite(existing, wanted):
 		s.set = append(s.set, all...)
 		return nil
-	case needsRewrite(there, wanted):
-		gone, err := w.stored(key, there.Targets)
-		s.deleteFirst, s.appended = append(s.deleteFirst, gone...), append(s.appended, all...)
+	case needsRewrite(existing, wanted):
+		deletions, err := w.stored(key, existing.Targets)
+		s.deleteFirst, s.appended = append(s.deleteFirst, deletions...), append(s.appended, all...)
 		return err
 	default:
-		return w.planDifference(s, key, there, wanted)
+		return w.planDifference(s, key, existing, wanted)
 	}
 }
 
 // listedTTL returns the listed TTL for one to send.
-func (w *work) listedTTL(asked int64) int64 {
+func (w *work) listedTTL(sent int64) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.learned.ttl(w.zone.ID, asked)
+	return w.learned.ttl(w.zone.ID, sent)
 }
 
-// needsRewrite reports whether all records of a set must be rewritten: a CNAME can't have two values, and all
-// records share the TTL.
-func needsRewrite(there, wanted *dns.RecordSet) bool {
-	return wanted.Type == dns.TypeCNAME || there.TTL != wanted.TTL
+// needsRewrite reports whether all records of a set must be rewritten: a CNAME can't have two
+// values, and all records share the TTL.
+func needsRewrite(existing, wanted *dns.RecordSet) bool {
+	return wanted.Type == dns.TypeCNAME || existing.TTL != wanted.TTL
 }
 
-// planDifference adds new values, and deletes unwanted ones after that, so that the name always resolves.
-func (w *work) planDifference(s *steps, key dns.Key, there, wanted *dns.RecordSet) error {
-	missing := slices.DeleteFunc(slices.Clone(wanted.Targets), func(t string) bool { return hasTarget(there, t) })
-	surplus := slices.DeleteFunc(slices.Clone(there.Targets), func(t string) bool { return hasTarget(wanted, t) })
+// planDifference adds new values, and deletes unwanted ones after that, so that the name always
+// resolves.
+func (w *work) planDifference(s *steps, key dns.Key, existing, wanted *dns.RecordSet) error {
+	missing := slices.DeleteFunc(slices.Clone(wanted.Targets), func(t string) bool { return hasTarget(existing, t) })
+	surplus := slices.DeleteFunc(slices.Clone(existing.Targets), func(t string) bool { return hasTarget(wanted, t) })
 	added, err := w.records(w.zone, wanted, missing)
 	if err != nil {
 		return err
 	}
-	gone, err := w.stored(key, surplus)
-	s.appended, s.deleteLast = append(s.appended, added...), append(s.deleteLast, gone...)
+	deletions, err := w.stored(key, surplus)
+	s.appended, s.deleteLast = append(s.appended, added...), append(s.deleteLast, deletions...)
 	return err
 }
 
-// stored returns the module's records for some targets of a record set. In DeleteRecords an empty field
-// matches anything, so a record with one can't be deleted (LD3 of spec/clouds.md).
+// stored returns the module's records for some targets of a record set. In DeleteRecords an empty
+// field matches anything, so a record with one can't be deleted (LD3 of spec/clouds.md).
 func (w *work) stored(key dns.Key, targets []string) ([]lib.Record, error) {
 	var list []lib.Record
-	for _, record := range w.now.raw[key] {
+	for _, record := range w.current.raw[key] {
 		rr := record.RR()
 		value := normal(&dns.RecordSet{Name: key.Name, Type: key.Type, Targets: []string{w.target(rr)}}).Targets[0]
 		if !slices.Contains(targets, value) {
@@ -193,9 +194,9 @@ func (w *work) send(ctx context.Context, s steps) error {
 	return nil
 }
 
-// undo deletes the creations of a unit after the zone shows other values than were written. It deletes only
-// record sets that are new and equal to the written ones except for case. Others stay without an ownership
-// record, and so unowned.
+// undo deletes the creations of a unit after the zone shows other values than were written. It
+// deletes only record sets that are new and equal to the written ones except for case. Others stay
+// without an ownership record, and so unowned.
 func (w *work) undo(ctx context.Context, u *unit, key dns.Key, value string) error {
 	u.altered = true
 	class := provider.ErrRejected
@@ -207,22 +208,22 @@ func (w *work) undo(ctx context.Context, u *unit, key dns.Key, value string) err
 		var s steps
 		for _, c := range u.Changes {
 			k := c.RecordSet().Key()
-			if there := w.now.by[k]; c.Old != nil || c.RecordSet().IsOwnershipRecord() != ownership || there == nil || !equalFold(there, normal(c.New)) {
+			if existing := w.current.by[k]; c.Old != nil || c.RecordSet().IsOwnershipRecord() != ownership || existing == nil || !equalFold(existing, normal(c.New)) {
 				continue
 			}
-			gone, err := w.stored(k, w.now.by[k].Targets)
+			deletions, err := w.stored(k, w.current.by[k].Targets)
 			if err != nil {
 				return errors.Join(why, err)
 			}
-			s.deleteFirst = append(s.deleteFirst, gone...)
+			s.deleteFirst = append(s.deleteFirst, deletions...)
 		}
 		if err := w.send(ctx, s); err != nil {
 			w.unknown = true
 			return errors.Join(why, err)
 		}
 	}
-	if now, err := w.read(ctx, w.zone); err == nil {
-		w.now = now
+	if current, err := w.read(ctx, w.zone); err == nil {
+		w.current = current
 	}
 	return why
 }
@@ -236,8 +237,8 @@ func equalFold(a, b *dns.RecordSet) bool {
 type failureCounts map[string]*failureCount
 
 type failureCount struct {
-	said string
-	n    int
+	message string
+	n       int
 }
 
 const (
@@ -251,11 +252,11 @@ const (
 func (r failureCounts) note(u *unit, err error) bool {
 	print := u.fingerprint()
 	seen := r[print]
-	if seen == nil || seen.said != err.Error() {
+	if seen == nil || seen.message != err.Error() {
 		if len(r) >= maxFingerprints {
 			clear(r)
 		}
-		seen = &failureCount{said: err.Error()}
+		seen = &failureCount{message: err.Error()}
 		r[print] = seen
 	}
 	seen.n++

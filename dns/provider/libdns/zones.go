@@ -7,8 +7,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// divide lists the zones.
-func (a *adapter) divide(ctx context.Context) (*batch.Partition, error) {
+// partitionZones lists the zones, and divides them into managed and unmanaged ones.
+func (a *adapter) partitionZones(ctx context.Context) (*batch.Partition, error) {
 	all, err := a.list(ctx)
 	if err != nil {
 		return nil, err
@@ -21,10 +21,10 @@ func (a *adapter) admits(zone dns.Zone) bool {
 	return a.domains.Match(zone.Name) && a.zoneNames.Match(zone.Name) && a.zoneIDs.Match(zone.ID)
 }
 
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name in an unmanaged zone, because a
-// managed zone above it can't hold that name.
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name in an unmanaged
+// zone, because a managed zone above it can't hold that name.
 func (a *adapter) DomainFilter(ctx context.Context) dns.Filter {
 	// Zones returns the error. Without a listing, no name is selected.
-	parts, _ := a.zones.Known(ctx, a.divide)
-	return parts
+	partition, _ := a.zones.Known(ctx, a.partitionZones)
+	return partition
 }

@@ -1,5 +1,5 @@
-// Package module says what the provider libdns has to know of a module of libdns
-// (github.com/libdns), beyond the interfaces of libdns, to use it without harm.
+// Package module describes the behaviour of a module of libdns (github.com/libdns) that the
+// interfaces of libdns leave open.
 //
 // Each package below dns/provider/libdns/modules describes one module with a [Module]. The
 // provider reads it.
@@ -15,8 +15,8 @@ import (
 	"github.com/libdns/libdns"
 )
 
-// Client is what a module has to implement. One that implements [libdns.ZoneLister], too, lists
-// its zones.
+// Client is the interface of a module. A module that also implements [libdns.ZoneLister] lists its
+// zones.
 type Client interface {
 	libdns.RecordGetter
 	libdns.RecordAppender
@@ -31,63 +31,60 @@ type Module struct {
 	// New returns a client without settings: a pointer to a struct with the settings as its JSON
 	// fields.
 	New func() Client
-	// Required are the JSON names of the settings that may not be empty. A list of names in one
-	// string, with | between them, stands for any one of them.
+	// Required are the JSON names of the required settings. Of names in one string, separated by |,
+	// one is required.
 	Required []string
-	// Types are the types of record sets that were seen to come back as they were written.
+	// Types are the types of record sets that the module lists as they were written.
 	Types []string
-	// TTL returns the TTL, in seconds, that the module and its service make of one that they are
-	// asked for; see [AtLeast].
+	// TTL returns the TTL in seconds that the service stores for a requested one; see [AtLeast].
 	TTL func(seconds int64) int64
-	// Setting says what SetRecords is good for.
-	Setting Setting
-	// Texts says in which form the module has the texts of TXT records.
+	// Replacing is how SetRecords replaces records.
+	Replacing Replacing
+	// Texts is the format of the texts of TXT records.
 	Texts Texts
-	// Hosts says in which form the module wants the names in data.
+	// Hosts is the format of host names in the data of records.
 	Hosts Hosts
-	// Denied is what an error says if the credentials are wrong, and the server answers with a
-	// status of success nevertheless; empty is for none.
+	// Denied is part of the error for wrong credentials, if the server responds with a success
+	// status nevertheless; otherwise empty.
 	Denied string
-	// Reads reports whether a request changes nothing; nil is for GET and HEAD.
+	// Reads reports whether a request changes nothing; nil means GET and HEAD.
 	Reads func(*http.Request) bool
 }
 
-// Setting says what SetRecords of a module is good for.
-type Setting int
+// Replacing is how SetRecords of a module replaces the records of a name and type.
+type Replacing int
 
 const (
-	// SetsNothing is for a module that doesn't replace the records of one name and type by those
-	// that it is given, as libdns asks for.
-	SetsNothing Setting = iota
-	// SetsWithGap is for a module that deletes the records first, so that there are none for a
-	// moment.
-	SetsWithGap
-	// SetsAtOnce is for a module that replaces them with one request.
-	SetsAtOnce
+	// NotReplacing: SetRecords doesn't replace all records of a name and type, as libdns requires.
+	NotReplacing Replacing = iota
+	// ReplacingWithGap: the old records are deleted first, so there are none for a moment.
+	ReplacingWithGap
+	// ReplacingAtOnce: one request replaces the records.
+	ReplacingAtOnce
 )
 
-// Texts is a form of the texts of TXT records.
+// Texts is a format of the texts of TXT records.
 type Texts int
 
 const (
-	// PlainTexts are without quotes and escapes, as libdns asks for.
+	// PlainTexts have no quotes and escapes, as libdns requires.
 	PlainTexts Texts = iota
-	// QuotedTexts are written in quotes and with escapes, and read with escapes and without the
-	// quotes at the ends, however many there are.
+	// QuotedTexts are written with quotes and escapes. They are read with escapes, but without any
+	// quotes at the ends.
 	QuotedTexts
 )
 
-// Hosts is a form of the names of hosts in the data of records.
+// Hosts is a format of host names in the data of records.
 type Hosts int
 
 const (
-	// DottedHosts end with a dot, as in a zone file.
+	// DottedHosts end with a dot, as in zone files.
 	DottedHosts Hosts = iota
-	// BareHosts have no dot at their end.
+	// BareHosts don't end with a dot.
 	BareHosts
 )
 
-// AtLeast returns a function for [Module].TTL that raises TTLs to a least one.
+// AtLeast returns a function for [Module].TTL that raises TTLs to a minimum.
 func AtLeast(least int64) func(int64) int64 {
 	return func(seconds int64) int64 { return max(seconds, least) }
 }

@@ -1,10 +1,9 @@
-// Package modules lists the modules of libdns that are part of the binary. A line less in [All],
-// and its import, leaves one out.
+// Package modules lists the modules of libdns that are part of the binary. To leave out a module,
+// delete its line in [All] and its import.
 //
-// A module is in the list if its contract test passes (moduletest): what it appends, sets and
-// deletes of every type comes back as it was written, in front of a server that behaves as its
-// service does. docs/dns/libdns.md says which other modules were looked at, and what keeps them
-// out.
+// A module is in the list if its contract test passes (moduletest): with a fake of its service, it
+// lists records of every type as they were appended, set and deleted. docs/dns/libdns.md has the
+// modules that were left out, with the reasons.
 //
 // # Concurrency
 //

@@ -1,10 +1,11 @@
-// Package route sends the requests of some calls another way than [http.DefaultTransport] does.
+// Package route sends the requests of some calls through another transport than
+// [http.DefaultTransport].
 //
-// The modules of libdns make their HTTP clients themselves, most of them without a transport, so
-// that they send with [http.DefaultTransport]. They would go past what a provider promises: files
-// for TLS, dry runs, metrics, limits. When this package is linked, http.DefaultTransport is
-// replaced by a transport that looks at the context of a request: after [Via] it sends as that
-// says, and otherwise exactly as before.
+// The modules of libdns create their own HTTP clients. Most of these clients use
+// [http.DefaultTransport], which has no TLS files, dry runs, metrics or limits of the provider.
+// This package therefore replaces http.DefaultTransport by a transport that reads the context of
+// each request: requests with a context of [Via] use the transport given there, and all others the
+// former default transport.
 //
 // dns/provider/libdns and the tests of its modules call it.
 //
@@ -22,13 +23,12 @@ import (
 // via is the key of the transport in a context.
 type via struct{}
 
-// Via returns a context for requests that go through a transport if http.DefaultTransport is
-// asked to send them.
+// Via returns a context. http.DefaultTransport sends requests with that context through transport.
 func Via(ctx context.Context, transport http.RoundTripper) context.Context {
 	return context.WithValue(ctx, via{}, transport)
 }
 
-// Before the program starts nothing is sent yet, so nobody can see the transport half replaced.
+// A package variable is initialized before main, so no request is sent during the replacement.
 var _ = replaceDefault()
 
 // replaceDefault replaces http.DefaultTransport. It stays an [http.Transport], because many
@@ -46,9 +46,9 @@ func replaceDefault() struct{} {
 	return struct{}{}
 }
 
-// fork sends each request one way or the other. The field is exported and alone in the struct:
-// then [http.Transport] knows that HTTP/2 is the business of the usual transport, closes its
-// connections, and logs nothing.
+// fork sends a request through the transport of its context, or through Usual. The field is
+// exported and the only one, because [http.Transport] then leaves HTTP/2 and the closing of
+// connections to Usual, and logs nothing.
 type fork struct{ Usual http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].

@@ -15,19 +15,19 @@ import (
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 )
 
-// Module describes the module. Its SetRecords gives records the values of each other, which fails
-// if one has a value that another one is to get.
+// Module describes the module. Its SetRecords updates one record after the other, which fails if
+// another record still has the new value.
 func Module() module.Module {
 	return module.Module{
-		Name:     "cloudns",
-		New:      func() module.Client { return new(cloudns.Provider) },
-		Required: []string{"auth_id|sub_auth_id|sub_auth_user", "auth_password"},
-		Types:    []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeNS},
-		TTL:      ttl,
-		Setting:  module.SetsNothing,
-		Hosts:    module.BareHosts,
-		Denied:   "Invalid authentication",
-		Reads:    reads,
+		Name:      "cloudns",
+		New:       func() module.Client { return new(cloudns.Provider) },
+		Required:  []string{"auth_id|sub_auth_id|sub_auth_user", "auth_password"},
+		Types:     []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeNS},
+		TTL:       ttl,
+		Replacing: module.NotReplacing,
+		Hosts:     module.BareHosts,
+		Denied:    "Invalid authentication",
+		Reads:     reads,
 	}
 }
 
@@ -42,10 +42,10 @@ func reads(req *http.Request) bool {
 	}
 }
 
-// ttls are the TTLs that ClouDNS has (https://www.cloudns.net/wiki/article/58/).
+// ttls are the TTLs that ClouDNS supports (https://www.cloudns.net/wiki/article/58/).
 var ttls = []int64{60, 300, 900, 1800, 3600, 21600, 43200, 86400, 172800, 259200, 604800, 1209600, 2592000}
 
-// ttl returns the next larger one, or the largest, as the module does.
+// ttl returns the next larger supported TTL, or the largest one, like the module.
 func ttl(seconds int64) int64 {
 	for _, t := range ttls {
 		if seconds <= t {

@@ -12,15 +12,15 @@ import (
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 )
 
-// Module describes the module. It raises each TTL to an hour, the least that deSEC has for most
-// accounts, and it reads zones of up to 500 record sets.
+// Module describes the module. It raises TTLs to an hour, the minimum of most deSEC accounts, and
+// reads at most 500 record sets of a zone.
 func Module() module.Module {
 	return module.Module{
-		Name:     "desec",
-		New:      func() module.Client { return new(desec.Provider) },
-		Required: []string{"token"},
-		Types:    []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeNS, dns.TypePTR, dns.TypeDNAME},
-		TTL:      module.AtLeast(3600),
-		Setting:  module.SetsAtOnce,
+		Name:      "desec",
+		New:       func() module.Client { return new(desec.Provider) },
+		Required:  []string{"token"},
+		Types:     []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeNS, dns.TypePTR, dns.TypeDNAME},
+		TTL:       module.AtLeast(3600),
+		Replacing: module.ReplacingAtOnce,
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// Subject has the configuration to check, and the connections for the checks.
-type Subject struct {
+// Input has the configuration to check, and the connections for the checks.
+type Input struct {
 	// Config has the roles and their settings.
 	Config settings.Config
 	// Rights is a connection as Signpost's service account, or as the user, for access reviews. Own
@@ -30,8 +30,8 @@ type Subject struct {
 	Log      *slog.Logger
 }
 
-// Checks returns the checks for a subject. The first is that of the API server.
-func Checks(s Subject) []Check {
+// Checks returns the checks for an input. The first is that of the API server.
+func Checks(s Input) []Check {
 	var checks []Check
 	if s.Config.NeedsCluster() {
 		checks = s.clusterChecks()
@@ -49,7 +49,7 @@ func Checks(s Subject) []Check {
 	return checks
 }
 
-func (s Subject) clusterChecks() []Check {
+func (s Input) clusterChecks() []Check {
 	if s.Unreachable != nil {
 		return []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: s.unreachable}}
 	}
@@ -59,7 +59,7 @@ func (s Subject) clusterChecks() []Check {
 		s.Unreachable = err
 		return []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: s.unreachable}}
 	}
-	a := checker{Subject: s, rights: rights, own: own}
+	a := checker{Input: s, rights: rights, own: own}
 	checks := []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: a.reach}}
 	for _, needed := range a.needed() {
 		checks = append(checks, Check{Group: "rights of " + needed.Section, About: "the rights of " + needed.Section, AskAPI: true, Run: a.rightsOf(needed)})
@@ -71,9 +71,9 @@ func (s Subject) clusterChecks() []Check {
 	return append(checks, Check{Group: "installation", About: "the installation", AskAPI: true, Run: a.installed})
 }
 
-// checker is a subject with clients.
+// checker is an input with clients.
 type checker struct {
-	Subject
+	Input
 	rights, own *kubernetes.Clientset
 }
 

@@ -1,10 +1,10 @@
-// Package looktest has fake processes for tests of clients of the inspection API: servers that return the
-// values of the test.
+// Package inspecttest has fake processes for tests of clients of the inspection API: servers that
+// return the values of the test.
 //
 // # Concurrency
 //
 // Requests are served concurrently. A Process must not be changed after it was started.
-package looktest
+package inspecttest
 
 import (
 	"encoding/json"
@@ -54,8 +54,8 @@ func (p *Process) Start(t testing.TB) (addr string) {
 // ServeHTTP implements http.Handler.
 func (p *Process) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	has := func(parameter, value string) bool {
-		asked := r.URL.Query().Get(parameter)
-		return asked == "" || slices.Contains(strings.Split(asked, ","), value)
+		wanted := r.URL.Query().Get(parameter)
+		return wanted == "" || slices.Contains(strings.Split(wanted, ","), value)
 	}
 	switch path := r.URL.Path; {
 	case p.Paths[path] != nil:

@@ -14,9 +14,9 @@ import (
 // maxPages limits the requests of one listing.
 const maxPages = 5000
 
-// listed limits the responses of one listing. Modules request page after page, and most of them as many as
-// the server likes.
-type listed struct {
+// listingLimit limits the responses of one listing. Most modules request pages until the server
+// sends no further one.
+type listingLimit struct {
 	mu sync.Mutex
 	// left is the remaining memory for responses in bytes, and limit the initial one.
 	left  int64
@@ -25,9 +25,9 @@ type listed struct {
 	seen map[string]bool
 }
 
-// begin is called with each successful response. If its body is too large, reading it fails, and stop is
-// called with the error.
-func (l *listed) begin(req *http.Request, resp *http.Response, stop func(error)) error {
+// begin is called with each successful response. If its body is too large, reading it fails, and
+// stop is called with the error.
+func (l *listingLimit) begin(req *http.Request, resp *http.Response, stop func(error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	page := req.URL.String()
@@ -37,30 +37,30 @@ func (l *listed) begin(req *http.Request, resp *http.Response, stop func(error))
 	if l.seen[page] = true; len(l.seen) > maxPages {
 		return fmt.Errorf("%w: the server's list has no end: it has more than %d pages", listlimit.ErrExceeded, maxPages)
 	}
-	resp.Body = &listedBody{ReadCloser: resp.Body, listed: l, stop: stop}
+	resp.Body = &limitedBody{ReadCloser: resp.Body, listingLimit: l, stop: stop}
 	return nil
 }
 
-// listedBody is the body of a response.
-type listedBody struct {
+// limitedBody is the body of a response, counted by a listingLimit.
+type limitedBody struct {
 	io.ReadCloser
-	listed *listed
-	stop   func(error)
+	listingLimit *listingLimit
+	stop         func(error)
 }
 
 // Read implements [io.Reader].
-func (b *listedBody) Read(into []byte) (int, error) {
+func (b *limitedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
-	if !b.listed.take(httpapi.DecodedSize(into[:n])) {
-		err := fmt.Errorf("%w: the responses of the server would need more than %d bytes of memory: if that is right, raise --max-zone-records and the memory limit of the pod", listlimit.ErrExceeded, b.listed.limit)
+	if !b.listingLimit.reserve(httpapi.DecodedSize(into[:n])) {
+		err := fmt.Errorf("%w: the responses of the server would need more than %d bytes of memory: if that is right, raise --max-zone-records and the memory limit of the pod", listlimit.ErrExceeded, b.listingLimit.limit)
 		b.stop(err)
 		return 0, err
 	}
 	return n, err
 }
 
-// take reserves bytes, and reports whether as many were left.
-func (l *listed) take(bytes int64) bool {
+// reserve reserves bytes, and reports whether as many were left.
+func (l *listingLimit) reserve(bytes int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.left -= bytes

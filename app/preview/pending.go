@@ -13,33 +13,33 @@ import (
 // manifests. It is the dummy address of RFC 7600, which no host has.
 const unknownAddress = "192.0.0.8"
 
-// Awaited is a name of the zone whose new address isn't known yet. So the plan can't say whether
+// Pending is a name of the zone whose new address isn't known yet. So the plan can't say whether
 // the record set would be changed.
-type Awaited struct {
+type Pending struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
 	Targets []string `json:"targets"`
 }
 
-// awaitAddresses sets the status that a cluster would give to an object from a manifest, with an
+// addUnknownAddresses sets the status that a cluster would give to an object from a manifest, with an
 // unknown address. An object with a status, such as one that was read from a cluster, stays
 // unchanged.
-func awaitAddresses(obj *unstructured.Unstructured) {
+func addUnknownAddresses(obj *unstructured.Unstructured) {
 	kind := obj.GroupVersionKind()
 	switch {
 	case kind.Group == "" && kind.Kind == "Service":
-		awaitService(obj)
+		addServiceAddresses(obj)
 	case kind.Kind == "Ingress":
 		setIfMissing(obj, []any{map[string]any{"ip": unknownAddress}}, "status", "loadBalancer", "ingress")
 	case kind.Group != "gateway.networking.k8s.io":
 	case kind.Kind == "Gateway":
 		setIfMissing(obj, []any{map[string]any{"type": "IPAddress", "value": unknownAddress}}, "status", "addresses")
 	case strings.HasSuffix(kind.Kind, "Route"):
-		awaitParents(obj)
+		addParents(obj)
 	}
 }
 
-func awaitService(obj *unstructured.Unstructured) {
+func addServiceAddresses(obj *unstructured.Unstructured) {
 	kind, _, _ := unstructured.NestedString(obj.Object, "spec", "type")
 	if kind == "ExternalName" {
 		return
@@ -52,8 +52,8 @@ func awaitService(obj *unstructured.Unstructured) {
 	}
 }
 
-// awaitParents marks a route as accepted by all its parents.
-func awaitParents(obj *unstructured.Unstructured) {
+// addParents marks a route as accepted by all its parents.
+func addParents(obj *unstructured.Unstructured) {
 	refs, _, err := unstructured.NestedSlice(obj.Object, "spec", "parentRefs")
 	if err != nil {
 		return
@@ -78,15 +78,17 @@ func setIfMissing(obj *unstructured.Unstructured, value any, path ...string) {
 	_ = unstructured.SetNestedField(obj.Object, value, path...)
 }
 
-// awaits reports whether a record set has an unknown target.
-func awaits(r *dns.RecordSet) bool { return r != nil && slices.Contains(r.Targets, unknownAddress) }
+// hasUnknownAddress reports whether a record set has an unknown target.
+func hasUnknownAddress(r *dns.RecordSet) bool {
+	return r != nil && slices.Contains(r.Targets, unknownAddress)
+}
 
-// settleAwaited removes the names from changes that have an unknown address and are in the zone
+// withoutPending removes the names from changes that have an unknown address and are in the zone
 // already, because the plan can't say whether they would be changed.
-func settleAwaited(changes []dns.Change) (settled []dns.Change, awaited []Awaited) {
+func withoutPending(changes []dns.Change) (settled []dns.Change, pending []Pending) {
 	unknown := map[string]bool{}
 	for _, c := range changes {
-		if awaits(c.New) {
+		if hasUnknownAddress(c.New) {
 			unknown[c.New.Name] = true
 		}
 	}
@@ -94,7 +96,7 @@ func settleAwaited(changes []dns.Change) (settled []dns.Change, awaited []Awaite
 	for _, c := range changes {
 		if c.Old != nil && unknown[c.Old.Name] {
 			inZone[c.Old.Name] = true
-			awaited = append(awaited, Awaited{Name: c.Old.Name, Type: c.Old.Type, Targets: slices.Sorted(slices.Values(c.Old.Targets))})
+			pending = append(pending, Pending{Name: c.Old.Name, Type: c.Old.Type, Targets: slices.Sorted(slices.Values(c.Old.Targets))})
 		}
 	}
 	for _, c := range changes {
@@ -102,5 +104,5 @@ func settleAwaited(changes []dns.Change) (settled []dns.Change, awaited []Awaite
 			settled = append(settled, c)
 		}
 	}
-	return settled, awaited
+	return settled, pending
 }

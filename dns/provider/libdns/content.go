@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// reading is the content of a zone as the module has just listed it.
-type reading struct {
+// content is the content of a zone, as the module has listed it.
+type content struct {
 	sets []*dns.RecordSet
 	// by has the record sets by key, and raw the module's records, with which they are deleted.
 	by  map[dns.Key]*dns.RecordSet
@@ -23,8 +23,8 @@ type reading struct {
 	types map[string][]string
 }
 
-// delayListing delays the next listing of a zone, because a listing that lags behind would say that nothing
-// was written.
+// delayListing delays the next listing of a zone, because an outdated listing would show that
+// nothing was written.
 func (a *adapter) delayListing(zone dns.Zone) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -34,10 +34,10 @@ func (a *adapter) delayListing(zone dns.Zone) {
 // wait waits until a zone may be listed.
 func (a *adapter) wait(ctx context.Context, zone dns.Zone) error {
 	a.mu.Lock()
-	until, some := a.listAfter[zone.ID]
+	until, delayed := a.listAfter[zone.ID]
 	delete(a.listAfter, zone.ID)
 	a.mu.Unlock()
-	if some && pause.For(ctx, time.Until(until)) != nil {
+	if delayed && pause.For(ctx, time.Until(until)) != nil {
 		a.delayListing(zone)
 		return ctx.Err()
 	}
@@ -45,7 +45,7 @@ func (a *adapter) wait(ctx context.Context, zone dns.Zone) error {
 }
 
 // read lists a zone.
-func (a *adapter) read(ctx context.Context, zone dns.Zone) (now *reading, err error) {
+func (a *adapter) read(ctx context.Context, zone dns.Zone) (current *content, err error) {
 	if err := a.wait(ctx, zone); err != nil {
 		return nil, err
 	}
@@ -59,25 +59,26 @@ func (a *adapter) read(ctx context.Context, zone dns.Zone) (now *reading, err er
 	if err != nil {
 		return nil, err
 	}
-	now = &reading{by: map[dns.Key]*dns.RecordSet{}, raw: map[dns.Key][]lib.Record{}, types: map[string][]string{}}
+	current = &content{by: map[dns.Key]*dns.RecordSet{}, raw: map[dns.Key][]lib.Record{}, types: map[string][]string{}}
 	for _, record := range list {
 		if record == nil {
 			continue
 		}
-		if err := now.add(a, zone, record, counted); err != nil {
+		if err := current.add(a, zone, record, counted); err != nil {
 			return nil, err
 		}
 	}
-	for key, r := range now.by {
+	for key, r := range current.by {
 		r = normal(r)
-		now.by[key] = r
-		now.sets = append(now.sets, r)
+		current.by[key] = r
+		current.sets = append(current.sets, r)
 	}
-	return now, nil
+	return current, nil
 }
 
-// add adds a record to its record set. Of several TTLs the lowest one counts, because resolvers use it.
-func (n *reading) add(a *adapter, zone dns.Zone, record lib.Record, counted *listlimit.Listing) error {
+// add adds a record to its record set. Of several TTLs the lowest one counts, because resolvers use
+// it.
+func (n *content) add(a *adapter, zone dns.Zone, record lib.Record, counted *listlimit.Listing) error {
 	rr := record.RR()
 	name := absolute(rr.Name, zone.Name)
 	if !slices.Contains(n.types[name], rr.Type) {
@@ -109,12 +110,12 @@ func (n *reading) add(a *adapter, zone dns.Zone, record lib.Record, counted *lis
 const rawSize = 160
 
 // has reports whether a record set has the wanted values, regardless of its TTL; nil means none.
-func (n *reading) has(key dns.Key, wanted *dns.RecordSet) bool {
-	there := n.by[key]
-	if there == nil || wanted == nil {
-		return there == nil && wanted == nil
+func (n *content) has(key dns.Key, wanted *dns.RecordSet) bool {
+	existing := n.by[key]
+	if existing == nil || wanted == nil {
+		return existing == nil && wanted == nil
 	}
-	return sameValues(there, normal(wanted))
+	return sameValues(existing, normal(wanted))
 }
 
 // sameValues compares record sets in normal form.
