@@ -78,6 +78,9 @@ func newTerm(o *Options, caught *panics.Reporter) *term {
 		o: o, panics: caught,
 		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
 			Name: o.Name, MetricsProvider: o.Metrics.queues,
+			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{
+				Name: o.Name, MetricsProvider: o.Metrics.queues, Queue: newFairQueue(),
+			}),
 		}),
 		log:       newFailureLog(o.Logger.With("controller", o.Name)),
 		conflicts: delays(o.RetryFirst, o.RetryLimit),
