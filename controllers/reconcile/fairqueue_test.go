@@ -5,47 +5,70 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// A namespace with thousands of changed Services holds up no Service of another one for longer than a sync.
+// A namespace with thousands of changed Services, or with syncs that take long, holds up no Service of another
+// one for longer than a short sync.
 func TestBusyNamespaceDelaysNoOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const took = 5 * time.Millisecond
-		var l *Loop
-		var waited time.Duration
-		quiet := Key{Namespace: "quiet", Name: "web"}
-		added := time.Now()
-		l = New(Options{
-			Name: "test", Workers: 5, RetryFirst: time.Second, RetryLimit: time.Second, Logger: slog.New(slog.DiscardHandler),
-			Sync: func(_ context.Context, key Key) error {
-				if key == quiet {
-					waited = time.Since(added)
+	for _, test := range []struct {
+		name     string
+		services int
+		took     time.Duration
+		most     time.Duration
+	}{
+		{"many Services", 10_000, 5 * time.Millisecond, 10 * time.Millisecond},
+		{"slow syncs", 50, time.Minute, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var waited []time.Duration
+				var added time.Time
+				busy := 0
+				l := New(Options{
+					Name: "test", Workers: 5, RetryFirst: time.Second, RetryLimit: time.Second, Logger: slog.New(slog.DiscardHandler),
+					Sync: func(_ context.Context, key Key) error {
+						mu.Lock()
+						if key.Namespace == "quiet" {
+							waited = append(waited, time.Since(added))
+							mu.Unlock()
+							return nil
+						}
+						busy++
+						mu.Unlock()
+						time.Sleep(test.took)
+						return nil
+					},
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					l.Run(ctx, func() []Key { return nil })
+				}()
+				synctest.Wait()
+				for i := range test.services {
+					l.Add(Key{Namespace: "busy", Name: fmt.Sprint(i)})
 				}
-				time.Sleep(took)
-				return nil
-			},
+				synctest.Wait()
+				added = time.Now()
+				l.Add(Key{Namespace: "quiet", Name: "web"})
+				time.Sleep(time.Hour)
+				cancel()
+				<-done
+				if len(waited) != 1 || waited[0] > test.most {
+					t.Errorf("the Service of the quiet namespace was synced after %v, want once, after at most %v", waited, test.most)
+				}
+				if busy != test.services {
+					t.Errorf("%d Services of the busy namespace were synced, want %d", busy, test.services)
+				}
+			})
 		})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			l.Run(ctx, func() []Key { return nil })
-		}()
-		synctest.Wait()
-		for i := range 10_000 {
-			l.Add(Key{Namespace: "busy", Name: fmt.Sprint(i)})
-		}
-		l.Add(quiet)
-		time.Sleep(time.Minute)
-		cancel()
-		<-done
-		if waited == 0 || waited > 2*took {
-			t.Errorf("the Service of the quiet namespace was synced after %v, want at most %v", waited, 2*took)
-		}
-	})
+	}
 }
 
 // The namespaces take turns, and the Services of a namespace keep their order.
