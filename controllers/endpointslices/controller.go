@@ -96,7 +96,7 @@ type Controller struct {
 	topology   *topologycache.TopologyCache
 	// cpus is the CPU of each zone as last given to the library; nil if no hints are possible.
 	cpus     map[string]int64
-	triggers *util.TriggerTimeTracker
+	triggers *watched.Triggers
 	// tracker is only passed to the library, which records its writes there. It is never read, because the
 	// store has more.
 	tracker *util.EndpointSliceTracker
@@ -139,7 +139,7 @@ func (c *Controller) Run(ctx context.Context) {
 
 // begin makes the state of a new term.
 func (c *Controller) begin() {
-	c.topology, c.triggers, c.tracker = topologycache.NewTopologyCache(), util.NewTriggerTimeTracker(), util.NewEndpointSliceTracker()
+	c.topology, c.triggers, c.tracker = topologycache.NewTopologyCache(), watched.NewTriggers(), util.NewEndpointSliceTracker()
 	c.reconciler = endpointslice.NewReconciler(
 		c.writer, c.nodes, int32(c.o.MaxEndpointsPerSlice), c.tracker,
 		c.topology, c.o.Recorder, ManagedBy, endpointslice.WithPreferSameTrafficDistributionEnabled(true),
@@ -326,7 +326,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	service, members := c.o.Pods.Service(key)
 	if service == nil {
 		// The garbage collector deletes the slices with their owner.
-		c.triggers.DeleteService(key.Namespace, key.Name)
+		c.triggers.Forget(key)
 		c.uncount(key)
 		for _, family := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
 			c.topology.RemoveHints(key.String(), family)
@@ -341,8 +341,8 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
+	cause := c.triggers.Next(service, members)
 	err := watched.WithObjects(members, func(pods []*corev1.Pod) error {
-		cause := c.triggers.ComputeEndpointLastChangeTriggerTime(key.Namespace, service, pods)
 		err := c.reconcile(ctx, key, service, pods, cause)
 		if reconcile.IsConflict(err) {
 			// Another writer changed a slice, and the table doesn't have that version yet.

@@ -93,8 +93,9 @@ func (x *Index[W]) put(value W) (before, after []string) {
 	}
 	g := ns.groupOf(labels)
 	ns.workloads[key.Name] = g.add(value)
+	before = ns.names(at.group)
 	x.leave(ns, at)
-	return ns.names(at.group), ns.names(g)
+	return before, ns.names(g)
 }
 
 // Delete removes a workload and returns the names of the Services that selected it.
@@ -139,12 +140,14 @@ func (x *Index[W]) Service(key types.NamespacedName) (*corev1.Service, []W) {
 	if s == nil {
 		return nil, nil
 	}
+	var groups []*group[W]
 	size := 0
-	for g := range s.groups.all() {
+	for g := range x.namespaces[key.Namespace].selected(s) {
+		groups = append(groups, g)
 		size += len(g.workloads)
 	}
 	members := make([]W, 0, size)
-	for g := range s.groups.all() {
+	for _, g := range groups {
 		members = append(members, g.workloads...)
 	}
 	return s.object, members

@@ -301,9 +301,6 @@ func checkLeftovers(t *rapid.T, ns *namespace[workload]) {
 		t.Fatalf("groups have %d workloads of %d", workloads, len(ns.workloads))
 	}
 	var filed []*group[workload]
-	for _, s := range ns.services {
-		filed = slices.AppendSeq(filed, s.groups.all())
-	}
 	for _, groups := range ns.byLabel {
 		filed = slices.AppendSeq(filed, groups.all())
 	}

@@ -146,3 +146,23 @@ func BenchmarkRelabelWithManyServices(b *testing.B) {
 		x.Relabel(workload{namespace: "ns", name: "pod", labels: map[string]string{"version": fmt.Sprint(n % 2)}})
 	}
 }
+
+// The index doesn't keep which of many Services selects which of many pods.
+func TestMemoryOfManyServicesAndPods(t *testing.T) {
+	const n = 1000
+	x := newIndex()
+	before, _ := liveHeap()
+	for i := range n {
+		x.PutService(serviceOf(fmt.Sprint("service-", i), map[string]string{"app": "yes"}))
+	}
+	for i := range n {
+		x.Put(workload{namespace: "ns", name: fmt.Sprint("pod-", i), labels: map[string]string{"app": "yes", "pod": fmt.Sprint(i)}})
+	}
+	after, _ := liveHeap()
+	if got := (after - before) / n; got > 5000 {
+		t.Errorf("the index has %d bytes for each Service with a pod, want at most 5000", got)
+	}
+	if got := len(x.SelectedBy(key("pod-1"))); got != n {
+		t.Errorf("%d Services select a pod, want %d", got, n)
+	}
+}

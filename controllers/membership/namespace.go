@@ -1,6 +1,9 @@
 package membership
 
 import (
+	"iter"
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/internal/objectmeta"
@@ -16,16 +19,16 @@ type namespace[W any] struct {
 	byPivot map[objectmeta.Label]set[service[W]]
 	// byLabel indexes the groups under each of their labels.
 	byLabel map[objectmeta.Label]set[group[W]]
+	// version counts the changes of Services and selectors.
+	version uint64
 }
 
 type service[W any] struct {
 	object *corev1.Service
 	// selector is sorted by key.
 	selector objectmeta.Labels
-	// groups are the groups that the Service selects.
-	groups set[group[W]]
-	// alone has the name of the Service and never changes. Most groups are selected by only one Service and
-	// use alone as their list.
+	// alone has the name of the Service and never changes. Most workloads are selected by only one Service, and
+	// alone is the list of its name.
 	alone [1]string
 }
 
@@ -37,11 +40,10 @@ type group[W any] struct {
 	labels objectmeta.Labels
 	// workloads are in no particular order.
 	workloads []W
-	// services has the names of the Services that select the group, and of the last ones that no longer do;
-	// see names. Callers share the list, so its names never change: the list grows behind them, or is replaced.
+	// services has the names of the Services that select the group, as of a version of the namespace. Callers
+	// share the list, so it never changes.
 	services []string
-	// former is how many names in services are of Services that no longer select the group.
-	former int
+	version  uint64
 }
 
 // position is the position of a workload in its group.
@@ -68,40 +70,24 @@ func identityOf(labels objectmeta.Labels) identity {
 func newNamespace[W any]() *namespace[W] {
 	return &namespace[W]{
 		services: map[string]*service[W]{}, workloads: map[string]position[W]{}, groups: map[identity]*group[W]{},
-		byPivot: map[objectmeta.Label]set[service[W]]{}, byLabel: map[objectmeta.Label]set[group[W]]{},
+		byPivot: map[objectmeta.Label]set[service[W]]{}, byLabel: map[objectmeta.Label]set[group[W]]{}, version: 1,
 	}
 }
 
 func (ns *namespace[W]) addService(svc *corev1.Service) {
 	s := &service[W]{object: svc, alone: [1]string{svc.Name}}
 	ns.services[svc.Name] = s
+	ns.version++
 	if svc.Spec.Selector == nil {
 		return
 	}
 	s.selector = objectmeta.NewLabels(svc.Spec.Selector)
-	pivot := ns.pivot(s.selector)
-	add(ns.byPivot, pivot, s)
-	if len(s.selector) == 0 {
-		for _, g := range ns.groups {
-			g.join(s)
-		}
-		return
-	}
-	for g := range ns.byLabel[pivot].all() {
-		if s.selects(g.labels) {
-			g.join(s)
-		}
-	}
+	add(ns.byPivot, ns.pivot(s.selector), s)
 }
 
 func (ns *namespace[W]) removeService(s *service[W]) {
 	delete(ns.services, s.object.Name)
-	for g := range s.groups.all() {
-		// Removing the name from each list at once would take as long as all Services of the group.
-		if g.former++; 2*g.former > len(g.services) {
-			ns.names(g)
-		}
-	}
+	ns.version++
 	// The pivot was the rarest label when the Service was added, and may not be now.
 	remove(ns.byPivot, objectmeta.Label{}, s)
 	for _, l := range s.selector {
@@ -128,73 +114,80 @@ func (ns *namespace[W]) groupOf(labels objectmeta.Labels) *group[W] {
 	if g == nil {
 		g = &group[W]{labels: labels}
 		ns.groups[id] = g
-		ns.file(g)
+		for _, l := range labels {
+			add(ns.byLabel, l, g)
+		}
 	}
 	return g
 }
 
-// file indexes a group under its labels and adds it to the Services that select it.
-func (ns *namespace[W]) file(g *group[W]) {
-	for s := range ns.byPivot[objectmeta.Label{}].all() {
-		g.join(s)
-	}
-	for _, l := range g.labels {
-		add(ns.byLabel, l, g)
-		for s := range ns.byPivot[l].all() {
-			if s.selects(g.labels) {
-				g.join(s)
-			}
-		}
-	}
-}
-
-// removeGroup undoes groupOf, but keeps the names of the group's Services.
+// removeGroup undoes groupOf.
 func (ns *namespace[W]) removeGroup(g *group[W]) {
 	delete(ns.groups, identityOf(g.labels))
 	for _, l := range g.labels {
 		remove(ns.byLabel, l, g)
 	}
-	for _, name := range ns.names(g) {
-		ns.services[name].groups.remove(g)
+}
+
+// selected returns the groups that a Service selects.
+func (ns *namespace[W]) selected(s *service[W]) iter.Seq[*group[W]] {
+	switch {
+	case s.object.Spec.Selector == nil:
+		return func(func(*group[W]) bool) {}
+	case len(s.selector) == 0:
+		return maps.Values(ns.groups)
 	}
+	return func(yield func(*group[W]) bool) {
+		for g := range ns.byLabel[ns.pivot(s.selector)].all() {
+			if s.selects(g.labels) && !yield(g) {
+				return
+			}
+		}
+	}
+}
+
+// keptNames is how many names a group keeps. With more of them, the lists of thousands of workloads that
+// thousands of Services select would take gigabytes.
+const keptNames = 16
+
+// names returns the names of the Services that select a group.
+func (ns *namespace[W]) names(g *group[W]) []string {
+	if g.version == ns.version {
+		return g.services
+	}
+	names := ns.find(g)
+	if g.services, g.version = nil, 0; len(names) <= keptNames {
+		g.services, g.version = names, ns.version
+	}
+	return names
+}
+
+// find is names without the group's list.
+func (ns *namespace[W]) find(g *group[W]) (names []string) {
+	found := func(s *service[W]) {
+		if len(names) == 0 {
+			names = s.alone[:]
+		} else {
+			names = append(names, s.alone[0])
+		}
+	}
+	for s := range ns.byPivot[objectmeta.Label{}].all() {
+		found(s)
+	}
+	for _, l := range g.labels {
+		for s := range ns.byPivot[l].all() {
+			if s.selects(g.labels) {
+				found(s)
+			}
+		}
+	}
+	return names
 }
 
 // add adds a workload and returns its position.
 func (g *group[W]) add(value W) position[W] {
 	g.workloads = append(g.workloads, value)
 	return position[W]{group: g, index: len(g.workloads) - 1}
-}
-
-func (g *group[W]) join(s *service[W]) {
-	s.groups.add(g)
-	g.list(s)
-}
-
-// list adds the name of a Service to the list.
-func (g *group[W]) list(s *service[W]) {
-	if len(g.services) == 0 {
-		g.services = s.alone[:]
-		return
-	}
-	g.services = append(g.services, s.alone[0])
-}
-
-// names returns the names of the Services that select a group. It removes other names from the group's list.
-func (ns *namespace[W]) names(g *group[W]) []string {
-	if g.former == 0 {
-		return g.services
-	}
-	left := make(map[*service[W]]struct{}, len(g.services)-g.former)
-	for _, name := range g.services {
-		if s := ns.services[name]; s != nil && s.groups.has(g) {
-			left[s] = struct{}{}
-		}
-	}
-	g.services, g.former = nil, 0
-	for s := range left {
-		g.list(s)
-	}
-	return g.services
 }
 
 func (s *service[W]) selects(labels objectmeta.Labels) bool {

@@ -99,11 +99,6 @@ func (s *set[T]) remove(value *T) {
 	}
 }
 
-func (s set[T]) has(value *T) bool {
-	_, found := s.rest[value]
-	return found || s.one == value
-}
-
 func (s set[T]) size() int {
 	if s.one == nil {
 		return len(s.rest)

@@ -36,6 +36,7 @@ type term struct {
 
 	mu       sync.Mutex
 	over     bool
+	lanes    *lanes
 	breakers *breakers
 	// timers release the Services that wait at an open breaker.
 	timers map[*breaker]*time.Timer
@@ -78,12 +79,16 @@ func newTerm(o *Options, caught *panics.Reporter) *term {
 		o: o, panics: caught,
 		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
 			Name: o.Name, MetricsProvider: o.Metrics.queues,
+			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{
+				Name: o.Name, MetricsProvider: o.Metrics.queues, Queue: newFairQueue(),
+			}),
 		}),
 		log:       newFailureLog(o.Logger.With("controller", o.Name)),
 		conflicts: delays(o.RetryFirst, o.RetryLimit),
 		refusals:  delays(max(o.RetryFirst, refusedFirst), max(o.RetryLimit, refusedFirst)),
 		ambiguous: delays(max(o.RetryFirst, refusedFirst), sharedFailureLimit),
 		outages:   delays(probeFirst, probeLimit),
+		lanes:     newLanes(o.Workers),
 		breakers:  newBreakers(o.Workers),
 		timers:    map[*breaker]*time.Timer{},
 		flights:   map[Key]*flight{},
@@ -142,12 +147,17 @@ func (t *term) trace(span *tracing.Span, key Key, writes requests, err error) {
 	span.End(err)
 }
 
-// begin reports whether a Service may be synced now. Otherwise the Service is held back.
+// begin reports whether a Service may be synced now. Otherwise the Service is held back, or waits for another
+// one of its namespace.
 func (t *term) begin(key Key) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.lanes.begin(key) {
+		return false
+	}
 	now := time.Now()
 	if !t.breakers.begin(key, now) {
+		t.leaveLane(key)
 		t.writes.waits(key, now, nil)
 		t.schedule(key)
 		return false
@@ -158,6 +168,13 @@ func (t *term) begin(key Key) bool {
 	}
 	t.flights[key] = f
 	return true
+}
+
+// leaveLane lets the next Service of the namespace be synced.
+func (t *term) leaveLane(key Key) {
+	if next, ok := t.lanes.end(key); ok {
+		t.queue.Add(next)
+	}
 }
 
 // wrote records the result of a request.
@@ -195,6 +212,7 @@ func (t *term) ended(key Key, err error) {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.leaveLane(key)
 	f := t.flights[key]
 	delete(t.flights, key)
 	if r := t.repairs[key]; r != nil && r.count == 0 && !r.pending {

@@ -9,17 +9,25 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// Text returns the text of an error for an Event. Errors that differ only in the order of their parts, or in
-// the indexes of endpoints in a slice, have equal texts, so that a retry sends no second Event.
-func Text(err error) string {
+// maxText is how many bytes the text of an Event has.
+const maxText = 1000
+
+// Text returns the text of an error for an Event, shortened if it is long. Errors that differ only in the
+// order of their parts, or in the indexes of endpoints in a slice, have equal texts, so that a retry sends no
+// second Event.
+func Text(err error) string { return sanitize.Shorten(textOf(err), maxText) }
+
+func textOf(err error) string {
 	text := err.Error()
 	var all utilerrors.Aggregate
 	if errors.As(err, &all) {
 		parts := make([]string, len(all.Errors()))
 		for i, each := range all.Errors() {
-			parts[i] = Text(each)
+			parts[i] = textOf(each)
 		}
 		text = strings.Replace(text, all.Error(), joined(parts), 1)
 	}

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,5 +42,16 @@ func TestEqualErrorsHaveEqualTexts(t *testing.T) {
 	}
 	if got := Text(errors.New("plain")); got != "plain" {
 		t.Errorf("the text of a plain error is %q", got)
+	}
+}
+
+// An error can list thousands of pods. Its text is an Event, which etcd stores.
+func TestTextsAreShort(t *testing.T) {
+	var all []error
+	for i := range 10_000 {
+		all = append(all, fmt.Errorf("skipping pod %d", i))
+	}
+	if got := Text(utilerrors.NewAggregate(all)); len(got) > maxText || !strings.HasPrefix(got, "skipping pod 0;") {
+		t.Errorf("the text has %d bytes and starts with %.50s, want at most %d", len(got), got, maxText)
 	}
 }
