@@ -173,6 +173,8 @@ func choices(names []string) string {
 	switch n := len(names); {
 	case n == 0:
 		return ""
+	case n == 1:
+		return ": use " + names[0]
 	case n > most:
 		return fmt.Sprintf(": use one of %s, …", strings.Join(names[:most], ", "))
 	default:

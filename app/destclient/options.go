@@ -4,15 +4,20 @@ import (
 	"context"
 	"io"
 	"math"
+	"net"
 	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/settings"
 )
+
+// connectTime is how long one attempt to connect may take at least.
+const connectTime = 20 * time.Second
 
 // clock is the layout of times in tables.
 const clock = "15:04:05.000"
@@ -28,6 +33,8 @@ type Options struct {
 	// Waiting says what a server that isn't ready waits for. It is called if no response comes; nil if
 	// unknown.
 	Waiting func(context.Context) string
+	// Dial connects to the server; nil for the address itself.
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
 }
 
 // OutputProto is the format of protobuf's JSON, with addresses as numbers.
@@ -36,13 +43,23 @@ const OutputProto = "protojson"
 // connect returns a connection, which the caller closes. Like those of Linkerd's proxies, it uses
 // no proxy, and accepts responses of any size.
 func (o *Options) connect() (*grpc.ClientConn, error) {
-	if o.Timeout <= 0 {
-		return nil, settings.Usagef("--timeout=%v: must be more than 0s", o.Timeout)
+	if err := settings.CheckTimeout(o.Timeout); err != nil {
+		return nil, err
 	}
-	conn, err := grpc.NewClient(o.Addr,
+	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithNoProxy(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
+		// The default delay grows to two minutes, in which a watch would get the old error.
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: reconnectDelay(0), Multiplier: 1.6, MaxDelay: reconnectDelay(math.MaxInt)},
+			MinConnectTimeout: connectTime,
+		}),
+	}
+	if o.Dial != nil {
+		options = append(options, grpc.WithContextDialer(o.Dial))
+	}
+	conn, err := grpc.NewClient(o.Addr, options...)
 	if err != nil {
 		return nil, settings.Usagef("--addr=%s: %w", o.Addr, err)
 	}

@@ -63,7 +63,8 @@ func (c *Client) CheckZone(ctx context.Context, name string) error {
 	if err != nil || slices.Contains(zones, name) {
 		return err
 	}
-	return fmt.Errorf("no zone is named %s: %s", output.Clean(name), strings.TrimSuffix(zonesText(zones), "."))
+	known := strings.TrimSuffix(zonesText(zones), ".")
+	return fmt.Errorf("no zone is named %s: %s", output.Clean(name), strings.ToLower(known[:1])+known[1:])
 }
 
 // zonesText lists the existing zones.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"io"
 	"strings"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 )
 
 func newGetCommand(s streams) *cobra.Command {
-	var q destinationQuery
+	q := destinationQuery{notes: s.err}
 	cmd := &cobra.Command{
 		Use:   "get AUTHORITY",
 		Short: "Show the endpoints that a Destination server answers with",
@@ -24,7 +26,7 @@ NAME.NAMESPACE[:PORT] or svc/NAME[:PORT]. A pod of signpost that is ready is ask
 
 Without --watch it prints the first answer. With --watch it prints a line for each
 change as it arrives (+ added, - removed, ~ changed), and connects again when the
-stream ends.`,
+stream ends, to another pod if its own is gone.`,
 		Example: `  signpost get web.emojivoto:80
   signpost get svc/web -n emojivoto --watch --token '{"nodeName":"node-1"}'
   signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086`,
@@ -45,6 +47,7 @@ type destinationQuery struct {
 	*client
 	domain  string
 	options destclient.Options
+	notes   io.Writer
 }
 
 func (q *destinationQuery) flags(cmd *cobra.Command) {
@@ -66,13 +69,15 @@ func (q *destinationQuery) query(cmd *cobra.Command, authority string, f func(de
 	if o.Authority, err = inspectclient.Authority(authority, q.domain, q.namespace); err != nil {
 		return err
 	}
-	found, err := q.found(cmd.Context(), cmd.Name())
+	find := func(ctx context.Context) (*portforward.Found, error) { return q.found(ctx, cmd.Name()) }
+	found, err := find(cmd.Context())
 	if err != nil {
 		return err
 	}
-	defer found.Close()
 	server := found.Processes[0]
-	o.Addr, o.Timeout, o.Output, o.Waiting = server.Addr, q.timeout, q.format, q.waiting(server)
+	d := &redialer{find: find, notes: q.notes, server: server, stop: found.Close}
+	defer d.close()
+	o.Addr, o.Timeout, o.Output, o.Waiting, o.Dial = server.Addr, q.timeout, q.format, q.waiting(server), d.dial
 	return f(o)
 }
 

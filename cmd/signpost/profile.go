@@ -7,7 +7,7 @@ import (
 )
 
 func newProfileCommand(s streams) *cobra.Command {
-	var q destinationQuery
+	q := destinationQuery{notes: s.err}
 	cmd := &cobra.Command{
 		Use:   "profile AUTHORITY",
 		Short: "Show the profile that a Destination server answers with",
@@ -19,7 +19,7 @@ go in brackets.
 
 Without --watch it prints the first profile. With --watch it prints each profile as it
 arrives, after the time and what has changed (+ added, - removed, ~ changed), and
-connects again when the stream ends.`,
+connects again when the stream ends, to another pod if its own is gone.`,
 		Example: `  signpost profile web.emojivoto:80
   signpost profile 10.42.0.17:8080 --watch
   signpost profile svc/web -n emojivoto --token '{"ns":"emojivoto"}' -o json`,
