@@ -67,11 +67,11 @@ type Scope struct {
 // targets and derived addresses are kept too. PTR record sets for addresses are dropped or not
 // mentioned. If the object asks for several CNAMEs of one name, all are kept here, although merging
 // publishes only one. Explain changes nothing. Conflicts with other owners are up to the plan.
-func (s *Set) Explain(origin Origin, asked []*dns.RecordSet, scope Scope) (kept []*dns.RecordSet, dropped []Drop) {
+func (s *Set) Explain(origin Origin, requested []*dns.RecordSet, scope Scope) (kept []*dns.RecordSet, dropped []Drop) {
 	settings := s.settings
 	settings.ptr = true // scope says whether PTR is managed.
 	t := transform{settings: &settings, origin: origin, drop: func(d Drop) { dropped = append(dropped, d) }}
-	for _, r := range t.run(asked) {
+	for _, r := range t.run(requested) {
 		set := r.set()
 		if d := scope.drops(set); d.Reason != "" {
 			t.dropped(set, set.Targets, d.Reason, d.Setting, d.Message)
@@ -141,9 +141,9 @@ func (t *transform) droppedTargets(r *dns.RecordSet) {
 func (s *Set) DefaultsTargets() bool { return len(s.settings.DefaultTargets) > 0 }
 
 // Current reports whether Put with the same arguments would change nothing.
-func (s *Set) Current(origin Origin, asked []*dns.RecordSet) bool {
+func (s *Set) Current(origin Origin, requested []*dns.RecordSet) bool {
 	t := transform{settings: &s.settings, origin: origin, drop: func(Drop) {}}
-	now := t.run(asked)
+	now := t.run(requested)
 	var have records
 	if a := s.origins[origin]; a != nil {
 		have = a.records

@@ -127,9 +127,9 @@ func TestExplainProperty(t *testing.T) {
 		}
 		lines := rapid.SliceOfN(rapid.Custom(line), 0, 6).Draw(t, "lines")
 		by := origin("service/d/a")
-		var asked []*dns.RecordSet
+		var requested []*dns.RecordSet
 		for _, l := range lines {
-			asked = append(asked, parse(by, l))
+			requested = append(requested, parse(by, l))
 		}
 		everywhere := desired.Scope{Managed: []string{"A", "AAAA", "CNAME", "TXT"}}
 		narrow := desired.Scope{
@@ -137,8 +137,8 @@ func TestExplainProperty(t *testing.T) {
 			Domains: dns.NewDomainFilter(nil, []string{"b.org"}), HasZone: func(name string) bool { return name != "a.org" },
 		}
 		s := mustNew(t, options)
-		all, _ := s.Explain(by, asked, everywhere)
-		kept, dropped := s.Explain(by, asked, narrow)
+		all, _ := s.Explain(by, requested, everywhere)
+		kept, dropped := s.Explain(by, requested, narrow)
 		var have, lost, got []string
 		for _, r := range kept {
 			have = append(have, each(r.Name, r.Type, r.Targets)...)
@@ -146,7 +146,7 @@ func TestExplainProperty(t *testing.T) {
 		for _, d := range dropped {
 			lost = append(lost, each(d.Name, d.Type, d.Targets)...)
 		}
-		for _, r := range asked {
+		for _, r := range requested {
 			n := r.Normal()
 			for _, part := range each(n.Name, n.Type, n.Targets) {
 				if !slices.Contains(have, part) && !slices.Contains(lost, part) {
@@ -154,7 +154,7 @@ func TestExplainProperty(t *testing.T) {
 				}
 			}
 		}
-		s.Put(by, asked)
+		s.Put(by, requested)
 		for name := range s.Names() {
 			for _, r := range s.Want(name) {
 				if r.Type != dns.TypePTR {

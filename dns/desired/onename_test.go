@@ -16,7 +16,7 @@ import (
 func TestPropertyOfOneName(t *testing.T) {
 	const hostname = "cloudflare/custom-hostname"
 	s := newSet(t, desired.Options{Properties: []string{"cloudflare/"}, OneName: []string{hostname}})
-	var asked []*dns.RecordSet
+	var requested []*dns.RecordSet
 	for _, set := range []struct{ name, recordType, target, value string }{
 		{"db-0.db.shop.test", "A", "192.0.2.1", "db.example.org,other.example.org"},
 		{"db-1.db.shop.test", "A", "192.0.2.2", "db.example.org"},
@@ -28,9 +28,9 @@ func TestPropertyOfOneName(t *testing.T) {
 		if set.value != "" {
 			r.Properties = []dns.Property{{Name: hostname, Value: set.value}}
 		}
-		asked = append(asked, r)
+		requested = append(requested, r)
 	}
-	_, problems := s.Put(desired.Origin{Source: "service", Namespace: "d", Name: "db"}, asked)
+	_, problems := s.Put(desired.Origin{Source: "service", Namespace: "d", Name: "db"}, requested)
 	var got []string
 	for _, name := range slices.Sorted(s.Names()) {
 		for _, r := range s.Want(name) {
@@ -45,7 +45,7 @@ func TestPropertyOfOneName(t *testing.T) {
 	if len(problems) != 1 || problems[0].Value != "db.example.org" || !strings.Contains(problems[0].Reason, "db.shop.test gets it: db-0.db.shop.test and 1 other names") {
 		t.Errorf("problems %+v", problems)
 	}
-	if asked[0].Properties[0].Value != "db.example.org,other.example.org" {
+	if requested[0].Properties[0].Value != "db.example.org,other.example.org" {
 		t.Error("the argument was changed")
 	}
 }
@@ -59,16 +59,16 @@ func TestPropertyOfManyNames(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&values, "%d.example.org,", i)
 	}
-	var asked []*dns.RecordSet
+	var requested []*dns.RecordSet
 	for i := range 500 {
-		asked = append(asked, &dns.RecordSet{
+		requested = append(requested, &dns.RecordSet{
 			Name: fmt.Sprintf("%03d.shop.test", i), Type: "A", Targets: []string{"192.0.2.1"},
 			Properties: []dns.Property{{Name: hostname, Value: values.String()}},
 		})
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, problems := s.Put(desired.Origin{Source: "service", Namespace: "d", Name: "db"}, asked)
+	_, problems := s.Put(desired.Origin{Source: "service", Namespace: "d", Name: "db"}, requested)
 	runtime.ReadMemStats(&after)
 	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 64 {
 		t.Errorf("%d MB were allocated", mb)

@@ -190,12 +190,12 @@ func BenchmarkPut(b *testing.B) {
 		s.Put(service(i))
 	}
 	s.Stats()
-	origin, asked := service(7)
-	other := dns.ForHostname(asked[0].Name, dns.Hostname{Targets: []string{"192.0.2.1"}, Resource: "service/default/shop-7"})
+	origin, requested := service(7)
+	other := dns.ForHostname(requested[0].Name, dns.Hostname{Targets: []string{"192.0.2.1"}, Resource: "service/default/shop-7"})
 	b.Run("same", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			s.Put(origin, asked)
+			s.Put(origin, requested)
 		}
 	})
 	b.Run("another", func(b *testing.B) {
@@ -204,9 +204,9 @@ func BenchmarkPut(b *testing.B) {
 			if i%2 == 0 {
 				s.Put(origin, other)
 			} else {
-				s.Put(origin, asked)
+				s.Put(origin, requested)
 			}
-			s.Want(asked[0].Name)
+			s.Want(requested[0].Name)
 		}
 	})
 }

@@ -10,12 +10,12 @@ import (
 // pointers returns the PTR records for the addresses of a record set, each with the name of the
 // record set as its only target; none if they aren't wanted.
 func (t *transform) pointers(r *dns.RecordSet) []record {
-	asked, said := r.Property(dns.PropertyRecordType)
+	value, ok := r.Property(dns.PropertyRecordType)
 	address := r.Type == dns.TypeA || r.Type == dns.TypeAAAA
-	if said && !address {
+	if ok && !address {
 		t.problems = append(t.problems, dns.Problem{
 			Object: t.object(r), Subject: "property " + dns.PropertyRecordType + " of the " + r.Type + " record set " + r.Name,
-			Value: asked, Reason: "only record sets of the types A and AAAA can have it; it is ignored",
+			Value: value, Reason: "only record sets of the types A and AAAA can have it; it is ignored",
 		})
 	}
 	if !t.wantsPointers(r) {
@@ -26,7 +26,7 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 		addr, err := netip.ParseAddr(target)
 		if err != nil {
 			// With --create-ptr for all record sets, an alias without a PTR record is no problem.
-			if said {
+			if ok {
 				t.noAddress(r, target)
 			}
 			continue
@@ -48,8 +48,8 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 // wantsPointers reports whether the addresses of a record set get PTR records.
 func (t *transform) wantsPointers(r *dns.RecordSet) bool {
 	wanted := t.CreatePTR
-	if asked, said := r.Property(dns.PropertyRecordType); said {
-		wanted = strings.EqualFold(asked, dns.TypePTR)
+	if value, ok := r.Property(dns.PropertyRecordType); ok {
+		wanted = strings.EqualFold(value, dns.TypePTR)
 	}
 	address := r.Type == dns.TypeA || r.Type == dns.TypeAAAA
 	return t.ptr && wanted && address && r.Name != "*" && !strings.HasPrefix(r.Name, "*.")

@@ -74,9 +74,9 @@ func New(o Options) (*Set, error) {
 // canonical names, sorted, whose record sets may have changed or that became unresolved or
 // resolved. It also returns the problems of record sets that can't be published. The records must
 // not be changed afterwards.
-func (s *Set) Put(origin Origin, asked []*dns.RecordSet) (dirty []string, problems []dns.Problem) {
+func (s *Set) Put(origin Origin, requested []*dns.RecordSet) (dirty []string, problems []dns.Problem) {
 	t := transform{settings: &s.settings, origin: origin}
-	now := t.run(asked)
+	now := t.run(requested)
 	a := s.origins[origin]
 	if a == nil {
 		if len(now) == 0 && len(t.counts) == 0 {
@@ -148,8 +148,8 @@ func (s *Set) Names() iter.Seq[string] { return maps.Keys(s.names) }
 // Len returns the number of requested names.
 func (s *Set) Len() int { return len(s.names) }
 
-// Asked reports whether any object asks for a canonical name.
-func (s *Set) Asked(name string) bool { return s.names[name] != nil }
+// Contains reports whether any object asks for a canonical name.
+func (s *Set) Contains(name string) bool { return s.names[name] != nil }
 
 // CountOrigins returns how many origins ask for a canonical name.
 func (s *Set) CountOrigins(name string) int {

@@ -481,9 +481,9 @@ func TestMergedByRank(t *testing.T) {
 		return 1
 	}
 	for _, name := range []string{"a.org", "b.org"} {
-		asked := s.Candidates(name, rank)
-		if len(asked) != 1 || asked[0].Set.TTL != 60 || len(asked[0].Set.Objects) != 2 || asked[0].Set.Objects[0].Namespace != "bank" {
-			t.Errorf("%s: %+v", name, asked[0].Set)
+		requested := s.Candidates(name, rank)
+		if len(requested) != 1 || requested[0].Set.TTL != 60 || len(requested[0].Set.Objects) != 2 || requested[0].Set.Objects[0].Namespace != "bank" {
+			t.Errorf("%s: %+v", name, requested[0].Set)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-func asked(name, recordType string, ttl int64) *dns.RecordSet {
+func requested(name, recordType string, ttl int64) *dns.RecordSet {
 	targets := map[string]string{dns.TypeA: "192.0.2.1", dns.TypeCNAME: "lb.example.net", dns.TypeNS: "ns.example.net"}
 	return &dns.RecordSet{
 		Name: name, Type: recordType, TTL: ttl, Targets: []string{targets[recordType]}, Labels: map[string]string{dns.LabelResource: "service/victim/v"},
@@ -27,7 +27,7 @@ func TestTTLLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for ttl, want := range map[int64]int64{0: 60, 1: 60, 60: 60, 300: 300, 3600: 3600, 604800: 3600, 2147483647: 3600} {
-		_, problems := s.Put(Origin{Namespace: "a", Name: "o"}, []*dns.RecordSet{asked("a.org", dns.TypeA, ttl)})
+		_, problems := s.Put(Origin{Namespace: "a", Name: "o"}, []*dns.RecordSet{requested("a.org", dns.TypeA, ttl)})
 		if got := s.Want("a.org")[0].TTL; got != want {
 			t.Errorf("TTL %d becomes %d, want %d", ttl, got, want)
 		}
@@ -57,7 +57,7 @@ func TestNamesOutsideOfTheDomains(t *testing.T) {
 		t.Fatal(err)
 	}
 	object := Origin{Namespace: "a", Name: "o"}
-	records := []*dns.RecordSet{asked("w.a.org", dns.TypeA, 0), asked("b.org", dns.TypeA, 0), asked("*.a.org", dns.TypeA, 0), asked("x.a.org", dns.TypeNS, 0)}
+	records := []*dns.RecordSet{requested("w.a.org", dns.TypeA, 0), requested("b.org", dns.TypeA, 0), requested("*.a.org", dns.TypeA, 0), requested("x.a.org", dns.TypeNS, 0)}
 	_, problems := s.Put(object, records)
 	if s.Len() != 1 || s.Want("w.a.org") == nil || s.Stats().NotAllowed != 3 {
 		t.Errorf("%d names are asked for, %d aren't allowed", s.Len(), s.Stats().NotAllowed)
@@ -75,7 +75,7 @@ func TestNamesOutsideOfTheDomains(t *testing.T) {
 		t.Errorf("changed are %q, %d names are left", dirty, s.Len())
 	}
 	// A record set that isn't allowed never makes its name unresolved.
-	wrong := asked("b.org", dns.TypeA, 0)
+	wrong := requested("b.org", dns.TypeA, 0)
 	wrong.Targets = []string{"x"}
 	if s.Put(object, []*dns.RecordSet{wrong}); s.Unresolved("b.org") {
 		t.Error("a name of others is unresolved")
@@ -98,7 +98,7 @@ func TestLabelsNameTheNamespaceThatAsks(t *testing.T) {
 		{Source: "connector"}: "connector/connector",
 		{Source: "service", Kind: "Service", Namespace: "victim", Name: "other"}: "service/victim/v",
 	} {
-		s.Put(origin, []*dns.RecordSet{asked("a.org", dns.TypeA, 0)})
+		s.Put(origin, []*dns.RecordSet{requested("a.org", dns.TypeA, 0)})
 		for _, name := range []string{"a.org", "1.2.0.192.in-addr.arpa"} {
 			if got := fmt.Sprint(s.WantOf(name, origin.Namespace)[0].Labels[dns.LabelResource]); got != want {
 				t.Errorf("%v: %s has the label %q, want %q", origin, name, got, want)
@@ -112,9 +112,9 @@ func TestLabelsNameTheNamespaceThatAsks(t *testing.T) {
 func TestWantOf(t *testing.T) {
 	both, one := mustNew(t), mustNew(t)
 	a, b := Origin{Namespace: "a", Name: "o"}, Origin{Namespace: "b", Name: "o"}
-	both.Put(a, []*dns.RecordSet{asked("x.org", dns.TypeA, 60)})
-	both.Put(b, []*dns.RecordSet{asked("x.org", dns.TypeCNAME, 60)})
-	one.Put(b, []*dns.RecordSet{asked("x.org", dns.TypeCNAME, 60)})
+	both.Put(a, []*dns.RecordSet{requested("x.org", dns.TypeA, 60)})
+	both.Put(b, []*dns.RecordSet{requested("x.org", dns.TypeCNAME, 60)})
+	one.Put(b, []*dns.RecordSet{requested("x.org", dns.TypeCNAME, 60)})
 	if got, want := both.WantOf("x.org", "b"), one.Want("x.org"); len(got) != 1 || got[0].Type != want[0].Type {
 		t.Errorf("b asks for %v, want %v", got, want)
 	}
@@ -124,7 +124,7 @@ func TestWantOf(t *testing.T) {
 	if got := strings.Join(both.Namespaces("x.org"), " "); got != "a b" {
 		t.Errorf("the namespaces are %q", got)
 	}
-	bad := asked("x.org", dns.TypeA, 60)
+	bad := requested("x.org", dns.TypeA, 60)
 	bad.Invalid = true
 	both.Put(a, []*dns.RecordSet{bad})
 	if !both.UnresolvedIn("x.org", "a") || both.UnresolvedIn("x.org", "b") {
@@ -171,7 +171,7 @@ func TestPointersOutsideOfTheDomains(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		object, records := Origin{Namespace: "a", Name: "o"}, []*dns.RecordSet{asked("w.a.org", dns.TypeA, 0)}
+		object, records := Origin{Namespace: "a", Name: "o"}, []*dns.RecordSet{requested("w.a.org", dns.TypeA, 0)}
 		_, problems := s.Put(object, records)
 		if s.Want("w.a.org") == nil || (s.Want(pointer) != nil) != test.allowed {
 			t.Errorf("%s: published are %v and %v", test.rules, s.Want("w.a.org"), s.Want(pointer))

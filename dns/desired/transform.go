@@ -34,10 +34,10 @@ func (t *transform) dropped(r *dns.RecordSet, targets []string, reason DropReaso
 
 // run returns the records to publish for an object, in the order of spec/dns.md §6.13. Want applies
 // the minimum TTL.
-func (t *transform) run(asked []*dns.RecordSet) records {
+func (t *transform) run(requested []*dns.RecordSet) records {
 	// Record sets that the namespace may not ask for are dropped first, because they must not make a
 	// name unresolved.
-	sets := slices.DeleteFunc(t.defaultTargets(normal(asked)), t.notAllowed)
+	sets := slices.DeleteFunc(t.defaultTargets(normal(requested)), t.notAllowed)
 	sets = t.deduplicated(t.valid(sets))
 	sets = t.filtered(t.withIPv4(sets))
 	sets = slices.DeleteFunc(sets, t.refused)
@@ -54,9 +54,9 @@ func (t *transform) run(asked []*dns.RecordSet) records {
 	return slices.Clip(kept)
 }
 
-func normal(asked []*dns.RecordSet) []*dns.RecordSet {
-	sets := make([]*dns.RecordSet, 0, len(asked))
-	for _, r := range asked {
+func normal(requested []*dns.RecordSet) []*dns.RecordSet {
+	sets := make([]*dns.RecordSet, 0, len(requested))
+	for _, r := range requested {
 		if r != nil {
 			sets = append(sets, r.Normal())
 		}

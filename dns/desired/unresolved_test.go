@@ -64,9 +64,9 @@ func TestUnresolved(t *testing.T) {
 // problem. Default targets don't change that (D12).
 func TestUnresolvedBySource(t *testing.T) {
 	s := newSet(t, desired.Options{DefaultTargets: []string{"192.0.2.9"}, ForceDefaultTargets: true})
-	asked := parse(origin("crd/d/a"), "a.org A 0 192.0.2.1")
-	asked.Invalid = true
-	dirty, problems := s.Put(origin("crd/d/a"), []*dns.RecordSet{asked})
+	requested := parse(origin("crd/d/a"), "a.org A 0 192.0.2.1")
+	requested.Invalid = true
+	dirty, problems := s.Put(origin("crd/d/a"), []*dns.RecordSet{requested})
 	if !slices.Equal(dirty, []string{"a.org"}) || len(problems) != 0 || !s.Unresolved("A.org.") || s.Want("a.org") != nil || !s.Has(origin("crd/d/a")) {
 		t.Errorf("dirty are %q, problems %v, unresolved %v, wanted %v", dirty, problems, s.Unresolved("a.org"), s.Want("a.org"))
 	}

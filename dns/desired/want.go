@@ -14,8 +14,8 @@ func (s *Set) Want(name string) []*dns.RecordSet {
 	return setsOf(s.Candidates(name, nil))
 }
 
-// Asked is a record set that objects of one source ask for.
-type Asked struct {
+// Candidate is a record set that objects of one source ask for.
+type Candidate struct {
 	Set    *dns.RecordSet
 	Source int
 }
@@ -23,7 +23,7 @@ type Asked struct {
 // Candidates returns the record sets of Want with the positions of their sources. rank says which
 // object has what it asks for, the least first: among merged or equal record sets, that one gives
 // the label, the TTL and the properties (plan.Rank). Nil gives all objects the same rank.
-func (s *Set) Candidates(name string, rank func(*dns.RecordSet) int) []Asked {
+func (s *Set) Candidates(name string, rank func(*dns.RecordSet) int) []Candidate {
 	name = dns.Canonical(name)
 	entry := s.names[name]
 	if entry == nil {
@@ -46,7 +46,7 @@ func (s *Set) WantOf(name string, namespaces ...string) []*dns.RecordSet {
 }
 
 // CandidatesOf is Candidates for the objects of some namespaces.
-func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespaces ...string) []Asked {
+func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespaces ...string) []Candidate {
 	name = dns.Canonical(name)
 	entry := s.names[name]
 	if entry == nil || len(namespaces) == 0 {
@@ -63,8 +63,8 @@ func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespace
 
 // completeTTLs sets the TTL of record sets that ask for none. They were made by merged, so they may
 // be changed.
-func (s *Set) completeTTLs(asked []Asked) {
-	for _, a := range asked {
+func (s *Set) completeTTLs(candidates []Candidate) {
+	for _, a := range candidates {
 		if a.Set.TTL == 0 {
 			a.Set.TTL = s.settings.ttl
 		}
@@ -72,12 +72,12 @@ func (s *Set) completeTTLs(asked []Asked) {
 }
 
 // setsOf returns the record sets; nil if there are none.
-func setsOf(asked []Asked) []*dns.RecordSet {
-	if asked == nil {
+func setsOf(candidates []Candidate) []*dns.RecordSet {
+	if candidates == nil {
 		return nil
 	}
-	sets := make([]*dns.RecordSet, len(asked))
-	for i, a := range asked {
+	sets := make([]*dns.RecordSet, len(candidates))
+	for i, a := range candidates {
 		sets[i] = a.Set
 	}
 	return sets
@@ -85,51 +85,51 @@ func setsOf(asked []Asked) []*dns.RecordSet {
 
 // merged returns new record sets for the requests of a name, and those that were dropped because an
 // equal one exists.
-func (s *Set) merged(name string, requests []*request, rank func(*dns.RecordSet) int) (sets []Asked, dropped []*dns.RecordSet) {
+func (s *Set) merged(name string, requests []*request, rank func(*dns.RecordSet) int) (sets []Candidate, dropped []*dns.RecordSet) {
 	var pointers records
 	for len(requests) > 0 {
 		n := 1
 		for n < len(requests) && requests[n].Source == requests[0].Source {
 			n++
 		}
-		var asked []*dns.RecordSet
+		var candidates []*dns.RecordSet
 		for _, a := range requests[:n] {
 			records := a.records.of(name)
 			for i := range records {
 				if r := &records[i]; r.derived {
 					pointers = append(pointers, *r)
 				} else {
-					asked = append(asked, r.set())
+					candidates = append(candidates, r.set())
 				}
 			}
 		}
-		if len(asked) > 1 {
-			rank := rankOnce(asked, rank)
+		if len(candidates) > 1 {
+			rank := rankOnce(candidates, rank)
 			if slices.Contains(s.settings.OneTTL, requests[0].Source) {
-				alignTTLs(asked, rank)
+				alignTTLs(candidates, rank)
 			}
-			asked = dns.MergeBy(asked, rank)
+			candidates = dns.MergeBy(candidates, rank)
 		}
-		for _, r := range asked {
-			sets = append(sets, Asked{Set: r, Source: requests[0].rank})
+		for _, r := range candidates {
+			sets = append(sets, Candidate{Set: r, Source: requests[0].rank})
 		}
 		requests = requests[n:]
 	}
 	sets, dropped = withoutEqual(sets, rank)
 	if len(pointers) > 0 {
-		sets = append(sets, Asked{Set: mergePointers(pointers), Source: len(s.settings.ranks)})
+		sets = append(sets, Candidate{Set: mergePointers(pointers), Source: len(s.settings.ranks)})
 	}
 	return sets, dropped
 }
 
 // rankOnce returns the ranks of record sets before alignTTLs changes their TTLs, which ranks depend
 // on.
-func rankOnce(asked []*dns.RecordSet, rank func(*dns.RecordSet) int) func(*dns.RecordSet) int {
+func rankOnce(candidates []*dns.RecordSet, rank func(*dns.RecordSet) int) func(*dns.RecordSet) int {
 	if rank == nil {
 		return nil
 	}
-	ranks := make(map[*dns.RecordSet]int, len(asked))
-	for _, r := range asked {
+	ranks := make(map[*dns.RecordSet]int, len(candidates))
+	for _, r := range candidates {
 		ranks[r] = rank(r)
 	}
 	return func(r *dns.RecordSet) int { return ranks[r] }
@@ -137,7 +137,7 @@ func rankOnce(asked []*dns.RecordSet, rank func(*dns.RecordSet) int) func(*dns.R
 
 // withoutEqual keeps one of equal record sets of several sources, with the objects of all of them:
 // the one with the least rank, else the first.
-func withoutEqual(sets []Asked, rank func(*dns.RecordSet) int) (kept []Asked, dropped []*dns.RecordSet) {
+func withoutEqual(sets []Candidate, rank func(*dns.RecordSet) int) (kept []Candidate, dropped []*dns.RecordSet) {
 	if len(sets) < 2 {
 		return sets, nil
 	}
@@ -156,7 +156,7 @@ func withoutEqual(sets []Asked, rank func(*dns.RecordSet) int) (kept []Asked, dr
 		}
 		one := *first.Set
 		one.Objects = dns.JoinObjects(one.Objects, other.Set.Objects)
-		kept[i] = Asked{Set: &one, Source: first.Source}
+		kept[i] = Candidate{Set: &one, Source: first.Source}
 		dropped = append(dropped, other.Set)
 	}
 	return kept, dropped
@@ -164,9 +164,9 @@ func withoutEqual(sets []Asked, rank func(*dns.RecordSet) int) (kept []Asked, dr
 
 // alignTTLs gives all record sets of a type and set identifier the TTL of the first one in the
 // order of [dns.MergeBy], so that Services with different TTLs can share a name (spec/dns.md §6.3).
-func alignTTLs(asked []*dns.RecordSet, rank func(*dns.RecordSet) int) {
-	first := make(map[dns.Key]int64, len(asked))
-	for _, r := range dns.SortForMerge(asked, rank) {
+func alignTTLs(candidates []*dns.RecordSet, rank func(*dns.RecordSet) int) {
+	first := make(map[dns.Key]int64, len(candidates))
+	for _, r := range dns.SortForMerge(candidates, rank) {
 		if r.Type == dns.TypeCNAME || r.Type == dns.TypeDNAME {
 			continue
 		}

@@ -28,7 +28,7 @@ const maxRecordSets = 500
 
 // limitRecordSets splits the wanted record sets of a name into the first maxRecordSets and the
 // excess. Record sets that the zone has already come first.
-func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept []desired.Asked, excess []unsupportedSet) {
+func limitRecordSets(asked []desired.Candidate, rank func(*dns.RecordSet) int) (kept []desired.Candidate, excess []unsupportedSet) {
 	if len(asked) <= maxRecordSets {
 		return asked, nil
 	}
@@ -38,7 +38,7 @@ func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept
 			ranks[a.Set] = rank(a.Set)
 		}
 	}
-	slices.SortStableFunc(asked, func(a, b desired.Asked) int { return cmp.Compare(ranks[a.Set], ranks[b.Set]) })
+	slices.SortStableFunc(asked, func(a, b desired.Candidate) int { return cmp.Compare(ranks[a.Set], ranks[b.Set]) })
 	reason := fmt.Sprintf("objects ask for %d record sets of the name, and more than %d are ignored: use fewer set identifiers", len(asked), maxRecordSets)
 	for _, a := range asked[maxRecordSets:] {
 		excess = append(excess, unsupportedSet{a.Set, reason})
@@ -48,7 +48,7 @@ func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept
 
 // splitSupported splits the wanted record sets into those that the provider can store, in its own
 // form, and those that it can't store or that are too many. rank orders them.
-func (p *Publisher) splitSupported(asked []desired.Asked, rank func(*dns.RecordSet) int) ([]plan.Candidate, []unsupportedSet) {
+func (p *Publisher) splitSupported(asked []desired.Candidate, rank func(*dns.RecordSet) int) ([]plan.Candidate, []unsupportedSet) {
 	c := p.capabilities
 	asked, unsupported := limitRecordSets(asked, rank)
 	supported := make([]plan.Candidate, 0, len(asked))

@@ -103,7 +103,7 @@ func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 	})
 	explained := func(name string) bool { return z.mirror.node(name).allWanted }
 	switch {
-	case !there && !p.Desired.Asked(twin), explained(dns.Canonical(r.Name)) && (!there || explained(twin)):
+	case !there && !p.Desired.Contains(twin), explained(dns.Canonical(r.Name)) && (!there || explained(twin)):
 		return ""
 	}
 	return fmt.Sprintf("the zone's %s record %s has the same ownership record as %s, and nothing shows that Signpost made it, so it is left alone: "+

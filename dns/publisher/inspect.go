@@ -223,7 +223,7 @@ func (p *Publisher) filterSettledRows(at nameInZone, f RowFilter, named bool, fo
 	}
 	state := RowNotOwned
 	switch {
-	case n.owned == 0 && p.Rules.Owner != "" && !p.Desired.Asked(at.name):
+	case n.owned == 0 && p.Rules.Owner != "" && !p.Desired.Contains(at.name):
 	case p.settledAsAsked(at, n):
 		state = RowPublished
 	default:

@@ -198,7 +198,7 @@ func (p *Publisher) touchDependents(name string) {
 		return
 	}
 	again := func(dependent string) {
-		if dependent != "" && p.Desired.Asked(dependent) {
+		if dependent != "" && p.Desired.Contains(dependent) {
 			p.touchName(dependent)
 		}
 	}
