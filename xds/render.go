@@ -147,10 +147,11 @@ func (q *parsedQuery) renderService(v *view, f catalogState, s resource.Input) *
 		return frameOf(v.typ, r)
 	}
 	if s.Service != nil && s.Service.Policy != nil && s.Service.Policy.TLS != catalog.NoTLS {
-		s.Identities = namer.Identities(s.Service.Policy.TLS, catalog.ResolveAll(f.snapshot, q.endpointQuery(s, catalog.Filter{})).Endpoints)
+		s.Endpoints = catalog.ResolveAll(f.snapshot, q.endpointQuery(s, catalog.Filter{})).Endpoints
 	}
-	made := frameOf(clusters, namer.Cluster(name, s, v.client))
-	if plain := namer.PlainCluster(name, s, v.client); plain.Version != made.version {
+	full, plain := namer.Cluster(name, s, v.client)
+	made := frameOf(clusters, full)
+	if plain.Version != full.Version {
 		made.plain = frameOf(clusters, plain)
 	}
 	return made

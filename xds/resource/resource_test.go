@@ -28,6 +28,11 @@ import (
 
 var namer = Namer{ClusterDomain: "cluster.local", Authorities: []string{"a"}}
 
+func clusterOf(name string, s Input, c Client) Resource {
+	full, _ := namer.Cluster(name, s, c)
+	return full
+}
+
 const webCluster = "web.shop.svc.cluster.local:80"
 
 type valid interface {
@@ -109,7 +114,7 @@ func TestPortWithoutOne(t *testing.T) { // case 3
 }
 
 func TestPlainCluster(t *testing.T) { // case 31
-	r := namer.Cluster(webCluster, web(), GRPC)
+	r := clusterOf(webCluster, web(), GRPC)
 	c := decode(t, r.Body, &cluster.Cluster{})
 	if len(r.Body) > 200 || c.LoadBalancingPolicy != nil || c.LbPolicy != cluster.Cluster_ROUND_ROBIN || c.Name != webCluster {
 		t.Errorf("%d bytes: %v", len(r.Body), c)
@@ -124,7 +129,7 @@ func TestPoliciesAreValid(t *testing.T) {
 			Outliers: &catalog.OutlierDetection{Interval: time.Second, SuccessRate: 1900},
 		}
 		for _, client := range []Client{GRPC, Envoy} {
-			c := decode(t, namer.Cluster("x", s, client).Body, &cluster.Cluster{})
+			c := decode(t, clusterOf("x", s, client).Body, &cluster.Cluster{})
 			if (c.LoadBalancingPolicy == nil) != (kind == catalog.RoundRobin) || c.OutlierDetection == nil {
 				t.Errorf("balancer %d: %v", kind, c)
 			}
@@ -169,7 +174,7 @@ func TestOutlierDetection(t *testing.T) {
 			s := web()
 			s.Service.Policy = &catalog.TrafficPolicy{Outliers: &tt.policy}
 			for _, client := range []Client{GRPC, Envoy} {
-				if got := decode(t, namer.Cluster("x", s, client).Body, &cluster.Cluster{}).GetOutlierDetection(); !proto.Equal(got, tt.want) {
+				if got := decode(t, clusterOf("x", s, client).Body, &cluster.Cluster{}).GetOutlierDetection(); !proto.Equal(got, tt.want) {
 					t.Errorf("client %d: %v, want %v", client, got, tt.want)
 				}
 			}
