@@ -50,10 +50,9 @@ type frame struct {
 	// full is the resource as a field of a DiscoveryResponse. For types with one resource in a
 	// response, the version and the type follow it.
 	full mem.SliceBuffer
-	// part is the resource as a field of a DeltaDiscoveryResponse, encoded for the first stream
+	// part returns the resource as a field of a DeltaDiscoveryResponse, encoded for the first stream
 	// that needs it.
-	once sync.Once
-	part mem.SliceBuffer
+	part func() *mem.SliceBuffer
 }
 
 // The field numbers of DiscoveryResponse, DeltaDiscoveryResponse and Resource. Those of both
@@ -78,13 +77,13 @@ func frameOf(typ resourceType, r resource.Resource) *frame {
 	if typ.Single() {
 		f.full = appendHead(f.full, f.version, typ)
 	}
+	f.part = sync.OnceValue(func() *mem.SliceBuffer {
+		b := appendBytes(nil, fieldResourceVersion, []byte(f.version))
+		b = appendBytes(b, fieldResourceName, []byte(f.name))
+		part := mem.SliceBuffer(appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.wire)))
+		return &part
+	})
 	return f
-}
-
-// kept returns f for a Service that was deleted. Its Listener, routes and Cluster are never removed
-// from clients (§5.4): only its endpoints are, until the Service is back.
-func (f *frame) kept() *frame {
-	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, references: f.references, ofService: true, made: time.Now()}
 }
 
 // appendHead appends the version and the type of a response.
@@ -102,12 +101,7 @@ func (f *frame) field(variant string) *mem.SliceBuffer {
 	if variant == variantSotW {
 		return &f.full
 	}
-	f.once.Do(func() {
-		b := appendBytes(nil, fieldResourceVersion, []byte(f.version))
-		b = appendBytes(b, fieldResourceName, []byte(f.name))
-		f.part = appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.wire))
-	})
-	return &f.part
+	return f.part()
 }
 
 // response is an encoded response: shared bytes of frames, and a tail of its own.

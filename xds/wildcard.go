@@ -114,7 +114,7 @@ func (sl *sharedListing) list() *listing {
 	all, l.leftOut = fairShare(all)
 	l.clusters = make(map[string]catalog.ServiceKey, len(all))
 	for _, c := range all {
-		l.clusters[config.namer().ClusterName(resource.Name{Service: c.service}, c.port)] = c.service
+		l.clusters[config.ClusterName(resource.Name{Service: c.service}, c.port)] = c.service
 	}
 	return l
 }
