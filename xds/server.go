@@ -37,12 +37,11 @@ type Server struct {
 	leftOut    rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
 
 	// opened counts the streams.
-	opened   atomic.Uint64
-	stopping chan struct{} // closed when streams have to end
-
-	streams streams.Set[*stream]
-	mu      sync.Mutex
-	stopped bool
+	opened atomic.Uint64
+	// stopping is closed when streams have to end. No stream begins after that: mu guards it.
+	stopping chan struct{}
+	mu       sync.Mutex
+	streams  streams.Set[*stream]
 	// running are the streams and the goroutines that receive their requests.
 	running sync.WaitGroup
 	// renewing are the goroutines of topics and listings.
@@ -55,13 +54,15 @@ type Server struct {
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config = config.withDefaults()
 	s := &Server{
-		catalog:    c,
-		config:     &config,
-		log:        log,
-		rejections: newRejections(log, config.Rejected),
-		leftOut:    rate.Sometimes{First: 1, Interval: 10 * time.Second},
-		workers:    workers{slots: runtime.GOMAXPROCS(0)},
-		stopping:   make(chan struct{}),
+		catalog: c,
+		config:  &config,
+		log:     log,
+		rejections: rejections{
+			log: log, report: config.Rejected, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{},
+		},
+		leftOut:  rate.Sometimes{First: 1, Interval: 10 * time.Second},
+		workers:  workers{slots: runtime.GOMAXPROCS(0)},
+		stopping: make(chan struct{}),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.metrics = newMetrics(s, r)
@@ -116,8 +117,8 @@ func (l syncedListener) Accept() (net.Conn, error) {
 
 // Register adds the xDS services to a gRPC server.
 func (s *Server) Register(r grpc.ServiceRegistrar) {
-	for _, a := range apis() {
-		r.RegisterService(s.description(a), s)
+	for _, a := range apis {
+		r.RegisterService(s.description(a.service, a.only, a.methods), s)
 	}
 }
 
@@ -127,9 +128,8 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 func (s *Server) Run(ctx context.Context) error {
 	<-ctx.Done()
 	s.mu.Lock()
-	s.stopped = true
-	s.mu.Unlock()
 	close(s.stopping)
+	s.mu.Unlock()
 	s.running.Wait()
 	s.renewing.Wait()
 	return nil
@@ -145,7 +145,7 @@ func (s *Server) refused(why clientlimits.Refusal) {
 func (s *Server) begin(st *stream) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped {
+	if channel.IsClosed(s.stopping) {
 		return false, nil
 	}
 	if err := s.clients.BeginStream(st.client.id); err != nil {
@@ -163,8 +163,8 @@ func (s *Server) end(st *stream) {
 }
 
 // serve serves a stream of any service until it ends.
-func (s *Server) serve(out grpc.ServerStream, variant string, of *api) (err error) {
-	st := s.newStream(out, variant, of)
+func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) {
+	st := s.newStream(out, variant, only)
 	if s.config.Authenticate != nil {
 		if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
 			s.refused(refusedIdentity)

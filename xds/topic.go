@@ -181,7 +181,7 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	case sub.typ == endpoints:
 		key.filter = t.state.filters.For(place)
 	case t.route():
-		key.client, key.strict = sub.stream.client.variant(), sub.stream.variant == variantDelta
+		key.client, key.strict = sub.stream.client.variant, sub.stream.variant == variantDelta
 	default:
 		key.strict = sub.stream.variant == variantDelta
 		if !sub.stream.client.grpc {

@@ -203,7 +203,7 @@ func (s *stream) subscribeAll(typ resourceType, version string, versions map[str
 	if s.client.grpc {
 		return nil
 	}
-	shared, err := s.server.join(s.client.coverage(s.server.config), s)
+	shared, err := s.server.join(coverage{s.client.namespaces, s.client.identity.Namespace}, s)
 	if err != nil {
 		return err
 	}
