@@ -26,11 +26,8 @@ const (
 
 // frame is one version of a resource, encoded. Frames are immutable, and streams share their bytes.
 type frame struct {
+	resource.Resource
 	existence existence
-	name      string
-	version   string
-	// wire is the resource as google.protobuf.Any, without a tag.
-	wire []byte
 	// filters choose the view of the endpoints for each client; nil for other resources.
 	filters *catalog.Filters
 	// visibleTo are the namespaces whose clients may see the Service, as in
@@ -41,9 +38,6 @@ type frame struct {
 	made  time.Time
 	// usable are the endpoints of a ClusterLoadAssignment that clients may use, sorted.
 	usable []netip.AddrPort
-	// references are the names of the Clusters of a Listener or routes, or of the endpoints of a
-	// Cluster.
-	references []string
 	// ofService is true for a Listener, Cluster or routes of a Service.
 	ofService bool
 
@@ -70,17 +64,17 @@ const (
 )
 
 // frameOf returns the frame of a resource.
-func frameOf(typ resourceType, r resource.Resource) *frame {
-	f := &frame{name: r.Name, version: r.Version, wire: r.Any(), references: r.References, made: time.Now()}
-	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)
-	f.full = appendBytes(f.full, fieldResources, f.wire)
-	if typ.Single() {
-		f.full = appendHead(f.full, f.version, typ)
+func frameOf(r resource.Resource) *frame {
+	f := &frame{Resource: r, made: time.Now()}
+	f.full = make(mem.SliceBuffer, 0, len(f.Wire)+96)
+	f.full = appendBytes(f.full, fieldResources, f.Wire)
+	if r.Type.Single() {
+		f.full = appendHead(f.full, f.Version, r.Type)
 	}
 	f.part = sync.OnceValue(func() *mem.SliceBuffer {
-		b := appendBytes(nil, fieldResourceVersion, []byte(f.version))
-		b = appendBytes(b, fieldResourceName, []byte(f.name))
-		part := mem.SliceBuffer(appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.wire)))
+		b := appendBytes(nil, fieldResourceVersion, []byte(f.Version))
+		b = appendBytes(b, fieldResourceName, []byte(f.Name))
+		part := mem.SliceBuffer(appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.Wire)))
 		return &part
 	})
 	return f

@@ -221,7 +221,7 @@ func TestRandomSlices(t *testing.T) {
 				a.state = catalogState{snapshot: snapshot}
 				f := a.render(v)
 				var wire anypb.Any
-				if err := proto.Unmarshal(f.wire, &wire); err != nil {
+				if err := proto.Unmarshal(f.Wire, &wire); err != nil {
 					t.Fatal(err)
 				}
 				at := fmt.Sprintf("seed %d, %s for %+v", seed, name, place)

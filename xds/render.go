@@ -113,11 +113,11 @@ func (t *topic) renderMissing(v *view, why error) *frame {
 	name := t.query.name
 	switch {
 	case v.typ == endpoints:
-		return frameOf(endpoints, resource.EmptyAssignment(name))
+		return frameOf(resource.EmptyAssignment(name))
 	case v.typ == clusters && (!v.strict || resource.IsReason(name)):
-		return frameOf(clusters, t.server.config.MissingCluster(name, t.name))
+		return frameOf(t.server.config.MissingCluster(name, t.name))
 	case v.typ == listeners && !v.strict && v.client != resource.Envoy:
-		return frameOf(listeners, resource.MissingListener(name, why, v.client))
+		return frameOf(resource.MissingListener(name, why, v.client))
 	default:
 		return absent(missing)
 	}
@@ -128,15 +128,15 @@ func (t *topic) renderService(v *view, s resource.Input) *frame {
 	config, name := t.server.config, t.query.name
 	if v.typ != clusters {
 		r, _ := config.Routes(v.typ, name, s, v.client)
-		return frameOf(v.typ, r)
+		return frameOf(r)
 	}
 	if s.Service != nil && s.Service.Policy != nil && s.Service.Policy.TLS != catalog.NoTLS {
 		s.Endpoints = catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, catalog.Filter{})).Endpoints
 	}
 	full, plain := config.Cluster(name, s, v.client)
-	made := frameOf(clusters, full)
+	made := frameOf(full)
 	if plain.Version != full.Version {
-		made.plain = frameOf(clusters, plain)
+		made.plain = frameOf(plain)
 	}
 	return made
 }
@@ -148,9 +148,9 @@ func (t *topic) renderAssignment(v *view, s resource.Input) *frame {
 	case len(set.Endpoints) == 0 && set.Pending:
 		return absent(pending)
 	case !set.Exists:
-		return frameOf(endpoints, resource.EmptyAssignment(t.query.name))
+		return frameOf(resource.EmptyAssignment(t.query.name))
 	}
-	made := frameOf(endpoints, t.server.config.Assignment(t.query.name, s, set))
+	made := frameOf(t.server.config.Assignment(t.query.name, s, set))
 	made.usable = usable(set.Endpoints)
 	return made
 }

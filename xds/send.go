@@ -62,7 +62,7 @@ func (s *stream) renewAfter(sub *subscription) {
 		return
 	}
 	// follow may change the view. The references of both views are renewed.
-	for _, name := range slices.Concat(sub.view.current.Load().references, sub.follow().references) {
+	for _, name := range slices.Concat(sub.view.current.Load().References, sub.follow().References) {
 		if of := s.types[endpoints].subscriptions[name]; of != nil {
 			of.topic.renew()
 		}
@@ -137,7 +137,7 @@ func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 		if sub.sent == "" && !sub.covered || f == nil {
 			continue
 		}
-		for _, name := range f.references {
+		for _, name := range f.References {
 			if of := s.types[endpoints].subscriptions[name]; of != nil && of.sent != "" {
 				of.resend = true
 				more = append(more, of)
@@ -151,7 +151,7 @@ func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 // due returns the version to send; nil if the client has it.
 func (sub *subscription) due() *frame {
 	f := sub.offered()
-	if f == nil || sub.rejects(f) || f.version == sub.sent && !sub.resend {
+	if f == nil || sub.rejects(f) || f.Version == sub.sent && !sub.resend {
 		return nil
 	}
 	return f
@@ -172,7 +172,7 @@ func (sub *subscription) offered() *frame {
 }
 
 // rejects reports whether the client has rejected a version.
-func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.version) }
+func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.Version) }
 
 // follow returns the current version of the view for the client's place. If the subscription has
 // another view, it joins that one first.
@@ -212,7 +212,7 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	version, resumed := versionOf(items), in.resumedVersion
 	if in.resumedVersion = ""; version == resumed {
 		for _, i := range items {
-			i.sub.sent = i.frame.version
+			i.sub.sent = i.frame.Version
 		}
 		return nil
 	}
@@ -257,11 +257,11 @@ func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 		if f == nil {
 			continue
 		}
-		if size += len(f.wire); size > limit && len(items) > 0 {
+		if size += len(f.Wire); size > limit && len(items) > 0 {
 			if err := s.send(typ, items, head); err != nil {
 				return err
 			}
-			items, size = nil, len(f.wire)
+			items, size = nil, len(f.Wire)
 		}
 		items = append(items, item{sub, f})
 	}
@@ -309,7 +309,7 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	s.responses.Add(1)
 	for _, i := range items {
 		sub := i.sub
-		sub.sent, sub.resend, sub.removed, sub.resubscribed, sub.nonce = i.frame.version, false, false, false, s.nonce
+		sub.sent, sub.resend, sub.removed, sub.resubscribed, sub.nonce = i.frame.Version, false, false, false, s.nonce
 		sub.refused.Store(false)
 	}
 	return nil
@@ -320,11 +320,11 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 func (s *stream) beginSending(items []item) {
 	oldest, resent := time.Now(), 0
 	for _, i := range items {
-		if made := i.frame.made; i.sub.sent != "" && i.sub.sent != i.frame.version && made.Before(oldest) {
+		if made := i.frame.made; i.sub.sent != "" && i.sub.sent != i.frame.Version && made.Before(oldest) {
 			oldest = made
 		}
 		if i.sub.resubscribed {
-			resent += len(i.frame.wire)
+			resent += len(i.frame.Wire)
 		}
 	}
 	s.lag.Begin(oldest)

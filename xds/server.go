@@ -141,7 +141,7 @@ func (s *Server) refused(why clientlimits.Refusal) {
 }
 
 // begin adds a stream, unless the server has stopped. The error is the status of a stream above the
-// limit of its host. Each begin that returns true is followed by one end.
+// limit of its host.
 func (s *Server) begin(st *stream) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,12 +156,6 @@ func (s *Server) begin(st *stream) (bool, error) {
 	return true, nil
 }
 
-func (s *Server) end(st *stream) {
-	s.clients.EndStream(st.client.id)
-	s.streams.Remove(st)
-	s.running.Done()
-}
-
 // serve serves a stream of any service until it ends.
 func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) {
 	st := s.newStream(out, variant, only)
@@ -174,7 +168,11 @@ func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) 
 	if begun, err := s.begin(st); !begun {
 		return err
 	}
-	defer s.end(st)
-	defer st.close()
+	defer func() {
+		st.close()
+		s.clients.EndStream(st.client.id)
+		s.streams.Remove(st)
+		s.running.Done()
+	}()
 	return st.run()
 }

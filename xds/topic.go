@@ -70,17 +70,21 @@ type viewKey struct {
 	filter catalog.Filter
 }
 
-// run renews the views until the context ends.
 func (t *topic) run(ctx context.Context) {
 	if t.unusable != nil {
 		return
 	}
-	defer t.releaseState()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.state.release()
+		t.ended = true
+	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		f, due := t.renew()
-		var routes <-chan struct{}
+		var routes <-chan struct{} // never ready without a profile
 		if f.profile != nil {
 			routes = f.profile.Stale()
 		}
@@ -97,13 +101,6 @@ func (t *topic) run(ctx context.Context) {
 		case <-later:
 		}
 	}
-}
-
-func (t *topic) releaseState() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.state.release()
-	t.ended = true
 }
 
 func (f *catalogState) release() {
@@ -198,7 +195,6 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	sub.view = v
 }
 
-// leave ends a subscription.
 func (t *topic) leave(sub *subscription) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -241,7 +237,7 @@ func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (
 	}, nil
 }
 
-// countViews returns the number of views of each type.
+// countViews counts the views of each type.
 func (s *Server) countViews() (n [resourceTypes]int) {
 	s.topics.Each(func(t *topic) {
 		t.mu.Lock()

@@ -15,7 +15,7 @@ import (
 // validation returns what a Cluster has clients verify, nil without TLS.
 func validation(t *testing.T, r Resource) *tlsv3.CertificateValidationContext {
 	t.Helper()
-	socket := decode(t, r.Body, &cluster.Cluster{}).GetTransportSocket()
+	socket := decode(t, body(t, r), &cluster.Cluster{}).GetTransportSocket()
 	if socket == nil {
 		return nil
 	}

@@ -54,33 +54,26 @@ func (t Type) Single() bool { return t == Endpoints || t == RouteConfiguration }
 
 func (t Type) message() string { return t.URL()[len(typePrefix):] }
 
-// Resource is an encoded resource.
+// Resource is a resource with a version, which is a hash of the message.
 type Resource struct {
-	Name string
-	// Version is a hash of Body.
-	Version string
-	Type    Type
-	// Body is the encoded message.
-	Body []byte
+	Name, Version string
+	Type          Type
+	// Wire is the resource as an encoded google.protobuf.Any.
+	Wire []byte
 	// References are the names of the Clusters of a Listener or RouteConfiguration, or that of the
 	// endpoints of a Cluster.
 	References []string
 }
 
 func newResource(t Type, name string, m message) Resource {
-	return Resource{Name: name, Version: VersionOf(m), Type: t, Body: m}
+	wire := make(message, 0, len(m)+len(t.URL())+16).text(1, t.URL()).nested(2, m)
+	return Resource{Name: name, Version: VersionOf(m), Type: t, Wire: wire}
 }
 
 // VersionOf returns 64 bits of a hash of the content as a version.
 func VersionOf(content []byte) string {
 	hash := sha256.Sum256(content)
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:8])
-}
-
-// Any returns the resource as an encoded google.protobuf.Any.
-func (r Resource) Any() []byte {
-	m := make(message, 0, len(r.Body)+len(r.Type.URL())+16)
-	return m.text(1, r.Type.URL()).text(2, string(r.Body))
 }
 
 // message is an encoded protobuf message. Its methods append a field. As in proto3, text and number
