@@ -9,18 +9,16 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/xds/auth"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // Config configures a Server. A zero field has its default.
 type Config struct {
-	// ClusterDomain is the suffix of Service names, such as cluster.local.
-	ClusterDomain string
-	// TrustDomain is that of the identities of pods (§3.4), such as cluster.local.
-	TrustDomain string
+	// Namer has the domains of names, the trust domain of identities (§3.4), and the authorities of
+	// xdstp names that are served.
+	resource.Namer
 	// EnableIPv6 allows IPv6 addresses.
 	EnableIPv6 bool
-	// Authorities are the authorities of xdstp names that are served, besides the empty one.
-	Authorities []string
 	// EgressBudget limits the bytes a second for the changes of one resource. Changes above it are
 	// delayed (§6.10).
 	EgressBudget int

@@ -37,28 +37,28 @@ type PlaceResponse struct {
 
 // Explain describes the resources that clients of a port get. They are made as for streams.
 func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) FirstResponse {
-	a := s.config.parse(newQuery(listeners, s.config.namer().ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
-	if a.unusable != nil {
-		return FirstResponse{Refusal: a.unusable}
+	t := s.newTopic(newQuery(listeners, s.config.ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
+	if t.unusable != nil {
+		return FirstResponse{Refusal: t.unusable}
 	}
-	f := a.look(s.catalog)
-	defer f.release()
-	input, err := a.input(&view{}, f)
+	t.look()
+	defer t.state.release()
+	input, err := t.input(false)
 	if err != nil {
 		return FirstResponse{Refusal: err}
 	}
-	t := FirstResponse{Cluster: s.config.namer().ClusterName(input.Name, input.Port), VisibleTo: a.visibleTo(f)}
-	_, t.Problems = s.config.namer().Routes(resource.Listener, a.query.name, input, resource.GRPC)
-	filters := f.snapshot.PriorityFilters()
+	r := FirstResponse{Cluster: s.config.ClusterName(input.Name, input.Port), VisibleTo: t.visibleTo()}
+	_, r.Problems = s.config.Routes(resource.Listener, t.query.name, input, resource.GRPC)
+	filters := t.state.snapshot.PriorityFilters()
 	places, more := s.catalog.Places(key, filters.Kind)
-	t.MorePlaces = more
+	r.MorePlaces = more
 	for _, place := range places {
 		filter := filters.For(place)
-		set := catalog.ResolveAll(f.snapshot, a.endpointQuery(input, filter))
-		t.Pending = set.Pending
-		t.Places = append(t.Places, placeResponse(filter, set))
+		set := catalog.ResolveAll(t.state.snapshot, t.endpointQuery(input, filter))
+		r.Pending = set.Pending
+		r.Places = append(r.Places, placeResponse(filter, set))
 	}
-	return t
+	return r
 }
 
 func placeResponse(filter catalog.Filter, set catalog.PlacedSet) PlaceResponse {

@@ -26,11 +26,8 @@ const (
 
 // frame is one version of a resource, encoded. Frames are immutable, and streams share their bytes.
 type frame struct {
+	resource.Resource
 	existence existence
-	name      string
-	version   string
-	// wire is the resource as google.protobuf.Any, without a tag.
-	wire []byte
 	// filters choose the view of the endpoints for each client; nil for other resources.
 	filters *catalog.Filters
 	// visibleTo are the namespaces whose clients may see the Service, as in
@@ -41,19 +38,15 @@ type frame struct {
 	made  time.Time
 	// usable are the endpoints of a ClusterLoadAssignment that clients may use, sorted.
 	usable []netip.AddrPort
-	// references are the names of the Clusters of a Listener or routes, or of the endpoints of a
-	// Cluster.
-	references []string
 	// ofService is true for a Listener, Cluster or routes of a Service.
 	ofService bool
 
 	// full is the resource as a field of a DiscoveryResponse. For types with one resource in a
 	// response, the version and the type follow it.
 	full mem.SliceBuffer
-	// part is the resource as a field of a DeltaDiscoveryResponse, encoded for the first stream
+	// part returns the resource as a field of a DeltaDiscoveryResponse, encoded for the first stream
 	// that needs it.
-	once sync.Once
-	part mem.SliceBuffer
+	part func() *mem.SliceBuffer
 }
 
 // The field numbers of DiscoveryResponse, DeltaDiscoveryResponse and Resource. Those of both
@@ -71,20 +64,20 @@ const (
 )
 
 // frameOf returns the frame of a resource.
-func frameOf(typ resourceType, r resource.Resource) *frame {
-	f := &frame{name: r.Name, version: r.Version, wire: r.Any(), references: r.References, made: time.Now()}
-	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)
-	f.full = appendBytes(f.full, fieldResources, f.wire)
-	if typ.Single() {
-		f.full = appendHead(f.full, f.version, typ)
+func frameOf(r resource.Resource) *frame {
+	f := &frame{Resource: r, made: time.Now()}
+	f.full = make(mem.SliceBuffer, 0, len(f.Wire)+96)
+	f.full = appendBytes(f.full, fieldResources, f.Wire)
+	if r.Type.Single() {
+		f.full = appendHead(f.full, f.Version, r.Type)
 	}
+	f.part = sync.OnceValue(func() *mem.SliceBuffer {
+		b := appendBytes(nil, fieldResourceVersion, []byte(f.Version))
+		b = appendBytes(b, fieldResourceName, []byte(f.Name))
+		part := mem.SliceBuffer(appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.Wire)))
+		return &part
+	})
 	return f
-}
-
-// kept returns f for a Service that was deleted. Its Listener, routes and Cluster are never removed
-// from clients (§5.4): only its endpoints are, until the Service is back.
-func (f *frame) kept() *frame {
-	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, references: f.references, ofService: true, made: time.Now()}
 }
 
 // addrPortSize is the memory of an element of usable, in bytes.
@@ -92,7 +85,7 @@ const addrPortSize = 32
 
 // size returns the memory of the frame in bytes.
 func (f *frame) size() int {
-	size := len(f.wire) + len(f.full) + addrPortSize*len(f.usable)
+	size := len(f.Wire) + len(f.full) + addrPortSize*len(f.usable)
 	if f.plain != nil {
 		size += f.plain.size()
 	}
@@ -114,12 +107,7 @@ func (f *frame) field(variant string) *mem.SliceBuffer {
 	if variant == variantSotW {
 		return &f.full
 	}
-	f.once.Do(func() {
-		b := appendBytes(nil, fieldResourceVersion, []byte(f.version))
-		b = appendBytes(b, fieldResourceName, []byte(f.name))
-		f.part = appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.wire))
-	})
-	return &f.part
+	return f.part()
 }
 
 // response is an encoded response: shared bytes of frames, and a tail of its own.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/xds/bootstrap"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // grpcFixture is a catalog and a server over it that real gRPC clients reach, and the backends of
@@ -41,7 +42,7 @@ type grpcFixture struct {
 func startGRPCFixture(t testing.TB) *grpcFixture {
 	t.Helper()
 	w := &grpcFixture{t: t, catalog: catalog.New(catalog.Options{}), web: service("shop", "web", "grpc:50051")}
-	s := NewServer(w.catalog, Config{TrustDomain: "cluster.local"}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	s := NewServer(w.catalog, Config{Namer: resource.Namer{TrustDomain: "cluster.local"}}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 // remember adds to the history that the clients of a view are sent another version. The caller
 // holds the lock of the topic.
 func (t *topic) remember(v *view, before, after *frame) {
-	if t.config.History == nil || before == nil || len(v.subscribers) == 0 {
+	if t.server.config.History == nil || before == nil || len(v.subscribers) == 0 {
 		return
 	}
 	e := history.Entry{
@@ -25,7 +25,7 @@ func (t *topic) remember(v *view, before, after *frame) {
 	}
 	service := t.name.Service
 	key := history.Key{Cluster: service.LinkedCluster(), Namespace: service.Namespace, Name: service.Name}
-	t.config.History.Add(key, key.Namespace, &e)
+	t.server.config.History.Add(key, key.Namespace, &e)
 }
 
 // without returns the addresses of a list that another one lacks: the first ones, and how many more

@@ -121,7 +121,7 @@ func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, unknown bool
 	if v := sub.view; v != nil {
 		usable = len(v.current.Load().usable)
 	}
-	unknown = t.state.snapshot == nil || t.state.snapshot.Service == nil || t.hides(t.visibleTo(t.state), sub.stream)
+	unknown = t.state.snapshot == nil || t.state.snapshot.Service == nil || t.hides(t.visibleTo(), sub.stream)
 	return key, unknown, usable
 }
 

@@ -18,16 +18,10 @@ import (
 type metrics struct {
 	server *Server
 	// responses and bytes are looked up once: each message is counted.
-	responses     [resourceTypes]map[string]prometheus.Counter // by the variant
-	bytes         [resourceTypes]prometheus.Counter
-	nacks         *prometheus.CounterVec
-	refused       *prometheus.CounterVec
-	paced         prometheus.Histogram
-	streams       *prometheus.Desc
-	subscriptions *prometheus.Desc
-	rejected      *prometheus.Desc
-	resources     *prometheus.Desc
-	lag           *prometheus.Desc
+	responses      [resourceTypes]map[string]prometheus.Counter // by the variant
+	bytes          [resourceTypes]prometheus.Counter
+	nacks, refused *prometheus.CounterVec
+	paced          prometheus.Histogram
 }
 
 func newMetrics(s *Server, r prometheus.Registerer) *metrics {
@@ -45,11 +39,6 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 			Help:    "For how long changes of endpoints were held back because sending them at once would have cost more than the egress budget.",
 			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2},
 		}),
-		streams:       prometheus.NewDesc("xds_streams", "Open streams.", []string{"variant", "client"}, nil),
-		subscriptions: prometheus.NewDesc("xds_subscriptions", "Resources that the open streams are subscribed to.", []string{"type"}, nil),
-		rejected:      prometheus.NewDesc("xds_rejected", "Subscriptions whose last response the client rejected: it uses what it had before.", []string{"type"}, nil),
-		resources:     prometheus.NewDesc("xds_resources", "Different resources that are kept for the open streams.", []string{"type"}, nil),
-		lag:           prometheus.NewDesc("xds_lag_seconds", "For how long the oldest change has been known that is being sent.", nil, nil),
 	}
 	for typ := range resourceTypes {
 		m.bytes[typ], m.responses[typ] = bytes.WithLabelValues(typ.String()), map[string]prometheus.Counter{}
@@ -69,47 +58,55 @@ func (m *metrics) sent(typ resourceType, variant string, bytes int) {
 	m.bytes[typ].Add(float64(bytes))
 }
 
-// Describe implements prometheus.Collector.
+// gauges returns the empty metrics of the open streams.
+func gauges() (all []*prometheus.GaugeVec) {
+	for _, g := range [][]string{
+		{"xds_streams", "Open streams.", "variant", "client"},
+		{"xds_subscriptions", "Resources that the open streams are subscribed to.", "type"},
+		{"xds_rejected", "Subscriptions whose last response the client rejected: it uses what it had before.", "type"},
+		{"xds_resources", "Different resources that are kept for the open streams.", "type"},
+		{"xds_lag_seconds", "For how long the oldest change has been known that is being sent."},
+	} {
+		all = append(all, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: g[0], Help: g[1]}, g[2:]))
+	}
+	return all
+}
+
+// Describe implements [prometheus.Collector].
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.streams, m.subscriptions, m.rejected, m.resources, m.lag} {
-		ch <- d
+	for _, v := range gauges() {
+		v.Describe(ch)
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements [prometheus.Collector].
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	type series struct {
-		variant string
-		kind    clientKind
-	}
-	streams := map[series]int{}
-	var subscriptions, rejected [resourceTypes]int
-	var lag time.Duration
+	all := gauges()
+	streams, subscriptions, rejected, resources, lag := all[0], all[1], all[2], all[3], all[4]
+	var subscribed, refused [resourceTypes]float64
+	var oldest time.Duration
 	now := time.Now()
 	for _, s := range m.server.streams.All() {
-		streams[series{s.variant, s.kind()}]++
-		lag = max(lag, s.lag.At(now))
-		all, _ := s.all()
-		for _, sub := range all {
-			subscriptions[sub.typ]++
+		streams.WithLabelValues(s.variant, string(s.kind())).Inc()
+		oldest = max(oldest, s.lag.At(now))
+		list, _ := s.all()
+		for _, sub := range list {
+			subscribed[sub.typ]++
 			if sub.refused.Load() {
-				rejected[sub.typ]++
+				refused[sub.typ]++
 			}
 		}
 	}
-	for of, n := range streams {
-		gauge(m.streams, float64(n), of.variant, string(of.kind))
-	}
-	resources := m.server.countViews()
+	lag.WithLabelValues().Set(oldest.Seconds())
+	views := m.server.countViews()
 	for typ := range resourceTypes {
-		gauge(m.subscriptions, float64(subscriptions[typ]), typ.String())
-		gauge(m.rejected, float64(rejected[typ]), typ.String())
-		gauge(m.resources, float64(resources[typ]), typ.String())
+		subscriptions.WithLabelValues(typ.String()).Set(subscribed[typ])
+		rejected.WithLabelValues(typ.String()).Set(refused[typ])
+		resources.WithLabelValues(typ.String()).Set(float64(views[typ]))
 	}
-	gauge(m.lag, lag.Seconds())
+	for _, v := range all {
+		v.Collect(ch)
+	}
 }
 
 // maxRejections limits the recorded rejections. If there are more, some may be logged again.
@@ -131,12 +128,6 @@ type rejections struct {
 
 	mu   sync.Mutex
 	seen map[rejection]struct{}
-}
-
-func newRejections(log *slog.Logger, report func(catalog.ServiceKey, string)) rejections {
-	return rejections{
-		log: log, report: report, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{},
-	}
 }
 
 type rejection struct {

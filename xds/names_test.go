@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // listener subscribes to a Listener and returns the Cluster that it leads to, "" for none.
@@ -194,7 +195,7 @@ func TestShortNames(t *testing.T) {
 func TestAuthorities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, objects := shop()
-		f := start(t, Config{Authorities: []string{"a"}}, objects...)
+		f := start(t, Config{Namer: resource.Namer{Authorities: []string{"a"}}}, objects...)
 		a := f.ads()
 		cluster := a.listener(t, "xdstp://a/envoy.config.listener.v3.Listener/web.shop:80")
 		if !strings.HasPrefix(cluster, "xdstp://a/envoy.config.cluster.v3.Cluster/") {

@@ -20,25 +20,28 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// clientKind says which implementation a client is, as metrics call it.
+// clientKind is the implementation of a client, as metrics call it.
 type clientKind string
 
 const (
 	clientGo    clientKind = "go"
-	clientCPP   clientKind = "cpp"
-	clientJava  clientKind = "java"
-	clientNode  clientKind = "node"
-	clientEnvoy clientKind = "envoy"
 	clientOther clientKind = "other"
 )
 
-// clientKinds are the kinds by how the user agents of their clients begin, in lower case. C-core is
+// clientKinds are the kinds of client by the beginning of their user agents, in lower case. C-core is
 // behind Python, PHP, Ruby and C++.
 var clientKinds = []struct {
-	prefix string
-	kind   clientKind
+	prefix  string
+	kind    clientKind
+	variant resource.Client
 }{
-	{"grpc go", clientGo}, {"grpc c-core", clientCPP}, {"grpc java", clientJava}, {"grpc node", clientNode}, {"envoy", clientEnvoy},
+	{"grpc go", clientGo, resource.GRPCGo},
+	{"grpc c-core", "cpp", resource.GRPC},
+	{"grpc java", "java", resource.GRPC},
+	{"grpc node", "node", resource.GRPC},
+	{"grpc", clientOther, resource.GRPC},
+	{"envoy", "envoy", resource.Envoy},
+	{"", clientOther, resource.Envoy},
 }
 
 // client is the client of a stream, by its first request and its connection (§7.1).
@@ -46,7 +49,8 @@ type client struct {
 	id   clientlimits.ClientID
 	peer netip.AddrPort
 	kind clientKind
-	// grpc is true for gRPC clients, also of a kind that is not known.
+	// variant is the kind of client that resources depend on, and grpc is true for any but Envoy.
+	variant                       resource.Client
 	grpc                          bool
 	userAgent                     string
 	pod, namespace, node, zoneSet string
@@ -56,34 +60,13 @@ type client struct {
 	identity auth.Identity
 }
 
-// coverage returns the scope of a wildcard of the client.
-func (c *client) coverage(config *Config) coverage {
-	of := coverage{namespaces: c.namespaces}
-	if config.Authenticate != nil {
-		of.viewer = c.identity.Namespace
-	}
-	return of
-}
-
-// variant returns the kind of client that resources depend on.
-func (c *client) variant() resource.Client {
-	switch {
-	case c.kind == clientGo:
-		return resource.GRPCGo
-	case c.grpc:
-		return resource.GRPC
-	default:
-		return resource.Envoy
-	}
-}
-
 // identify reads the node of a first request (§7.2). Texts that are too long are ignored, except
 // the namespaces of a wildcard: without them, the client would lack Clusters. The error is a
 // status.
 func (s *stream) identify(n *corepb.Node) error {
 	c := &s.client
 	agent := n.GetUserAgentName()
-	c.kind, c.grpc = kindOf(agent)
+	c.identifyKind(agent)
 	c.userAgent = sanitize.Cut(strings.TrimSpace(agent + " " + n.GetUserAgentVersion()))
 	fields := n.GetMetadata().GetFields()
 	if len(fields) > maxNodeMetadata {
@@ -140,14 +123,14 @@ func (s *stream) nameNamespaces(v *structpb.Value) error {
 	return nil
 }
 
-func kindOf(agent string) (kind clientKind, grpc bool) {
+func (c *client) identifyKind(agent string) {
 	agent = strings.ToLower(agent[:min(len(agent), maxNodeText)])
 	for _, k := range clientKinds {
 		if strings.HasPrefix(agent, k.prefix) {
-			return k.kind, k.kind != clientEnvoy
+			c.kind, c.variant, c.grpc = k.kind, k.variant, k.variant != resource.Envoy
+			return
 		}
 	}
-	return clientOther, strings.HasPrefix(agent, "grpc")
 }
 
 // nodeText returns a copy of a text of the node, which doesn't keep the memory of the request.
@@ -159,26 +142,20 @@ func (s *stream) nodeText(text string) string {
 	return strings.Clone(text)
 }
 
-// locatePeer sets the missing node, namespace and pod to those of the pod that has the address of
-// the peer (§7.2). The node of the request has precedence, so it is read before.
+// locatePeer sets the missing node, namespace and pod to those of the running pod that has the
+// address of the peer for itself (§7.2). The node of the request has precedence, so it is read before.
 func (s *stream) locatePeer() {
 	c := &s.client
 	if !c.peer.IsValid() || c.node != "" && c.namespace != "" {
 		return
 	}
-	if pod := s.server.podAt(c.peer.Addr()); pod != nil {
-		c.node, c.namespace, c.pod = cmp.Or(c.node, pod.Node), cmp.Or(c.namespace, pod.Key.Namespace), cmp.Or(c.pod, pod.Key.Name)
-	}
-}
-
-// podAt returns the running pod that has an address for itself; nil if there is none, or several.
-func (s *Server) podAt(ip netip.Addr) *catalog.Workload {
-	found := s.catalog.Profile(catalog.ProfileQuery{Cluster: catalog.LocalCluster, IP: ip, Port: 1, ClusterDomain: s.config.ClusterDomain})
+	found := s.server.catalog.Profile(catalog.ProfileQuery{Cluster: catalog.LocalCluster, IP: c.peer.Addr(), Port: 1, ClusterDomain: s.server.config.ClusterDomain})
 	defer found.Release()
 	if found.Result != catalog.EndpointFound || found.Target == nil || found.Target.Key.Kind != catalog.Pod || found.Mapped {
-		return nil
+		return
 	}
-	return found.Target.Workload
+	pod := found.Target.Workload
+	c.node, c.namespace, c.pod = cmp.Or(c.node, pod.Node), cmp.Or(c.namespace, pod.Key.Namespace), cmp.Or(c.pod, pod.Key.Name)
 }
 
 // locate sets the place of the client. The channel closes when the place changes.

@@ -18,7 +18,7 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	}
 	if v.typ == endpoints && v.latest.filters.Same(current.filters) && v.latest.visibleTo == current.visibleTo { // else the clients may belong to other views
 		// Each change of endpoints is sent as a whole, because xDS has no differences of them.
-		due = v.changed.Add(budgeted(len(current.wire), len(v.subscribers), t.config.EgressBudget))
+		due = v.changed.Add(budgeted(len(current.Wire), len(v.subscribers), t.server.config.EgressBudget))
 		if urgent := v.urgent.Add(maxUrgentDelay); !v.urgent.IsZero() && urgent.Before(due) {
 			due = urgent
 		}

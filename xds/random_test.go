@@ -214,13 +214,14 @@ func TestRandomSlices(t *testing.T) {
 		c := newRandomCluster(seed)
 		known := c.known()
 		for _, name := range []string{"a.shop.svc.cluster.local:80", "b.shop.svc.cluster.local:50051"} {
-			a := config.parse(newQuery(endpoints, name, ""))
+			a := (&Server{config: &config, catalog: known}).newTopic(newQuery(endpoints, name, ""))
 			snapshot := known.Service(a.name.Service)
 			for _, place := range []catalog.Client{{}, {Node: "n1", Zone: "east"}, {Node: "n2", Zone: "west"}} {
 				v := &view{viewKey: viewKey{typ: endpoints, filter: snapshot.PriorityFilters().For(place)}}
-				f := a.render(v, catalogState{snapshot: snapshot})
+				a.state = catalogState{snapshot: snapshot}
+				f := a.render(v)
 				var wire anypb.Any
-				if err := proto.Unmarshal(f.wire, &wire); err != nil {
+				if err := proto.Unmarshal(f.Wire, &wire); err != nil {
 					t.Fatal(err)
 				}
 				at := fmt.Sprintf("seed %d, %s for %+v", seed, name, place)

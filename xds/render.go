@@ -9,36 +9,20 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// parsedQuery is a query with its parsed name.
-type parsedQuery struct {
-	query
-	config *Config
-	name   resource.Name
-	// unusable is the reason why no Service can have the name; nil if the name is valid.
-	unusable error
-	// lastVisibleTo is the last result of visibleTo while the Service existed, because clients keep
-	// its resources.
-	lastVisibleTo string
-}
-
-func (c *Config) namer() resource.Namer {
-	return resource.Namer{ClusterDomain: c.ClusterDomain, Authorities: c.Authorities, TrustDomain: c.TrustDomain}
-}
-
-// parse parses a query, and removes the namespace of the client if it makes no difference, so that
-// more clients share a topic.
-func (c *Config) parse(q query) parsedQuery {
+// newTopic returns the topic of a query, without views. It removes the namespace of the client if it
+// makes no difference, so that more clients share a topic.
+func (s *Server) newTopic(q query) *topic {
 	if !q.route() {
 		q.namespace = ""
 	}
-	a := parsedQuery{query: q, config: c}
-	a.name, a.unusable = c.namer().Parse(q.typ, q.name, q.namespace)
-	if a.unusable == nil && a.name.Service.Namespace == q.namespace {
-		if _, err := c.namer().Parse(q.typ, q.name, ""); err == nil {
-			a.namespace = "" // the name contains it, so that the ServiceProfiles of the Service come first for all clients
+	t := &topic{query: q, server: s, views: map[viewKey]*view{}}
+	t.name, t.unusable = s.config.Parse(q.typ, q.name, q.namespace)
+	if t.unusable == nil && t.name.Service.Namespace == q.namespace {
+		if _, err := s.config.Parse(q.typ, q.name, ""); err == nil {
+			t.namespace = "" // the name contains it, so that the ServiceProfiles of the Service come first for all clients
 		}
 	}
-	return a
+	return t
 }
 
 // catalogState is the state of the catalog that resources are rendered from.
@@ -48,51 +32,50 @@ type catalogState struct {
 	filters  *catalog.Filters         // nil unless endpoints need them
 }
 
-// render makes the resource of a view.
-func (q *parsedQuery) render(v *view, f catalogState) *frame {
-	made := q.renderResource(v, f)
-	if v.typ == endpoints {
-		made.filters = f.filters
-	}
-	made.visibleTo = q.visibleTo(f)
-	return made
-}
-
-func (q *parsedQuery) renderResource(v *view, f catalogState) *frame {
-	s, err := q.input(v, f)
+// render makes the resource of a view. The Listener, routes and Cluster of a deleted Service are
+// never removed from clients (§5.4): only its endpoints are, until the Service is back.
+func (t *topic) render(v *view) (f *frame) {
+	s, err := t.input(v.hidden)
 	before := v.current.Load()
 	switch {
 	case err != nil && before != nil && before.ofService:
-		return before.kept()
+		kept := *before
+		f, kept.made = &kept, time.Now()
 	case errors.Is(err, errPending):
-		return absent(pending)
+		f = absent(pending)
 	case err != nil:
-		return q.renderMissing(v, err)
+		f = t.renderMissing(v, err)
 	case v.typ == endpoints:
-		return q.renderAssignment(v, f, s)
+		f = t.renderAssignment(v, s)
+	default:
+		f = t.renderService(v, s)
+		f.ofService = true
 	}
-	made := q.renderService(v, f, s)
-	made.ofService = true
-	return made
+	if v.typ == endpoints {
+		f.filters = t.state.filters
+	}
+	f.visibleTo = t.visibleTo()
+	return f
 }
 
 // visibleTo returns the namespaces whose clients may see the Service, or the last version of it;
 // empty for all.
-func (q *parsedQuery) visibleTo(f catalogState) string {
+func (t *topic) visibleTo() string {
+	snapshot := t.state.snapshot
 	switch {
-	case q.config.Authenticate == nil || f.snapshot == nil:
+	case t.server.config.Authenticate == nil || snapshot == nil:
 		return ""
-	case f.snapshot.Service == nil:
-		return q.lastVisibleTo
-	case f.snapshot.Service.Policy == nil:
+	case snapshot.Service == nil:
+		return t.lastVisibleTo
+	case snapshot.Service.Policy == nil:
 		return ""
 	}
-	return f.snapshot.Service.Policy.VisibleTo
+	return snapshot.Service.Policy.VisibleTo
 }
 
 // hides reports whether a Service with this visibility is hidden from a client.
-func (q *parsedQuery) hides(visibleTo string, from *stream) bool {
-	return visibleTo != "" && !catalog.Sees(from.client.identity.Namespace, visibleTo, q.name.Service.Namespace)
+func (t *topic) hides(visibleTo string, from *stream) bool {
+	return visibleTo != "" && !catalog.Sees(from.client.identity.Namespace, visibleTo, t.name.Service.Namespace)
 }
 
 // errPending is the error of a query for a Service that may be in a linked cluster that isn't
@@ -102,21 +85,22 @@ var errPending = errors.New("the linked cluster is not synced yet")
 // input returns the input for rendering. The error is the reason why the Service or port doesn't
 // exist. If the Service may be in a linked cluster that isn't synced yet, a port number is used
 // unchecked. In a hidden view, the Service doesn't exist.
-func (q *parsedQuery) input(v *view, f catalogState) (s resource.Input, err error) {
-	if q.unusable != nil {
-		return s, q.unusable
+func (t *topic) input(hidden bool) (s resource.Input, err error) {
+	f := &t.state
+	if t.unusable != nil {
+		return s, t.unusable
 	}
-	if v.hidden {
-		_, err = q.name.ChoosePort(nil)
+	if hidden {
+		_, err = t.name.ChoosePort(nil)
 		return s, err
 	}
-	s = resource.Input{Name: q.name, Service: f.snapshot.Service}
+	s = resource.Input{Name: t.name, Service: f.snapshot.Service}
 	if f.profile != nil {
 		s.Profile = f.profile.Profile
 	}
 	if s.Service != nil || !f.snapshot.Pending() {
-		s.Port, err = q.name.ChoosePort(s.Service)
-	} else if s.Port = q.name.PortNumber(); s.Port == 0 {
+		s.Port, err = t.name.ChoosePort(s.Service)
+	} else if s.Port = t.name.PortNumber(); s.Port == 0 {
 		err = errPending
 	}
 	return s, err
@@ -125,54 +109,55 @@ func (q *parsedQuery) input(v *view, f catalogState) (s resource.Input, err erro
 // renderMissing makes the resource for a name that doesn't exist (§5). Endpoints are empty instead
 // of missing, because Envoy waits for those of each Cluster, and a gRPC client keeps the Cluster of
 // a deleted Service.
-func (q *parsedQuery) renderMissing(v *view, why error) *frame {
-	name := q.query.name
+func (t *topic) renderMissing(v *view, why error) *frame {
+	name := t.query.name
 	switch {
 	case v.typ == endpoints:
-		return frameOf(endpoints, resource.EmptyAssignment(name))
+		return frameOf(resource.EmptyAssignment(name))
 	case v.typ == clusters && (!v.strict || resource.IsReason(name)):
-		return frameOf(clusters, q.config.namer().MissingCluster(name, q.name))
+		return frameOf(t.server.config.MissingCluster(name, t.name))
 	case v.typ == listeners && !v.strict && v.client != resource.Envoy:
-		return frameOf(listeners, resource.MissingListener(name, why, v.client))
+		return frameOf(resource.MissingListener(name, why, v.client))
 	default:
 		return absent(missing)
 	}
 }
 
 // renderService makes a Listener, RouteConfiguration or Cluster of a Service.
-func (q *parsedQuery) renderService(v *view, f catalogState, s resource.Input) *frame {
-	namer, name := q.config.namer(), q.query.name
+func (t *topic) renderService(v *view, s resource.Input) *frame {
+	config, name := t.server.config, t.query.name
 	if v.typ != clusters {
-		r, _ := namer.Routes(v.typ, name, s, v.client)
-		return frameOf(v.typ, r)
+		r, _ := config.Routes(v.typ, name, s, v.client)
+		return frameOf(r)
 	}
 	if s.Service != nil && s.Service.Policy != nil && s.Service.Policy.TLS != catalog.NoTLS {
-		s.Identities = namer.Identities(s.Service.Policy.TLS, catalog.ResolveAll(f.snapshot, q.endpointQuery(s, catalog.Filter{})).Endpoints)
+		s.Endpoints = catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, catalog.Filter{})).Endpoints
 	}
-	made := frameOf(clusters, namer.Cluster(name, s, v.client))
-	if plain := namer.PlainCluster(name, s, v.client); plain.Version != made.version {
-		made.plain = frameOf(clusters, plain)
+	full, plain := config.Cluster(name, s, v.client)
+	made := frameOf(full)
+	if plain.Version != full.Version {
+		made.plain = frameOf(plain)
 	}
 	return made
 }
 
 // renderAssignment makes a ClusterLoadAssignment.
-func (q *parsedQuery) renderAssignment(v *view, f catalogState, s resource.Input) *frame {
-	set := catalog.ResolveAll(f.snapshot, q.endpointQuery(s, v.filter))
+func (t *topic) renderAssignment(v *view, s resource.Input) *frame {
+	set := catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, v.filter))
 	switch {
 	case len(set.Endpoints) == 0 && set.Pending:
 		return absent(pending)
 	case !set.Exists:
-		return frameOf(endpoints, resource.EmptyAssignment(q.query.name))
+		return frameOf(resource.EmptyAssignment(t.query.name))
 	}
-	made := frameOf(endpoints, q.config.namer().Assignment(q.query.name, s, set))
+	made := frameOf(t.server.config.Assignment(t.query.name, s, set))
 	made.usable = usable(set.Endpoints)
 	return made
 }
 
 // endpointQuery returns the query for the endpoints of clients at one place.
-func (q *parsedQuery) endpointQuery(s resource.Input, f catalog.Filter) catalog.Query {
-	return catalog.Query{Port: s.Port, Hostname: q.name.Hostname, Filter: f, IPv6: q.config.EnableIPv6}
+func (t *topic) endpointQuery(s resource.Input, f catalog.Filter) catalog.Query {
+	return catalog.Query{Port: s.Port, Hostname: t.name.Hostname, Filter: f, IPv6: t.server.config.EnableIPv6}
 }
 
 func usable(set []catalog.PlacedEndpoint) []netip.AddrPort {

@@ -62,7 +62,7 @@ func (s *stream) renewAfter(sub *subscription) {
 		return
 	}
 	// follow may change the view. The references of both views are renewed.
-	for _, name := range slices.Concat(sub.view.current.Load().references, sub.follow().references) {
+	for _, name := range slices.Concat(sub.view.current.Load().References, sub.follow().References) {
 		if of := s.types[endpoints].subscriptions[name]; of != nil {
 			of.topic.renew()
 		}
@@ -123,14 +123,10 @@ func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscripti
 	if typ == clusters {
 		dirty[endpoints] = s.withWarmed(list, dirty[endpoints])
 	}
-	switch {
-	case s.variant == variantDelta:
-		return s.flushDelta(typ, list)
-	case typ.Single():
-		return s.flushEach(typ, list)
-	default:
+	if s.variant == variantSotW && !typ.Single() {
 		return s.flushWhole(typ, list)
 	}
+	return s.flushChanged(typ, list)
 }
 
 // withWarmed adds the endpoints of the Clusters that have changed, and of those that a wildcard
@@ -141,7 +137,7 @@ func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 		if sub.sent == "" && !sub.covered || f == nil {
 			continue
 		}
-		for _, name := range f.references {
+		for _, name := range f.References {
 			if of := s.types[endpoints].subscriptions[name]; of != nil && of.sent != "" {
 				of.resend = true
 				more = append(more, of)
@@ -155,7 +151,7 @@ func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 // due returns the version to send; nil if the client has it.
 func (sub *subscription) due() *frame {
 	f := sub.offered()
-	if f == nil || sub.rejects(f) || f.version == sub.sent && !sub.resend {
+	if f == nil || sub.rejects(f) || f.Version == sub.sent && !sub.resend {
 		return nil
 	}
 	return f
@@ -176,7 +172,7 @@ func (sub *subscription) offered() *frame {
 }
 
 // rejects reports whether the client has rejected a version.
-func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.version) }
+func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.Version) }
 
 // follow returns the current version of the view for the client's place. If the subscription has
 // another view, it joins that one first.
@@ -198,19 +194,6 @@ type item struct {
 	frame *frame
 }
 
-// flushEach sends each resource in a response of its own.
-func (s *stream) flushEach(typ resourceType, list []*subscription) error {
-	s.types[typ].mustRespond = false
-	for _, sub := range list {
-		if f := sub.due(); f != nil {
-			if err := s.send(typ, []item{{sub, f}}, nil); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // flushWhole sends all resources of a type in one response, if one of them has changed.
 func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
@@ -229,7 +212,7 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	version, resumed := versionOf(items), in.resumedVersion
 	if in.resumedVersion = ""; version == resumed {
 		for _, i := range items {
-			i.sub.sent = i.frame.version
+			i.sub.sent = i.frame.Version
 		}
 		return nil
 	}
@@ -250,25 +233,23 @@ func (s *stream) flushEnded(ended []*subscription) error {
 		}
 	}
 	if s.variant == variantDelta {
-		return s.flushDelta(clusters, nil)
+		return s.flushChanged(clusters, nil)
 	}
 	in.removedNames, in.mustRespond = nil, true
 	return s.flushWhole(clusters, nil)
 }
 
-// flushDelta sends the changed resources, and the names of removed ones.
-func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
+// flushChanged sends the changed resources: in SotW each in a response of its own, in delta with the
+// names of removed ones.
+func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	respond := in.mustRespond && !s.client.grpc
-	removed := slices.DeleteFunc(in.removedNames, func(name string) bool { return in.subscriptions[name] != nil })
-	in.mustRespond, in.removedNames = false, nil
-	for _, sub := range list {
-		if sub.follow().existence == missing && !sub.removed {
-			removed = append(removed, sub.name)
-			sub.removed, sub.sent = true, ""
-		}
+	var head []byte
+	respond, limit := false, 0
+	if s.variant == variantDelta {
+		head, respond, limit = appendBytes(nil, fieldTypeURL, []byte(typ.URL())), in.mustRespond && !s.client.grpc, maxDeltaResponse
 	}
-	head := appendBytes(nil, fieldTypeURL, []byte(typ.URL()))
+	in.mustRespond = false
+	removed := s.takeRemoved(typ, list)
 	var items []item
 	size := 0
 	for _, sub := range list {
@@ -276,11 +257,11 @@ func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 		if f == nil {
 			continue
 		}
-		if size += len(f.wire); size > maxDeltaResponse && len(items) > 0 {
+		if size += len(f.Wire); size > limit && len(items) > 0 {
 			if err := s.send(typ, items, head); err != nil {
 				return err
 			}
-			items, size = nil, len(f.wire)
+			items, size = nil, len(f.Wire)
 		}
 		items = append(items, item{sub, f})
 	}
@@ -291,6 +272,20 @@ func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 		head = appendBytes(head, fieldRemoved, []byte(name))
 	}
 	return s.send(typ, items, head)
+}
+
+// takeRemoved returns the names of resources that a delta client has to be told are removed, once.
+func (s *stream) takeRemoved(typ resourceType, list []*subscription) []string {
+	in := &s.types[typ]
+	removed := slices.DeleteFunc(in.removedNames, func(name string) bool { return in.subscriptions[name] != nil })
+	in.removedNames = nil
+	for _, sub := range list {
+		if s.variant == variantDelta && sub.follow().existence == missing && !sub.removed {
+			removed = append(removed, sub.name)
+			sub.removed, sub.sent = true, ""
+		}
+	}
+	return removed
 }
 
 // send sends a response with these frames, the encoded fields more, and a new nonce.
@@ -314,7 +309,7 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	s.responses.Add(1)
 	for _, i := range items {
 		sub := i.sub
-		sub.sent, sub.resend, sub.removed, sub.resubscribed, sub.nonce = i.frame.version, false, false, false, s.nonce
+		sub.sent, sub.resend, sub.removed, sub.resubscribed, sub.nonce = i.frame.Version, false, false, false, s.nonce
 		sub.refused.Store(false)
 	}
 	return nil
@@ -325,11 +320,11 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 func (s *stream) beginSending(items []item) {
 	oldest, resent := time.Now(), 0
 	for _, i := range items {
-		if made := i.frame.made; i.sub.sent != "" && i.sub.sent != i.frame.version && made.Before(oldest) {
+		if made := i.frame.made; i.sub.sent != "" && i.sub.sent != i.frame.Version && made.Before(oldest) {
 			oldest = made
 		}
 		if i.sub.resubscribed {
-			resent += len(i.frame.wire)
+			resent += len(i.frame.Wire)
 		}
 	}
 	s.lag.Begin(oldest)

@@ -38,12 +38,11 @@ type Server struct {
 	leftOut    rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
 
 	// opened counts the streams.
-	opened   atomic.Uint64
-	stopping chan struct{} // closed when streams have to end
-
-	streams streams.Set[*stream]
-	mu      sync.Mutex
-	stopped bool
+	opened atomic.Uint64
+	// stopping is closed when streams have to end. No stream begins after that: mu guards it.
+	stopping chan struct{}
+	mu       sync.Mutex
+	streams  streams.Set[*stream]
 	// running are the streams and the goroutines that receive their requests.
 	running sync.WaitGroup
 	// renewing are the goroutines of topics and listings.
@@ -56,13 +55,15 @@ type Server struct {
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config = config.withDefaults()
 	s := &Server{
-		catalog:    c,
-		config:     &config,
-		log:        log,
-		rejections: newRejections(log, config.Rejected),
-		leftOut:    rate.Sometimes{First: 1, Interval: 10 * time.Second},
-		workers:    workers{slots: runtime.GOMAXPROCS(0)},
-		stopping:   make(chan struct{}),
+		catalog: c,
+		config:  &config,
+		log:     log,
+		rejections: rejections{
+			log: log, report: config.Rejected, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{},
+		},
+		leftOut:  rate.Sometimes{First: 1, Interval: 10 * time.Second},
+		workers:  workers{slots: runtime.GOMAXPROCS(0)},
+		stopping: make(chan struct{}),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.metrics = newMetrics(s, r)
@@ -117,8 +118,8 @@ func (l syncedListener) Accept() (net.Conn, error) {
 
 // Register adds the xDS services to a gRPC server.
 func (s *Server) Register(r grpc.ServiceRegistrar) {
-	for _, a := range apis() {
-		r.RegisterService(s.description(a), s)
+	for _, a := range apis {
+		r.RegisterService(s.description(a.service, a.only, a.methods), s)
 	}
 }
 
@@ -128,9 +129,8 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 func (s *Server) Run(ctx context.Context) error {
 	<-ctx.Done()
 	s.mu.Lock()
-	s.stopped = true
-	s.mu.Unlock()
 	close(s.stopping)
+	s.mu.Unlock()
 	s.running.Wait()
 	s.renewing.Wait()
 	return nil
@@ -142,11 +142,11 @@ func (s *Server) refused(why clientlimits.Refusal) {
 }
 
 // begin adds a stream, unless the server has stopped. The error is the status of a stream above the
-// limit of its host. Each begin that returns true is followed by one end.
+// limit of its host.
 func (s *Server) begin(st *stream) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped {
+	if channel.IsClosed(s.stopping) {
 		return false, nil
 	}
 	if err := s.clients.BeginStream(st.client.id); err != nil {
@@ -157,15 +157,9 @@ func (s *Server) begin(st *stream) (bool, error) {
 	return true, nil
 }
 
-func (s *Server) end(st *stream) {
-	s.clients.EndStream(st.client.id)
-	s.streams.Remove(st)
-	s.running.Done()
-}
-
 // serve serves a stream of any service until it ends.
-func (s *Server) serve(out grpc.ServerStream, variant string, of *api) (err error) {
-	st := s.newStream(out, variant, of)
+func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) {
+	st := s.newStream(out, variant, only)
 	if s.config.Authenticate != nil {
 		if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
 			s.refused(refusedIdentity)
@@ -175,7 +169,11 @@ func (s *Server) serve(out grpc.ServerStream, variant string, of *api) (err erro
 	if begun, err := s.begin(st); !begun {
 		return err
 	}
-	defer s.end(st)
-	defer st.close()
+	defer func() {
+		st.close()
+		s.clients.EndStream(st.client.id)
+		s.streams.Remove(st)
+		s.running.Done()
+	}()
 	return st.run()
 }

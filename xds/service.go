@@ -23,33 +23,25 @@ const (
 	variantDelta = "delta"
 )
 
-// api is one of the gRPC services: the aggregated one, or that of one type (§1.2).
-type api struct {
-	name, sotw, delta string
-	only              string // the URL of its type; empty for all
-}
-
-// apis are the services. The packages of their generated code would add the messages of all resources to the
-// program, of which none is used.
-func apis() []api {
-	return []api{
-		{"envoy.service.discovery.v3.AggregatedDiscoveryService", "StreamAggregatedResources", "DeltaAggregatedResources", ""},
-		{"envoy.service.cluster.v3.ClusterDiscoveryService", "StreamClusters", "DeltaClusters", resource.ClusterURL},
-		{"envoy.service.endpoint.v3.EndpointDiscoveryService", "StreamEndpoints", "DeltaEndpoints", resource.EndpointsURL},
-		{"envoy.service.listener.v3.ListenerDiscoveryService", "StreamListeners", "DeltaListeners", resource.ListenerURL},
-		{"envoy.service.route.v3.RouteDiscoveryService", "StreamRoutes", "DeltaRoutes", resource.RouteConfigurationURL},
-	}
+// apis are the gRPC services (§1.2): the aggregated one, and those that have one type only. The packages
+// of their generated code would add the messages of all resources to the program.
+var apis = []struct{ service, methods, only string }{
+	{"envoy.service.discovery.v3.AggregatedDiscoveryService", "AggregatedResources", ""},
+	{"envoy.service.cluster.v3.ClusterDiscoveryService", "Clusters", resource.ClusterURL},
+	{"envoy.service.endpoint.v3.EndpointDiscoveryService", "Endpoints", resource.EndpointsURL},
+	{"envoy.service.listener.v3.ListenerDiscoveryService", "Listeners", resource.ListenerURL},
+	{"envoy.service.route.v3.RouteDiscoveryService", "Routes", resource.RouteConfigurationURL},
 }
 
 // description returns the description of a service for a gRPC server.
-func (s *Server) description(a api) *grpc.ServiceDesc {
+func (s *Server) description(service, only, methods string) *grpc.ServiceDesc {
 	method := func(name, variant string) grpc.StreamDesc {
 		return grpc.StreamDesc{StreamName: name, ServerStreams: true, ClientStreams: true, Handler: func(_ any, out grpc.ServerStream) error {
-			return s.serve(out, variant, &a)
+			return s.serve(out, variant, only)
 		}}
 	}
 	return &grpc.ServiceDesc{
-		ServiceName: a.name, HandlerType: (*any)(nil),
-		Streams: []grpc.StreamDesc{method(a.sotw, variantSotW), method(a.delta, variantDelta)},
+		ServiceName: service, HandlerType: (*any)(nil),
+		Streams: []grpc.StreamDesc{method("Stream"+methods, variantSotW), method("Delta"+methods, variantDelta)},
 	}
 }

@@ -38,7 +38,7 @@ type stream struct {
 	ctx     context.Context
 	out     grpc.ServerStream
 	variant string
-	api     *api // the service that was called
+	only    string // the type URL that the called service has; empty for all
 
 	// client and moved don't change after identified is closed. moved closes when the client's node
 	// changes.
@@ -120,9 +120,9 @@ type typeState struct {
 	unsubscribed bool
 }
 
-func (s *Server) newStream(out grpc.ServerStream, variant string, of *api) *stream {
+func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream {
 	st := &stream{
-		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, api: of,
+		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, only: only,
 		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), wakeLane: lanes,
 	}
 	st.client.connect(st.ctx)
@@ -353,11 +353,11 @@ func (s *stream) handle(r discoveryRequest) error {
 // typeOf returns the type of a request. ok is false for types that are not served. The error is a
 // status.
 func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
-	switch url = cmp.Or(url, s.api.only); {
+	switch url = cmp.Or(url, s.only); {
 	case url == "":
 		err = status.Error(codes.InvalidArgument, "a request of an aggregated stream needs a type_url")
-	case s.api.only != "" && url != s.api.only:
-		err = status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.api.only)
+	case s.only != "" && url != s.only:
+		err = status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.only)
 	}
 	typ, ok = resource.TypeOf(url)
 	return typ, ok, err

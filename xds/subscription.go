@@ -93,7 +93,6 @@ func (s *stream) unsubscribe(sub *subscription) {
 	s.types[sub.typ].unsubscribed = true
 }
 
-// drop ends a subscription.
 func (s *stream) drop(sub *subscription) {
 	s.mu.Lock()
 	delete(s.types[sub.typ].subscriptions, sub.name)

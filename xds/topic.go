@@ -41,14 +41,20 @@ func (q query) route() bool {
 // topic has the views of one query, for all types. All views are rendered from the same snapshot.
 // The goroutine of the topic renews them when the snapshot is stale.
 type topic struct {
-	parsedQuery
+	query
 	server *Server
-	end    func() // called after the last user of the topic
+	name   resource.Name
+	// unusable is the reason why no Service can have the name; nil if the name is valid.
+	unusable error
+	end      func() // called after the last user of the topic
 
 	mu    sync.Mutex
 	state catalogState
-	views map[viewKey]*view
-	ended bool
+	// lastVisibleTo is the last result of visibleTo while the Service existed, because clients keep
+	// its resources.
+	lastVisibleTo string
+	views         map[viewKey]*view
+	ended         bool
 }
 
 // viewKey has the properties of clients that a view depends on:
@@ -64,17 +70,21 @@ type viewKey struct {
 	filter catalog.Filter
 }
 
-// run renews the views until the context ends.
 func (t *topic) run(ctx context.Context) {
 	if t.unusable != nil {
 		return
 	}
-	defer t.releaseState()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.state.release()
+		t.ended = true
+	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		f, due := t.renew()
-		var routes <-chan struct{}
+		var routes <-chan struct{} // never ready without a profile
 		if f.profile != nil {
 			routes = f.profile.Stale()
 		}
@@ -91,13 +101,6 @@ func (t *topic) run(ctx context.Context) {
 		case <-later:
 		}
 	}
-}
-
-func (t *topic) releaseState() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.state.release()
-	t.ended = true
 }
 
 func (f *catalogState) release() {
@@ -137,14 +140,14 @@ func (t *topic) refresh() {
 	}
 	before := t.state.filters
 	t.state.release()
-	t.state = t.look(t.server.catalog)
+	t.look()
 	if t.state.filters.Same(before) {
 		t.state.filters = before // each view compares them
 	}
-	t.lastVisibleTo = t.visibleTo(t.state)
+	t.lastVisibleTo = t.visibleTo()
 	now := time.Now()
 	for _, v := range t.views {
-		v.update(t.render(v, t.state))
+		v.update(t.render(v))
 		if err := v.memory.Resize(v.latest.size()); err != nil {
 			v.end(err)
 			t.remove(v)
@@ -154,20 +157,17 @@ func (t *topic) refresh() {
 	}
 }
 
-// look returns the current state of the Service of the query.
-func (q *parsedQuery) look(known *catalog.Catalog) catalogState {
-	f := catalogState{snapshot: known.Service(q.name.Service)}
-	if !q.route() {
-		f.filters = f.snapshot.PriorityFilters()
-		return f
-	}
-	port, err := q.name.ChoosePort(f.snapshot.Service)
-	if err == nil {
-		f.profile = known.Profile(catalog.ProfileQuery{
-			Cluster: catalog.LocalCluster, Service: q.name.Service, Port: port, ClientNamespace: q.namespace, ClusterDomain: q.config.ClusterDomain,
+// look sets the state to that of the catalog.
+func (t *topic) look() {
+	known := t.server.catalog
+	t.state = catalogState{snapshot: known.Service(t.name.Service)}
+	if !t.route() {
+		t.state.filters = t.state.snapshot.PriorityFilters()
+	} else if port, err := t.name.ChoosePort(t.state.snapshot.Service); err == nil {
+		t.state.profile = known.Profile(catalog.ProfileQuery{
+			Cluster: catalog.LocalCluster, Service: t.name.Service, Port: port, ClientNamespace: t.namespace, ClusterDomain: t.server.config.ClusterDomain,
 		})
 	}
-	return f
 }
 
 // join moves a subscription to the view for a client's place, which it makes if there is none. If
@@ -179,12 +179,12 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	if sub.view != nil {
 		t.drop(sub)
 	}
-	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo(t.state), sub.stream)}
+	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo(), sub.stream)}
 	switch {
 	case sub.typ == endpoints:
 		key.filter = t.state.filters.For(place)
 	case t.route():
-		key.client, key.strict = sub.stream.client.variant(), sub.stream.variant == variantDelta
+		key.client, key.strict = sub.stream.client.variant, sub.stream.variant == variantDelta
 	default:
 		key.strict = sub.stream.variant == variantDelta
 		if !sub.stream.client.grpc {
@@ -194,7 +194,7 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	v := t.views[key]
 	if v == nil {
 		v = &view{viewKey: key, subscribers: map[*subscription]struct{}{}, memory: t.server.clients.Memory(sub.stream.client.id)}
-		v.publish(t.render(v, t.state), time.Now())
+		v.publish(t.render(v), time.Now())
 		if err := v.memory.Resize(v.latest.size()); err != nil {
 			sub.stream.end(err)
 		} else {
@@ -205,7 +205,6 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	sub.view = v
 }
 
-// leave ends a subscription.
 func (t *topic) leave(sub *subscription) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -232,9 +231,8 @@ func (t *topic) remove(v *view) {
 // acquire returns the topic of a query. Each acquire without an error is followed by one release.
 // The error is a status: the client has too many queries.
 func (s *Server) acquire(q query, by clientlimits.ClientID) (*topic, error) {
-	a := s.config.parse(q)
-	return s.topics.Acquire(a.query, func() (t *topic, err error) {
-		t = &topic{parsedQuery: a, server: s, views: map[viewKey]*view{}}
+	t := s.newTopic(q)
+	return s.topics.Acquire(t.query, func() (_ *topic, err error) {
 		t.end, err = s.renewFor(by, t.run)
 		return t, err
 	})
@@ -257,7 +255,7 @@ func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (
 	}, nil
 }
 
-// countViews returns the number of views of each type.
+// countViews counts the views of each type.
 func (s *Server) countViews() (n [resourceTypes]int) {
 	s.topics.Each(func(t *topic) {
 		t.mu.Lock()

@@ -65,18 +65,15 @@ func (v *view) publish(f *frame, now time.Time) {
 
 // same reports whether two frames are equal for all clients of a view.
 func (f *frame) same(g *frame) bool {
-	return f == g || f.existence == g.existence && f.version == g.version && f.filters.Same(g.filters) && f.visibleTo == g.visibleTo && samePlain(f.plain, g.plain)
-}
-
-func samePlain(f, g *frame) bool {
-	return f == nil && g == nil || f != nil && g != nil && f.version == g.version
+	return f == g || f.existence == g.existence && f.Version == g.Version && f.filters.Same(g.filters) && f.visibleTo == g.visibleTo &&
+		(f.plain == nil && g.plain == nil || f.plain != nil && g.plain != nil && f.plain.Version == g.plain.Version)
 }
 
 // versionOf returns the version of a response with these resources, which are sorted by name.
 func versionOf(items []item) string {
 	var content []byte
 	for _, i := range items {
-		for _, text := range []string{i.frame.name, i.frame.version} {
+		for _, text := range []string{i.frame.Name, i.frame.Version} {
 			content = append(binary.AppendUvarint(content, uint64(len(text))), text...)
 		}
 	}

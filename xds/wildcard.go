@@ -61,13 +61,6 @@ func (s *Server) join(of coverage, st *stream) (*sharedListing, error) {
 	return shared, nil
 }
 
-func (sl *sharedListing) leave(st *stream) {
-	sl.mu.Lock()
-	delete(sl.streams, st)
-	sl.mu.Unlock()
-	sl.server.listings.Release(sl.coverage, func(*sharedListing) { sl.end() })
-}
-
 // run renews the listing until the context ends.
 func (sl *sharedListing) run(ctx context.Context) {
 	for {
@@ -96,10 +89,17 @@ func (sl *sharedListing) newest() (current *listing, users int) {
 	return sl.current, len(sl.streams)
 }
 
-// list makes the listing.
 func (sl *sharedListing) list() *listing {
 	config := sl.server.config
-	l := &listing{services: sl.server.catalog.Services(sl.coverage.list())}
+	var namespaces []string
+	switch sl.namespaces {
+	case "":
+	case wildcard:
+		namespaces = []string{""} // all of them
+	default:
+		namespaces = strings.Split(sl.namespaces, ",")
+	}
+	l := &listing{services: sl.server.catalog.Services(namespaces)}
 	var all []listedPort
 	for _, s := range l.services.Services {
 		if s.ExternalName || config.Authenticate != nil && s.Policy != nil && !catalog.Sees(sl.viewer, s.Policy.VisibleTo, s.Key.Namespace) {
@@ -114,21 +114,9 @@ func (sl *sharedListing) list() *listing {
 	all, l.leftOut = fairShare(all)
 	l.clusters = make(map[string]catalog.ServiceKey, len(all))
 	for _, c := range all {
-		l.clusters[config.namer().ClusterName(resource.Name{Service: c.service}, c.port)] = c.service
+		l.clusters[config.ClusterName(resource.Name{Service: c.service}, c.port)] = c.service
 	}
 	return l
-}
-
-// list returns the namespaces as an argument of [catalog.Catalog.Services].
-func (of coverage) list() []string {
-	switch of.namespaces {
-	case "":
-		return nil
-	case wildcard:
-		return []string{""}
-	default:
-		return strings.Split(of.namespaces, ",")
-	}
 }
 
 // listedPort is a port of a Service. rank is the number of ports of its namespace before it.
@@ -169,20 +157,16 @@ func (sl *sharedListing) report(before *listing) {
 	if before == nil || server.config.History == nil {
 		return
 	}
-	add := func(service catalog.ServiceKey, e history.Entry) {
-		e.Kind, e.Source, e.Type, e.Streams = history.Sent, "xds", clusters.String(), len(sl.streams)
-		server.config.History.Add(history.Key{Namespace: service.Namespace, Name: service.Name}, service.Namespace, &e)
-	}
-	for name, service := range after.clusters {
-		if _, known := before.clusters[name]; !known {
-			add(service, history.Entry{Action: history.Created, Object: name})
+	report := func(action history.Action, in, lackedBy *listing) {
+		for name, service := range in.clusters {
+			if _, has := lackedBy.clusters[name]; !has {
+				e := history.Entry{Kind: history.Sent, Action: action, Source: "xds", Type: clusters.String(), Object: name, Streams: len(sl.streams)}
+				server.config.History.Add(history.Key{Namespace: service.Namespace, Name: service.Name}, service.Namespace, &e)
+			}
 		}
 	}
-	for name, service := range before.clusters {
-		if _, still := after.clusters[name]; !still {
-			add(service, history.Entry{Action: history.Deleted, Object: name})
-		}
-	}
+	report(history.Created, after, before)
+	report(history.Deleted, before, after)
 }
 
 // subscribeAll starts a wildcard for a type. The client may have resources from an earlier stream:
@@ -203,7 +187,7 @@ func (s *stream) subscribeAll(typ resourceType, version string, versions map[str
 	if s.client.grpc {
 		return nil
 	}
-	shared, err := s.server.join(s.client.coverage(s.server.config), s)
+	shared, err := s.server.join(coverage{s.client.namespaces, s.client.identity.Namespace}, s)
 	if err != nil {
 		return err
 	}
@@ -241,7 +225,11 @@ func (s *stream) leaveListing() {
 	if s.shared == nil {
 		return
 	}
-	s.shared.leave(s)
+	sl := s.shared
+	sl.mu.Lock()
+	delete(sl.streams, s)
+	sl.mu.Unlock()
+	s.server.listings.Release(sl.coverage, func(*sharedListing) { sl.end() })
 	s.shared = nil
 	s.listing.Store(nil)
 }

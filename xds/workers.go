@@ -41,7 +41,7 @@ func laneOf(streams int) lane {
 	return laneFew
 }
 
-// worker is one of the goroutines. It has a slot unless it is detached.
+// worker is a goroutine that has a slot unless it is detached.
 type worker struct {
 	all      *workers
 	detached bool
@@ -57,14 +57,10 @@ func (ws *workers) add(s *stream, why lane) {
 
 // start starts a worker if one is needed and there is a slot. The caller holds the lock.
 func (ws *workers) start() {
-	if ws.busy < ws.slots && ws.waiting() {
+	if ws.busy < ws.slots && slices.ContainsFunc(ws.lanes[:], func(l []*stream) bool { return len(l) > 0 }) {
 		ws.busy++
 		go (&worker{all: ws}).run()
 	}
-}
-
-func (ws *workers) waiting() bool {
-	return slices.ContainsFunc(ws.lanes[:], func(l []*stream) bool { return len(l) > 0 })
 }
 
 // take returns the first stream of the next lane that is not empty; nil if all are. The caller

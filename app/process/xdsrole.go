@@ -21,6 +21,7 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 	"github.com/signpostd/signpost/xds"
 	"github.com/signpostd/signpost/xds/auth"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // newXDSRole makes the role that serves xDS. If the destination role runs in the same process, shared
@@ -37,8 +38,8 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 		}
 	}
 	config := xds.Config{
-		ClusterDomain: o.ClusterDomain, TrustDomain: o.IdentityTrustDomain, EnableIPv6: o.EnableIPv6, Authorities: o.Authorities, EgressBudget: o.EgressBudget,
-		MaxConnectionAge: o.MaxConnectionAge, Limits: o.Limits, History: in.History,
+		Namer:      resource.Namer{ClusterDomain: o.ClusterDomain, TrustDomain: o.IdentityTrustDomain, Authorities: o.Authorities},
+		EnableIPv6: o.EnableIPv6, EgressBudget: o.EgressBudget, MaxConnectionAge: o.MaxConnectionAge, Limits: o.Limits, History: in.History,
 		Rejected: reportRejection(found.links.events.For("signpost-xds")),
 	}
 	access, err := newXDSAccess(o, found.links.client, in.Log)

@@ -1,6 +1,7 @@
 package xdsclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/signpostd/signpost/app/destclient"
@@ -59,10 +59,7 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 	if err != nil {
 		return queryError(o.Addr, err)
 	}
-	t := &tree{
-		options: o, stream: stream, routes: map[string][]targetRoute{}, clusters: map[string]cluster{},
-		endpoints: map[string]*endpointpb.ClusterLoadAssignment{}, requested: map[string][]string{},
-	}
+	t := &tree{options: o, stream: stream, resources: map[key][]byte{}, requested: map[string][]string{}}
 	if err := t.request(resource.ListenerURL, "", []string{o.Target}); err != nil {
 		return err
 	}
@@ -76,10 +73,10 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		case err != nil:
 			return queryError(o.Addr, err)
 		}
-		if err := t.handle(r); err != nil {
+		tree, complete, err := t.handle(r)
+		if err != nil {
 			return err
 		}
-		tree, complete := t.result()
 		text := tree.text()
 		if !complete || text == last {
 			continue
@@ -92,7 +89,7 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		if o.Watch {
 			continue
 		}
-		if t.unknown() {
+		if tree.unknown() {
 			return ErrUnknown
 		}
 		return nil
@@ -133,18 +130,16 @@ func (o Options) print(out io.Writer, a result, text string) error {
 	return nil
 }
 
-// tree has the received resources of a target.
+// tree has the received resources of a target, and the names of the last request by type.
 type tree struct {
-	options Options
-	stream  grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]
-	// listener is the last one; nil before. rds is the name of its routes, if they aren't in it.
-	listener  []byte
-	rds       string
-	routes    map[string][]targetRoute // by the name of the routes; "" is in the Listener
-	clusters  map[string]cluster
-	endpoints map[string]*endpointpb.ClusterLoadAssignment
-	requested map[string][]string // the names of the last request, by type
+	options   Options
+	stream    grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]
+	resources map[key][]byte
+	requested map[string][]string
 }
+
+// key is the type and the name of a resource.
+type key struct{ url, name string }
 
 // request requests the resources of a type with these names. The nonce is that of the last
 // response.
@@ -169,82 +164,61 @@ func (t *tree) request(url, nonce string, names []string) error {
 	return nil
 }
 
-// handle acknowledges a response, and requests the resources that it refers to.
-func (t *tree) handle(r *discovery.DiscoveryResponse) error {
+// handle acknowledges a response, and requests the resources that it refers to. It returns the tree
+// as far as it is known, and whether it is complete.
+func (t *tree) handle(r *discovery.DiscoveryResponse) (made result, complete bool, err error) {
 	for _, each := range r.GetResources() {
-		t.add(each)
+		t.resources[key{each.GetTypeUrl(), string(one(each.GetValue(), 1))}] = each.GetValue()
 	}
-	if err := t.request(r.GetTypeUrl(), r.GetNonce(), t.requested[r.GetTypeUrl()]); err != nil {
-		return err
-	}
-	var routes, clusters, endpoints []string
-	if t.rds != "" {
-		routes = []string{t.rds}
-	}
-	for _, r := range t.routes[t.rds] {
-		for _, c := range r.Clusters {
-			clusters = append(clusters, c.Name)
-			if of, known := t.clusters[c.Name]; known {
-				endpoints = append(endpoints, of.endpoints)
-			}
-		}
-	}
-	for url, names := range map[string][]string{resource.RouteConfigurationURL: routes, resource.ClusterURL: clusters, resource.EndpointsURL: endpoints} {
-		if strings.Join(names, "\x00") == strings.Join(t.requested[url], "\x00") {
+	made, needed, complete := t.result()
+	for _, url := range []string{resource.ListenerURL, resource.RouteConfigurationURL, resource.ClusterURL, resource.EndpointsURL} {
+		nonce := ""
+		if url == r.GetTypeUrl() {
+			nonce = r.GetNonce()
+		} else if slices.Equal(needed[url], t.requested[url]) {
 			continue
 		}
-		if err := t.request(url, "", names); err != nil {
-			return err
+		if err := t.request(url, nonce, needed[url]); err != nil {
+			return made, false, err
 		}
 	}
-	return nil
+	return made, complete, nil
 }
 
-func (t *tree) add(r *anypb.Any) {
-	switch value := r.GetValue(); r.GetTypeUrl() {
-	case resource.ListenerURL:
-		t.listener = value
-		t.routes[""], t.rds = routesOf(value)
-	case resource.RouteConfigurationURL:
-		t.routes[string(one(value, 1))] = routesIn(value)
-	case resource.ClusterURL:
-		name := string(one(value, 1))
-		t.clusters[name] = cluster{endpoints: endpointsOf(name, value), tls: tlsOf(value)}
-	case resource.EndpointsURL:
-		a := &endpointpb.ClusterLoadAssignment{}
-		if r.UnmarshalTo(a) == nil {
-			t.endpoints[a.GetClusterName()] = a
+// result returns the tree as far as it is known, the names of the resources in it by type, and
+// whether all of them are known.
+func (t *tree) result() (made result, needed map[string][]string, complete bool) {
+	needed, complete = map[string][]string{}, true
+	get := func(url, name string) []byte {
+		if !slices.Contains(needed[url], name) {
+			needed[url] = append(needed[url], name)
 		}
+		value := t.resources[key{url, name}]
+		complete = complete && value != nil
+		return value
 	}
-}
-
-// unknown reports whether the Listener leads nowhere, or to a Cluster that is called by a reason.
-func (t *tree) unknown() bool {
-	for _, r := range t.routes[t.rds] {
-		for _, c := range r.Clusters {
-			if !strings.Contains(c.Name, " ") { // the name of a Service has no space
-				return false
-			}
-		}
+	manager := one(get(resource.ListenerURL, t.options.Target), 19, 1, 2) // api_listener.api_listener.value
+	configuration := one(manager, 4)
+	if name := one(manager, 3, 2); name != nil {
+		configuration = get(resource.RouteConfigurationURL, string(name))
 	}
-	return true
-}
-
-// result returns the tree as far as it is known, and whether it is complete.
-func (t *tree) result() (made result, complete bool) {
-	routes, known := t.routes[t.rds]
-	complete = t.listener != nil && known
-	made = result{Target: t.options.Target, Routes: []targetRoute{}}
-	for _, r := range routes {
-		r.Clusters = slices.Clone(r.Clusters)
+	made = result{Target: t.options.Target, Routes: routesIn(configuration)}
+	for _, r := range made.Routes {
 		for i := range r.Clusters {
 			c := &r.Clusters[i]
-			of, hasCluster := t.clusters[c.Name]
-			a := t.endpoints[of.endpoints]
-			complete = complete && hasCluster && a != nil
-			c.TLS, c.Localities = of.tls, localitiesOf(a)
+			c.Localities = []targetLocality{}
+			cluster := get(resource.ClusterURL, c.Name)
+			if cluster == nil {
+				continue
+			}
+			c.TLS = tlsOf(cluster)
+			name := cmp.Or(string(one(cluster, 3, 2)), c.Name) // eds_cluster_config.service_name
+			var a endpointpb.ClusterLoadAssignment
+			if proto.Unmarshal(get(resource.EndpointsURL, name), &a) != nil {
+				complete = false
+			}
+			c.Localities = localitiesOf(&a)
 		}
-		made.Routes = append(made.Routes, r)
 	}
-	return made, complete
+	return made, needed, complete
 }

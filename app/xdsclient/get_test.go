@@ -24,6 +24,7 @@ import (
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/xds"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // serve serves web.shop with one endpoint, and returns the address and the catalog.
@@ -33,7 +34,7 @@ func serve(t *testing.T) (addr string, known *catalog.Catalog) {
 	known.Put(web())
 	known.Put(endpoints("10.0.0.1"))
 	known.MarkSynced()
-	server := xds.NewServer(known, xds.Config{TrustDomain: "cluster.local"}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	server := xds.NewServer(known, xds.Config{Namer: resource.Namer{TrustDomain: "cluster.local"}}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -110,6 +110,18 @@ func (a result) addresses() (list []string) {
 	return list
 }
 
+// unknown reports whether the Listener leads nowhere, or to a Cluster that is called by a reason.
+func (a result) unknown() bool {
+	for _, r := range a.Routes {
+		for _, c := range r.Clusters {
+			if !strings.Contains(c.Name, " ") { // the name of a Service has no space
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // treeText is the text of a result: a line for each route, Cluster, locality and endpoint.
 var treeText = template.Must(template.New("tree").Funcs(template.FuncMap{
 	"cut": sanitize.Cut, "name": sanitize.Name,

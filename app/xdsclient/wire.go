@@ -1,7 +1,6 @@
 package xdsclient
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -39,17 +38,9 @@ func one(message []byte, path ...int) []byte {
 	return message
 }
 
-// routesOf returns the routes of a Listener, or the name of its RouteConfiguration.
-func routesOf(listener []byte) (routes []targetRoute, rds string) {
-	manager := one(listener, 19, 1, 2) // api_listener.api_listener.value
-	if name := one(manager, 3, 2); name != nil {
-		return nil, string(name)
-	}
-	return routesIn(one(manager, 4)), ""
-}
-
 // routesIn returns the routes of a RouteConfiguration.
-func routesIn(configuration []byte) (routes []targetRoute) {
+func routesIn(configuration []byte) []targetRoute {
+	routes := []targetRoute{}
 	for _, host := range all(configuration, 2) {
 		for _, r := range all(host, 3) {
 			routes = append(routes, routeOf(r))
@@ -88,17 +79,6 @@ func matchOf(match []byte) string {
 		}
 	}
 	return text
-}
-
-// endpointsOf returns the name of a Cluster's endpoints.
-func endpointsOf(name string, cluster []byte) string {
-	return cmp.Or(string(one(cluster, 3, 2)), name)
-}
-
-// cluster has the used parts of a Cluster.
-type cluster struct {
-	endpoints string      // the name of its endpoints
-	tls       *clusterTLS // nil for a Cluster whose transport is that of the client
 }
 
 // tlsType is the type of the transport socket of a Cluster with TLS.

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -47,17 +46,12 @@ func Certificates(trustDomains []string) Authenticator {
 			return Identity{}, refusef("the client certificate is of the trust domain %.100q, and xDS is served to %s (--xds-client-trust-domains)",
 				domain, strings.Join(trustDomains, ", "))
 		}
-		return fromSPIFFE(uris[0])
+		id, parts := uris[0], strings.Split(uris[0].Path, "/")
+		if id.Scheme != "spiffe" || id.Host == "" || len(parts) != 5 || parts[1] != "ns" || parts[3] != "sa" || parts[2] == "" || parts[4] == "" {
+			return Identity{}, refusef("the URI of the client certificate is not spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/SERVICE-ACCOUNT")
+		}
+		return Identity{Namespace: parts[2], ServiceAccount: parts[4]}, nil
 	}
-}
-
-// fromSPIFFE returns the service account of a SPIFFE ID.
-func fromSPIFFE(id *url.URL) (Identity, error) {
-	parts := strings.Split(id.Path, "/")
-	if id.Scheme != "spiffe" || id.Host == "" || len(parts) != 5 || parts[1] != "ns" || parts[3] != "sa" || parts[2] == "" || parts[4] == "" {
-		return Identity{}, refusef("the URI of the client certificate is not spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/SERVICE-ACCOUNT")
-	}
-	return Identity{Namespace: parts[2], ServiceAccount: parts[4]}, nil
 }
 
 // authorization is the header with the token of a call.

@@ -2,12 +2,15 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -18,6 +21,8 @@ const Audience = "signpost-xds"
 const (
 	// maxToken limits a token in bytes.
 	maxToken = 12 << 10
+	// maxKeys limits the keys of an API server. During a rotation there are several.
+	maxKeys = 64
 	// skew is the tolerated clock difference to the API server.
 	skew = 10 * time.Second
 	// refreshInterval is how often the keys are read, and retryInterval how soon after a failure or
@@ -26,6 +31,9 @@ const (
 	// fetchTime limits a request to the API server.
 	fetchTime = 10 * time.Second
 )
+
+// algorithms are the signature algorithms of API servers.
+var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
 // The documents of the API server about its tokens.
 const (
@@ -38,6 +46,12 @@ func Paths() []string { return []string{configurationPath, keysPath} }
 
 // Fetch returns the body of a document of the API server.
 type Fetch func(ctx context.Context, path string) ([]byte, error)
+
+// keySet has the issuer and the keys of the tokens of an API server. Key sets are immutable.
+type keySet struct {
+	issuer string
+	keys   jose.JSONWebKeySet
+}
 
 // Keys verify service account tokens with the keys of the API server. Make them with [NewKeys].
 type Keys struct {
@@ -72,26 +86,18 @@ func (k *Keys) Run(ctx context.Context) error {
 			k.log.Info("Keys of service account tokens were read again")
 		}
 		failing = err != nil
-		if !k.rest(ctx, failing) {
+		if !wait(ctx, retryInterval, nil) || !failing && !wait(ctx, refreshInterval-retryInterval, k.wanted) {
 			return nil
 		}
 	}
 }
 
-// rest waits for the next refresh of the keys, at least for retryInterval. rest returns false when
-// the context ends.
-func (k *Keys) rest(ctx context.Context, failing bool) bool {
-	if !wait(ctx, time.After(retryInterval), nil) {
-		return false
-	}
-	return failing || wait(ctx, time.After(refreshInterval-retryInterval), k.wanted)
-}
-
-func wait(ctx context.Context, until <-chan time.Time, or <-chan struct{}) bool {
+// wait waits for a time, or until or has a value. It returns false when the context ends.
+func wait(ctx context.Context, d time.Duration, or <-chan struct{}) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-until:
+	case <-time.After(d):
 	case <-or:
 	}
 	return true
@@ -116,9 +122,36 @@ func (k *Keys) refresh(ctx context.Context) error {
 	return nil
 }
 
+// parseKeys reads the documents of the API server. Keys of other kinds are left out.
+func parseKeys(configuration, list []byte) (*keySet, error) {
+	var about struct {
+		Issuer string `json:"issuer"`
+	}
+	if err := json.Unmarshal(configuration, &about); err != nil || about.Issuer == "" {
+		return nil, fmt.Errorf("read the issuer of tokens: %s has none", configurationPath)
+	}
+	var found struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(list, &found); err != nil {
+		return nil, fmt.Errorf("read the keys of tokens: %s: %w", keysPath, err)
+	}
+	s := &keySet{issuer: about.Issuer}
+	for _, text := range found.Keys[:min(len(found.Keys), maxKeys)] {
+		var key jose.JSONWebKey
+		if err := key.UnmarshalJSON(text); err == nil && key.Valid() && key.IsPublic() {
+			s.keys.Keys = append(s.keys.Keys, key)
+		}
+	}
+	if len(s.keys.Keys) == 0 {
+		return nil, fmt.Errorf("read the keys of tokens: %s has none that can be used", keysPath)
+	}
+	return s, nil
+}
+
 // claims are the used claims of a token.
 type claims struct {
-	jwt.RegisteredClaims
+	jwt.Claims
 	Kubernetes struct {
 		Namespace      string `json:"namespace"`
 		ServiceAccount named  `json:"serviceaccount"`
@@ -131,8 +164,6 @@ type named struct {
 	Name string `json:"name"`
 }
 
-var errUnknownKey = errors.New("the token was signed with an unknown key")
-
 // Authenticate is the [Authenticator] for tokens.
 func (k *Keys) Authenticate(ctx context.Context) (Identity, error) {
 	token, err := bearer(ctx)
@@ -143,10 +174,8 @@ func (k *Keys) Authenticate(ctx context.Context) (Identity, error) {
 	if set == nil {
 		return Identity{}, status.Error(codes.Unavailable, "this replica doesn't know the keys of tokens yet; ask another one, or ask again")
 	}
-	var c claims
-	_, err = jwt.ParseWithClaims(token, &c, set.keyOf, jwt.WithValidMethods(algorithms), jwt.WithAudience(Audience),
-		jwt.WithIssuer(set.issuer), jwt.WithExpirationRequired(), jwt.WithLeeway(skew))
-	if errors.Is(err, errUnknownKey) {
+	c, err := set.verify(token)
+	if errors.Is(err, jose.ErrJWKSKidNotFound) {
 		select {
 		case k.wanted <- struct{}{}:
 		default:
@@ -162,23 +191,38 @@ func (k *Keys) Authenticate(ctx context.Context) (Identity, error) {
 	return Identity{Namespace: of.Namespace, ServiceAccount: of.ServiceAccount.Name, Pod: of.Pod.Name, Node: of.Node.Name}, nil
 }
 
+var errNoExpiry = errors.New("the token has no expiry")
+
+// verify returns the claims of a token with a valid signature, for our audience.
+func (s *keySet) verify(token string) (c claims, err error) {
+	parsed, err := jwt.ParseSigned(token, algorithms)
+	if err != nil {
+		return c, err
+	}
+	if err := parsed.Claims(s.keys, &c); err != nil {
+		return c, err
+	}
+	if c.Expiry == nil {
+		return c, errNoExpiry
+	}
+	return c, c.ValidateWithLeeway(jwt.Expected{Issuer: s.issuer, AnyAudience: jwt.Audience{Audience}}, skew)
+}
+
 // reason returns the reason of a refusal. Errors of the parser are not used, because they may quote
 // the token.
 func reason(err error) string {
-	for _, known := range []struct {
-		is   error
-		text string
-	}{
-		{errUnknownKey, "it was signed with a key that the API server doesn't publish; if the key is new, try again in some seconds"},
-		{jwt.ErrTokenExpired, "it has expired"},
-		{jwt.ErrTokenNotValidYet, "it is not valid yet"},
-		{jwt.ErrTokenInvalidAudience, "it needs the audience " + Audience},
-		{jwt.ErrTokenInvalidIssuer, "it is that of another issuer"},
-		{jwt.ErrTokenSignatureInvalid, "its signature is wrong"},
-		{jwt.ErrTokenRequiredClaimMissing, "it has no expiry, audience or issuer"},
+	for known, text := range map[error]string{
+		jose.ErrJWKSKidNotFound:  "it was signed with a key that the API server doesn't publish; if the key is new, try again in some seconds",
+		jwt.ErrExpired:           "it has expired",
+		jwt.ErrNotValidYet:       "it is not valid yet",
+		jwt.ErrIssuedInTheFuture: "it is not valid yet",
+		jwt.ErrInvalidAudience:   "it needs the audience " + Audience,
+		jwt.ErrInvalidIssuer:     "it is that of another issuer",
+		jose.ErrCryptoFailure:    "its signature is wrong",
+		errNoExpiry:              "it has no expiry",
 	} {
-		if errors.Is(err, known.is) {
-			return known.text
+		if errors.Is(err, known) {
+			return text
 		}
 	}
 	return "it is no service account token"

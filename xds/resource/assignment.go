@@ -16,9 +16,8 @@ type Input struct {
 	Service *catalog.Service
 	// Profile is the ServiceProfile in force; nil for none. Only routes depend on it.
 	Profile *catalog.ServiceProfile
-	// Identities are those of the endpoints, if the Service asks for TLS. Only Clusters depend on
-	// them.
-	Identities Identities
+	// Endpoints are all endpoints of a Service that asks for TLS. Its Cluster has their identities.
+	Endpoints []catalog.PlacedEndpoint
 }
 
 // policy returns the traffic policy of the annotations of the Service.

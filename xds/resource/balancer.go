@@ -24,7 +24,7 @@ func balancer(b catalog.Balancer, c Client) message {
 	case catalog.RingHash:
 		policies = policies.policy("ring_hash.v3.RingHash", message{}.number(1, xxHash))
 	case catalog.PickFirst:
-		policies = policies.policy("pick_first.v3.PickFirst", message{}.flag(1, true))
+		policies = policies.policy("pick_first.v3.PickFirst", message{}.number(1, 1))
 	case catalog.RoundRobin:
 	}
 	inZone = inZone.roundRobin()

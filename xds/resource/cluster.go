@@ -21,9 +21,11 @@ const (
 	apiVersionV3 = 2
 )
 
-// Cluster returns the Cluster with this name for a client (§3.3, §8.3).
-func (n Namer) Cluster(resourceName string, s Input, c Client) Resource {
-	m := n.plain(resourceName, s, c)
+// Cluster returns the Cluster with this name for a client (§3.3, §8.3), and the Cluster without the
+// traffic policy, for clients that have rejected the first one (§6.4).
+func (n Namer) Cluster(resourceName string, s Input, c Client) (full, plain Resource) {
+	m := slices.Clip(n.plain(resourceName, s, c))
+	plain = n.newCluster(resourceName, s, m)
 	policy := s.policy()
 	if policy.MaxRequests > 0 {
 		m = m.nested(10, message{}.nested(1, message{}.wrapped(4, policy.MaxRequests)))
@@ -34,13 +36,7 @@ func (n Namer) Cluster(resourceName string, s Input, c Client) Resource {
 	if policy.Balancer.Kind != catalog.RoundRobin {
 		m = m.nested(41, balancer(policy.Balancer, c))
 	}
-	return n.newCluster(resourceName, s, m)
-}
-
-// PlainCluster returns the Cluster without the traffic policy, for clients that have rejected the
-// one of Cluster (§6.4).
-func (n Namer) PlainCluster(resourceName string, s Input, c Client) Resource {
-	return n.newCluster(resourceName, s, n.plain(resourceName, s, c))
+	return n.newCluster(resourceName, s, m), plain
 }
 
 func (n Namer) newCluster(resourceName string, s Input, m message) Resource {
@@ -56,7 +52,7 @@ func (n Namer) plain(resourceName string, s Input, c Client) message {
 	labels := message{}.structField("service_name", s.Name.Service.Name).structField("service_namespace", s.Name.Service.Namespace)
 	m := plainCluster(resourceName, n.assignmentName(resourceName, s)).nested(25, message{}.entry(1, telemetryLabels, labels))
 	if c != Envoy {
-		return m.upstreamTLS(s)
+		return n.upstreamTLS(m, s)
 	}
 	if !s.speaksHTTP2() {
 		return m

@@ -24,7 +24,7 @@ func TestExpectedMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := decode(t, namer.Cluster("web", web(), GRPC).Body, &cluster.Cluster{})
+	got := decode(t, body(t, clusterOf("web", web(), GRPC)), &cluster.Cluster{})
 	if diff := cmp.Diff(&wantCluster, got, protocmp.Transform()); diff != "" {
 		t.Errorf("Cluster (-want +got):\n%s", diff)
 	}

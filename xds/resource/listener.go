@@ -37,4 +37,4 @@ func (m message) route(match, action message) message {
 }
 
 // all returns the RouteMatch of every request.
-func all() message { return message{}.presentText(1, "") }
+func all() message { return message{}.nested(1, nil) }

@@ -1,10 +1,13 @@
 package resource
 
 import (
+	"cmp"
 	"errors"
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/signpostd/signpost/catalog"
 )
@@ -51,7 +54,7 @@ func alternatives(condition *catalog.RequestMatch, c Client) ([]conjunction, err
 }
 
 // expand returns the conjunctions of a condition for any client.
-func expand(m *catalog.RequestMatch) ([]conjunction, error) {
+func expand(m *catalog.RequestMatch) (list []conjunction, err error) {
 	if m == nil || len(m.All) == 0 && len(m.Any) == 0 && m.Not == nil && m.Method == "" && m.PathRegex == "" {
 		return nil, errNoCondition
 	}
@@ -60,72 +63,58 @@ func expand(m *catalog.RequestMatch) ([]conjunction, error) {
 			return nil, err
 		}
 	}
-	list := []conjunction{{path: m.PathRegex}}
+	list = []conjunction{{path: m.PathRegex}}
 	if m.Method != "" {
 		list[0].methods = []methodTest{{method: strings.ToUpper(m.Method)}}
 	}
 	if m.Not != nil {
-		test, err := negated(m.Not)
-		if err != nil {
+		if err := checkNegated(m.Not); err != nil {
 			return nil, err
 		}
-		list[0].methods = append(list[0].methods, test)
+		list[0].methods = append(list[0].methods, methodTest{method: strings.ToUpper(m.Not.Method), not: true})
 	}
 	for _, branch := range m.All {
-		alternatives, err := expand(branch)
-		if err != nil {
-			return nil, err
-		}
-		if list, err = product(list, alternatives); err != nil {
+		if list, err = product(list, []*catalog.RequestMatch{branch}); err != nil {
 			return nil, err
 		}
 	}
 	if len(m.Any) == 0 {
 		return list, nil
 	}
-	var any []conjunction
-	for _, branch := range m.Any {
-		alternatives, err := expand(branch)
+	return product(list, m.Any)
+}
+
+// checkNegated returns the reason why a condition can't be negated. A method can be.
+func checkNegated(m *catalog.RequestMatch) error {
+	switch {
+	case m.PathRegex != "":
+		return errNotPath
+	case len(m.All) > 0 || len(m.Any) > 0 || m.Not != nil:
+		return errNotTree
+	case m.Method == "":
+		return errNoCondition
+	default:
+		return nil
+	}
+}
+
+// product returns the conjunctions that hold if one of a list and one of the branches holds.
+func product(left []conjunction, branches []*catalog.RequestMatch) (list []conjunction, err error) {
+	for _, branch := range branches {
+		right, err := expand(branch)
 		if err != nil {
 			return nil, err
 		}
-		if any = append(any, alternatives...); len(any) > maxAlternatives {
+		if len(list)+len(left)*len(right) > maxAlternatives {
 			return nil, errManyAlternatives
 		}
-	}
-	return product(list, any)
-}
-
-// negated returns the test of a negated condition, which can be a method only.
-func negated(m *catalog.RequestMatch) (methodTest, error) {
-	switch {
-	case m.PathRegex != "":
-		return methodTest{}, errNotPath
-	case len(m.All) > 0 || len(m.Any) > 0 || m.Not != nil:
-		return methodTest{}, errNotTree
-	case m.Method == "":
-		return methodTest{}, errNoCondition
-	default:
-		return methodTest{method: strings.ToUpper(m.Method), not: true}, nil
-	}
-}
-
-// product returns the conjunctions of one of each list.
-func product(left, right []conjunction) ([]conjunction, error) {
-	if len(left)*len(right) > maxAlternatives {
-		return nil, errManyAlternatives
-	}
-	var list []conjunction
-	for _, l := range left {
-		for _, r := range right {
-			both := conjunction{path: l.path, methods: slices.Concat(l.methods, r.methods)}
-			switch {
-			case l.path == "":
-				both.path = r.path
-			case r.path != "" && r.path != l.path:
-				return nil, errTwoPaths
+		for _, l := range left {
+			for _, r := range right {
+				if l.path != "" && r.path != "" && r.path != l.path {
+					return nil, errTwoPaths
+				}
+				list = append(list, conjunction{path: cmp.Or(l.path, r.path), methods: slices.Concat(l.methods, r.methods)})
 			}
-			list = append(list, both)
 		}
 	}
 	return list, nil
@@ -143,7 +132,7 @@ func (c conjunction) encode() (m message) {
 		m = m.nested(10, message{}.text(2, c.path))
 	}
 	for _, t := range c.methods {
-		m = m.nested(6, message{}.text(1, ":method").flag(8, t.not).nested(13, message{}.presentText(1, t.method)))
+		m = m.nested(6, message{}.text(1, ":method").number(8, protowire.EncodeBool(t.not)).nested(13, message{}.nested(1, message(t.method))))
 	}
 	return m
 }

@@ -39,5 +39,6 @@ func (n Namer) MissingCluster(resourceName string, name Name) Resource {
 	if name.Service.Name == "" {
 		return newResource(Cluster, resourceName, plainCluster(resourceName, ""))
 	}
-	return n.PlainCluster(resourceName, Input{Name: name, Port: name.PortNumber()}, GRPC)
+	_, plain := n.Cluster(resourceName, Input{Name: name, Port: name.PortNumber()}, GRPC)
+	return plain
 }

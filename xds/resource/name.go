@@ -122,16 +122,7 @@ func (n Namer) serves(authority string) bool {
 
 // isLabel reports whether a text can be a label of a DNS name, or a port.
 func isLabel(text string) bool {
-	if text == "" || len(text) > 63 {
-		return false
-	}
-	for i := range len(text) {
-		c := text[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return true
+	return text != "" && len(text) <= 63 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as
@@ -162,7 +153,7 @@ func (name Name) ChoosePort(s *catalog.Service) (uint16, error) {
 	if s.ExternalName {
 		return 0, errors.New(what + " is of type ExternalName, which has no endpoints")
 	}
-	ports := slices.DeleteFunc(slices.Clone(s.Ports), func(p catalog.ServicePort) bool { return p.Protocol != catalog.TCP })
+	ports := portsThat(s.Ports, func(p catalog.ServicePort) bool { return p.Protocol == catalog.TCP })
 	if len(ports) == 0 {
 		return 0, errors.New(what + " has no TCP port")
 	}
@@ -179,21 +170,21 @@ func (name Name) ChoosePort(s *catalog.Service) (uint16, error) {
 
 // defaultPort returns the port that is meant if none is named.
 func defaultPort(ports []catalog.ServicePort, grpc catalog.PortSet) (uint16, error) {
-	only := func(keep func(catalog.ServicePort) bool) (uint16, bool) {
-		kept := slices.DeleteFunc(slices.Clone(ports), func(p catalog.ServicePort) bool { return !keep(p) })
-		return append(kept, catalog.ServicePort{})[0].Port, len(kept) == 1
-	}
 	for _, keep := range []func(catalog.ServicePort) bool{
 		func(catalog.ServicePort) bool { return true },
 		func(p catalog.ServicePort) bool { return p.Name == "grpc" },
 		func(p catalog.ServicePort) bool { return grpc.Has(p.Port) },
 		func(p catalog.ServicePort) bool { return p.Port == 80 },
 	} {
-		if port, ok := only(keep); ok {
-			return port, nil
+		if kept := portsThat(ports, keep); len(kept) == 1 {
+			return kept[0].Port, nil
 		}
 	}
 	return 0, errors.New("say which port: " + list(ports))
+}
+
+func portsThat(all []catalog.ServicePort, keep func(catalog.ServicePort) bool) []catalog.ServicePort {
+	return slices.DeleteFunc(slices.Clone(all), func(p catalog.ServicePort) bool { return !keep(p) })
 }
 
 // maxListed is how many ports a reason lists.
@@ -201,16 +192,11 @@ const maxListed = 8
 
 func list(ports []catalog.ServicePort) string {
 	var texts []string
-	for i, p := range ports {
-		if i == maxListed {
-			texts = append(texts, "…")
-			break
-		}
-		text := strconv.Itoa(int(p.Port))
-		if p.Name != "" {
-			text += " (" + p.Name + ")"
-		}
-		texts = append(texts, text)
+	for _, p := range ports[:min(len(ports), maxListed)] {
+		texts = append(texts, strings.TrimSuffix(fmt.Sprintf("%d (%s)", p.Port, p.Name), " ()"))
+	}
+	if len(ports) > maxListed {
+		texts = append(texts, "…")
 	}
 	return strings.Join(texts, ", ")
 }
@@ -221,7 +207,7 @@ func (n Namer) ClusterName(name Name, port uint16) string {
 	if !name.structured {
 		return plain
 	}
-	return "xdstp://" + name.authority + "/" + clusterType + "/" + plain
+	return "xdstp://" + name.authority + "/" + Cluster.message() + "/" + plain
 }
 
 // host returns the DNS name that a name means.
@@ -239,5 +225,5 @@ func (n Namer) assignmentName(cluster string, s Input) string {
 	if !strings.HasPrefix(cluster, "xdstp:") {
 		return ""
 	}
-	return "xdstp://" + s.Name.authority + "/" + endpointsType + "/" + fmt.Sprintf("%s:%d", n.host(s.Name), s.Port)
+	return fmt.Sprintf("xdstp://%s/%s/%s:%d", s.Name.authority, Endpoints.message(), n.host(s.Name), s.Port)
 }

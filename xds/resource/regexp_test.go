@@ -59,7 +59,7 @@ func TestRoutesBesideALargeRegexp(t *testing.T) {
 		if len(problems) != 2 || !strings.Contains(problems[0], "large") || !strings.Contains(problems[0], "too large") || !strings.Contains(problems[1], "letters") {
 			t.Errorf("problems %q", problems)
 		}
-		if text := string(r.Body); strings.Contains(text, "{500}") || strings.Contains(text, "/b") || !strings.Contains(text, "/a/.*") {
+		if text := string(r.Wire); strings.Contains(text, "{500}") || strings.Contains(text, "/b") || !strings.Contains(text, "/a/.*") {
 			t.Errorf("the routes are %q", text)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -27,6 +28,21 @@ import (
 )
 
 var namer = Namer{ClusterDomain: "cluster.local", Authorities: []string{"a"}}
+
+// body returns the message of a resource.
+func body(t *testing.T, r Resource) []byte {
+	t.Helper()
+	var wire anypb.Any
+	if err := proto.Unmarshal(r.Wire, &wire); err != nil {
+		t.Fatal(err)
+	}
+	return wire.GetValue()
+}
+
+func clusterOf(name string, s Input, c Client) Resource {
+	full, _ := namer.Cluster(name, s, c)
+	return full
+}
 
 const webCluster = "web.shop.svc.cluster.local:80"
 
@@ -51,7 +67,7 @@ func decode[M valid](t *testing.T, body []byte, m M) M {
 
 func virtualHosts(t *testing.T, r Resource) []*route.VirtualHost {
 	t.Helper()
-	l := decode(t, r.Body, &listenerv3.Listener{})
+	l := decode(t, body(t, r), &listenerv3.Listener{})
 	if l.Name != r.Name {
 		t.Errorf("the Listener has the name %q, not %q", l.Name, r.Name)
 	}
@@ -109,10 +125,10 @@ func TestPortWithoutOne(t *testing.T) { // case 3
 }
 
 func TestPlainCluster(t *testing.T) { // case 31
-	r := namer.Cluster(webCluster, web(), GRPC)
-	c := decode(t, r.Body, &cluster.Cluster{})
-	if len(r.Body) > 200 || c.LoadBalancingPolicy != nil || c.LbPolicy != cluster.Cluster_ROUND_ROBIN || c.Name != webCluster {
-		t.Errorf("%d bytes: %v", len(r.Body), c)
+	r := clusterOf(webCluster, web(), GRPC)
+	c := decode(t, body(t, r), &cluster.Cluster{})
+	if len(body(t, r)) > 200 || c.LoadBalancingPolicy != nil || c.LbPolicy != cluster.Cluster_ROUND_ROBIN || c.Name != webCluster {
+		t.Errorf("%d bytes: %v", len(body(t, r)), c)
 	}
 }
 
@@ -124,7 +140,7 @@ func TestPoliciesAreValid(t *testing.T) {
 			Outliers: &catalog.OutlierDetection{Interval: time.Second, SuccessRate: 1900},
 		}
 		for _, client := range []Client{GRPC, Envoy} {
-			c := decode(t, namer.Cluster("x", s, client).Body, &cluster.Cluster{})
+			c := decode(t, body(t, clusterOf("x", s, client)), &cluster.Cluster{})
 			if (c.LoadBalancingPolicy == nil) != (kind == catalog.RoundRobin) || c.OutlierDetection == nil {
 				t.Errorf("balancer %d: %v", kind, c)
 			}
@@ -169,7 +185,7 @@ func TestOutlierDetection(t *testing.T) {
 			s := web()
 			s.Service.Policy = &catalog.TrafficPolicy{Outliers: &tt.policy}
 			for _, client := range []Client{GRPC, Envoy} {
-				if got := decode(t, namer.Cluster("x", s, client).Body, &cluster.Cluster{}).GetOutlierDetection(); !proto.Equal(got, tt.want) {
+				if got := decode(t, body(t, clusterOf("x", s, client)), &cluster.Cluster{}).GetOutlierDetection(); !proto.Equal(got, tt.want) {
 					t.Errorf("client %d: %v, want %v", client, got, tt.want)
 				}
 			}
@@ -234,7 +250,7 @@ func TestHashKeys(t *testing.T) {
 		e.Address = &of
 	}
 	linked.Source = &catalog.Source{Cluster: &catalog.Cluster{Name: "east"}}
-	got := decode(t, namer.Assignment("web", s, catalog.PlacedSet{Endpoints: []catalog.PlacedEndpoint{local, linked}}).Body, &endpoint.ClusterLoadAssignment{})
+	got := decode(t, body(t, namer.Assignment("web", s, catalog.PlacedSet{Endpoints: []catalog.PlacedEndpoint{local, linked}})), &endpoint.ClusterLoadAssignment{})
 	var keys []string
 	for _, l := range got.Endpoints {
 		for _, e := range l.LbEndpoints {
@@ -247,7 +263,7 @@ func TestHashKeys(t *testing.T) {
 }
 
 func TestAssignment(t *testing.T) {
-	got := decode(t, namer.Assignment("web", web(), catalog.PlacedSet{Endpoints: []catalog.PlacedEndpoint{placed(1)}}).Body, &endpoint.ClusterLoadAssignment{})
+	got := decode(t, body(t, namer.Assignment("web", web(), catalog.PlacedSet{Endpoints: []catalog.PlacedEndpoint{placed(1)}})), &endpoint.ClusterLoadAssignment{})
 	want := &endpoint.ClusterLoadAssignment{ClusterName: "web", Endpoints: []*endpoint.LocalityLbEndpoints{{
 		Locality: &core.Locality{Zone: "z1"}, LoadBalancingWeight: wrapperspb.UInt32(1),
 		LbEndpoints: []*endpoint.LbEndpoint{{HostIdentifier: &endpoint.LbEndpoint_Endpoint{Endpoint: &endpoint.Endpoint{
@@ -273,7 +289,7 @@ func TestRandomAssignments(t *testing.T) { // case 25
 			set.Endpoints = append(set.Endpoints, e)
 		}
 		seen := map[string]bool{}
-		for _, l := range decode(t, namer.Assignment("web", web(), set).Body, &endpoint.ClusterLoadAssignment{}).Endpoints {
+		for _, l := range decode(t, body(t, namer.Assignment("web", web(), set)), &endpoint.ClusterLoadAssignment{}).Endpoints {
 			for _, e := range l.LbEndpoints {
 				address := e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress()
 				if seen[address] {

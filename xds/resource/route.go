@@ -26,27 +26,24 @@ const maxRoutes = 1000
 // what of a ServiceProfile it lacks.
 func (n Namer) routes(s Input, c Client) (host message, names, problems []string) {
 	problem := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
-	profile := s.Profile
-	if profile != nil && profile.Invalid {
-		profile = nil
-	}
-	base := action{client: c, policy: s.policy().Balancer}
-	if profile == nil {
+	base := action{client: c, cluster: n.ClusterName(s.Name, s.Port), policy: s.policy().Balancer}
+	var profile catalog.ServiceProfile
+	if s.Profile == nil || s.Profile.Invalid {
 		base.retry, base.timeout = s.policy().Retry, s.policy().Timeout
 	} else {
-		var err error
-		if base.split, err = n.split(s, profile.DstOverrides); err != nil {
-			problem("spec.dstOverrides: %v; all requests go to the Service", err)
-		}
+		profile = *s.Profile
 	}
-	base.cluster = n.ClusterName(s.Name, s.Port)
+	var err error
+	if base.split, err = n.split(s, profile.DstOverrides); err != nil {
+		problem("spec.dstOverrides: %v; all requests go to the Service", err)
+	}
 	names = []string{base.cluster}
 	for _, w := range base.split {
 		names = append(names, w.cluster)
 	}
 	host = virtualHost()
 	made := 0
-	for i := range routesOf(profile) {
+	for i := range profile.Routes {
 		r := &profile.Routes[i]
 		matches, err := alternatives(r.Condition, c)
 		if err != nil {
@@ -62,13 +59,6 @@ func (n Namer) routes(s Input, c Client) (host message, names, problems []string
 		}
 	}
 	return host.route(all(), base.encode()), names, problems
-}
-
-func routesOf(p *catalog.ServiceProfile) []catalog.Route {
-	if p == nil {
-		return nil
-	}
-	return p.Routes
 }
 
 // weighted is a Cluster that takes a share of the requests.

@@ -15,7 +15,7 @@ import (
 // validation returns what a Cluster has clients verify, nil without TLS.
 func validation(t *testing.T, r Resource) *tlsv3.CertificateValidationContext {
 	t.Helper()
-	socket := decode(t, r.Body, &cluster.Cluster{}).GetTransportSocket()
+	socket := decode(t, body(t, r), &cluster.Cluster{}).GetTransportSocket()
 	if socket == nil {
 		return nil
 	}
@@ -72,9 +72,10 @@ func TestUpstreamTLS(t *testing.T) { // case 39
 			for tls, want := range map[catalog.EndpointTLS][]string{catalog.SPIFFE: tc.spiffe, catalog.LinkerdTLS: tc.linkerd} {
 				s := web()
 				s.Service.Policy = &catalog.TrafficPolicy{TLS: tls}
-				s.Identities = n.Identities(tls, tc.set)
+				s.Endpoints = tc.set
 				// A client that rejects other settings doesn't get rid of TLS.
-				for _, r := range []Resource{n.Cluster(webCluster, s, GRPC), n.PlainCluster(webCluster, s, GRPCGo)} {
+				full, plain := n.Cluster(webCluster, s, GRPC)
+				for _, r := range []Resource{full, plain} {
 					var got []string
 					//lint:ignore SA1019 gRPC clients read this field (gRFC A29), and not the one that Envoy has in its place
 					for _, m := range validation(t, r).GetMatchSubjectAltNames() {
@@ -91,13 +92,13 @@ func TestUpstreamTLS(t *testing.T) { // case 39
 						t.Errorf("TLS %d: %q, want %q", tls, got, want)
 					}
 				}
-				if validation(t, n.Cluster(webCluster, s, Envoy)) != nil {
+				if validation(t, clusterOf(webCluster, s, Envoy)) != nil {
 					t.Error("Envoy gets TLS, whose certificate providers it doesn't have")
 				}
 			}
 		})
 	}
-	if validation(t, namer.Cluster(webCluster, web(), GRPC)) != nil {
+	if validation(t, clusterOf(webCluster, web(), GRPC)) != nil {
 		t.Error("a Service without the annotation has TLS")
 	}
 }

@@ -24,21 +24,13 @@ const (
 
 // The type URLs of the resources.
 const (
-	ListenerURL           = typePrefix + listenerType
-	RouteConfigurationURL = typePrefix + routeType
-	ClusterURL            = typePrefix + clusterType
-	EndpointsURL          = typePrefix + endpointsType
+	typePrefix            = "type.googleapis.com/"
+	ListenerURL           = typePrefix + "envoy.config.listener.v3.Listener"
+	RouteConfigurationURL = typePrefix + "envoy.config.route.v3.RouteConfiguration"
+	ClusterURL            = typePrefix + "envoy.config.cluster.v3.Cluster"
+	EndpointsURL          = typePrefix + "envoy.config.endpoint.v3.ClusterLoadAssignment"
 )
 
-const (
-	typePrefix    = "type.googleapis.com/"
-	listenerType  = "envoy.config.listener.v3.Listener"
-	routeType     = "envoy.config.route.v3.RouteConfiguration"
-	clusterType   = "envoy.config.cluster.v3.Cluster"
-	endpointsType = "envoy.config.endpoint.v3.ClusterLoadAssignment"
-)
-
-// urls are the URLs of the types.
 var urls = [...]string{ClusterURL, EndpointsURL, ListenerURL, RouteConfigurationURL}
 
 // TypeOf returns the type with a URL.
@@ -60,25 +52,22 @@ func (t Type) Kind() string { return t.URL()[strings.LastIndexByte(t.URL(), '.')
 // (§6.7).
 func (t Type) Single() bool { return t == Endpoints || t == RouteConfiguration }
 
-// message returns the name of the message of the type.
 func (t Type) message() string { return t.URL()[len(typePrefix):] }
 
-// Resource is an encoded resource.
+// Resource is a resource with a version, which is a hash of the message.
 type Resource struct {
-	Name string
-	// Version is a hash of Body.
-	Version string
-	Type    Type
-	// Body is the encoded message.
-	Body []byte
+	Name, Version string
+	Type          Type
+	// Wire is the resource as an encoded google.protobuf.Any.
+	Wire []byte
 	// References are the names of the Clusters of a Listener or RouteConfiguration, or that of the
 	// endpoints of a Cluster.
 	References []string
 }
 
-// newResource returns the resource with this message.
 func newResource(t Type, name string, m message) Resource {
-	return Resource{Name: name, Version: VersionOf(m), Type: t, Body: m}
+	wire := make(message, 0, len(m)+len(t.URL())+16).text(1, t.URL()).nested(2, m)
+	return Resource{Name: name, Version: VersionOf(m), Type: t, Wire: wire}
 }
 
 // VersionOf returns 64 bits of a hash of the content as a version.
@@ -87,29 +76,17 @@ func VersionOf(content []byte) string {
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:8])
 }
 
-// Any returns the resource as an encoded google.protobuf.Any.
-func (r Resource) Any() []byte {
-	m := make(message, 0, len(r.Body)+len(r.Type.URL())+16)
-	return m.text(1, r.Type.URL()).text(2, string(r.Body))
-}
-
-// message is an encoded protobuf message. Its methods append a field.
+// message is an encoded protobuf message. Its methods append a field. As in proto3, text and number
+// leave out the zero value; the others append it, too.
 type message []byte
 
-// text appends a string or bytes, unless it is empty.
 func (m message) text(field protowire.Number, s string) message {
 	if s == "" {
 		return m
 	}
-	return m.presentText(field, s)
-}
-
-// presentText appends a string of a oneof, also an empty one.
-func (m message) presentText(field protowire.Number, s string) message {
 	return protowire.AppendString(protowire.AppendTag(m, field, protowire.BytesType), s)
 }
 
-// number appends an integer or an enum, unless it is 0.
 func (m message) number(field protowire.Number, n uint64) message {
 	if n == 0 {
 		return m
@@ -117,17 +94,12 @@ func (m message) number(field protowire.Number, n uint64) message {
 	return protowire.AppendVarint(protowire.AppendTag(m, field, protowire.VarintType), n)
 }
 
-// flag appends a bool, unless it is false.
-func (m message) flag(field protowire.Number, set bool) message {
-	return m.number(field, protowire.EncodeBool(set))
-}
-
-// nested appends a message; also an empty one.
+// nested appends a message, or a string of a oneof.
 func (m message) nested(field protowire.Number, n message) message {
 	return protowire.AppendBytes(protowire.AppendTag(m, field, protowire.BytesType), n)
 }
 
-// wrapped appends a google.protobuf.UInt32Value; also 0.
+// wrapped appends a google.protobuf.UInt32Value.
 func (m message) wrapped(field protowire.Number, n uint32) message {
 	return m.nested(field, message{}.number(1, uint64(n)))
 }
@@ -140,7 +112,7 @@ func (m message) wrappedIf(field protowire.Number, n uint32) message {
 	return m.wrapped(field, n)
 }
 
-// duration appends a google.protobuf.Duration; also 0.
+// duration appends a google.protobuf.Duration.
 func (m message) duration(field protowire.Number, d time.Duration) message {
 	return m.nested(field, message{}.number(1, uint64(d/time.Second)).number(2, uint64(d%time.Second)))
 }
@@ -165,5 +137,5 @@ func (m message) entry(field protowire.Number, key string, value message) messag
 
 // structField appends a field with a string to a google.protobuf.Struct.
 func (m message) structField(key, value string) message {
-	return m.entry(1, key, message{}.presentText(3, value))
+	return m.entry(1, key, message{}.nested(3, message(value)))
 }

@@ -26,7 +26,7 @@ var xdsMutants = []Mutant{
 		Profile:   "half-open",
 		Test:      "xds TestDeltaReconnects",
 		Edits: []Edit{{
-			File: "xds/delta.go",
+			File: "xds/requests.go",
 			Old:  "		sub.sent = versionFrom(versions, name)\n",
 			New: `		if sub.sent = versionFrom(versions, name); sub.sent != "" {
 			sub.sent = sub.follow().version
@@ -60,8 +60,8 @@ var xdsMutants = []Mutant{
 		Edits: []Edit{
 			{
 				File: "xds/frame.go",
-				Old:  "	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)\n",
-				New:  "	f.version = fmt.Sprintf(\"%p\", f.wire)\n	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)\n",
+				Old:  "	f.full = make(mem.SliceBuffer, 0, len(f.Wire)+96)\n",
+				New:  "	f.Version = fmt.Sprintf(\"%p\", f.Wire)\n	f.full = make(mem.SliceBuffer, 0, len(f.Wire)+96)\n",
 			},
 			{
 				File: "xds/frame.go",

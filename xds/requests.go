@@ -8,15 +8,56 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// wildcard is the name that stands for all resources of a type.
+const wildcard = "*"
+
+// handleSotW makes the names of a request the subscriptions of its type (§6.1). A request with the
+// nonce of an earlier response is stale and ignored, because the client sends another one (§6.3).
+func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) error {
+	in := &s.types[typ]
+	if nonce := r.GetResponseNonce(); nonce != "" && in.nonce != "" && nonce != in.nonce {
+		return nil
+	}
+	names := r.GetResourceNames()
+	if len(names) == 0 && !in.named {
+		return s.subscribeAll(typ, r.GetVersionInfo(), nil)
+	}
+	// Duplicate names count twice, because lastNames keeps them.
+	if err := s.admit(typ, names, len(names)-in.names); err != nil {
+		return err
+	}
+	in.named, in.lastNames = true, names
+	wanted := make(map[string]struct{}, len(names))
+	for _, name := range names {
+		wanted[name] = struct{}{}
+	}
+	if _, all := wanted[wildcard]; !all {
+		s.unsubscribeAll(typ)
+	} else if err := s.subscribeAll(typ, r.GetVersionInfo(), nil); err != nil {
+		return err
+	}
+	delete(wanted, wildcard)
+	for name, sub := range in.subscriptions {
+		if _, still := wanted[name]; !still && sub.named {
+			s.unsubscribeName(sub)
+		}
+	}
+	for name := range wanted {
+		if _, err := s.subscribeName(typ, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // handleDelta applies a request to the subscriptions of a type, whatever its nonce (§6.3).
 func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryRequest) error {
 	in := &s.types[typ]
-	if n := len(r.GetInitialResourceVersions()); n > maxInitialVersions {
+	names, versions := r.GetResourceNamesSubscribe(), r.GetInitialResourceVersions()
+	if n := len(versions); n > maxInitialVersions {
 		s.server.refused(refusedInitialVersions)
 		return status.Errorf(codes.ResourceExhausted, "a request has %d initial_resource_versions, and may have %d", n, maxInitialVersions)
 	}
-	versions := r.GetInitialResourceVersions()
-	names := r.GetResourceNamesSubscribe()
 	if err := s.admit(typ, names, in.countNew(names)); err != nil {
 		return err
 	}
@@ -36,10 +77,8 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 	return nil
 }
 
-// subscribeDelta subscribes to a name. The client may have versions from an earlier stream. If the
-// name has a subscription, the resource is sent again.
-//
-// If the client also subscribes to Clusters, its endpoints are always sent: it uses a Cluster that
+// subscribeDelta subscribes to a name, or sends its resource again. The client may have versions
+// from an earlier stream. If the client also subscribes to Clusters, its endpoints are always sent: it uses a Cluster that
 // has changed since the earlier stream only after another response with its endpoints (§6.6), and
 // it subscribes to both in any order.
 func (s *stream) subscribeDelta(typ resourceType, name string, versions map[string]string) error {
