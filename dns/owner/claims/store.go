@@ -37,11 +37,17 @@ func (w Write) Key() dns.Key {
 type Result struct {
 	// Stored is the stored claim afterwards, as Read would return it; nil means none.
 	Stored *Claim
-	// Err is why the claim wasn't written. After any error but [ErrTaken], the outcome is unknown.
+	// Err is why the claim wasn't written. After any error but [ErrTaken] and [ErrRefused], the outcome is
+	// unknown.
 	Err error
 	// Later is why a part of the claim wasn't written that isn't needed to decide about ownership.
 	Later error
 }
 
-// ErrTaken is the error for a claim that another owner has.
-var ErrTaken = errors.New("it belongs to another owner")
+var (
+	// ErrTaken is the error for a claim that another owner has.
+	ErrTaken = errors.New("it belongs to another owner")
+	// ErrRefused is the error for a claim that the store refuses because of the claim itself, or accepts no
+	// more of. It says nothing about claims that exist.
+	ErrRefused = errors.New("the registry refuses its entry")
+)
