@@ -11,9 +11,9 @@ import (
 )
 
 // Before implements [owner.Owner]. It writes the claims of created and updated record sets as
-// intended. It refuses a creation if another owner has the claim, and an update or deletion if the
-// record set isn't ours. If the store can't be written, it returns an error, and no change may be
-// applied.
+// intended. It refuses a creation if another owner has the claim, an update or deletion if the record
+// set isn't ours, and any change whose claim the store refuses. If the store can't be written, it
+// returns an error, and no change may be applied.
 //
 // For record sets that are taken over from TXT records, it returns the deletions of those records
 // if that is configured.
@@ -40,7 +40,7 @@ func (o *Owner) Before(ctx context.Context, zone owner.Lookup, changes []dns.Cha
 	was := o.remember(changes, reasons)
 	for n, err := range o.write(ctx, next, keys) {
 		switch {
-		case errors.Is(err, ErrTaken):
+		case errors.Is(err, ErrTaken), errors.Is(err, ErrRefused):
 			reasons[places[n]] = err.Error()
 			o.put(keys[n], was[keys[n]])
 		case err != nil:

@@ -121,7 +121,7 @@ type memory struct {
 	claims map[dns.Key]*Claim
 }
 
-func (m *memory) Read(context.Context, bool) (map[dns.Key]*Claim, bool, error) {
+func (m *memory) Read(context.Context, Reading) (map[dns.Key]*Claim, bool, error) {
 	read := map[dns.Key]*Claim{}
 	for key, c := range m.claims {
 		read[key] = persistent(c)

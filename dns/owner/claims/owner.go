@@ -2,6 +2,7 @@ package claims
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -100,9 +101,12 @@ func (o *Owner) Load(ctx context.Context) error {
 }
 
 func (o *Owner) load(ctx context.Context) error {
-	again := o.outdated.Swap(false)
-	read, fresh, err := o.Store.Read(ctx, again)
-	if err != nil && again {
+	how := MayReuse
+	if o.outdated.Swap(false) {
+		how = ReadAgain
+	}
+	read, fresh, err := o.Store.Read(ctx, how)
+	if err != nil && how == ReadAgain {
 		o.outdated.Store(true)
 	}
 	if err != nil || !fresh {
@@ -205,7 +209,8 @@ func (o *Owner) write(ctx context.Context, next []*Claim, keys []dns.Key) []erro
 		e := entry{claim: next[i], stored: r.Stored, unwritten: r.Err != nil || r.Later != nil}
 		switch {
 		case r.Err != nil:
-			errs[i], e.stored, o.unsure = r.Err, writes[n].Was, true
+			errs[i], e.stored = r.Err, writes[n].Was
+			o.unsure = o.unsure || !errors.Is(r.Err, ErrRefused)
 		case r.Later != nil:
 			o.Log.Warn("Can't write the whole claim of a record; retrying after the next listing", "record", keys[i].Name, "type", keys[i].Type, "err", r.Later)
 		}

@@ -7,11 +7,21 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
+// Reading says whether a Store has to read the claims again.
+type Reading int
+
+const (
+	// MayReuse allows a Store not to read claims again that it has read not long ago.
+	MayReuse Reading = iota
+	// ReadAgain has the claims read again.
+	ReadAgain
+)
+
 // Store keeps the claims of an [Owner], which calls it from one goroutine at a time.
 type Store interface {
 	// Read returns the claims of our owner, and of the old one if the store has it. fresh is false if
-	// the claims weren't read again, which isn't allowed if again is true, nor after an error of Write.
-	Read(ctx context.Context, again bool) (claims map[dns.Key]*Claim, fresh bool, err error)
+	// the claims weren't read again, which isn't allowed with ReadAgain, nor after an error of Write.
+	Read(ctx context.Context, how Reading) (claims map[dns.Key]*Claim, fresh bool, err error)
 	// Write executes writes, and returns a result for each. It skips claims that the store has
 	// already.
 	Write(ctx context.Context, writes []Write) []Result
@@ -37,11 +47,17 @@ func (w Write) Key() dns.Key {
 type Result struct {
 	// Stored is the stored claim afterwards, as Read would return it; nil means none.
 	Stored *Claim
-	// Err is why the claim wasn't written. After any error but [ErrTaken], the outcome is unknown.
+	// Err is why the claim wasn't written. After any error but [ErrTaken] and [ErrRefused], the outcome is
+	// unknown.
 	Err error
 	// Later is why a part of the claim wasn't written that isn't needed to decide about ownership.
 	Later error
 }
 
-// ErrTaken is the error for a claim that another owner has.
-var ErrTaken = errors.New("it belongs to another owner")
+var (
+	// ErrTaken is the error for a claim that another owner has.
+	ErrTaken = errors.New("it belongs to another owner")
+	// ErrRefused is the error for a claim that the store refuses because of the claim itself, or accepts no
+	// more of. It says nothing about claims that exist.
+	ErrRefused = errors.New("the registry refuses its entry")
+)

@@ -2,6 +2,7 @@ package crd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -92,6 +93,10 @@ type put struct {
 	owners []string
 }
 
+// errOtherRecord is the error for a claim whose object name is that of another record set. The hash in the
+// names has four bytes.
+var errOtherRecord = errors.New("the DNSRecord is of another record: use another name or set identifier")
+
 // put creates or updates an object, and returns the result. For an object of another owner the
 // error wraps [claims.ErrTaken].
 func (c client) put(ctx context.Context, p put) (*externaldns.DNSRecord, error) {
@@ -129,6 +134,9 @@ func (c client) overwrite(ctx context.Context, name string, p put) (*externaldns
 	}
 	if !slices.Contains(p.owners, live.Labels[externaldns.LabelOwner]) {
 		return nil, fmt.Errorf("%w (DNSRecord %s): use another name, or delete the object", claims.ErrTaken, name)
+	}
+	if key := claimOf(live).Key; key != p.claim.Key && key.Name != "" {
+		return nil, fmt.Errorf("%w (it has %s %s)", errOtherRecord, key.Type, key.Name)
 	}
 	changed := live.DeepCopy()
 	if !fill(changed, p.claim) {

@@ -343,3 +343,20 @@ func TestLoadErrors(t *testing.T) {
 		}
 	}
 }
+
+// An object of another record set isn't overwritten if its name is that of a new one. Names of objects have
+// hashes of four bytes, so that such a name can be found.
+func TestNameOfAnotherRecord(t *testing.T) {
+	s := newFixture(t)
+	victim, other := record("www.example.com", "192.0.2.1"), record("other.example.com", "192.0.2.2")
+	object := &externaldns.DNSRecord{ObjectMeta: metav1.ObjectMeta{Name: ObjectName(other.Key()), Labels: map[string]string{externaldns.LabelOwner: "me"}}}
+	object.Spec.Endpoint = endpointOf(victim, map[string]string{dns.LabelOwner: "me"})
+	if _, err := s.client.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	apply, refused, err := s.Before(t.Context(), nil, []dns.Change{{New: other}})
+	if err != nil || len(apply) != 0 || len(refused) != 1 {
+		t.Errorf("applied %v, refused %v, %v", apply, refused, err)
+	}
+	s.expect(other, "me 192.0.2.1")
+}

@@ -3,15 +3,20 @@ package crd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner/claims"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // store is a [claims.Store] of DNSRecords.
@@ -32,7 +37,7 @@ var _ claims.Store = (*store)(nil)
 
 // Read implements [claims.Store]. It always reads the objects. If two objects have the same record set, the one with the usual
 // name counts.
-func (s *store) Read(ctx context.Context, _ bool) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
+func (s *store) Read(ctx context.Context, _ claims.Reading) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
 	read, problems := map[dns.Key]*claims.Claim{}, map[string]string{}
 	err = s.client.list(ctx, s.owners, func(object *externaldns.DNSRecord) {
 		if problem := cmp.Or(object.Spec.Problem, object.Spec.Endpoint.Problem, object.Status.Problem); problem != "" {
@@ -86,6 +91,9 @@ func (s *store) Write(ctx context.Context, writes []claims.Write) []claims.Resul
 // write writes the object of a claim, then its status. It returns the object afterwards.
 func (s *store) write(ctx context.Context, w claims.Write) (*externaldns.DNSRecord, claims.Result) {
 	object, err := s.client.put(ctx, put{was: w.Was, live: s.live[w.Key()], claim: w.Claim, owners: s.owners})
+	if refused(err) {
+		return nil, claims.Result{Err: fmt.Errorf("%w: write DNSRecord %s/%s: %s", claims.ErrRefused, s.namespace, objectName(w), sanitize.Shorten(err.Error(), maxMessage))}
+	}
 	if err != nil {
 		return nil, claims.Result{Err: fmt.Errorf("write DNSRecord %s/%s: %w", s.namespace, objectName(w), err)}
 	}
@@ -95,6 +103,16 @@ func (s *store) write(ctx context.Context, w claims.Write) (*externaldns.DNSReco
 		return object, claims.Result{Stored: claimOf(object), Later: fmt.Errorf("write the status of DNSRecord %s/%s: %w", s.namespace, object.Name, err)}
 	}
 	return made, claims.Result{Stored: claimOf(made)}
+}
+
+// refused reports whether the API server refuses one object: by an admission policy or a quota, or
+// because the object is invalid or too large. A missing right concerns all objects.
+func refused(err error) bool {
+	if errors.Is(err, errOtherRecord) {
+		return true
+	}
+	missingRight := apierrors.IsForbidden(err) && (strings.Contains(err.Error(), " cannot create resource ") || strings.Contains(err.Error(), " cannot update resource "))
+	return !missingRight && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err))
 }
 
 func (s *store) remove(ctx context.Context, c *claims.Claim) error {

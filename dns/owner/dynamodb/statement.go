@@ -83,6 +83,8 @@ func (t *table) verdict(s statement, e *types.BatchStatementError) error {
 		return nil
 	case e.Code == types.BatchStatementErrorCodeEnumDuplicateItem, e.Code == types.BatchStatementErrorCodeEnumConditionalCheckFailed:
 		return fmt.Errorf("%w in DynamoDB table %s: use another name, or remove its item there", claims.ErrTaken, t.name)
+	case e.Code == types.BatchStatementErrorCodeEnumValidationError, e.Code == types.BatchStatementErrorCodeEnumItemCollectionSizeLimitExceeded:
+		return fmt.Errorf("%w: %s: %s", claims.ErrRefused, e.Code, aws.ToString(e.Message))
 	}
 	return fmt.Errorf("%s: %s", e.Code, aws.ToString(e.Message))
 }

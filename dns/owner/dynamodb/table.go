@@ -79,11 +79,11 @@ func New(client *dynamodb.Client, o Options) (*claims.Owner, error) {
 	return claims.New(claims.Options{Store: t, ID: o.OwnerID, TXT: o.TXT, RemoveTXT: o.RemoveTXT, Problems: o.Problems, Log: o.Log}), nil
 }
 
-// Read implements [claims.Store]. It reads the items of our owner the first time, if again is true,
+// Read implements [claims.Store]. It reads the items of our owner the first time, with ReadAgain,
 // after any failure, and when they are older than [Options].Refresh. The first time it also checks that the
 // table has the string attribute k as its only key.
-func (t *table) Read(ctx context.Context, again bool) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
-	if !again && !t.readAt.IsZero() && t.now().Sub(t.readAt) < t.refresh {
+func (t *table) Read(ctx context.Context, how claims.Reading) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
+	if how == claims.MayReuse && !t.readAt.IsZero() && t.now().Sub(t.readAt) < t.refresh {
 		return nil, false, nil
 	}
 	if !t.checked {
