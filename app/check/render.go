@@ -24,6 +24,7 @@ const (
 // Colors says whether a report is colored.
 type Colors int
 
+// The colors of a report: none, or ANSI escape codes for the states.
 const (
 	NoColors Colors = iota
 	ANSIColors

@@ -16,11 +16,14 @@ const (
 type StepState string
 
 const (
+	// StepOK is a step without a problem.
 	StepOK StepState = "well"
 	// StepNote is information that is no problem.
-	StepNote    StepState = "note"
+	StepNote StepState = "note"
+	// StepUnknown is a step that couldn't be checked.
 	StepUnknown StepState = "unknown"
-	StepWrong   StepState = "wrong"
+	// StepWrong is the cause of what is explained.
+	StepWrong StepState = "wrong"
 )
 
 // Explanation says why something is or isn't served or published.

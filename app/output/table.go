@@ -30,8 +30,8 @@ type Column struct {
 // Width says which tables have a column.
 type Width int
 
+// The tables that have a column: all, or only wide ones.
 const (
-	// Always means every table, WideOnly only wide ones.
 	Always Width = iota
 	WideOnly
 )

@@ -56,6 +56,7 @@ type Target struct {
 // Amount says how many processes are needed.
 type Amount int
 
+// The amounts: all processes, or any one of them.
 const (
 	All Amount = iota
 	One

@@ -38,6 +38,7 @@ type Error struct {
 	Value string
 }
 
+// Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("a bug in Signpost at %s (%s): please report it with the stack in the log", e.At, e.Value)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
+// Plugin returns the provider of --provider=inmemory.
 func Plugin() provider.Plugin {
 	return provider.Plugin{
 		Names:      []string{"inmemory"},

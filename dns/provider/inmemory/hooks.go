@@ -10,6 +10,7 @@ import (
 // Operation is a method of [provider.Provider].
 type Operation string
 
+// The methods that hooks are called around.
 const (
 	Zones   Operation = "zones"
 	Records Operation = "records"
