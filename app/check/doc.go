@@ -2,7 +2,7 @@
 // before and after it is installed. `signpost check` calls it.
 //
 // A [Check] is a function that returns [Result] values, each with a state, a sentence, and what to
-// do. [Checks] lists those for a [Input]. [Run] runs them in parallel, each with a time limit.
+// do. [Checks] lists those for an [Input]. [Run] runs them in parallel, each with a time limit.
 // The [Report] has the results, in the order of the list, and the exit code.
 //
 // Rights come from package rbac, kinds from the tables and sources, and zones from the providers,
