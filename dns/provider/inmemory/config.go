@@ -9,6 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
+// Plugin returns the provider of --provider=inmemory.
 func Plugin() provider.Plugin {
 	return provider.Plugin{
 		Names:      []string{"inmemory"},
@@ -44,5 +45,5 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 	return p, nil
 }
 
-// declared are the properties of records in memory: any.
+// declared declares the properties of records: any with the prefix.
 func declared() dns.Declaration { return dns.Declaration{Prefix: "inmemory/"} }
