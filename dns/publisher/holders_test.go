@@ -85,7 +85,7 @@ func TestHolders(t *testing.T) {
 func TestTwinsOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
-		if err := w.zones.CreateTwin(zoneName); err != nil {
+		if err := w.zones.CreatePrivateZone(zoneName); err != nil {
 			t.Fatal(err)
 		}
 		private := dns.Zone{ID: "private/" + zoneName, Name: zoneName, Private: true}
@@ -121,7 +121,7 @@ func TestTwinsOutside(t *testing.T) {
 func TestTwins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
-		if err := w.zones.CreateTwin(zoneName); err != nil {
+		if err := w.zones.CreatePrivateZone(zoneName); err != nil {
 			t.Fatal(err)
 		}
 		public, private := dns.Zone{ID: zoneName, Name: zoneName}, dns.Zone{ID: "private/" + zoneName, Name: zoneName, Private: true}

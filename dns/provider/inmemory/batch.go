@@ -58,7 +58,7 @@ func replace(sets []*dns.RecordSet, c dns.Change, key dns.Key) ([]*dns.RecordSet
 			return nil, fmt.Errorf("%w, and there is a %s", ErrConflict, other.Type)
 		}
 	}
-	return append(after, bare(c.New)), nil
+	return append(after, stored(c.New)), nil
 }
 
 func find(sets []*dns.RecordSet, key dns.Key) *dns.RecordSet {

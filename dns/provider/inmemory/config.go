@@ -45,5 +45,5 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 	return p, nil
 }
 
-// declared are the properties of records in memory: any.
+// declared declares the properties of records: any with the prefix.
 func declared() dns.Declaration { return dns.Declaration{Prefix: "inmemory/"} }

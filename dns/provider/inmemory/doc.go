@@ -1,9 +1,9 @@
-// Package inmemory is a provider with zones in memory. On the command line it is for trying things
-// out, because nothing survives the process. In tests it stands for a DNS server; package publisher
-// calls it.
+// Package inmemory is a provider with zones in memory. On the command line it is for experiments,
+// because its records are lost when the process ends. In tests it stands for a DNS server; package
+// publisher calls it.
 //
-// It accepts changes only in an order in which a DNS server could make them one after the other,
-// and otherwise refuses the whole call (spec/dns.md §8.1). Changes of names that have changed since
+// It accepts changes only in an order in which a DNS server could make them one by one, and
+// otherwise refuses the whole call (spec/dns.md §8.1). Changes of names that have changed since
 // the listing fail, and the others are made. [Hooks] make calls fail before, after, or in the
 // middle of their work. Put and Delete are external changes.
 //

@@ -40,10 +40,10 @@ func TestConformance(t *testing.T) {
 		Properties: []string{"inmemory/x"},
 		Twins: func(t *testing.T, _ provider.Input) providertest.Fixture {
 			p := inmemory.New(zoneName)
-			if err := p.CreateTwin(zoneName); err != nil {
+			if err := p.CreatePrivateZone(zoneName); err != nil {
 				t.Fatal(err)
 			}
-			if p.CreateTwin(zoneName) == nil || p.CreateTwin("elsewhere.test") == nil {
+			if p.CreatePrivateZone(zoneName) == nil || p.CreatePrivateZone("elsewhere.test") == nil {
 				t.Error("a zone has two twins, or one that isn't there has one")
 			}
 			return providertest.Fixture{Provider: p, Zone: zoneName}

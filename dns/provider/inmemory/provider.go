@@ -20,8 +20,8 @@ type Provider struct {
 
 	mu    sync.Mutex
 	zones map[string]*zone
-	// twins are second zones with the names of zones, by ID.
-	twins map[string]*zone
+	// privateZones are zones with the name of one of zones, by ID.
+	privateZones map[string]*zone
 }
 
 // zone is a zone. Record sets are never changed, only replaced.
@@ -36,7 +36,7 @@ var _ provider.Provider = (*Provider)(nil)
 
 // New returns a provider with empty zones. A name may be given twice.
 func New(zones ...string) *Provider {
-	p := &Provider{zones: map[string]*zone{}, twins: map[string]*zone{}}
+	p := &Provider{zones: map[string]*zone{}, privateZones: map[string]*zone{}}
 	for _, name := range zones {
 		// The only error is that the zone exists.
 		_ = p.CreateZone(name)
@@ -59,17 +59,17 @@ func (p *Provider) CreateZone(name string) error {
 	return nil
 }
 
-// CreateTwin adds an empty private zone with the name of an existing zone. Put, Delete, Get and All
-// use the other one.
-func (p *Provider) CreateTwin(name string) error {
+// CreatePrivateZone adds an empty private zone with the name of an existing zone. Put, Delete, Get
+// and All use the public one.
+func (p *Provider) CreatePrivateZone(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	canonical := dns.Canonical(name)
-	twin := dns.Zone{ID: "private/" + canonical, Name: canonical, Private: true}
-	if p.zones[canonical] == nil || p.twins[twin.ID] != nil {
-		return fmt.Errorf("create a twin of zone %s: there is no such zone, or it has one", canonical)
+	private := dns.Zone{ID: "private/" + canonical, Name: canonical, Private: true}
+	if p.zones[canonical] == nil || p.privateZones[private.ID] != nil {
+		return fmt.Errorf("create a private zone %s: there is no public zone of that name, or a private one exists already", canonical)
 	}
-	p.twins[twin.ID] = newZone(twin)
+	p.privateZones[private.ID] = newZone(private)
 	return nil
 }
 
@@ -96,8 +96,8 @@ func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 func (p *Provider) list() []dns.Zone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	zones := make([]dns.Zone, 0, len(p.zones)+len(p.twins))
-	for _, list := range []map[string]*zone{p.zones, p.twins} {
+	zones := make([]dns.Zone, 0, len(p.zones)+len(p.privateZones))
+	for _, list := range []map[string]*zone{p.zones, p.privateZones} {
 		for _, z := range list {
 			zones = append(zones, z.Zone)
 		}
@@ -146,14 +146,14 @@ func (p *Provider) apply(zone dns.Zone, changes []dns.Change) error {
 	if err != nil {
 		return err
 	}
-	var there []*dns.RecordSet
+	var existing []*dns.RecordSet
 	for _, c := range changes {
 		key := c.RecordSet().Key()
 		if r := find(z.byName[key.Name], key); r != nil {
-			there = append(there, r)
+			existing = append(existing, r)
 		}
 	}
-	return provider.ApplyUnchanged(changes, there, func(changes []dns.Change) error { return p.make(z, changes) })
+	return provider.ApplyUnchanged(changes, existing, func(changes []dns.Change) error { return p.make(z, changes) })
 }
 
 // make makes all changes or none. The caller has the lock.
@@ -181,8 +181,8 @@ func (z *zone) store(names map[string][]*dns.RecordSet) {
 }
 
 func (p *Provider) find(of dns.Zone) (*zone, error) {
-	if twin := p.twins[of.ID]; twin != nil {
-		return twin, nil
+	if private := p.privateZones[of.ID]; private != nil {
+		return private, nil
 	}
 	z := p.zones[dns.Canonical(of.Name)]
 	if z == nil {
@@ -214,7 +214,7 @@ func (p *Provider) all(zone dns.Zone) ([]*dns.RecordSet, error) {
 	}
 	list := make([]*dns.RecordSet, len(z.sorted))
 	for i, r := range z.sorted {
-		list[i] = bare(r)
+		list[i] = stored(r)
 	}
 	return list, nil
 }
@@ -237,9 +237,9 @@ func (p *Provider) Put(r *dns.RecordSet) error {
 	defer p.mu.Unlock()
 	key, z := r.Key(), p.closest(r.Name)
 	if z == nil {
-		return fmt.Errorf("put %s: it is in no zone", key.Name)
+		return fmt.Errorf("put %s: no zone contains it", key.Name)
 	}
-	z.store(map[string][]*dns.RecordSet{key.Name: append(without(z.byName[key.Name], key), bare(r))})
+	z.store(map[string][]*dns.RecordSet{key.Name: append(without(z.byName[key.Name], key), stored(r))})
 	return nil
 }
 
@@ -258,14 +258,14 @@ func (p *Provider) Get(key dns.Key) *dns.RecordSet {
 	defer p.mu.Unlock()
 	if z := p.closest(key.Name); z != nil {
 		if r := find(z.byName[key.Name], key); r != nil {
-			return bare(r)
+			return stored(r)
 		}
 	}
 	return nil
 }
 
-// bare returns a copy with only those fields that a DNS server keeps, and the label of Cloud Map.
-func bare(r *dns.RecordSet) *dns.RecordSet {
+// stored returns a copy with the fields that a DNS server stores, and the label of Cloud Map.
+func stored(r *dns.RecordSet) *dns.RecordSet {
 	return &dns.RecordSet{
 		Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, TTL: r.TTL,
 		Targets: slices.Clone(r.Targets), Properties: slices.Clone(r.Properties), Labels: dns.StoredLabels(r.Labels),
