@@ -29,7 +29,7 @@ var xdsMutants = []Mutant{
 			File: "xds/requests.go",
 			Old:  "		sub.sent = versionFrom(versions, name)\n",
 			New: `		if sub.sent = versionFrom(versions, name); sub.sent != "" {
-			sub.sent = sub.follow().version
+			sub.sent = sub.follow().Version
 		}
 `,
 		}},
