@@ -141,7 +141,7 @@ func (o *outsideZones) read(id string) map[dns.Key]*claims.Claim {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	read, _, err := reader.Store.Read(context.Background(), false)
+	read, _, err := reader.Store.Read(context.Background())
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -121,7 +121,10 @@ type memory struct {
 	claims map[dns.Key]*Claim
 }
 
-func (m *memory) Read(context.Context, bool) (map[dns.Key]*Claim, bool, error) {
+// Outdate implements Store.
+func (*memory) Outdate() {}
+
+func (m *memory) Read(context.Context) (map[dns.Key]*Claim, bool, error) {
 	read := map[dns.Key]*Claim{}
 	for key, c := range m.claims {
 		read[key] = persistent(c)

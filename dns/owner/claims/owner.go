@@ -101,11 +101,10 @@ func (o *Owner) Load(ctx context.Context) error {
 }
 
 func (o *Owner) load(ctx context.Context) error {
-	again := o.outdated.Swap(false)
-	read, fresh, err := o.Store.Read(ctx, again)
-	if err != nil && again {
-		o.outdated.Store(true)
+	if o.outdated.Swap(false) {
+		o.Store.Outdate()
 	}
+	read, fresh, err := o.Store.Read(ctx)
 	if err != nil || !fresh {
 		return err
 	}

@@ -10,8 +10,10 @@ import (
 // Store keeps the claims of an [Owner], which calls it from one goroutine at a time.
 type Store interface {
 	// Read returns the claims of our owner, and of the old one if the store has it. fresh is false if
-	// the claims weren't read again, which isn't allowed if again is true, nor after an error of Write.
-	Read(ctx context.Context, again bool) (claims map[dns.Key]*Claim, fresh bool, err error)
+	// the claims weren't read again, which isn't allowed after Outdate, nor after an error of Write.
+	Read(ctx context.Context) (claims map[dns.Key]*Claim, fresh bool, err error)
+	// Outdate says that another process may have written.
+	Outdate()
 	// Write executes writes, and returns a result for each. It skips claims that the store has
 	// already.
 	Write(ctx context.Context, writes []Write) []Result

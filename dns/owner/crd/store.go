@@ -37,7 +37,7 @@ var _ claims.Store = (*store)(nil)
 
 // Read implements [claims.Store]. It always reads the objects. If two objects have the same record set, the one with the usual
 // name counts.
-func (s *store) Read(ctx context.Context, _ bool) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
+func (s *store) Read(ctx context.Context) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
 	read, problems := map[dns.Key]*claims.Claim{}, map[string]string{}
 	err = s.client.list(ctx, s.owners, func(object *externaldns.DNSRecord) {
 		if problem := cmp.Or(object.Spec.Problem, object.Spec.Endpoint.Problem, object.Status.Problem); problem != "" {
@@ -60,6 +60,9 @@ func (s *store) Read(ctx context.Context, _ bool) (read map[dns.Key]*claims.Clai
 	s.problems = problems
 	return read, true, nil
 }
+
+// Outdate implements [claims.Store].
+func (*store) Outdate() {}
 
 // better reports whether a claim takes precedence over another one of the same record set.
 func better(c, other *claims.Claim) bool {

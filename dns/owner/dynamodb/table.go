@@ -79,11 +79,11 @@ func New(client *dynamodb.Client, o Options) (*claims.Owner, error) {
 	return claims.New(claims.Options{Store: t, ID: o.OwnerID, TXT: o.TXT, RemoveTXT: o.RemoveTXT, Problems: o.Problems, Log: o.Log}), nil
 }
 
-// Read implements [claims.Store]. It reads the items of our owner the first time, if again is true,
-// after any failure, and when they are older than [Options].Refresh. The first time it also checks that the
+// Read implements [claims.Store]. It reads the items of our owner the first time, after Outdate and
+// any failure, and when they are older than [Options].Refresh. The first time it also checks that the
 // table has the string attribute k as its only key.
-func (t *table) Read(ctx context.Context, again bool) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
-	if !again && !t.readAt.IsZero() && t.now().Sub(t.readAt) < t.refresh {
+func (t *table) Read(ctx context.Context) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
+	if !t.readAt.IsZero() && t.now().Sub(t.readAt) < t.refresh {
 		return nil, false, nil
 	}
 	if !t.checked {
@@ -104,6 +104,9 @@ func (t *table) Read(ctx context.Context, again bool) (read map[dns.Key]*claims.
 	t.readAt = begun
 	return read, true, nil
 }
+
+// Outdate implements [claims.Store].
+func (t *table) Outdate() { t.readAgain() }
 
 // readAgain makes the next Read read the table.
 func (t *table) readAgain() { t.readAt = time.Time{} }
