@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -87,7 +88,13 @@ func run(t *testing.T, cfg *rest.Config, r *recorder, tables ...AnyTable) *Clust
 // runWith does so with options that have no logger.
 func runWith(t *testing.T, o Options, tables ...AnyTable) *Cluster {
 	t.Helper()
-	o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	return runLogged(t, t.Output(), o, tables...)
+}
+
+// runLogged is runWith with a log.
+func runLogged(t *testing.T, log io.Writer, o Options, tables ...AnyTable) *Cluster {
+	t.Helper()
+	o.Logger = slog.New(slog.NewTextHandler(log, nil))
 	c, err := New(o, tables...)
 	if err != nil {
 		t.Fatal(err)

@@ -321,7 +321,8 @@ func (l *Ledger) approveExpected() bool {
 	approved := false
 	if hash := l.Plan().Hash; !expected[hash].until.IsZero() {
 		approved = l.approve(expected[hash].until, func(*item) bool { return true })
-		delete(expected, hash)
+		// While zones are read, a name may be planned again, which ends its approval.
+		expected[hash] = expectation{expected[hash].until, true}
 	}
 	for hash, e := range expected {
 		if n := l.number(hash); n > 0 && len(l.changedSince(n, nil)) == 0 && l.approve(e.until, func(i *item) bool { return 0 < i.shown && i.shown <= n }) {
