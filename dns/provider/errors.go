@@ -7,39 +7,28 @@ import (
 	"time"
 )
 
-// class is a class of errors of changes that were not made.
-type class struct {
-	text string
-	// common is true if the cause isn't in the changes, so that no other request can succeed now.
-	common bool
-}
-
-// Error implements error.
-func (c *class) Error() string { return c.text }
-
 // Errors of providers for the outcome of changes.
 var (
 	// ErrRejected: nothing was changed, because the provider refuses the changes.
-	ErrRejected error = &class{text: "rejected by the provider"}
-	// ErrStale: nothing was changed, because another writer has changed the zone since it was listed.
-	// The zone has to be listed again.
-	ErrStale error = &class{text: "the zone has changed since it was listed"}
+	ErrRejected = errors.New("rejected by the provider")
 	// ErrCredentials: nothing was changed, because the provider doesn't accept the
 	// credentials.
-	ErrCredentials error = &class{text: "credentials not accepted", common: true}
+	ErrCredentials = errors.New("credentials not accepted")
+	// ErrStale: nothing was changed, because another writer has changed the zone since it was listed.
+	// The zone has to be listed again.
+	ErrStale = errors.New("the zone has changed since it was listed")
 	// ErrThrottled: nothing was changed, because there were too many requests. The request may be
 	// retried later. A [ThrottledError] says when.
-	ErrThrottled error = &class{text: "too many requests", common: true}
+	ErrThrottled = errors.New("too many requests")
 	// ErrUnread: nothing was changed, because the provider refused to let the zone be read right before
 	// ([Unread]).
-	ErrUnread error = &class{text: "the zone can't be read before it is changed", common: true}
+	ErrUnread = errors.New("the zone can't be read before it is changed")
+	// ErrNotTried: the change was not sent, because too many others of the same call were refused. It may be
+	// sent again at once.
+	ErrNotTried = errors.New("not tried yet")
 	// ErrDryRun: nothing was sent, because this is a dry run.
-	ErrDryRun error = &class{text: "not sent in a dry run", common: true}
+	ErrDryRun = errors.New("not sent in a dry run")
 )
-
-// ErrNotTried is the error of a change that was not sent, because too many others of the same call were
-// refused. It may be sent again at once.
-var ErrNotTried = errors.New("not tried yet")
 
 // ThrottledError is an [ErrThrottled] with the time of the next attempt.
 type ThrottledError struct {
@@ -94,19 +83,10 @@ func (e *ApplyError) Unwrap() []error {
 	return errs
 }
 
-// NothingMade reports whether an error says that no change was made. It is false for an [ApplyError],
-// which has an outcome for each change. After any other error the outcome is unknown.
+// NothingMade reports whether an error other than an [ApplyError] says that no change was made.
+// After any other error the outcome is unknown.
 func NothingMade(err error) bool {
-	_, known := errors.AsType[*class](err)
-	_, each := errors.AsType[*ApplyError](err)
-	return known && !each
-}
-
-// StopsAll reports whether an error says that nothing was made, for a reason that isn't in the changes:
-// no other request can succeed now.
-func StopsAll(err error) bool {
-	c, _ := errors.AsType[*class](err)
-	return c != nil && c.common && NothingMade(err)
+	return IsAny(err, ErrRejected, ErrCredentials, ErrStale, ErrThrottled, ErrUnread, ErrDryRun)
 }
 
 // Unread returns the error of Apply for an error of the reading before the changes. It hides [ErrRejected],

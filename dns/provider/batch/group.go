@@ -88,8 +88,7 @@ func Outcome(errs []error) error {
 	return &provider.ApplyError{Errs: errs}
 }
 
-// StopsAll reports whether an error of one request means that no other request can succeed now: those of
-// [provider.StopsAll], and the end of the call.
+// StopsAll reports whether an error of one request means that no other request can succeed now.
 func StopsAll(err error) bool {
-	return provider.StopsAll(err) || provider.IsAny(err, context.Canceled, context.DeadlineExceeded)
+	return provider.IsAny(err, provider.ErrThrottled, provider.ErrCredentials, provider.ErrUnread, provider.ErrDryRun, context.Canceled, context.DeadlineExceeded)
 }
