@@ -87,7 +87,7 @@ func (s *schedule) play() {
 		s.check()
 	}
 	s.broken, s.racing = 0, false
-	time.Sleep(2 * lag)
+	time.Sleep(time.Hour) // the provider waits before it repeats a change of type that was refused
 	for range 2 {
 		for _, o := range s.owners {
 			// Names that somebody else has are an error.
