@@ -180,7 +180,7 @@ func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID
 func (vs *profileViews) release(v *profileView) {
 	vs.m.Release(v.query, func(v *profileView) {
 		vs.clients.EndQuery(v.firstClient)
-		_ = v.memory.Resize(0) // never fails
+		v.memory.Free()
 		if a := v.current.Load(); a != nil {
 			a.snapshot.Release()
 		}

@@ -189,7 +189,7 @@ func (s *topic) drop(v *view) {
 	if s.views[v.filter] == v {
 		delete(s.views, v.filter)
 	}
-	_ = v.memory.Resize(0) // never fails
+	v.memory.Free()
 }
 
 func (s *topic) leave(v *view) {

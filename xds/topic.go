@@ -225,7 +225,7 @@ func (t *topic) remove(v *view) {
 	if t.views[v.viewKey] == v {
 		delete(t.views, v.viewKey)
 	}
-	_ = v.memory.Resize(0) // never fails
+	v.memory.Free()
 }
 
 // acquire returns the topic of a query. Each acquire without an error is followed by one release.

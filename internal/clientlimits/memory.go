@@ -13,7 +13,7 @@ type Memory struct {
 func (c *Clients) Memory(first ClientID) Memory { return Memory{clients: c, client: first} }
 
 // Resize sets the size of the memory in bytes. Above a limit it returns a status error, and the size stays.
-// Zero never fails, and must be set in the end.
+// In the end, Free must follow.
 func (m *Memory) Resize(bytes int) error {
 	more := bytes - m.bytes
 	switch {
@@ -29,3 +29,6 @@ func (m *Memory) Resize(bytes int) error {
 	m.bytes = bytes
 	return nil
 }
+
+// Free sets the size to zero.
+func (m *Memory) Free() { _ = m.Resize(0) } // less memory is never refused
