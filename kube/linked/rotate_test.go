@@ -37,17 +37,25 @@ func TestRotationToFewerRights(t *testing.T) {
 	there := cluster.Namespace(t)
 	applyService(t, cluster, there, "web")
 	f := start(t, cluster)
+	user := f.rotateToFewerRights(t, cluster, there)
+	f.wantEvent("cluster-credentials-east", "Warning CredentialsUnusable", "which the previous one has read")
+	grant(t, cluster, user, `"*"`)
+	f.awaitInForce("east")
+}
+
+// rotateToFewerRights links the cluster east, and then gives it the kubeconfig of a user who may read the
+// required kinds only. It returns the name of the user, which ends in that of the namespace.
+func (f *fixture) rotateToFewerRights(t *testing.T, cluster *kubetest.Cluster, namespace string) (user string) {
+	t.Helper()
 	east := linkTo("east", cluster, t)
 	f.create(east)
 	f.await("east", Synced, "")
-	user := "rotated-" + there
+	user = "rotated-" + namespace
 	grant(t, cluster, user, requiredOnly)
 	east.Data[kubeconfigKey] = []byte(kubeconfigAs(t, cluster, user))
 	f.update(east)
 	f.await("east", Synced, "stays in force: it can't read")
-	f.wantEvent("cluster-credentials-east", "Warning CredentialsUnusable", "which the previous one has read")
-	grant(t, cluster, user, `"*"`)
-	f.awaitInForce("east")
+	return user
 }
 
 // requiredOnly are the resources that a linked cluster must let us read.
@@ -96,14 +104,7 @@ func TestRotationToFewerRightsWhileTheServerFails(t *testing.T) {
 			return kube.New(o, tables...)
 		}
 	})
-	east := linkTo("east", cluster, t)
-	f.create(east)
-	f.await("east", Synced, "")
-	user := "rotated-" + there
-	grant(t, cluster, user, requiredOnly)
-	east.Data[kubeconfigKey] = []byte(kubeconfigAs(t, cluster, user))
-	f.update(east)
-	f.await("east", Synced, "stays in force: it can't read")
+	f.rotateToFewerRights(t, cluster, there)
 
 	old.with(http.StatusServiceUnavailable)
 	f.await("east", Stale, "stays in force: it can't read")
@@ -175,14 +176,7 @@ func TestRotationToFewerRightsFromALostServer(t *testing.T) {
 			return kube.New(o, tables...)
 		}
 	})
-	east := linkTo("east", cluster, t)
-	f.create(east)
-	f.await("east", Synced, "")
-	user := "rotated-" + there
-	grant(t, cluster, user, requiredOnly)
-	east.Data[kubeconfigKey] = []byte(kubeconfigAs(t, cluster, user))
-	f.update(east)
-	f.await("east", Synced, "stays in force: it can't read")
+	f.rotateToFewerRights(t, cluster, there)
 
 	next.with(http.StatusServiceUnavailable)
 	former.with(http.StatusServiceUnavailable)
