@@ -319,10 +319,11 @@ func (l *Ledger) approveExpected() bool {
 	expected := l.announced.expected
 	maps.DeleteFunc(expected, func(_ string, e expectation) bool { return !l.now.Before(e.until) })
 	approved := false
-	if hash := l.Plan().Hash; !expected[hash].until.IsZero() {
-		approved = l.approve(expected[hash].until, func(*item) bool { return true })
-		// While zones are read, a name may be planned again, which ends its approval.
-		expected[hash] = expectation{expected[hash].until, true}
+	hash := l.Plan().Hash
+	if e, ok := expected[hash]; ok {
+		approved = l.approve(e.until, func(*item) bool { return true })
+		// It stays for now: while zones are read, a name may be planned again, which ends its approval.
+		expected[hash] = expectation{e.until, true}
 	}
 	for hash, e := range expected {
 		if n := l.number(hash); n > 0 && len(l.changedSince(n, nil)) == 0 && l.approve(e.until, func(i *item) bool { return 0 < i.shown && i.shown <= n }) {

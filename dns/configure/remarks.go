@@ -17,12 +17,6 @@ type Remark struct {
 	Reason, Instead string
 }
 
-// invalidNetworks returns the problems of the filters of targets.
-func (o *Options) invalidNetworks() []dns.Problem {
-	_, problems := dns.NewTargetFilter(o.TargetNets, o.ExceptNets)
-	return problems
-}
-
 // Remarks returns the remarks about the flags.
 func (o *Options) Remarks() []Remark {
 	var remarks []Remark
@@ -50,7 +44,8 @@ func (o *Options) Remarks() []Remark {
 			}
 		}
 	}
-	for _, p := range o.invalidNetworks() {
+	_, networks := dns.NewTargetFilter(o.TargetNets, o.ExceptNets)
+	for _, p := range networks {
 		add(strings.TrimPrefix(p.Subject, "--"), p.Value, p.Reason, "the network is ignored")
 	}
 	if templates := o.Source.FQDNTemplates; len(templates) > 0 && len(o.sourcesWith(func(p source.Plugin) bool { return p.Templates })) == 0 {

@@ -35,8 +35,8 @@ type store struct {
 
 var _ claims.Store = (*store)(nil)
 
-// Read implements [claims.Store]. It always reads the objects. If two objects have the same record set, the one with the usual
-// name counts.
+// Read implements [claims.Store]. It always reads the objects. If two objects have the same record
+// set, the one with the usual name counts.
 func (s *store) Read(ctx context.Context, _ claims.Reading) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
 	read, problems := map[dns.Key]*claims.Claim{}, map[string]string{}
 	err = s.client.list(ctx, s.owners, func(object *externaldns.DNSRecord) {
