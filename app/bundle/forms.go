@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"regexp"
+	"slices"
 )
 
 // mask replaces a secret.
@@ -67,14 +68,31 @@ func maskForms(text []byte) []byte {
 	return text
 }
 
-// maskNamed masks the values after names of secrets.
+// nameHints are parts of all names that named matches, in lower case.
+var nameHints = []string{"secret", "token", "pass", "pwd", "key", "credential", "signature", "authorization", "cookie", "connection", "dsn", "hmac", "sig"}
+
+// mayName reports whether a line may have the name of a secret. Most lines of a log have none, and
+// the regular expressions take a hundred times as long.
+func mayName(line []byte) bool {
+	lower := bytes.ToLower(line)
+	return slices.ContainsFunc(nameHints, func(hint string) bool { return bytes.Contains(lower, []byte(hint)) })
+}
+
+// maskNamed masks the values after names of secrets. A name and its separator are in one line, a
+// value may go on behind it.
 func maskNamed(text []byte, form *regexp.Regexp) []byte {
 	var out bytes.Buffer
 	done := 0
 	for done < len(text) {
-		at := form.FindSubmatchIndex(text[done:])
+		end := min(untilAny(text, done, "\n")+1, len(text))
+		var at []int
+		if line := text[done:end]; mayName(line) {
+			at = form.FindSubmatchIndex(line)
+		}
 		if at == nil {
-			break
+			out.Write(text[done:end])
+			done = end
+			continue
 		}
 		name, from := text[done+at[2]:done+at[3]], done+at[5]
 		quote := closingQuote(name)
@@ -95,7 +113,6 @@ func maskNamed(text []byte, form *regexp.Regexp) []byte {
 		out.Write(quote)
 		done = value.to
 	}
-	out.Write(text[done:])
 	return out.Bytes()
 }
 

@@ -151,3 +151,19 @@ func FuzzMask(f *testing.F) {
 		}
 	})
 }
+
+// Lines without a hint are not searched, so each name of a secret needs one.
+func TestNamesHaveHints(t *testing.T) {
+	for _, name := range strings.Split(secretWords+`|pass|dsn|sig|key`, "|") {
+		name = strings.NewReplacer("[-_]?", "-", "[-_]", "_", `\b`, "").Replace(name)
+		line := []byte("--X" + strings.ToUpper(name) + `: "hcS3cretVal"`)
+		if !mayName(line) {
+			t.Errorf("no hint for %s", name)
+		}
+	}
+	for _, text := range []string{"secret \"x\"", "PASS: x", "\n\n--x-token a\npassword: |\n  a\n"} {
+		if out := string(maskForms([]byte(text))); !strings.Contains(out, mask) {
+			t.Errorf("%q became %q", text, out)
+		}
+	}
+}
