@@ -246,6 +246,11 @@ func (s *Server) records(ctx context.Context, p parameters) (any, error) {
 		Offset: p.offset, Limit: p.limit,
 	}
 	var err error
+	if o, plans := s.plansOffer(); plans && f.Publisher != "" {
+		if _, err = publisherNamed(o.Publishers, f.Publisher); err != nil {
+			return nil, err
+		}
+	}
 	if f.States, err = choices(p, "state", recordStates); err != nil {
 		return nil, err
 	}

@@ -335,6 +335,24 @@ func TestRecordsOfSeveralPublishers(t *testing.T) {
 	}
 }
 
+// A leader that lacks the publisher of the filter is no failure while another one has it.
+func TestRecordsOfPublisherOfOneLeader(t *testing.T) {
+	has, lacks := dnsProcess("leads"), dnsProcess("leads")
+	has.Records = []inspect.Record{{Publisher: "public", Zone: "example.org", Name: "www.example.org", Type: "A", State: inspect.RecordPublished}}
+	lacks.Paths = map[string]http.Handler{inspect.RecordsPath: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error": "there is no publisher \"public\": there is \"private\""}`)
+	})}
+	c, notes := newClient(t, has, lacks)
+	if _, records, err := c.Records(t.Context(), RecordFilter{Publisher: "public"}); err != nil || len(records) != 1 || notes.Len() > 0 {
+		t.Errorf("%v, %+v, notes %s", err, records, notes)
+	}
+	c, _ = newClient(t, lacks)
+	if _, _, err := c.Records(t.Context(), RecordFilter{Publisher: "public"}); err == nil || !strings.Contains(err.Error(), `there is "private"`) {
+		t.Errorf("%v, want the existing publishers", err)
+	}
+}
+
 // A name that is no zone is used as the name of records; if there is none, the output lists the
 // zones (split-horizon V8).
 func TestRecordsByName(t *testing.T) {

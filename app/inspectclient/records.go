@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -90,9 +91,12 @@ func (c *Client) records(ctx context.Context, filter RecordFilter) ([]inspect.Re
 	for i, s := range filter.States {
 		states[i] = string(s)
 	}
-	query := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(states, ","))
-	responses, err := queryWithRole(c, members, "records", func(m *member) ([]inspect.Record, error) {
-		return list(ctx, c, m, inspect.RecordsPath, query, func(l inspect.RecordList) ([]inspect.Record, inspect.Page) { return l.Records, l.Page })
+	parameters := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(states, ","))
+	responses, err := query(c, members, "records", func(m *member) ([]inspect.Record, error) {
+		return list(ctx, c, m, inspect.RecordsPath, parameters, func(l inspect.RecordList) ([]inspect.Record, inspect.Page) { return l.Records, l.Page })
+	}, func(err error) bool {
+		// Another leader has the publisher.
+		return !isRefusal(err, http.StatusNotFound) && (filter.Publisher == "" || !isRefusal(err, http.StatusBadRequest))
 	})
 	if err != nil {
 		return nil, err
