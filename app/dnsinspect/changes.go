@@ -34,7 +34,7 @@ type change struct {
 	record *inspect.Record
 }
 
-// RecordChanges implements [inspect.RecordChanges].
+// RecordChanges implements [inspect.RecordsOf].
 func (r *Role) RecordChanges(ctx context.Context, since uint64, limit int) (inspect.Delta[inspect.Record], uint64, error) {
 	if err := r.mustLead(); err != nil {
 		return inspect.Delta[inspect.Record]{}, 0, err

@@ -87,8 +87,8 @@ func (s *Server) query(p parameters) (Query, error) {
 
 // isService reports whether a Service is served.
 func (s *Server) isService(namespace, name string) bool {
-	source, ok := first(s, servicesOf)
-	return ok && source.HasService(namespace, name)
+	source := s.offered.serving.Services
+	return source != nil && source.HasService(namespace, name)
 }
 
 // parseServiceQuery parses NAMESPACE/NAME or NAMESPACE/NAME:PORT.

@@ -20,18 +20,18 @@ func (s *Server) topics() map[Topic]func() watch {
 			return newListWatch(func() []Problem { return s.allProblems() }, func(p *Problem) string { return p.ID }, sameProblem)
 		}
 	}
-	if source, ok := s.openStreams(); ok {
+	if source := s.offered.streams; source != nil {
 		all[TopicStreams] = func() watch {
 			return newListWatch(source.Streams, func(st *Stream) string { return st.ID }, sameStream)
 		}
 	}
-	if _, ok := s.plansOffer(); ok {
+	if s.offered.planning.Leadership != nil {
 		all[TopicPlans] = func() watch {
 			return newListWatch(s.planSummaries, func(p *Plan) string { return p.Hash }, reflectEqual)
 		}
 	}
-	if source, ok := first(s, recordsOf); ok {
-		all[TopicRecords] = func() watch { return s.recordsWatch(source) }
+	if source := s.offered.records; source != nil {
+		all[TopicRecords] = func() watch { return &recordsWatch{source: source} }
 	}
 	return all
 }
@@ -146,17 +146,8 @@ func (d Delta[T]) bounded() any {
 	}
 }
 
-// recordsWatch queries changes, or detects them by the counts of the zones.
-func (s *Server) recordsWatch(source RecordsOf) watch {
-	if changes, ok := source.(RecordChanges); ok {
-		return &recordsWatch{source: changes}
-	}
-	zones, _ := first(s, zonesOf)
-	return &zonesWatch{source: zones}
-}
-
 type recordsWatch struct {
-	source RecordChanges
+	source RecordsOf
 	mark   uint64
 	begun  bool
 }
@@ -173,26 +164,4 @@ func (w *recordsWatch) next(ctx context.Context) any {
 		return nil
 	}
 	return d.bounded()
-}
-
-type zonesWatch struct {
-	source ZonesOf
-	last   []Zone
-	begun  bool
-}
-
-func (w *zonesWatch) next(ctx context.Context) any {
-	if w.source == nil {
-		return nil
-	}
-	zones, err := w.source.Zones(ctx)
-	if err != nil || w.begun && reflect.DeepEqual(zones, w.last) {
-		return nil
-	}
-	first := !w.begun
-	w.last, w.begun = zones, true
-	if first {
-		return nil
-	}
-	return Delta[Record]{Reset: true}
 }
