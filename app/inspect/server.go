@@ -227,8 +227,12 @@ func (s *Server) records(ctx context.Context, p parameters) (any, error) {
 			return nil, err
 		}
 	}
-	if f.States, err = choices(p, "state", recordStates); err != nil {
+	states, err := choices(p, "state", RecordStates())
+	if err != nil {
 		return nil, err
+	}
+	for _, name := range states {
+		f.States = append(f.States, RecordState(name))
 	}
 	if text := p.values["object"]; text != "" {
 		if f.Object, err = parseObject("object", text); err != nil {

@@ -88,7 +88,7 @@ func TestStreams(t *testing.T) {
 	if all := a.Value.(inspect.StreamList); len(all.Streams) != 1202 || all.Total != 1202 || all.Streams[0].Process != "p1" || all.Streams[1].Process != "p0" || notes.Len() > 0 {
 		t.Errorf("%d streams, the first of %s, notes %s", len(all.Streams), all.Streams[0].Process, notes)
 	}
-	a, err = c.Streams(t.Context(), StreamFilter{State: inspect.StreamBehind})
+	a, err = c.Streams(t.Context(), StreamFilter{State: "behind"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ www.example.org  A      published  192.0.2.1,192.0.2.2,192.0.2.3 + 1 more  defau
 	if notes.Len() > 0 {
 		t.Errorf("notes %s", notes)
 	}
-	a, _, err = c.Records(t.Context(), RecordFilter{States: []inspect.RecordState{inspect.RecordHeld, inspect.RecordNoZone}})
+	a, _, err = c.Records(t.Context(), RecordFilter{States: []string{"held", "no-zone"}})
 	check(t, fmt.Sprint("some states ", err), printed(t, "name", a), "record/-/x.example.net/CNAME\nrecord/example.org/old.example.org/A\n")
 
 	c, notes = newClient(t, standby)

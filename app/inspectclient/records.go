@@ -18,14 +18,7 @@ type RecordFilter struct {
 	Publisher, Zone, Search string
 	// Object is KIND/NAMESPACE/NAME.
 	Object string
-	States []inspect.RecordState
-}
-
-// RecordStates returns all states of records, in the order of publishing.
-func RecordStates() []inspect.RecordState {
-	return []inspect.RecordState{
-		inspect.RecordPublished, inspect.RecordPending, inspect.RecordHeld, inspect.RecordConflict, inspect.RecordNoZone, inspect.RecordFailing, inspect.RecordUnwanted, inspect.RecordForeign,
-	}
+	States []string
 }
 
 // Records returns the records of the leaders. If no zone has the name [RecordFilter.Zone], it is
@@ -87,11 +80,7 @@ func (c *Client) records(ctx context.Context, filter RecordFilter) ([]inspect.Re
 	if err != nil {
 		return nil, err
 	}
-	states := make([]string, len(filter.States))
-	for i, s := range filter.States {
-		states[i] = string(s)
-	}
-	parameters := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(states, ","))
+	parameters := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(filter.States, ","))
 	responses, err := query(c, members, "records", func(m *member) ([]inspect.Record, error) {
 		return list(ctx, c, m, inspect.RecordsPath, parameters, func(l inspect.RecordList) ([]inspect.Record, inspect.Page) { return l.Records, l.Page })
 	}, func(err error) bool {
@@ -230,9 +219,9 @@ func recordResult(records []inspect.Record, now time.Time) output.Result {
 		return a
 	}
 	var parts []string
-	for _, s := range RecordStates() {
-		if counts[s] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", s, counts[s]))
+	for _, name := range inspect.RecordStates() {
+		if n := counts[inspect.RecordState(name)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", name, n))
 		}
 	}
 	a.Text = fmt.Sprintf("\n%s: %s.\n", inspect.Plural(len(records), "record"), strings.Join(parts, ", "))
