@@ -31,9 +31,7 @@ func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Resul
 		return output.Result{}, err
 	}
 	query := queryOf("service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", filter.State)
-	responses, err := queryWithRole(c, members, "streams", func(m *member) ([]inspect.Stream, error) {
-		return list(ctx, c, m, inspect.StreamsPath, query, func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
-	})
+	responses, err := lists(ctx, c, members, "streams", inspect.StreamsPath, query, func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
 	if err != nil {
 		return output.Result{}, err
 	}
