@@ -99,9 +99,9 @@ type RecordsOf interface {
 	// Records returns a page of the records that pass the filter, sorted by publisher, zone, name
 	// and type. The error is a [*NotLeading] if another process knows them.
 	Records(ctx context.Context, f RecordFilter) (RecordList, error)
-	// RecordChanges returns the changes since a mark, and the next mark. If there are more than limit,
-	// it returns Reset. For the mark 0 it returns a mark only.
-	RecordChanges(ctx context.Context, since uint64, limit int) (changes Delta[Record], mark uint64, err error)
+	// RecordChanges returns the changes since its last call, or Reset if there are more than limit or
+	// they are unknown, as at the first call. A process has one caller.
+	RecordChanges(ctx context.Context, limit int) (Delta[Record], error)
 }
 
 // ZonesOf provides the zones of publishers.

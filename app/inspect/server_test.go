@@ -49,8 +49,8 @@ func (w *fixture) Records(_ context.Context, f RecordFilter) (RecordList, error)
 	return RecordList{Records: part, Page: page}, w.err
 }
 
-func (w *fixture) RecordChanges(context.Context, uint64, int) (Delta[Record], uint64, error) {
-	return Delta[Record]{}, 1, w.err
+func (w *fixture) RecordChanges(context.Context, int) (Delta[Record], error) {
+	return Delta[Record]{}, w.err
 }
 
 func (w *fixture) offers() []Offer {

@@ -146,20 +146,20 @@ func (d Delta[T]) bounded() any {
 	}
 }
 
+// recordsWatch queries changes.
 type recordsWatch struct {
 	source RecordsOf
-	mark   uint64
 	begun  bool
 }
 
 func (w *recordsWatch) next(ctx context.Context) any {
-	d, mark, err := w.source.RecordChanges(ctx, w.mark, maxChanges)
+	d, err := w.source.RecordChanges(ctx, maxChanges)
 	if err != nil {
 		// Changes are sent when the query succeeds.
 		return nil
 	}
-	w.mark = mark
 	if !w.begun {
+		// A new listener reads the list itself.
 		w.begun = true
 		return nil
 	}

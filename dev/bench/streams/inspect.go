@@ -174,8 +174,8 @@ func (all manyRecords) Records(_ context.Context, f inspect.RecordFilter) (inspe
 }
 
 // RecordChanges implements [inspect.RecordsOf].
-func (manyRecords) RecordChanges(context.Context, uint64, int) (changes inspect.Delta[inspect.Record], mark uint64, err error) {
-	return changes, 1, nil
+func (manyRecords) RecordChanges(context.Context, int) (changes inspect.Delta[inspect.Record], err error) {
+	return changes, nil
 }
 
 // measureRecords measures the list of many records, without what a publisher adds.
