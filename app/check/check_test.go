@@ -133,8 +133,8 @@ func TestReplacedPods(t *testing.T) {
 		"failed, for good":   {corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, true},
 		"done, as --once is": {corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, false},
 	} {
-		why, wrong := notReady(test.pod)
-		if wrong = wrong && !replaced(test.pod); wrong != test.wrong {
+		why := notReady(test.pod)
+		if wrong := why != "" && !replaced(test.pod); wrong != test.wrong {
 			t.Errorf("%s: %v (%s), want %v", name, wrong, why, test.wrong)
 		}
 	}

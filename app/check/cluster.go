@@ -3,14 +3,13 @@ package check
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/signpostd/signpost/internal/sanitize"
+	"github.com/signpostd/signpost/kube"
 )
 
 // unreachable is the check without any configured API server.
@@ -29,10 +28,7 @@ func (a checker) reach(ctx context.Context) []Result {
 	case apierrors.IsForbidden(err):
 		return []Result{{State: OK, Text: fmt.Sprintf("the API server %s answers", host)}}
 	case err != nil:
-		if failed := new(url.Error); errors.As(err, &failed) {
-			err = failed.Err // without the URL
-		}
-		return []Result{{State: Unknown, Text: fmt.Sprintf("the API server %s can't be reached: %s", host, reason(err)), Hint: "check the address in the kubeconfig, and the network and firewalls on the way"}}
+		return []Result{{State: Unknown, Text: reason(kube.ExplainRequest(err)), Hint: "check the address in the kubeconfig, and the network and firewalls on the way"}}
 	case json.Unmarshal(text, &info) != nil || info.GitVersion == "":
 		return []Result{{State: Unknown, Text: fmt.Sprintf("the server at %s is not an API server", host), Hint: "check the address in the kubeconfig"}}
 	default:

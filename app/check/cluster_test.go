@@ -218,7 +218,7 @@ func TestInstalled(t *testing.T) {
 	api.Apply(t, pod("two", label, "", `{phase: Pending, conditions: [{type: Ready, status: "False"}], containerStatuses: [{name: main, image: none, imageID: "", ready: false, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}}]}`), namespace)
 	eventually(t, s, "installation", []string{
 		"ok 1 of 2 pods of Signpost are ready",
-		"failed the pod " + namespace + "/two isn't ready: its container main waits: CrashLoopBackOff",
+		"failed the pod " + namespace + "/two isn't ready: the container main waits: CrashLoopBackOff",
 		"ok one_abc leads controllers by the Lease " + at,
 	})
 	if err := api.Client.CoordinationV1().Leases(namespace).Delete(context.Background(), "signpost-controllers", metav1.DeleteOptions{}); err != nil {

@@ -50,16 +50,16 @@ func Checks(s Input) []Check {
 }
 
 func (s Input) clusterChecks() []Check {
+	a := checker{Input: s}
+	if s.Unreachable == nil {
+		var err, ownErr error
+		a.rights, err = client(s.Rights)
+		a.own, ownErr = client(s.Own)
+		s.Unreachable = cmp.Or(err, ownErr)
+	}
 	if s.Unreachable != nil {
 		return []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: s.unreachable}}
 	}
-	rights, err := client(s.Rights)
-	own, ownErr := client(s.Own)
-	if err = cmp.Or(err, ownErr); err != nil {
-		s.Unreachable = err
-		return []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: s.unreachable}}
-	}
-	a := checker{Input: s, rights: rights, own: own}
 	checks := []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: a.reach}}
 	for _, needed := range a.needed() {
 		checks = append(checks, Check{Group: "rights of " + needed.Section, About: "the rights of " + needed.Section, AskAPI: true, Run: a.rightsOf(needed)})

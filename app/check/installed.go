@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/signpostd/signpost/app/inspect/whyserved"
 	"github.com/signpostd/signpost/app/portforward"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns/configure"
@@ -56,7 +56,7 @@ func (a checker) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 			continue
 		}
 		counted++
-		if why, ok := notReady(pod); ok {
+		if why := notReady(pod); why != "" {
 			results = append(results, Result{
 				State: Failed, Text: fmt.Sprintf("the pod %s/%s isn't ready: %s", pod.Namespace, pod.Name, why),
 				Hint: fmt.Sprintf("kubectl logs --namespace=%s %s, and /ready of its admin server", pod.Namespace, pod.Name),
@@ -77,24 +77,12 @@ func replaced(pod corev1.Pod) bool {
 	return metav1.GetControllerOf(&pod) != nil && (pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed)
 }
 
-// notReady says why a pod isn't ready.
-func notReady(pod corev1.Pod) (why string, ok bool) {
+// notReady says why a pod isn't ready; empty if it is, or has completed its work, such as --once.
+func notReady(pod corev1.Pod) string {
 	if pod.Status.Phase == corev1.PodSucceeded {
-		return "", false // it has completed its work, such as --once
+		return ""
 	}
-	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
-	if i >= 0 && pod.Status.Conditions[i].Status == corev1.ConditionTrue {
-		return "", false
-	}
-	for _, c := range pod.Status.ContainerStatuses {
-		if w := c.State.Waiting; w != nil {
-			return fmt.Sprintf("its container %s waits: %s", sanitize.Name(c.Name), sanitize.Name(w.Reason)), true
-		}
-	}
-	if i >= 0 && pod.Status.Conditions[i].Message != "" {
-		return sanitize.Quote(pod.Status.Conditions[i].Message), true
-	}
-	return "it is " + sanitize.Name(cmp.Or(string(pod.Status.Phase), "new")), true
+	return whyserved.NotReady(&pod)
 }
 
 // election is the leader election of a role.

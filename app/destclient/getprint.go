@@ -49,7 +49,7 @@ func renderTable(authority string, s *endpointSet) string {
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(rowHeader[:], "\t"))
 	for _, addr := range s.sorted() {
-		fmt.Fprintln(w, strings.Join(newRow(addr, s.endpoints[addr]).columns(), "\t"))
+		fmt.Fprintln(w, strings.Join(columns(addr, s.endpoints[addr]), "\t"))
 	}
 	w.Flush() // a strings.Builder takes everything
 	return text.String()
@@ -94,15 +94,15 @@ const changeFormat = "%-12s %s %5s  %s\n"
 func renderChanges(at time.Time, changes []change) string {
 	var text strings.Builder
 	for _, c := range changes {
-		columns := []string{c.addr.String(), "was not known"}
+		cells := []string{c.addr.String(), "was not known"}
 		if c.endpoint != nil {
-			columns = newRow(c.addr, c.endpoint).columns()
+			cells = columns(c.addr, c.endpoint)
 		}
-		text.WriteString(changeLine(at, c, columns))
+		text.WriteString(changeLine(at, c, cells))
 	}
 	return text.String()
 }
 
-func changeLine(at time.Time, c change, columns []string) string {
-	return fmt.Sprintf(changeFormat, at.Format(clock), c.mark, fmt.Sprint(c.count), pad(columns))
+func changeLine(at time.Time, c change, cells []string) string {
+	return fmt.Sprintf(changeFormat, at.Format(clock), c.mark, fmt.Sprint(c.count), pad(cells))
 }

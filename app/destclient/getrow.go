@@ -18,38 +18,21 @@ var rowHeader = [...]string{"ADDRESS", "WEIGHT", "WORKLOAD", "ZONE", "LOCALITY",
 // column has no width.
 var rowWidths = [len(rowHeader)]int{21, 6, 36, 12, 8, 24}
 
-// row is one endpoint as text.
-type row struct {
-	address, weight, workload, zone, locality, identity, hint string
-}
-
-func newRow(addr netip.AddrPort, e *pb.WeightedAddr) row {
+// columns returns an endpoint as cells in the order of rowHeader, with dashes for empty ones. Their
+// text is untrusted.
+func columns(addr netip.AddrPort, e *pb.WeightedAddr) []string {
 	labels := e.GetMetricLabels()
-	return row{
-		address:  addr.String(),
-		weight:   fmt.Sprint(e.GetWeight()),
-		workload: workload(labels),
-		zone:     labels["zone"],
-		locality: labels["zone_locality"],
-		identity: identity(e.GetTlsIdentity()),
-		hint:     hint(e),
-	}
-}
-
-// columns returns the cells in the order of rowHeader, with dashes for empty ones. Their text is
-// untrusted.
-func (r row) columns() []string {
-	cells := []string{r.address, r.weight, r.workload, r.zone, r.locality, r.identity, r.hint}
+	cells := []string{addr.String(), fmt.Sprint(e.GetWeight()), workload(labels), labels["zone"], labels["zone_locality"], identity(e.GetTlsIdentity()), hint(e)}
 	for i := range cells {
 		cells[i] = cmp.Or(output.Clean(cells[i]), "-")
 	}
 	return cells
 }
 
-// pad formats columns with fixed widths.
-func pad(columns []string) string {
+// pad formats cells with fixed widths.
+func pad(cells []string) string {
 	var text strings.Builder
-	for i, c := range columns {
+	for i, c := range cells {
 		fmt.Fprintf(&text, "%-*s  ", rowWidths[i], c)
 	}
 	return strings.TrimRight(text.String(), " ")

@@ -59,7 +59,7 @@ func newProfileText(p *pb.DestinationProfile) profileText {
 	}
 	endpoint := profileTable{one: "endpoint", many: "endpoint", header: rowHeader[:]}
 	if e := p.GetEndpoint(); e != nil {
-		endpoint.rows = append(endpoint.rows, newRow(AddrPort(e.GetAddr()), e).columns())
+		endpoint.rows = append(endpoint.rows, columns(AddrPort(e.GetAddr()), e))
 	}
 	text.tables = []profileTable{routes, overrides, endpoint}
 	return text

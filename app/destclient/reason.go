@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/signpostd/signpost/app/output"
 )
 
 const (
@@ -27,7 +29,7 @@ func NotReady(ctx context.Context, admin string) string {
 	if lines = lines[1:]; len(lines) > maxReasonLines {
 		lines = append(lines[:maxReasonLines], "…")
 	}
-	return oneLine(strings.Join(lines, "; "))
+	return output.Clean(strings.Join(lines, "; "))
 }
 
 // isAdmin reports whether an admin server listens on an address.

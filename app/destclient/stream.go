@@ -171,7 +171,7 @@ func (a *call[M]) print(err error) error {
 // explain returns a one-line error with the query.
 func (a *call[M]) explain(ctx context.Context, err error) error {
 	st, isStatus := status.FromError(err)
-	reason := oneLine(err.Error())
+	reason := output.Clean(err.Error())
 	switch {
 	case !isStatus:
 	case st.Code() == codes.DeadlineExceeded:
@@ -179,9 +179,9 @@ func (a *call[M]) explain(ctx context.Context, err error) error {
 	case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "server preface") && isAdmin(ctx, a.Addr):
 		reason = "this is the port of an admin server: the Destination API has another one, 8086 unless set otherwise"
 	case st.Code() == codes.Unavailable:
-		reason = fmt.Sprintf("%s: %s: %s", st.Code(), oneLine(ConnectionError(st.Message())), a.waiting(ctx, "check that a Destination server listens there"))
+		reason = fmt.Sprintf("%s: %s: %s", st.Code(), output.Clean(ConnectionError(st.Message())), a.waiting(ctx, "check that a Destination server listens there"))
 	default:
-		reason = fmt.Sprintf("%s: %s", st.Code(), oneLine(st.Message()))
+		reason = fmt.Sprintf("%s: %s", st.Code(), output.Clean(st.Message()))
 	}
 	return fmt.Errorf("%s %s from %s: %s", a.command, a.Authority, a.Addr, reason)
 }
@@ -208,6 +208,3 @@ func (a *call[M]) waiting(ctx context.Context, otherwise string) string {
 	}
 	return otherwise
 }
-
-// oneLine returns an untrusted text on one line, without terminal control sequences.
-func oneLine(s string) string { return output.Clean(s) }

@@ -8,43 +8,27 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 )
 
-const (
-	// idleTime is the time after the last query until the publishers are no longer followed.
-	idleTime = 30 * time.Second
-	// maxLog limits the changes that are kept for clients with an older mark.
-	maxLog = 2000
-)
+// idleTime is the time after the last query until the publishers are no longer followed.
+const idleTime = 30 * time.Second
 
-// changes follows the publishers while clients query changes.
+// changes follows the publishers while a client queries changes.
 type changes struct {
 	followers []*publisher.Follower
 	idle      *time.Timer
-	// log has the last changes with their numbers, and mark is the number of the last one. A query
-	// from before floor gets Reset.
-	log         []change
-	mark, floor uint64
 }
 
-// change is a changed or deleted record.
-type change struct {
-	number uint64
-	id     string
-	// name is the readable name of the record.
-	name   string
-	record *inspect.Record
-}
-
-// RecordChanges implements [inspect.RecordChanges].
-func (r *Role) RecordChanges(ctx context.Context, since uint64, limit int) (inspect.Delta[inspect.Record], uint64, error) {
+// RecordChanges implements [inspect.RecordsOf].
+func (r *Role) RecordChanges(ctx context.Context, limit int) (d inspect.Delta[inspect.Record], err error) {
 	if err := r.mustLead(); err != nil {
-		return inspect.Delta[inspect.Record]{}, 0, err
+		return d, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := &r.changes
-	if c.followers == nil {
+	reset := c.followers == nil // what has changed before is unknown
+	if reset {
 		if err := c.follow(ctx, r.publishers); err != nil {
-			return inspect.Delta[inspect.Record]{}, 0, r.asError(err)
+			return d, r.asError(err)
 		}
 	}
 	c.stopLater(r)
@@ -53,14 +37,18 @@ func (r *Role) RecordChanges(ctx context.Context, since uint64, limit int) (insp
 		if err != nil {
 			// The state of the follower is lost.
 			c.end()
-			return inspect.Delta[inspect.Record]{}, 0, r.asError(err)
+			return inspect.Delta[inspect.Record]{}, r.asError(err)
 		}
-		c.add(r.publishers[i].Name, more)
+		reset = reset || more.Reset
+		addChanges(&d, r.publishers[i].Name, more)
 	}
-	return c.since(since, limit), c.mark, nil
+	if reset || len(d.Changed)+len(d.Gone) > limit {
+		return inspect.Delta[inspect.Record]{Reset: true}, nil
+	}
+	return d, nil
 }
 
-// follow starts to follow. Earlier marks become invalid.
+// follow starts to follow the publishers.
 func (c *changes) follow(ctx context.Context, publishers []Publisher) error {
 	for _, p := range publishers {
 		f, err := p.Follow(ctx)
@@ -70,13 +58,7 @@ func (c *changes) follow(ctx context.Context, publishers []Publisher) error {
 		}
 		c.followers = append(c.followers, f)
 	}
-	c.reset()
 	return nil
-}
-
-func (c *changes) reset() {
-	c.mark++
-	c.log, c.floor = nil, c.mark
 }
 
 func (c *changes) end() {
@@ -84,7 +66,6 @@ func (c *changes) end() {
 		f.Close()
 	}
 	c.followers = nil
-	c.reset()
 }
 
 // stopLater stops following after idleTime without a query.
@@ -99,51 +80,13 @@ func (c *changes) stopLater(r *Role) {
 	})
 }
 
-func (c *changes) add(name string, more publisher.Changes) {
-	if more.Reset {
-		c.reset()
-		return
-	}
+// addChanges adds the changes of a publisher.
+func addChanges(d *inspect.Delta[inspect.Record], name string, more publisher.Changes) {
 	for _, row := range more.Rows {
-		record := recordOf(name, row)
-		c.mark++
-		c.log = append(c.log, change{c.mark, record.ID, record.Name + " " + record.Type, &record})
+		d.Changed = append(d.Changed, recordOf(name, row))
 	}
 	for _, key := range more.Gone {
-		c.mark++
-		c.log = append(c.log, change{c.mark, recordID(name, key), key.Name + " " + key.Type, nil})
+		d.Gone = append(d.Gone, recordID(name, key))
+		d.GoneNames = append(d.GoneNames, key.Name+" "+key.Type)
 	}
-	if extra := len(c.log) - maxLog; extra > 0 {
-		c.floor = c.log[extra-1].number
-		c.log = append([]change{}, c.log[extra:]...)
-	}
-}
-
-// since returns the changes after a mark, for each record the last one.
-func (c *changes) since(mark uint64, limit int) inspect.Delta[inspect.Record] {
-	var d inspect.Delta[inspect.Record]
-	if mark == 0 {
-		return d
-	}
-	if mark < c.floor {
-		d.Reset = true
-		return d
-	}
-	seen := map[string]bool{}
-	for i := len(c.log) - 1; i >= 0 && c.log[i].number > mark; i-- {
-		one := c.log[i]
-		switch {
-		case seen[one.id]:
-		case one.record == nil:
-			d.Gone = append(d.Gone, one.id)
-			d.GoneNames = append(d.GoneNames, one.name)
-		default:
-			d.Changed = append(d.Changed, *one.record)
-		}
-		seen[one.id] = true
-	}
-	if len(d.Changed)+len(d.Gone) > limit {
-		return inspect.Delta[inspect.Record]{Reset: true}
-	}
-	return d
 }

@@ -130,7 +130,7 @@ func skipStep(s source.Skip) (what string, state inspect.StepState) {
 }
 
 // unknownObject returns the step for an object that no source has. The step is wrong only if a
-// source reads the kind; otherwise other roles may explain the object.
+// source reads the kind; otherwise other roles may explain the object, if Signpost knows its kind.
 func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 	var sources []string
 	reads := false
@@ -142,8 +142,14 @@ func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 		}
 		reads = reads || slices.ContainsFunc(p.Kinds, func(kind string) bool { return strings.EqualFold(kind, o.Kind) })
 	}
-	if !reads {
+	switch {
+	case reads:
+	case inspect.KnownKind(o.Kind):
 		return inspect.Step{What: whatObject, State: inspect.StepNote, Text: fmt.Sprintf("DNS publishes nothing for objects of the kind %s (%s)", o.Kind, strings.Join(sources, ", "))}
+	default:
+		return inspect.Step{What: whatObject, State: inspect.StepUnknown, Text: fmt.Sprintf(
+			"Signpost knows no kind %s: check its spelling, or add the source that reads it to %s", o.Kind, strings.Join(sources, ", "),
+		)}
 	}
 	return inspect.Step{What: whatObject, State: inspect.StepWrong, Text: fmt.Sprintf(
 		"no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its namespace", o.Title(), strings.Join(sources, ", "),

@@ -91,6 +91,7 @@ func TestSeveralPublishers(t *testing.T) {
 		"an object that asks for no name":       {service("silent"), inspect.VerdictOK, ""},
 		"a controller that nobody knows":        {service("other"), inspect.VerdictOK, `the annotation controller is "externel-dns"`},
 		"H1: a Pod":                             {object("Pod", "web-1"), inspect.VerdictOK, "DNS publishes nothing for objects of the kind Pod (--source=service, --source=ingress)"},
+		"a kind that nothing knows":             {object("Foo", "bar"), inspect.VerdictUnknown, "Signpost knows no kind Foo"},
 		"H1: an Ingress that does not exist":    {object("Ingress", "gone"), inspect.VerdictWrong, "no source of the publishers has Ingress default/gone"},
 		"H1: a ServiceProfile":                  {object("ServiceProfile", "web.default.svc.cluster.local"), inspect.VerdictOK, "DNS publishes nothing"},
 		"a name that nobody asks for of either": {inspect.Query{Name: "nobody.example.test"}, inspect.VerdictWrong, "no object asks for nobody.example.test"},

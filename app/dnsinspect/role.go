@@ -39,10 +39,9 @@ type Role struct {
 }
 
 var (
-	_ inspect.RecordsOf     = (*Role)(nil)
-	_ inspect.RecordChanges = (*Role)(nil)
-	_ inspect.ZonesOf       = (*Role)(nil)
-	_ inspect.Explainer     = (*Role)(nil)
+	_ inspect.RecordsOf = (*Role)(nil)
+	_ inspect.ZonesOf   = (*Role)(nil)
+	_ inspect.Explainer = (*Role)(nil)
 )
 
 // New returns a role. leadership says whether this process leads.

@@ -21,13 +21,12 @@ func TestRole(t *testing.T) {
 	s.apply(fmt.Sprintf(webService, "web"))
 	s.run()
 	s.settle("")
-	_, mark, err := s.role.RecordChanges(t.Context(), 0, 100)
-	if err != nil || mark == 0 {
-		t.Fatal(mark, err)
+	if d, err := s.role.RecordChanges(t.Context(), 100); err != nil || !d.Reset {
+		t.Fatal(d, err)
 	}
 	s.apply(fmt.Sprintf(webService, "new"))
 	kubetest.Eventually(t, 20*time.Second, func() error {
-		d, _, err := s.role.RecordChanges(t.Context(), mark, 100)
+		d, err := s.role.RecordChanges(t.Context(), 100)
 		if err != nil {
 			return err
 		}
@@ -59,6 +58,13 @@ func TestRole(t *testing.T) {
 	if list, err := s.role.Records(t.Context(), inspect.RecordFilter{Publisher: "another", Limit: 1}); err != nil || list.Total != 0 {
 		t.Errorf("of another publisher: %+v, %v", list, err)
 	}
+	s.apply(fmt.Sprintf(webService, "newer"))
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		if d, err := s.role.RecordChanges(t.Context(), 0); err != nil || !d.Reset || len(d.Changed) > 0 {
+			return fmt.Errorf("more than asked for: %+v, %v", d, err)
+		}
+		return nil
+	})
 
 	standby := dnsinspect.New([]dnsinspect.Publisher{{Publisher: s.opened.Publisher}}, func() (bool, string) { return false, "pod-1" })
 	var elsewhere *inspect.NotLeading
@@ -68,7 +74,7 @@ func TestRole(t *testing.T) {
 	if _, err := standby.Zones(t.Context()); !errors.As(err, &elsewhere) {
 		t.Errorf("zones of a standby: %v", err)
 	}
-	if _, _, err := standby.RecordChanges(t.Context(), 0, 1); !errors.As(err, &elsewhere) {
+	if _, err := standby.RecordChanges(t.Context(), 1); !errors.As(err, &elsewhere) {
 		t.Errorf("changes of a standby: %v", err)
 	}
 }

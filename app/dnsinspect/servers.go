@@ -152,9 +152,5 @@ func serverTitle(servers []string) string {
 	if len(servers) == 1 {
 		return "the server " + servers[0]
 	}
-	text := fmt.Sprintf("%d servers (%s", len(servers), servers[0])
-	for _, s := range servers[1:] {
-		text += ", " + s
-	}
-	return text + ")"
+	return fmt.Sprintf("%d servers (%s)", len(servers), strings.Join(servers, ", "))
 }

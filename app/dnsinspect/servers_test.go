@@ -74,40 +74,12 @@ func TestServerSteps(t *testing.T) {
 	}
 }
 
-// Changes are kept for queries with an older mark, each record once.
-func TestChangesSince(t *testing.T) {
-	c := &changes{}
-	c.reset()
-	row := func(name string, state publisher.RowState) publisher.Row {
-		return publisher.Row{RowKey: publisher.RowKey{Zone: "example.test", Key: dns.Key{Name: name, Type: "A"}}, State: state}
-	}
-	first := c.mark
-	c.add("", publisher.Changes{Rows: []publisher.Row{row("a", publisher.RowPending)}})
-	second := c.mark
-	c.add("", publisher.Changes{Rows: []publisher.Row{row("a", publisher.RowPublished)}, Gone: []publisher.RowKey{row("b", "").RowKey}})
-	if d := c.since(0, 10); d.Reset || len(d.Changed)+len(d.Gone) > 0 {
-		t.Errorf("without a mark: %+v", d)
-	}
-	for _, mark := range []uint64{first, second} {
-		if d := c.since(mark, 10); len(d.Changed) != 1 || d.Changed[0].State != inspect.RecordPublished || len(d.Gone) != 1 || !slices.Equal(d.GoneNames, []string{"b A"}) || d.Reset {
-			t.Errorf("since %d: %+v", mark, d)
-		}
-	}
-	if d := c.since(first, 1); !d.Reset || len(d.Changed) > 0 {
-		t.Errorf("more than asked for: %+v", d)
-	}
-	if d := c.since(c.mark, 10); len(d.Changed)+len(d.Gone) > 0 || d.Reset {
-		t.Errorf("without a change: %+v", d)
-	}
-	for range 3 * maxLog {
-		c.add("", publisher.Changes{Rows: []publisher.Row{row("a", publisher.RowPending)}})
-	}
-	if d := c.since(second, 10); !d.Reset || len(c.log) > maxLog {
-		t.Errorf("of very long ago: %+v, %d are kept", d, len(c.log))
-	}
-	before := c.mark
-	c.add("", publisher.Changes{Reset: true})
-	if d := c.since(before, 10); !d.Reset {
-		t.Errorf("after a reset: %+v", d)
+// Deleted records have a readable name.
+func TestAddChanges(t *testing.T) {
+	var d inspect.Delta[inspect.Record]
+	key := publisher.RowKey{Zone: "example.test", Key: dns.Key{Name: "b", Type: "A"}}
+	addChanges(&d, "", publisher.Changes{Rows: []publisher.Row{{State: publisher.RowPublished}}, Gone: []publisher.RowKey{key}})
+	if len(d.Changed) != 1 || !slices.Equal(d.Gone, []string{recordID("", key)}) || !slices.Equal(d.GoneNames, []string{"b A"}) {
+		t.Errorf("%+v", d)
 	}
 }

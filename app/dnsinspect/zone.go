@@ -1,6 +1,7 @@
 package dnsinspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -56,12 +57,8 @@ func (r *Role) follow(ctx context.Context, w *explanation, t publisher.Trace) {
 
 // unmanaged explains the record sets of unmanaged types.
 func (w *explanation) unmanaged(t publisher.Trace) {
-	managed := map[string]bool{}
-	for _, recordType := range w.settings.Managed {
-		managed[recordType] = true
-	}
 	for _, set := range t.Wanted {
-		if !managed[set.Type] {
+		if !slices.Contains(w.settings.Managed, set.Type) {
 			w.add(whatFilter, inspect.StepWrong, nil, fmt.Sprintf("records of the type %s are not managed, so that of %s is not published: add --managed-record-types=%[1]s", set.Type, sanitize.Name(t.Name)))
 		}
 	}
@@ -166,12 +163,7 @@ func (w *explanation) ofOthers(row publisher.Row) bool {
 }
 
 func (w *explanation) hasWrong() bool {
-	for _, s := range w.steps {
-		if s.State == inspect.StepWrong {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.steps, func(s inspect.Step) bool { return s.State == inspect.StepWrong })
 }
 
 // rowStep explains a record set.
@@ -188,7 +180,7 @@ func rowStep(row publisher.Row) (inspect.StepState, string) {
 		}
 		return inspect.StepOK, fmt.Sprintf("%s is published: %s%s", what, targetsText(row.Targets), owner)
 	case publisher.RowPending:
-		return inspect.StepUnknown, what + " is being planned or written: " + orAskAgain(row.Message) + retryText(row.Next)
+		return inspect.StepUnknown, what + " is being planned or written: " + cmp.Or(row.Message, "ask again") + retryText(row.Next)
 	case publisher.RowNotOwned:
 		return inspect.StepNote, fmt.Sprintf("%s is in the zone (%s), and is not ours%s", what, targetsText(row.Targets), ownerText(row.Owner))
 	case publisher.RowUnwanted:
@@ -200,13 +192,6 @@ func rowStep(row publisher.Row) (inspect.StepState, string) {
 	default:
 		return inspect.StepWrong, what + " is not published: " + row.Message + retryText(row.Next)
 	}
-}
-
-func orAskAgain(message string) string {
-	if message == "" {
-		return "ask again"
-	}
-	return message
 }
 
 func ownerText(owner string) string {

@@ -29,7 +29,8 @@ func (s *Server) Explain(ctx context.Context, q Query) Explanation {
 }
 
 // problemSteps returns the known problems of the object of a query, and of a Service's
-// ServiceProfile. They are notes, because the object may have been corrected since.
+// ServiceProfile. They are notes, because the object may have been corrected since. Their role is
+// the one with Services, which knows most of them.
 func (s *Server) problemSteps(q Query) []Step {
 	var steps []Step
 	for _, p := range s.allProblems() {
@@ -38,7 +39,7 @@ func (s *Server) problemSteps(q Query) []Step {
 		}
 		object := p.Object
 		steps = append(steps, Step{
-			Role: s.servingRole(), What: "Problem", State: StepNote, Object: &object,
+			Role: s.offered.serving.Role, What: "Problem", State: StepNote, Object: &object,
 			Text: fmt.Sprintf("%s, %s: %s; signpost problems says since when", object.Title(), p.Field, p.Reason),
 		})
 	}
@@ -57,17 +58,6 @@ func (q *Query) concerns(o *ObjectRef, domain string) bool {
 	default:
 		return q.Object != nil && o.Kind == q.Object.Kind && o.Namespace == q.Object.Namespace && o.Name == q.Object.Name
 	}
-}
-
-// servingRole returns the role with Services, which knows most problems of objects; empty if the
-// process lacks it.
-func (s *Server) servingRole() string {
-	for i := range s.config.Offers {
-		if s.config.Offers[i].Services != nil {
-			return s.config.Offers[i].Role
-		}
-	}
-	return ""
 }
 
 // Conclude makes an explanation of steps. The verdict is that of the worst step, and the summary is

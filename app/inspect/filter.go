@@ -10,7 +10,6 @@ import (
 var (
 	streamStates  = []StreamState{StreamBehind, StreamStale, StreamSynced}
 	serviceStates = []ServiceState{ServiceUnserved, ServiceEmpty, ServicePartly, ServicePortless, ServiceExternal, ServiceServed}
-	recordStates  = []RecordState{RecordPublished, RecordPending, RecordHeld, RecordConflict, RecordNoZone, RecordFailing, RecordForeign, RecordUnwanted}
 )
 
 // contains reports whether one of the texts contains part, which is in lower case.

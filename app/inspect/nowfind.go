@@ -258,8 +258,8 @@ func (f *search) clusters(linked []Cluster) {
 
 // zones checks whether zones can be read and written.
 func (f *search) zones(ctx context.Context) {
-	source, ok := first(f.server, zonesOf)
-	if !ok || !f.leads() {
+	source := f.server.offered.zones
+	if source == nil || !f.leads() {
 		return
 	}
 	zones, err := source.Zones(ctx)
@@ -281,18 +281,13 @@ func (f *search) zones(ctx context.Context) {
 // leads reports whether this process knows records and plans. Only the leader has them; the status
 // of a standby names the leader.
 func (f *search) leads() bool {
-	o, ok := f.server.plansOffer()
-	if !ok {
-		return true
-	}
-	leads, _ := o.Leadership()
-	return leads
+	return f.server.offered.planning.Leadership == nil || f.server.plansHere()
 }
 
 // writes checks for Services whose Endpoints or slices can't be written.
 func (f *search) writes(context.Context) {
-	source, ok := first(f.server, func(o *Offer) WritesOf { return o.Writes })
-	if !ok {
+	source := f.server.offered.writes
+	if source == nil {
 		return
 	}
 	waits, all := source.Waits(maxSubjects)
@@ -310,8 +305,8 @@ var wrongServices = []ServiceState{ServiceUnserved, ServiceEmpty, ServicePartly}
 
 // services checks for Services whose clients get no endpoint.
 func (f *search) services(ctx context.Context) {
-	source, ok := first(f.server, servicesOf)
-	if !ok {
+	source := f.server.offered.serving.Services
+	if source == nil {
 		return
 	}
 	list := source.Services(ServiceFilter{States: wrongServices, Limit: maxSubjects})
@@ -357,11 +352,11 @@ func stateCause(s ServiceState) string {
 // causeOf explains a Service and returns its first wrong step. It returns false if the context has
 // ended or a step is unknown.
 func (f *search) causeOf(ctx context.Context, s Service) (cause, bool) {
-	i := slices.IndexFunc(f.server.config.Offers, func(o Offer) bool { return o.Services != nil && o.Explains != nil })
-	if i < 0 || ctx.Err() != nil {
+	explains := f.server.offered.serving.Explains
+	if explains == nil || ctx.Err() != nil {
 		return cause{}, false
 	}
-	steps := f.server.config.Offers[i].Explains.Explain(ctx, Query{Service: &ServiceQuery{Namespace: s.Namespace, Name: s.Name}})
+	steps := explains.Explain(ctx, Query{Service: &ServiceQuery{Namespace: s.Namespace, Name: s.Name}})
 	if step := firstStep(steps, StepWrong); step != nil {
 		return cause{step.Text, time.Now()}, true
 	}
@@ -373,8 +368,8 @@ func (f *search) causeOf(ctx context.Context, s Service) (cause, bool) {
 
 // streams checks for clients that read slower than the server sends.
 func (f *search) streams(context.Context) {
-	source, ok := f.server.openStreams()
-	if !ok {
+	source := f.server.offered.streams
+	if source == nil {
 		return
 	}
 	// Listing streams costs more than counting them.
@@ -414,8 +409,8 @@ func clientOf(s *Stream) string {
 
 // records checks for records that aren't published. Held records are findings about plans.
 func (f *search) records(ctx context.Context) {
-	source, ok := first(f.server, recordsOf)
-	if !ok || !f.leads() {
+	source := f.server.offered.records
+	if source == nil || !f.leads() {
 		return
 	}
 	// Listing visits every record, but each zone keeps the counts of its records.

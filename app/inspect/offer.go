@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"time"
@@ -20,6 +21,34 @@ type Offer struct {
 	// Publishers are those whose plans are served. Leadership says whether this process leads.
 	Publishers []Publisher
 	Leadership Leadership
+}
+
+// offered are the offers of all roles; nil where there is none.
+type offered struct {
+	streams allStreams
+	// serving is the offer with Services, and planning the one with plans.
+	serving, planning Offer
+	records           RecordsOf
+	zones             ZonesOf
+	writes            WritesOf
+}
+
+// offeredBy joins the offers of roles. Of a part that several roles offer, except for streams, the
+// first counts.
+func offeredBy(offers []Offer) (all offered) {
+	for _, o := range offers {
+		if o.Streams != nil {
+			all.streams = append(all.streams, o.Streams)
+		}
+		if all.serving.Services == nil && o.Services != nil {
+			all.serving = o
+		}
+		if all.planning.Leadership == nil && o.Leadership != nil {
+			all.planning = o
+		}
+		all.records, all.zones, all.writes = cmp.Or(all.records, o.Records), cmp.Or(all.zones, o.Zones), cmp.Or(all.writes, o.Writes)
+	}
+	return all
 }
 
 // StreamsOf provides the open calls of a process.
@@ -70,14 +99,9 @@ type RecordsOf interface {
 	// Records returns a page of the records that pass the filter, sorted by publisher, zone, name
 	// and type. The error is a [*NotLeading] if another process knows them.
 	Records(ctx context.Context, f RecordFilter) (RecordList, error)
-}
-
-// RecordChanges is optional for a [RecordsOf]. Without it, [ChangesPath] only says that something
-// has changed.
-type RecordChanges interface {
-	// RecordChanges returns the changes since a mark, and the next mark. If there are more than limit,
-	// it returns Reset. For the mark 0 it returns a mark only.
-	RecordChanges(ctx context.Context, since uint64, limit int) (changes Delta[Record], mark uint64, err error)
+	// RecordChanges returns the changes since its last call, or Reset if there are more than limit or
+	// they are unknown, as at the first call. A process has one caller.
+	RecordChanges(ctx context.Context, limit int) (Delta[Record], error)
 }
 
 // ZonesOf provides the zones of publishers.

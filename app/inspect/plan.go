@@ -95,14 +95,18 @@ func heldBy(publishers []Publisher) []held {
 
 // of returns the publishers of a request: that of its parameter "publisher", or all.
 func (p *plans) of(q parameters) ([]Publisher, error) {
-	name, given := q.values["publisher"]
-	if !given {
-		return p.publishers, nil
+	if name, given := q.values["publisher"]; given {
+		return publisherNamed(p.publishers, name)
 	}
+	return p.publishers, nil
+}
+
+// publisherNamed returns the publisher with a name.
+func publisherNamed(all []Publisher, name string) ([]Publisher, error) {
 	var names []string
-	for i, one := range p.publishers {
+	for i, one := range all {
 		if one.Name == name {
-			return p.publishers[i : i+1], nil
+			return all[i : i+1], nil
 		}
 		names = append(names, strconv.Quote(one.Name))
 	}

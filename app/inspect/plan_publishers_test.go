@@ -29,6 +29,12 @@ func TestHashOfTwoPublishers(t *testing.T) {
 	if w := serve(t, leading, request(http.MethodPost, approve+"?publisher=p1", "{}"), public, private); w.Code != 200 || len(public.approved) > 0 || len(private.approved) != 1 {
 		t.Errorf("approved of p1: %d, %q %q", w.Code, public.approved, private.approved)
 	}
+	records := New(Config{Offers: []Offer{{Role: "dns", Records: &fixture{}, Publishers: []Publisher{{Name: "p0"}, {Name: "p1"}}, Leadership: leading}}})
+	for query, code := range map[string]int{"?publisher=nonesuch": 400, "?publisher=p1": 200, "?publisher=": 200} {
+		if w := ask(records, RecordsPath+query); w.Code != code || code == 400 && !strings.Contains(w.Body.String(), `there is \"p0\", \"p1\"`) {
+			t.Errorf("records%s: %d %s, want %d", query, w.Code, w.Body, code)
+		}
+	}
 	for _, query := range []string{"?publisher=nonesuch", "?publisher=", "?publisher=p0&publisher=p1", "?publishers=p0"} {
 		if w := serve(t, leading, request(http.MethodPost, approve+query, "{}"), public, private); w.Code != 400 || len(public.approved) > 0 {
 			t.Errorf("%s: %d %s", query, w.Code, w.Body)

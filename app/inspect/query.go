@@ -1,9 +1,11 @@
 package inspect
 
 import (
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,10 +24,15 @@ var Kinds = map[string]string{
 	"dnsendpoint": "DNSEndpoint", "dnsendpoints": "DNSEndpoint",
 	"gateway": "Gateway", "gateways": "Gateway", "gtw": "Gateway",
 	"httproute": "HTTPRoute", "grpcroute": "GRPCRoute", "tlsroute": "TLSRoute", "tcproute": "TCPRoute", "udproute": "UDPRoute",
+	"ep": "Endpoints", "endpoints": "Endpoints", "crd": "CustomResourceDefinition", "dnsrecord": "DNSRecord", "virtualservice": "VirtualService",
+	"server": "Server", "namespace": "Namespace", "ns": "Namespace", "secret": "Secret",
 }
 
-// clusterWide are the cluster-scoped ones of them.
-var clusterWide = map[string]bool{"Node": true}
+// ClusterScoped are the cluster-scoped ones of [Kinds].
+var ClusterScoped = []string{"Node", "Namespace", "CustomResourceDefinition"}
+
+// KnownKind reports whether a kind is one of [Kinds]. Sources of DNS read further ones.
+func KnownKind(kind string) bool { return slices.Contains(slices.Collect(maps.Values(Kinds)), kind) }
 
 // maxLabel and maxName limit names of objects and of DNS.
 const (
@@ -80,8 +87,8 @@ func (s *Server) query(p parameters) (Query, error) {
 
 // isService reports whether a Service is served.
 func (s *Server) isService(namespace, name string) bool {
-	source, ok := first(s, servicesOf)
-	return ok && source.HasService(namespace, name)
+	source := s.offered.serving.Services
+	return source != nil && source.HasService(namespace, name)
 }
 
 // parseServiceQuery parses NAMESPACE/NAME or NAMESPACE/NAME:PORT.
@@ -187,7 +194,7 @@ func (t typed) path(text string) (Query, error) {
 		if err != nil {
 			return Query{}, err
 		}
-		if o.Namespace == "" && !clusterWide[o.Kind] {
+		if o.Namespace == "" && !slices.Contains(ClusterScoped, o.Kind) {
 			o.Namespace = t.defaultNamespace()
 		}
 		return objectQuery(o, port), nil

@@ -3,8 +3,8 @@ package inspect
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,53 +14,26 @@ const (
 	FigureInterval = 5 * time.Second
 	// maxValues is how many values a figure has: 15 minutes.
 	maxValues = int(15 * time.Minute / FigureInterval)
-	// unknownValue is a value that wasn't known. No figure is negative.
-	unknownValue = -1
 	// countPause is the pause after counting records, as a multiple of the duration of the count,
 	// because a count visits every record.
 	countPause = 100
 )
 
-// recorder keeps the figures. Its memory doesn't grow: each figure has a ring of maxValues numbers.
+// recorder keeps the figures, each with at most maxValues values.
 type recorder struct {
 	server *Server
 
 	mu sync.Mutex
 	// newest is when the last values were read; zero before the first.
-	newest time.Time
-	rings  [4]ring
+	newest  time.Time
+	figures [4]Figure
 	// changes is the number of changes at the last values.
 	changes uint64
 
 	// unpublished is the last count of records that aren't published, and countAgain the time of
 	// the next count. Only the goroutine of run uses them.
-	unpublished int
+	unpublished *int
 	countAgain  time.Time
-}
-
-// ring is a ring buffer of the last values of a figure.
-type ring struct {
-	name   FigureName
-	values [maxValues]int32
-	// next is the index of the next value, and n the number of values.
-	next, n int
-}
-
-func (r *ring) add(value int) {
-	r.values[r.next] = int32(min(value, math.MaxInt32))
-	r.next = (r.next + 1) % maxValues
-	r.n = min(r.n+1, maxValues)
-}
-
-// figure returns the values, the oldest first; false if none of them is known.
-func (r *ring) figure() (f Figure, known bool) {
-	f = Figure{Name: r.name, Values: make([]*int, r.n)}
-	for i := range f.Values {
-		if v := int(r.values[(r.next-r.n+i+maxValues)%maxValues]); v != unknownValue {
-			f.Values[i], known = &v, true
-		}
-	}
-	return f, known
 }
 
 // run reads the values until the context ends.
@@ -89,24 +62,27 @@ func (r *recorder) begin() {
 func (r *recorder) record(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
-	open, behind := unknownValue, unknownValue
-	if source, ok := r.server.openStreams(); ok {
-		open, behind = source.CountStreams()
+	var streams, behind, changes *int
+	if source := r.server.offered.streams; source != nil {
+		all, waiting := source.CountStreams()
+		streams, behind = &all, &waiting
 	}
 	r.count(ctx, now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	changes := unknownValue
 	if log := r.server.config.History; log != nil {
 		added := log.Added()
-		changes, r.changes = int(added-r.changes), added
+		changes, r.changes = new(int(added-r.changes)), added
 	}
 	for i, v := range []struct {
 		name  FigureName
-		value int
-	}{{FigureStreams, open}, {FigureBehind, behind}, {FigureChanges, changes}, {FigureUnpublished, r.unpublished}} {
-		r.rings[i].name = v.name
-		r.rings[i].add(v.value)
+		value *int
+	}{{FigureStreams, streams}, {FigureBehind, behind}, {FigureChanges, changes}, {FigureUnpublished, r.unpublished}} {
+		f := &r.figures[i]
+		if f.Name = v.name; len(f.Values) == maxValues {
+			f.Values = slices.Delete(f.Values, 0, 1)
+		}
+		f.Values = append(f.Values, v.value)
 	}
 	r.newest = now
 }
@@ -114,18 +90,14 @@ func (r *recorder) record(ctx context.Context, now time.Time) {
 // count counts the records that aren't published. During the pause after a count, the last count is
 // kept.
 func (r *recorder) count(ctx context.Context, now time.Time) {
-	source, ok := first(r.server, zonesOf)
-	if !ok {
-		r.unpublished = unknownValue
-		return
-	}
-	if now.Before(r.countAgain) {
+	source := r.server.offered.zones
+	if source == nil || now.Before(r.countAgain) {
 		return
 	}
 	begun := time.Now()
-	r.unpublished = unknownValue
+	r.unpublished = nil
 	if records := countRecords(ctx, source); records != nil {
-		r.unpublished = NotPublished(records)
+		r.unpublished = new(NotPublished(records))
 	}
 	r.countAgain = now.Add(countPause * time.Since(begun))
 }
@@ -150,9 +122,9 @@ func (s *Server) figures(context.Context, parameters) (any, error) {
 		return nil, refused(http.StatusServiceUnavailable, errors.New("no figure was read yet: try again in a few seconds"))
 	}
 	all := Figures{Newest: r.newest, IntervalSeconds: int(FigureInterval / time.Second), Figures: []Figure{}}
-	for i := range r.rings {
-		if f, known := r.rings[i].figure(); known {
-			all.Figures = append(all.Figures, f)
+	for _, f := range r.figures {
+		if slices.ContainsFunc(f.Values, func(v *int) bool { return v != nil }) {
+			all.Figures = append(all.Figures, Figure{f.Name, slices.Clone(f.Values)})
 		}
 	}
 	return all, nil

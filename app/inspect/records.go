@@ -25,6 +25,15 @@ const (
 	RecordUnwanted RecordState = "unwanted"
 )
 
+// RecordStates returns all states, in the order of publishing.
+func RecordStates() []string {
+	var names []string
+	for _, s := range []RecordState{RecordPublished, RecordPending, RecordHeld, RecordConflict, RecordNoZone, RecordFailing, RecordUnwanted, RecordForeign} {
+		names = append(names, string(s))
+	}
+	return names
+}
+
 // Record is a record set: what objects ask for, what the zone has, and why the two differ.
 type Record struct {
 	// ID is unique in the process and constant for the record.

@@ -40,6 +40,7 @@ type Config struct {
 // Server serves the inspection API. [New] creates it.
 type Server struct {
 	config    Config
+	offered   offered
 	endpoints []endpoint
 	// explaining is a semaphore for explanations.
 	explaining chan struct{}
@@ -68,7 +69,7 @@ func New(c Config) *Server {
 	if c.ClusterDomain == "" {
 		c.ClusterDomain = "cluster.local"
 	}
-	s := &Server{config: c, explaining: make(chan struct{}, explainsAtATime)}
+	s := &Server{config: c, offered: offeredBy(c.Offers), explaining: make(chan struct{}, explainsAtATime)}
 	s.finder.server = s
 	s.recorder.server = s
 	s.hub = newHub(s.topics())
@@ -160,33 +161,8 @@ func (s *Server) lacking(what, role string) error {
 	return refused(http.StatusNotFound, fmt.Errorf("this process has no %s: the role %s has them, and this process %s", what, role, running))
 }
 
-// first returns the first offer of a part.
-func first[T comparable](s *Server, part func(*Offer) T) (found T, ok bool) {
-	var none T
-	for i := range s.config.Offers {
-		if found = part(&s.config.Offers[i]); found != none {
-			return found, true
-		}
-	}
-	return none, false
-}
-
-func servicesOf(o *Offer) ServicesOf { return o.Services }
-func recordsOf(o *Offer) RecordsOf   { return o.Records }
-func zonesOf(o *Offer) ZonesOf       { return o.Zones }
-
 // allStreams are the streams of several roles: each that serves gRPC has its own.
 type allStreams []StreamsOf
-
-// openStreams returns the streams of all roles. It is false if no role has any.
-func (s *Server) openStreams() (all allStreams, ok bool) {
-	for i := range s.config.Offers {
-		if of := s.config.Offers[i].Streams; of != nil {
-			all = append(all, of)
-		}
-	}
-	return all, len(all) > 0
-}
 
 // Streams implements [StreamsOf].
 func (a allStreams) Streams() []Stream {
@@ -207,8 +183,8 @@ func (a allStreams) CountStreams() (open, behind int) {
 }
 
 func (s *Server) streams(_ context.Context, p parameters) (any, error) {
-	source, ok := s.openStreams()
-	if !ok {
+	source := s.offered.streams
+	if source == nil {
 		return nil, s.lacking("streams", "destination")
 	}
 	f, err := newStreamFilter(p)
@@ -221,8 +197,8 @@ func (s *Server) streams(_ context.Context, p parameters) (any, error) {
 }
 
 func (s *Server) services(_ context.Context, p parameters) (any, error) {
-	source, ok := first(s, servicesOf)
-	if !ok {
+	source := s.offered.serving.Services
+	if source == nil {
 		return nil, s.lacking("Services", "destination")
 	}
 	states, err := choices(p, "state", serviceStates)
@@ -237,8 +213,8 @@ func (s *Server) services(_ context.Context, p parameters) (any, error) {
 }
 
 func (s *Server) records(ctx context.Context, p parameters) (any, error) {
-	source, ok := first(s, recordsOf)
-	if !ok {
+	source := s.offered.records
+	if source == nil {
 		return nil, s.lacking("records", "dns")
 	}
 	f := RecordFilter{
@@ -246,8 +222,17 @@ func (s *Server) records(ctx context.Context, p parameters) (any, error) {
 		Offset: p.offset, Limit: p.limit,
 	}
 	var err error
-	if f.States, err = choices(p, "state", recordStates); err != nil {
+	if f.Publisher != "" && s.offered.planning.Leadership != nil {
+		if _, err = publisherNamed(s.offered.planning.Publishers, f.Publisher); err != nil {
+			return nil, err
+		}
+	}
+	states, err := choices(p, "state", RecordStates())
+	if err != nil {
 		return nil, err
+	}
+	for _, name := range states {
+		f.States = append(f.States, RecordState(name))
 	}
 	if text := p.values["object"]; text != "" {
 		if f.Object, err = parseObject("object", text); err != nil {
@@ -265,8 +250,8 @@ func (s *Server) records(ctx context.Context, p parameters) (any, error) {
 }
 
 func (s *Server) zones(ctx context.Context, p parameters) (any, error) {
-	source, ok := first(s, zonesOf)
-	if !ok {
+	source := s.offered.zones
+	if source == nil {
 		return nil, s.lacking("zones", "dns")
 	}
 	all, err := source.Zones(ctx)
@@ -315,15 +300,15 @@ func (s *Server) Status(ctx context.Context) Status {
 
 func (s *Server) counts(ctx context.Context) Counts {
 	var c Counts
-	if source, ok := s.openStreams(); ok {
+	if source := s.offered.streams; source != nil {
 		open, behind := source.CountStreams()
 		c.Streams, c.StreamsBehind = &open, &behind
 	}
-	if source, ok := first(s, servicesOf); ok {
+	if source := s.offered.serving.Services; source != nil {
 		n := source.CountServices()
 		c.Services = &n
 	}
-	if source, ok := first(s, zonesOf); ok {
+	if source := s.offered.zones; source != nil {
 		c.Records = countRecords(ctx, source)
 	}
 	if held, ok := s.heldPlans(); ok {
@@ -352,31 +337,27 @@ func countRecords(ctx context.Context, source ZonesOf) map[RecordState]int {
 	return all
 }
 
-// plansOffer returns the offer with plans.
-func (s *Server) plansOffer() (*Offer, bool) {
-	for i := range s.config.Offers {
-		if o := &s.config.Offers[i]; o.Leadership != nil {
-			return o, true
-		}
-	}
-	return nil, false
-}
-
 // heldPlans returns the held plans, if this process knows them.
 func (s *Server) heldPlans() ([]held, bool) {
-	o, ok := s.plansOffer()
-	if !ok {
+	if !s.plansHere() {
 		return nil, false
 	}
-	if leads, _ := o.Leadership(); !leads {
-		return nil, false
+	return heldBy(s.offered.planning.Publishers), true
+}
+
+// plansHere reports whether this process has the role with plans, and leads.
+func (s *Server) plansHere() bool {
+	leadership := s.offered.planning.Leadership
+	if leadership == nil {
+		return false
 	}
-	return heldBy(o.Publishers), true
+	leads, _ := leadership()
+	return leads
 }
 
 func (s *Server) plans() http.Handler {
-	o, ok := s.plansOffer()
-	if !ok {
+	o := s.offered.planning
+	if o.Leadership == nil {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { refuse(w, s.lacking("plans", "dns")) })
 	}
 	return (&plans{o.Publishers, o.Leadership}).handler()

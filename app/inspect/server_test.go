@@ -49,6 +49,10 @@ func (w *fixture) Records(_ context.Context, f RecordFilter) (RecordList, error)
 	return RecordList{Records: part, Page: page}, w.err
 }
 
+func (w *fixture) RecordChanges(context.Context, int) (Delta[Record], error) {
+	return Delta[Record]{}, w.err
+}
+
 func (w *fixture) offers() []Offer {
 	return []Offer{{Role: "destination", Streams: w, Services: w, Explains: w}, {Role: "dns", Records: w, Zones: w}}
 }

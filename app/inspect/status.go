@@ -21,9 +21,9 @@ const (
 	// ServicesPath has a [ServiceList]: what is served. Parameters: namespace, state (a
 	// [ServiceState]; several with commas, the worst first), search.
 	ServicesPath = Root + "/services"
-	// RecordsPath has a [RecordList]: the records of publishers. Parameters: publisher, zone, state (a
-	// [RecordState]; several with commas), search (a part of a name, a target or an object), object
-	// (KIND/NAMESPACE/NAME).
+	// RecordsPath has a [RecordList]: the records of publishers. Parameters: publisher (400 if none
+	// has the name), zone, state (a [RecordState]; several with commas), search (a part of a name, a
+	// target or an object), object (KIND/NAMESPACE/NAME).
 	RecordsPath = Root + "/records"
 	// ZonesPath has a [ZoneList]: the zones of the publishers.
 	ZonesPath = Root + "/zones"

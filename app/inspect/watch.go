@@ -20,18 +20,18 @@ func (s *Server) topics() map[Topic]func() watch {
 			return newListWatch(func() []Problem { return s.allProblems() }, func(p *Problem) string { return p.ID }, sameProblem)
 		}
 	}
-	if source, ok := s.openStreams(); ok {
+	if source := s.offered.streams; source != nil {
 		all[TopicStreams] = func() watch {
 			return newListWatch(source.Streams, func(st *Stream) string { return st.ID }, sameStream)
 		}
 	}
-	if _, ok := s.plansOffer(); ok {
+	if s.offered.planning.Leadership != nil {
 		all[TopicPlans] = func() watch {
 			return newListWatch(s.planSummaries, func(p *Plan) string { return p.Hash }, reflectEqual)
 		}
 	}
-	if source, ok := first(s, recordsOf); ok {
-		all[TopicRecords] = func() watch { return s.recordsWatch(source) }
+	if source := s.offered.records; source != nil {
+		all[TopicRecords] = func() watch { return &recordsWatch{source: source} }
 	}
 	return all
 }
@@ -146,53 +146,22 @@ func (d Delta[T]) bounded() any {
 	}
 }
 
-// recordsWatch queries changes, or detects them by the counts of the zones.
-func (s *Server) recordsWatch(source RecordsOf) watch {
-	if changes, ok := source.(RecordChanges); ok {
-		return &recordsWatch{source: changes}
-	}
-	zones, _ := first(s, zonesOf)
-	return &zonesWatch{source: zones}
-}
-
+// recordsWatch queries changes.
 type recordsWatch struct {
-	source RecordChanges
-	mark   uint64
+	source RecordsOf
 	begun  bool
 }
 
 func (w *recordsWatch) next(ctx context.Context) any {
-	d, mark, err := w.source.RecordChanges(ctx, w.mark, maxChanges)
+	d, err := w.source.RecordChanges(ctx, maxChanges)
 	if err != nil {
 		// Changes are sent when the query succeeds.
 		return nil
 	}
-	w.mark = mark
 	if !w.begun {
+		// A new listener reads the list itself.
 		w.begun = true
 		return nil
 	}
 	return d.bounded()
-}
-
-type zonesWatch struct {
-	source ZonesOf
-	last   []Zone
-	begun  bool
-}
-
-func (w *zonesWatch) next(ctx context.Context) any {
-	if w.source == nil {
-		return nil
-	}
-	zones, err := w.source.Zones(ctx)
-	if err != nil || w.begun && reflect.DeepEqual(zones, w.last) {
-		return nil
-	}
-	first := !w.begun
-	w.last, w.begun = zones, true
-	if first {
-		return nil
-	}
-	return Delta[Record]{Reset: true}
 }

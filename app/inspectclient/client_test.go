@@ -88,7 +88,7 @@ func TestStreams(t *testing.T) {
 	if all := a.Value.(inspect.StreamList); len(all.Streams) != 1202 || all.Total != 1202 || all.Streams[0].Process != "p1" || all.Streams[1].Process != "p0" || notes.Len() > 0 {
 		t.Errorf("%d streams, the first of %s, notes %s", len(all.Streams), all.Streams[0].Process, notes)
 	}
-	a, err = c.Streams(t.Context(), StreamFilter{State: inspect.StreamBehind})
+	a, err = c.Streams(t.Context(), StreamFilter{State: "behind"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ www.example.org  A      published  192.0.2.1,192.0.2.2,192.0.2.3 + 1 more  defau
 	if notes.Len() > 0 {
 		t.Errorf("notes %s", notes)
 	}
-	a, _, err = c.Records(t.Context(), RecordFilter{States: []inspect.RecordState{inspect.RecordHeld, inspect.RecordNoZone}})
+	a, _, err = c.Records(t.Context(), RecordFilter{States: []string{"held", "no-zone"}})
 	check(t, fmt.Sprint("some states ", err), printed(t, "name", a), "record/-/x.example.net/CNAME\nrecord/example.org/old.example.org/A\n")
 
 	c, notes = newClient(t, standby)
@@ -332,6 +332,24 @@ func TestRecordsOfSeveralPublishers(t *testing.T) {
 				t.Errorf("a master file: %v", err)
 			}
 		})
+	}
+}
+
+// A leader that lacks the publisher of the filter is no failure while another one has it.
+func TestRecordsOfPublisherOfOneLeader(t *testing.T) {
+	has, lacks := dnsProcess("leads"), dnsProcess("leads")
+	has.Records = []inspect.Record{{Publisher: "public", Zone: "example.org", Name: "www.example.org", Type: "A", State: inspect.RecordPublished}}
+	lacks.Paths = map[string]http.Handler{inspect.RecordsPath: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error": "there is no publisher \"public\": there is \"private\""}`)
+	})}
+	c, notes := newClient(t, has, lacks)
+	if _, records, err := c.Records(t.Context(), RecordFilter{Publisher: "public"}); err != nil || len(records) != 1 || notes.Len() > 0 {
+		t.Errorf("%v, %+v, notes %s", err, records, notes)
+	}
+	c, _ = newClient(t, lacks)
+	if _, _, err := c.Records(t.Context(), RecordFilter{Publisher: "public"}); err == nil || !strings.Contains(err.Error(), `there is "private"`) {
+		t.Errorf("%v, want the existing publishers", err)
 	}
 }
 

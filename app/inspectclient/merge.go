@@ -181,3 +181,8 @@ func list[L, T any](ctx context.Context, c *Client, m *member, path string, quer
 	c.tooMany.Do(func() { c.note("only the first %d of a process are shown: narrow them down", len(all)) })
 	return all, nil
 }
+
+// lists reads all pages of a list of each member.
+func lists[L, T any](ctx context.Context, c *Client, members []member, what, path string, query url.Values, split func(L) ([]T, inspect.Page)) ([]from[[]T], error) {
+	return queryWithRole(c, members, what, func(m *member) ([]T, error) { return list(ctx, c, m, path, query, split) })
+}

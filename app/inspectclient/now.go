@@ -14,9 +14,9 @@ import (
 	"github.com/signpostd/signpost/app/portforward"
 )
 
-// Now returns the current problems of all processes, the worst first. It fails if no process
-// responds. Processes that don't respond are listed as unknown.
-func (c *Client) Now(ctx context.Context) (output.Result, inspect.Now, error) {
+// Now returns the current problems of all processes, the worst first, and whether there are any. It
+// fails if no process responds. Processes that don't respond are listed as unknown.
+func (c *Client) Now(ctx context.Context) (output.Result, inspect.Verdict, error) {
 	responses := each(c.processes, func(p portforward.Process) (inspect.Now, error) {
 		var now inspect.Now
 		err := c.call(ctx, p, inspect.NowPath, queryOf("each", "true"), nil, &now)
@@ -47,12 +47,18 @@ func (c *Client) Now(ctx context.Context) (output.Result, inspect.Now, error) {
 		}
 	}
 	if responded == 0 {
-		return output.Result{}, inspect.Now{}, failed
+		return output.Result{}, "", failed
 	}
 	now := inspect.Summarize(all, checked)
 	now.Omitted += omitted
 	now.Unknown = unknown
-	return nowResult(now, responded), now, nil
+	verdict := inspect.VerdictOK
+	if len(now.Findings) > 0 {
+		verdict = inspect.VerdictWrong
+	} else if len(now.Unknown) > 0 {
+		verdict = inspect.VerdictUnknown
+	}
+	return nowResult(now, responded), verdict, nil
 }
 
 // nowFailure says why a process doesn't respond. A process of an earlier version responds with 404.

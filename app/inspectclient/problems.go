@@ -18,10 +18,7 @@ func (c *Client) Problems(ctx context.Context, namespace, search string) (output
 	if err != nil {
 		return output.Result{}, err
 	}
-	query := queryOf("search", search)
-	responses, err := queryWithRole(c, members, "problems", func(m *member) ([]inspect.Problem, error) {
-		return list(ctx, c, m, inspect.ProblemsPath, query, func(l inspect.ProblemList) ([]inspect.Problem, inspect.Page) { return l.Problems, l.Page })
-	})
+	responses, err := lists(ctx, c, members, "problems", inspect.ProblemsPath, queryOf("search", search), func(l inspect.ProblemList) ([]inspect.Problem, inspect.Page) { return l.Problems, l.Page })
 	if err != nil {
 		return output.Result{}, err
 	}

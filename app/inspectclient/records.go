@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -17,14 +18,7 @@ type RecordFilter struct {
 	Publisher, Zone, Search string
 	// Object is KIND/NAMESPACE/NAME.
 	Object string
-	States []inspect.RecordState
-}
-
-// RecordStates returns all states of records, in the order of publishing.
-func RecordStates() []inspect.RecordState {
-	return []inspect.RecordState{
-		inspect.RecordPublished, inspect.RecordPending, inspect.RecordHeld, inspect.RecordConflict, inspect.RecordNoZone, inspect.RecordFailing, inspect.RecordUnwanted, inspect.RecordForeign,
-	}
+	States []string
 }
 
 // Records returns the records of the leaders. If no zone has the name [RecordFilter.Zone], it is
@@ -86,13 +80,12 @@ func (c *Client) records(ctx context.Context, filter RecordFilter) ([]inspect.Re
 	if err != nil {
 		return nil, err
 	}
-	states := make([]string, len(filter.States))
-	for i, s := range filter.States {
-		states[i] = string(s)
-	}
-	query := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(states, ","))
-	responses, err := queryWithRole(c, members, "records", func(m *member) ([]inspect.Record, error) {
-		return list(ctx, c, m, inspect.RecordsPath, query, func(l inspect.RecordList) ([]inspect.Record, inspect.Page) { return l.Records, l.Page })
+	parameters := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(filter.States, ","))
+	responses, err := query(c, members, "records", func(m *member) ([]inspect.Record, error) {
+		return list(ctx, c, m, inspect.RecordsPath, parameters, func(l inspect.RecordList) ([]inspect.Record, inspect.Page) { return l.Records, l.Page })
+	}, func(err error) bool {
+		// Another leader has the publisher.
+		return !isRefusal(err, http.StatusNotFound) && (filter.Publisher == "" || !isRefusal(err, http.StatusBadRequest))
 	})
 	if err != nil {
 		return nil, err
@@ -111,57 +104,16 @@ func (c *Client) records(ctx context.Context, filter RecordFilter) ([]inspect.Re
 	return all, nil
 }
 
-// recordColumn is a column of the table of records.
-type recordColumn struct {
-	output.Column
-	text func(inspect.Record) string
-}
-
-// recordColumns returns the columns. Columns that distinguish records with the same name come
-// early.
-func recordColumns(d difference, now time.Time) []recordColumn {
-	wide := func(name string, text func(inspect.Record) string) recordColumn {
-		return recordColumn{output.Column{Name: name, Only: output.WideOnly}, text}
+// targetsCell returns the targets of the zone, else those that objects ask for.
+func targetsCell(r inspect.Record) string {
+	switch {
+	case len(r.Targets) > 0:
+		return firstTexts(r.Targets)
+	case len(r.Wanted) > 0 && r.State != inspect.RecordPublished:
+		return "(wanted) " + firstTexts(r.Wanted)
+	default:
+		return firstTexts(r.Wanted)
 	}
-	distinguishing := []recordColumn{
-		wide("PUBLISHER", func(r inspect.Record) string { return r.Publisher }),
-		wide("ZONE ID", func(r inspect.Record) string { return r.ZoneID }),
-		wide("PROCESS", func(r inspect.Record) string { return r.Process }),
-	}
-	columns := []recordColumn{
-		{output.Column{Name: "NAME"}, func(r inspect.Record) string { return r.Name }},
-		{output.Column{Name: "TYPE"}, func(r inspect.Record) string { return r.Type }},
-	}
-	var later []recordColumn
-	for i, differs := range []bool{d.publishers, d.zoneIDs, d.processes} {
-		if differs {
-			distinguishing[i].Only = output.Always
-			columns = append(columns, distinguishing[i])
-		} else if distinguishing[i].Name != "ZONE ID" {
-			later = append(later, distinguishing[i])
-		}
-	}
-	columns = append(columns, []recordColumn{
-		{output.Column{Name: "STATE"}, func(r inspect.Record) string { return string(r.State) }},
-		{output.Column{Name: "TARGETS"}, func(r inspect.Record) string {
-			switch {
-			case len(r.Targets) == 0 && len(r.Wanted) > 0 && r.State != inspect.RecordPublished:
-				return "(wanted) " + firstTexts(r.Wanted)
-			case len(r.Targets) == 0:
-				return firstTexts(r.Wanted)
-			}
-			return firstTexts(r.Targets)
-		}},
-		{output.Column{Name: "OWNER"}, func(r inspect.Record) string { return r.Owner }},
-		{output.Column{Name: "OBJECT"}, func(r inspect.Record) string { return firstObject(r.Objects) }},
-		{output.Column{Name: "MESSAGE", Whole: true}, func(r inspect.Record) string { return sentence(message(r)) }},
-		wide("ZONE", func(r inspect.Record) string { return r.Zone }),
-		wide("SET", func(r inspect.Record) string { return r.SetIdentifier }),
-		wide("WANTED", func(r inspect.Record) string { return firstTexts(r.Wanted) }),
-		wide("TTL", func(r inspect.Record) string { return ttl(r.TTL) }),
-		wide("NEXT", func(r inspect.Record) string { return until(r.Next, now) }),
-	}...)
-	return append(columns, later...)
 }
 
 // difference says which properties, beside name and type, distinguish the records of a response.
@@ -180,6 +132,37 @@ func differenceOf(all []inspect.Record) difference {
 		zones[of] = r.ZoneID
 	}
 	return d
+}
+
+// columns returns the columns of the table, and their cells for a record. Columns that distinguish
+// records with the same name come early.
+func (d difference) columns(now time.Time) (names string, cells func(inspect.Record) []string) {
+	names = "NAME|TYPE"
+	late := "|ZONE+|SET+|WANTED+|TTL+|NEXT+"
+	for _, c := range []struct {
+		differs bool
+		name    string
+	}{{d.publishers, "|PUBLISHER"}, {d.zoneIDs, "|ZONE ID"}, {d.processes, "|PROCESS"}} {
+		if c.differs {
+			names += c.name
+		} else if c.name != "|ZONE ID" {
+			late += c.name + "+"
+		}
+	}
+	names += "|STATE|TARGETS|OWNER|OBJECT|MESSAGE…" + late
+	order := strings.Split(strings.NewReplacer("+", "", "…", "").Replace(names), "|")
+	return names, func(r inspect.Record) []string {
+		by := map[string]string{
+			"NAME": r.Name, "TYPE": r.Type, "PUBLISHER": r.Publisher, "ZONE ID": r.ZoneID, "PROCESS": r.Process, "STATE": string(r.State),
+			"TARGETS": targetsCell(r), "OWNER": r.Owner, "OBJECT": firstObject(r.Objects), "MESSAGE": sentence(message(r)),
+			"ZONE": r.Zone, "SET": r.SetIdentifier, "WANTED": firstTexts(r.Wanted), "TTL": ttl(r.TTL), "NEXT": until(r.Next, now),
+		}
+		row := make([]string, len(order))
+		for i, name := range order {
+			row[i] = by[name]
+		}
+		return row
+	}
 }
 
 // name returns the name of a record for -o name, which is unique in the response.
@@ -203,32 +186,22 @@ func (d difference) name(r inspect.Record) string {
 }
 
 func recordResult(records []inspect.Record, now time.Time) output.Result {
-	all := inspect.RecordList{Records: records}
-	all.Total = len(records)
-	a := output.Result{Value: all, Items: output.Items(records)}
+	all := inspect.RecordList{Records: records, Page: inspect.Page{Total: len(records)}}
 	d := differenceOf(records)
-	columns := recordColumns(d, now)
-	for _, c := range columns {
-		a.Table.Columns = append(a.Table.Columns, c.Column)
-	}
+	columns, cells := d.columns(now)
 	counts := map[inspect.RecordState]int{}
-	for _, r := range records {
+	a := output.List(all, records, columns, func(r inspect.Record) (string, []string) {
 		counts[r.State]++
-		a.Names = append(a.Names, d.name(r))
-		row := make([]string, len(columns))
-		for i, c := range columns {
-			row[i] = c.text(r)
-		}
-		a.Table.Rows = append(a.Table.Rows, row)
-	}
+		return d.name(r), cells(r)
+	})
 	if len(records) == 0 {
 		a.Text = "No record, or none that the filters let through.\n"
 		return a
 	}
 	var parts []string
-	for _, s := range RecordStates() {
-		if counts[s] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", s, counts[s]))
+	for _, name := range inspect.RecordStates() {
+		if n := counts[inspect.RecordState(name)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", name, n))
 		}
 	}
 	a.Text = fmt.Sprintf("\n%s: %s.\n", inspect.Plural(len(records), "record"), strings.Join(parts, ", "))
@@ -299,9 +272,7 @@ func (c *Client) ZoneNames(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	responses, err := queryWithRole(c, members, "zones", func(m *member) ([]inspect.Zone, error) {
-		return list(ctx, c, m, inspect.ZonesPath, nil, func(l inspect.ZoneList) ([]inspect.Zone, inspect.Page) { return l.Zones, l.Page })
-	})
+	responses, err := lists(ctx, c, members, "zones", inspect.ZonesPath, nil, func(l inspect.ZoneList) ([]inspect.Zone, inspect.Page) { return l.Zones, l.Page })
 	var names []string
 	for _, a := range responses {
 		for _, z := range a.value {

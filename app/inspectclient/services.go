@@ -49,9 +49,7 @@ func (c *Client) services(ctx context.Context, namespace, search string) (inspec
 		return merged, err
 	}
 	query := queryOf("namespace", namespace, "search", search)
-	responses, err := queryWithRole(c, members, "services", func(m *member) ([]inspect.Service, error) {
-		return list(ctx, c, m, inspect.ServicesPath, query, func(l inspect.ServiceList) ([]inspect.Service, inspect.Page) { return l.Services, l.Page })
-	})
+	responses, err := lists(ctx, c, members, "services", inspect.ServicesPath, query, func(l inspect.ServiceList) ([]inspect.Service, inspect.Page) { return l.Services, l.Page })
 	if err != nil {
 		return merged, err
 	}

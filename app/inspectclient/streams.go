@@ -19,8 +19,7 @@ import (
 // StreamFilter selects streams. Empty fields select all.
 type StreamFilter struct {
 	// Service and Pod are NAMESPACE/NAME.
-	Service, Pod, Node, Search string
-	State                      inspect.StreamState
+	Service, Pod, Node, Search, State string
 	// Namespace is that of the Service.
 	Namespace string
 }
@@ -31,10 +30,8 @@ func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Resul
 	if err != nil {
 		return output.Result{}, err
 	}
-	query := queryOf("service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", string(filter.State))
-	responses, err := queryWithRole(c, members, "streams", func(m *member) ([]inspect.Stream, error) {
-		return list(ctx, c, m, inspect.StreamsPath, query, func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
-	})
+	query := queryOf("service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", filter.State)
+	responses, err := lists(ctx, c, members, "streams", inspect.StreamsPath, query, func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
 	if err != nil {
 		return output.Result{}, err
 	}

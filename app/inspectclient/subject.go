@@ -1,7 +1,6 @@
 package inspectclient
 
 import (
-	"cmp"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -16,15 +15,6 @@ import (
 
 // maxSubject limits the text of a query in bytes, far above any name and URL.
 const maxSubject = 2048
-
-// kinds are the kinds that servers don't know, with their abbreviations.
-var kinds = map[string]string{
-	"ep": "Endpoints", "endpoints": "Endpoints", "crd": "CustomResourceDefinition", "dnsrecord": "DNSRecord", "virtualservice": "VirtualService",
-	"server": "Server", "namespace": "Namespace", "ns": "Namespace", "secret": "Secret",
-}
-
-// withoutNamespace are cluster-scoped kinds.
-var withoutNamespace = []string{"Node", "Namespace", "CustomResourceDefinition"}
 
 // Subject returns the parameters of an explanation for free text: a Service (svc/web, shop/web,
 // web.shop:80), another object (Ingress/web), an IP address with or without a port, a DNS name, or
@@ -83,7 +73,7 @@ func object(text string, namespace func() (string, error)) (url.Values, error) {
 		return service(parts[0], parts[1])
 	}
 	name := parts[len(parts)-1]
-	if slices.Contains(withoutNamespace, kind) {
+	if slices.Contains(inspect.ClusterScoped, kind) {
 		return url.Values{"object": {kind + "/" + name}}, nil
 	}
 	in := parts[1]
@@ -104,7 +94,7 @@ func kindOf(word string) (kind string, known bool) {
 	lower := strings.ToLower(word)
 	lower, _, _ = strings.Cut(lower, ".") // a group may follow
 	for _, candidate := range []string{lower, strings.TrimSuffix(lower, "s"), strings.TrimSuffix(lower, "es")} {
-		if kind = cmp.Or(kinds[candidate], inspect.Kinds[candidate]); kind != "" {
+		if kind = inspect.Kinds[candidate]; kind != "" {
 			return kind, true
 		}
 	}

@@ -23,7 +23,7 @@ type pet struct {
 func result() output.Result {
 	pets := []pet{{"Rex", 3, []string{"ball", "<bone>"}}, {"Ada\x1b[31m\nB", 1234567890, nil}}
 	return output.Result{
-		Value: map[string]any{"items": pets}, Items: output.Items(pets), Names: []string{"pet/Rex", "pet/Ada"}, Text: "Two pets.\n",
+		Value: map[string]any{"items": pets}, Items: []any{pets[0], pets[1]}, Names: []string{"pet/Rex", "pet/Ada"}, Text: "Two pets.\n",
 		Table: output.TableData{
 			Columns: []output.Column{{Name: "NAME"}, {Name: "AGE", Only: output.WideOnly}, {Name: "NOTE"}},
 			Rows:    [][]string{{"Rex", "3", ""}, {"Ada\x1b[31m\nB\u202e", "1234567890", strings.Repeat("ä", 90)}},

@@ -107,12 +107,3 @@ func generic(value any) (any, error) {
 	}
 	return plain, nil
 }
-
-// Items returns a list as the items of an [Result].
-func Items[T any](list []T) []any {
-	items := make([]any, len(list))
-	for i := range list {
-		items[i] = list[i]
-	}
-	return items
-}

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map
 	}
 	server := objectserver.New(slices.Collect(maps.Keys(read))...)
 	server.ServeResources(slices.Collect(maps.Keys(named))...)
-	unread := map[schema.GroupKind]Unread{}
+	unread, namespaces := map[schema.GroupKind]Unread{}, map[string]bool{}
 	for _, obj := range objects {
 		if err := checkName(obj); err != nil {
 			return nil, nil, err
@@ -99,8 +100,20 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map
 		if err := server.Put(obj); err != nil {
 			return nil, nil, settings.Usagef("-f: %w", err)
 		}
+		if !objectserver.ClusterScoped(obj.GetKind()) {
+			namespaces[cmp.Or(obj.GetNamespace(), objectserver.DefaultNamespace)] = true
+		}
 	}
-	return server.Config(), unread, nil
+	return server.Config(), unread, checkNamespaces(publisher.Source.OnlyNamespaces(), slices.Sorted(maps.Keys(namespaces)))
+}
+
+// checkNamespaces refuses namespaces that no object has: with a mistyped one, all records would be
+// deleted.
+func checkNamespaces(wanted, existing []string) error {
+	if len(wanted) == 0 || len(existing) == 0 || slices.ContainsFunc(wanted, func(name string) bool { return slices.Contains(existing, name) }) {
+		return nil
+	}
+	return settings.Usagef("--namespace=%s: no object of -f is in this namespace: they are in %s", strings.Join(wanted, ","), strings.Join(existing, ", "))
 }
 
 // checkName refuses a template that wasn't rendered.

@@ -1,12 +1,15 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,23 +49,31 @@ type Options struct {
 // Make returns the changes that the publishers of a config would make, and makes none. The config
 // and the inputs must be valid.
 func Make(ctx context.Context, o Options) (*Plan, error) {
-	plan := emptyPlan()
-	for _, publisher := range o.Config.DNS.Publishers {
-		part, err := o.makeOne(ctx, publisher)
+	plan := &Plan{Zones: []Zone{}, Problems: []Problem{}, Errors: []string{}}
+	var unread map[schema.GroupKind]Unread
+	for i, publisher := range o.Config.DNS.Publishers {
+		others, err := o.addTo(ctx, plan, publisher)
 		if err != nil && publisher.Name != "" {
 			err = fmt.Errorf("publisher %s: %w", publisher.Name, err)
 		}
 		if err != nil {
 			return nil, err
 		}
-		plan.add(publisher.Name, part)
+		if i == 0 {
+			unread = others
+		}
+		maps.DeleteFunc(unread, func(kind schema.GroupKind, _ Unread) bool { _, same := others[kind]; return !same })
 	}
-	plan.dropReadElsewhere(len(o.Config.DNS.Publishers))
+	plan.Unread = slices.SortedFunc(maps.Values(unread), func(a, b Unread) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
+	})
+	plan.Complete = len(plan.Errors) == 0
 	return plan, nil
 }
 
-// makeOne makes the plan of one publisher.
-func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan, error) {
+// addTo adds what one publisher would change to a plan. It returns the kinds of manifests that no
+// source of the publisher reads.
+func (o Options) addTo(ctx context.Context, plan *Plan, options *configure.Options) (map[schema.GroupKind]Unread, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	dry := *options
@@ -92,21 +103,20 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 	if ctx.Err() != nil {
 		return nil, errInterrupted
 	}
-	plan := newPlan(zones, notices.list, err)
-	plan.setUnread(unread)
+	plan.add(options.Name, zones, notices.list, err)
 	if o.Verbose || len(o.Inputs.Manifests) > 0 {
 		explained, err := opened.Publisher.Explain(ctx, publisher.ExplainQuery{OnlyIncomplete: true, Limit: explainLimit})
 		if err != nil {
 			return nil, errInterrupted
 		}
 		if o.Verbose {
-			plan.explain(explained)
+			plan.explain(options.Name, explained)
 		}
 		if len(o.Inputs.Manifests) > 0 {
-			plan.warn(explained)
+			plan.warn(options.Name, explained)
 		}
 	}
-	return plan, nil
+	return unread, nil
 }
 
 // identify sets the instance of a publisher by the cluster; config is nil without one.

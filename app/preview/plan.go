@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/publisher"
@@ -104,40 +102,44 @@ type Problem struct {
 	Objects   []Object `json:"objects"`
 }
 
-// newPlan returns the plan for the zones, notices and errors of a publisher. err may join several
-// errors.
-func newPlan(zones []publisher.ZonePlan, notices []publisher.Notice, err error) *Plan {
-	plan := emptyPlan()
+// add adds the zones, notices and errors of a publisher; its name is empty for that of flags. err
+// may join several errors.
+func (p *Plan) add(name string, zones []publisher.ZonePlan, notices []publisher.Notice, err error) {
+	var problems []Problem
 	for _, z := range zones {
 		changes, pending := withoutPending(z.Changes)
 		held, more := withoutPending(z.HeldChanges)
 		z.HeldChanges = held
-		shown := Zone{Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(changes), Pending: append(pending, more...)}
+		shown := Zone{Publisher: name, Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(changes), Pending: append(pending, more...)}
 		if z.Held != "" && len(held) > 0 {
 			shown.Held = heldOf(z)
 		}
-		plan.Differs = plan.Differs || len(shown.Changes) > 0 || shown.Held != nil
-		plan.Zones = append(plan.Zones, shown)
+		p.Differs = p.Differs || len(shown.Changes) > 0 || shown.Held != nil
+		p.Zones = append(p.Zones, shown)
 		for _, w := range z.Waiting {
-			plan.Problems = append(plan.Problems, Problem{Zone: z.Zone.Name, Name: w.Name, Reason: w.Message, Objects: objectsAbout(notices, w.Name)})
+			problems = append(problems, Problem{Publisher: name, Zone: z.Zone.Name, Name: w.Name, Reason: w.Message, Objects: objectsAbout(notices, w.Name)})
 		}
 	}
 	for _, n := range notices {
-		p := Problem{Name: nameOf(n), Reason: n.Message, Objects: objectsOf(n.Objects)}
-		if !slices.ContainsFunc(plan.Problems, p.repeats) {
-			plan.Problems = append(plan.Problems, p)
+		one := Problem{Publisher: name, Name: nameOf(n), Reason: n.Message, Objects: objectsOf(n.Objects)}
+		if !slices.ContainsFunc(problems, one.repeats) {
+			problems = append(problems, one)
 		}
 	}
-	slices.SortFunc(plan.Problems, compareProblems)
+	slices.SortFunc(problems, compareProblems)
+	p.Problems = append(p.Problems, problems...)
+	var errs []string
 	for _, e := range settings.Leaves(err) {
-		// Held changes are in the zones.
-		if !errors.Is(e, publisher.ErrHeld) {
-			plan.Errors = append(plan.Errors, e.Error())
+		switch {
+		case errors.Is(e, publisher.ErrHeld): // held changes are in the zones
+		case name != "":
+			errs = append(errs, "publisher "+name+": "+e.Error())
+		default:
+			errs = append(errs, e.Error())
 		}
 	}
-	slices.Sort(plan.Errors)
-	plan.Complete = len(plan.Errors) == 0
-	return plan
+	slices.Sort(errs)
+	p.Errors = append(p.Errors, errs...)
 }
 
 func heldOf(z publisher.ZonePlan) *Held {
@@ -154,39 +156,6 @@ func heldOf(z publisher.ZonePlan) *Held {
 		held.Updates = changesOf(updates)
 	}
 	return held
-}
-
-func emptyPlan() *Plan { return &Plan{Zones: []Zone{}, Problems: []Problem{}, Errors: []string{}} }
-
-// add adds the plan of a publisher; its name is empty for that of flags.
-func (p *Plan) add(publisher string, part *Plan) {
-	for _, z := range part.Zones {
-		z.Publisher = publisher
-		p.Zones = append(p.Zones, z)
-	}
-	for _, problem := range part.Problems {
-		problem.Publisher = publisher
-		p.Problems = append(p.Problems, problem)
-	}
-	for _, e := range part.Errors {
-		if publisher != "" {
-			e = "publisher " + publisher + ": " + e
-		}
-		p.Errors = append(p.Errors, e)
-	}
-	for _, u := range part.Unpublished {
-		u.Publisher = publisher
-		p.Unpublished = append(p.Unpublished, u)
-	}
-	p.MoreUnpublished += part.MoreUnpublished
-	for _, w := range part.Warnings {
-		w.Publisher = publisher
-		p.Warnings = append(p.Warnings, w)
-	}
-	p.Incomplete += part.Incomplete
-	p.Unread = append(p.Unread, part.Unread...)
-	p.Differs = p.Differs || part.Differs
-	p.Complete = len(p.Errors) == 0
 }
 
 // repeats reports whether p says the same as another problem.
@@ -247,37 +216,4 @@ func objectsOf(objects []dns.Object) []Object {
 		}
 	}
 	return list
-}
-
-// setUnread sets the kinds that no source of a publisher reads.
-func (p *Plan) setUnread(unread map[schema.GroupKind]Unread) {
-	for _, u := range unread {
-		p.Unread = append(p.Unread, u)
-	}
-	sortUnread(p.Unread)
-}
-
-func sortUnread(list []Unread) {
-	slices.SortFunc(list, func(a, b Unread) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
-	})
-}
-
-// dropReadElsewhere keeps only the kinds that none of the publishers reads. Before, Unread has the
-// kinds that each publisher doesn't read.
-func (p *Plan) dropReadElsewhere(publishers int) {
-	type kind struct{ kind, group string }
-	count := map[kind]int{}
-	for _, u := range p.Unread {
-		count[kind{u.Kind, u.Group}]++
-	}
-	var unread []Unread
-	for _, u := range p.Unread {
-		if k := (kind{u.Kind, u.Group}); count[k] == publishers {
-			unread = append(unread, u)
-			count[k] = 0
-		}
-	}
-	sortUnread(unread)
-	p.Unread = unread
 }

@@ -31,9 +31,9 @@ type Unpublished struct {
 
 // explain adds the reasons why objects give no record, except those among the problems and errors
 // of the plan.
-func (p *Plan) explain(explained publisher.Explanations) {
+func (p *Plan) explain(name string, explained publisher.Explanations) {
 	for _, e := range explained.List {
-		list := reasonsOf(e)
+		list := reasonsOf(name, e)
 		if more := len(list) - reasonLimit; more > 0 {
 			last := list[reasonLimit]
 			last.Subject, last.Message = "", fmt.Sprintf("and %d more reasons of this object", more)
@@ -41,16 +41,16 @@ func (p *Plan) explain(explained publisher.Explanations) {
 		}
 		p.Unpublished = append(p.Unpublished, list...)
 	}
-	p.MoreUnpublished = explained.More
+	p.MoreUnpublished += explained.More
 }
 
-// reasonsOf returns the reasons why an object, or parts of it, aren't published, each once.
-func reasonsOf(e publisher.Explanation) []Unpublished {
+// reasonsOf returns the reasons why a publisher leaves out an object, or parts of it, each once.
+func reasonsOf(name string, e publisher.Explanation) []Unpublished {
 	object := Object{Kind: e.Object.Kind, Namespace: e.Object.Namespace, Name: e.Object.Name, Source: e.Object.Source}
 	var list []Unpublished
 	known := map[Unpublished]bool{}
 	add := func(reason, subject, message string) {
-		u := Unpublished{Object: object, Reason: reason, Subject: subject, Message: message}
+		u := Unpublished{Publisher: name, Object: object, Reason: reason, Subject: subject, Message: message}
 		if !known[u] {
 			known[u] = true
 			list = append(list, u)
@@ -119,16 +119,17 @@ func (p *Plan) writeUnpublished(text *strings.Builder) {
 	text.WriteString("\n")
 }
 
-// maxWarnings limits the warnings about annotations.
+// maxWarnings limits the warnings about annotations of a publisher.
 const maxWarnings = 20
 
 // warn adds the annotations of manifests that are probably misspelled, and the number of objects
 // that give no record.
-func (p *Plan) warn(explained publisher.Explanations) {
-	p.Incomplete = len(explained.List) + explained.More
+func (p *Plan) warn(name string, explained publisher.Explanations) {
+	p.Incomplete += len(explained.List) + explained.More
+	of := len(p.Warnings) // those of other publishers
 	for _, e := range explained.List {
-		for _, u := range reasonsOf(e) {
-			if u.Reason == string(source.SkipUnknownAnnotation) && len(p.Warnings) < maxWarnings {
+		for _, u := range reasonsOf(name, e) {
+			if u.Reason == string(source.SkipUnknownAnnotation) && len(p.Warnings)-of < maxWarnings {
 				p.Warnings = append(p.Warnings, u)
 			}
 		}

@@ -20,8 +20,8 @@ func TestExplainBounded(t *testing.T) {
 		e.Dropped = append(e.Dropped, desired.Drop{Name: "a.example.org", Type: fmt.Sprintf("T%d", i), Reason: desired.DropDomain, Message: "--domain-filter leaves it out"})
 	}
 	e.Dropped = append(e.Dropped, desired.Drop{Name: "b.example.org", Reason: desired.DropZone, Message: "no zone"})
-	plan := emptyPlan()
-	plan.explain(publisher.Explanations{List: []publisher.Explanation{e}, More: 7})
+	plan := &Plan{}
+	plan.explain("", publisher.Explanations{List: []publisher.Explanation{e}, More: 7})
 	if len(plan.Unpublished) != reasonLimit+1 || !strings.Contains(plan.Unpublished[reasonLimit].Message, "and 993 more reasons") {
 		t.Errorf("there are %d reasons, the last one is %+v", len(plan.Unpublished), plan.Unpublished[len(plan.Unpublished)-1])
 	}
@@ -42,7 +42,7 @@ func TestExplainTargets(t *testing.T) {
 	e := publisher.Explanation{Object: dns.Object{Kind: "Service", Name: "web"}, Dropped: []desired.Drop{
 		{Name: "a.example.org", Type: "A", Targets: targets, Reason: desired.DropTarget, Message: "--target-net-filter has no network of the target"},
 	}}
-	list := reasonsOf(e)
+	list := reasonsOf("", e)
 	if want := "Service web: TargetFiltered a.example.org 192.0.2.1 192.0.2.1 192.0.2.1 192.0.2.1 …: --target-net-filter has no network of the target"; len(list) != 1 || list[0].String() != want {
 		t.Errorf("the reasons are %v, want %s", list, want)
 	}

@@ -2,7 +2,6 @@ package preview
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -20,14 +19,6 @@ func (o Object) String() string {
 		name = o.Namespace + "/" + o.Name
 	}
 	return strings.TrimSpace(cmp.Or(o.Kind, o.Source) + " " + name)
-}
-
-// WriteJSON writes the plan as one JSON object.
-func (p *Plan) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(p)
 }
 
 // WriteTable writes the plan as text for people.

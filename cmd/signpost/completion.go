@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/signpostd/signpost/app/inspectclient"
 	"github.com/signpostd/signpost/app/output"
@@ -46,77 +48,54 @@ func completeBy(cmd *cobra.Command, flag string, f completer) {
 // completeCluster offers the contexts, clusters and users of the kubeconfig, and the namespaces of
 // the cluster.
 func (c *client) completeCluster(cmd *cobra.Command) {
-	named := func(names func(*clientcmd.ClientConfigLoadingRules) []string) completer {
+	named := func(names func(*clientcmdapi.Config) []string) completer {
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			rules := clientcmd.NewDefaultClientConfigLoadingRules()
 			rules.ExplicitPath, rules.WarnIfAllMissing = c.kubectl.Source().Path, false
-			return names(rules), cobra.ShellCompDirectiveNoFileComp
+			loaded, err := rules.Load()
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return names(loaded), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
-	completeBy(cmd, "context", named(func(r *clientcmd.ClientConfigLoadingRules) []string {
-		loaded, err := r.Load()
-		if err != nil {
-			return nil
-		}
-		return sortedKeys(loaded.Contexts)
-	}))
-	completeBy(cmd, "cluster", named(func(r *clientcmd.ClientConfigLoadingRules) []string {
-		loaded, err := r.Load()
-		if err != nil {
-			return nil
-		}
-		return sortedKeys(loaded.Clusters)
-	}))
-	completeBy(cmd, "user", named(func(r *clientcmd.ClientConfigLoadingRules) []string {
-		loaded, err := r.Load()
-		if err != nil {
-			return nil
-		}
-		return sortedKeys(loaded.AuthInfos)
-	}))
+	completeBy(cmd, "context", named(func(c *clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(c.Contexts)) }))
+	completeBy(cmd, "cluster", named(func(c *clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(c.Clusters)) }))
+	completeBy(cmd, "user", named(func(c *clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(c.AuthInfos)) }))
 	completeBy(cmd, "namespace", c.completeNamespaces)
 	completeBy(cmd, "signpost-namespace", c.completeNamespaces)
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// api returns a client of the API server, and a context with the time limit of a completion.
-func (c *client) api(cmd *cobra.Command) (*corev1client.CoreV1Client, context.Context, context.CancelFunc, bool) {
+// completeFromAPI offers values from the API server, if it responds in time.
+func (c *client) completeFromAPI(cmd *cobra.Command, begun string, f func(context.Context, *corev1client.CoreV1Client, metav1.ListOptions) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
 	cfg, err := c.kubectl.RESTConfig("completion")
 	if err != nil {
-		return nil, nil, nil, false
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	cfg.Timeout = completionTime
 	api, err := corev1client.NewForConfig(cfg)
 	if err != nil {
-		return nil, nil, nil, false
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
-	return api, ctx, cancel, true
+	names, err := f(ctx, api, metav1.ListOptions{Limit: mostCompletions})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return beginning(begun, names), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (c *client) completeNamespaces(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	api, ctx, cancel, ok := c.api(cmd)
-	if !ok {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer cancel()
-	list, err := api.Namespaces().List(ctx, metav1.ListOptions{Limit: mostCompletions})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, n := range list.Items {
-		names = append(names, n.Name)
-	}
-	return beginning(begun, names), cobra.ShellCompDirectiveNoFileComp
+	return c.completeFromAPI(cmd, begun, func(ctx context.Context, api *corev1client.CoreV1Client, options metav1.ListOptions) (names []string, err error) {
+		list, err := api.Namespaces().List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range list.Items {
+			names = append(names, n.Name)
+		}
+		return names, nil
+	})
 }
 
 // completeServices offers the Services of the namespace as svc/NAME.
@@ -125,20 +104,16 @@ func (c *client) completeServices(cmd *cobra.Command, args []string, begun strin
 	if len(args) > 0 || err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	api, ctx, cancel, ok := c.api(cmd)
-	if !ok {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer cancel()
-	list, err := api.Services(namespace).List(ctx, metav1.ListOptions{Limit: mostCompletions})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, s := range list.Items {
-		names = append(names, "svc/"+s.Name)
-	}
-	return beginning(begun, names), cobra.ShellCompDirectiveNoFileComp
+	return c.completeFromAPI(cmd, begun, func(ctx context.Context, api *corev1client.CoreV1Client, options metav1.ListOptions) (names []string, err error) {
+		list, err := api.Services(namespace).List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list.Items {
+			names = append(names, "svc/"+s.Name)
+		}
+		return names, nil
+	})
 }
 
 func beginning(begun string, all []string) []string {

@@ -40,6 +40,20 @@ func checkTame(t *testing.T, what, text string) {
 	}
 }
 
+// checkFormat is checkTame of an output and its errors in a format. An output in JSON must be valid.
+func checkFormat(t *testing.T, what, format, out, errText string) {
+	t.Helper()
+	checkTame(t, what, errText)
+	if format == "yaml" || strings.HasPrefix(format, "jsonpath") {
+		// In this output, a value may have several lines, as in a user's file.
+		out = strings.ReplaceAll(out, "\nsignpost: all is well", "")
+	}
+	checkTame(t, what, out)
+	if format == "json" && out != "" && !json.Valid([]byte(out)) {
+		t.Errorf("%s: no JSON:\n%s", what, out)
+	}
+}
+
 // hostileProcess returns a process with evil text in all fields.
 func hostileProcess() *inspecttest.Process {
 	now, n := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 1
@@ -81,15 +95,7 @@ func TestHostileInspection(t *testing.T) {
 			if out == "" && errText == "" {
 				t.Errorf("%s: nothing was written", args)
 			}
-			checkTame(t, fmt.Sprint(args), errText)
-			if format == "yaml" || strings.HasPrefix(format, "jsonpath") {
-				// In this output, a value may have several lines, as in a user's file.
-				out = strings.ReplaceAll(out, "\nsignpost: all is well", "")
-			}
-			checkTame(t, fmt.Sprint(args), out)
-			if format == "json" && out != "" && !json.Valid([]byte(out)) {
-				t.Errorf("%s: no JSON:\n%s", args, out)
-			}
+			checkFormat(t, fmt.Sprint(args), format, out, errText)
 		}
 	}
 	_, out, errText := runCommand(t.Context(), "records", "-o", "zone", "--addr", addr)
@@ -154,14 +160,7 @@ func TestHostileDestination(t *testing.T) {
 				if (code == 0) == fails || fails && !strings.Contains(errText, "all is well") {
 					t.Errorf("%s: %d\n%s%s", what, code, out, errText)
 				}
-				checkTame(t, what, errText)
-				if format == "yaml" {
-					out = strings.ReplaceAll(out, "\nsignpost: all is well", "")
-				}
-				checkTame(t, what, out)
-				if format == "json" && out != "" && !json.Valid([]byte(out)) {
-					t.Errorf("%s: no JSON:\n%s", what, out)
-				}
+				checkFormat(t, what, format, out, errText)
 			}
 		}
 		server.Stop()
@@ -219,14 +218,7 @@ func TestHostilePlan(t *testing.T) {
 		if code == 0 || format == "table" && !strings.Contains(out, `\u001b`) {
 			t.Errorf("-o %s: %d\n%s%s", format, code, out, errText)
 		}
-		checkTame(t, format, errText)
-		if format == "yaml" {
-			out = strings.ReplaceAll(out, "\nsignpost: all is well", "")
-		}
-		checkTame(t, format, out)
-		if format == "json" && !json.Valid([]byte(out)) {
-			t.Errorf("no JSON:\n%s", out)
-		}
+		checkFormat(t, "-o "+format, format, out, errText)
 	}
 }
 

@@ -24,21 +24,26 @@ func newAdminClient() *client {
 	return newClient(portforward.Admin, portforward.AdminPort, adminTimeout)
 }
 
-func newStatusCommand(s streams) *cobra.Command {
+// inspection returns cmd as a command without arguments that queries running processes with f, and
+// prints the result.
+func inspection(s streams, cmd *cobra.Command, f func(*inspectclient.Client, context.Context) (output.Result, error)) *cobra.Command {
 	c := newAdminClient()
-	cmd := &cobra.Command{
+	cmd.Args = noArguments
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) { return f(l, ctx) })
+	}
+	c.flags(cmd)
+	return cmd
+}
+
+func newStatusCommand(s streams) *cobra.Command {
+	return inspection(s, &cobra.Command{
 		Use:   "status",
 		Short: "Show all processes of signpost: roles, readiness, leaders, numbers",
 		Long: `Show all processes of signpost: which roles they run, whether they are ready and what
 for they wait, who leads, and how much they serve and publish.`,
 		Example: "  signpost status\n  signpost status --addr 127.0.0.1:9996 -o yaml",
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) { return l.Status(ctx) })
-		},
-	}
-	c.flags(cmd)
-	return cmd
+	}, (*inspectclient.Client).Status)
 }
 
 func newNowCommand(s streams) *cobra.Command {
@@ -60,31 +65,37 @@ found out.`,
 		Example: "  signpost now\n  signpost now -o json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var now inspect.Now
-			err := c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Result, err error) {
-				a, now, err = l.Now(ctx)
-				return a, err
+			return c.verdict(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, inspect.Verdict, error) {
+				return l.Now(ctx)
 			})
-			switch {
-			case err != nil:
-				return &exitError{err, exitUnknown}
-			case len(now.Findings) > 0:
-				return &exitError{code: exitFailure}
-			case len(now.Unknown) > 0:
-				return &exitError{code: exitUnknown}
-			}
-			return nil
 		},
 	}
 	c.flags(cmd)
 	return cmd
 }
 
+// verdict is query whose exit code is that of a verdict.
+func (c *client) verdict(cmd *cobra.Command, s streams, f func(context.Context, *inspectclient.Client) (output.Result, inspect.Verdict, error)) error {
+	verdict := inspect.VerdictUnknown
+	err := c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Result, err error) {
+		a, verdict, err = f(ctx, l)
+		return a, err
+	})
+	switch {
+	case err != nil:
+		return &exitError{err, exitUnknown}
+	case verdict == inspect.VerdictWrong:
+		return &exitError{code: exitFailure}
+	case verdict != inspect.VerdictOK:
+		return &exitError{code: exitUnknown}
+	}
+	return nil
+}
+
 func newStreamsCommand(s streams) *cobra.Command {
 	c := newAdminClient()
 	var filter inspectclient.StreamFilter
 	var behind, everywhere bool
-	var state string
 	cmd := &cobra.Command{
 		Use:   "streams [SERVICE]",
 		Short: "Show the clients of the Destination API and of xDS, and which lag behind",
@@ -100,8 +111,8 @@ SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 		Example: "  signpost streams\n  signpost streams svc/web -n shop\n  signpost streams --behind -o wide",
 		Args:    oneSubject("Service"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if filter.State = inspect.StreamState(state); behind {
-				filter.State = inspect.StreamBehind
+			if behind {
+				filter.State = string(inspect.StreamBehind)
 			}
 			if err := c.streamSubject(&filter, args); err != nil {
 				return err
@@ -116,7 +127,7 @@ SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&behind, "behind", false, "show only clients that lag behind")
-	flags.Var(settings.Choice(&state, "", "synced", "behind", "stale"), "state", "`state` of the streams to show: synced, behind or stale")
+	flags.Var(settings.Choice(&filter.State, "", "synced", "behind", "stale"), "state", "`state` of the streams to show: synced, behind or stale")
 	flags.StringVar(&filter.Pod, "pod", "", "`name` of the client's pod, or NAMESPACE/NAME")
 	flags.StringVar(&filter.Node, "node", "", "`name` of the client's node")
 	flags.StringVar(&filter.Search, "search", "", "`text` that any of the columns has")
@@ -155,11 +166,30 @@ func (c *client) streamSubject(filter *inspectclient.StreamFilter, args []string
 	return nil
 }
 
-func newServicesCommand(s streams) *cobra.Command {
+// namespacedList returns cmd as a command that lists what one namespace or all have, narrowed by a
+// text.
+func namespacedList(s streams, cmd *cobra.Command, search string, list func(l *inspectclient.Client, ctx context.Context, namespace, search string) (output.Result, error)) *cobra.Command {
 	c := newAdminClient()
-	var search string
+	var text string
 	var everywhere bool
-	cmd := &cobra.Command{
+	cmd.Args = noArguments
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		namespace := c.flagNamespace()
+		if everywhere {
+			namespace = ""
+		}
+		return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) {
+			return list(l, ctx, namespace, text)
+		})
+	}
+	cmd.Flags().StringVar(&text, "search", "", search)
+	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "show all namespaces, as without -n")
+	c.flags(cmd)
+	return cmd
+}
+
+func newServicesCommand(s streams) *cobra.Command {
+	return namespacedList(s, &cobra.Command{
 		Use:   "services",
 		Short: "Show the Services that are served, with their endpoints and streams",
 		Long: `Show the Services that processes with the destination role serve: how many endpoints
@@ -169,48 +199,17 @@ STATE is what signpost explain would find, the worst first: unserved (there are 
 endpoints, and clients get none, such as for a wrong targetPort), no-endpoints (none is
 ready), partly-served (some ports or places get none), no-ports, external-name, served.`,
 		Example: "  signpost services\n  signpost services -n shop -o wide",
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) {
-				return l.Services(ctx, c.oneNamespace(everywhere), search)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&search, "search", "", "`text` that the name has")
-	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "show all namespaces, as without -n")
-	c.flags(cmd)
-	return cmd
-}
-
-// oneNamespace returns the namespace of the flag, or "" for all.
-func (c *client) oneNamespace(everywhere bool) string {
-	if everywhere {
-		return ""
-	}
-	return c.flagNamespace()
+	}, "`text` that the name has", (*inspectclient.Client).Services)
 }
 
 func newProblemsCommand(s streams) *cobra.Command {
-	c := newAdminClient()
-	var search string
-	var everywhere bool
-	cmd := &cobra.Command{
+	return namespacedList(s, &cobra.Command{
 		Use:   "problems",
 		Short: "Show the parts of objects that can't be used, and why",
 		Long: `Show the parts of objects that can't be used: a field or an annotation, why, and what to
 do. Without -n it shows all namespaces.`,
 		Example: "  signpost problems\n  signpost problems -n shop",
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, error) {
-				return l.Problems(ctx, c.oneNamespace(everywhere), search)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&search, "search", "", "`text` that the object or the reason has")
-	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "show all namespaces, as without -n")
-	c.flags(cmd)
-	return cmd
+	}, "`text` that the object or the reason has", (*inspectclient.Client).Problems)
 }
 
 // outputZone is the format of records in master file syntax.
@@ -219,7 +218,6 @@ const outputZone = "zone"
 func newRecordsCommand(s streams) *cobra.Command {
 	c := newAdminClient()
 	var filter inspectclient.RecordFilter
-	var states []string
 	cmd := &cobra.Command{
 		Use:   "records [ZONE|NAME]",
 		Short: "Show the DNS records that objects ask for, and what zones have",
@@ -245,8 +243,7 @@ name, say which one with --publisher.`,
 			if len(args) > 0 {
 				filter.Zone = strings.TrimSuffix(strings.ToLower(args[0]), ".")
 			}
-			var err error
-			if filter.States, err = recordStates(states); err != nil {
+			if err := checkStates(filter.States); err != nil {
 				return err
 			}
 			if err := checkObject(filter.Object); err != nil {
@@ -268,12 +265,12 @@ name, say which one with --publisher.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&states, "state", nil, "`states` of the records to show, with commas")
+	flags.StringSliceVar(&filter.States, "state", nil, "`states` of the records to show, with commas")
 	flags.StringVar(&filter.Search, "search", "", "`text` that a name, a target or an object has")
 	flags.StringVar(&filter.Object, "object", "", "`KIND/NAMESPACE/NAME` of the object that asks for the records")
 	flags.StringVar(&filter.Publisher, "publisher", "", "`name` of the publisher in the config file")
 	c.flags(cmd, outputZone)
-	complete(cmd, "state", stateNames()...)
+	complete(cmd, "state", inspect.RecordStates()...)
 	cmd.ValidArgsFunction = c.completeZones
 	return cmd
 }
@@ -287,26 +284,18 @@ func checkObject(text string) error {
 	return nil
 }
 
-func stateNames() []string {
-	var names []string
-	for _, state := range inspectclient.RecordStates() {
-		names = append(names, string(state))
-	}
-	return names
-}
-
-func recordStates(names []string) ([]inspect.RecordState, error) {
-	var states []inspect.RecordState
+// checkStates checks the values of --state.
+func checkStates(names []string) error {
 	for _, name := range names {
-		if !slices.Contains(stateNames(), name) {
-			if near, ok := nearest.Of(name, stateNames()); ok {
-				return nil, settings.Usagef("--state=%s: unknown: did you mean %s?", name, near)
-			}
-			return nil, settings.Usagef("--state=%s: unknown: use some of %s", name, strings.Join(stateNames(), ", "))
+		if slices.Contains(inspect.RecordStates(), name) {
+			continue
 		}
-		states = append(states, inspect.RecordState(name))
+		if near, ok := nearest.Of(name, inspect.RecordStates()); ok {
+			return settings.Usagef("--state=%s: unknown: did you mean %s?", name, near)
+		}
+		return settings.Usagef("--state=%s: unknown: use some of %s", name, strings.Join(inspect.RecordStates(), ", "))
 	}
-	return states, nil
+	return nil
 }
 
 func newExplainCommand(s streams) *cobra.Command {
@@ -339,20 +328,9 @@ something is wrong, and 2 if that couldn't be found out.`,
 			if err != nil {
 				return &exitError{err, exitUnknown}
 			}
-			verdict := inspect.VerdictUnknown
-			err = c.query(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Result, err error) {
-				a, verdict, err = l.Explain(ctx, subject)
-				return a, err
+			return c.verdict(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Result, inspect.Verdict, error) {
+				return l.Explain(ctx, subject)
 			})
-			switch {
-			case err != nil:
-				return &exitError{err, exitUnknown}
-			case verdict == inspect.VerdictWrong:
-				return &exitError{code: exitFailure}
-			case verdict != inspect.VerdictOK:
-				return &exitError{code: exitUnknown}
-			}
-			return nil
 		},
 	}
 	c.flags(cmd)

@@ -32,7 +32,6 @@ type fixture struct {
 	asked    []inspect.Query
 	approved []approval
 	posts    []string
-	mark     uint64
 	changed  []inspect.Record
 	status   inspect.Status
 	replicas []inspect.Replica
@@ -62,7 +61,6 @@ func (w *fixture) change(r inspect.Record) {
 		} else {
 			w.records = append(w.records, r)
 		}
-		w.mark++
 		w.changed = append(w.changed, r)
 	})
 }
@@ -123,15 +121,13 @@ func admits(f inspect.RecordFilter, r inspect.Record) bool {
 		slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), f.Search) })
 }
 
-// RecordChanges returns the last changes of all zones.
-func (w *fixture) RecordChanges(_ context.Context, since uint64, _ int) (inspect.Delta[inspect.Record], uint64, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var d inspect.Delta[inspect.Record]
-	if since > 0 {
-		d.Changed = slices.Clone(w.changed[since-1:])
-	}
-	return d, uint64(len(w.changed)) + 1, nil
+// RecordChanges returns the records that have changed since the last call.
+func (w *fixture) RecordChanges(context.Context, int) (inspect.Delta[inspect.Record], error) {
+	return locked(w, func() inspect.Delta[inspect.Record] {
+		d := inspect.Delta[inspect.Record]{Changed: w.changed}
+		w.changed = nil
+		return d
+	}), nil
 }
 
 func (w *fixture) Zones(context.Context) ([]inspect.Zone, error) {

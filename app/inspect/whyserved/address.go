@@ -23,7 +23,7 @@ func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Ste
 	h := x.Catalog.Holders(a)
 	var steps []inspect.Step
 	for _, key := range h.Services[:min(maxHolders, len(h.Services))] {
-		ref := &inspect.ObjectRef{Kind: "Service", Namespace: key.Namespace, Name: key.Name}
+		ref := serviceRef(key)
 		steps = append(steps, step("Address", inspect.StepOK, fmt.Sprintf("%s is a cluster IP of the Service %s/%s", a.Addr(), key.Namespace, key.Name), ref))
 		steps = append(steps, x.service(ctx, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name, Port: a.Port()})...)
 	}
@@ -87,7 +87,7 @@ func (x *Explainer) holderSteps(ip netip.Addr, h *catalog.AddressHolders) []insp
 	steps := listed(ip, h.Workloads)
 	steps = append(steps, x.conflicts(ip, h.Workloads)...)
 	if len(h.Hosts) > 0 {
-		s := step("Address", inspect.StepNote, fmt.Sprintf("%s is the address of a node, where %s host ports", ip, have(len(h.Hosts))), nil)
+		s := step("Address", inspect.StepNote, fmt.Sprintf("%s is the address of a node, where %s host ports", ip, counted(len(h.Hosts), "pod has", "pods have")), nil)
 		s.More = hostLines(h.Hosts)
 		steps = append(steps, s)
 	}
@@ -139,19 +139,19 @@ func hostLines(hosts []*catalog.Workload) []string {
 	return lines
 }
 
-func have(n int) string {
-	if n == 1 {
-		return "1 pod has"
-	}
-	return fmt.Sprintf("%d pods have", n)
+func refOf(key catalog.WorkloadKey) *inspect.ObjectRef {
+	return objectRef(string(key.Kind), key.Cluster, key.Namespace, key.Name)
 }
 
-func refOf(key catalog.WorkloadKey) *inspect.ObjectRef {
-	ref := &inspect.ObjectRef{Kind: string(key.Kind), Namespace: key.Namespace, Name: key.Name}
-	if key.Cluster != catalog.LocalCluster {
-		ref.Cluster = key.Cluster
+func serviceRef(key catalog.ServiceKey) *inspect.ObjectRef {
+	return objectRef("Service", key.Cluster, key.Namespace, key.Name)
+}
+
+func objectRef(kind, cluster, namespace, name string) *inspect.ObjectRef {
+	if cluster == catalog.LocalCluster {
+		cluster = "" // as in the API
 	}
-	return ref
+	return &inspect.ObjectRef{Kind: kind, Cluster: cluster, Namespace: namespace, Name: name}
 }
 
 func holderStep(ip netip.Addr, w *catalog.Workload) inspect.Step {
@@ -192,10 +192,7 @@ func (x *Explainer) holdingSteps(a netip.AddrPort, held []*catalog.EndpointSlice
 
 func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspect.Step {
 	name := key.Namespace + "/" + key.Name
-	ref := &inspect.ObjectRef{Kind: "Service", Namespace: key.Namespace, Name: key.Name}
-	if key.Cluster != catalog.LocalCluster {
-		ref.Cluster = key.Cluster
-	}
+	ref := serviceRef(key)
 	service, ok := x.Catalog.FindService(key)
 	if !ok {
 		return step("Service", inspect.StepNote, fmt.Sprintf("slices of %s have the address, and there is no Service of that name", name), ref)
@@ -231,7 +228,7 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 	var s inspect.Step
 	switch {
 	case served > 0:
-		s = step("Service", inspect.StepOK, fmt.Sprintf("%s is an endpoint of the Service %s, and %s for it", a.Addr(), name, clients(streams, "asks", "ask")), ref)
+		s = step("Service", inspect.StepOK, fmt.Sprintf("%s is an endpoint of the Service %s, and %s for it", a.Addr(), name, counted(streams, "stream asks", "streams ask")), ref)
 	case omitted > 0:
 		s = step("Service", inspect.StepWrong, fmt.Sprintf("%s is in slices of the Service %s, and is not served: explain the Service, which says why", a.Addr(), name), ref)
 	default:
@@ -287,7 +284,7 @@ func slicesWith(all []*catalog.EndpointSlice, ip netip.Addr) []*catalog.Endpoint
 }
 
 func podStep(p *corev1.Pod, o *inspect.ObjectRef) inspect.Step {
-	if why := notReady(p); why != "" {
+	if why := NotReady(p); why != "" {
 		return step("Pod", inspect.StepWrong, fmt.Sprintf("the Pod %s/%s is not ready: %s", o.Namespace, o.Name, why), o)
 	}
 	return step("Pod", inspect.StepOK, fmt.Sprintf("the Pod %s/%s is ready", o.Namespace, o.Name), o)

@@ -1,6 +1,7 @@
 package whyserved
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -34,11 +35,7 @@ func sliceSteps(f *facts) []inspect.Step {
 	var lines []string
 	for i := range f.slices {
 		s := &f.slices[i]
-		writer := s.Labels[discoveryv1.LabelManagedBy]
-		if writer == "" {
-			writer = "an unknown writer"
-		}
-		writers[short(writer)]++
+		writers[short(cmp.Or(s.Labels[discoveryv1.LabelManagedBy], "an unknown writer"))]++
 		own := 0
 		for k := range s.Endpoints {
 			if r := s.Endpoints[k].Conditions.Ready; r == nil || *r {
@@ -227,7 +224,7 @@ func (x unservedEndpoints) cause(f *facts, w *portExplanation) string {
 	case all == 0:
 		return "the slices have none: see the earlier steps, or check the controller that writes the slices"
 	case commonest == catalog.EndpointNotReady:
-		return fmt.Sprintf("%s not ready: look at the readiness of the pods", withVerb(x.counts[commonest], "endpoint", "endpoints"))
+		return fmt.Sprintf("%s not ready: look at the readiness of the pods", counted(x.counts[commonest], "endpoint is", "endpoints are"))
 	case commonest == catalog.PortMissing && len(x.ports) == 0:
 		return "the slices have no ports: compare the targetPort of the Service with the ports of the containers"
 	case commonest == catalog.PortMissing:

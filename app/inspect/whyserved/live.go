@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -38,29 +37,13 @@ type boundedTransport struct{ next http.RoundTripper }
 func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := b.next.RoundTrip(r)
 	if err == nil {
-		response.Body = &boundedBody{response.Body, maxResponse}
+		response.Body = http.MaxBytesReader(nil, response.Body, maxResponse)
 	}
 	return response, err
 }
 
 // WrappedRoundTripper gives access to the connections.
 func (b boundedTransport) WrappedRoundTripper() http.RoundTripper { return b.next }
-
-type boundedBody struct {
-	io.ReadCloser
-	remaining int
-}
-
-var errLarge = errors.New("the objects are too large to be read together")
-
-// Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.remaining -= n; b.remaining < 0 {
-		return 0, errLarge
-	}
-	return n, err
-}
 
 // live reads objects of one namespace.
 type live struct {
@@ -145,9 +128,11 @@ func (l live) policies(ctx context.Context) ([]networkingv1.NetworkPolicy, error
 
 // wrap returns the error of a list, with the missing right if there is one.
 func (l live) wrap(resource string, err error) error {
-	switch {
+	switch large := new(http.MaxBytesError); {
 	case err == nil:
 		return nil
+	case errors.As(err, &large):
+		return fmt.Errorf("%s of the namespace %s could not be listed now: the objects are too large to be read together", resource, l.namespace)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("this process may not list %s in the namespace %s: give its role that right", resource, l.namespace)
 	case apierrors.IsUnauthorized(err):

@@ -1,6 +1,7 @@
 package whyserved
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,7 +16,7 @@ func readyStep(f *facts) inspect.Step {
 	s := inspect.Step{What: "Pods"}
 	first := ""
 	for i := range f.matched.pods {
-		why := notReady(&f.matched.pods[i])
+		why := NotReady(&f.matched.pods[i])
 		if why == "" {
 			ready++
 			continue
@@ -32,7 +33,7 @@ func readyStep(f *facts) inspect.Step {
 	case ready == len(f.matched.pods) && f.matched.more:
 		s.State, s.Text = inspect.StepOK, fmt.Sprintf("%s are ready", all)
 	case ready == len(f.matched.pods):
-		s.State, s.Text = inspect.StepOK, fmt.Sprintf("%s ready", withVerb(ready, "pod", "pods"))
+		s.State, s.Text = inspect.StepOK, fmt.Sprintf("%s ready", counted(ready, "pod is", "pods are"))
 	case f.service.Spec.PublishNotReadyAddresses:
 		s.State, s.Text = inspect.StepNote, fmt.Sprintf("%d of %s are ready, and the Service also publishes those that aren't", ready, all)
 	case ready > 0:
@@ -45,15 +46,16 @@ func readyStep(f *facts) inspect.Step {
 	return s
 }
 
-func withVerb(n int, one, many string) string {
+// counted returns a number with one text for 1 and another for other numbers.
+func counted(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + one + " is"
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s are", n, many)
+	return fmt.Sprintf("%d %s", n, many)
 }
 
-// notReady says why a pod isn't ready; empty if it is.
-func notReady(p *corev1.Pod) string {
+// NotReady says why a pod isn't ready; empty if it is.
+func NotReady(p *corev1.Pod) string {
 	if p.DeletionTimestamp != nil {
 		return "it is being deleted"
 	}
@@ -88,7 +90,7 @@ func notReady(p *corev1.Pod) string {
 	if p.Status.Phase == corev1.PodRunning {
 		return "it runs, and the kubelet has not said that it is ready"
 	}
-	return "its phase is " + phase(p)
+	return "its phase is " + string(cmp.Or(p.Status.Phase, corev1.PodPending))
 }
 
 // withMessage appends another program's reason to a text, which may be empty.
@@ -126,11 +128,4 @@ func containerNotReady(p *corev1.Pod) string {
 		}
 	}
 	return ""
-}
-
-func phase(p *corev1.Pod) string {
-	if p.Status.Phase == "" {
-		return string(corev1.PodPending)
-	}
-	return string(p.Status.Phase)
 }

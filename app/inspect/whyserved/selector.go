@@ -66,10 +66,10 @@ func selectorSteps(f *facts) []inspect.Step {
 }
 
 func podCount(s podList) string {
-	if len(s.pods) == 1 && !s.more {
-		return "1 pod"
+	if s.more {
+		return s.count() + " pods"
 	}
-	return s.count() + " pods"
+	return counted(len(s.pods), "pod", "pods")
 }
 
 // thePods names all pods.
@@ -106,11 +106,7 @@ func suggestion(selector map[string]string, nearby podList) string {
 		return fmt.Sprintf(": %s has even a similar label; compare spec.selector with the labels of the pods", noneOf(nearby))
 	}
 	best := slices.MaxFunc(slices.Sorted(maps.Keys(instead)), func(a, b string) int { return cmp.Compare(instead[a], instead[b]) })
-	count := fmt.Sprintf("%d pods of the namespace have", instead[best])
-	if instead[best] == 1 {
-		count = "1 pod of the namespace has"
-	}
-	return fmt.Sprintf("; %s %s: did you mean that?", count, short(best))
+	return fmt.Sprintf("; %s %s: did you mean that?", counted(instead[best], "pod of the namespace has", "pods of the namespace have"), short(best))
 }
 
 // nearMiss returns the label of a pod that fails exactly one requirement: the label has the same

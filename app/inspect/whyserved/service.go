@@ -126,10 +126,9 @@ func memberSteps(f *facts) []inspect.Step {
 	var steps []inspect.Step
 	for _, m := range f.ports[0].explanation.Members {
 		name := fmt.Sprintf("%s/%s", m.Key.Namespace, m.Key.Name)
-		ref := &inspect.ObjectRef{Kind: "Service", Namespace: m.Key.Namespace, Name: m.Key.Name}
-		where := "in our own cluster"
+		ref, where := serviceRef(m.Key), "in our own cluster"
 		if m.Key.Cluster != catalog.LocalCluster {
-			ref.Cluster, where = m.Key.Cluster, "in the cluster "+m.Key.Cluster
+			where = "in the cluster " + m.Key.Cluster
 		}
 		switch {
 		case !m.Linked:
@@ -171,7 +170,11 @@ func streamSteps(f *facts) []inspect.Step {
 	if f.allStreams == 0 {
 		return []inspect.Step{step("Streams", inspect.StepNote, "no client asks this process for the Service now", nil)}
 	}
-	s := step("Streams", inspect.StepOK, fmt.Sprintf("%s this process for the Service, and %s sent the current state", clients(f.allStreams, "asks", "ask"), pluralClients(f.allStreams)), nil)
+	asking := counted(f.allStreams, "stream asks", "streams ask") + " this process for the Service"
+	s := step("Streams", inspect.StepOK, asking+", and all were sent the current state", nil)
+	if f.allStreams == 1 {
+		s.Text = asking + ", and was sent the current state"
+	}
 	behind := 0
 	for i := range f.streams {
 		o := &f.streams[i]
@@ -186,30 +189,9 @@ func streamSteps(f *facts) []inspect.Step {
 		s.More = append(s.More, fmt.Sprintf("and %d more", n))
 	}
 	if behind > 0 {
-		s.State, s.Text = inspect.StepNote, fmt.Sprintf("%s this process for the Service, and at least %d of them %s behind at the moment", clients(f.allStreams, "asks", "ask"), behind, isAre(behind))
+		s.State, s.Text = inspect.StepNote, fmt.Sprintf("%s, and at least %s behind at the moment", asking, counted(behind, "of them is", "of them are"))
 	}
 	return []inspect.Step{s}
-}
-
-func clients(n int, one, many string) string {
-	if n == 1 {
-		return "1 stream " + one
-	}
-	return fmt.Sprintf("%d streams %s", n, many)
-}
-
-func pluralClients(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "all were"
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
 }
 
 // clientOf returns the client by its token, which is untrusted.

@@ -444,7 +444,7 @@ func TestBounded(t *testing.T) {
 	}
 	defer response.Body.Close()
 	n, err := io.Copy(io.Discard, response.Body)
-	if n > maxResponse || !errors.Is(err, errLarge) {
+	if n > maxResponse || !errors.As(err, new(*http.MaxBytesError)) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 }

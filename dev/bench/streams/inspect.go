@@ -173,6 +173,11 @@ func (all manyRecords) Records(_ context.Context, f inspect.RecordFilter) (inspe
 	return inspect.RecordList{Records: part, Page: page}, nil
 }
 
+// RecordChanges implements [inspect.RecordsOf].
+func (manyRecords) RecordChanges(context.Context, int) (changes inspect.Delta[inspect.Record], err error) {
+	return changes, nil
+}
+
 // measureRecords measures the list of many records, without what a publisher adds.
 func measureRecords(r *measure.Report) error {
 	all := make(manyRecords, inspectedRecords)
@@ -183,7 +188,7 @@ func measureRecords(r *measure.Report) error {
 			Wanted: []string{"192.0.2.1"}, Targets: []string{"192.0.2.1"}, TTL: 300, Objects: []inspect.ObjectRef{{Kind: "Service", Namespace: "shop", Name: name}},
 		}
 	}
-	// A pointer, because offers are compared with nil.
+	// A pointer, because offers are compared.
 	s := inspect.New(inspect.Config{Offers: []inspect.Offer{{Role: "dns", Records: &all}}})
 	handler := s.Handlers()[inspect.Root+"/"]
 	r.TitleBeside("", "%d records", len(all))
