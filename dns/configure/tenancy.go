@@ -1,6 +1,7 @@
 package configure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -102,11 +103,7 @@ func (o *Options) openNamespaces(opened *Opened, sources []publisher.NamedSource
 		if old != nil && new != nil && maps.Equal(old.labels, new.labels) {
 			return
 		}
-		of := new
-		if of == nil {
-			of = old
-		}
-		opened.Publisher.Reevaluate(of.name)
+		opened.Publisher.Reevaluate(cmp.Or(new, old).name)
 	}))
 	opened.Tables = append(opened.Tables, table)
 	for i := range sources {
