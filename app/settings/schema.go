@@ -114,11 +114,10 @@ func publisherSchema() object {
 	o := configure.NewForFile()
 	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
 	o.Flags(flags)
-	choices := configure.Choices()
 	properties := object{"name": object{"type": "string", "description": "distinguishes the publisher from others, in the log and in metrics"}}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if configure.Supported(f) && !slices.Contains(PerProcess, f.Name) {
-			properties[f.Name] = flagSchema(f, choices[f.Name])
+			properties[f.Name] = flagSchema(f, configure.Choices(f.Name))
 			if f.Name == rulesField {
 				properties[f.Name].(object)["anyOf"] = []any{ruleSchema(), object{"type": "array", "items": ruleSchema()}}
 			}

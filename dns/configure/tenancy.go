@@ -45,8 +45,8 @@ func (o *Options) Settle() {
 
 func (o *Options) checkTenancy() error {
 	var errs []error
-	if _, err := tenancy.ParsePolicy(o.NamePolicy); err != nil {
-		errs = append(errs, unknown("name-policy", o.NamePolicy, fmt.Sprintf("%s, %s", tenancy.Shared, tenancy.Namespaced)))
+	if err := checkChoices(namePolicyFlag, o.NamePolicy); err != nil {
+		errs = append(errs, err)
 	} else if tenancy.Policy(o.NamePolicy) == tenancy.Namespaced && o.RegistryKind() == registryNone {
 		errs = append(errs, errors.New("--name-policy=namespace: --registry=noop keeps no ownership records, which say who has a name: use another registry, or --name-policy=shared"))
 	}
