@@ -84,14 +84,8 @@ func settingSchema(s Setting) object {
 
 func valueSchema(s Setting) object {
 	switch v := s.Value.(type) {
-	case boolValue:
-		return object{"anyOf": []any{object{"type": "boolean"}, variableRef}, "default": *v.target}
-	case intValue:
-		return object{"anyOf": []any{object{"type": "integer"}, variableRef}, "default": *v.target}
-	case floatValue:
-		return object{"anyOf": []any{object{"type": "number"}, variableRef}, "default": *v.target}
-	case durationValue:
-		return object{"anyOf": []any{object{"type": "string", "pattern": durationPattern}, variableRef}, "default": v.String()}
+	case interface{ describeSchema() object }:
+		return v.describeSchema()
 	case *listValue:
 		return object{"type": []string{"string", "array"}, "items": object{"type": "string"}, "default": append([]string{}, *v.target...)}
 	case portsValue:
