@@ -36,7 +36,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		kube.WithIndex(byParentWithin, func(r *route) []string { return r.parentKeys(r.Key.Namespace) }),
 	)
 	s.gateways = s.gatewayKind().Table(kube.WithHandler(s.gatewayChanged), kube.WithIndex(selecting, (*gateway).selecting))
-	s.namespaces = namespaces().Table(kube.WithHandler(s.namespaceChanged))
+	s.namespaces = source.Namespaces(trimNamespace).Table(kube.WithHandler(s.namespaceChanged))
 	dependencies := []kube.AnyTable{s.gateways, s.namespaces}
 	if c.ListenerSets {
 		s.listenerSets = s.listenerSetKind().Table(
