@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"net/http"
 	"os"
 
 	"github.com/signpostd/signpost/app/inspect"
@@ -15,7 +14,6 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube/kinds"
-	"github.com/signpostd/signpost/kube/linked"
 )
 
 // newDestinationRole creates the role that serves the Destination API, and its catalog, which other
@@ -36,48 +34,37 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 	if err != nil {
 		return role{}, nil, err
 	}
-	known, links := found.known, found.links
 	config.Tracer, config.History = in.Tracer, in.History
-	inspected := &inspectedDestination{known: known}
+	inspected := &inspectedDestination{known: found.known, links: found.links.set.Status, secrets: found.links.set.Secrets}
 	config.Outdated, config.UnusableLink = inspected.outdated, inspected.unusable
-	server := destination.NewServer(known, config, in.Registerer, in.Log)
+	server := destination.NewServer(found.known, config, in.Registerer, in.Log)
 	// The connections of this client are closed with those of the links.
-	live, err := links.connections.client(in.REST, clientConfig{timeout: requestTimeout, qps: explainRate, burst: explainBurst, wrap: whyserved.Bounded})
+	live, err := found.links.connections.client(in.REST, clientConfig{timeout: requestTimeout, qps: explainRate, burst: explainBurst, wrap: whyserved.Bounded})
 	if err != nil {
 		return role{}, nil, err
 	}
-	explainer := &whyserved.Explainer{Catalog: known, Server: server, Client: live, IPv6: o.EnableIPv6}
+	explainer := &whyserved.Explainer{Catalog: found.known, Server: server, Client: live, IPv6: o.EnableIPv6}
 	inspected.server, inspected.stateOf = server, explainer.StateOf
-	inspected.links, inspected.secrets = links.set.Status, links.set.Secrets
-	return role{
+	r := role{
 		Name:          settings.DestinationSection,
-		Tables:        found.tables,
 		Addr:          o.Addr,
 		AddrFlag:      "addr",
 		ServerOptions: server.ServerOptions(),
 		Listener:      server.Listener,
 		Register:      server.Register,
-		Actors: func(settled <-chan struct{}) []run.Actor {
-			return append(
-				found.actors(settled),
-				run.Actor{Name: "destination", Run: server.Run},
-				run.Actor{Name: "garbage collection in reconnect storms", Run: func(ctx context.Context) error { return delayCollectionInStorms(ctx, in.Log, server.Opened) }},
-			)
+		Actors: func(<-chan struct{}) []run.Actor {
+			return []run.Actor{
+				{Name: "destination", Run: server.Run},
+				{Name: "garbage collection in reconnect storms", Run: func(ctx context.Context) error { return delayCollectionInStorms(ctx, in.Log, server.Opened) }},
+			}
 		},
-		Ready:       func() bool { return channel.IsClosed(known.Synced()) },
-		Details:     func() []string { return missing(links.set.Secrets()) },
-		Handlers:    map[string]http.Handler{linked.StatusPath: links.handler()},
-		Report:      links.report,
-		SendWarning: podWarnings(links.client.CoreV1(), "signpost-destination", in.Log),
-		Clusters:    func() []inspect.Cluster { return clustersOf(links.set.Status()) },
-		Offer: inspect.Offer{
-			Streams: inspected, Services: inspected,
-			Explains: explainer,
-		},
-
-		Replicas:  found.replicas,
-		UseTables: inspected.useTables,
-	}, found, nil
+		Ready:       func() bool { return channel.IsClosed(found.known.Synced()) },
+		SendWarning: podWarnings(found.links.client.CoreV1(), "signpost-destination", in.Log),
+		Offer:       inspect.Offer{Streams: inspected, Services: inspected, Explains: explainer},
+		UseTables:   inspected.useTables,
+	}
+	found.addTo(&r)
+	return r, found, nil
 }
 
 // destinationConfig returns the settings that responses depend on.

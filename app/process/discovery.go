@@ -2,8 +2,10 @@ package process
 
 import (
 	"context"
+	"net/http"
 	"time"
 
+	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube"
@@ -53,6 +55,18 @@ func (d *discovery) actors(settled <-chan struct{}) []run.Actor {
 		{Name: "linked clusters", Run: d.links.run},
 		{Name: "first sync", Run: func(ctx context.Context) error { return markSynced(ctx, d.known, settled, d.links.set.Settled()) }},
 	}
+}
+
+// addTo adds what keeps the catalog up to date, and what is known about it, to the role that owns it.
+func (d *discovery) addTo(r *role) {
+	own := r.Actors
+	r.Tables = d.tables
+	r.Actors = func(settled <-chan struct{}) []run.Actor { return append(d.actors(settled), own(settled)...) }
+	r.Details = func() []string { return missing(d.links.set.Secrets()) }
+	r.Handlers = map[string]http.Handler{linked.StatusPath: d.links.handler()}
+	r.Report = d.links.report
+	r.Clusters = func() []inspect.Cluster { return clustersOf(d.links.set.Status()) }
+	r.Replicas = d.replicas
 }
 
 // linksWait limits how long serving our own cluster waits for the links to others, because an API

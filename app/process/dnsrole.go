@@ -60,7 +60,6 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		return nil, settings.Usagef("--leader-elect: a Lease needs a cluster: name one with --kubeconfig, or leave out --leader-elect")
 	}
 	var clients connections
-	var configMaps corev1client.ConfigMapsGetter
 	leadership, err := newLeadership(in, &clients, o.Leader, "", configure.LeadsFor(o.Publishers))
 	if err != nil {
 		return nil, err
@@ -70,46 +69,62 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		return nil, err
 	}
 	r.former = r.formerLease(o.Leader)
+	input := configure.Input{REST: in.REST, Log: in.Log, MayWrite: leadership.fence.Check, Tracer: in.Tracer, History: in.History}
 	if in.REST != nil {
-		if r.objects, err = clients.dynamic(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap}); err != nil {
+		if input.ConfigMaps, err = r.connect(in, &clients); err != nil {
 			return nil, err
 		}
-		store, err := clients.client(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap})
-		if err != nil {
-			return nil, err
-		}
-		configMaps, r.namespaces = store.CoreV1(), store.CoreV1()
-		if r.sender, err = openSender(in, &clients); err != nil {
-			return nil, err
-		}
-		r.unled.sendWarning = r.warnings()
 	}
-	wrap, err := configure.MeasureHTTP(in.Registerer)
-	if err != nil {
+	if input.Wrap, err = configure.MeasureHTTP(in.Registerer); err != nil {
 		return nil, err
 	}
 	if err := registerDNSBuild(in.Registerer); err != nil {
 		return nil, err
 	}
 	for _, p := range o.Publishers {
-		registerer := in.Registerer
+		input.Registerer = in.Registerer
 		if len(o.Publishers) > 1 {
-			registerer = prometheus.WrapRegistererWith(prometheus.Labels{"publisher": p.Name}, registerer)
+			input.Registerer = prometheus.WrapRegistererWith(prometheus.Labels{"publisher": p.Name}, in.Registerer)
 		}
-		opened, err := p.Open(ctx, configure.Input{
-			REST: in.REST, Log: in.Log, Registerer: registerer, Notify: r.notify(p), MayWrite: leadership.fence.Check, Tracer: in.Tracer, Wrap: wrap,
-			ConfigMaps: configMaps, History: in.History,
-		})
-		if err != nil {
-			if p.Name != "" {
-				err = fmt.Errorf("publisher %s: %w", p.Name, err)
-			}
-			return nil, settings.AsUsage(err)
+		if err := r.open(ctx, p, input); err != nil {
+			return nil, err
 		}
-		r.opened = append(r.opened, opened)
-		r.approvals = append(r.approvals, inspect.Publisher{Name: p.Name, Queue: opened.ApprovalQueue})
 	}
 	return r, nil
+}
+
+// connect creates the clients of the role, and returns the one for the budgets.
+func (r *dnsRole) connect(in roleInput, clients *connections) (corev1client.ConfigMapsGetter, error) {
+	fenced := clientConfig{timeout: requestTimeout, wrap: r.leadership.fence.Wrap}
+	var err error
+	if r.objects, err = clients.dynamic(in.REST, fenced); err != nil {
+		return nil, err
+	}
+	store, err := clients.client(in.REST, fenced)
+	if err != nil {
+		return nil, err
+	}
+	r.namespaces = store.CoreV1()
+	if r.sender, err = openSender(in, clients); err != nil {
+		return nil, err
+	}
+	r.unled.sendWarning = r.warnings()
+	return store.CoreV1(), nil
+}
+
+// open opens a publisher.
+func (r *dnsRole) open(ctx context.Context, p *configure.Options, input configure.Input) error {
+	input.Notify = r.notify(p)
+	opened, err := p.Open(ctx, input)
+	if err != nil {
+		if p.Name != "" {
+			err = fmt.Errorf("publisher %s: %w", p.Name, err)
+		}
+		return settings.AsUsage(err)
+	}
+	r.opened = append(r.opened, opened)
+	r.approvals = append(r.approvals, inspect.Publisher{Name: p.Name, Queue: opened.ApprovalQueue})
+	return nil
 }
 
 // openSender creates the sender of Events.

@@ -145,47 +145,33 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 
 // makeProcess creates the roles of a config from their common input.
 func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process, error) {
-	writer := c.DestinationWrites()
-	if writer || c.RunsControllers {
-		var queues prometheus.Registerer
-		if c.RunsControllers || c.Destination.ExportQueueMetrics {
-			queues = in.Registerer
-		}
-		in.Metrics = reconcile.NewMetrics(in.Registerer, queues)
-	}
+	in.Metrics = writerMetrics(c, in.Registerer)
 	var roles []role
 	var shared *discovery // nil without the destination role
-	if c.RunsDestination {
-		r, found, err := newDestinationRole(in.of(settings.DestinationSection), c.Destination)
-		if err != nil {
-			return process{}, err
+	for _, part := range []struct {
+		runs   bool
+		name   string
+		create func(in roleInput) (role, error)
+	}{
+		{c.RunsDestination, settings.DestinationSection, func(in roleInput) (r role, err error) {
+			r, shared, err = newDestinationRole(in, c.Destination)
+			return r, err
+		}},
+		{c.DestinationWrites(), settings.DestinationSection, func(in roleInput) (role, error) { return newDestinationWriter(in, c.Destination) }},
+		{c.RunsControllers, settings.ControllersSection, func(in roleInput) (role, error) { return newControllersRole(in, c.Controllers) }},
+		{c.RunsDNS, settings.DNSSection, func(in roleInput) (role, error) {
+			r, err := newDNSRole(ctx, in, c.DNS)
+			if err != nil {
+				return role{}, err
+			}
+			return r.role(), nil
+		}},
+		{c.RunsXDS, settings.XDSSection, func(in roleInput) (role, error) { return newXDSRole(in, c.XDS, shared) }},
+	} {
+		if !part.runs {
+			continue
 		}
-		shared = found
-		roles = append(roles, r)
-	}
-	if writer {
-		r, err := newDestinationWriter(in.of(settings.DestinationSection), c.Destination)
-		if err != nil {
-			return process{}, err
-		}
-		roles = append(roles, r)
-	}
-	if c.RunsControllers {
-		r, err := newControllersRole(in.of(settings.ControllersSection), c.Controllers)
-		if err != nil {
-			return process{}, err
-		}
-		roles = append(roles, r)
-	}
-	if c.RunsDNS {
-		r, err := newDNSRole(ctx, in.of(settings.DNSSection), c.DNS)
-		if err != nil {
-			return process{}, err
-		}
-		roles = append(roles, r.role())
-	}
-	if c.RunsXDS {
-		r, err := newXDSRole(in.of(settings.XDSSection), c.XDS, shared)
+		r, err := part.create(in.of(part.name))
 		if err != nil {
 			return process{}, err
 		}
@@ -201,9 +187,22 @@ func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process,
 	return p, p.openInspection(in)
 }
 
-// joinRoles makes a process of roles, with one cluster that fills the tables of all of them.
+// writerMetrics returns the metrics of all controllers of a process; nil without controllers.
+func writerMetrics(c settings.Config, r prometheus.Registerer) *reconcile.Metrics {
+	switch {
+	case c.RunsControllers, c.DestinationWrites() && c.Destination.ExportQueueMetrics:
+		return reconcile.NewMetrics(r, r)
+	case c.DestinationWrites():
+		return reconcile.NewMetrics(r, nil)
+	}
+	return nil
+}
+
+// joinRoles makes a process of roles, with one cluster that fills the tables of all of them. If they
+// have no tables, there is no cluster, and nothing to wait for.
 func joinRoles(in roleInput, roles []role) (process, error) {
 	p := process{Handlers: map[string]http.Handler{}}
+	p.Inspection.History = in.History
 	var tables []kube.AnyTable
 	for _, r := range roles {
 		tables = append(tables, r.Tables...)
@@ -211,22 +210,26 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 			return process{}, err
 		}
 	}
-	p.Inspection.History = in.History
-	if len(tables) == 0 {
-		return p.withoutCluster(roles), nil
-	}
-	cluster, err := kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), ""), Rewound: warnOfRewind(roles)}, tables...)
-	if err != nil {
-		return process{}, err
-	}
-	p.Actors = []run.Actor{
-		{Name: "cluster", Run: cluster.Run},
-		{Name: "memory of the first sync", Run: func(ctx context.Context) error {
-			return releaseAfter(ctx, cluster.Settled(), releaseDelay, debug.FreeOSMemory)
-		}},
+	var cluster *kube.Cluster
+	none := make(chan struct{})
+	close(none)
+	var settled <-chan struct{} = none
+	if len(tables) > 0 {
+		var err error
+		cluster, err = kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), ""), Rewound: warnOfRewind(roles)}, tables...)
+		if err != nil {
+			return process{}, err
+		}
+		settled = cluster.Settled()
+		p.Actors = []run.Actor{
+			{Name: "cluster", Run: cluster.Run},
+			{Name: "memory of the first sync", Run: func(ctx context.Context) error {
+				return releaseAfter(ctx, settled, releaseDelay, debug.FreeOSMemory)
+			}},
+		}
 	}
 	for _, r := range roles {
-		p.Actors = append(p.Actors, r.Actors(cluster.Settled())...)
+		p.Actors = append(p.Actors, r.Actors(settled)...)
 	}
 	p.inspected(roles, cluster)
 	return p, nil
@@ -247,17 +250,6 @@ func (p *process) serve(r role) error {
 		p.Handlers[path] = handler
 	}
 	return nil
-}
-
-// withoutCluster completes a process whose roles read no objects. There are no tables to wait for.
-func (p process) withoutCluster(roles []role) process {
-	settled := make(chan struct{})
-	close(settled)
-	for _, r := range roles {
-		p.Actors = append(p.Actors, r.Actors(settled)...)
-	}
-	p.inspected(roles, nil)
-	return p
 }
 
 // reportTo returns a function that passes problems to first and to the roles with a Report.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -18,7 +17,6 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube/kinds"
-	"github.com/signpostd/signpost/kube/linked"
 	"github.com/signpostd/signpost/xds"
 	"github.com/signpostd/signpost/xds/auth"
 	"github.com/signpostd/signpost/xds/resource"
@@ -60,16 +58,9 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 		Ready:         func() bool { return channel.IsClosed(found.known.Synced()) && access.ready() },
 		Offer:         inspect.Offer{Streams: &inspectedXDS{server: server}, Explains: &explainedXDS{known: found.known, server: server}},
 	}
-	if shared != nil {
-		return r, nil
+	if shared == nil {
+		found.addTo(&r)
 	}
-	r.Replicas = found.replicas
-	r.Tables = found.tables
-	r.Actors = func(settled <-chan struct{}) []run.Actor { return append(found.actors(settled), serve...) }
-	r.Details = func() []string { return missing(found.links.set.Secrets()) }
-	r.Handlers = map[string]http.Handler{linked.StatusPath: found.links.handler()}
-	r.Report = found.links.report
-	r.Clusters = func() []inspect.Cluster { return clustersOf(found.links.set.Status()) }
 	return r, nil
 }
 

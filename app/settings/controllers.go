@@ -60,23 +60,23 @@ func (o *Controllers) Settings() []Setting {
 
 func (o *Controllers) requestSettings() []Setting {
 	return []Setting{
-		{Flag: "kube-api-qps", Path: "controllers.kubeAPI.qps", Value: floatValue{&o.KubeAPIQPS}, Usage: "requests per second with which all controllers together may write objects; 0 for no limit"},
-		{Flag: "kube-api-burst", Path: "controllers.kubeAPI.burst", Value: intValue{&o.KubeAPIBurst}, Usage: "requests that may be sent at once before --kube-api-qps limits them; 0 for as many as in one second"},
+		{Flag: "kube-api-qps", Path: "controllers.kubeAPI.qps", Value: floatValue(&o.KubeAPIQPS), Usage: "requests per second with which all controllers together may write objects; 0 for no limit"},
+		{Flag: "kube-api-burst", Path: "controllers.kubeAPI.burst", Value: intValue(&o.KubeAPIBurst), Usage: "requests that may be sent at once before --kube-api-qps limits them; 0 for as many as in one second"},
 	}
 }
 
 func (o *Controllers) loopSettings() []Setting {
 	const batch = "how long to wait, after a change of a pod, for more changes of the same Service; 0 to write at once"
 	return []Setting{
-		{Flag: "concurrent-endpoint-syncs", Path: "controllers.endpoints.concurrentSyncs", Value: intValue{&o.Endpoints.Workers}, Usage: "how many Services have their Endpoints written at the same time"},
-		{Flag: "endpoint-updates-batch-period", Path: "controllers.endpoints.updatesBatchPeriod", Value: durationValue{&o.Endpoints.BatchPeriod}, Usage: batch},
-		{Flag: "concurrent-service-endpoint-syncs", Path: "controllers.endpointslices.concurrentSyncs", Value: intValue{&o.EndpointSlices.Workers}, Usage: "how many Services have their EndpointSlices written at the same time, 1 to 50"},
-		{Flag: "endpointslice-updates-batch-period", Path: "controllers.endpointslices.updatesBatchPeriod", Value: durationValue{&o.EndpointSlices.BatchPeriod}, Usage: batch},
-		{Flag: "max-endpoints-per-slice", Path: "controllers.endpointslices.maxEndpointsPerSlice", Value: intValue{&o.MaxEndpointsPerSlice}, Usage: "the most endpoints in one EndpointSlice, 1 to 1000"},
-		{Flag: "mirroring-concurrent-service-endpoint-syncs", Path: "controllers.mirroring.concurrentSyncs", Value: intValue{&o.Mirroring.Workers}, Usage: "how many objects of kind Endpoints are mirrored at the same time, 1 to 50"},
-		{Flag: "mirroring-endpointslice-updates-batch-period", Path: "controllers.mirroring.updatesBatchPeriod", Value: durationValue{&o.Mirroring.BatchPeriod}, Usage: "how long to wait at least, after somebody else has changed an EndpointSlice, for more changes of the slices of the same Service"},
-		{Flag: "mirroring-max-endpoints-per-subset", Path: "controllers.mirroring.maxEndpointsPerSubset", Value: intValue{&o.MirroringMaxEndpointsPerSubset}, Usage: "the most addresses that are mirrored of one subset of Endpoints, 1 to 1000"},
-		{Flag: "concurrent-external-workload-syncs", Path: "controllers.externalworkloads.concurrentSyncs", Value: intValue{&o.ExternalWorkloadWorkers}, Usage: "how many Services have their EndpointSlices for ExternalWorkloads written at the same time, 1 to 50"},
+		{Flag: "concurrent-endpoint-syncs", Path: "controllers.endpoints.concurrentSyncs", Value: intValue(&o.Endpoints.Workers), Usage: "how many Services have their Endpoints written at the same time"},
+		{Flag: "endpoint-updates-batch-period", Path: "controllers.endpoints.updatesBatchPeriod", Value: durationValue(&o.Endpoints.BatchPeriod), Usage: batch},
+		{Flag: "concurrent-service-endpoint-syncs", Path: "controllers.endpointslices.concurrentSyncs", Value: intValue(&o.EndpointSlices.Workers), Usage: "how many Services have their EndpointSlices written at the same time, 1 to 50"},
+		{Flag: "endpointslice-updates-batch-period", Path: "controllers.endpointslices.updatesBatchPeriod", Value: durationValue(&o.EndpointSlices.BatchPeriod), Usage: batch},
+		{Flag: "max-endpoints-per-slice", Path: "controllers.endpointslices.maxEndpointsPerSlice", Value: intValue(&o.MaxEndpointsPerSlice), Usage: "the most endpoints in one EndpointSlice, 1 to 1000"},
+		{Flag: "mirroring-concurrent-service-endpoint-syncs", Path: "controllers.mirroring.concurrentSyncs", Value: intValue(&o.Mirroring.Workers), Usage: "how many objects of kind Endpoints are mirrored at the same time, 1 to 50"},
+		{Flag: "mirroring-endpointslice-updates-batch-period", Path: "controllers.mirroring.updatesBatchPeriod", Value: durationValue(&o.Mirroring.BatchPeriod), Usage: "how long to wait at least, after somebody else has changed an EndpointSlice, for more changes of the slices of the same Service"},
+		{Flag: "mirroring-max-endpoints-per-subset", Path: "controllers.mirroring.maxEndpointsPerSubset", Value: intValue(&o.MirroringMaxEndpointsPerSubset), Usage: "the most addresses that are mirrored of one subset of Endpoints, 1 to 1000"},
+		{Flag: "concurrent-external-workload-syncs", Path: "controllers.externalworkloads.concurrentSyncs", Value: intValue(&o.ExternalWorkloadWorkers), Usage: "how many Services have their EndpointSlices for ExternalWorkloads written at the same time, 1 to 50"},
 	}
 }
 

@@ -94,29 +94,29 @@ func (o *Destination) discoverySettings() []Setting {
 		{Flag: "controller-namespace", Path: "destination.controllerNamespace", Value: textValue{&o.ControllerNamespace}, Usage: "`namespace` of the mesh's control plane"},
 		{Flag: "link-namespace", Path: "destination.linkNamespace", Value: textValue{&o.LinkNamespace}, Usage: "`namespace` of the Secrets that link clusters, all of which this process may read; empty for that of the mesh's control plane, which also has the key of the identity issuer"},
 		{Flag: "outbound-transport-mode", Path: "destination.outboundTransportMode", Value: textValue{&o.OutboundTransportMode}, Usage: "`mode`: with transport-header, proxies send all traffic for a meshed pod to the inbound port of its proxy; with transparent, only that for opaque ports"},
-		{Flag: "enable-h2-upgrade", Path: "destination.enableH2Upgrade", Value: boolValue{&o.EnableH2Upgrade}, Usage: "tell proxies that they may speak HTTP/2 with meshed pods and gateways"},
-		{Flag: "enable-endpoint-slices", Path: "destination.enableEndpointSlices", Value: boolValue{&o.EnableEndpointSlices}, Usage: "read EndpointSlices instead of Endpoints; without this, ExternalWorkloads are not served"},
-		{Flag: "enable-ipv6", Path: "destination.enableIPv6", Value: boolValue{&o.EnableIPv6}, Usage: "serve IPv6 addresses, and prefer them to the IPv4 address of the same pod; needs --enable-endpoint-slices"},
+		{Flag: "enable-h2-upgrade", Path: "destination.enableH2Upgrade", Value: boolValue(&o.EnableH2Upgrade), Usage: "tell proxies that they may speak HTTP/2 with meshed pods and gateways"},
+		{Flag: "enable-endpoint-slices", Path: "destination.enableEndpointSlices", Value: boolValue(&o.EnableEndpointSlices), Usage: "read EndpointSlices instead of Endpoints; without this, ExternalWorkloads are not served"},
+		{Flag: "enable-ipv6", Path: "destination.enableIPv6", Value: boolValue(&o.EnableIPv6), Usage: "serve IPv6 addresses, and prefer them to the IPv4 address of the same pod; needs --enable-endpoint-slices"},
 		{Flag: "identity-trust-domain", Path: "destination.identityTrustDomain", Value: textValue{&o.IdentityTrustDomain}, Usage: "`domain` that TLS identities end in; empty for " + defaultDomain},
 		{Flag: "cluster-domain", Path: "destination.clusterDomain", Value: textValue{&o.ClusterDomain}, Usage: "`domain` that the names of Services end in; empty for " + defaultDomain},
 		{Flag: "default-opaque-ports", Path: "destination.defaultOpaquePorts", Value: portsValue{textValue{&o.DefaultOpaquePorts}}, Usage: "`ports` and ranges that are opaque unless an annotation says otherwise, such as 25,4000-4100"},
-		{Flag: "ext-endpoint-zone-weights", Path: "destination.extEndpointZoneWeights", Value: boolValue{&o.ExtEndpointZoneWeights}, Usage: "give endpoints in the zone of the client ten times the weight (experimental)"},
+		{Flag: "ext-endpoint-zone-weights", Path: "destination.extEndpointZoneWeights", Value: boolValue(&o.ExtEndpointZoneWeights), Usage: "give endpoints in the zone of the client ten times the weight (experimental)"},
 		{Flag: "meshed-http2-client-params", Path: "destination.meshedHttp2ClientParams", Value: jsonValue{textValue{&o.MeshedHTTP2ClientParams}}, Usage: "`JSON` of the Http2ClientParams that proxies use towards meshed pods; field names have underscores"},
 	}
 }
 
 func (o *Destination) writerSettings() []Setting {
 	return append([]Setting{
-		{Flag: "external-workload-writer", Path: "destination.externalWorkloadWriter", Value: boolValue{&o.ExternalWorkloadWriter}, Usage: "write EndpointSlices for Services that select ExternalWorkloads; needs --enable-endpoint-slices"},
-		{Flag: "export-queue-metrics", Path: "destination.exportQueueMetrics", Value: boolValue{&o.ExportQueueMetrics}, Usage: "export the metrics of the ExternalWorkload writer's work queue"},
+		{Flag: "external-workload-writer", Path: "destination.externalWorkloadWriter", Value: boolValue(&o.ExternalWorkloadWriter), Usage: "write EndpointSlices for Services that select ExternalWorkloads; needs --enable-endpoint-slices"},
+		{Flag: "export-queue-metrics", Path: "destination.exportQueueMetrics", Value: boolValue(&o.ExportQueueMetrics), Usage: "export the metrics of the ExternalWorkload writer's work queue"},
 	}, o.Leader.settings(DestinationSection, "`namespace` of the Lease; empty for that of the mesh's control plane")...)
 }
 
 func (o *Destination) otherSettings() []Setting {
 	return []Setting{
-		{Flag: "linked-clusters-through-proxies", Path: "destination.linkedClustersThroughProxies", Value: boolValue{&o.LinkedClustersThroughProxies}, Usage: "accept kubeconfigs of linked clusters that name a proxy (proxy-url) or a server with a path in its URL, as Rancher's do; whoever may write these Secrets can then make this process send requests to any URL that it can reach"},
-		{Flag: "endpoint-metrics-per-node", Path: "destination.endpointMetricsPerNode", Value: boolValue{&o.EndpointMetricsPerNode}, Usage: "add the node of the client to the labels of the endpoint metrics, as Linkerd does; this makes more series"},
-		{Flag: "stream-queue-capacity", Path: "destination.streamQueueCapacity", Value: intValue{&o.StreamQueueCapacity}, Usage: "accepted for compatibility, without effect: streams have no queue, and a slow client is never cut off"},
+		{Flag: "linked-clusters-through-proxies", Path: "destination.linkedClustersThroughProxies", Value: boolValue(&o.LinkedClustersThroughProxies), Usage: "accept kubeconfigs of linked clusters that name a proxy (proxy-url) or a server with a path in its URL, as Rancher's do; whoever may write these Secrets can then make this process send requests to any URL that it can reach"},
+		{Flag: "endpoint-metrics-per-node", Path: "destination.endpointMetricsPerNode", Value: boolValue(&o.EndpointMetricsPerNode), Usage: "add the node of the client to the labels of the endpoint metrics, as Linkerd does; this makes more series"},
+		{Flag: "stream-queue-capacity", Path: "destination.streamQueueCapacity", Value: intValue(&o.StreamQueueCapacity), Usage: "accepted for compatibility, without effect: streams have no queue, and a slow client is never cut off"},
 	}
 }
 

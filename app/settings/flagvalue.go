@@ -13,6 +13,7 @@ var wanted = map[string]string{
 	"int":      "must be a whole number",
 	"int64":    "must be a whole number",
 	"float64":  "must be a number",
+	"float":    "must be a number",
 	"duration": "must be a duration with its unit, such as 10s or 1m30s",
 }
 

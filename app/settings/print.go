@@ -58,12 +58,6 @@ func scalar(tag, value string) *yaml.Node {
 // nodeOf returns a value in the form of the config file; nil for one that is left out.
 func nodeOf(v settingValue, c *Config) (*yaml.Node, error) {
 	switch v := v.(type) {
-	case boolValue:
-		return scalar("!!bool", v.String()), nil
-	case intValue:
-		return scalar("!!int", v.String()), nil
-	case floatValue:
-		return scalar("!!float", v.String()), nil
 	case *listValue:
 		return sequence(*v.target), nil
 	case jsonValue:
@@ -82,7 +76,7 @@ func nodeOf(v settingValue, c *Config) (*yaml.Node, error) {
 		}
 		return list, nil
 	default:
-		return scalar("!!str", configure.Masked(v.String())), nil
+		return scalar(tagOf(v.Type()), configure.Masked(v.String())), nil
 	}
 }
 
@@ -128,7 +122,7 @@ func tagOf(flagType string) string {
 		return "!!bool"
 	case "int", "int64":
 		return "!!int"
-	case "float64":
+	case "float", "float64":
 		return "!!float"
 	default:
 		return "!!str"

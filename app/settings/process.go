@@ -53,11 +53,11 @@ func (o *Process) Settings() []Setting {
 		{Flag: "log-level", Path: "log.level", Value: textValue{&o.LogLevel}, Usage: "lowest `level` to log: panic, fatal, error, warn, info, debug or trace"},
 		{Flag: "log-format", Path: "log.format", Value: formatValue{textValue{&o.LogFormat}}, Usage: "`format` of the log: plain (or text, which is the same) or json"},
 		{Flag: "metrics-addr", Path: "admin.address", Value: textValue{&o.MetricsAddr}, Usage: "`address` to serve /metrics, /ready and /ping on"},
-		{Flag: "enable-pprof", Path: "admin.pprof", Value: boolValue{&o.EnablePProf}, Usage: "serve profiles under /debug/pprof/ on the metrics address"},
+		{Flag: "enable-pprof", Path: "admin.pprof", Value: boolValue(&o.EnablePProf), Usage: "serve profiles under /debug/pprof/ on the metrics address"},
 		{Flag: "inspect-addr", Path: "inspection.address", Value: textValue{&o.InspectAddr}, Usage: inspectUsage},
-		{Flag: "inspect-trust-loopback", Path: "inspection.trustLoopback", Value: boolValue{&o.TrustLoopback}, Usage: trustUsage},
-		{Flag: "history-bytes", Path: "inspection.historyBytes", Value: intValue{&o.HistoryBytes}, Usage: historyUsage},
-		{Flag: "shutdown-grace", Path: "shutdownGrace", Value: durationValue{&o.ShutdownGrace}, Usage: "how long open streams may take to end after SIGTERM; a second signal ends the process at once"},
+		{Flag: "inspect-trust-loopback", Path: "inspection.trustLoopback", Value: boolValue(&o.TrustLoopback), Usage: trustUsage},
+		{Flag: "history-bytes", Path: "inspection.historyBytes", Value: intValue(&o.HistoryBytes), Usage: historyUsage},
+		{Flag: "shutdown-grace", Path: "shutdownGrace", Value: durationValue(&o.ShutdownGrace), Usage: "how long open streams may take to end after SIGTERM; a second signal ends the process at once"},
 		{Flag: "trace-collector", Path: "traces.collector", Value: textValue{&o.TraceCollector}, Usage: traceUsage},
 	}
 }

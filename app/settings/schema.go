@@ -84,14 +84,8 @@ func settingSchema(s Setting) object {
 
 func valueSchema(s Setting) object {
 	switch v := s.Value.(type) {
-	case boolValue:
-		return object{"anyOf": []any{object{"type": "boolean"}, variableRef}, "default": *v.target}
-	case intValue:
-		return object{"anyOf": []any{object{"type": "integer"}, variableRef}, "default": *v.target}
-	case floatValue:
-		return object{"anyOf": []any{object{"type": "number"}, variableRef}, "default": *v.target}
-	case durationValue:
-		return object{"anyOf": []any{object{"type": "string", "pattern": durationPattern}, variableRef}, "default": v.String()}
+	case interface{ describeSchema() object }:
+		return v.describeSchema()
 	case *listValue:
 		return object{"type": []string{"string", "array"}, "items": object{"type": "string"}, "default": append([]string{}, *v.target...)}
 	case portsValue:
@@ -114,11 +108,10 @@ func publisherSchema() object {
 	o := configure.NewForFile()
 	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
 	o.Flags(flags)
-	choices := configure.Choices()
 	properties := object{"name": object{"type": "string", "description": "distinguishes the publisher from others, in the log and in metrics"}}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if configure.Supported(f) && !slices.Contains(PerProcess, f.Name) {
-			properties[f.Name] = flagSchema(f, choices[f.Name])
+			properties[f.Name] = flagSchema(f, configure.Choices(f.Name))
 			if f.Name == rulesField {
 				properties[f.Name].(object)["anyOf"] = []any{ruleSchema(), object{"type": "array", "items": ruleSchema()}}
 			}

@@ -19,6 +19,8 @@ type Setting struct {
 	Value settingValue
 	// Usage describes the setting. As in the usage of a flag, a word in backquotes names the value.
 	Usage string
+	// min is the minimum of a limit of a gRPC server.
+	min int
 }
 
 // Section is the settings of the process, or of one role.

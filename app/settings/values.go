@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,88 +29,68 @@ func (v textValue) decode(n *yaml.Node) error {
 	}
 }
 
-type boolValue struct{ target *bool }
+// scalarValue is a truth value, a number or a duration: one word of a flag, and a scalar of YAML.
+type scalarValue[T any] struct {
+	target *T
+	*scalarKind[T]
+}
 
-func (v boolValue) String() string { return strconv.FormatBool(*v.target) }
-func (v boolValue) Type() string   { return "bool" }
+// scalarKind is what values of one type have in common.
+type scalarKind[T any] struct {
+	// name is that of the type in help, and in [wanted].
+	name string
+	// tags are the types of YAML, and schema is that of JSON Schema.
+	tags   []string
+	schema object
+	parse  func(string) (T, error)
+}
 
-func (v boolValue) Set(s string) error {
-	b, err := strconv.ParseBool(s)
+var (
+	boolKind = &scalarKind[bool]{name: "bool", tags: []string{"!!bool"}, schema: object{"type": "boolean"}, parse: strconv.ParseBool}
+	intKind  = &scalarKind[int]{name: "int", tags: []string{"!!int"}, schema: object{"type": "integer"}, parse: func(s string) (int, error) {
+		i, err := strconv.ParseInt(s, 0, strconv.IntSize)
+		return int(i), err
+	}}
+	floatKind = &scalarKind[float64]{name: "float", tags: []string{"!!int", "!!float"}, schema: object{"type": "number"}, parse: func(s string) (float64, error) {
+		return strconv.ParseFloat(s, 64)
+	}}
+	durationKind = &scalarKind[time.Duration]{name: "duration", tags: []string{"!!str"}, schema: object{"type": "string", "pattern": durationPattern}, parse: time.ParseDuration}
+)
+
+func boolValue(target *bool) scalarValue[bool]        { return scalarValue[bool]{target, boolKind} }
+func intValue(target *int) scalarValue[int]           { return scalarValue[int]{target, intKind} }
+func floatValue(target *float64) scalarValue[float64] { return scalarValue[float64]{target, floatKind} }
+
+func durationValue(target *time.Duration) scalarValue[time.Duration] {
+	return scalarValue[time.Duration]{target, durationKind}
+}
+
+func (v scalarValue[T]) String() string { return fmt.Sprint(*v.target) }
+func (v scalarValue[T]) Type() string   { return v.name }
+
+func (v scalarValue[T]) Set(s string) error {
+	value, err := v.parse(s)
 	if err != nil {
-		return errors.New("must be true or false")
+		return errors.New(wanted[v.name])
 	}
-	*v.target = b
+	*v.target = value
 	return nil
 }
 
-func (v boolValue) decode(n *yaml.Node) error {
-	if n.ShortTag() != "!!bool" {
-		return fmt.Errorf("must be true or false, not %s", describeNode(n))
-	}
-	return v.Set(strings.ToLower(n.Value))
-}
-
-type intValue struct{ target *int }
-
-func (v intValue) String() string { return strconv.Itoa(*v.target) }
-func (v intValue) Type() string   { return "int" }
-
-func (v intValue) Set(s string) error {
-	i, err := strconv.ParseInt(s, 0, strconv.IntSize)
-	if err != nil {
-		return errors.New("must be a whole number")
-	}
-	*v.target = int(i)
-	return nil
-}
-
-func (v intValue) decode(n *yaml.Node) error {
-	if n.ShortTag() != "!!int" {
-		return fmt.Errorf("must be a whole number, not %s", describeNode(n))
-	}
-	return v.Set(n.Value)
-}
-
-type floatValue struct{ target *float64 }
-
-func (v floatValue) String() string { return strconv.FormatFloat(*v.target, 'g', -1, 64) }
-func (v floatValue) Type() string   { return "float" }
-
-func (v floatValue) Set(s string) error {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return errors.New("must be a number")
-	}
-	*v.target = f
-	return nil
-}
-
-func (v floatValue) decode(n *yaml.Node) error {
-	if tag := n.ShortTag(); tag != "!!int" && tag != "!!float" || v.Set(n.Value) != nil {
-		return fmt.Errorf("must be a number, not %s", describeNode(n))
+func (v scalarValue[T]) decode(n *yaml.Node) error {
+	if !slices.Contains(v.tags, n.ShortTag()) || v.Set(n.Value) != nil {
+		return fmt.Errorf("%s, not %s", wanted[v.name], describeNode(n))
 	}
 	return nil
 }
 
-type durationValue struct{ target *time.Duration }
-
-func (v durationValue) String() string { return v.target.String() }
-func (v durationValue) Type() string   { return "duration" }
-
-func (v durationValue) Set(s string) error {
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		return errors.New("must be a duration with its unit, such as 10s or 1m30s")
+// describeSchema returns the JSON Schema with the value as the default.
+func (v scalarValue[T]) describeSchema() object {
+	value := any(*v.target)
+	if d, is := value.(time.Duration); is {
+		value = d.String()
 	}
-	*v.target = d
-	return nil
-}
-
-func (v durationValue) decode(n *yaml.Node) error {
-	if n.ShortTag() != "!!str" || v.Set(n.Value) != nil {
-		return fmt.Errorf("must be a duration with its unit, such as 10s or 1m30s, not %s", describeNode(n))
-	}
-	return nil
+	return object{"anyOf": []any{v.schema, variableRef}, "default": value}
 }
 
 // listValue is a list of names, separated by commas on the command line. If the flag is repeated,

@@ -243,6 +243,35 @@ func TestRightsOfRoles(t *testing.T) {
 	}
 }
 
+// TestExtraRules shows that dns.extraRules are granted where objects are read: in the namespaces of the
+// publishers if all of them have some, else in the whole cluster.
+func TestExtraRules(t *testing.T) {
+	publisher := map[string]any{"source": []any{"fake"}, "provider": "inmemory", "registry": "noop", "policy": "sync"}
+	values := map[string]any{"dns": map[string]any{
+		"enabled": true, "publishers": []any{publisher},
+		"extraRules": []any{map[string]any{"apiGroups": []any{"example.com"}, "resources": []any{"things"}, "verbs": []any{"list"}}},
+	}}
+	granted := func() (where []string) {
+		objects, err := render(t, values, "signpost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range grants(t, objects) {
+			if namespace, _, ok := strings.Cut(line, ": list things.example.com"); ok {
+				where = append(where, namespace)
+			}
+		}
+		return where
+	}
+	if got := granted(); !slices.Equal(got, []string{`""`}) {
+		t.Errorf("granted in %v, want the whole cluster", got)
+	}
+	publisher["namespace"] = []any{"shop", "pay"}
+	if got := granted(); !slices.Equal(got, []string{`"pay"`, `"shop"`}) {
+		t.Errorf("granted in %v, want the namespaces of the publisher", got)
+	}
+}
+
 // anywhere returns grants without the namespace: roles in deploy/rbac are bound where they are needed.
 func anywhere(lines []string) (without []string) {
 	for _, line := range lines {

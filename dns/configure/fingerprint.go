@@ -19,13 +19,15 @@ var irrelevantFlags = []string{
 }
 
 // Fingerprint identifies the settings that decide which records are published, and the version of
-// the program. It reveals no secrets. It is empty for options without flags.
+// the program. It reveals no secrets.
 func (o *Options) Fingerprint() string {
-	if o.publisherFlags == nil {
-		return ""
-	}
+	return o.settingsHash(fmt.Sprintf("version %q\n", version.Current()))
+}
+
+// settingsHash returns the hash of a prefix and the settings that decide which records are published.
+func (o *Options) settingsHash(prefix string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "version %q\n", version.Current())
+	h.Write([]byte(prefix))
 	o.publisherFlags.VisitAll(func(f *pflag.Flag) {
 		if affectsRecords(f) {
 			fmt.Fprintf(h, "%s %q\n", f.Name, f.Value)

@@ -1,9 +1,6 @@
 package configure
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -21,23 +18,10 @@ const maxLed = 1000
 func LeadsFor(publishers []*Options) string {
 	var all []string
 	for _, p := range publishers {
-		all = append(all, p.Name+"/"+p.settingsHash())
+		all = append(all, p.Name+"/"+p.settingsHash(""))
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")
-}
-
-// settingsHash is [Options.Fingerprint] without the version of the program.
-func (o *Options) settingsHash() string {
-	h := sha256.New()
-	if o.publisherFlags != nil {
-		o.publisherFlags.VisitAll(func(f *pflag.Flag) {
-			if affectsRecords(f) {
-				fmt.Fprintf(h, "%s %q\n", f.Name, f.Value)
-			}
-		})
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // affectsRecords reports whether a flag affects which records are published, and isn't secret.
@@ -52,7 +36,7 @@ func Unled(publishers []*Options, leadsFor string) (unled, led []string) {
 	theirs := strings.SplitN(leadsFor, " ", maxLed+1)
 	theirs = theirs[:min(len(theirs), maxLed)]
 	for _, p := range publishers {
-		if !slices.Contains(theirs, p.Name+"/"+p.settingsHash()) {
+		if !slices.Contains(theirs, p.Name+"/"+p.settingsHash("")) {
 			unled = append(unled, nameInLease(p.Name))
 		}
 	}

@@ -21,9 +21,6 @@ type settingsOf struct{ o *Options }
 
 // of returns the values of a flag; none if it is empty.
 func (s settingsOf) of(name string) []string {
-	if s.o.publisherFlags == nil {
-		return nil
-	}
 	f := s.o.publisherFlags.Lookup(name)
 	if f == nil {
 		return nil

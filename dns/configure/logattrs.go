@@ -7,9 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/tenancy"
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
@@ -96,26 +94,4 @@ func (o *Options) unusedFlags() map[string]bool {
 	names := map[string]bool{}
 	unused.VisitAll(func(f *pflag.Flag) { names[f.Name] = !used[f.Name] })
 	return names
-}
-
-// Choices returns the allowed values of flags, by flag.
-func Choices() map[string][]string {
-	o := New()
-	var sources, providers []string
-	for _, p := range o.sourcePlugins {
-		sources = append(sources, p.Name)
-	}
-	for _, p := range o.providerPlugins {
-		providers = append(providers, p.Names...)
-	}
-	slices.Sort(sources)
-	slices.Sort(providers)
-	var policies []string
-	for _, p := range plan.Policies() {
-		policies = append(policies, string(p))
-	}
-	return map[string][]string{
-		"source": sources, "provider": providers, "policy": policies, "registry": registries(),
-		namePolicyFlag: {string(tenancy.Shared), string(tenancy.Namespaced)}, "managed-record-types": recordTypes(), "exclude-record-types": recordTypes(),
-	}
 }

@@ -80,9 +80,6 @@ type StatusWriter interface {
 	WriteStatusOnce(ctx context.Context, client dynamic.Interface) error
 }
 
-// nameServerLister is a provider that knows the name servers of its records.
-type nameServerLister = provider.NameServerLister
-
 // reporter is a [StatusWriter] that also writes the outcomes of its objects.
 type reporter interface {
 	Report(outcomes source.Outcomes)
@@ -107,35 +104,29 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	provider := in.Provider
-	if provider == nil {
-		if provider, err = o.OpenProvider(ctx, in); err != nil {
+	to := in.Provider
+	if to == nil {
+		if to, err = o.OpenProvider(ctx, in); err != nil {
 			return nil, err
 		}
 	}
-	if p, ok := provider.(nameServerLister); ok {
+	if p, ok := to.(provider.NameServerLister); ok {
 		opened.Servers = p.NameServers()
 	}
 	within, err := tenancy.NewDomains(o.NamespaceDomains, o.openNamespaces(opened, sources), ownershipNames(own))
 	if err != nil {
 		return nil, fmt.Errorf("--namespace-domains: %w", err)
 	}
-	want, err := o.openDesired(provider.Capabilities(), refusal(own, o.rules(), domains), within)
+	want, err := o.openDesired(to.Capabilities(), refusal(own, o.rules(), domains), within)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := plan.ParsePolicy(o.Policy)
-	if err != nil {
-		return nil, err
-	}
+	rules := o.rules()
+	rules.Owner, rules.OldOwner, rules.OneLabel = own.ID(), o.Registry.MigrateFrom, o.RegistryKind() == registryAWSSD
 	opened.ApprovalQueue = budget.NewApprovalQueue()
 	opened.Publisher, err = publisher.New(publisher.Config{
 		Settings: o.Fingerprint(), Store: o.openStore(in), Approvals: opened.ApprovalQueue,
-		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, NamespacesOf: o.NamespacesOf(), Desired: want, Owner: own, Provider: provider,
-		Rules: plan.Rules{
-			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,
-			OneLabel: o.RegistryKind() == registryAWSSD,
-		},
+		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, NamespacesOf: o.NamespacesOf(), Desired: want, Owner: own, Provider: to, Rules: *rules,
 		NamePolicy: tenancy.Policy(o.NamePolicy), MaxNames: o.MaxNames,
 		Domains: domains, Interval: o.Interval, DeletionDelay: o.DeletionDelay, Budget: o.Budget, Approved: o.Approved, DryRun: o.DryRun,
 		Limits:   publisher.Limits{BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, ZonesCache: o.ZonesCacheDuration, ListingTime: o.ProviderCacheTime, CallsPerSecond: o.CallsPerSecond},
@@ -231,7 +222,7 @@ func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) 
 	case registryCRD:
 		return o.openCRD(in)
 	default:
-		return nil, unknownRegistry(kind)
+		return nil, unknown("registry", kind)
 	}
 }
 
@@ -252,7 +243,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 	for _, name := range o.Providers {
 		plugin, ok := o.provider(name)
 		if !ok {
-			return nil, unknown("provider", name, providerNames(o.providerPlugins))
+			return nil, unknown("provider", name)
 		}
 		input.Name, input.Budget = name, listlimit.New(o.Reading)
 		p, err := o.providerConfigs[plugin.Names[0]].Open(ctx, input)
@@ -269,16 +260,12 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 
 func (o *Options) openDesired(can provider.Capabilities, refuse func(*dns.RecordSet) error, within *tenancy.Domains) (*desired.Set, error) {
 	targets, _ := dns.NewTargetFilter(o.TargetNets, o.ExceptNets) // its problems are remarks
-	want, err := desired.New(desired.Options{
+	return desired.New(desired.Options{
 		Sources: o.Sources, OneTTL: o.sourcesWith(func(p source.Plugin) bool { return p.OneTTL }), DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
 		NAT64: o.NAT64Networks, Targets: targets, ManagedTypes: o.ManagedTypes, CreatePTR: o.CreatePTR,
 		MinTTL: o.MinTTL, ForceMinTTL: o.ForceMinTTL, MaxTTL: o.MaxTTL, Domains: within, Labelled: tenancy.Policy(o.NamePolicy) == tenancy.Namespaced, PreferAlias: o.PreferAlias, Refuse: refuse,
 		Properties: can.Properties, NameCharacters: can.NameCharacters, OneName: can.OneName,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return want, nil
 }
 
 // WebhookLimits returns the limits of a webhook server from the flags.

@@ -167,8 +167,8 @@ func (o *Options) headings() {
 func providerHeading(name string) string { return "Provider " + name }
 
 func (o *Options) selectorFlags(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.Sources, "source", o.Sources, "`kind` of objects to publish; may be repeated: "+sourceNames(o.sourcePlugins))
-	f.StringArrayVar(&o.Providers, "provider", o.Providers, "where to publish; may be repeated, then each provider gets the same records: "+providerNames(o.providerPlugins))
+	f.StringArrayVar(&o.Sources, "source", o.Sources, "`kind` of objects to publish; may be repeated: "+strings.Join(SourceNames(), ", "))
+	f.StringArrayVar(&o.Providers, "provider", o.Providers, "where to publish; may be repeated, then each provider gets the same records: "+strings.Join(ProviderNames(), ", "))
 }
 
 func (o *Options) loopFlags(f *pflag.FlagSet) {

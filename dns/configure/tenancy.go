@@ -1,6 +1,7 @@
 package configure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/publisher"
@@ -44,8 +44,8 @@ func (o *Options) Settle() {
 
 func (o *Options) checkTenancy() error {
 	var errs []error
-	if _, err := tenancy.ParsePolicy(o.NamePolicy); err != nil {
-		errs = append(errs, unknown("name-policy", o.NamePolicy, fmt.Sprintf("%s, %s", tenancy.Shared, tenancy.Namespaced)))
+	if err := checkChoices(namePolicyFlag, o.NamePolicy); err != nil {
+		errs = append(errs, err)
 	} else if tenancy.Policy(o.NamePolicy) == tenancy.Namespaced && o.RegistryKind() == registryNone {
 		errs = append(errs, errors.New("--name-policy=namespace: --registry=noop keeps no ownership records, which say who has a name: use another registry, or --name-policy=shared"))
 	}
@@ -78,18 +78,12 @@ type namespace struct {
 	labels labels.Set
 }
 
-func namespaceKind() kube.Kind[namespace] {
-	return kube.Kind[namespace]{
-		Name: "namespace", Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), ClusterWide: true,
-		Form: kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NamespaceList{} }).Without("spec", "status"),
-		Trim: kube.TrimOf(func(in kube.Scope, ns *corev1.Namespace) (*namespace, []kube.Problem) {
-			kept := &namespace{name: in.Intern(ns.Name), labels: labels.Set{}}
-			for key, value := range ns.Labels {
-				kept.labels[in.Intern(key)] = in.Intern(value)
-			}
-			return kept, nil
-		}),
+func trimNamespace(in kube.Scope, ns *corev1.Namespace) (*namespace, []kube.Problem) {
+	kept := &namespace{name: in.Intern(ns.Name), labels: labels.Set{}}
+	for key, value := range ns.Labels {
+		kept.labels[in.Intern(key)] = in.Intern(value)
 	}
+	return kept, nil
 }
 
 // openNamespaces returns the labels of namespaces. If they are needed, it adds their table to those
@@ -98,15 +92,11 @@ func (o *Options) openNamespaces(opened *Opened, sources []publisher.NamedSource
 	if !o.readsNamespaces() {
 		return nil
 	}
-	table := namespaceKind().Table(kube.WithHandler(func(old, new *namespace) {
+	table := source.Namespaces(trimNamespace).Table(kube.WithHandler(func(old, new *namespace) {
 		if old != nil && new != nil && maps.Equal(old.labels, new.labels) {
 			return
 		}
-		of := new
-		if of == nil {
-			of = old
-		}
-		opened.Publisher.Reevaluate(of.name)
+		opened.Publisher.Reevaluate(cmp.Or(new, old).name)
 	}))
 	opened.Tables = append(opened.Tables, table)
 	for i := range sources {

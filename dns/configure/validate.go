@@ -17,35 +17,63 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/tenancy"
 	"github.com/signpostd/signpost/internal/nearest"
 )
 
 // SourceNames returns the values of --source.
 func SourceNames() []string {
-	return strings.Split(sourceNames(plugins.Sources()), ", ")
+	var names []string
+	for _, p := range plugins.Sources() {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // ProviderNames returns the values of --provider.
 func ProviderNames() []string {
-	return strings.Split(providerNames(plugins.Providers()), ", ")
-}
-
-func sourceNames(all []source.Plugin) string {
 	var names []string
-	for _, p := range all {
-		names = append(names, p.Name)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
-
-func providerNames(all []provider.Plugin) string {
-	var names []string
-	for _, p := range all {
+	for _, p := range plugins.Providers() {
 		names = append(names, p.Names...)
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return names
+}
+
+// choices are the allowed values of flags.
+var choices = map[string]func() []string{
+	"source": SourceNames, "provider": ProviderNames, "policy": textsOf(plan.Policies()...), "registry": textsOf(registryTXT, registryNone, registryDynamoDB, registryCRD, registryAWSSD),
+	namePolicyFlag: textsOf(tenancy.Shared, tenancy.Namespaced), "managed-record-types": recordTypes, "exclude-record-types": recordTypes,
+	"events-emit": textsOf(publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError, "none"),
+}
+
+func textsOf[T ~string](values ...T) func() []string {
+	return func() (texts []string) {
+		for _, v := range values {
+			texts = append(texts, string(v))
+		}
+		return texts
+	}
+}
+
+// Choices returns the allowed values of a flag; nil if it has no list of them.
+func Choices(flag string) []string {
+	if of := choices[flag]; of != nil {
+		return of()
+	}
+	return nil
+}
+
+// checkChoices refuses values of a flag that are not allowed.
+func checkChoices(flag string, values ...string) error {
+	var errs []error
+	for _, v := range values {
+		if !slices.Contains(Choices(flag), v) {
+			errs = append(errs, unknown(flag, v))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Validate returns an error that lists all faults of the options, except those that only sources
@@ -94,42 +122,37 @@ func (o *Options) checkRead() error {
 }
 
 func (o *Options) checkSources() error {
-	var errs []error
 	if len(o.Sources) == 0 {
-		errs = append(errs, fmt.Errorf("--source: none given: use %s", sourceNames(o.sourcePlugins)))
+		return fmt.Errorf("--source: none given: use %s", strings.Join(SourceNames(), ", "))
 	}
-	for _, name := range o.Sources {
-		if o.sourceConfigs[name] == nil {
-			errs = append(errs, unknown("source", name, sourceNames(o.sourcePlugins)))
-		}
-	}
-	return errors.Join(errs...)
+	return checkChoices("source", o.Sources...)
 }
 
 func (o *Options) checkProviders() error {
 	var errs []error
 	if len(o.Providers) == 0 {
-		errs = append(errs, fmt.Errorf("--provider: none given: use one of %s", providerNames(o.providerPlugins)))
+		errs = append(errs, fmt.Errorf("--provider: none given: use one of %s", strings.Join(ProviderNames(), ", ")))
 	}
 	for _, name := range o.Providers {
-		known := providerNames(o.providerPlugins)
 		if _, missing := missingProviders[name]; missing {
 			errs = append(errs, missingProvider(name))
-		} else if _, ok := o.provider(name); !ok {
-			errs = append(errs, unknown("provider", name, known))
+		} else {
+			errs = append(errs, checkChoices("provider", name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func unknown(flag, name, known string) error {
-	if strings.Contains(name, ",") {
-		return fmt.Errorf("--%s=%s: contains a comma: repeat the flag, once for each value", flag, name)
+// unknown returns the error for a value that is not among the [Choices] of a flag.
+func unknown(flag, value string) error {
+	if strings.Contains(value, ",") {
+		return fmt.Errorf("--%s=%s: contains a comma: repeat the flag, once for each value", flag, value)
 	}
-	if near, ok := nearest.Of(name, strings.Split(known, ", ")); ok {
-		return fmt.Errorf("--%s=%s: unknown: did you mean %s?", flag, name, near)
+	known := Choices(flag)
+	if near, ok := nearest.Of(value, known); ok {
+		return fmt.Errorf("--%s=%s: unknown: did you mean %s?", flag, value, near)
 	}
-	return fmt.Errorf("--%s=%s: unknown: use one of %s", flag, name, known)
+	return fmt.Errorf("--%s=%s: unknown: use one of %s", flag, value, strings.Join(known, ", "))
 }
 
 // provider returns the plugin with a name.
@@ -142,15 +165,7 @@ func (o *Options) provider(name string) (provider.Plugin, bool) {
 }
 
 func (o *Options) checkTypes() error {
-	var errs []error
-	all := recordTypes()
-	for flag, types := range map[string][]string{"managed-record-types": o.ManagedTypes, "exclude-record-types": o.ExcludedTypes} {
-		for _, t := range types {
-			if !slices.Contains(all, t) {
-				errs = append(errs, unknown(flag, t, strings.Join(all, ", ")))
-			}
-		}
-	}
+	errs := []error{checkChoices("managed-record-types", o.ManagedTypes...), checkChoices("exclude-record-types", o.ExcludedTypes...)}
 	if o.CreatePTR && (!slices.Contains(o.ManagedTypes, dns.TypePTR) || slices.Contains(o.ExcludedTypes, dns.TypePTR)) {
 		errs = append(errs, errors.New("--create-ptr: PTR records are not managed: add --managed-record-types=PTR"))
 	}
@@ -168,8 +183,8 @@ func (o *Options) checkLoop() error {
 	var errs []error
 	if o.Policy == "" {
 		errs = append(errs, errors.New("--policy: none given: use sync, upsert-only or create-only (ExternalDNS before 0.22 took sync)"))
-	} else if _, err := plan.ParsePolicy(o.Policy); err != nil {
-		errs = append(errs, unknown("policy", o.Policy, policyNames()))
+	} else {
+		errs = append(errs, checkChoices("policy", o.Policy))
 	}
 	if o.Interval <= 0 {
 		errs = append(errs, fmt.Errorf("--interval=%v: must be more than 0s", o.Interval))
@@ -186,11 +201,7 @@ func (o *Options) checkLoop() error {
 	if o.Approved != "" && !budget.ValidHash(o.Approved) {
 		errs = append(errs, fmt.Errorf("--approve-plan=%s: no hash of a plan: it has 16 digits or letters from a to f, and signpost approve shows those that are held", o.Approved))
 	}
-	for _, reason := range o.EventsEmit {
-		if !slices.Contains(eventReasons(), reason) {
-			errs = append(errs, unknown("events-emit", reason, strings.Join(eventReasons(), ", ")))
-		}
-	}
+	errs = append(errs, checkChoices("events-emit", o.EventsEmit...))
 	return errors.Join(errs...)
 }
 
@@ -211,23 +222,10 @@ func checkLimit(flag string, limit budget.Limit) error {
 	return err
 }
 
-func policyNames() string {
-	var names []string
-	for _, p := range plan.Policies() {
-		names = append(names, string(p))
-	}
-	return strings.Join(names, ", ")
-}
-
-// eventReasons returns the values of --events-emit.
-func eventReasons() []string {
-	return []string{publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError, "none"}
-}
-
 func (o *Options) checkRegistry() error {
 	r := o.Registry
-	if !slices.Contains(registries(), r.Kind) {
-		return unknownRegistry(r.Kind)
+	if err := checkChoices("registry", r.Kind); err != nil {
+		return err
 	}
 	if err := o.checkDescriptions(); err != nil || r.Kind == registryNone {
 		return err
@@ -246,15 +244,6 @@ func (o *Options) checkRegistry() error {
 		_, err = o.openDescriptions(Input{})
 	}
 	return err
-}
-
-// registries returns the values of --registry.
-func registries() []string {
-	return []string{registryTXT, registryNone, registryDynamoDB, registryCRD, registryAWSSD}
-}
-
-func unknownRegistry(kind string) error {
-	return unknown("registry", kind, strings.Join(registries(), ", "))
 }
 
 // rules returns the rules for plans, without the owner.

@@ -1,9 +1,7 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -23,18 +21,6 @@ const (
 
 // Policies returns all policies.
 func Policies() []Policy { return []Policy{Sync, UpsertOnly, CreateOnly} }
-
-// ParsePolicy returns the policy with a name, as in --policy.
-func ParsePolicy(name string) (Policy, error) {
-	if p := Policy(name); slices.Contains(Policies(), p) {
-		return p, nil
-	}
-	names := make([]string, 0, len(Policies()))
-	for _, p := range Policies() {
-		names = append(names, string(p))
-	}
-	return "", fmt.Errorf("policy %q: use one of %s", name, strings.Join(names, ", "))
-}
 
 // Rules are the settings for all names. They must not be changed while in use.
 type Rules struct {

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template/parse"
@@ -94,10 +95,15 @@ type speller struct {
 	replace func(node parse.Node, function string, of parse.Node, path []string) parse.Node
 }
 
+// step is an empty text at the beginning of each list of nodes. The engine writes it, so that [output]
+// can count repetitions without output.
+var step parse.Node = &parse.TextNode{NodeType: parse.NodeText}
+
 func (s *speller) list(list *parse.ListNode) {
 	if list == nil {
 		return
 	}
+	list.Nodes = slices.Insert(list.Nodes, 0, step)
 	for _, node := range list.Nodes {
 		switch n := node.(type) {
 		case *parse.ActionNode:

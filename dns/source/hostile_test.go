@@ -73,3 +73,36 @@ func TestLongTemplateOutput(t *testing.T) {
 		}
 	}
 }
+
+// TestManyTemplateSteps shows that the work of a template is limited even if it writes nothing: a list in
+// an object can be long, and a template can nest it.
+func TestManyTemplateSteps(t *testing.T) {
+	list := make([]any, 2000)
+	for i := range list {
+		list[i] = int64(i)
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"namespace": "a", "name": "x"},
+		"spec": map[string]any{"replicas": int64(1 << 60), "list": list},
+	}}
+	for template, limited := range map[string]bool{
+		"{{range .Spec.replicas}}{{end}}a.example.org":                              true,
+		"{{range .Object.spec.replicas}}{{end}}a.example.org":                       true,
+		"{{range .Spec.list}}{{range $.Spec.list}}{{end}}{{end}}a.example.org":      true,
+		`{{define "x"}}{{range .}}{{end}}{{end}}{{template "x" .Spec.replicas}}`:    true,
+		`{{define "x"}}{{if .}}{{template "x" .}}{{end}}{{end}}{{template "x" .}}a`: true,
+		"{{range .Spec.list}}{{if .}}{{end}}{{end}}a.example.org":                   false,
+	} {
+		templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: []string{template}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := templates.For("unstructured").Names(object)
+		switch refused := err != nil && strings.Contains(err.Error(), "Thing a/x: the template takes more than 65536 steps"); {
+		case limited && !refused:
+			t.Errorf("%s: got %v and the error %v, want one about the steps", template, names, err)
+		case !limited && (err != nil || len(names) != 1):
+			t.Errorf("%s: got %v and the error %v, want a name", template, names, err)
+		}
+	}
+}

@@ -61,3 +61,12 @@ func NodeForm(templates *Templates) kube.Form {
 	return form.Without("status.images", "status.volumesInUse", "status.volumesAttached", "status.nodeInfo",
 		"status.conditions.reason", "status.conditions.message", "status.conditions.lastHeartbeatTime")
 }
+
+// Namespaces returns the kind core/v1 Namespace, without the spec and status.
+func Namespaces[T any](trim func(kube.Scope, *corev1.Namespace) (*T, []kube.Problem)) kube.Kind[T] {
+	return kube.Kind[T]{
+		Name: "namespace", Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), ClusterWide: true,
+		Form: kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NamespaceList{} }).Without("spec", "status"),
+		Trim: kube.TrimOf(trim),
+	}
+}

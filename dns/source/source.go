@@ -64,8 +64,8 @@ type Result struct {
 	Err error
 }
 
-// Config is the settings of one kind of source: its own flags, with defaults. A kind without flags
-// embeds [NoFlags], and one that reads no objects [NoObjects]. For settings of several kinds, a
+// Config is the settings of one kind of source: its own flags, with defaults. [Fixed] makes that of a
+// kind without flags. One that reads no objects embeds [NoObjects]. For settings of several kinds, a
 // config is a Taker of package sharedflags.
 type Config interface {
 	// Flags adds the flags, with the names of ExternalDNS.
@@ -76,6 +76,24 @@ type Config interface {
 	// wrong. Open contacts no server.
 	Open(in Input) (Source, error)
 }
+
+// Fixed returns the New of a [Plugin] without flags, which always reads the same kinds.
+func Fixed(open func(Input) Source, resources ...Resource) func() Config {
+	return func() Config { return fixed{open: open, resources: resources} }
+}
+
+// fixed is a config without flags.
+type fixed struct {
+	NoFlags
+	open      func(Input) Source
+	resources []Resource
+}
+
+// Resources implements [Config].
+func (f fixed) Resources() []Resource { return slices.Clone(f.resources) }
+
+// Open implements [Config].
+func (f fixed) Open(in Input) (Source, error) { return f.open(in), nil }
 
 // NoFlags is embedded in the Config of a source without flags.
 type NoFlags struct{}

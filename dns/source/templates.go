@@ -211,18 +211,41 @@ func (t *templateText) list(obj runtime.Object) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
-// outputLimit limits the output of a template in bytes. The names and targets of an object that count
-// ([NameLimit], [AddressLimit]) fit.
-const outputLimit = 1 << 20
+// Limits of one execution of a template. The names and targets of an object that count ([NameLimit],
+// [AddressLimit]) fit.
+const (
+	// outputLimit limits the output in bytes.
+	outputLimit = 1 << 20
+	// stepLimit limits the steps, because a range over a number or a nested list may write nothing.
+	stepLimit = 1 << 16
+)
 
-var errLongOutput = errors.New("the template writes more than 1 MiB for it: correct the template, or the fields that it reads")
+// limitError is the error of a template that exceeds a limit.
+type limitError string
 
-// output is the output of a template, up to the limit. A number or a long text in an object can make
-// a template write gigabytes.
-type output struct{ text strings.Builder }
+// Error implements error.
+func (e limitError) Error() string { return string(e) }
 
-// Write implements io.Writer.
+const (
+	errLongOutput limitError = "the template writes more than 1 MiB for it: correct the template, or the fields that it reads"
+	errManySteps  limitError = "the template takes more than 65536 steps for it: correct the template, or the fields that it reads"
+)
+
+// output is the output of a template, up to the limits. A number or a long text in an object can make
+// a template write gigabytes, or run for hours.
+type output struct {
+	text  strings.Builder
+	steps int
+}
+
+// Write implements io.Writer. An empty text is a step: the [step] of a list of nodes, mostly.
 func (o *output) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		o.steps++
+	}
+	if o.steps > stepLimit {
+		return 0, errManySteps
+	}
 	if o.text.Len()+len(p) > outputLimit {
 		return 0, errLongOutput
 	}
@@ -236,8 +259,9 @@ func (t *templateText) execute(obj runtime.Object) (string, error) {
 		return out.text.String(), nil
 	}
 	view, err := viewOf(obj)
-	if err == nil && !errors.Is(typedErr, errLongOutput) {
-		out.text.Reset()
+	var limit limitError
+	if err == nil && !errors.As(typedErr, &limit) {
+		out = output{}
 		written := t.strict
 		if _, untyped := obj.(*unstructured.Unstructured); untyped {
 			written = t.loose
@@ -250,10 +274,8 @@ func (t *templateText) execute(obj runtime.Object) (string, error) {
 	if m, ok := obj.(metav1.Object); ok {
 		name = Key{Namespace: m.GetNamespace(), Name: m.GetName()}.String()
 	}
-	for _, err := range []error{typedErr, err} {
-		if errors.Is(err, errLongOutput) {
-			return "", fmt.Errorf("execute --%s for %s %s: %w", t.flag, kind, name, errLongOutput)
-		}
+	if errors.As(errors.Join(typedErr, err), &limit) {
+		return "", fmt.Errorf("execute --%s for %s %s: %w", t.flag, kind, name, limit)
 	}
 	return "", fmt.Errorf("execute --%s for %s %s: %w; as written: %w", t.flag, kind, name, typedErr, err)
 }

@@ -16,16 +16,6 @@ const (
 	Namespaced Policy = "namespace"
 )
 
-// ParsePolicy returns the policy with a name, as in --name-policy.
-func ParsePolicy(name string) (Policy, error) {
-	switch p := Policy(name); p {
-	case Shared, Namespaced:
-		return p, nil
-	default:
-		return "", fmt.Errorf("name policy %q: use %s or %s", name, Shared, Namespaced)
-	}
-}
-
 // Reason says why a namespace doesn't get a name. It is also the reason of the Event.
 type Reason string
 

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // WantSkip checks that an object has no record, for a reason whose message contains says, followed only by
@@ -70,4 +72,47 @@ func Many(format string) string {
 		items[i] = fmt.Sprintf(format, i)
 	}
 	return "[" + strings.Join(items, ", ") + "]"
+}
+
+// Waits checks that an object waits without a problem until the tables of one resource, such as services,
+// are filled, and that it is evaluated again when they are. Before, its result says that it waits for the
+// first list of a kind, and afterwards it has the text after. The object is named as in [Fixture.Records].
+func Waits(t *testing.T, plugin source.Plugin, resource, manifests, object, kind, after string) {
+	t.Helper()
+	s := OpenWithout(t, plugin, resource, manifests)
+	if got := s.Records(); !strings.Contains(got, object+"\n  error ") || !strings.HasSuffix(got, "wait for the first list of the kind "+kind+"\n") {
+		t.Errorf("before %s are read: got\n%s", resource, got)
+	}
+	s.Changed()
+	s.FillRest()
+	kubetest.Eventually(t, 10*time.Second, func() error {
+		if changed := s.Changed(); changed != object+"\n" {
+			return fmt.Errorf("these are evaluated again: %q", changed)
+		}
+		return nil
+	})
+	if got := s.Records(); !strings.Contains(got, after) {
+		t.Errorf("after %s are read: got\n%swant among it\n%s", resource, got, after)
+	}
+}
+
+// RandomChanges opens a source and changes its objects in many steps, after which at least some must have
+// records. [Fixture.Apply] and [Fixture.Delete] check that each object whose records change is evaluated
+// again.
+func RandomChanges(t *testing.T, plugin source.Plugin, steps, published int, change func(s *Fixture, step int), flags ...string) {
+	t.Helper()
+	s, err := Open(t, plugin, flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for step := range steps {
+		if change(s, step); s.Records() != "" {
+			n++
+		}
+	}
+	if n < published {
+		t.Errorf("after %d of %d steps there are records; draw objects that fit better", n, steps)
+	}
+	s.End()
 }

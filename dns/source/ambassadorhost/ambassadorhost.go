@@ -1,6 +1,7 @@
 package ambassadorhost
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,23 +27,15 @@ func Plugin() source.Plugin {
 		Name: name, Summary: "The host names of Ambassador Hosts, at the addresses of the Service that an annotation names", Category: "ingress controllers",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Properties: true,
 		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL},
-		New:         func() source.Config { return Config{} },
+		New: source.Fixed(
+			open,
+			source.Resource{Kind: hostKind, Plural: "hosts", Optional: true},
+			source.Resource{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Scope: source.InAllNamespaces, Dependency: true},
+		),
 	}
 }
 
-// Config has no settings.
-type Config struct{ source.NoFlags }
-
-// Resources implements [source.Config].
-func (Config) Resources() []source.Resource {
-	return []source.Resource{
-		{Kind: hostKind, Plural: "hosts", Optional: true},
-		{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Scope: source.InAllNamespaces, Dependency: true},
-	}
-}
-
-// Open implements [source.Config].
-func (Config) Open(in source.Input) (source.Source, error) {
+func open(in source.Input) source.Source {
 	settings := in.Settings
 	settings.Templates = nil // the source has none (spec/dns.md §6.2)
 	s := &hosts{waiting: source.NewWaiting(in.Changed), reader: source.NewReader(settings, source.Subject{
@@ -50,14 +43,11 @@ func (Config) Open(in source.Input) (source.Source, error) {
 	})}
 	s.table = source.Custom(s.reader, "ambassadorhost", "hosts", read).Table(source.Notify[host](in.Changed), kube.WithIndex(byService, (*host).serviceKeys))
 	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) {
-		if new == nil {
-			new = old
-		}
-		source.NotifyAll(in.Changed, s.table.ByIndex(byService, new.Key.String()))
+		source.NotifyAll(in.Changed, s.table.ByIndex(byService, cmp.Or(new, old).Key.String()))
 	}))
 	opened := source.Of(s.reader, s.table, s.evaluate, s.services)
 	opened.Run = s.waiting.Run
-	return opened, nil
+	return opened
 }
 
 // hosts is the source.

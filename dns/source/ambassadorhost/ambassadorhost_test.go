@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -107,21 +106,8 @@ func TestHostile(t *testing.T) {
 
 // TestWaits shows that a Host has no problem at the start, before its Service was read.
 func TestWaits(t *testing.T) {
-	fixture := sourcetest.OpenWithout(t, ambassadorhost.Plugin(), "services", host(annotated, "x.example.org")+service("emissary", "{ip: 192.0.2.1}"))
-	if got := fixture.Records(); !strings.Contains(got, "error wait for the first list of the kind service") {
-		t.Errorf("before Services are read: got\n%s", got)
-	}
-	fixture.Changed()
-	fixture.FillRest()
-	kubetest.Eventually(t, 10*time.Second, func() error {
-		if changed := fixture.Changed(); changed != "default/shop\n" {
-			return fmt.Errorf("these are evaluated again: %q", changed)
-		}
-		return nil
-	})
-	if got := fixture.Records(); !strings.Contains(got, "x.example.org A 192.0.2.1") {
-		t.Errorf("after they are read: got\n%s", got)
-	}
+	sourcetest.Waits(t, ambassadorhost.Plugin(), "services", host(annotated, "x.example.org")+service("emissary", "{ip: 192.0.2.1}"),
+		"default/shop", "service", "x.example.org A 192.0.2.1")
 }
 
 // TestRandomChanges shows that each Host whose records change is evaluated again: Apply and Delete compare
@@ -130,12 +116,7 @@ func TestRandomChanges(t *testing.T) {
 	t.Parallel()
 	d := rand.New(rand.NewPCG(3, 0))
 	pick := func(of ...string) string { return of[d.IntN(len(of))] }
-	s, err := sourcetest.Open(t, ambassadorhost.Plugin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	published := 0
-	for step := range 100 {
+	sourcetest.RandomChanges(t, ambassadorhost.Plugin(), 100, 20, func(s *sourcetest.Fixture, step int) {
 		if d.IntN(2) == 0 {
 			s.Apply(host(pick("", annotated, annotated, "external-dns.ambassador-service: default/other", annotated+", external-dns.kubernetes.io/target: 192.0.2.9"), pick("x.example.org", "y.example.org", "*")))
 		} else {
@@ -145,12 +126,5 @@ func TestRandomChanges(t *testing.T) {
 			s.Apply(service("emissary", "{ip: 192.0.2.3}"))
 			s.Delete("Service", source.Key{Namespace: "default", Name: "emissary"})
 		}
-		if s.Records() != "" {
-			published++
-		}
-	}
-	if published < 20 {
-		t.Errorf("in %d of 100 steps there are records", published)
-	}
-	s.End()
+	})
 }

@@ -69,7 +69,7 @@ func (c *Config) poll(ctx context.Context) ([]*dns.RecordSet, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
 		return nil, fmt.Errorf("read records from %s: %w", c.Server, err)
 	}
-	records, err := Decode(conn)
+	records, err := decode(conn)
 	if err != nil {
 		return nil, fmt.Errorf("read records from %s: %w", c.Server, err)
 	}

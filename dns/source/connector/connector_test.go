@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"bytes"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -139,8 +140,30 @@ func TestPollEndsWithItsContext(t *testing.T) {
 }
 
 func TestDecodeBoundsTheSize(t *testing.T) {
-	_, err := Decode(endless{})
+	_, err := decode(endless{})
 	if !errors.Is(err, errTooLarge) {
+		t.Errorf("got %v, want %v", err, errTooLarge)
+	}
+}
+
+// TestDecodeBoundsTheMemory shows that records are counted before they take memory: an element without
+// fields takes one byte of the response, and a hundred bytes of memory.
+func TestDecodeBoundsTheMemory(t *testing.T) {
+	decoded := func(sent any) error {
+		var text bytes.Buffer
+		if err := gob.NewEncoder(&text).Encode(sent); err != nil {
+			t.Fatal(err)
+		}
+		_, err := decode(&text)
+		return err
+	}
+	if err := decoded(make([]peerEndpoint, recordLimit)); err != nil {
+		t.Errorf("got %v for as many records as are allowed", err)
+	}
+	if err := decoded(make([]peerEndpoint, recordLimit+1)); err == nil || !strings.Contains(err.Error(), "131073 records were sent") {
+		t.Errorf("got %v, want an error with the number of records", err)
+	}
+	if err := decoded([]peerEndpoint{{ProviderSpecific: make([]peerProperty, sizeLimit)}}); !errors.Is(err, errTooLarge) {
 		t.Errorf("got %v, want %v", err, errTooLarge)
 	}
 }
@@ -181,7 +204,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(b.String()))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		records, err := Decode(strings.NewReader(string(data)))
+		records, err := decode(strings.NewReader(string(data)))
 		if (err == nil) != (records != nil) {
 			t.Fatalf("got %v and the error %v", records, err)
 		}

@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"bytes"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -9,8 +10,14 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// sizeLimit limits the response in bytes. Some hundred thousand records fit.
-const sizeLimit = 64 << 20
+// Limits of a response. In memory, an empty record is a hundred times as large as in gob, an empty property or
+// target up to 32 times.
+const (
+	// sizeLimit limits the bytes. About a hundred thousand records fit.
+	sizeLimit = 16 << 20
+	// recordLimit limits the records.
+	recordLimit = 1 << 17
+)
 
 // errTooLarge is the error for a response beyond sizeLimit.
 var errTooLarge = fmt.Errorf("more than %d MiB were sent; split the records over several servers", sizeLimit>>20)
@@ -30,18 +37,11 @@ type property struct {
 	Name, Value string
 }
 
-// Decode reads one list of record sets and merges them. It ignores everything after the list.
+// decode reads one list of record sets and merges them. It ignores everything after the list.
 // Without an error, the result isn't nil.
-func Decode(r io.Reader) ([]*dns.RecordSet, error) {
+func decode(r io.Reader) ([]*dns.RecordSet, error) {
 	var sent []endpoint
-	limited := &limitedReader{from: r, left: sizeLimit}
-	if err := gob.NewDecoder(limited).Decode(&sent); err != nil {
-		if limited.left < 0 {
-			err = errTooLarge
-		}
-		if errors.Is(err, io.EOF) {
-			err = errors.New("nothing was sent; send one gob value, which may be an empty list")
-		}
+	if err := decodeBounded(r, &sent); err != nil {
 		return nil, fmt.Errorf("decode a list of endpoints: %w", err)
 	}
 	records := make([]*dns.RecordSet, len(sent))
@@ -49,6 +49,24 @@ func Decode(r io.Reader) ([]*dns.RecordSet, error) {
 		records[i] = sent[i].recordSet()
 	}
 	return dns.Merge(records), nil
+}
+
+// decodeBounded decodes a list of endpoints, after it has counted them: gob skips fields that the names don't have.
+func decodeBounded(r io.Reader, sent *[]endpoint) error {
+	var names []struct{ DNSName string }
+	var read bytes.Buffer
+	limited := &limitedReader{from: r, left: sizeLimit}
+	switch err := gob.NewDecoder(io.TeeReader(limited, &read)).Decode(&names); {
+	case limited.left < 0:
+		return errTooLarge
+	case errors.Is(err, io.EOF):
+		return errors.New("nothing was sent; send one gob value, which may be an empty list")
+	case err != nil:
+		return err
+	case len(names) > recordLimit:
+		return fmt.Errorf("%d records were sent; split them over several servers, with %d at most for each", len(names), recordLimit)
+	}
+	return gob.NewDecoder(&read).Decode(sent)
 }
 
 func (e *endpoint) recordSet() *dns.RecordSet {

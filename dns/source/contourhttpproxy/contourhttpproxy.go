@@ -17,29 +17,18 @@ func Plugin() source.Plugin {
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		Annotations: source.CommonAnnotations,
 		Templates:   true, Properties: true,
-		New: func() source.Config { return Config{} },
+		New: source.Fixed(open, source.Resource{Kind: proxyKind, Plural: "httpproxies", Optional: true}),
 	}
 }
 
-// Config has no settings.
-type Config struct{ source.NoFlags }
-
-// Resources implements [source.Config].
-func (Config) Resources() []source.Resource {
-	return []source.Resource{
-		{Kind: proxyKind, Plural: "httpproxies", Optional: true},
-	}
-}
-
-// Open implements [source.Config].
-func (Config) Open(in source.Input) (source.Source, error) {
+func open(in source.Input) source.Source {
 	return source.OpenNamed(in, source.Subject{
 		Source: name, Kind: proxyKind, Label: "HTTPProxy", Properties: true,
 		Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "status.loadBalancer",
 	}, "httpproxy", "httpproxies", source.Missing{}, func(found *source.Found, f *fields) {
 		found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
 		source.AddBalancer(found, f.Status.LoadBalancer.Ingress, source.BalancerAddress.Addresses)
-	}), nil
+	})
 }
 
 // fields are the fields of an HTTPProxy that are read. A proxy that other proxies include has no name.

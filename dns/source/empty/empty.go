@@ -11,17 +11,10 @@ import (
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: "empty", Summary: "No records at all, so that all owned records are removed", Category: "testing",
-		New: func() source.Config { return Config{} },
+		New: source.Fixed(open),
 	}
 }
 
-// Config has no settings.
-type Config struct {
-	source.NoFlags
-	source.NoObjects
-}
-
-// Open implements [source.Config].
-func (Config) Open(source.Input) (source.Source, error) {
-	return source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return []*dns.RecordSet{}, nil }}, nil
+func open(source.Input) source.Source {
+	return source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return []*dns.RecordSet{}, nil }}
 }

@@ -11,6 +11,8 @@ import (
 
 const name = "externalworkload"
 
+var workloadKind = workload.SchemeGroupVersion.WithKind("ExternalWorkload")
+
 // Plugin returns the source of this package.
 func Plugin() source.Plugin {
 	return source.Plugin{
@@ -18,27 +20,16 @@ func Plugin() source.Plugin {
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		Annotations: source.CommonAnnotations,
 		Templates:   true, PairTemplates: true, Properties: true,
-		New: func() source.Config { return &Config{} },
+		New: source.Fixed(open, source.Resource{Kind: workloadKind, Plural: "externalworkloads", Optional: true}),
 	}
 }
 
-// Config has no settings.
-type Config struct{ source.NoFlags }
-
-// Resources implements [source.Config].
-func (*Config) Resources() []source.Resource {
-	return []source.Resource{
-		{Kind: workload.SchemeGroupVersion.WithKind("ExternalWorkload"), Plural: "externalworkloads", Optional: true},
-	}
-}
-
-// Open implements [source.Config].
-func (*Config) Open(in source.Input) (source.Source, error) {
+func open(in source.Input) source.Source {
 	s := &workloads{reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: workload.SchemeGroupVersion.WithKind("ExternalWorkload"), Label: name, Properties: true, PairTemplates: true, Targets: "spec.workloadIPs",
+		Source: name, Kind: workloadKind, Label: name, Properties: true, PairTemplates: true, Targets: "spec.workloadIPs",
 	})}
 	table := kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[machine](in.Changed))
-	return source.Of(s.reader, table, s.evaluate), nil
+	return source.Of(s.reader, table, s.evaluate)
 }
 
 // workloads is the source.

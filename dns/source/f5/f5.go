@@ -40,25 +40,13 @@ func (k serverKind) plugin() source.Plugin {
 		Name: k.source, Summary: k.summary, Category: "load balancers",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, TargetTemplates: true, PairTemplates: true,
 		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL, source.AnnotationController},
-		New:         func() source.Config { return Config{kind: k} },
+		New:         source.Fixed(k.open, source.Resource{Kind: k.kind, Plural: k.plural, Optional: true}),
 	}
 }
 
-// Config has no settings.
-type Config struct {
-	source.NoFlags
-	kind serverKind
-}
-
-// Resources implements [source.Config].
-func (c Config) Resources() []source.Resource {
-	return []source.Resource{{Kind: c.kind.kind, Plural: c.kind.plural, Optional: true}}
-}
-
-// Open implements [source.Config].
-func (c Config) Open(in source.Input) (source.Source, error) {
-	s := &servers{reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source, Kind: c.kind.kind, Label: c.kind.source, NameFields: []string{"spec.host", "spec.hostAliases"}, TargetTemplates: true, PairTemplates: true})}
-	return source.Of(s.reader, source.Custom(s.reader, c.kind.metric, c.kind.plural, read).Table(source.Notify[server](in.Changed)), s.evaluate), nil
+func (k serverKind) open(in source.Input) source.Source {
+	s := &servers{reader: source.NewReader(in.Settings, source.Subject{Source: k.source, Kind: k.kind, Label: k.source, NameFields: []string{"spec.host", "spec.hostAliases"}, TargetTemplates: true, PairTemplates: true})}
+	return source.Of(s.reader, source.Custom(s.reader, k.metric, k.plural, read).Table(source.Notify[server](in.Changed)), s.evaluate)
 }
 
 type servers struct{ reader *source.Reader }

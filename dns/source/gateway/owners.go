@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
@@ -213,15 +212,6 @@ func (s *routes) trimListenerSet(in kube.Scope, obj *unstructured.Unstructured) 
 	kept.targets, kept.annotated = s.annotationsOf(&p, obj)
 	kept.listeners = s.listeners(in, &p, f.Spec.Listeners, func(name string) bool { return used[name] })
 	return kept, p.List()
-}
-
-// namespaces returns the kind core/v1 Namespace.
-func namespaces() kube.Kind[labelled] {
-	return kube.Kind[labelled]{
-		Name: "namespace", Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), ClusterWide: true,
-		Form: kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NamespaceList{} }).Without("spec", "status"),
-		Trim: kube.TrimOf(trimNamespace),
-	}
 }
 
 func trimNamespace(in kube.Scope, ns *corev1.Namespace) (*labelled, []kube.Problem) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"log/slog"
 	"maps"
 	"slices"
@@ -35,7 +36,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		kube.WithIndex(byParentWithin, func(r *route) []string { return r.parentKeys(r.Key.Namespace) }),
 	)
 	s.gateways = s.gatewayKind().Table(kube.WithHandler(s.gatewayChanged), kube.WithIndex(selecting, (*gateway).selecting))
-	s.namespaces = namespaces().Table(kube.WithHandler(s.namespaceChanged))
+	s.namespaces = source.Namespaces(trimNamespace).Table(kube.WithHandler(s.namespaceChanged))
 	dependencies := []kube.AnyTable{s.gateways, s.namespaces}
 	if c.ListenerSets {
 		s.listenerSets = s.listenerSetKind().Table(
@@ -152,20 +153,13 @@ func (l *listenerSet) owner() owner {
 
 // gatewayChanged evaluates the routes of a Gateway again, and those of its ListenerSets.
 func (s *routes) gatewayChanged(old, new *gateway) {
-	g := new
-	if g == nil {
-		g = old
-	}
+	g := cmp.Or(new, old)
 	source.NotifyAll(s.changed, s.table.ByIndex(byParent, g.owner().key()))
 	s.setsChanged(g.key.String())
 }
 
 func (s *routes) listenerSetChanged(old, new *listenerSet) {
-	l := new
-	if l == nil {
-		l = old
-	}
-	source.NotifyAll(s.changed, s.table.ByIndex(byParent, l.owner().key()))
+	source.NotifyAll(s.changed, s.table.ByIndex(byParent, cmp.Or(new, old).owner().key()))
 }
 
 // setsChanged evaluates the routes of the ListenerSets under a key of the index byGateway again.
@@ -181,10 +175,7 @@ func (s *routes) setsChanged(under string) {
 // namespaceChanged evaluates the routes again for which a listener's selection by the labels of
 // their namespace, or of their ListenerSet's namespace, has changed.
 func (s *routes) namespaceChanged(old, new *labelled) {
-	ns := new
-	if ns == nil {
-		ns = old
-	}
+	ns := cmp.Or(new, old)
 	for _, g := range s.gateways.ByIndex(selecting, selectsRoutes) {
 		s.routesSelected(g.owner(), g.listeners, ns.name, old, new)
 	}

@@ -1,6 +1,7 @@
 package glooproxy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -90,14 +91,14 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	s.table = s.kind().Table(source.Notify[proxy](in.Changed),
 		kube.WithIndex(byVirtualService, (*proxy).virtualServiceKeys), kube.WithIndex(byGateway, (*proxy).gatewayKeys))
 	s.virtualServices = s.virtualServiceKind().Table(kube.WithHandler(func(old, new *virtualService) {
-		source.NotifyAll(in.Changed, s.table.ByIndex(byVirtualService, either(old, new).key.String()))
+		source.NotifyAll(in.Changed, s.table.ByIndex(byVirtualService, cmp.Or(new, old).key.String()))
 	}))
 	s.gateways = s.gatewayKind().Table(kube.WithIndex(byIngress, (*gateway).ingressKeys), kube.WithHandler(func(old, new *gateway) {
-		s.gatewayChanged(either(old, new))
+		s.gatewayChanged(cmp.Or(new, old))
 	}))
-	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) { s.serviceChanged(either(old, new)) }))
+	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) { s.serviceChanged(cmp.Or(new, old)) }))
 	s.ingresses = source.AddressedIngresses().Table(kube.WithHandler(func(old, new *source.AddressedIngress) {
-		for _, g := range s.gateways.ByIndex(byIngress, either(old, new).Key.String()) {
+		for _, g := range s.gateways.ByIndex(byIngress, cmp.Or(new, old).Key.String()) {
 			s.gatewayChanged(g)
 		}
 	}))
@@ -134,14 +135,6 @@ const (
 	byGateway        = "gateway"
 	byIngress        = "ingress"
 )
-
-// either returns the new version of an object, or the last one of a deleted object.
-func either[T any](old, new *T) *T {
-	if new != nil {
-		return new
-	}
-	return old
-}
 
 func (s *proxies) gatewayChanged(g *gateway) {
 	source.NotifyAll(s.changed, s.table.ByIndex(byGateway, g.key.String()))

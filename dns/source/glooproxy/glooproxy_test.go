@@ -130,21 +130,7 @@ func TestHostile(t *testing.T) {
 func TestWaits(t *testing.T) {
 	objects := object("Proxy", "edge", listeners("name: l", host(from("VirtualService", "shop"), "x.example.org"))) +
 		object("VirtualService", "shop", "") + service(balanced, "{ip: 192.0.2.1}")
-	fixture := sourcetest.OpenWithout(t, glooproxy.Plugin(), "virtualservices", objects)
-	if got, want := fixture.Records(), "gloo-system/edge\n  error wait for the first list of the kind gloovirtualservice\n"; got != want {
-		t.Errorf("before VirtualServices are read: got\n%swant\n%s", got, want)
-	}
-	fixture.Changed()
-	fixture.FillRest()
-	kubetest.Eventually(t, 10*time.Second, func() error {
-		if changed := fixture.Changed(); changed != "gloo-system/edge\n" {
-			return fmt.Errorf("these are evaluated again: %q", changed)
-		}
-		return nil
-	})
-	if got := fixture.Records(); !strings.Contains(got, "x.example.org A 192.0.2.1") {
-		t.Errorf("after they are read: got\n%s", got)
-	}
+	sourcetest.Waits(t, glooproxy.Plugin(), "virtualservices", objects, "gloo-system/edge", "gloovirtualservice", "x.example.org A 192.0.2.1")
 }
 
 // TestRandomChanges shows that each Proxy whose records change is evaluated again: Apply and Delete compare
@@ -167,23 +153,11 @@ func TestRandomChanges(t *testing.T) {
 		return object("Proxy", "edge"+pick("", "", ", annotations: {external-dns.kubernetes.io/target: 198.51.100.1}", ", annotations: {external-dns.kubernetes.io/controller: other}"),
 			listeners(from("Gateway", pick("a", "b")), host(from("VirtualService", pick("shop", "docs")), pick("x.example.org", `"*"`, "y.example.org"))))
 	}
-	s, err := sourcetest.Open(t, glooproxy.Plugin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	published := 0
-	for step := range 150 {
+	sourcetest.RandomChanges(t, glooproxy.Plugin(), 150, 20, func(s *sourcetest.Fixture, step int) {
 		s.Apply(draw())
 		if step%20 == 19 {
 			s.Apply(object("Gateway", "a", ""))
 			s.Delete("Gateway.gateway.solo.io", source.Key{Namespace: "gloo-system", Name: "a"})
 		}
-		if strings.Contains(s.Records(), " A ") {
-			published++
-		}
-	}
-	if published < 20 {
-		t.Errorf("in %d of 150 steps there are records", published)
-	}
-	s.End()
+	})
 }

@@ -1,8 +1,10 @@
 package istio
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -15,12 +17,36 @@ import (
 // Group is the group and version of Istio's objects that are read.
 var Group = schema.GroupVersion{Group: "networking.istio.io", Version: "v1"}
 
-// Resources returns the resources that [Watch] reads.
-func Resources() []source.Resource {
-	return []source.Resource{
-		{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Scope: source.InAllNamespaces, Dependency: true},
-		{Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Plural: "ingresses", Scope: source.InAllNamespaces, Dependency: true},
+// Resources returns the own resources of a source, and those that [Watch] reads.
+func Resources(own ...source.Resource) []source.Resource {
+	return append(
+		own,
+		source.Resource{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Scope: source.InAllNamespaces, Dependency: true},
+		source.Resource{Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Plural: "ingresses", Scope: source.InAllNamespaces, Dependency: true},
+	)
+}
+
+// GatewayFields are the fields of a Gateway that are read.
+type GatewayFields struct {
+	Spec struct {
+		Selector map[string]string `json:"selector"`
+		Servers  []struct {
+			Hosts []string `json:"hosts"`
+		} `json:"servers"`
+	} `json:"spec"`
+}
+
+// Exposure returns what the targets of the Gateway depend on.
+func (f *GatewayFields) Exposure(gateway source.Key, a *source.Annotations) Exposure {
+	return Exposure{Gateway: gateway, Targets: a.Targets, Ingress: a.Ingress, Selector: f.Spec.Selector}
+}
+
+// CutNamespace splits "namespace/name", as Istio writes hosts and Gateways; the namespace may be missing.
+func CutNamespace(text string) (namespace, name string) {
+	if namespace, name, qualified := strings.Cut(text, "/"); qualified {
+		return namespace, name
 	}
+	return "", text
 }
 
 // Exposure is what the targets of a Gateway depend on. A source embeds it in its struct for a
@@ -128,10 +154,7 @@ func Watch[T any, P Exposed[T]](settings source.Settings, waiting *source.Waitin
 		}),
 	)
 	a.ingresses = source.AddressedIngresses().Table(kube.WithHandler(func(old, new *source.AddressedIngress) {
-		if old == nil {
-			old = new
-		}
-		for _, g := range gateways.ByIndex(byIngress, old.Key.String()) {
+		for _, g := range gateways.ByIndex(byIngress, cmp.Or(new, old).Key.String()) {
 			changed(g)
 		}
 	}))

@@ -17,20 +17,11 @@ func Plugin() source.Plugin {
 		Name: name, Summary: "The hosts of Istio Gateways, at the addresses of the Services that they select", Category: "service mesh",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
 		Annotations: append([]string{source.AnnotationIngress}, source.CommonAnnotations...),
-		New:         func() source.Config { return Config{} },
+		New:         source.Fixed(open, istio.Resources(source.Resource{Kind: gatewayKind, Plural: "gateways", Optional: true})...),
 	}
 }
 
-// Config has no settings.
-type Config struct{ source.NoFlags }
-
-// Resources implements [source.Config].
-func (Config) Resources() []source.Resource {
-	return append([]source.Resource{{Kind: gatewayKind, Plural: "gateways", Optional: true}}, istio.Resources()...)
-}
-
-// Open implements [source.Config].
-func (Config) Open(in source.Input) (source.Source, error) {
+func open(in source.Input) source.Source {
 	waiting := source.NewWaiting(in.Changed)
 	s := &gateways{reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true, Names: []string{"spec.servers"}, NameFields: []string{"spec.servers.hosts"},
@@ -39,7 +30,7 @@ func (Config) Open(in source.Input) (source.Source, error) {
 	s.addresses = istio.Watch(in.Settings, waiting, s.table, func(g *gateway) { in.Changed(g.Key) })
 	opened := source.Of(s.reader, s.table, s.evaluate, s.addresses.Tables()...)
 	opened.Run = waiting.Run
-	return opened, nil
+	return opened
 }
 
 // gateways is the source.

@@ -1,11 +1,8 @@
 package istiogateway_test
 
 import (
-	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -29,24 +26,10 @@ func TestRealAPIServer(t *testing.T) {
 
 // TestWaitsForIngresses shows that a Gateway has no problem at the start, before its Ingress was read (W12).
 func TestWaitsForIngresses(t *testing.T) {
-	fixture := sourcetest.OpenWithout(t, istiogateway.Plugin(), "ingresses", `
+	sourcetest.Waits(t, istiogateway.Plugin(), "ingresses", `
 apiVersion: networking.istio.io/v1
 kind: Gateway
 metadata: {name: shop, annotations: {external-dns.kubernetes.io/ingress: edge}}
 spec: {servers: [{hosts: [shop.example.org]}]}
-`)
-	if got, want := fixture.Records(), "default/shop\n  error wait for the first list of the kind ingress\n"; got != want {
-		t.Errorf("before Ingresses are read: got\n%swant\n%s", got, want)
-	}
-	fixture.Changed()
-	fixture.FillRest()
-	kubetest.Eventually(t, 10*time.Second, func() error {
-		if changed := fixture.Changed(); changed != "default/shop\n" {
-			return fmt.Errorf("these are evaluated again: %q", changed)
-		}
-		return nil
-	})
-	if got := fixture.Records(); !strings.Contains(got, "there is no Ingress default/edge") {
-		t.Errorf("after Ingresses are read: got\n%s", got)
-	}
+`, "default/shop", "ingress", "there is no Ingress default/edge")
 }

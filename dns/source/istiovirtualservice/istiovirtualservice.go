@@ -1,6 +1,7 @@
 package istiovirtualservice
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -23,38 +24,24 @@ func Plugin() source.Plugin {
 		Name: name, Summary: "The hosts of Istio VirtualServices, at the addresses of their Gateways", Category: "service mesh",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
 		Annotations: source.CommonAnnotations,
-		New:         func() source.Config { return Config{} },
+		New: source.Fixed(open, istio.Resources(
+			source.Resource{Kind: ownKind, Plural: "virtualservices", Optional: true},
+			source.Resource{Kind: gatewayKind, Plural: "gateways", Optional: true, Dependency: true},
+		)...),
 	}
 }
 
-// Config has no settings.
-type Config struct{ source.NoFlags }
-
-// Resources implements [source.Config].
-func (Config) Resources() []source.Resource {
-	return append([]source.Resource{
-		{Kind: ownKind, Plural: "virtualservices", Optional: true},
-		{Kind: gatewayKind, Plural: "gateways", Optional: true, Dependency: true},
-	}, istio.Resources()...)
-}
-
-// Open implements [source.Config].
-func (Config) Open(in source.Input) (source.Source, error) {
+func open(in source.Input) source.Source {
 	s := &virtualServices{settings: in.Settings, waiting: source.NewWaiting(in.Changed), reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: ownKind, Label: "virtualservice", Properties: true, NameFields: []string{"spec.hosts"},
 	})}
 	s.table = source.Custom(s.reader, "istiovirtualservice", "virtualservices", s.read).Table(source.Notify[virtualService](in.Changed), kube.WithIndex(byGateway, s.gatewayKeys))
 	changed := func(g *gateway) { source.NotifyAll(in.Changed, s.table.ByIndex(byGateway, g.key.String())) }
-	s.gateways = s.gatewayKind().Table(append(istio.Indexes[gateway](), kube.WithHandler(func(old, new *gateway) {
-		if new == nil {
-			new = old
-		}
-		changed(new)
-	}))...)
+	s.gateways = s.gatewayKind().Table(append(istio.Indexes[gateway](), kube.WithHandler(func(old, new *gateway) { changed(cmp.Or(new, old)) }))...)
 	s.addresses = istio.Watch(in.Settings, s.waiting, s.gateways, changed)
 	opened := source.Of(s.reader, s.table, s.evaluate, append([]kube.AnyTable{s.gateways}, s.addresses.Tables()...)...)
 	opened.Run = s.waiting.Run
-	return opened, nil
+	return opened
 }
 
 // virtualServices is the source.

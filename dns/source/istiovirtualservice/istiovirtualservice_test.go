@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -44,26 +43,8 @@ func service(name, selector, address string) string {
 func TestWaits(t *testing.T) {
 	objects := virtualService("shop", "hosts: [shop.example.org], gateways: [edge]") +
 		object("Gateway", "name: edge, annotations: {external-dns.kubernetes.io/ingress: front}", `servers: [{hosts: ["*"]}]`)
-	for resource, want := range map[string]string{
-		"gateways": "error wait for the first list of the kind istiogateway", "ingresses": "wait for the first list of the kind ingress",
-	} {
-		t.Run(resource, func(t *testing.T) {
-			fixture := sourcetest.OpenWithout(t, istiovirtualservice.Plugin(), resource, objects)
-			if got := fixture.Records(); !strings.Contains(got, want) {
-				t.Errorf("before they are read: got\n%swant\n%s", got, want)
-			}
-			fixture.Changed()
-			fixture.FillRest()
-			kubetest.Eventually(t, 10*time.Second, func() error {
-				if changed := fixture.Changed(); changed != "default/shop\n" {
-					return fmt.Errorf("these are evaluated again: %q", changed)
-				}
-				return nil
-			})
-			if got := fixture.Records(); !strings.Contains(got, "there is no Ingress default/front") {
-				t.Errorf("after they are read: got\n%s", got)
-			}
-		})
+	for resource, kind := range map[string]string{"gateways": "istiogateway", "ingresses": "ingress"} {
+		sourcetest.Waits(t, istiovirtualservice.Plugin(), resource, objects, "default/shop", kind, "there is no Ingress default/front")
 	}
 }
 

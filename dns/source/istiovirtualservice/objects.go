@@ -44,7 +44,7 @@ const mesh = "mesh"
 
 func (s *virtualServices) read(scope kube.Scope, v *virtualService, f *virtualServiceFields, _ *unstructured.Unstructured) {
 	for _, host := range source.Cut(&v.findings, f.Spec.Hosts, source.NameLimit, "spec.hosts") {
-		_, host = cutNamespace(host)
+		_, host = istio.CutNamespace(host)
 		switch {
 		case len(host) > source.TextLimit:
 			v.findings.Problem("spec.hosts", host, "too long for a name of DNS; shorten it")
@@ -65,7 +65,7 @@ func (s *virtualServices) read(scope kube.Scope, v *virtualService, f *virtualSe
 
 // addGateway adds one of spec.gateways: its name, or namespace/name.
 func (s *virtualServices) addGateway(scope kube.Scope, v *virtualService, text string) {
-	namespace, name := cutNamespace(text)
+	namespace, name := istio.CutNamespace(text)
 	if namespace == "" {
 		namespace = v.Key.Namespace
 	}
@@ -78,29 +78,11 @@ func (s *virtualServices) addGateway(scope kube.Scope, v *virtualService, text s
 	}
 }
 
-// cutNamespace splits "namespace/name"; the namespace may be missing.
-func cutNamespace(text string) (namespace, name string) {
-	if namespace, name, qualified := strings.Cut(text, "/"); qualified {
-		return namespace, name
-	}
-	return "", text
-}
-
 type gateway struct {
 	istio.Exposure
 	key source.Key
 	// hosts are those of all servers, each with its namespaces; "*" means any.
 	hosts map[string][]string
-}
-
-// gatewayFields are the fields of a Gateway that are read.
-type gatewayFields struct {
-	Spec struct {
-		Selector map[string]string `json:"selector"`
-		Servers  []struct {
-			Hosts []string `json:"hosts"`
-		} `json:"servers"`
-	} `json:"spec"`
 }
 
 func (s *virtualServices) gatewayKind() kube.Kind[gateway] {
@@ -118,14 +100,11 @@ func (s *virtualServices) trimGateway(scope kube.Scope, obj *unstructured.Unstru
 	if !s.settings.Includes(key.Namespace) {
 		return &gateway{key: key}, nil
 	}
-	var f gatewayFields
+	var f istio.GatewayFields
 	if err := kube.Fields(obj, &f); err != nil {
 		return nil, []kube.Problem{{Reason: err.Error()}}
 	}
-	annotations := s.settings.ReadAnnotations(obj.GetAnnotations())
-	g := &gateway{key: key, hosts: map[string][]string{}, Exposure: istio.Exposure{
-		Gateway: key, Targets: annotations.Targets, Ingress: annotations.Ingress, Selector: f.Spec.Selector,
-	}}
+	g := &gateway{key: key, hosts: map[string][]string{}, Exposure: f.Exposure(key, s.settings.ReadAnnotations(obj.GetAnnotations()))}
 	var p kube.Problems
 	hosts := 0
 	for i, server := range f.Spec.Servers {
@@ -142,7 +121,7 @@ func (s *virtualServices) trimGateway(scope kube.Scope, obj *unstructured.Unstru
 
 // addHost adds a host of a server, such as "namespace/host". Without a namespace it is for all.
 func (g *gateway) addHost(scope kube.Scope, text string) {
-	namespace, host := cutNamespace(text)
+	namespace, host := istio.CutNamespace(text)
 	switch namespace {
 	case "":
 		namespace = "*"

@@ -16,20 +16,11 @@ func Plugin() source.Plugin {
 		Name: name, Summary: "The hosts of Kong's TCPIngresses, at the addresses of Kong's proxies", Category: "ingress controllers",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Properties: true,
 		Annotations: source.CommonAnnotations,
-		New:         func() source.Config { return Config{} },
+		New:         source.Fixed(open, source.Resource{Kind: ingressKind, Plural: "tcpingresses", Optional: true}),
 	}
 }
 
-// Config has no settings.
-type Config struct{ source.NoFlags }
-
-// Resources implements [source.Config].
-func (Config) Resources() []source.Resource {
-	return []source.Resource{{Kind: ingressKind, Plural: "tcpingresses", Optional: true}}
-}
-
-// Open implements [source.Config].
-func (Config) Open(in source.Input) (source.Source, error) {
+func open(in source.Input) source.Source {
 	in.Settings.Templates = nil
 	subject := source.Subject{Source: name, Kind: ingressKind, Label: "tcpingress", Properties: true}
 	return source.OpenNamed(in, subject, "tcpingress", "tcpingresses", missing, func(found *source.Found, f *fields) {
@@ -37,7 +28,7 @@ func (Config) Open(in source.Input) (source.Source, error) {
 			found.AddName("spec.rules", rule.Host)
 		}
 		source.AddBalancer(found, f.Status.LoadBalancer.Ingress, source.BalancerAddress.Addresses)
-	}), nil
+	})
 }
 
 // rulesLimit limits the rules that are read: several may have one host, with different ports.

@@ -11,33 +11,24 @@ import (
 
 const name = "node"
 
+var nodeKind = corev1.SchemeGroupVersion.WithKind("Node")
+
 // Plugin returns the source of this package.
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The names of Nodes, or those of a template, at their addresses", Category: "kubernetes core",
 		Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true, PairTemplates: true,
 		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL, source.AnnotationController},
-		New:         func() source.Config { return &Config{} },
+		New:         source.Fixed(open, source.Resource{Kind: nodeKind, Plural: "nodes", Scope: source.InNone}),
 	}
 }
 
-// Config has no settings.
-type Config struct{ source.NoFlags }
-
-// Resources implements [source.Config].
-func (*Config) Resources() []source.Resource {
-	return []source.Resource{
-		{Kind: corev1.SchemeGroupVersion.WithKind("Node"), Plural: "nodes", Scope: source.InNone},
-	}
-}
-
-// Open implements [source.Config].
-func (*Config) Open(in source.Input) (source.Source, error) {
+func open(in source.Input) source.Source {
 	s := &nodes{settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Node"), Label: name, AnyNamespace: true, PairTemplates: true,
+		Source: name, Kind: nodeKind, Label: name, AnyNamespace: true, PairTemplates: true,
 	})}
 	s.table = s.kind().Table(source.Notify[node](in.Changed))
-	return source.Of(s.reader, s.table, s.evaluate), nil
+	return source.Of(s.reader, s.table, s.evaluate)
 }
 
 // nodes is the source.

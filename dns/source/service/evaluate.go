@@ -67,6 +67,13 @@ type nameTargets struct {
 	// ports are published as SRV records; service is the name of the Service in them.
 	ports   []nodePort
 	service string
+	// unknown is a name of the load balancer whose addresses have never been found, or empty. The names
+	// of the Service keep the records that they have, such as those from before a restart.
+	unknown string
+}
+
+func (a *nameTargets) none() bool {
+	return len(a.targets)+len(a.below)+len(a.ports) == 0 && a.unknown == ""
 }
 
 func (e *evaluation) records() ([]*dns.RecordSet, error) {
@@ -128,6 +135,11 @@ func (e *evaluation) recordsAt(a nameTargets, of string, names []string) []*dns.
 	sets := e.origin.All(names, a.targets)
 	for _, hostname := range names {
 		sets = append(sets, a.srv(e.origin, hostname)...)
+		if a.unknown != "" {
+			kept := e.origin.RecordSet(hostname, dns.TypeCNAME, listOf(a.unknown))
+			kept.Invalid = true
+			sets = append(sets, kept)
+		}
 	}
 	if len(a.below) == 0 {
 		return sets
@@ -188,7 +200,7 @@ func (e *evaluation) loadBalancer() (nameTargets, error) {
 	case len(svc.lookedUp) == 0:
 		return nameTargets{targets: e.balancer()}, nil
 	}
-	targets := slices.Clone(svc.addresses)
+	a := nameTargets{targets: slices.Clone(svc.addresses)}
 	for _, host := range svc.lookedUp {
 		addresses, err := e.hosts.get(host)
 		if err != nil && !notFound(err) {
@@ -197,9 +209,13 @@ func (e *evaluation) loadBalancer() (nameTargets, error) {
 		if err != nil {
 			e.problem("status.loadBalancer.ingress.hostname", host, err.Error())
 		}
-		targets = append(targets, addresses...)
+		if len(addresses) == 0 {
+			a.unknown = host
+		}
+		a.targets = append(a.targets, addresses...)
 	}
-	return nameTargets{targets: e.addresses(balancerField, targets)}, nil
+	a.targets = e.addresses(balancerField, a.targets)
+	return a, nil
 }
 
 const balancerField = "status.loadBalancer.ingress"

@@ -1,13 +1,10 @@
 package service
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
@@ -301,23 +298,8 @@ status: {addresses: [{type: ExternalIP, address: 54.10.11.77}]}
 // read (W12).
 func TestHeadlessWaitsForPods(t *testing.T) {
 	objects := withPrefix(headlessOf("", "") + member("foo-0", "", "") + sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"), at("10.1.0.7", "gone")))
-	fixture := sourcetest.OpenWithout(t, Plugin(), "pods", objects)
-	if got, want := fixture.Records(), fooKey+"  error wait for the first list of the kind pod\n"; got != want {
-		t.Errorf("before pods are read: got\n%swant\n%s", got, want)
-	}
-	fixture.Changed()
-	fixture.FillRest()
-	kubetest.Eventually(t, 10*time.Second, func() error {
-		if changed := fixture.Changed(); changed != fooKey {
-			return fmt.Errorf("these are evaluated again: %q", changed)
-		}
-		return nil
-	})
-	want := fooKey + "  foo.example.org A 10.1.0.1" + foo +
-		"  problem an endpoint of EndpointSlice s \"gone\": the Service selects no pod of this name, so it is left out; check its targetRef\n"
-	if got := fixture.Records(); got != want {
-		t.Errorf("after pods are read: got\n%swant\n%s", got, want)
-	}
+	sourcetest.Waits(t, Plugin(), "pods", objects, "testing/foo", "pod", fooKey+"  foo.example.org A 10.1.0.1"+foo+
+		"  problem an endpoint of EndpointSlice s \"gone\": the Service selects no pod of this name, so it is left out; check its targetRef\n")
 }
 
 // TestOthersDontWait shows that a Service that needs no pods doesn't wait for them.

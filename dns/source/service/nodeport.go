@@ -3,9 +3,6 @@ package service
 import (
 	"fmt"
 	"slices"
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
@@ -62,13 +59,6 @@ func (e *evaluation) nodesWithPods() []*node {
 		nodes = append(nodes, n)
 	}
 	return nodes
-}
-
-func protocolOf(port corev1.ServicePort) string {
-	if port.Protocol == "" {
-		return "tcp"
-	}
-	return strings.ToLower(string(port.Protocol))
 }
 
 // srv returns the record sets for the ports of a Service on the nodes, one per protocol (RFC 2782).

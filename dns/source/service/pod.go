@@ -43,7 +43,7 @@ type podExtra struct {
 
 func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	finished := obj.Status.Phase == corev1.PodSucceeded || obj.Status.Phase == corev1.PodFailed
-	if finished || s.excludedNamespace(obj.Namespace) {
+	if finished || !s.settings.Includes(obj.Namespace) {
 		return emptyPod, nil
 	}
 	kept := &pod{
@@ -88,11 +88,6 @@ func (p *pod) extraFields() podExtra {
 
 // emptyPod is shared by all pods without any kept field.
 var emptyPod = &pod{}
-
-// excludedNamespace reports whether a namespace is excluded.
-func (s *services) excludedNamespace(namespace string) bool {
-	return !s.settings.Includes(namespace)
-}
 
 func tierOf(obj *corev1.Pod) tier {
 	if obj.Status.Phase != corev1.PodRunning {

@@ -303,7 +303,8 @@ func resolving(z *fakeResolver) source.Plugin {
 	return plugin
 }
 
-// TestResolveLoadBalancers shows that the names of load balancers are looked up (case 133).
+// TestResolveLoadBalancers shows that the names of load balancers are looked up (case 133). A name without
+// addresses is an invalid record set, so that the name keeps the records that an earlier process has published.
 func TestResolveLoadBalancers(t *testing.T) {
 	const flag = "--resolve-service-load-balancer-hostname"
 	named := func(name, host string) string {
@@ -334,6 +335,7 @@ func TestResolveLoadBalancers(t *testing.T) {
 	want := "testing/broken\n  error look up the load balancer: server misbehaving; check the name and the resolver\n" +
 		fooKey + "  foo.example.org A 1.2.3.4 192.0.2.1" + foo + "  foo.example.org AAAA 2001:db8::1" + foo +
 		"testing/gone\n  gone.example.org A 1.2.3.4 resource=service/testing/gone\n" +
+		"  gone.example.org CNAME gone.example.com resource=service/testing/gone invalid\n" +
 		"  problem status.loadBalancer.ingress.hostname \"gone.example.com\": look up the load balancer: lookup gone.example.com: no such host; check the name and the resolver\n" +
 		"testing/targeted\n  t.example.org A 8.8.8.8 resource=service/testing/targeted\n"
 	if diff := cmp.Diff(want, fixture.Records()); diff != "" {

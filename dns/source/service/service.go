@@ -1,7 +1,9 @@
 package service
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -85,7 +87,7 @@ func (svc *service) readSpec(spec *corev1.ServiceSpec) {
 	svc.selector = newSelector(spec.Selector)
 	for _, port := range spec.Ports {
 		if port.NodePort > 0 {
-			svc.ports = append(svc.ports, nodePort{protocol: protocolOf(port), number: port.NodePort})
+			svc.ports = append(svc.ports, nodePort{protocol: strings.ToLower(cmp.Or(string(port.Protocol), "tcp")), number: port.NodePort})
 		}
 	}
 }

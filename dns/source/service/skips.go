@@ -63,7 +63,7 @@ func (e *evaluation) missing(nothing bool) []source.Skip {
 // appendMissing appends the skip of a name without targets.
 func appendMissing(list []source.Skip, name string, get func() (nameTargets, error), without func(string) source.Skip) []source.Skip {
 	a, err := get()
-	if err != nil || len(a.targets)+len(a.below)+len(a.ports) > 0 {
+	if err != nil || !a.none() {
 		return list
 	}
 	return append(list, without(name))

@@ -99,22 +99,12 @@ func TestRandomChanges(t *testing.T) {
 			t.Parallel()
 			d := rand.New(rand.NewPCG(seed, 0))
 			pick := func(of ...string) string { return of[d.IntN(len(of))] }
-			s, err := sourcetest.Open(t, traefikproxy.Plugin(), "--traefik-enable-legacy", "--label-filter=!hidden")
-			if err != nil {
-				t.Fatal(err)
-			}
-			published := 0
-			for range 120 {
+			sourcetest.RandomChanges(t, traefikproxy.Plugin(), 120, 40, func(s *sourcetest.Fixture, _ int) {
 				annotations := pick("", prefix+"target: 192.0.2.1", prefix+"target: 192.0.2.1", prefix+"target: lb.example.net, "+prefix+"hostname: own.example.org", prefix+"controller: other")
 				one := object(pick("IngressRoute", "IngressRouteTCP", "IngressRouteUDP"), "name: "+pick("a", "b")+", labels: {"+pick("", "", `hidden: ""`)+"}, annotations: {"+annotations+"}",
 					pick("Host(`a.example.org`)", "HostSNI(`b.example.org`, `a.example.org`)", "!Host(`a.example.org`)"))
 				s.Apply(strings.ReplaceAll(one, "traefik.io", pick("traefik.io", "traefik.containo.us")))
-				published += strings.Count(s.Records(), " resource=")
-			}
-			if published < 60 {
-				t.Errorf("%d record sets in all steps: the changes concern too little", published)
-			}
-			s.End()
+			}, "--traefik-enable-legacy", "--label-filter=!hidden")
 		})
 	}
 }
