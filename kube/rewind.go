@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 
@@ -39,8 +40,11 @@ func newRewinds() *rewinds {
 	return &rewinds{log: slog.Default(), notify: func(Rewind) {}, next: make(chan struct{})}
 }
 
-// UntilRewound returns a context that ends with ctx, or when the resource version of these tables' API server
-// is found to have gone back. From then on, a table is out of date until [CatchUp] returns. The caller must
+// ErrRewound is the cause of the end of a context of [UntilRewound] at a rewind.
+var ErrRewound = errors.New("the resource version of the API server went back")
+
+// UntilRewound returns a context that ends with ctx, or with [ErrRewound] when the resource version of these
+// tables' API server is found to have gone back. From then on, a table is out of date until [CatchUp] returns. The caller must
 // cancel the context.
 func UntilRewound(ctx context.Context, tables ...AnyTable) (context.Context, context.CancelFunc) {
 	for _, t := range tables {
@@ -67,16 +71,16 @@ func (r *rewinds) counted() uint64 {
 
 // untilNext returns a context that ends with ctx or at the next rewind. The caller must cancel it.
 func (r *rewinds) untilNext(ctx context.Context) (context.Context, context.CancelFunc) {
-	until, cancel := context.WithCancel(ctx)
+	until, cancel := context.WithCancelCause(ctx)
 	next := r.upcoming()
 	go func() {
 		select {
 		case <-next:
-			cancel()
+			cancel(ErrRewound)
 		case <-until.Done():
 		}
 	}()
-	return until, cancel
+	return until, func() { cancel(nil) }
 }
 
 // compare compares a version from the API server with the remembered one of the part. If it is below, compare

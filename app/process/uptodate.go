@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -42,12 +43,13 @@ type upToDate struct {
 // If the resource version of the API server goes back, the work is restarted, because earlier reads
 // and writes belong to a lost history.
 func (u *upToDate) run(ctx context.Context) error {
+	term := *u
 	for {
-		rewound, err := u.untilRewound(ctx, u.leadUpToDate)
+		rewound, err := term.untilRewound(ctx, term.leadUpToDate)
 		if !rewound {
 			return err
 		}
-		u.handedOver = nil // The stored versions may be of the lost history.
+		term.handedOver = nil // The stored versions may be of the lost history.
 	}
 }
 
@@ -66,8 +68,11 @@ func (u *upToDate) untilRewound(ctx context.Context, work func(context.Context) 
 	until, cancel := kube.UntilRewound(ctx, u.tables...)
 	defer cancel()
 	err = work(until)
-	return until.Err() != nil && ctx.Err() == nil, err
+	return isRewound(until), err
 }
+
+// isRewound reports whether a context of [kube.UntilRewound] has ended because of a rewind.
+func isRewound(ctx context.Context) bool { return errors.Is(context.Cause(ctx), kube.ErrRewound) }
 
 // leadUpToDate works when the tables are up to date.
 func (u *upToDate) leadUpToDate(ctx context.Context) error {
@@ -79,7 +84,9 @@ func (u *upToDate) leadUpToDate(ctx context.Context) error {
 		return &leader.StandDown{For: u.limit, Reason: fmt.Errorf("the tables were not up to date within %v: %w", u.limit, err)}
 	}
 	err = u.lead(ctx)
-	u.storeVersions()
+	if !isRewound(ctx) {
+		u.storeVersions()
+	}
 	return err
 }
 

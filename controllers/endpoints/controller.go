@@ -247,7 +247,7 @@ func (c *Controller) repair(key reconcile.Key, written *corev1.Endpoints, what r
 func (c *Controller) confirm(ctx context.Context, service *corev1.Service) (*corev1.Service, error) {
 	live, err := c.o.Services.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case reconcile.IsMissing(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read service %s/%s before its Endpoints are overwritten: %w", service.Namespace, service.Name, err)
@@ -299,16 +299,17 @@ func (c *Controller) contested(key reconcile.Key) {
 }
 
 func (c *Controller) refresh(ctx context.Context, key reconcile.Key) error {
+	known := c.of(key) // before the request: Endpoints that the table gets later are not missing
 	live, err := c.o.Client.Endpoints(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if err == nil {
 		live.ManagedFields = nil
 		c.overlay.Read(key, live)
 		return nil
 	}
-	if !apierrors.IsNotFound(err) {
+	if !reconcile.IsMissing(err) {
 		return fmt.Errorf("read Endpoints %s after a conflict: %w", key, err)
 	}
-	if known := c.of(key); known != nil {
+	if known != nil {
 		c.overlay.Begin(key, key.Name)
 		c.overlay.Deleted(key, known)
 	}
@@ -327,14 +328,14 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 	if err == nil {
 		return nil // the Service's event will follow
 	}
-	if !apierrors.IsNotFound(err) {
+	if !reconcile.IsMissing(err) {
 		return fmt.Errorf("confirm that service %s is deleted: %w", key, err)
 	}
 	c.overlay.Begin(key, key.Name)
 	err = c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
 	})
-	if apierrors.IsNotFound(err) {
+	if reconcile.IsMissing(err) {
 		err = nil // another writer deleted them first
 	}
 	c.loop.Wrote(key, "delete", time.Time{}, err)

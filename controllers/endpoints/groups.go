@@ -37,7 +37,7 @@ func groups(service *corev1.Service, pods []*watched.Pod) []corev1.EndpointSubse
 type grouping struct {
 	service *corev1.Service
 	// named has the indexes of the Service's ports with a target that is a name.
-	named  map[portName][]int
+	named  watched.Targets
 	groups []corev1.EndpointSubset
 	found  [][]lookup               // for each group
 	ports  []lookup                 // of the present pod
@@ -66,26 +66,18 @@ func (g *grouping) add(pod *watched.Pod, room int) {
 	}
 }
 
-// portName names a port of a pod that a port of the Service targets.
-type portName struct {
-	name     string
-	protocol corev1.Protocol
-}
-
-// namedTargets returns the indexes of the Service's ports with each target that is a name, so that not each
-// port of the Service is compared with each port of a pod: both may have thousands.
-func namedTargets(service *corev1.Service) map[portName][]int {
-	var named map[portName][]int
+// namedTargets returns the Service's ports whose targets are names; nil for none.
+func namedTargets(service *corev1.Service) watched.Targets {
+	var named watched.Targets
 	for i := range service.Spec.Ports {
 		port := &service.Spec.Ports[i]
 		if port.TargetPort.Type == intstr.Int {
 			continue
 		}
 		if named == nil {
-			named = map[portName][]int{}
+			named = watched.Targets{}
 		}
-		key := portName{port.TargetPort.StrVal, port.Protocol}
-		named[key] = append(named[key], i)
+		named.Add(i, port)
 	}
 	return named
 }
@@ -107,7 +99,7 @@ func (g *grouping) lookUp(pod *watched.Pod) bool {
 	}
 	for _, ports := range [...][]watched.ContainerPort{pod.Ports, pod.SidecarPorts} {
 		for i := range ports {
-			at := g.named[portName{ports[i].Name, ports[i].Protocol}]
+			at := g.named.At(intstr.FromString(ports[i].Name), ports[i].Protocol)
 			if len(at) == 0 || g.ports[at[0]].ok {
 				continue // of several ports with the name, the first one counts
 			}

@@ -175,6 +175,7 @@ func TestPlanFindsPorts(t *testing.T) {
 		"name absent":            {pod(0, exposing("q", 1)), "[]"},
 		"second container":       {pod(0, exposing("q", 1), exposing("p", 33)), "[33]"},
 		"protocol mismatch":      {pod(0, exposing("p", 33), func(p *corev1.Pod) { p.Spec.Containers[0].Ports[0].Protocol = "UDP" }), "[]"},
+		"TCP is the default":     {pod(0, exposing("p", 33), func(p *corev1.Pod) { p.Spec.Containers[0].Ports[0].Protocol = "" }), "[33]"},
 		"sidecar":                {pod(0, always), "[80]"},
 		"ordinary init":          {pod(0, sidecar(nil)), "[]"},
 		"containers come first":  {pod(0, always, exposing("p", 81), exposing("p", 82)), "[81]"},

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/controllers/endpoints"
@@ -82,7 +81,7 @@ func isHandWritten(e *corev1.Endpoints, left []*discoveryv1.EndpointSlice) bool 
 func (c *Controller) selectorIsRemoved(ctx context.Context, service *corev1.Service) (bool, error) {
 	live, err := c.o.Services.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case reconcile.IsMissing(err):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("read service %s/%s before the slices of its former selector are deleted: %w", service.Namespace, service.Name, err)

@@ -92,31 +92,19 @@ func usable(ips []string) []netip.Addr {
 	return addresses
 }
 
-// portTarget is a port of a workload that a port of the Service targets.
-type portTarget struct {
-	target   intstr.IntOrString
-	protocol corev1.Protocol
-}
-
-// portLookup finds the ports of the Service in workloads. It doesn't compare each port of the Service with
-// each port of a workload, because both may have thousands.
+// portLookup finds the ports of the Service in workloads.
 type portLookup struct {
-	ports []corev1.ServicePort
-	// at has the indexes of the ports with a target.
-	at map[portTarget][]int
+	ports   []corev1.ServicePort
+	targets watched.Targets
 	// served is true for the ports that a workload serves.
 	served []bool
 }
 
 func newPortLookup(service *corev1.Service) *portLookup {
 	ports := service.Spec.Ports
-	l := &portLookup{ports: ports, at: make(map[portTarget][]int, len(ports)), served: make([]bool, len(ports))}
+	l := &portLookup{ports: ports, targets: make(watched.Targets, len(ports)), served: make([]bool, len(ports))}
 	for i := range ports {
-		t := portTarget{intstr.FromInt32(ports[i].TargetPort.IntVal), orTCP(ports[i].Protocol)}
-		if ports[i].TargetPort.Type == intstr.String {
-			t.target = intstr.FromString(ports[i].TargetPort.StrVal)
-		}
-		l.at[t] = append(l.at[t], i)
+		l.targets.Add(i, &ports[i])
 	}
 	return l
 }
@@ -128,7 +116,7 @@ func (l *portLookup) portsOf(w *Workload) []port {
 	for i := range w.Ports {
 		p := &w.Ports[i]
 		for _, target := range [...]intstr.IntOrString{intstr.FromString(p.Name), intstr.FromInt32(p.Number)} {
-			at := l.at[portTarget{target, orTCP(p.Protocol)}]
+			at := l.targets.At(target, p.Protocol)
 			if len(at) == 0 || numbers[at[0]] != 0 {
 				continue
 			}

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	"k8s.io/client-go/tools/record"
 
@@ -244,7 +243,6 @@ func (c *Controller) write(ctx context.Context, key reconcile.Key, plan Plan) (o
 	for _, s := range plan.Update {
 		_, err := c.store.Update(ctx, key, s)
 		note("update", s, err)
-		outdated = outdated || apierrors.IsNotFound(err)
 	}
 	for _, s := range plan.Delete {
 		// After a failure, the replacement of these endpoints may be missing.

@@ -20,6 +20,12 @@ func IsConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
 
+// IsMissing reports whether a request failed because the API server doesn't have the object. A 404 that was not
+// made for the object, such as one of a proxy or of an API server that doesn't serve the kind yet, doesn't count.
+func IsMissing(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
 // IsNamespaceTerminating reports whether an object could not be created because its namespace is being
 // deleted, which is no failure (spec/endpoints.md §5.12).
 func IsNamespaceTerminating(err error) bool {
@@ -60,6 +66,8 @@ func scopeOf(err error) scope {
 	case code == http.StatusForbidden, code == http.StatusInternalServerError:
 		return ambiguous
 	case code == http.StatusUnauthorized, code == http.StatusTooManyRequests, code >= 500:
+		return environment
+	case code == http.StatusNotFound && !IsMissing(err):
 		return environment
 	default:
 		return object

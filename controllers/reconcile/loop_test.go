@@ -307,6 +307,7 @@ func TestClassifyErrors(t *testing.T) {
 		{"exists already", apierrors.NewAlreadyExists(corev1.Resource("endpoints"), "web"), true, false, false, false},
 		{"invalid", apierrors.NewBadRequest("no"), false, true, false, false},
 		{"not found", notFound, false, true, false, false},
+		{"not found by a proxy", apierrors.NewGenericServerResponse(404, "get", corev1.Resource("endpoints"), "web", "404 page not found", 0, true), false, false, false, false},
 		{"AD-13: namespace terminating", fmt.Errorf("create: %w", terminating), false, true, true, false},
 		{"AD-13: other forbidden", apierrors.NewForbidden(corev1.Resource("endpoints"), "web", errors.New("no")), false, true, false, false},
 		{"connection", errors.New("refused"), false, false, false, true},

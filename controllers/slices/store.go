@@ -155,7 +155,7 @@ func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv
 	}
 	return s.write(service, "update", e, func() (*discoveryv1.EndpointSlice, error) {
 		made, err := s.o.Client.EndpointSlices(service.Namespace).Update(ctx, e, metav1.UpdateOptions{})
-		if apierrors.IsNotFound(err) {
+		if reconcile.IsMissing(err) {
 			// As after any other conflict, the slices must be read again.
 			err = apierrors.NewConflict(discoveryv1.Resource("endpointslices"), e.Name, err)
 		}
@@ -204,7 +204,7 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 	err := s.o.Client.EndpointSlices(service.Namespace).Delete(ctx, e.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &e.UID, ResourceVersion: &e.ResourceVersion},
 	})
-	if apierrors.IsNotFound(err) {
+	if reconcile.IsMissing(err) {
 		err = nil
 	}
 	s.o.Loop.Wrote(service, "delete", time.Time{}, err)
@@ -265,6 +265,7 @@ func readyByAddress(e *discoveryv1.EndpointSlice) map[string]bool {
 // Refresh reads the slices of a Service from the API server, after a write has shown that the store is
 // outdated.
 func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
+	known := s.Of(service) // before the request: slices that the table gets later are not missing
 	selector := labels.Set{discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: s.o.ManagedBy}
 	live, err := s.o.Client.EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
@@ -276,7 +277,7 @@ func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
 		exists[e.UID] = true
 		s.read(service, e)
 	}
-	s.vanished(service, func(e *discoveryv1.EndpointSlice) bool { return !exists[e.UID] })
+	s.drop(service, known, func(e *discoveryv1.EndpointSlice) bool { return !exists[e.UID] })
 	return nil
 }
 
@@ -301,12 +302,13 @@ func (s *Store) Settle(ctx context.Context, service reconcile.Key) error {
 	names := slices.Sorted(maps.Keys(s.unsettled[service]))
 	s.mu.Unlock()
 	for _, name := range names {
+		known := s.Of(service)
 		live, err := s.o.Client.EndpointSlices(service.Namespace).Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case err == nil:
 			s.read(service, live)
-		case apierrors.IsNotFound(err):
-			s.vanished(service, func(e *discoveryv1.EndpointSlice) bool { return e.Name == name })
+		case reconcile.IsMissing(err):
+			s.drop(service, known, func(e *discoveryv1.EndpointSlice) bool { return e.Name == name })
 		default:
 			return fmt.Errorf("read EndpointSlice %s/%s, whose last write may have been carried out: %w", service.Namespace, name, err)
 		}
@@ -317,10 +319,10 @@ func (s *Store) Settle(ctx context.Context, service reconcile.Key) error {
 	return nil
 }
 
-// vanished drops the slices of a Service that the API server no longer has.
-func (s *Store) vanished(service reconcile.Key, lacks func(*discoveryv1.EndpointSlice) bool) {
-	for _, e := range s.Of(service) {
-		if lacks(e) {
+// drop drops those of the known slices of a Service that the API server no longer has.
+func (s *Store) drop(service reconcile.Key, known []*discoveryv1.EndpointSlice, gone func(*discoveryv1.EndpointSlice) bool) {
+	for _, e := range known {
+		if gone(e) {
 			s.overlay.Begin(service, e.Name)
 			s.overlay.Deleted(service, e)
 		}

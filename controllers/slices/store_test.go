@@ -41,6 +41,7 @@ type fixture struct {
 	table    *kube.Table[watched.Slice]
 	registry *prometheus.Registry
 	history  *history.Log
+	requests *requests
 
 	mu     sync.Mutex
 	synced map[string]int
@@ -59,7 +60,8 @@ func newFixture(t *testing.T) *fixture {
 func (s *fixture) secondProcess() *fixture {
 	another := &fixture{
 		T: s.T, cluster: s.cluster, ns: s.ns, service: s.service, registry: prometheus.NewRegistry(), synced: map[string]int{},
-		history: history.New(history.DefaultBytes, nil),
+		history:  history.New(history.DefaultBytes, nil),
+		requests: &requests{EndpointSliceInterface: s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns)},
 	}
 	metrics := reconcile.NewMetrics(another.registry, another.registry)
 	loop := reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, RepairFirst: 1, Metrics: metrics, History: another.history, Sync: another.sync})
@@ -68,7 +70,7 @@ func (s *fixture) secondProcess() *fixture {
 		kube.WithHandler(func(old, now *watched.Slice) { another.Changed(old, now) }),
 	)
 	another.Store = store.NewStore(store.Options{
-		ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop,
+		ManagedBy: us, Client: another.requests, Table: another.table, Loop: loop,
 	})
 	another.inBackground(func(ctx context.Context) { loop.Run(ctx, func() []reconcile.Key { return nil }) })
 	another.eventually(func() error {
