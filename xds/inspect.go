@@ -74,6 +74,7 @@ func (s *stream) inspect(now time.Time) OpenStream {
 	o.Client, o.Peer, o.Pod, o.Namespace, o.Node, o.Zone = c.userAgent, c.peer, c.pod, c.namespace, c.node, c.zoneSet
 	all, waiting := s.all()
 	o.Waiting = waiting
+	slices.SortFunc(all, byName)
 	for _, sub := range all {
 		o.Names = append(o.Names, sub.name)
 		key, unknown, usable := sub.topic.inspect(sub)
@@ -97,17 +98,16 @@ func (s *stream) inspect(now time.Time) OpenStream {
 	return o
 }
 
-// all returns the subscriptions, sorted, and how many of them have changed since the stream sent
-// something. The locks of topics are taken after that of the stream is released: topics take them
+// all returns the subscriptions, and how many of them have changed since the stream sent something. The locks of topics are taken after that of the stream is released: topics take them
 // the other way round.
 func (s *stream) all() (list []*subscription, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for typ := range s.types {
 		list = slices.AppendSeq(list, maps.Values(s.types[typ].subscriptions))
+		waiting += len(s.types[typ].dirty)
 	}
-	sortByName(list)
-	return list, len(s.dirty)
+	return list, waiting
 }
 
 // inspect returns the Service that a subscription asks for, whether there is none, and how many

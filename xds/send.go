@@ -2,6 +2,7 @@ package xds
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,53 +15,44 @@ import (
 const maxDeltaResponse = 1 << 20
 
 // flush sends all changes, in the order in which the client loses no traffic: Clusters, endpoints,
-// Listeners, routes, and then the removal of Clusters (§6.6).
+// Listeners, routes, and then the removal of Clusters (§6.6). A paced stream sends endpoints only.
 func (s *stream) flush() error {
-	paced := time.Now().Before(s.pacedUntil)
-	var ended []*subscription
-	if !paced {
-		var err error
-		if ended, err = s.list(nil); err != nil {
-			return err
-		}
-		s.refreshAhead()
-	}
-	dirty := s.takeDirty(paced)
 	defer s.lag.End()
-	for typ := range resourceTypes {
-		if paced && typ != endpoints {
-			continue
+	if time.Now().Before(s.pacedUntil) {
+		return s.flushType(endpoints, s.takeDirty(endpoints))
+	}
+	ended, err := s.list(nil)
+	if err != nil {
+		return err
+	}
+	// Each topic learns of a change by itself, but the order must hold within one flush. So what a
+	// changed resource refers to is renewed before it is taken.
+	var dirty [resourceTypes][]*subscription
+	for _, typ := range [...]resourceType{routes, listeners, clusters, endpoints} {
+		dirty[typ] = s.takeDirty(typ)
+		for _, sub := range dirty[typ] {
+			s.renewAfter(sub)
 		}
-		if err := s.flushType(typ, &dirty); err != nil {
+	}
+	dirty[endpoints] = s.withWarmed(dirty[clusters], dirty[endpoints])
+	for typ := range resourceTypes {
+		if err := s.flushType(typ, dirty[typ]); err != nil {
 			return err
 		}
 	}
-	return s.flushEnded(ended)
-}
-
-// refreshAhead renews the Clusters that changed Listeners and routes refer to, and the endpoints of
-// changed Clusters. Each topic learns of a change by itself, but the order must hold within one
-// flush.
-func (s *stream) refreshAhead() {
-	var changed []*subscription
-	s.mu.Lock()
-	for _, sub := range s.dirty {
-		if sub.typ != endpoints && s.isOpen(sub) {
-			changed = append(changed, sub)
+	in := &s.types[clusters]
+	for _, sub := range ended {
+		s.drop(sub)
+		if sub.sent != "" {
+			in.removedNames = append(in.removedNames, sub.name)
 		}
 	}
-	s.mu.Unlock()
-	for _, sub := range changed {
-		s.renewAfter(sub)
-	}
+	return s.flushType(clusters, nil)
 }
 
 // renewAfter renews the resources that a resource refers to: Clusters, and endpoints, which a
 // client may have without their Cluster.
 func (s *stream) renewAfter(sub *subscription) {
-	if sub.typ == endpoints {
-		return
-	}
 	// follow may change the view. The references of both views are renewed.
 	for _, name := range slices.Concat(sub.view.current.Load().References, sub.follow().References) {
 		if of := s.types[endpoints].subscriptions[name]; of != nil {
@@ -73,55 +65,27 @@ func (s *stream) renewAfter(sub *subscription) {
 	}
 }
 
-// renewAll renews all resources of the stream.
-func (s *stream) renewAll() {
-	for typ := range s.types {
-		for _, sub := range s.types[typ].subscriptions {
-			sub.topic.renew()
-		}
-	}
-}
-
-// isOpen reports whether a subscription hasn't ended.
-func (s *stream) isOpen(sub *subscription) bool {
-	return s.types[sub.typ].subscriptions[sub.name] == sub
-}
-
-// takeDirty removes and returns the dirty subscriptions by type, sorted by name. While the stream
-// is paced, only those for endpoints are taken.
-func (s *stream) takeDirty(paced bool) (dirty [resourceTypes][]*subscription) {
+// takeDirty removes and returns the dirty subscriptions of a type that have not ended, sorted by
+// name.
+func (s *stream) takeDirty(typ resourceType) []*subscription {
+	in := &s.types[typ]
 	s.mu.Lock()
-	kept := s.dirty[:0]
-	for _, sub := range s.dirty {
-		switch {
-		case paced && sub.typ != endpoints:
-			kept = append(kept, sub)
-			continue
-		case s.isOpen(sub):
-			dirty[sub.typ] = append(dirty[sub.typ], sub)
-		}
+	list := in.dirty
+	in.dirty = nil
+	for _, sub := range list {
 		sub.dirty = false
 	}
-	clear(s.dirty[len(kept):])
-	s.dirty = kept
 	s.mu.Unlock()
-	for _, list := range dirty {
-		sortByName(list)
-	}
-	return dirty
+	list = slices.DeleteFunc(list, func(sub *subscription) bool { return in.subscriptions[sub.name] != sub })
+	slices.SortFunc(list, byName)
+	return list
 }
 
-func sortByName(list []*subscription) {
-	slices.SortFunc(list, func(a, b *subscription) int { return cmp.Compare(a.name, b.name) })
-}
+func byName(a, b *subscription) int { return cmp.Compare(a.name, b.name) }
 
-func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscription) error {
-	list := dirty[typ]
+func (s *stream) flushType(typ resourceType, list []*subscription) error {
 	if in := &s.types[typ]; len(list) == 0 && !in.mustRespond && len(in.removedNames) == 0 {
 		return nil
-	}
-	if typ == clusters {
-		dirty[endpoints] = s.withWarmed(list, dirty[endpoints])
 	}
 	if s.variant == variantSotW && !typ.Single() {
 		return s.flushWhole(typ, list)
@@ -144,7 +108,7 @@ func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 			}
 		}
 	}
-	sortByName(more)
+	slices.SortFunc(more, byName)
 	return slices.Compact(more)
 }
 
@@ -194,21 +158,21 @@ type item struct {
 	frame *frame
 }
 
-// flushWhole sends all resources of a type in one response, if one of them has changed.
+// flushWhole sends all resources of a type in one response, if one of them has changed or was
+// removed.
 func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	lacks := in.mustRespond && !s.client.grpc
-	in.mustRespond = false
+	lacks := in.mustRespond && !s.client.grpc || len(in.removedNames) > 0
+	in.mustRespond, in.removedNames = false, nil
 	if !lacks && !slices.ContainsFunc(list, func(sub *subscription) bool { return sub.due() != nil }) {
 		return nil
 	}
 	var items []item
-	for _, sub := range in.subscriptions {
+	for _, sub := range slices.SortedFunc(maps.Values(in.subscriptions), byName) {
 		if f := sub.offered(); f != nil {
 			items = append(items, item{sub, f})
 		}
 	}
-	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.sub.name, b.sub.name) })
 	version, resumed := versionOf(items), in.resumedVersion
 	if in.resumedVersion = ""; version == resumed {
 		for _, i := range items {
@@ -217,26 +181,6 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 		return nil
 	}
 	return s.send(typ, items, appendHead(nil, version, typ))
-}
-
-// flushEnded ends the subscriptions to Clusters that a wildcard no longer covers, and sends their
-// removal.
-func (s *stream) flushEnded(ended []*subscription) error {
-	if len(ended) == 0 {
-		return nil
-	}
-	in := &s.types[clusters]
-	for _, sub := range ended {
-		s.drop(sub)
-		if sub.sent != "" {
-			in.removedNames = append(in.removedNames, sub.name)
-		}
-	}
-	if s.variant == variantDelta {
-		return s.flushChanged(clusters, nil)
-	}
-	in.removedNames, in.mustRespond = nil, true
-	return s.flushWhole(clusters, nil)
 }
 
 // flushChanged sends the changed resources: in SotW each in a response of its own, in delta with the

@@ -71,8 +71,6 @@ type stream struct {
 	// mu guards the fields below, and the subscriptions of each type for goroutines that don't own
 	// the stream.
 	mu sync.Mutex
-	// dirty are the subscriptions whose view has changed. Some may have ended.
-	dirty []*subscription
 	// wakeLane is the lane of pending work, the first of several; lanes if there is none. busy is
 	// true while a worker has the stream, or it is queued.
 	wakeLane lane
@@ -99,6 +97,8 @@ type discoveryRequest interface {
 // typeState is what a stream is subscribed to of one type.
 type typeState struct {
 	subscriptions map[string]*subscription
+	// dirty are the subscriptions whose view has changed. Some may have ended. stream.mu guards it.
+	dirty []*subscription
 	// requested is true once a request was handled. lastNames are the names of the last one, of
 	// SotW only.
 	requested bool
@@ -380,10 +380,9 @@ func (s *stream) close() {
 	s.end(nil)
 	s.working.Lock()
 	defer s.working.Unlock()
-	for typ := range s.types {
-		for _, sub := range s.types[typ].subscriptions {
-			s.drop(sub)
-		}
+	all, _ := s.all()
+	for _, sub := range all {
+		s.drop(sub)
 	}
 	s.leaveListing()
 }

@@ -15,7 +15,7 @@ type subscription struct {
 	topic  *topic
 	// named is true if the client has named the resource, and covered if a wildcard covers it.
 	named, covered bool
-	// dirty is true while stream.dirty has the subscription. stream.mu guards both.
+	// dirty is true while typeState.dirty has the subscription. stream.mu guards both.
 	dirty bool
 	view  *view
 	// sent is the version that the client was sent last. If resend is true, it is sent again.
@@ -115,6 +115,7 @@ func (s *stream) mark(sub *subscription, why lane) {
 func (s *stream) addDirty(sub *subscription) {
 	if !sub.dirty {
 		sub.dirty = true
-		s.dirty = append(s.dirty, sub)
+		in := &s.types[sub.typ]
+		in.dirty = append(in.dirty, sub)
 	}
 }

@@ -264,6 +264,9 @@ func (s *stream) list(versions map[string]string) (ended []*subscription, err er
 			ended = append(ended, sub)
 		}
 	}
-	s.renewAll()
+	all, _ := s.all()
+	for _, sub := range all {
+		sub.topic.renew() // all that is sent next is then of one state
+	}
 	return ended, nil
 }
