@@ -20,7 +20,7 @@ func (t *topic) remember(v *view, before, after *frame) {
 		e.Added, e.MoreAdded = without(after.usable, before.usable)
 		e.Removed, e.MoreRemoved = without(before.usable, after.usable)
 	}
-	if after.existence == missing {
+	if after.missing {
 		e.Action = history.Deleted
 	}
 	service := t.name.Service

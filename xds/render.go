@@ -42,7 +42,7 @@ func (t *topic) render(v *view) (f *frame) {
 		kept := *before
 		f, kept.made = &kept, time.Now()
 	case errors.Is(err, errPending):
-		f = absent(pending)
+		f = absent(false)
 	case err != nil:
 		f = t.renderMissing(v, err)
 	case v.typ == endpoints:
@@ -119,7 +119,7 @@ func (t *topic) renderMissing(v *view, why error) *frame {
 	case v.typ == listeners && !v.strict && v.client != resource.Envoy:
 		return frameOf(resource.MissingListener(name, why, v.client))
 	default:
-		return absent(missing)
+		return absent(true)
 	}
 }
 
@@ -146,7 +146,7 @@ func (t *topic) renderAssignment(v *view, s resource.Input) *frame {
 	set := catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, v.filter))
 	switch {
 	case len(set.Endpoints) == 0 && set.Pending:
-		return absent(pending)
+		return absent(false)
 	case !set.Exists:
 		return frameOf(resource.EmptyAssignment(t.query.name))
 	}
@@ -171,4 +171,4 @@ func usable(set []catalog.PlacedEndpoint) []netip.AddrPort {
 }
 
 // absent returns the frame of a resource that is not sent.
-func absent(e existence) *frame { return &frame{existence: e, made: time.Now()} }
+func absent(missing bool) *frame { return &frame{missing: missing, made: time.Now()} }

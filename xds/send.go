@@ -126,7 +126,7 @@ func (sub *subscription) due() *frame {
 func (sub *subscription) offered() *frame {
 	f := sub.follow()
 	switch {
-	case f.existence != exists:
+	case f.Wire == nil:
 		return nil
 	case f.plain != nil && sub.rejects(f):
 		return f.plain
@@ -224,7 +224,7 @@ func (s *stream) takeRemoved(typ resourceType, list []*subscription) []string {
 	removed := slices.DeleteFunc(in.removedNames, func(name string) bool { return in.subscriptions[name] != nil })
 	in.removedNames = nil
 	for _, sub := range list {
-		if s.variant == variantDelta && sub.follow().existence == missing && !sub.removed {
+		if s.variant == variantDelta && sub.follow().missing && !sub.removed {
 			removed = append(removed, sub.name)
 			sub.removed, sub.sent = true, ""
 		}
@@ -243,8 +243,8 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	s.beginSending(items)
 	s.nonce, s.unread = newNonce(), true
 	r := newResponse(s.variant, items, more, s.nonce)
-	size := r.bytes.Len()
-	if err := s.out.SendMsg(r); err != nil {
+	size := r.Len()
+	if err := s.out.SendMsg(&r); err != nil {
 		return err
 	}
 	s.server.metrics.sent(typ, s.variant, size)

@@ -63,10 +63,10 @@ func (v *view) publish(f *frame, now time.Time) {
 	}
 }
 
-// same reports whether two frames are equal for all clients of a view.
+// same reports whether two frames are equal for all clients of a view. Equal Clusters have equal plain
+// variants, which are the beginning of them.
 func (f *frame) same(g *frame) bool {
-	return f == g || f.existence == g.existence && f.Version == g.Version && f.filters.Same(g.filters) && f.visibleTo == g.visibleTo &&
-		(f.plain == nil && g.plain == nil || f.plain != nil && g.plain != nil && f.plain.Version == g.plain.Version)
+	return f == g || f.missing == g.missing && f.Version == g.Version && f.filters.Same(g.filters) && f.visibleTo == g.visibleTo
 }
 
 // versionOf returns the version of a response with these resources, which are sorted by name.
