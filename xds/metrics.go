@@ -16,24 +16,21 @@ import (
 // metrics are those of §10.1. Those of streams are computed from the open streams when they are
 // scraped.
 type metrics struct {
-	server *Server
-	// responses and bytes are looked up once: each message is counted.
-	responses      [resourceTypes]map[string]prometheus.Counter // by the variant
-	bytes          [resourceTypes]prometheus.Counter
-	nacks, refused *prometheus.CounterVec
-	paced          prometheus.Histogram
+	server                           *Server
+	responses, bytes, nacks, refused *prometheus.CounterVec
+	paced                            prometheus.Histogram
 }
 
 func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	responses := counter("xds_responses_total", "Responses that were sent.", "type", "variant")
-	bytes := counter("xds_sent_bytes_total", "Bytes of the responses that were sent.", "type")
 	m := &metrics{
-		server:  s,
-		nacks:   counter("xds_nacks_total", "Responses that clients rejected, by their kind. The log has each rejected version once.", "type", "client"),
-		refused: counter("xds_refused_total", "What clients sent or asked for that a limit refused, by the limit. Of a node, what is too long is ignored.", "reason"),
+		server:    s,
+		responses: counter("xds_responses_total", "Responses that were sent.", "type", "variant"),
+		bytes:     counter("xds_sent_bytes_total", "Bytes of the responses that were sent.", "type"),
+		nacks:     counter("xds_nacks_total", "Responses that clients rejected, by their kind. The log has each rejected version once.", "type", "client"),
+		refused:   counter("xds_refused_total", "What clients sent or asked for that a limit refused, by the limit. Of a node, what is too long is ignored.", "reason"),
 		paced: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "xds_paced_seconds",
 			Help:    "For how long changes of endpoints were held back because sending them at once would have cost more than the egress budget.",
@@ -41,21 +38,21 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 		}),
 	}
 	for typ := range resourceTypes {
-		m.bytes[typ], m.responses[typ] = bytes.WithLabelValues(typ.String()), map[string]prometheus.Counter{}
+		m.bytes.WithLabelValues(typ.String())
 		for _, variant := range []string{variantSotW, variantDelta} {
-			m.responses[typ][variant] = responses.WithLabelValues(typ.String(), variant)
+			m.responses.WithLabelValues(typ.String(), variant)
 		}
 	}
 	for _, why := range refusals() {
 		m.refused.WithLabelValues(string(why))
 	}
-	r.MustRegister(m, responses, bytes, m.nacks, m.refused, m.paced)
+	r.MustRegister(m, m.responses, m.bytes, m.nacks, m.refused, m.paced)
 	return m
 }
 
 func (m *metrics) sent(typ resourceType, variant string, bytes int) {
-	m.responses[typ][variant].Inc()
-	m.bytes[typ].Add(float64(bytes))
+	m.responses.WithLabelValues(typ.String(), variant).Inc()
+	m.bytes.WithLabelValues(typ.String()).Add(float64(bytes))
 }
 
 // gauges returns the empty metrics of the open streams.

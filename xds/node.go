@@ -2,14 +2,13 @@ package xds
 
 import (
 	"cmp"
-	"context"
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
 
 	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -91,25 +90,20 @@ func (s *stream) identify(n *corepb.Node) error {
 const namespacesKey = "signpost.dev/namespaces"
 
 // nameNamespaces sets the namespaces of a wildcard from a list of values, or from a text with
-// commas. The default is the namespace of the client.
+// commas or spaces. The default is the namespace of the client.
 func (s *stream) nameNamespaces(v *structpb.Value) error {
 	texts := []string{v.GetStringValue()}
 	for _, each := range v.GetListValue().GetValues() {
 		texts = append(texts, each.GetStringValue())
 	}
 	var list []string
-	for _, text := range texts {
-		for name := range strings.SplitSeq(text, ",") {
-			if name = strings.TrimSpace(name); name == "" {
-				continue
-			}
-			if len(list) == maxNamespaces || len(name) > maxNamespace {
-				s.server.refused(refusedNamespaces)
-				return status.Errorf(codes.InvalidArgument, "%s in the metadata of the node has more than %d namespaces, or a name of more than %d bytes: name fewer, or * for all",
-					namespacesKey, maxNamespaces, maxNamespace)
-			}
-			list = append(list, name)
+	for name := range strings.FieldsFuncSeq(strings.Join(texts, ","), func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		if len(list) == maxNamespaces || len(name) > maxNamespace {
+			s.server.refused(refusedNamespaces)
+			return status.Errorf(codes.InvalidArgument, "%s in the metadata of the node has more than %d namespaces, or a name of more than %d bytes: name fewer, or * for all",
+				namespacesKey, maxNamespaces, maxNamespace)
 		}
+		list = append(list, name)
 	}
 	slices.Sort(list)
 	switch {
@@ -163,12 +157,4 @@ func (s *stream) locate() (moved <-chan struct{}) {
 	node := s.server.catalog.Node(catalog.LocalCluster, s.client.node)
 	s.place = catalog.Client{Node: s.client.node, Zone: cmp.Or(s.client.zoneSet, node.Zone)}
 	return node.Stale()
-}
-
-// connect sets the fields that are known from the connection.
-func (c *client) connect(ctx context.Context) {
-	c.id, c.kind = clientlimits.ClientIDFrom(ctx), clientOther
-	if p, ok := peer.FromContext(ctx); ok {
-		c.peer, _ = clientlimits.AddrPortOfTCP(p.Addr)
-	}
 }

@@ -174,6 +174,9 @@ func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) 
 		s.clients.EndStream(st.client.id)
 		s.streams.Remove(st)
 		s.running.Done()
+		if st.panicked != nil {
+			panic(st.panicked)
+		}
 	}()
 	return st.run()
 }

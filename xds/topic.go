@@ -147,13 +147,9 @@ func (t *topic) refresh() {
 	t.lastVisibleTo = t.visibleTo()
 	now := time.Now()
 	for _, v := range t.views {
-		v.update(t.render(v))
-		if err := v.memory.Resize(v.latest.size()); err != nil {
-			v.end(err)
-			t.remove(v)
-			continue
+		if v.update(t.render(v)); t.fit(v) {
+			t.settle(v, now)
 		}
-		t.settle(v, now)
 	}
 }
 
@@ -195,14 +191,25 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	if v == nil {
 		v = &view{viewKey: key, subscribers: map[*subscription]struct{}{}, memory: t.server.clients.Memory(sub.stream.client.id)}
 		v.publish(t.render(v), time.Now())
-		if err := v.memory.Resize(v.latest.size()); err != nil {
-			sub.stream.end(err)
-		} else {
-			t.views[key] = v
-		}
+		t.views[key] = v
 	}
 	v.subscribers[sub] = struct{}{}
 	sub.view = v
+	t.fit(v)
+}
+
+// fit counts the memory of the newest version of a view. If the limits don't allow that, fit ends
+// the streams of all subscriptions and returns false. The caller holds the lock.
+func (t *topic) fit(v *view) bool {
+	err := v.memory.Resize(v.latest.size())
+	if err == nil {
+		return true
+	}
+	for sub := range v.subscribers {
+		sub.stream.cancel(err)
+	}
+	t.remove(v)
+	return false
 }
 
 func (t *topic) leave(sub *subscription) {

@@ -44,14 +44,6 @@ func (v *view) update(f *frame) {
 	}
 }
 
-// end ends the streams of all subscriptions with the status of an error. The caller holds the lock
-// of the topic.
-func (v *view) end(err error) {
-	for sub := range v.subscribers {
-		sub.stream.end(err)
-	}
-}
-
 // publish makes f the current version and marks all subscriptions. The caller holds the lock of the
 // topic.
 func (v *view) publish(f *frame, now time.Time) {
