@@ -113,7 +113,7 @@ func (t *topic) renderMissing(v *view, why error) *frame {
 	name := t.query.name
 	switch {
 	case v.typ == endpoints:
-		return frameOf(resource.EmptyAssignment(name))
+		return frameOf(t.server.config.Assignment(name, resource.Input{}, catalog.PlacedSet{}))
 	case v.typ == clusters && (!v.strict || resource.IsReason(name)):
 		return frameOf(t.server.config.MissingCluster(name, t.name))
 	case v.typ == listeners && !v.strict && v.client != resource.Envoy:
@@ -144,11 +144,8 @@ func (t *topic) renderService(v *view, s resource.Input) *frame {
 // renderAssignment makes a ClusterLoadAssignment.
 func (t *topic) renderAssignment(v *view, s resource.Input) *frame {
 	set := catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, v.filter))
-	switch {
-	case len(set.Endpoints) == 0 && set.Pending:
+	if len(set.Endpoints) == 0 && set.Pending {
 		return absent(false)
-	case !set.Exists:
-		return frameOf(resource.EmptyAssignment(t.query.name))
 	}
 	made := frameOf(t.server.config.Assignment(t.query.name, s, set))
 	made.usable = usable(set.Endpoints)

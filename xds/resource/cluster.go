@@ -85,17 +85,17 @@ func plainCluster(name, assignment string) message {
 // because gRPC clients have none. Envoy may always eject one endpoint, as gRPC clients may: without
 // that, it ejects none of fewer than ten, unless the Service allows more than 10 %.
 func outliers(o *catalog.OutlierDetection) message {
-	m := message{}.durationIf(2, o.Interval).durationIf(3, o.EjectionTime).wrappedIf(4, o.MaxEjected).wrapped(5, 0)
+	m := message{}.duration(2, o.Interval).duration(3, o.EjectionTime).wrapped(4, o.MaxEjected).nested(5, nil)
 	if o.SuccessRate > 0 {
-		m = m.wrapped(6, 100).wrappedIf(7, o.MinHosts).wrappedIf(8, o.MinRequests).wrapped(9, o.SuccessRate)
+		m = m.wrapped(6, 100).wrapped(7, o.MinHosts).wrapped(8, o.MinRequests).wrapped(9, o.SuccessRate)
 	} else {
-		m = m.wrapped(6, 0)
+		m = m.nested(6, nil)
 	}
-	m = m.wrapped(11, 0).wrapped(14, 0)
+	m = m.nested(11, nil).nested(14, nil)
 	if o.FailurePercentage > 0 {
-		m = m.wrapped(16, o.FailurePercentage).wrapped(17, 100).wrappedIf(19, o.MinHosts).wrappedIf(20, o.MinRequests)
+		m = m.wrapped(16, o.FailurePercentage).wrapped(17, 100).wrapped(19, o.MinHosts).wrapped(20, o.MinRequests)
 	} else {
-		m = m.wrapped(17, 0)
+		m = m.nested(17, nil)
 	}
-	return m.durationIf(21, o.MaxEjectionTime).wrapped(25, 1)
+	return m.duration(21, o.MaxEjectionTime).wrapped(25, 1)
 }

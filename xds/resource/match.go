@@ -15,15 +15,6 @@ import (
 // maxAlternatives is how many routes the condition of one route of a ServiceProfile becomes.
 const maxAlternatives = 64
 
-// The conditions that routes can't have.
-var (
-	errManyAlternatives = errors.New("the condition has too many alternatives")
-	errTwoPaths         = errors.New("two pathRegex can't hold at once in xDS")
-	errNotPath          = errors.New("xDS has no not for a pathRegex")
-	errNotTree          = errors.New("xDS has not for a method only")
-	errNoCondition      = errors.New("a part of the condition is empty")
-)
-
 // conjunction is the condition of a route: a request matches the path and all methods.
 type conjunction struct {
 	path    string // an expression for the whole path; empty for any
@@ -56,7 +47,7 @@ func alternatives(condition *catalog.RequestMatch, c Client) ([]conjunction, err
 // expand returns the conjunctions of a condition for any client.
 func expand(m *catalog.RequestMatch) (list []conjunction, err error) {
 	if m == nil || len(m.All) == 0 && len(m.Any) == 0 && m.Not == nil && m.Method == "" && m.PathRegex == "" {
-		return nil, errNoCondition
+		return nil, errors.New("a part of the condition is empty")
 	}
 	if m.PathRegex != "" {
 		if err := checkRegexp(m.PathRegex); err != nil {
@@ -67,51 +58,37 @@ func expand(m *catalog.RequestMatch) (list []conjunction, err error) {
 	if m.Method != "" {
 		list[0].methods = []methodTest{{method: strings.ToUpper(m.Method)}}
 	}
-	if m.Not != nil {
-		if err := checkNegated(m.Not); err != nil {
-			return nil, err
+	if not := m.Not; not != nil {
+		if not.Method == "" || not.PathRegex != "" || len(not.All) > 0 || len(not.Any) > 0 || not.Not != nil {
+			return nil, errors.New("xDS has not for a method only")
 		}
-		list[0].methods = append(list[0].methods, methodTest{method: strings.ToUpper(m.Not.Method), not: true})
+		list[0].methods = append(list[0].methods, methodTest{method: strings.ToUpper(not.Method), not: true})
 	}
 	for _, branch := range m.All {
-		if list, err = product(list, []*catalog.RequestMatch{branch}); err != nil {
+		if list, err = product(list, branch); err != nil {
 			return nil, err
 		}
 	}
 	if len(m.Any) == 0 {
 		return list, nil
 	}
-	return product(list, m.Any)
-}
-
-// checkNegated returns the reason why a condition can't be negated. A method can be.
-func checkNegated(m *catalog.RequestMatch) error {
-	switch {
-	case m.PathRegex != "":
-		return errNotPath
-	case len(m.All) > 0 || len(m.Any) > 0 || m.Not != nil:
-		return errNotTree
-	case m.Method == "":
-		return errNoCondition
-	default:
-		return nil
-	}
+	return product(list, m.Any...)
 }
 
 // product returns the conjunctions that hold if one of a list and one of the branches holds.
-func product(left []conjunction, branches []*catalog.RequestMatch) (list []conjunction, err error) {
+func product(left []conjunction, branches ...*catalog.RequestMatch) (list []conjunction, err error) {
 	for _, branch := range branches {
 		right, err := expand(branch)
 		if err != nil {
 			return nil, err
 		}
 		if len(list)+len(left)*len(right) > maxAlternatives {
-			return nil, errManyAlternatives
+			return nil, errors.New("the condition has too many alternatives")
 		}
 		for _, l := range left {
 			for _, r := range right {
 				if l.path != "" && r.path != "" && r.path != l.path {
-					return nil, errTwoPaths
+					return nil, errors.New("two pathRegex can't hold at once in xDS")
 				}
 				list = append(list, conjunction{path: cmp.Or(l.path, r.path), methods: slices.Concat(l.methods, r.methods)})
 			}

@@ -27,11 +27,6 @@ func MissingListener(resourceName string, reason error, c Client) Resource {
 	return listener(resourceName, configuration)
 }
 
-// EmptyAssignment returns a ClusterLoadAssignment without endpoints (§5.2, §5.4).
-func EmptyAssignment(resourceName string) Resource {
-	return newResource(Endpoints, resourceName, message{}.text(1, resourceName))
-}
-
 // MissingCluster returns the Cluster of a Service or port that doesn't exist. The Cluster equals
 // that of the existing Service without a traffic policy. A client waits 15 s for a missing Cluster,
 // even if it is one of several with weights (§5.2). Clusters named by a reason exist, too.

@@ -94,22 +94,19 @@ func (n Namer) noName(name string) error {
 
 // parseStructured returns the authority and the plain name of an xdstp name.
 func (n Namer) parseStructured(t Type, name string) (authority, plain string, err error) {
-	rest, ok := strings.CutPrefix(name, "xdstp://")
-	authority, rest, ok2 := strings.Cut(rest, "/")
-	kind, rest, ok3 := strings.Cut(rest, "/")
-	if !ok || !ok2 || !ok3 || kind != t.message() {
-		return "", "", fmt.Errorf("%s is no name of this type: write xdstp://AUTHORITY/%s/NAME", sanitize.Quote(name), t.message())
+	wrong := fmt.Errorf("%s is no name of this type: write xdstp://AUTHORITY/%s/NAME", sanitize.Quote(name), t.message())
+	u, err := url.Parse(name)
+	if err != nil {
+		return "", "", wrong
 	}
-	if !n.serves(authority) {
-		return "", "", fmt.Errorf("the authority %s is not served", sanitize.Quote(authority))
+	kind, plain, found := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	switch {
+	case !strings.HasPrefix(name, "xdstp://") || !found || kind != t.message() || u.User != nil:
+		return "", "", wrong
+	case !n.serves(u.Host):
+		return "", "", fmt.Errorf("the authority %s is not served", sanitize.Quote(u.Host))
 	}
-	if end := strings.IndexAny(rest, "?#"); end >= 0 {
-		rest = rest[:end]
-	}
-	if plain, err = url.PathUnescape(rest); err != nil {
-		return "", "", fmt.Errorf("%s is no name: its percent-encoding is wrong", sanitize.Quote(name))
-	}
-	return authority, plain, nil
+	return u.Host, plain, nil
 }
 
 // serves reports whether names with the authority are served.
