@@ -47,7 +47,7 @@ func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) F
 	if err != nil {
 		return FirstResponse{Refusal: err}
 	}
-	r := FirstResponse{Cluster: s.config.ClusterName(input.Name, input.Port), VisibleTo: t.visibleTo()}
+	r := FirstResponse{Cluster: s.config.ClusterName(input.Name, input.Port), VisibleTo: t.visibleTo}
 	_, r.Problems = s.config.Routes(resource.Listener, t.query.name, input, resource.GRPC)
 	filters := t.state.snapshot.PriorityFilters()
 	places, more := s.catalog.Places(key, filters.Kind)

@@ -77,8 +77,8 @@ func (s *stream) inspect(now time.Time) OpenStream {
 	slices.SortFunc(all, byName)
 	for _, sub := range all {
 		o.Names = append(o.Names, sub.name)
-		key, unknown, usable := sub.topic.inspect(sub)
-		if unknown {
+		key, usable := sub.topic.inspect(sub)
+		if key.Name == "" {
 			o.Unknown = append(o.Unknown, sub.name)
 		} else if o.Service.Name == "" {
 			o.Service = key
@@ -110,19 +110,18 @@ func (s *stream) all() (list []*subscription, waiting int) {
 	return list, waiting
 }
 
-// inspect returns the Service that a subscription asks for, whether there is none, and how many
-// endpoints the client can use.
-func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, unknown bool, usable int) {
+// inspect returns the Service that a subscription asks for, and how many endpoints the client can
+// use. The key is zero if the Service is missing, or hidden from the client.
+func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, usable int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.unusable == nil {
-		key = t.name.Service
-	}
 	if v := sub.view; v != nil {
 		usable = len(v.current.Load().usable)
 	}
-	unknown = t.state.snapshot == nil || t.state.snapshot.Service == nil || t.hides(t.visibleTo(), sub.stream)
-	return key, unknown, usable
+	if s := t.state.snapshot; s != nil && s.Service != nil && !t.hides(t.visibleTo, sub.stream) {
+		key = t.name.Service
+	}
+	return key, usable
 }
 
 // kind returns the kind of the client, as far as it is known.

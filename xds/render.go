@@ -54,28 +54,13 @@ func (t *topic) render(v *view) (f *frame) {
 	if v.typ == endpoints {
 		f.filters = t.state.filters
 	}
-	f.visibleTo = t.visibleTo()
+	f.visibleTo = t.visibleTo
 	return f
-}
-
-// visibleTo returns the namespaces whose clients may see the Service, or the last version of it;
-// empty for all.
-func (t *topic) visibleTo() string {
-	snapshot := t.state.snapshot
-	switch {
-	case t.server.config.Authenticate == nil || snapshot == nil:
-		return ""
-	case snapshot.Service == nil:
-		return t.lastVisibleTo
-	case snapshot.Service.Policy == nil:
-		return ""
-	}
-	return snapshot.Service.Policy.VisibleTo
 }
 
 // hides reports whether a Service with this visibility is hidden from a client.
 func (t *topic) hides(visibleTo string, from *stream) bool {
-	return visibleTo != "" && !catalog.Sees(from.client.identity.Namespace, visibleTo, t.name.Service.Namespace)
+	return !catalog.Sees(from.client.identity.Namespace, visibleTo, t.name.Service.Namespace)
 }
 
 // errPending is the error of a query for a Service that may be in a linked cluster that isn't

@@ -103,7 +103,7 @@ func (s *stream) subscribeDelta(typ resourceType, name string, versions map[stri
 // sendAgain makes the next flush send a resource again.
 func (s *stream) sendAgain(sub *subscription) {
 	sub.resend, sub.removed, sub.resubscribed = true, false, true
-	s.mark(sub, laneRequest)
+	s.wake(laneRequest, sub)
 }
 
 // unsubscribeDelta ends a subscription by name. If the client has a wildcard, it is sent the

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 )
 
@@ -304,18 +303,10 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 	for _, sub := range answered {
 		sub.rejected = [2]string{sub.sent, sub.rejected[0]}
 		sub.refused.Store(true)
-		s.server.rejections.record(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.visibleService(), why)
-		s.mark(sub, laneRequest) // there may be a plain variant
+		of, _ := sub.topic.inspect(sub)
+		s.server.rejections.record(rejection{typ, sub.name, sub.sent, s.client.kind}, of, why)
+		s.wake(laneRequest, sub) // there may be a plain variant
 	}
-}
-
-// visibleService returns the Service of a subscription; zero if it is missing, or hidden from the
-// client.
-func (sub *subscription) visibleService() catalog.ServiceKey {
-	if key, unknown, _ := sub.topic.inspect(sub); !unknown {
-		return key
-	}
-	return catalog.ServiceKey{}
 }
 
 // maxReason limits the part of a reason that is searched for names, in bytes.

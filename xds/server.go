@@ -70,9 +70,6 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 	return s
 }
 
-// Opened returns how many streams were opened so far. It may be called at any time.
-func (s *Server) Opened() uint64 { return s.opened.Load() }
-
 // ServerOptions returns the options that a gRPC server needs to send the server's messages, and to
 // hold clients to the limits.
 func (s *Server) ServerOptions() []grpc.ServerOption {

@@ -180,16 +180,19 @@ func (s *stream) result() error {
 	return err
 }
 
-// wake queues the stream for a worker. Any goroutine may call it.
-func (s *stream) wake(why lane) {
+// wake makes the next flush consider changed subscriptions, and queues the stream for a worker,
+// unless the lane is lanes. Any goroutine may call it.
+func (s *stream) wake(why lane, changed ...*subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wakeLocked(why)
-}
-
-func (s *stream) wakeLocked(why lane) {
+	for _, sub := range changed {
+		if in := &s.types[sub.typ]; !sub.dirty {
+			sub.dirty = true
+			in.dirty = append(in.dirty, sub)
+		}
+	}
 	s.wakeLane = min(s.wakeLane, why)
-	if !s.busy && s.ctx.Err() == nil {
+	if s.wakeLane < lanes && !s.busy && s.ctx.Err() == nil {
 		s.busy = true
 		s.server.workers.add(s, s.wakeLane)
 	}
@@ -217,10 +220,9 @@ func (s *stream) work(w *worker) {
 		s.cancel(err)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.busy = false; s.wakeLane < lanes {
-		s.wakeLocked(s.wakeLane)
-	}
+	s.busy = false
+	s.mu.Unlock()
+	s.wake(lanes)
 }
 
 func (s *stream) step() error {
@@ -353,7 +355,7 @@ func (s *stream) move() (again <-chan struct{}) {
 	defer s.working.Unlock()
 	again = s.locate()
 	for _, sub := range s.types[endpoints].subscriptions {
-		s.mark(sub, laneFew)
+		s.wake(laneFew, sub)
 	}
 	return again
 }

@@ -78,12 +78,12 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 	sub := &subscription{stream: s, typ: typ, name: name, topic: t, resubscribed: in.unsubscribed}
 	t.join(sub, s.place)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if in.subscriptions == nil {
 		in.subscriptions = map[string]*subscription{}
 	}
 	in.subscriptions[name] = sub
-	s.addDirty(sub)
+	s.mu.Unlock()
+	s.wake(lanes, sub)
 	return sub, nil
 }
 
@@ -100,22 +100,4 @@ func (s *stream) drop(sub *subscription) {
 	sub.topic.leave(sub)
 	s.server.release(sub.topic)
 	s.budget.unsubscribe()
-}
-
-// mark makes the next flush consider a subscription, and queues the stream. Any goroutine may call
-// it.
-func (s *stream) mark(sub *subscription, why lane) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.addDirty(sub)
-	s.wakeLocked(why)
-}
-
-// addDirty makes the next flush consider a subscription. The caller holds mu.
-func (s *stream) addDirty(sub *subscription) {
-	if !sub.dirty {
-		sub.dirty = true
-		in := &s.types[sub.typ]
-		in.dirty = append(in.dirty, sub)
-	}
 }

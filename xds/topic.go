@@ -50,16 +50,16 @@ type topic struct {
 
 	mu    sync.Mutex
 	state catalogState
-	// lastVisibleTo is the last result of visibleTo while the Service existed, because clients keep
-	// its resources.
-	lastVisibleTo string
-	views         map[viewKey]*view
-	ended         bool
+	// visibleTo are the namespaces whose clients may see the Service, or its last version, because
+	// clients keep its resources; empty for all.
+	visibleTo string
+	views     map[viewKey]*view
+	ended     bool
 }
 
 // viewKey has the properties of clients that a view depends on:
 //   - Endpoints differ by the place of the client (filter).
-//   - Listeners and routes differ by the kind of client, and Clusters by whether it is Envoy (client).
+//   - Listeners, routes and Clusters differ by the kind of client (client).
 //   - Missing resources differ by the variant, because only a delta response can name them (strict).
 //   - Clients that may not see the Service get the resources of a missing one (hidden).
 type viewKey struct {
@@ -144,7 +144,6 @@ func (t *topic) refresh() {
 	if t.state.filters.Same(before) {
 		t.state.filters = before // each view compares them
 	}
-	t.lastVisibleTo = t.visibleTo()
 	now := time.Now()
 	for _, v := range t.views {
 		if v.update(t.render(v)); t.fit(v) {
@@ -157,6 +156,12 @@ func (t *topic) refresh() {
 func (t *topic) look() {
 	known := t.server.catalog
 	t.state = catalogState{snapshot: known.Service(t.name.Service)}
+	if s := t.state.snapshot.Service; s != nil && t.server.config.Authenticate != nil {
+		t.visibleTo = ""
+		if s.Policy != nil {
+			t.visibleTo = s.Policy.VisibleTo
+		}
+	}
 	if !t.route() {
 		t.state.filters = t.state.snapshot.PriorityFilters()
 	} else if port, err := t.name.ChoosePort(t.state.snapshot.Service); err == nil {
@@ -175,17 +180,11 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	if sub.view != nil {
 		t.drop(sub)
 	}
-	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo(), sub.stream)}
-	switch {
-	case sub.typ == endpoints:
+	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo, sub.stream)}
+	if sub.typ == endpoints {
 		key.filter = t.state.filters.For(place)
-	case t.route():
+	} else {
 		key.client, key.strict = sub.stream.client.variant, sub.stream.variant == variantDelta
-	default:
-		key.strict = sub.stream.variant == variantDelta
-		if !sub.stream.client.grpc {
-			key.client = resource.Envoy
-		}
 	}
 	v := t.views[key]
 	if v == nil {

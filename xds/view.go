@@ -51,7 +51,7 @@ func (v *view) publish(f *frame, now time.Time) {
 	lane := laneOf(len(v.subscribers))
 	v.current.Store(f)
 	for sub := range v.subscribers {
-		sub.stream.mark(sub, lane)
+		sub.stream.wake(lane, sub)
 	}
 }
 

@@ -127,15 +127,10 @@ func isAddress(host string) bool {
 // hostPort returns the host and the port of a server such as dns:///signpost-xds.signpost.svc:8087,
 // with or without the scheme.
 func hostPort(server string) (host string, port uint16, err error) {
-	wrong := errors.New("must be a host and a port for Envoy, such as dns:///signpost-xds.signpost.svc:8087")
-	rest, _ := strings.CutPrefix(server, "dns:///")
-	host, text, err := net.SplitHostPort(rest)
-	if err != nil || host == "" || strings.ContainsAny(host, "/ \t\n\"") {
-		return "", 0, wrong
-	}
-	n, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || n == 0 {
-		return "", 0, wrong
+	host, text, err := net.SplitHostPort(strings.TrimPrefix(server, "dns:///"))
+	n, wrong := strconv.ParseUint(text, 10, 16)
+	if err != nil || wrong != nil || n == 0 || host == "" || strings.ContainsAny(host, "/ \t\n\"") {
+		return "", 0, errors.New("must be a host and a port for Envoy, such as dns:///signpost-xds.signpost.svc:8087")
 	}
 	return host, uint16(n), nil
 }

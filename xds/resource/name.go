@@ -66,30 +66,21 @@ func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
 	}
 	short, whole := strings.CutSuffix(host, ".svc."+n.ClusterDomain)
 	labels := strings.Split(short, ".")
-	if slices.ContainsFunc(labels, func(l string) bool { return !isLabel(l) }) {
-		return Name{}, n.noName(name)
-	}
-	parsed.Port = port
-	if !whole && len(labels) == 3 && labels[2] == "svc" {
+	switch {
+	case len(labels) == 1 && !whole && namespace == "" && isLabel(short):
+		return Name{}, fmt.Errorf("the namespace of Service %s is unknown: write %s.NAMESPACE", short, short)
+	case len(labels) == 1 && !whole:
+		labels = append(labels, namespace)
+	case len(labels) == 3 && whole:
+		parsed.Hostname, labels = labels[0], labels[1:]
+	case len(labels) == 3 && labels[2] == "svc":
 		labels = labels[:2]
 	}
-	switch of := &parsed.Service; {
-	case len(labels) == 1 && !whole && namespace == "":
-		return Name{}, fmt.Errorf("the namespace of Service %s is unknown: write %s.NAMESPACE", labels[0], labels[0])
-	case len(labels) == 1 && !whole:
-		of.Name, of.Namespace = labels[0], namespace
-	case len(labels) == 2:
-		of.Name, of.Namespace = labels[0], labels[1]
-	case len(labels) == 3 && whole:
-		parsed.Hostname, of.Name, of.Namespace = labels[0], labels[1], labels[2]
-	default:
-		return Name{}, n.noName(name)
+	if len(labels) != 2 || slices.ContainsFunc(strings.Split(short, "."), func(l string) bool { return !isLabel(l) }) {
+		return Name{}, fmt.Errorf("%s is no name of a Service: write SERVICE.NAMESPACE.svc.%s:PORT", sanitize.Quote(name), n.ClusterDomain)
 	}
+	parsed.Service.Name, parsed.Service.Namespace, parsed.Port = labels[0], labels[1], port
 	return parsed, nil
-}
-
-func (n Namer) noName(name string) error {
-	return fmt.Errorf("%s is no name of a Service: write SERVICE.NAMESPACE.svc.%s:PORT", sanitize.Quote(name), n.ClusterDomain)
 }
 
 // parseStructured returns the authority and the plain name of an xdstp name.
