@@ -83,18 +83,14 @@ func (s *Server) Subscribers(key catalog.ServiceKey) (streams int, rejected []st
 	lines := map[string]int{}
 	for _, st := range s.streams.All() {
 		all, _ := st.all()
-		subscribed := false
+		all = slices.DeleteFunc(all, func(sub *subscription) bool { return sub.topic.name.Service != key })
+		if len(all) > 0 {
+			streams++
+		}
 		for _, sub := range all {
-			if sub.topic.name.Service != key {
-				continue
-			}
-			subscribed = true
 			if sub.refused.Load() {
 				lines[fmt.Sprintf("%s %s, by clients of the kind %s", sub.typ.Kind(), sub.name, st.kind())]++
 			}
-		}
-		if subscribed {
-			streams++
 		}
 	}
 	for line, n := range lines {

@@ -62,9 +62,7 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 		return err
 	}
 	if len(names) == 0 && !in.named && in.nonce == "" {
-		if err := s.subscribeAll(typ, "", versions); err != nil {
-			return err
-		}
+		names = []string{wildcard}
 	}
 	for _, name := range names {
 		if err := s.subscribeDelta(typ, name, versions); err != nil {

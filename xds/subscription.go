@@ -50,14 +50,12 @@ func (s *stream) subscribeName(typ resourceType, name string) (sub *subscription
 	return sub, nil
 }
 
-// unsubscribeName reverses subscribeName. If a wildcard covers the resource, the subscription
+// unsubscribeName reverses subscribeName for a named subscription. If a wildcard covers the resource, the subscription
 // stays.
 func (s *stream) unsubscribeName(sub *subscription) {
-	if sub.named {
-		sub.named = false
-		s.types[sub.typ].names--
-		s.names--
-	}
+	sub.named = false
+	s.types[sub.typ].names--
+	s.names--
 	if !sub.covered {
 		s.unsubscribe(sub)
 	}

@@ -80,8 +80,6 @@ func (t *topic) run(ctx context.Context) {
 		t.state.release()
 		t.ended = true
 	}()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	for {
 		f, due := t.renew()
 		var routes <-chan struct{} // never ready without a profile
@@ -90,8 +88,7 @@ func (t *topic) run(ctx context.Context) {
 		}
 		var later <-chan time.Time
 		if !due.IsZero() {
-			timer.Reset(time.Until(due))
-			later = timer.C
+			later = time.After(time.Until(due))
 		}
 		select {
 		case <-ctx.Done():

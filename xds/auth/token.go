@@ -100,20 +100,18 @@ func (k *Keys) Run(ctx context.Context) error {
 func (k *Keys) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	configuration, err := k.fetch(ctx, configurationPath)
-	if err != nil {
-		return err
+	var documents [2][]byte
+	for i, path := range Paths() {
+		var err error
+		if documents[i], err = k.fetch(ctx, path); err != nil {
+			return err
+		}
 	}
-	list, err := k.fetch(ctx, keysPath)
-	if err != nil {
-		return err
+	set, err := parseKeys(documents[0], documents[1])
+	if err == nil {
+		k.known.Store(set)
 	}
-	set, err := parseKeys(configuration, list)
-	if err != nil {
-		return err
-	}
-	k.known.Store(set)
-	return nil
+	return err
 }
 
 // parseKeys reads the documents of the API server. Keys of other kinds are left out.

@@ -29,23 +29,7 @@ type methodTest struct {
 
 // alternatives returns the conjunctions of a condition in disjunctive normal form. Those that no
 // request of the client matches are left out: all requests of gRPC have the method POST.
-func alternatives(condition *catalog.RequestMatch, c Client) ([]conjunction, error) {
-	list, err := expand(condition)
-	if err != nil || c == Envoy {
-		return list, err
-	}
-	kept := list[:0]
-	for _, each := range list {
-		if !slices.ContainsFunc(each.methods, func(t methodTest) bool { return (t.method == "POST") == t.not }) {
-			each.methods = nil
-			kept = append(kept, each)
-		}
-	}
-	return kept, nil
-}
-
-// expand returns the conjunctions of a condition for any client.
-func expand(m *catalog.RequestMatch) (list []conjunction, err error) {
+func alternatives(m *catalog.RequestMatch, c Client) (list []conjunction, err error) {
 	if m == nil || len(m.All) == 0 && len(m.Any) == 0 && m.Not == nil && m.Method == "" && m.PathRegex == "" {
 		return nil, errors.New("a part of the condition is empty")
 	}
@@ -55,30 +39,38 @@ func expand(m *catalog.RequestMatch) (list []conjunction, err error) {
 		}
 	}
 	list = []conjunction{{path: m.PathRegex}}
+	require := func(method string, not bool) {
+		method = strings.ToUpper(method)
+		if c == Envoy {
+			list[0].methods = append(list[0].methods, methodTest{method, not})
+		} else if (method == "POST") == not {
+			list = nil
+		}
+	}
 	if m.Method != "" {
-		list[0].methods = []methodTest{{method: strings.ToUpper(m.Method)}}
+		require(m.Method, false)
 	}
 	if not := m.Not; not != nil {
 		if not.Method == "" || not.PathRegex != "" || len(not.All) > 0 || len(not.Any) > 0 || not.Not != nil {
 			return nil, errors.New("xDS has not for a method only")
 		}
-		list[0].methods = append(list[0].methods, methodTest{method: strings.ToUpper(not.Method), not: true})
+		require(not.Method, true)
 	}
 	for _, branch := range m.All {
-		if list, err = product(list, branch); err != nil {
+		if list, err = product(list, c, branch); err != nil {
 			return nil, err
 		}
 	}
 	if len(m.Any) == 0 {
 		return list, nil
 	}
-	return product(list, m.Any...)
+	return product(list, c, m.Any...)
 }
 
 // product returns the conjunctions that hold if one of a list and one of the branches holds.
-func product(left []conjunction, branches ...*catalog.RequestMatch) (list []conjunction, err error) {
+func product(left []conjunction, c Client, branches ...*catalog.RequestMatch) (list []conjunction, err error) {
 	for _, branch := range branches {
-		right, err := expand(branch)
+		right, err := alternatives(branch, c)
 		if err != nil {
 			return nil, err
 		}

@@ -190,12 +190,16 @@ func list(ports []catalog.ServicePort) string {
 }
 
 // ClusterName returns the canonical name of the Cluster of a name and port (§2.2).
-func (n Namer) ClusterName(name Name, port uint16) string {
+func (n Namer) ClusterName(name Name, port uint16) string { return n.nameOf(Cluster, name, port) }
+
+// nameOf returns the canonical name of a Cluster, or of its endpoints, which have another name if it
+// is an xdstp name (§2.3).
+func (n Namer) nameOf(t Type, name Name, port uint16) string {
 	plain := fmt.Sprintf("%s:%d", n.host(name), port)
 	if !name.structured {
 		return plain
 	}
-	return "xdstp://" + name.authority + "/" + Cluster.message() + "/" + plain
+	return "xdstp://" + name.authority + "/" + t.message() + "/" + plain
 }
 
 // host returns the DNS name that a name means.
@@ -205,13 +209,4 @@ func (n Namer) host(name Name) string {
 		host = name.Hostname + "." + host
 	}
 	return host
-}
-
-// assignmentName returns the name of the endpoints of a Cluster, if it isn't that of the Cluster
-// (§2.3).
-func (n Namer) assignmentName(cluster string, s Input) string {
-	if !strings.HasPrefix(cluster, "xdstp:") {
-		return ""
-	}
-	return fmt.Sprintf("xdstp://%s/%s/%s:%d", s.Name.authority, Endpoints.message(), n.host(s.Name), s.Port)
 }
