@@ -38,9 +38,6 @@ type PlaceResponse struct {
 // Explain describes the resources that clients of a port get. They are made as for streams.
 func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) FirstResponse {
 	t := s.newTopic(newQuery(listeners, s.config.ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
-	if t.unusable != nil {
-		return FirstResponse{Refusal: t.unusable}
-	}
 	t.look()
 	defer t.state.release()
 	input, err := t.input(false)

@@ -75,6 +75,9 @@ func (s *stream) inspect(now time.Time) OpenStream {
 	all, waiting := s.all()
 	o.Waiting = waiting
 	slices.SortFunc(all, byName)
+	if l := s.listing.Load(); l != nil {
+		o.Names, o.LeftOut = []string{wildcard}, l.leftOut
+	}
 	for _, sub := range all {
 		o.Names = append(o.Names, sub.name)
 		key, usable := sub.topic.inspect(sub)
@@ -88,13 +91,7 @@ func (s *stream) inspect(now time.Time) OpenStream {
 			o.Rejected = append(o.Rejected, sub.name)
 		}
 	}
-	if l := s.listing.Load(); l != nil {
-		o.Names, o.LeftOut = append(o.Names, wildcard), l.leftOut
-	}
-	slices.Sort(o.Names)
-	o.Names = slices.Compact(o.Names)
-	slices.Sort(o.Unknown)
-	o.Unknown = slices.Compact(o.Unknown)
+	o.Names, o.Unknown = slices.Compact(o.Names), slices.Compact(o.Unknown)
 	return o
 }
 
@@ -125,7 +122,7 @@ func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, usable int) 
 }
 
 // kind returns the kind of the client, as far as it is known.
-func (s *stream) kind() clientKind {
+func (s *stream) kind() string {
 	if !channel.IsClosed(s.identified) {
 		return clientOther
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
@@ -43,7 +44,8 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 			m.responses.WithLabelValues(typ.String(), variant)
 		}
 	}
-	for _, why := range refusals() {
+	for _, why := range append(clientlimits.Refusals(), refusedUnsynced, refusedName, refusedNames, refusedInitialVersions, refusedNode, refusedIdentity,
+		refusedClusters, refusedNamespaces, refusedSubscriptions) {
 		m.refused.WithLabelValues(string(why))
 	}
 	r.MustRegister(m, m.responses, m.bytes, m.nacks, m.refused, m.paced)
@@ -80,11 +82,11 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	all := gauges()
 	streams, subscriptions, rejected, resources, lag := all[0], all[1], all[2], all[3], all[4]
-	var subscribed, refused [resourceTypes]float64
+	var subscribed, refused, views [resourceTypes]float64
 	var oldest time.Duration
 	now := time.Now()
 	for _, s := range m.server.streams.All() {
-		streams.WithLabelValues(s.variant, string(s.kind())).Inc()
+		streams.WithLabelValues(s.variant, s.kind()).Inc()
 		oldest = max(oldest, s.lag.At(now))
 		list, _ := s.all()
 		for _, sub := range list {
@@ -95,11 +97,17 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	lag.WithLabelValues().Set(oldest.Seconds())
-	views := m.server.countViews()
+	m.server.topics.Each(func(t *topic) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for key := range t.views {
+			views[key.typ]++
+		}
+	})
 	for typ := range resourceTypes {
 		subscriptions.WithLabelValues(typ.String()).Set(subscribed[typ])
 		rejected.WithLabelValues(typ.String()).Set(refused[typ])
-		resources.WithLabelValues(typ.String()).Set(float64(views[typ]))
+		resources.WithLabelValues(typ.String()).Set(views[typ])
 	}
 	for _, v := range all {
 		v.Collect(ch)
@@ -130,7 +138,7 @@ type rejections struct {
 type rejection struct {
 	typ           resourceType
 	name, version string
-	kind          clientKind
+	kind          string
 }
 
 // record logs a rejection of a resource of a Service, unless it is known. The key is zero if there
@@ -140,7 +148,7 @@ func (rs *rejections) record(r rejection, of catalog.ServiceKey, why string) {
 		return
 	}
 	if rs.lines.Allow() {
-		rs.log.Warn("Client rejected a resource", "type", r.typ.String(), "name", sanitize.Cut(r.name), "version", r.version, "client", string(r.kind), "reason", sanitize.Cut(why))
+		rs.log.Warn("Client rejected a resource", "type", r.typ.String(), "name", sanitize.Cut(r.name), "version", r.version, "client", r.kind, "reason", sanitize.Cut(why))
 	}
 	if rs.report != nil && of.Name != "" && rs.events.Allow() {
 		rs.report(of, fmt.Sprintf("A client (%s) rejected the %s of %s, version %s: %s", r.kind, r.typ.Kind(), sanitize.Cut(r.name), r.version, sanitize.Quote(why)))

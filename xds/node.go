@@ -19,22 +19,16 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// clientKind is the implementation of a client, as metrics call it.
-type clientKind string
+// clientOther is the kind of clients that aren't known.
+const clientOther = "other"
 
-const (
-	clientGo    clientKind = "go"
-	clientOther clientKind = "other"
-)
-
-// clientKinds are the kinds of client by the beginning of their user agents, in lower case. C-core is
-// behind Python, PHP, Ruby and C++.
+// clientKinds are the implementations of clients, as metrics call them, by the beginning of their
+// user agents in lower case. C-core is behind Python, PHP, Ruby and C++.
 var clientKinds = []struct {
-	prefix  string
-	kind    clientKind
-	variant resource.Client
+	prefix, kind string
+	variant      resource.Client
 }{
-	{"grpc go", clientGo, resource.GRPCGo},
+	{"grpc go", "go", resource.GRPCGo},
 	{"grpc c-core", "cpp", resource.GRPC},
 	{"grpc java", "java", resource.GRPC},
 	{"grpc node", "node", resource.GRPC},
@@ -47,7 +41,7 @@ var clientKinds = []struct {
 type client struct {
 	id   clientlimits.ClientID
 	peer netip.AddrPort
-	kind clientKind
+	kind string
 	// variant is the kind of client that resources depend on, and grpc is true for any but Envoy.
 	variant                       resource.Client
 	grpc                          bool
@@ -65,7 +59,12 @@ type client struct {
 func (s *stream) identify(n *corepb.Node) error {
 	c := &s.client
 	agent := n.GetUserAgentName()
-	c.identifyKind(agent)
+	for _, k := range clientKinds {
+		if strings.HasPrefix(strings.ToLower(agent[:min(len(agent), maxNodeText)]), k.prefix) {
+			c.kind, c.variant, c.grpc = k.kind, k.variant, k.variant != resource.Envoy
+			break
+		}
+	}
 	c.userAgent = sanitize.Cut(strings.TrimSpace(agent + " " + n.GetUserAgentVersion()))
 	fields := n.GetMetadata().GetFields()
 	if len(fields) > maxNodeMetadata {
@@ -112,19 +111,9 @@ func (s *stream) nameNamespaces(v *structpb.Value) error {
 	case list == nil:
 		s.client.namespaces = s.client.namespace
 	default:
-		s.client.namespaces = strings.Join(slices.Compact(list), ",")
+		s.client.namespaces = strings.Clone(strings.Join(slices.Compact(list), ",")) // not the memory of the request
 	}
 	return nil
-}
-
-func (c *client) identifyKind(agent string) {
-	agent = strings.ToLower(agent[:min(len(agent), maxNodeText)])
-	for _, k := range clientKinds {
-		if strings.HasPrefix(agent, k.prefix) {
-			c.kind, c.variant, c.grpc = k.kind, k.variant, k.variant != resource.Envoy
-			return
-		}
-	}
 }
 
 // nodeText returns a copy of a text of the node, which doesn't keep the memory of the request.

@@ -296,7 +296,7 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 		return
 	}
 	in.rejected = nonce
-	s.server.metrics.nacks.WithLabelValues(typ.String(), string(s.client.kind)).Inc()
+	s.server.metrics.nacks.WithLabelValues(typ.String(), s.client.kind).Inc()
 	if named := namedIn(why, answered); len(named) > 0 {
 		answered = named
 	}

@@ -117,7 +117,14 @@ func (l syncedListener) Accept() (net.Conn, error) {
 // Register adds the xDS services to a gRPC server.
 func (s *Server) Register(r grpc.ServiceRegistrar) {
 	for _, a := range apis {
-		r.RegisterService(s.description(a.service, a.only, a.methods), s)
+		d := &grpc.ServiceDesc{ServiceName: a.service, HandlerType: (*any)(nil)}
+		for method, variant := range map[string]string{"Stream" + a.methods: variantSotW, "Delta" + a.methods: variantDelta} {
+			d.Streams = append(d.Streams, grpc.StreamDesc{
+				StreamName: method, ServerStreams: true, ClientStreams: true,
+				Handler: func(_ any, out grpc.ServerStream) error { return s.serve(out, variant, a.only) },
+			})
+		}
+		r.RegisterService(d, s)
 	}
 }
 
@@ -204,17 +211,4 @@ var apis = []struct{ service, methods, only string }{
 	{"envoy.service.endpoint.v3.EndpointDiscoveryService", "Endpoints", resource.EndpointsURL},
 	{"envoy.service.listener.v3.ListenerDiscoveryService", "Listeners", resource.ListenerURL},
 	{"envoy.service.route.v3.RouteDiscoveryService", "Routes", resource.RouteConfigurationURL},
-}
-
-// description returns the description of a service for a gRPC server.
-func (s *Server) description(service, only, methods string) *grpc.ServiceDesc {
-	method := func(name, variant string) grpc.StreamDesc {
-		return grpc.StreamDesc{StreamName: name, ServerStreams: true, ClientStreams: true, Handler: func(_ any, out grpc.ServerStream) error {
-			return s.serve(out, variant, only)
-		}}
-	}
-	return &grpc.ServiceDesc{
-		ServiceName: service, HandlerType: (*any)(nil),
-		Streams: []grpc.StreamDesc{method("Stream"+methods, variantSotW), method("Delta"+methods, variantDelta)},
-	}
 }

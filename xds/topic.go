@@ -257,15 +257,3 @@ func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (
 		s.clients.EndQuery(by)
 	}, nil
 }
-
-// countViews counts the views of each type.
-func (s *Server) countViews() (n [resourceTypes]int) {
-	s.topics.Each(func(t *topic) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for key := range t.views {
-			n[key.typ]++
-		}
-	})
-	return n
-}

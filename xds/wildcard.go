@@ -91,13 +91,12 @@ func (sl *sharedListing) newest() (current *listing, users int) {
 
 func (sl *sharedListing) list() *listing {
 	config := sl.server.config
-	var namespaces []string
+	namespaces := strings.Split(sl.namespaces, ",")
 	switch sl.namespaces {
 	case "":
+		namespaces = nil
 	case wildcard:
 		namespaces = []string{""} // all of them
-	default:
-		namespaces = strings.Split(sl.namespaces, ",")
 	}
 	l := &listing{services: sl.server.catalog.Services(namespaces)}
 	type listed struct {

@@ -93,15 +93,11 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 
 // queryError returns the error of a call, without the wrapping of gRPC.
 func queryError(addr string, err error) error {
-	st, ok := status.FromError(err)
-	switch {
-	case !ok:
-		return fmt.Errorf("query %s: %w", addr, err)
-	case st.Code() == codes.Unavailable:
+	st := status.Convert(err)
+	if st.Code() == codes.Unavailable {
 		return fmt.Errorf("query %s: %s: %s: check that an xDS server listens there", addr, st.Code(), output.Clean(destclient.ConnectionError(st.Message())))
-	default:
-		return fmt.Errorf("query %s: %s: %s", addr, st.Code(), output.Clean(st.Message()))
 	}
+	return fmt.Errorf("query %s: %s: %s", addr, st.Code(), output.Clean(st.Message()))
 }
 
 // print prints a result; with Watch, also the time.
@@ -132,17 +128,13 @@ type key struct{ url, name string }
 // response.
 func (t *tree) request(url, nonce string, names []string) error {
 	t.requested[url] = names
-	metadata := map[string]*structpb.Value{}
-	for key, value := range map[string]string{"NODE_NAME": t.options.Node, "NAMESPACE": t.options.Namespace} {
-		if value != "" {
-			metadata[key] = structpb.NewStringValue(value)
-		}
-	}
 	err := t.stream.Send(&discovery.DiscoveryRequest{
 		TypeUrl: url, ResourceNames: names, ResponseNonce: nonce,
 		Node: &corepb.Node{
 			Id: "signpost-xds-get", UserAgentName: "gRPC signpost", Locality: &corepb.Locality{Zone: t.options.Zone},
-			Metadata: &structpb.Struct{Fields: metadata},
+			Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{
+				"NODE_NAME": structpb.NewStringValue(t.options.Node), "NAMESPACE": structpb.NewStringValue(t.options.Namespace),
+			}},
 		},
 	})
 	if err != nil && !errors.Is(err, io.EOF) { // Recv says why

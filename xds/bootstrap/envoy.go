@@ -68,9 +68,9 @@ func (o Options) envoyCluster() (object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--server=%s: %w", o.Server, err)
 	}
-	discovery := "STRICT_DNS"
-	if isAddress(host) {
-		discovery = "STATIC"
+	discovery, name := "STRICT_DNS", "DNS"
+	if _, err := netip.ParseAddr(host); err == nil {
+		discovery, name = "STATIC", "IP_ADDRESS"
 	}
 	cluster := object{
 		"name": serverCluster, "type": discovery, "connect_timeout": "5s",
@@ -85,7 +85,7 @@ func (o Options) envoyCluster() (object, error) {
 			"endpoint": object{"address": object{"socket_address": object{"address": host, "port_value": port}}},
 		}}}}},
 	}
-	tls, err := o.Files.envoyTLS(host)
+	tls, err := o.Files.envoyTLS(host, name)
 	if tls != nil {
 		cluster["transport_socket"] = object{"name": "envoy.transport_sockets.tls", "typed_config": tls}
 	}
@@ -93,17 +93,13 @@ func (o Options) envoyCluster() (object, error) {
 }
 
 // envoyTLS returns how Envoy connects with TLS; nil for without. Envoy accepts a certificate for
-// any name unless it is told which.
-func (f Files) envoyTLS(host string) (object, error) {
+// any name unless it is told which: host, a name of this kind.
+func (f Files) envoyTLS(host, kind string) (object, error) {
 	if err := f.check(); err != nil || !f.hasTLS() {
 		return nil, err
 	}
 	if f.CA == "" {
 		return nil, errors.New("--tls-cert: needs --tls-ca, because Envoy has no authorities of its own")
-	}
-	kind := "DNS"
-	if isAddress(host) {
-		kind = "IP_ADDRESS"
 	}
 	common := object{"validation_context": object{
 		"trusted_ca":                    object{"filename": f.CA},
@@ -117,11 +113,6 @@ func (f Files) envoyTLS(host string) (object, error) {
 		tls["sni"] = host
 	}
 	return tls, nil
-}
-
-func isAddress(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err == nil
 }
 
 // hostPort returns the host and the port of a server such as dns:///signpost-xds.signpost.svc:8087,
