@@ -81,6 +81,9 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 // logInterval is the time between two log lines about invalid tokens. The metric counts all of them.
 const logInterval = 10 * time.Second
 
+// Opened returns how many streams of both methods were opened so far.
+func (s *Server) Opened() uint64 { return s.opened.Load() }
+
 // ServerOptions returns the options of the gRPC server: the codec of encoded messages, and the limits of
 // clients.
 func (s *Server) ServerOptions() []grpc.ServerOption {

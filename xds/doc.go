@@ -14,8 +14,8 @@
 // subscription.go its subscriptions, workers.go who does its work, send.go the order of what is
 // sent. topic.go and render.go make the resources with package resource, wildcard.go lists the
 // Clusters of namespaces, view.go delays what would cost too much. node.go says where a client is,
-// limits.go what it may ask for. frame.go puts responses together, metrics.go, inspect.go and
-// explain.go show the streams and what they get.
+// limits.go what it may ask for. frame.go puts responses together, metrics.go and inspect.go
+// show the streams and what they get.
 //
 // # Concurrency
 //

@@ -96,6 +96,6 @@ func (s *stream) drop(sub *subscription) {
 	delete(s.types[sub.typ].subscriptions, sub.name)
 	s.mu.Unlock()
 	sub.topic.leave(sub)
-	s.server.release(sub.topic)
+	s.server.topics.Release(sub.topic.query, func(t *topic) { t.end() }) // the last use ends the topic
 	s.budget.unsubscribe()
 }

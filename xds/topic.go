@@ -241,9 +241,6 @@ func (s *Server) acquire(q query, by clientlimits.ClientID) (*topic, error) {
 	})
 }
 
-// release ends one use of a topic. The last one ends the topic.
-func (s *Server) release(t *topic) { s.topics.Release(t.query, func(t *topic) { t.end() }) }
-
 // renewFor counts a query of a client, and runs the renewal of its resources until end is called.
 // The error is a status: the client has too many queries.
 func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (end func(), err error) {

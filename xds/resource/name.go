@@ -158,13 +158,13 @@ func (name Name) ChoosePort(s *catalog.Service) (uint16, error) {
 
 // defaultPort returns the port that is meant if none is named.
 func defaultPort(ports []catalog.ServicePort, grpc catalog.PortSet) (uint16, error) {
-	for _, keep := range []func(catalog.ServicePort) bool{
-		func(catalog.ServicePort) bool { return true },
-		func(p catalog.ServicePort) bool { return p.Name == "grpc" },
-		func(p catalog.ServicePort) bool { return grpc.Has(p.Port) },
-		func(p catalog.ServicePort) bool { return p.Port == 80 },
+	for _, kept := range [][]catalog.ServicePort{
+		ports,
+		portsThat(ports, func(p catalog.ServicePort) bool { return p.Name == "grpc" }),
+		portsThat(ports, func(p catalog.ServicePort) bool { return grpc.Has(p.Port) }),
+		portsThat(ports, func(p catalog.ServicePort) bool { return p.Port == 80 }),
 	} {
-		if kept := portsThat(ports, keep); len(kept) == 1 {
+		if len(kept) == 1 {
 			return kept[0].Port, nil
 		}
 	}
