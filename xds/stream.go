@@ -125,7 +125,8 @@ func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream 
 		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), wakeLane: lanes,
 	}
 	st.ctx, st.cancel = context.WithCancelCause(out.Context())
-	st.client = client{id: clientlimits.ClientIDFrom(st.ctx), peer: clientlimits.PeerFrom(st.ctx), kind: clientOther}
+	// A literal of a client would be on the stack of the handler, which would then keep 8 kB.
+	st.client.id, st.client.peer, st.client.kind = clientlimits.ClientIDFrom(out.Context()), clientlimits.PeerFrom(out.Context()), clientOther
 	st.budget = s.budgets.of(st.client.id)
 	return st
 }
