@@ -25,16 +25,19 @@ func (s *stream) flush() error {
 		return err
 	}
 	// Each topic learns of a change by itself, but the order must hold within one flush. So what a
-	// changed resource refers to is renewed before it is taken.
+	// changed resource refers to is renewed before it is taken. Endpoints are taken after the Clusters
+	// are sent, because send marks those of changed Clusters.
 	var dirty [resourceTypes][]*subscription
-	for _, typ := range [...]resourceType{routes, listeners, clusters, endpoints} {
+	for _, typ := range [...]resourceType{routes, listeners, clusters} {
 		dirty[typ] = s.takeDirty(typ)
 		for _, sub := range dirty[typ] {
 			s.renewAfter(sub)
 		}
 	}
-	dirty[endpoints] = s.withWarmed(dirty[clusters], dirty[endpoints])
 	for typ := range resourceTypes {
+		if typ == endpoints {
+			dirty[typ] = s.takeDirty(typ)
+		}
 		if err := s.flushType(typ, dirty[typ]); err != nil {
 			return err
 		}
@@ -92,23 +95,15 @@ func (s *stream) flushType(typ resourceType, list []*subscription) error {
 	return s.flushChanged(typ, list)
 }
 
-// withWarmed adds the endpoints of the Clusters that have changed, and of those that a wildcard
-// covers again: a client uses such a Cluster only after another response with its endpoints (§6.6).
-func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
-	for _, sub := range changed {
-		f := sub.due()
-		if sub.sent == "" && !sub.covered || f == nil {
-			continue
-		}
-		for _, name := range f.References {
-			if of := s.types[endpoints].subscriptions[name]; of != nil && of.sent != "" {
-				of.resend = true
-				more = append(more, of)
-			}
+// warm makes the next flush send the endpoints of a Cluster again. A client uses a Cluster that has
+// changed, or that a wildcard covers again, only after another response with its endpoints (§6.6).
+func (s *stream) warm(cluster *frame) {
+	for _, name := range cluster.References {
+		if of := s.types[endpoints].subscriptions[name]; of != nil && of.sent != "" {
+			of.resend = true
+			s.wake(lanes, of)
 		}
 	}
-	slices.SortFunc(more, byName)
-	return slices.Compact(more)
 }
 
 // due returns the version to send; nil if the client has it.
@@ -252,6 +247,9 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	s.responses.Add(1)
 	for _, i := range items {
 		sub := i.sub
+		if typ == clusters && (sub.sent != "" || sub.covered) && (sub.sent != i.frame.Version || sub.resend) {
+			s.warm(i.frame)
+		}
 		sub.sent, sub.resend, sub.removed, sub.resubscribed, sub.nonce = i.frame.Version, false, false, false, s.nonce
 		sub.refused.Store(false)
 	}
