@@ -30,9 +30,6 @@ func newFrame(parts ...[]byte) *frame {
 	return f
 }
 
-// Encoded implements [precoded.Message].
-func (f *frame) Encoded() mem.BufferSlice { return f.bytes }
-
 // maxFrame bounds the size of a message. The gRPC client of the proxy refuses messages of more than 4 MiB.
 // Larger sets are sent in several messages.
 const maxFrame = 2 << 20

@@ -219,7 +219,7 @@ func TestCodec(t *testing.T) {
 	request := &pb.GetDestination{Path: "web", ContextToken: "ns:a"}
 	plain := encoded(request)
 	f := newFrame(plain)
-	for name, v := range map[string]any{"frame": f, "frame again": f, "message": request} {
+	for name, v := range map[string]any{"frame": &f.bytes, "frame again": &f.bytes, "message": request} {
 		got, err := c.Marshal(v)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/grpc/peer"
-
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
@@ -24,11 +22,7 @@ type caller struct {
 
 // callerFrom returns the caller of a new stream.
 func (s *Server) callerFrom(ctx context.Context, token contextToken) caller {
-	c := caller{id: s.opened.Add(1), opened: time.Now().UnixNano(), pod: token.Pod, ns: token.Namespace}
-	if p, ok := peer.FromContext(ctx); ok {
-		c.peer, _ = clientlimits.AddrPortOfTCP(p.Addr)
-	}
-	return c
+	return caller{id: s.opened.Add(1), opened: time.Now().UnixNano(), peer: clientlimits.PeerFrom(ctx), pod: token.Pod, ns: token.Namespace}
 }
 
 // OpenStream is the state of an open call.

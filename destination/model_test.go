@@ -17,6 +17,7 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	netpb "github.com/linkerd/linkerd2-proxy-api/go/net"
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/catalog"
@@ -241,12 +242,12 @@ func (c *modelClient) failf(format string, args ...any) {
 // SendMsg applies one message as the proxy does, and checks that each part of it was correct in some state of
 // the cluster.
 func (c *modelClient) SendMsg(m any) error {
-	f := m.(*frame)
+	f := m.(*mem.BufferSlice)
 	c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var u pb.Update
-	if err := proto.Unmarshal(f.bytes.Materialize(), &u); err != nil {
+	if err := proto.Unmarshal(f.Materialize(), &u); err != nil {
 		return err
 	}
 	switch {

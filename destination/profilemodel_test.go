@@ -14,6 +14,7 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -76,7 +77,7 @@ func (c *profileModelClient) SendMsg(m any) error {
 	c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wire := string(m.(*frame).bytes.Materialize())
+	wire := string(m.(*mem.BufferSlice).Materialize())
 	if c.last != nil && *c.last == wire {
 		c.errs = append(c.errs, "was sent the same twice")
 	}

@@ -240,7 +240,7 @@ func (s *profileStream) sendResponse(sent, a *profileResponse) error {
 		since = time.Now() // the response may be older than the stream
 	}
 	s.behind.Begin(since)
-	if err := s.out.SendMsg(a.frame); err != nil {
+	if err := s.out.SendMsg(&a.frame.bytes); err != nil {
 		return err
 	}
 	s.finish(a.version)

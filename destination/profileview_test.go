@@ -15,6 +15,7 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
@@ -25,12 +26,12 @@ import (
 // profileSink is a stream that keeps the sent frames. While it is blocked, the next send doesn't return.
 type profileSink struct {
 	mu      sync.Mutex
-	frames  []*frame
+	frames  []*mem.BufferSlice
 	blocked chan struct{} // closed when sends go on; nil while they may
 }
 
 func (s *profileSink) SendMsg(m any) error {
-	f := m.(*frame)
+	f := m.(*mem.BufferSlice)
 	s.mu.Lock()
 	s.frames = append(s.frames, f)
 	held := s.blocked
@@ -41,7 +42,7 @@ func (s *profileSink) SendMsg(m any) error {
 	return nil
 }
 
-func (s *profileSink) sent() []*frame {
+func (s *profileSink) sent() []*mem.BufferSlice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.frames
@@ -57,10 +58,10 @@ func (s *profileSink) profiles(t *testing.T) []*pb.DestinationProfile {
 	return list
 }
 
-func decodeProfile(t *testing.T, f *frame) *pb.DestinationProfile {
+func decodeProfile(t *testing.T, f *mem.BufferSlice) *pb.DestinationProfile {
 	t.Helper()
 	p := &pb.DestinationProfile{}
-	if err := proto.Unmarshal(f.bytes.Materialize(), p); err != nil {
+	if err := proto.Unmarshal(f.Materialize(), p); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -152,7 +153,7 @@ func TestProfileViewsShareDescriptions(t *testing.T) {
 				if p := decodeProfile(t, sink.sent()[0]); len(p.GetRoutes()) != 1 || p.GetParentRef().GetResource().GetPort() != uint32(q.Port) {
 					t.Errorf("query %d got %v", i, p)
 				}
-				shared[&sink.sent()[0].bytes[1].ReadOnlyData()[0]] = true
+				shared[&(*sink.sent()[0])[1].ReadOnlyData()[0]] = true
 			}
 			if n := r.server.profiles.descriptions.Len(); n != test.want || len(shared) != test.want {
 				t.Errorf("overrides to %s: %d descriptions and %d encodings, want %d", test.authority, n, len(shared), test.want)

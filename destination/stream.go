@@ -143,7 +143,7 @@ func (s *stream) sendMissing(a *response) error {
 
 func (s *stream) send(frames []*frame) error {
 	for _, f := range frames {
-		if err := s.out.SendMsg(f); err != nil {
+		if err := s.out.SendMsg(&f.bytes); err != nil {
 			return err
 		}
 		s.callLog.sent(f)

@@ -147,7 +147,7 @@ func TestUnencodableName(t *testing.T) {
 	q := catalog.ProfileQuery{Cluster: catalog.LocalCluster, Service: key, Port: 80, ClusterDomain: config.ClusterDomain}
 	snapshot := c.Profile(q)
 	defer snapshot.Release()
-	got := decodeProfile(t, newFrame(encodedProfile(&config, q, snapshot)))
+	got := decodeProfile(t, &newFrame(encodedProfile(&config, q, snapshot)).bytes)
 	if diff := cmp.Diff(&pb.DestinationProfile{}, got, protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

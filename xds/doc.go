@@ -10,12 +10,12 @@
 // There is no queue. A view tells its subscriptions that it has changed, and a stream that is able
 // to send takes the newest version. What a slow client missed is never sent.
 //
-// server.go and config.go come first, with service.go for the gRPC services. stream.go has the life
-// of a stream, requests.go and subscription.go its subscriptions, workers.go who does its work, send.go
-// the order of what is sent. topic.go, view.go and
-// render.go make the resources with package resource, wildcard.go lists the Clusters of namespaces,
-// pace.go delays what would cost too much. node.go says where a client is, limits.go what it may ask
-// for. frame.go puts responses together, metrics.go and inspect.go show the streams.
+// server.go and config.go come first. stream.go has the life of a stream, requests.go and
+// subscription.go its subscriptions, workers.go who does its work, send.go the order of what is
+// sent. topic.go and render.go make the resources with package resource, wildcard.go lists the
+// Clusters of namespaces, view.go delays what would cost too much. node.go says where a client is,
+// limits.go what it may ask for. frame.go puts responses together, metrics.go and inspect.go
+// show the streams and what they get.
 //
 // # Concurrency
 //

@@ -3,6 +3,7 @@ package xds
 import (
 	"crypto/rand"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,21 +14,13 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// existence says whether a resource can be sent.
-type existence uint8
-
-const (
-	exists existence = iota
-	// pending is for endpoints in a linked cluster that isn't synced yet. Nothing is sent.
-	pending
-	// missing is for a resource that doesn't exist. Delta responses name it as removed.
-	missing
-)
-
 // frame is one version of a resource, encoded. Frames are immutable, and streams share their bytes.
+// A frame without Wire is not sent.
 type frame struct {
 	resource.Resource
-	existence existence
+	// missing is true if the resource doesn't exist. Delta responses name it as removed. Endpoints
+	// in a linked cluster that isn't synced yet have no Wire, but may exist.
+	missing bool
 	// filters choose the view of the endpoints for each client; nil for other resources.
 	filters *catalog.Filters
 	// visibleTo are the namespaces whose clients may see the Service, as in
@@ -110,29 +103,15 @@ func (f *frame) field(variant string) *mem.SliceBuffer {
 	return f.part()
 }
 
-// response is an encoded response: shared bytes of frames, and a tail of its own.
-type response struct {
-	bytes mem.BufferSlice
-	tail  mem.SliceBuffer
-	// two and text are the memory of bytes and tail, unless they are longer.
-	two  [2]mem.Buffer
-	text [16]byte
-}
-
-// Encoded implements [precoded.Message].
-func (r *response) Encoded() mem.BufferSlice { return r.bytes }
-
-// newResponse returns the response with these frames, the encoded fields more, and a nonce. The
-// nonce comes last, because the bytes before it are shared. Protobuf allows fields in any order.
-func newResponse(variant string, items []item, more []byte, nonce string) *response {
-	r := &response{}
-	r.bytes = r.two[:0]
+// newResponse returns the encoded response with these frames, the encoded fields more, and a nonce.
+// The nonce comes last, because the bytes before it are shared. Protobuf allows fields in any order.
+func newResponse(variant string, items []item, more []byte, nonce string) mem.BufferSlice {
+	r := make(mem.BufferSlice, 0, len(items)+1)
 	for _, i := range items {
-		r.bytes = append(r.bytes, i.frame.field(variant))
+		r = append(r, i.frame.field(variant))
 	}
-	r.tail = appendBytes(append(r.text[:0], more...), fieldNonce, []byte(nonce))
-	r.bytes = append(r.bytes, &r.tail)
-	return r
+	// The last response may still be on its way with more, so it is copied.
+	return append(r, mem.SliceBuffer(appendBytes(slices.Clip(more), fieldNonce, []byte(nonce))))
 }
 
 // newNonce returns a nonce of 65 random bits, which clients can't guess. A client that returns the

@@ -59,12 +59,6 @@ const (
 	refusedSubscriptions   clientlimits.Refusal = "subscriptions"
 )
 
-// refusals returns all reasons.
-func refusals() []clientlimits.Refusal {
-	return append(clientlimits.Refusals(), refusedUnsynced, refusedName, refusedNames, refusedInitialVersions, refusedNode, refusedIdentity,
-		refusedClusters, refusedNamespaces, refusedSubscriptions)
-}
-
 // admit checks the names of a request against the limits, and charges the new ones to the budget of
 // the client. added is how many names the stream gets in addition. The error is a status.
 func (s *stream) admit(typ resourceType, names []string, added int) error {

@@ -146,13 +146,13 @@ func TestMadeUpPlaces(t *testing.T) {
 		for i := range 20 {
 			ask(fmt.Sprint("made-up-", i), fmt.Sprint("made-up-", i))
 		}
-		if n := f.server.countViews()[endpoints]; n != 1 {
-			t.Errorf("there are %d views for made-up places, want 1", n)
+		if n := f.metric(`xds_resources{type="eds"}`); n != 1 {
+			t.Errorf("there are %v views for made-up places, want 1", n)
 		}
 		f.change(put(hinted("n3")))
 		n3.one(endpoints)
-		if n := f.server.countViews()[endpoints]; n != 2 {
-			t.Errorf("there are %d views after the hint, want 2", n)
+		if n := f.metric(`xds_resources{type="eds"}`); n != 2 {
+			t.Errorf("there are %v views after the hint, want 2", n)
 		}
 	})
 }

@@ -10,30 +10,28 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // metrics are those of §10.1. Those of streams are computed from the open streams when they are
 // scraped.
 type metrics struct {
-	server *Server
-	// responses and bytes are looked up once: each message is counted.
-	responses      [resourceTypes]map[string]prometheus.Counter // by the variant
-	bytes          [resourceTypes]prometheus.Counter
-	nacks, refused *prometheus.CounterVec
-	paced          prometheus.Histogram
+	server                           *Server
+	responses, bytes, nacks, refused *prometheus.CounterVec
+	paced                            prometheus.Histogram
 }
 
 func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	responses := counter("xds_responses_total", "Responses that were sent.", "type", "variant")
-	bytes := counter("xds_sent_bytes_total", "Bytes of the responses that were sent.", "type")
 	m := &metrics{
-		server:  s,
-		nacks:   counter("xds_nacks_total", "Responses that clients rejected, by their kind. The log has each rejected version once.", "type", "client"),
-		refused: counter("xds_refused_total", "What clients sent or asked for that a limit refused, by the limit. Of a node, what is too long is ignored.", "reason"),
+		server:    s,
+		responses: counter("xds_responses_total", "Responses that were sent.", "type", "variant"),
+		bytes:     counter("xds_sent_bytes_total", "Bytes of the responses that were sent.", "type"),
+		nacks:     counter("xds_nacks_total", "Responses that clients rejected, by their kind. The log has each rejected version once.", "type", "client"),
+		refused:   counter("xds_refused_total", "What clients sent or asked for that a limit refused, by the limit. Of a node, what is too long is ignored.", "reason"),
 		paced: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "xds_paced_seconds",
 			Help:    "For how long changes of endpoints were held back because sending them at once would have cost more than the egress budget.",
@@ -41,21 +39,22 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 		}),
 	}
 	for typ := range resourceTypes {
-		m.bytes[typ], m.responses[typ] = bytes.WithLabelValues(typ.String()), map[string]prometheus.Counter{}
+		m.bytes.WithLabelValues(typ.String())
 		for _, variant := range []string{variantSotW, variantDelta} {
-			m.responses[typ][variant] = responses.WithLabelValues(typ.String(), variant)
+			m.responses.WithLabelValues(typ.String(), variant)
 		}
 	}
-	for _, why := range refusals() {
+	for _, why := range append(clientlimits.Refusals(), refusedUnsynced, refusedName, refusedNames, refusedInitialVersions, refusedNode, refusedIdentity,
+		refusedClusters, refusedNamespaces, refusedSubscriptions) {
 		m.refused.WithLabelValues(string(why))
 	}
-	r.MustRegister(m, responses, bytes, m.nacks, m.refused, m.paced)
+	r.MustRegister(m, m.responses, m.bytes, m.nacks, m.refused, m.paced)
 	return m
 }
 
 func (m *metrics) sent(typ resourceType, variant string, bytes int) {
-	m.responses[typ][variant].Inc()
-	m.bytes[typ].Add(float64(bytes))
+	m.responses.WithLabelValues(typ.String(), variant).Inc()
+	m.bytes.WithLabelValues(typ.String()).Add(float64(bytes))
 }
 
 // gauges returns the empty metrics of the open streams.
@@ -83,11 +82,11 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	all := gauges()
 	streams, subscriptions, rejected, resources, lag := all[0], all[1], all[2], all[3], all[4]
-	var subscribed, refused [resourceTypes]float64
+	var subscribed, refused, views [resourceTypes]float64
 	var oldest time.Duration
 	now := time.Now()
 	for _, s := range m.server.streams.All() {
-		streams.WithLabelValues(s.variant, string(s.kind())).Inc()
+		streams.WithLabelValues(s.variant, s.kind()).Inc()
 		oldest = max(oldest, s.lag.At(now))
 		list, _ := s.all()
 		for _, sub := range list {
@@ -98,11 +97,17 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	lag.WithLabelValues().Set(oldest.Seconds())
-	views := m.server.countViews()
+	m.server.topics.Each(func(t *topic) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for key := range t.views {
+			views[key.typ]++
+		}
+	})
 	for typ := range resourceTypes {
 		subscriptions.WithLabelValues(typ.String()).Set(subscribed[typ])
 		rejected.WithLabelValues(typ.String()).Set(refused[typ])
-		resources.WithLabelValues(typ.String()).Set(float64(views[typ]))
+		resources.WithLabelValues(typ.String()).Set(views[typ])
 	}
 	for _, v := range all {
 		v.Collect(ch)
@@ -133,7 +138,7 @@ type rejections struct {
 type rejection struct {
 	typ           resourceType
 	name, version string
-	kind          clientKind
+	kind          string
 }
 
 // record logs a rejection of a resource of a Service, unless it is known. The key is zero if there
@@ -143,7 +148,7 @@ func (rs *rejections) record(r rejection, of catalog.ServiceKey, why string) {
 		return
 	}
 	if rs.lines.Allow() {
-		rs.log.Warn("Client rejected a resource", "type", r.typ.String(), "name", sanitize.Cut(r.name), "version", r.version, "client", string(r.kind), "reason", sanitize.Cut(why))
+		rs.log.Warn("Client rejected a resource", "type", r.typ.String(), "name", sanitize.Cut(r.name), "version", r.version, "client", r.kind, "reason", sanitize.Cut(why))
 	}
 	if rs.report != nil && of.Name != "" && rs.events.Allow() {
 		rs.report(of, fmt.Sprintf("A client (%s) rejected the %s of %s, version %s: %s", r.kind, r.typ.Kind(), sanitize.Cut(r.name), r.version, sanitize.Quote(why)))

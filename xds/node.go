@@ -2,14 +2,13 @@ package xds
 
 import (
 	"cmp"
-	"context"
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
 
 	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -20,22 +19,16 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// clientKind is the implementation of a client, as metrics call it.
-type clientKind string
+// clientOther is the kind of clients that aren't known.
+const clientOther = "other"
 
-const (
-	clientGo    clientKind = "go"
-	clientOther clientKind = "other"
-)
-
-// clientKinds are the kinds of client by the beginning of their user agents, in lower case. C-core is
-// behind Python, PHP, Ruby and C++.
+// clientKinds are the implementations of clients, as metrics call them, by the beginning of their
+// user agents in lower case. C-core is behind Python, PHP, Ruby and C++.
 var clientKinds = []struct {
-	prefix  string
-	kind    clientKind
-	variant resource.Client
+	prefix, kind string
+	variant      resource.Client
 }{
-	{"grpc go", clientGo, resource.GRPCGo},
+	{"grpc go", "go", resource.GRPCGo},
 	{"grpc c-core", "cpp", resource.GRPC},
 	{"grpc java", "java", resource.GRPC},
 	{"grpc node", "node", resource.GRPC},
@@ -48,7 +41,7 @@ var clientKinds = []struct {
 type client struct {
 	id   clientlimits.ClientID
 	peer netip.AddrPort
-	kind clientKind
+	kind string
 	// variant is the kind of client that resources depend on, and grpc is true for any but Envoy.
 	variant                       resource.Client
 	grpc                          bool
@@ -66,7 +59,12 @@ type client struct {
 func (s *stream) identify(n *corepb.Node) error {
 	c := &s.client
 	agent := n.GetUserAgentName()
-	c.identifyKind(agent)
+	for _, k := range clientKinds {
+		if strings.HasPrefix(strings.ToLower(agent[:min(len(agent), maxNodeText)]), k.prefix) {
+			c.kind, c.variant, c.grpc = k.kind, k.variant, k.variant != resource.Envoy
+			break
+		}
+	}
 	c.userAgent = sanitize.Cut(strings.TrimSpace(agent + " " + n.GetUserAgentVersion()))
 	fields := n.GetMetadata().GetFields()
 	if len(fields) > maxNodeMetadata {
@@ -91,25 +89,20 @@ func (s *stream) identify(n *corepb.Node) error {
 const namespacesKey = "signpost.dev/namespaces"
 
 // nameNamespaces sets the namespaces of a wildcard from a list of values, or from a text with
-// commas. The default is the namespace of the client.
+// commas or spaces. The default is the namespace of the client.
 func (s *stream) nameNamespaces(v *structpb.Value) error {
 	texts := []string{v.GetStringValue()}
 	for _, each := range v.GetListValue().GetValues() {
 		texts = append(texts, each.GetStringValue())
 	}
 	var list []string
-	for _, text := range texts {
-		for name := range strings.SplitSeq(text, ",") {
-			if name = strings.TrimSpace(name); name == "" {
-				continue
-			}
-			if len(list) == maxNamespaces || len(name) > maxNamespace {
-				s.server.refused(refusedNamespaces)
-				return status.Errorf(codes.InvalidArgument, "%s in the metadata of the node has more than %d namespaces, or a name of more than %d bytes: name fewer, or * for all",
-					namespacesKey, maxNamespaces, maxNamespace)
-			}
-			list = append(list, name)
+	for name := range strings.FieldsFuncSeq(strings.Join(texts, ","), func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		if len(list) == maxNamespaces || len(name) > maxNamespace {
+			s.server.refused(refusedNamespaces)
+			return status.Errorf(codes.InvalidArgument, "%s in the metadata of the node has more than %d namespaces, or a name of more than %d bytes: name fewer, or * for all",
+				namespacesKey, maxNamespaces, maxNamespace)
 		}
+		list = append(list, name)
 	}
 	slices.Sort(list)
 	switch {
@@ -118,19 +111,9 @@ func (s *stream) nameNamespaces(v *structpb.Value) error {
 	case list == nil:
 		s.client.namespaces = s.client.namespace
 	default:
-		s.client.namespaces = strings.Join(slices.Compact(list), ",")
+		s.client.namespaces = strings.Clone(strings.Join(slices.Compact(list), ",")) // not the memory of the request
 	}
 	return nil
-}
-
-func (c *client) identifyKind(agent string) {
-	agent = strings.ToLower(agent[:min(len(agent), maxNodeText)])
-	for _, k := range clientKinds {
-		if strings.HasPrefix(agent, k.prefix) {
-			c.kind, c.variant, c.grpc = k.kind, k.variant, k.variant != resource.Envoy
-			return
-		}
-	}
 }
 
 // nodeText returns a copy of a text of the node, which doesn't keep the memory of the request.
@@ -163,12 +146,4 @@ func (s *stream) locate() (moved <-chan struct{}) {
 	node := s.server.catalog.Node(catalog.LocalCluster, s.client.node)
 	s.place = catalog.Client{Node: s.client.node, Zone: cmp.Or(s.client.zoneSet, node.Zone)}
 	return node.Stale()
-}
-
-// connect sets the fields that are known from the connection.
-func (c *client) connect(ctx context.Context) {
-	c.id, c.kind = clientlimits.ClientIDFrom(ctx), clientOther
-	if p, ok := peer.FromContext(ctx); ok {
-		c.peer, _ = clientlimits.AddrPortOfTCP(p.Addr)
-	}
 }

@@ -42,7 +42,7 @@ func (t *topic) render(v *view) (f *frame) {
 		kept := *before
 		f, kept.made = &kept, time.Now()
 	case errors.Is(err, errPending):
-		f = absent(pending)
+		f = absent(false)
 	case err != nil:
 		f = t.renderMissing(v, err)
 	case v.typ == endpoints:
@@ -54,28 +54,13 @@ func (t *topic) render(v *view) (f *frame) {
 	if v.typ == endpoints {
 		f.filters = t.state.filters
 	}
-	f.visibleTo = t.visibleTo()
+	f.visibleTo = t.visibleTo
 	return f
-}
-
-// visibleTo returns the namespaces whose clients may see the Service, or the last version of it;
-// empty for all.
-func (t *topic) visibleTo() string {
-	snapshot := t.state.snapshot
-	switch {
-	case t.server.config.Authenticate == nil || snapshot == nil:
-		return ""
-	case snapshot.Service == nil:
-		return t.lastVisibleTo
-	case snapshot.Service.Policy == nil:
-		return ""
-	}
-	return snapshot.Service.Policy.VisibleTo
 }
 
 // hides reports whether a Service with this visibility is hidden from a client.
 func (t *topic) hides(visibleTo string, from *stream) bool {
-	return visibleTo != "" && !catalog.Sees(from.client.identity.Namespace, visibleTo, t.name.Service.Namespace)
+	return !catalog.Sees(from.client.identity.Namespace, visibleTo, t.name.Service.Namespace)
 }
 
 // errPending is the error of a query for a Service that may be in a linked cluster that isn't
@@ -113,13 +98,13 @@ func (t *topic) renderMissing(v *view, why error) *frame {
 	name := t.query.name
 	switch {
 	case v.typ == endpoints:
-		return frameOf(resource.EmptyAssignment(name))
+		return frameOf(t.server.config.Assignment(name, resource.Input{}, catalog.PlacedSet{}))
 	case v.typ == clusters && (!v.strict || resource.IsReason(name)):
 		return frameOf(t.server.config.MissingCluster(name, t.name))
 	case v.typ == listeners && !v.strict && v.client != resource.Envoy:
 		return frameOf(resource.MissingListener(name, why, v.client))
 	default:
-		return absent(missing)
+		return absent(true)
 	}
 }
 
@@ -144,11 +129,8 @@ func (t *topic) renderService(v *view, s resource.Input) *frame {
 // renderAssignment makes a ClusterLoadAssignment.
 func (t *topic) renderAssignment(v *view, s resource.Input) *frame {
 	set := catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, v.filter))
-	switch {
-	case len(set.Endpoints) == 0 && set.Pending:
-		return absent(pending)
-	case !set.Exists:
-		return frameOf(resource.EmptyAssignment(t.query.name))
+	if len(set.Endpoints) == 0 && set.Pending {
+		return absent(false)
 	}
 	made := frameOf(t.server.config.Assignment(t.query.name, s, set))
 	made.usable = usable(set.Endpoints)
@@ -171,4 +153,4 @@ func usable(set []catalog.PlacedEndpoint) []netip.AddrPort {
 }
 
 // absent returns the frame of a resource that is not sent.
-func absent(e existence) *frame { return &frame{existence: e, made: time.Now()} }
+func absent(missing bool) *frame { return &frame{missing: missing, made: time.Now()} }

@@ -62,9 +62,7 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 		return err
 	}
 	if len(names) == 0 && !in.named && in.nonce == "" {
-		if err := s.subscribeAll(typ, "", versions); err != nil {
-			return err
-		}
+		names = []string{wildcard}
 	}
 	for _, name := range names {
 		if err := s.subscribeDelta(typ, name, versions); err != nil {
@@ -103,7 +101,7 @@ func (s *stream) subscribeDelta(typ resourceType, name string, versions map[stri
 // sendAgain makes the next flush send a resource again.
 func (s *stream) sendAgain(sub *subscription) {
 	sub.resend, sub.removed, sub.resubscribed = true, false, true
-	s.mark(sub, laneRequest)
+	s.wake(laneRequest, sub)
 }
 
 // unsubscribeDelta ends a subscription by name. If the client has a wildcard, it is sent the

@@ -2,11 +2,11 @@ package xds
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 )
 
@@ -14,53 +14,47 @@ import (
 const maxDeltaResponse = 1 << 20
 
 // flush sends all changes, in the order in which the client loses no traffic: Clusters, endpoints,
-// Listeners, routes, and then the removal of Clusters (§6.6).
+// Listeners, routes, and then the removal of Clusters (§6.6). A paced stream sends endpoints only.
 func (s *stream) flush() error {
-	paced := time.Now().Before(s.pacedUntil)
-	var ended []*subscription
-	if !paced {
-		var err error
-		if ended, err = s.list(nil); err != nil {
-			return err
-		}
-		s.refreshAhead()
-	}
-	dirty := s.takeDirty(paced)
 	defer s.lag.End()
-	for typ := range resourceTypes {
-		if paced && typ != endpoints {
-			continue
+	if time.Now().Before(s.pacedUntil) {
+		return s.flushType(endpoints, s.takeDirty(endpoints))
+	}
+	ended, err := s.list(nil)
+	if err != nil {
+		return err
+	}
+	// Each topic learns of a change by itself, but the order must hold within one flush. So what a
+	// changed resource refers to is renewed before it is taken. Endpoints are taken after the Clusters
+	// are sent, because send marks those of changed Clusters.
+	var dirty [resourceTypes][]*subscription
+	for _, typ := range [...]resourceType{routes, listeners, clusters} {
+		dirty[typ] = s.takeDirty(typ)
+		for _, sub := range dirty[typ] {
+			s.renewAfter(sub)
 		}
-		if err := s.flushType(typ, &dirty); err != nil {
+	}
+	for typ := range resourceTypes {
+		if typ == endpoints {
+			dirty[typ] = s.takeDirty(typ)
+		}
+		if err := s.flushType(typ, dirty[typ]); err != nil {
 			return err
 		}
 	}
-	return s.flushEnded(ended)
-}
-
-// refreshAhead renews the Clusters that changed Listeners and routes refer to, and the endpoints of
-// changed Clusters. Each topic learns of a change by itself, but the order must hold within one
-// flush.
-func (s *stream) refreshAhead() {
-	var changed []*subscription
-	s.mu.Lock()
-	for _, sub := range s.dirty {
-		if sub.typ != endpoints && s.isOpen(sub) {
-			changed = append(changed, sub)
+	in := &s.types[clusters]
+	for _, sub := range ended {
+		s.drop(sub)
+		if sub.sent != "" {
+			in.removedNames = append(in.removedNames, sub.name)
 		}
 	}
-	s.mu.Unlock()
-	for _, sub := range changed {
-		s.renewAfter(sub)
-	}
+	return s.flushType(clusters, nil)
 }
 
 // renewAfter renews the resources that a resource refers to: Clusters, and endpoints, which a
 // client may have without their Cluster.
 func (s *stream) renewAfter(sub *subscription) {
-	if sub.typ == endpoints {
-		return
-	}
 	// follow may change the view. The references of both views are renewed.
 	for _, name := range slices.Concat(sub.view.current.Load().References, sub.follow().References) {
 		if of := s.types[endpoints].subscriptions[name]; of != nil {
@@ -73,55 +67,27 @@ func (s *stream) renewAfter(sub *subscription) {
 	}
 }
 
-// renewAll renews all resources of the stream.
-func (s *stream) renewAll() {
-	for typ := range s.types {
-		for _, sub := range s.types[typ].subscriptions {
-			sub.topic.renew()
-		}
-	}
-}
-
-// isOpen reports whether a subscription hasn't ended.
-func (s *stream) isOpen(sub *subscription) bool {
-	return s.types[sub.typ].subscriptions[sub.name] == sub
-}
-
-// takeDirty removes and returns the dirty subscriptions by type, sorted by name. While the stream
-// is paced, only those for endpoints are taken.
-func (s *stream) takeDirty(paced bool) (dirty [resourceTypes][]*subscription) {
+// takeDirty removes and returns the dirty subscriptions of a type that have not ended, sorted by
+// name.
+func (s *stream) takeDirty(typ resourceType) []*subscription {
+	in := &s.types[typ]
 	s.mu.Lock()
-	kept := s.dirty[:0]
-	for _, sub := range s.dirty {
-		switch {
-		case paced && sub.typ != endpoints:
-			kept = append(kept, sub)
-			continue
-		case s.isOpen(sub):
-			dirty[sub.typ] = append(dirty[sub.typ], sub)
-		}
+	list := in.dirty
+	in.dirty = nil
+	for _, sub := range list {
 		sub.dirty = false
 	}
-	clear(s.dirty[len(kept):])
-	s.dirty = kept
 	s.mu.Unlock()
-	for _, list := range dirty {
-		sortByName(list)
-	}
-	return dirty
+	list = slices.DeleteFunc(list, func(sub *subscription) bool { return in.subscriptions[sub.name] != sub })
+	slices.SortFunc(list, byName)
+	return list
 }
 
-func sortByName(list []*subscription) {
-	slices.SortFunc(list, func(a, b *subscription) int { return cmp.Compare(a.name, b.name) })
-}
+func byName(a, b *subscription) int { return cmp.Compare(a.name, b.name) }
 
-func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscription) error {
-	list := dirty[typ]
+func (s *stream) flushType(typ resourceType, list []*subscription) error {
 	if in := &s.types[typ]; len(list) == 0 && !in.mustRespond && len(in.removedNames) == 0 {
 		return nil
-	}
-	if typ == clusters {
-		dirty[endpoints] = s.withWarmed(list, dirty[endpoints])
 	}
 	if s.variant == variantSotW && !typ.Single() {
 		return s.flushWhole(typ, list)
@@ -129,23 +95,15 @@ func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscripti
 	return s.flushChanged(typ, list)
 }
 
-// withWarmed adds the endpoints of the Clusters that have changed, and of those that a wildcard
-// covers again: a client uses such a Cluster only after another response with its endpoints (§6.6).
-func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
-	for _, sub := range changed {
-		f := sub.due()
-		if sub.sent == "" && !sub.covered || f == nil {
-			continue
-		}
-		for _, name := range f.References {
-			if of := s.types[endpoints].subscriptions[name]; of != nil && of.sent != "" {
-				of.resend = true
-				more = append(more, of)
-			}
+// warm makes the next flush send the endpoints of a Cluster again. A client uses a Cluster that has
+// changed, or that a wildcard covers again, only after another response with its endpoints (§6.6).
+func (s *stream) warm(cluster *frame) {
+	for _, name := range cluster.References {
+		if of := s.types[endpoints].subscriptions[name]; of != nil && of.sent != "" {
+			of.resend = true
+			s.wake(lanes, of)
 		}
 	}
-	sortByName(more)
-	return slices.Compact(more)
 }
 
 // due returns the version to send; nil if the client has it.
@@ -162,7 +120,7 @@ func (sub *subscription) due() *frame {
 func (sub *subscription) offered() *frame {
 	f := sub.follow()
 	switch {
-	case f.existence != exists:
+	case f.Wire == nil:
 		return nil
 	case f.plain != nil && sub.rejects(f):
 		return f.plain
@@ -194,21 +152,21 @@ type item struct {
 	frame *frame
 }
 
-// flushWhole sends all resources of a type in one response, if one of them has changed.
+// flushWhole sends all resources of a type in one response, if one of them has changed or was
+// removed.
 func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	lacks := in.mustRespond && !s.client.grpc
-	in.mustRespond = false
+	lacks := in.mustRespond && !s.client.grpc || len(in.removedNames) > 0
+	in.mustRespond, in.removedNames = false, nil
 	if !lacks && !slices.ContainsFunc(list, func(sub *subscription) bool { return sub.due() != nil }) {
 		return nil
 	}
 	var items []item
-	for _, sub := range in.subscriptions {
+	for _, sub := range slices.SortedFunc(maps.Values(in.subscriptions), byName) {
 		if f := sub.offered(); f != nil {
 			items = append(items, item{sub, f})
 		}
 	}
-	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.sub.name, b.sub.name) })
 	version, resumed := versionOf(items), in.resumedVersion
 	if in.resumedVersion = ""; version == resumed {
 		for _, i := range items {
@@ -217,26 +175,6 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 		return nil
 	}
 	return s.send(typ, items, appendHead(nil, version, typ))
-}
-
-// flushEnded ends the subscriptions to Clusters that a wildcard no longer covers, and sends their
-// removal.
-func (s *stream) flushEnded(ended []*subscription) error {
-	if len(ended) == 0 {
-		return nil
-	}
-	in := &s.types[clusters]
-	for _, sub := range ended {
-		s.drop(sub)
-		if sub.sent != "" {
-			in.removedNames = append(in.removedNames, sub.name)
-		}
-	}
-	if s.variant == variantDelta {
-		return s.flushChanged(clusters, nil)
-	}
-	in.removedNames, in.mustRespond = nil, true
-	return s.flushWhole(clusters, nil)
 }
 
 // flushChanged sends the changed resources: in SotW each in a response of its own, in delta with the
@@ -280,7 +218,7 @@ func (s *stream) takeRemoved(typ resourceType, list []*subscription) []string {
 	removed := slices.DeleteFunc(in.removedNames, func(name string) bool { return in.subscriptions[name] != nil })
 	in.removedNames = nil
 	for _, sub := range list {
-		if s.variant == variantDelta && sub.follow().existence == missing && !sub.removed {
+		if s.variant == variantDelta && sub.follow().missing && !sub.removed {
 			removed = append(removed, sub.name)
 			sub.removed, sub.sent = true, ""
 		}
@@ -299,8 +237,8 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	s.beginSending(items)
 	s.nonce, s.unread = newNonce(), true
 	r := newResponse(s.variant, items, more, s.nonce)
-	size := r.bytes.Len()
-	if err := s.out.SendMsg(r); err != nil {
+	size := r.Len()
+	if err := s.out.SendMsg(&r); err != nil {
 		return err
 	}
 	s.server.metrics.sent(typ, s.variant, size)
@@ -309,6 +247,9 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	s.responses.Add(1)
 	for _, i := range items {
 		sub := i.sub
+		if typ == clusters && (sub.sent != "" || sub.covered) && (sub.sent != i.frame.Version || sub.resend) {
+			s.warm(i.frame)
+		}
 		sub.sent, sub.resend, sub.removed, sub.resubscribed, sub.nonce = i.frame.Version, false, false, false, s.nonce
 		sub.refused.Store(false)
 	}
@@ -353,25 +294,17 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 		return
 	}
 	in.rejected = nonce
-	s.server.metrics.nacks.WithLabelValues(typ.String(), string(s.client.kind)).Inc()
+	s.server.metrics.nacks.WithLabelValues(typ.String(), s.client.kind).Inc()
 	if named := namedIn(why, answered); len(named) > 0 {
 		answered = named
 	}
 	for _, sub := range answered {
 		sub.rejected = [2]string{sub.sent, sub.rejected[0]}
 		sub.refused.Store(true)
-		s.server.rejections.record(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.visibleService(), why)
-		s.mark(sub, laneRequest) // there may be a plain variant
+		of, _ := sub.topic.inspect(sub)
+		s.server.rejections.record(rejection{typ, sub.name, sub.sent, s.client.kind}, of, why)
+		s.wake(laneRequest, sub) // there may be a plain variant
 	}
-}
-
-// visibleService returns the Service of a subscription; zero if it is missing, or hidden from the
-// client.
-func (sub *subscription) visibleService() catalog.ServiceKey {
-	if key, unknown, _ := sub.topic.inspect(sub); !unknown {
-		return key
-	}
-	return catalog.ServiceKey{}
 }
 
 // maxReason limits the part of a reason that is searched for names, in bytes.

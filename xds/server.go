@@ -21,6 +21,7 @@ import (
 	"github.com/signpostd/signpost/internal/precoded"
 	"github.com/signpostd/signpost/internal/streams"
 	"github.com/signpostd/signpost/xds/auth"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // Server serves xDS from a catalog. Make it with [NewServer].
@@ -70,9 +71,6 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 	return s
 }
 
-// Opened returns how many streams were opened so far. It may be called at any time.
-func (s *Server) Opened() uint64 { return s.opened.Load() }
-
 // ServerOptions returns the options that a gRPC server needs to send the server's messages, and to
 // hold clients to the limits.
 func (s *Server) ServerOptions() []grpc.ServerOption {
@@ -119,7 +117,14 @@ func (l syncedListener) Accept() (net.Conn, error) {
 // Register adds the xDS services to a gRPC server.
 func (s *Server) Register(r grpc.ServiceRegistrar) {
 	for _, a := range apis {
-		r.RegisterService(s.description(a.service, a.only, a.methods), s)
+		d := &grpc.ServiceDesc{ServiceName: a.service, HandlerType: (*any)(nil)}
+		for method, variant := range map[string]string{"Stream" + a.methods: variantSotW, "Delta" + a.methods: variantDelta} {
+			d.Streams = append(d.Streams, grpc.StreamDesc{
+				StreamName: method, ServerStreams: true, ClientStreams: true,
+				Handler: func(_ any, out grpc.ServerStream) error { return s.serve(out, variant, a.only) },
+			})
+		}
+		r.RegisterService(d, s)
 	}
 }
 
@@ -174,6 +179,36 @@ func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) 
 		s.clients.EndStream(st.client.id)
 		s.streams.Remove(st)
 		s.running.Done()
+		if st.panicked != nil {
+			panic(st.panicked)
+		}
 	}()
 	return st.run()
+}
+
+// resourceType is a type of resources. Their order is that in which changes are sent (§6.6).
+type resourceType = resource.Type
+
+const (
+	clusters      = resource.Cluster
+	endpoints     = resource.Endpoints
+	listeners     = resource.Listener
+	routes        = resource.RouteConfiguration
+	resourceTypes = routes + 1 // how many there are
+)
+
+// Variants of the protocol, as metrics call them.
+const (
+	variantSotW  = "sotw"
+	variantDelta = "delta"
+)
+
+// apis are the gRPC services (§1.2): the aggregated one, and those that have one type only. The packages
+// of their generated code would add the messages of all resources to the program.
+var apis = []struct{ service, methods, only string }{
+	{"envoy.service.discovery.v3.AggregatedDiscoveryService", "AggregatedResources", ""},
+	{"envoy.service.cluster.v3.ClusterDiscoveryService", "Clusters", resource.ClusterURL},
+	{"envoy.service.endpoint.v3.EndpointDiscoveryService", "Endpoints", resource.EndpointsURL},
+	{"envoy.service.listener.v3.ListenerDiscoveryService", "Listeners", resource.ListenerURL},
+	{"envoy.service.route.v3.RouteDiscoveryService", "Routes", resource.RouteConfigurationURL},
 }

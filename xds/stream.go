@@ -32,10 +32,12 @@ import (
 // requests. A worker handles requests and sends responses. While it does, it owns all fields
 // without another rule.
 type stream struct {
-	id      uint64
-	opened  time.Time
-	server  *Server
+	id     uint64
+	opened time.Time
+	server *Server
+	// ctx ends when the stream has to end, with its status as the cause.
 	ctx     context.Context
+	cancel  context.CancelCauseFunc
 	out     grpc.ServerStream
 	variant string
 	only    string // the type URL that the called service has; empty for all
@@ -65,22 +67,17 @@ type stream struct {
 	received chan discoveryRequest
 	working  sync.Mutex
 	worker   *worker
+	panicked *panics.Carried // by a worker
 	// unread is true until the client has answered the last response. Until then, sending may
 	// block.
 	unread bool
 	// mu guards the fields below, and the subscriptions of each type for goroutines that don't own
 	// the stream.
 	mu sync.Mutex
-	// dirty are the subscriptions whose view has changed. Some may have ended.
-	dirty []*subscription
 	// wakeLane is the lane of pending work, the first of several; lanes if there is none. busy is
 	// true while a worker has the stream, or it is queued.
 	wakeLane lane
 	busy     bool
-	// ended closes when the stream has to end with the status err, or with a panic.
-	ended    chan struct{}
-	err      error
-	panicked *panics.Carried
 	// lag is the age of the change that is being sent. responses counts the responses that were
 	// sent. Any goroutine may read both.
 	lag       streams.Lag
@@ -99,6 +96,8 @@ type discoveryRequest interface {
 // typeState is what a stream is subscribed to of one type.
 type typeState struct {
 	subscriptions map[string]*subscription
+	// dirty are the subscriptions whose view has changed. Some may have ended. stream.mu guards it.
+	dirty []*subscription
 	// requested is true once a request was handled. lastNames are the names of the last one, of
 	// SotW only.
 	requested bool
@@ -122,10 +121,12 @@ type typeState struct {
 
 func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream {
 	st := &stream{
-		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, only: only,
-		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), wakeLane: lanes,
+		id: s.opened.Add(1), opened: time.Now(), server: s, out: out, variant: variant, only: only,
+		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), wakeLane: lanes,
 	}
-	st.client.connect(st.ctx)
+	st.ctx, st.cancel = context.WithCancelCause(out.Context())
+	// A literal of a client would be on the stack of the handler, which would then keep 8 kB.
+	st.client.id, st.client.peer, st.client.kind = clientlimits.ClientIDFrom(out.Context()), clientlimits.PeerFrom(out.Context()), clientOther
 	st.budget = s.budgets.of(st.client.id)
 	return st
 }
@@ -141,7 +142,7 @@ func (s *stream) run() error {
 		select {
 		case <-moved:
 			moved = s.move()
-		case <-s.ended:
+		case <-s.ctx.Done():
 			return s.result()
 		case <-s.server.stopping:
 			return nil
@@ -157,53 +158,42 @@ func (s *stream) first() (moved <-chan struct{}, err error) {
 		return nil, err
 	}
 	defer s.server.clients.EndRequest(s.client.id)
-	limit := time.NewTimer(s.server.config.Limits.RequestTimeout)
+	limit := time.AfterFunc(s.server.config.Limits.RequestTimeout, func() {
+		s.server.refused(clientlimits.RefusedSlow)
+		s.cancel(clientlimits.ErrSlowRequest)
+	})
 	defer limit.Stop()
 	select {
 	case <-s.identified:
 		return s.moved, nil
-	case <-limit.C:
-		s.server.refused(clientlimits.RefusedSlow)
-		return nil, clientlimits.ErrSlowRequest
-	case <-s.ended:
+	case <-s.ctx.Done():
 	case <-s.server.stopping:
 	}
 	return nil, nil
 }
 
-// end ends the stream with the status of an error. If the client has left, there is no error.
-func (s *stream) end(err error) {
-	if s.ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !channel.IsClosed(s.ended) {
-		s.err = err
-		close(s.ended)
-	}
-}
-
-// result returns the status of an ended stream. If its worker has panicked, result panics.
+// result returns the status of an ended stream. If the client has left, there is no error.
 func (s *stream) result() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.panicked != nil {
-		panic(s.panicked)
+	err := context.Cause(s.ctx)
+	if s.out.Context().Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil
 	}
-	return s.err
+	return err
 }
 
-// wake queues the stream for a worker. Any goroutine may call it.
-func (s *stream) wake(why lane) {
+// wake makes the next flush consider changed subscriptions, and queues the stream for a worker,
+// unless the lane is lanes. Any goroutine may call it.
+func (s *stream) wake(why lane, changed ...*subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wakeLocked(why)
-}
-
-func (s *stream) wakeLocked(why lane) {
+	for _, sub := range changed {
+		if in := &s.types[sub.typ]; !sub.dirty {
+			sub.dirty = true
+			in.dirty = append(in.dirty, sub)
+		}
+	}
 	s.wakeLane = min(s.wakeLane, why)
-	if !s.busy && !channel.IsClosed(s.ended) {
+	if s.wakeLane < lanes && !s.busy && s.ctx.Err() == nil {
 		s.busy = true
 		s.server.workers.add(s, s.wakeLane)
 	}
@@ -216,27 +206,24 @@ func (s *stream) work(w *worker) {
 	defer s.working.Unlock()
 	defer func() {
 		if v := recover(); v != nil {
-			s.mu.Lock()
 			s.panicked = panics.Carry(v)
-			s.mu.Unlock()
-			s.end(nil)
+			s.cancel(nil)
 		}
 	}()
 	s.worker = w
 	s.mu.Lock()
 	s.wakeLane = lanes
 	s.mu.Unlock()
-	if channel.IsClosed(s.ended) {
+	if s.ctx.Err() != nil {
 		return
 	}
 	if err := s.step(); err != nil {
-		s.end(err)
+		s.cancel(err)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.busy = false; s.wakeLane < lanes {
-		s.wakeLocked(s.wakeLane)
-	}
+	s.busy = false
+	s.mu.Unlock()
+	s.wake(lanes)
 }
 
 func (s *stream) step() error {
@@ -266,7 +253,7 @@ func (s *stream) receive() {
 			err = s.budget.take(s.ctx, size)
 		}
 		if err != nil {
-			s.end(err)
+			s.cancel(err)
 			return
 		}
 		if s.changesNothing(r) {
@@ -276,7 +263,6 @@ func (s *stream) receive() {
 		case s.received <- r:
 			s.wake(laneRequest)
 		case <-s.ctx.Done():
-			s.end(nil)
 			return
 		}
 	}
@@ -370,20 +356,19 @@ func (s *stream) move() (again <-chan struct{}) {
 	defer s.working.Unlock()
 	again = s.locate()
 	for _, sub := range s.types[endpoints].subscriptions {
-		s.mark(sub, laneFew)
+		s.wake(laneFew, sub)
 	}
 	return again
 }
 
 // close ends all subscriptions, after the current send.
 func (s *stream) close() {
-	s.end(nil)
+	s.cancel(nil)
 	s.working.Lock()
 	defer s.working.Unlock()
-	for typ := range s.types {
-		for _, sub := range s.types[typ].subscriptions {
-			s.drop(sub)
-		}
+	all, _ := s.all()
+	for _, sub := range all {
+		s.drop(sub)
 	}
 	s.leaveListing()
 }

@@ -15,7 +15,7 @@ type subscription struct {
 	topic  *topic
 	// named is true if the client has named the resource, and covered if a wildcard covers it.
 	named, covered bool
-	// dirty is true while stream.dirty has the subscription. stream.mu guards both.
+	// dirty is true while typeState.dirty has the subscription. stream.mu guards both.
 	dirty bool
 	view  *view
 	// sent is the version that the client was sent last. If resend is true, it is sent again.
@@ -50,14 +50,12 @@ func (s *stream) subscribeName(typ resourceType, name string) (sub *subscription
 	return sub, nil
 }
 
-// unsubscribeName reverses subscribeName. If a wildcard covers the resource, the subscription
+// unsubscribeName reverses subscribeName for a named subscription. If a wildcard covers the resource, the subscription
 // stays.
 func (s *stream) unsubscribeName(sub *subscription) {
-	if sub.named {
-		sub.named = false
-		s.types[sub.typ].names--
-		s.names--
-	}
+	sub.named = false
+	s.types[sub.typ].names--
+	s.names--
 	if !sub.covered {
 		s.unsubscribe(sub)
 	}
@@ -78,12 +76,12 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 	sub := &subscription{stream: s, typ: typ, name: name, topic: t, resubscribed: in.unsubscribed}
 	t.join(sub, s.place)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if in.subscriptions == nil {
 		in.subscriptions = map[string]*subscription{}
 	}
 	in.subscriptions[name] = sub
-	s.addDirty(sub)
+	s.mu.Unlock()
+	s.wake(lanes, sub)
 	return sub, nil
 }
 
@@ -98,23 +96,6 @@ func (s *stream) drop(sub *subscription) {
 	delete(s.types[sub.typ].subscriptions, sub.name)
 	s.mu.Unlock()
 	sub.topic.leave(sub)
-	s.server.release(sub.topic)
+	s.server.topics.Release(sub.topic.query, func(t *topic) { t.end() }) // the last use ends the topic
 	s.budget.unsubscribe()
-}
-
-// mark makes the next flush consider a subscription, and queues the stream. Any goroutine may call
-// it.
-func (s *stream) mark(sub *subscription, why lane) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.addDirty(sub)
-	s.wakeLocked(why)
-}
-
-// addDirty makes the next flush consider a subscription. The caller holds mu.
-func (s *stream) addDirty(sub *subscription) {
-	if !sub.dirty {
-		sub.dirty = true
-		s.dirty = append(s.dirty, sub)
-	}
 }

@@ -50,16 +50,16 @@ type topic struct {
 
 	mu    sync.Mutex
 	state catalogState
-	// lastVisibleTo is the last result of visibleTo while the Service existed, because clients keep
-	// its resources.
-	lastVisibleTo string
-	views         map[viewKey]*view
-	ended         bool
+	// visibleTo are the namespaces whose clients may see the Service, or its last version, because
+	// clients keep its resources; empty for all.
+	visibleTo string
+	views     map[viewKey]*view
+	ended     bool
 }
 
 // viewKey has the properties of clients that a view depends on:
 //   - Endpoints differ by the place of the client (filter).
-//   - Listeners and routes differ by the kind of client, and Clusters by whether it is Envoy (client).
+//   - Listeners, routes and Clusters differ by the kind of client (client).
 //   - Missing resources differ by the variant, because only a delta response can name them (strict).
 //   - Clients that may not see the Service get the resources of a missing one (hidden).
 type viewKey struct {
@@ -80,8 +80,6 @@ func (t *topic) run(ctx context.Context) {
 		t.state.release()
 		t.ended = true
 	}()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	for {
 		f, due := t.renew()
 		var routes <-chan struct{} // never ready without a profile
@@ -90,8 +88,7 @@ func (t *topic) run(ctx context.Context) {
 		}
 		var later <-chan time.Time
 		if !due.IsZero() {
-			timer.Reset(time.Until(due))
-			later = timer.C
+			later = time.After(time.Until(due))
 		}
 		select {
 		case <-ctx.Done():
@@ -144,16 +141,11 @@ func (t *topic) refresh() {
 	if t.state.filters.Same(before) {
 		t.state.filters = before // each view compares them
 	}
-	t.lastVisibleTo = t.visibleTo()
 	now := time.Now()
 	for _, v := range t.views {
-		v.update(t.render(v))
-		if err := v.memory.Resize(v.latest.size()); err != nil {
-			v.end(err)
-			t.remove(v)
-			continue
+		if v.update(t.render(v)); t.fit(v) {
+			t.settle(v, now)
 		}
-		t.settle(v, now)
 	}
 }
 
@@ -161,6 +153,12 @@ func (t *topic) refresh() {
 func (t *topic) look() {
 	known := t.server.catalog
 	t.state = catalogState{snapshot: known.Service(t.name.Service)}
+	if s := t.state.snapshot.Service; s != nil && t.server.config.Authenticate != nil {
+		t.visibleTo = ""
+		if s.Policy != nil {
+			t.visibleTo = s.Policy.VisibleTo
+		}
+	}
 	if !t.route() {
 		t.state.filters = t.state.snapshot.PriorityFilters()
 	} else if port, err := t.name.ChoosePort(t.state.snapshot.Service); err == nil {
@@ -179,30 +177,35 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	if sub.view != nil {
 		t.drop(sub)
 	}
-	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo(), sub.stream)}
-	switch {
-	case sub.typ == endpoints:
+	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo, sub.stream)}
+	if sub.typ == endpoints {
 		key.filter = t.state.filters.For(place)
-	case t.route():
+	} else {
 		key.client, key.strict = sub.stream.client.variant, sub.stream.variant == variantDelta
-	default:
-		key.strict = sub.stream.variant == variantDelta
-		if !sub.stream.client.grpc {
-			key.client = resource.Envoy
-		}
 	}
 	v := t.views[key]
 	if v == nil {
 		v = &view{viewKey: key, subscribers: map[*subscription]struct{}{}, memory: t.server.clients.Memory(sub.stream.client.id)}
 		v.publish(t.render(v), time.Now())
-		if err := v.memory.Resize(v.latest.size()); err != nil {
-			sub.stream.end(err)
-		} else {
-			t.views[key] = v
-		}
+		t.views[key] = v
 	}
 	v.subscribers[sub] = struct{}{}
 	sub.view = v
+	t.fit(v)
+}
+
+// fit counts the memory of the newest version of a view. If the limits don't allow that, fit ends
+// the streams of all subscriptions and returns false. The caller holds the lock.
+func (t *topic) fit(v *view) bool {
+	err := v.memory.Resize(v.latest.size())
+	if err == nil {
+		return true
+	}
+	for sub := range v.subscribers {
+		sub.stream.cancel(err)
+	}
+	t.remove(v)
+	return false
 }
 
 func (t *topic) leave(sub *subscription) {
@@ -238,9 +241,6 @@ func (s *Server) acquire(q query, by clientlimits.ClientID) (*topic, error) {
 	})
 }
 
-// release ends one use of a topic. The last one ends the topic.
-func (s *Server) release(t *topic) { s.topics.Release(t.query, func(t *topic) { t.end() }) }
-
 // renewFor counts a query of a client, and runs the renewal of its resources until end is called.
 // The error is a status: the client has too many queries.
 func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (end func(), err error) {
@@ -253,16 +253,4 @@ func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (
 		stop()
 		s.clients.EndQuery(by)
 	}, nil
-}
-
-// countViews counts the views of each type.
-func (s *Server) countViews() (n [resourceTypes]int) {
-	s.topics.Each(func(t *topic) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for key := range t.views {
-			n[key.typ]++
-		}
-	})
-	return n
 }

@@ -2,10 +2,12 @@ package xds
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
@@ -44,14 +46,6 @@ func (v *view) update(f *frame) {
 	}
 }
 
-// end ends the streams of all subscriptions with the status of an error. The caller holds the lock
-// of the topic.
-func (v *view) end(err error) {
-	for sub := range v.subscribers {
-		sub.stream.end(err)
-	}
-}
-
 // publish makes f the current version and marks all subscriptions. The caller holds the lock of the
 // topic.
 func (v *view) publish(f *frame, now time.Time) {
@@ -59,14 +53,14 @@ func (v *view) publish(f *frame, now time.Time) {
 	lane := laneOf(len(v.subscribers))
 	v.current.Store(f)
 	for sub := range v.subscribers {
-		sub.stream.mark(sub, lane)
+		sub.stream.wake(lane, sub)
 	}
 }
 
-// same reports whether two frames are equal for all clients of a view.
+// same reports whether two frames are equal for all clients of a view. Equal Clusters have equal plain
+// variants, which are the beginning of them.
 func (f *frame) same(g *frame) bool {
-	return f == g || f.existence == g.existence && f.Version == g.Version && f.filters.Same(g.filters) && f.visibleTo == g.visibleTo &&
-		(f.plain == nil && g.plain == nil || f.plain != nil && g.plain != nil && f.plain.Version == g.plain.Version)
+	return f == g || f.missing == g.missing && f.Version == g.Version && f.filters.Same(g.filters) && f.visibleTo == g.visibleTo
 }
 
 // versionOf returns the version of a response with these resources, which are sorted by name.
@@ -78,4 +72,99 @@ func versionOf(items []item) string {
 		}
 	}
 	return resource.VersionOf(content)
+}
+
+// The limits of the delay of a change (§6.10).
+const (
+	maxDelay = 2 * time.Second
+	// maxUrgentDelay is the limit for a change that removes endpoints.
+	maxUrgentDelay = 500 * time.Millisecond
+)
+
+// settle publishes the newest version of a view. If it has to wait, settle returns until when. The
+// caller holds the lock of the topic.
+func (t *topic) settle(v *view, now time.Time) (due time.Time) {
+	current := v.current.Load()
+	if v.latest == current {
+		return time.Time{}
+	}
+	if v.typ == endpoints && v.latest.filters.Same(current.filters) && v.latest.visibleTo == current.visibleTo { // else the clients may belong to other views
+		// Each change of endpoints is sent as a whole, because xDS has no differences of them.
+		due = v.changed.Add(budgeted(len(current.Wire), len(v.subscribers), t.server.config.EgressBudget))
+		if urgent := v.urgent.Add(maxUrgentDelay); !v.urgent.IsZero() && urgent.Before(due) {
+			due = urgent
+		}
+	}
+	if due.After(now) {
+		return due
+	}
+	if due.After(v.since) {
+		t.server.metrics.paced.Observe(now.Sub(v.since).Seconds())
+	}
+	next := v.latest
+	v.publish(next, now)
+	t.remember(v, current, next)
+	return time.Time{}
+}
+
+// minPace is the shortest delay of a stream, so that small responses cause none.
+const minPace = 10 * time.Millisecond
+
+// pace delays all types but endpoints after a response, for the time that the budget needs to send
+// it to all streams with the same Clusters (§6.13). A SotW response has all Clusters of a wildcard,
+// even if one has changed.
+func (s *stream) pace(typ resourceType, size int) {
+	if typ.Single() {
+		return
+	}
+	if d := budgeted(size, max(1, s.users), s.server.config.EgressBudget); d >= minPace {
+		s.pacedUntil = time.Now().Add(d)
+		time.AfterFunc(d, func() { s.wake(laneMany) })
+	}
+}
+
+// budgeted returns the time that size bytes for each client need with a budget in bytes a second.
+func budgeted(size, clients, budget int) time.Duration {
+	seconds := float64(size) * float64(clients) / float64(budget)
+	return min(maxDelay, time.Duration(seconds*float64(time.Second)))
+}
+
+// remember adds to the history that the clients of a view are sent another version. The caller
+// holds the lock of the topic.
+func (t *topic) remember(v *view, before, after *frame) {
+	if t.server.config.History == nil || before == nil || len(v.subscribers) == 0 {
+		return
+	}
+	e := history.Entry{
+		Kind: history.Sent, Action: history.Updated, Source: "xds", Type: v.typ.String(), Object: t.query.name, Hostname: t.name.Hostname,
+		Streams: len(v.subscribers), Places: 1, ClientZone: v.filter.Zone, ClientNode: v.filter.Node, Endpoints: len(after.usable),
+	}
+	if v.typ == endpoints {
+		e.Added, e.MoreAdded = without(after.usable, before.usable)
+		e.Removed, e.MoreRemoved = without(before.usable, after.usable)
+	}
+	if after.missing {
+		e.Action = history.Deleted
+	}
+	service := t.name.Service
+	key := history.Key{Cluster: service.LinkedCluster(), Namespace: service.Namespace, Name: service.Name}
+	t.server.config.History.Add(key, key.Namespace, &e)
+}
+
+// without returns the addresses of a list that another one lacks: the first ones, and how many more
+// there are. Both are sorted.
+func without(list, other []netip.AddrPort) (lacking []netip.AddrPort, more int) {
+	for _, a := range list {
+		for len(other) > 0 && other[0].Compare(a) < 0 {
+			other = other[1:]
+		}
+		switch {
+		case len(other) > 0 && other[0] == a:
+		case len(lacking) == history.MaxAddresses:
+			more++
+		default:
+			lacking = append(lacking, a)
+		}
+	}
+	return lacking, more
 }

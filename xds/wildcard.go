@@ -91,56 +91,43 @@ func (sl *sharedListing) newest() (current *listing, users int) {
 
 func (sl *sharedListing) list() *listing {
 	config := sl.server.config
-	var namespaces []string
+	namespaces := strings.Split(sl.namespaces, ",")
 	switch sl.namespaces {
 	case "":
+		namespaces = nil
 	case wildcard:
 		namespaces = []string{""} // all of them
-	default:
-		namespaces = strings.Split(sl.namespaces, ",")
 	}
 	l := &listing{services: sl.server.catalog.Services(namespaces)}
-	var all []listedPort
+	type listed struct {
+		service catalog.ServiceKey
+		port    uint16
+		rank    int // the number of ports of its namespace before it
+	}
+	var all []listed
+	ranks := map[string]int{}
 	for _, s := range l.services.Services {
 		if s.ExternalName || config.Authenticate != nil && s.Policy != nil && !catalog.Sees(sl.viewer, s.Policy.VisibleTo, s.Key.Namespace) {
 			continue
 		}
 		for _, p := range s.Ports {
 			if p.Protocol == catalog.TCP {
-				all = append(all, listedPort{service: s.Key, port: p.Port})
+				all = append(all, listed{s.Key, p.Port, ranks[s.Key.Namespace]})
+				ranks[s.Key.Namespace]++
 			}
 		}
 	}
-	all, l.leftOut = fairShare(all)
+	if l.leftOut = max(0, len(all)-maxWildcard); l.leftOut > 0 {
+		// The first port of each namespace comes before the second one of any, so that a namespace
+		// with many Services doesn't use up the limit.
+		slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(a.rank, b.rank) })
+		all = all[:maxWildcard]
+	}
 	l.clusters = make(map[string]catalog.ServiceKey, len(all))
 	for _, c := range all {
 		l.clusters[config.ClusterName(resource.Name{Service: c.service}, c.port)] = c.service
 	}
 	return l
-}
-
-// listedPort is a port of a Service. rank is the number of ports of its namespace before it.
-type listedPort struct {
-	service catalog.ServiceKey
-	port    uint16
-	rank    int
-}
-
-// fairShare returns at most maxWildcard ports, and how many are left out. The first port of each
-// namespace comes before the second one of any, so that a namespace with many Services doesn't use
-// up the limit.
-func fairShare(all []listedPort) (kept []listedPort, leftOut int) {
-	if len(all) <= maxWildcard {
-		return all, 0
-	}
-	ranks := map[string]int{}
-	for i := range all {
-		of := all[i].service.Namespace
-		all[i].rank = ranks[of]
-		ranks[of]++
-	}
-	slices.SortStableFunc(all, func(a, b listedPort) int { return cmp.Compare(a.rank, b.rank) })
-	return all[:maxWildcard], len(all) - maxWildcard
 }
 
 // report logs that Clusters were left out, and adds created and deleted Clusters to the history.
@@ -264,6 +251,9 @@ func (s *stream) list(versions map[string]string) (ended []*subscription, err er
 			ended = append(ended, sub)
 		}
 	}
-	s.renewAll()
+	all, _ := s.all()
+	for _, sub := range all {
+		sub.topic.renew() // all that is sent next is then of one state
+	}
 	return ended, nil
 }

@@ -339,6 +339,36 @@ func TestWildcardShares(t *testing.T) {
 	})
 }
 
+// §6.6: a Cluster that changes after a stream has taken what has changed is in the same SotW response
+// as the others. Its endpoints are sent again, too, or Envoy would never use it.
+func TestWarmingOfLateChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{}, town()...)
+		a := f.ads()
+		a.wild("shop")
+		a.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster, grpcCluster}})
+		a.take()
+		st := f.server.streams.All()[0]
+		st.mu.Lock()
+		st.busy = true // no worker may take the stream
+		st.mu.Unlock()
+		changed := service("shop", "web", "http:80", "grpc:50051")
+		changed.Policy = &catalog.TrafficPolicy{MaxRequests: 7}
+		f.change(put(changed))
+		st.mu.Lock()
+		in := &st.types[clusters]
+		in.dirty = slices.DeleteFunc(in.dirty, func(sub *subscription) bool { return sub.name == grpcCluster })
+		in.subscriptions[grpcCluster].dirty = false
+		st.busy = false
+		st.mu.Unlock()
+		st.wake(laneFew)
+		f.rest()
+		if got := strings.Join(transcript(a.take()), "; "); strings.Count(got, httpCluster) != 2 || strings.Count(got, grpcCluster) != 2 {
+			t.Errorf("%s, want both Clusters and the endpoints of both", got)
+		}
+	})
+}
+
 // §10.4: namespaces are bounded, in number and length.
 func TestWildcardNamespaceLimit(t *testing.T) {
 	long := strings.Repeat("x", maxNamespace+1)

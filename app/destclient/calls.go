@@ -10,7 +10,7 @@ import (
 
 // Get prints the endpoints of an authority to out, and errors that don't end it to errOut.
 func Get(ctx context.Context, o Options, out, errOut io.Writer) error {
-	conn, err := o.connect()
+	conn, err := o.Connect()
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func Get(ctx context.Context, o Options, out, errOut io.Writer) error {
 
 // Profile prints the profile of an authority in the same way.
 func Profile(ctx context.Context, o Options, out, errOut io.Writer) error {
-	conn, err := o.connect()
+	conn, err := o.Connect()
 	if err != nil {
 		return err
 	}

@@ -47,15 +47,11 @@ func (p lines) print(l *line, field *json.RawMessage, m proto.Message) error {
 		}
 	}
 	l.Time, *field = p.now(), text
-	switch p.format.Kind {
-	case output.JSON, OutputProto:
-		return json.NewEncoder(p.out).Encode(l)
-	case output.YAML:
-		if _, err := io.WriteString(p.out, "---\n"); err != nil {
-			return err
-		}
+	format := p.format
+	if format.Kind == OutputProto {
+		format.Kind = output.JSON
 	}
-	return output.Print(p.out, p.format, output.Result{Value: l, Names: l.Addresses})
+	return output.PrintNext(p.out, format, output.Result{Value: l, Names: l.Addresses})
 }
 
 // readable returns a message in JSON with addresses in their usual notation. Protobuf has numbers

@@ -40,9 +40,9 @@ type Options struct {
 // OutputProto is the format of protobuf's JSON, with addresses as numbers.
 const OutputProto = "protojson"
 
-// connect returns a connection, which the caller closes. Like those of Linkerd's proxies, it uses
+// Connect returns a connection, which the caller closes. Like those of Linkerd's proxies, it uses
 // no proxy, and accepts responses of any size.
-func (o *Options) connect() (*grpc.ClientConn, error) {
+func (o *Options) Connect() (*grpc.ClientConn, error) {
 	if err := settings.CheckTimeout(o.Timeout); err != nil {
 		return nil, err
 	}

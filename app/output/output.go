@@ -121,6 +121,19 @@ func Print(w io.Writer, f Format, r Result) error {
 	return nil
 }
 
+// PrintNext prints a result that others may follow: JSON as a line, YAML as a document of its own.
+func PrintNext(w io.Writer, f Format, r Result) error {
+	switch f.Kind {
+	case JSON:
+		return json.NewEncoder(w).Encode(r.Value)
+	case YAML:
+		if _, err := io.WriteString(w, "---\n"); err != nil {
+			return err
+		}
+	}
+	return Print(w, f, r)
+}
+
 func render(f Format, r Result) ([]byte, error) {
 	switch f.Kind {
 	case JSON:

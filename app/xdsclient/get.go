@@ -3,11 +3,9 @@ package xdsclient
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"time"
 
@@ -16,14 +14,12 @@ import (
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/signpostd/signpost/app/destclient"
 	"github.com/signpostd/signpost/app/output"
-	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
@@ -45,10 +41,9 @@ var ErrUnknown = errors.New("the target doesn't exist")
 // Get prints the tree of a target to out: once, or each time that it changes until the context
 // ends.
 func Get(ctx context.Context, o Options, out io.Writer) error {
-	conn, err := grpc.NewClient(o.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
+	conn, err := (&destclient.Options{Addr: o.Addr, Timeout: o.Timeout}).Connect()
 	if err != nil {
-		return settings.Usagef("--addr=%s: %w", o.Addr, err)
+		return err
 	}
 	defer conn.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -98,33 +93,21 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 
 // queryError returns the error of a call, without the wrapping of gRPC.
 func queryError(addr string, err error) error {
-	st, ok := status.FromError(err)
-	switch {
-	case !ok:
-		return fmt.Errorf("query %s: %w", addr, err)
-	case st.Code() == codes.Unavailable:
+	st := status.Convert(err)
+	if st.Code() == codes.Unavailable {
 		return fmt.Errorf("query %s: %s: %s: check that an xDS server listens there", addr, st.Code(), output.Clean(destclient.ConnectionError(st.Message())))
-	default:
-		return fmt.Errorf("query %s: %s: %s", addr, st.Code(), output.Clean(st.Message()))
 	}
+	return fmt.Errorf("query %s: %s: %s", addr, st.Code(), output.Clean(st.Message()))
 }
 
 // print prints a result; with Watch, also the time.
 func (o Options) print(out io.Writer, a result, text string) error {
+	show := output.Print
 	if o.Watch {
-		a.Time = new(time.Now())
-		switch {
-		case o.Output.IsTable():
-			text = a.Time.Format("15:04:05.000") + "\n" + text
-		case o.Output.Kind == output.JSON:
-			return json.NewEncoder(out).Encode(a)
-		case o.Output.Kind == output.YAML:
-			if _, err := io.WriteString(out, "---\n"); err != nil {
-				return err
-			}
-		}
+		show, a.Time = output.PrintNext, new(time.Now())
+		text = a.Time.Format("15:04:05.000") + "\n" + text
 	}
-	if err := output.Print(out, o.Output, output.Result{Value: a, Names: a.addresses(), Text: text}); err != nil {
+	if err := show(out, o.Output, output.Result{Value: a, Names: a.addresses(), Text: text}); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	return nil
@@ -145,17 +128,13 @@ type key struct{ url, name string }
 // response.
 func (t *tree) request(url, nonce string, names []string) error {
 	t.requested[url] = names
-	metadata := map[string]*structpb.Value{}
-	for key, value := range map[string]string{"NODE_NAME": t.options.Node, "NAMESPACE": t.options.Namespace} {
-		if value != "" {
-			metadata[key] = structpb.NewStringValue(value)
-		}
-	}
 	err := t.stream.Send(&discovery.DiscoveryRequest{
 		TypeUrl: url, ResourceNames: names, ResponseNonce: nonce,
 		Node: &corepb.Node{
 			Id: "signpost-xds-get", UserAgentName: "gRPC signpost", Locality: &corepb.Locality{Zone: t.options.Zone},
-			Metadata: &structpb.Struct{Fields: metadata},
+			Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{
+				"NODE_NAME": structpb.NewStringValue(t.options.Node), "NAMESPACE": structpb.NewStringValue(t.options.Namespace),
+			}},
 		},
 	})
 	if err != nil && !errors.Is(err, io.EOF) { // Recv says why

@@ -2,6 +2,7 @@ package xdsclient
 
 import (
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -96,14 +97,20 @@ func addressOf(a *corepb.Address) string {
 	return net.JoinHostPort(at.GetAddress(), strconv.Itoa(int(at.GetPortValue())))
 }
 
+// clusters returns the Clusters of all routes.
+func (a result) clusters() (list []targetCluster) {
+	for _, r := range a.Routes {
+		list = append(list, r.Clusters...)
+	}
+	return list
+}
+
 // addresses returns the addresses of all endpoints.
 func (a result) addresses() (list []string) {
-	for _, r := range a.Routes {
-		for _, c := range r.Clusters {
-			for _, l := range c.Localities {
-				for _, e := range l.Endpoints {
-					list = append(list, e.Address)
-				}
+	for _, c := range a.clusters() {
+		for _, l := range c.Localities {
+			for _, e := range l.Endpoints {
+				list = append(list, e.Address)
 			}
 		}
 	}
@@ -112,14 +119,7 @@ func (a result) addresses() (list []string) {
 
 // unknown reports whether the Listener leads nowhere, or to a Cluster that is called by a reason.
 func (a result) unknown() bool {
-	for _, r := range a.Routes {
-		for _, c := range r.Clusters {
-			if !strings.Contains(c.Name, " ") { // the name of a Service has no space
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a.clusters(), func(c targetCluster) bool { return !strings.Contains(c.Name, " ") }) // the name of a Service has no space
 }
 
 // treeText is the text of a result: a line for each route, Cluster, locality and endpoint.

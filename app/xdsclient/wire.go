@@ -2,31 +2,19 @@ package xdsclient
 
 import (
 	"fmt"
-	"iter"
-	"math"
 
 	"github.com/signpostd/signpost/internal/wire"
 )
 
-// fields returns the length-delimited fields of a message, up to the first one that can't be
-// parsed.
-func fields(message []byte) iter.Seq2[int, []byte] {
-	return func(yield func(int, []byte) bool) {
-		for r := wire.Read(message); r.Next(wire.Fields{Bytes: math.MaxUint64}) && yield(r.Number, r.Bytes()); {
-		}
-	}
-}
-
-// all returns the values of a field, and one the first of them along a path of fields.
+// all returns the values of a length-delimited field, up to what can't be parsed.
 func all(message []byte, field int) (values [][]byte) {
-	for number, value := range fields(message) {
-		if number == field {
-			values = append(values, value)
-		}
+	for r := wire.Read(message); r.Next(wire.Fields{Bytes: 1 << field}); {
+		values = append(values, r.Bytes())
 	}
 	return values
 }
 
+// one returns the first value along a path of fields; nil for none.
 func one(message []byte, path ...int) []byte {
 	for _, field := range path {
 		values := all(message, field)
@@ -64,19 +52,19 @@ func routeOf(r []byte) targetRoute {
 	return made
 }
 
+// matchOf returns the condition of a route. A path and headers may be required together.
 func matchOf(match []byte) string {
 	text := "all"
-	for number, value := range fields(match) {
-		switch {
-		case number == 1 && len(value) > 0:
-			text = fmt.Sprintf("prefix %q", value)
-		case number == 2:
-			text = fmt.Sprintf("path %q", value)
-		case number == 10:
-			text = fmt.Sprintf("regexp %q", one(value, 2))
-		case number == 6:
-			text += fmt.Sprintf(", header %q", one(value, 1))
+	for _, kind := range []struct {
+		format string
+		path   []int
+	}{{"prefix %q", []int{1}}, {"path %q", []int{2}}, {"regexp %q", []int{10, 2}}} {
+		if value := one(match, kind.path...); len(value) > 0 {
+			text = fmt.Sprintf(kind.format, value)
 		}
+	}
+	for _, header := range all(match, 6) {
+		text += fmt.Sprintf(", header %q", one(header, 1))
 	}
 	return text
 }

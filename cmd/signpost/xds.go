@@ -103,9 +103,6 @@ exist.`,
 		Args: oneTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Target = strings.TrimPrefix(args[0], "xds:///")
-			if err := settings.CheckTimeout(o.Timeout); err != nil {
-				return err
-			}
 			err := xdsclient.Get(cmd.Context(), o, s.out)
 			if errors.Is(err, xdsclient.ErrUnknown) {
 				return &exitError{code: exitUsage}

@@ -49,6 +49,14 @@ func ClientIDFrom(ctx context.Context) ClientID {
 	return ClientOf(p.Addr, p.LocalAddr)
 }
 
+// PeerFrom returns the remote address of a call; invalid without TCP.
+func PeerFrom(ctx context.Context) (at netip.AddrPort) {
+	if p, ok := peer.FromContext(ctx); ok {
+		at, _ = AddrPortOfTCP(p.Addr)
+	}
+	return at
+}
+
 // Clients counts the resources of the server that each client uses. Clients that use none are forgotten.
 type Clients struct {
 	// refused is called for each refusal.

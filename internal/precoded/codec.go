@@ -12,14 +12,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Message is an encoded message.
-type Message interface {
-	// Encoded returns the bytes, which must not be changed.
-	Encoded() mem.BufferSlice
-}
-
-// Codec is the proto codec of gRPC, except that it sends a [Message] and receives a [Raw]
-// unchanged. Make it with [NewCodec].
+// Codec is the proto codec of gRPC, except that it sends a *[mem.BufferSlice], which is an encoded
+// message, and receives a [Raw] unchanged. Make it with [NewCodec].
 type Codec struct{ encoding.CodecV2 }
 
 // NewCodec returns a codec.
@@ -27,13 +21,12 @@ func NewCodec() Codec { return Codec{encoding.GetCodecV2("proto")} }
 
 // Marshal implements [encoding.CodecV2].
 func (c Codec) Marshal(v any) (mem.BufferSlice, error) {
-	m, ok := v.(Message)
+	b, ok := v.(*mem.BufferSlice)
 	if !ok {
 		return c.CodecV2.Marshal(v)
 	}
-	b := m.Encoded()
 	b.Ref()
-	return b, nil
+	return *b, nil
 }
 
 // Raw is a received message, encoded. A receiver that decodes the message itself needs less stack

@@ -59,13 +59,13 @@ type Keys struct {
 	log   *slog.Logger
 	// known is nil until the keys could be read.
 	known atomic.Pointer[keySet]
-	// wanted has a value when a token was signed with an unknown key.
-	wanted chan struct{}
+	// wanted is true after a token that was signed with an unknown key.
+	wanted atomic.Bool
 }
 
 // NewKeys returns keys that are unknown until Run has read them.
 func NewKeys(fetch Fetch, log *slog.Logger) *Keys {
-	return &Keys{fetch: fetch, log: log, wanted: make(chan struct{}, 1)}
+	return &Keys{fetch: fetch, log: log}
 }
 
 // Ready reports whether tokens can be verified.
@@ -73,53 +73,45 @@ func (k *Keys) Ready() bool { return k.known.Load() != nil }
 
 // Run refreshes the keys until the context ends. After a failure the last keys stay in use.
 func (k *Keys) Run(ctx context.Context) error {
-	failing := false
+	tick := time.NewTicker(retryInterval)
+	defer tick.Stop()
+	failing, due := false, time.Time{}
 	for {
-		err := k.refresh(ctx)
-		if ctx.Err() != nil {
-			return nil
+		if wanted := k.wanted.Swap(false); wanted || failing || !time.Now().Before(due) {
+			err := k.refresh(ctx)
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case err != nil && !failing:
+				k.log.Error("Keys of service account tokens can't be read: the last ones stay in force", "err", err)
+			case err == nil && failing:
+				k.log.Info("Keys of service account tokens were read again")
+			}
+			failing, due = err != nil, time.Now().Add(refreshInterval)
 		}
-		switch {
-		case err != nil && !failing:
-			k.log.Error("Keys of service account tokens can't be read: the last ones stay in force", "err", err)
-		case err == nil && failing:
-			k.log.Info("Keys of service account tokens were read again")
-		}
-		failing = err != nil
-		if !wait(ctx, retryInterval, nil) || !failing && !wait(ctx, refreshInterval-retryInterval, k.wanted) {
+		select {
+		case <-ctx.Done():
 			return nil
+		case <-tick.C:
 		}
 	}
-}
-
-// wait waits for a time, or until or has a value. It returns false when the context ends.
-func wait(ctx context.Context, d time.Duration, or <-chan struct{}) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-	case <-or:
-	}
-	return true
 }
 
 func (k *Keys) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	configuration, err := k.fetch(ctx, configurationPath)
-	if err != nil {
-		return err
+	var documents [2][]byte
+	for i, path := range Paths() {
+		var err error
+		if documents[i], err = k.fetch(ctx, path); err != nil {
+			return err
+		}
 	}
-	list, err := k.fetch(ctx, keysPath)
-	if err != nil {
-		return err
+	set, err := parseKeys(documents[0], documents[1])
+	if err == nil {
+		k.known.Store(set)
 	}
-	set, err := parseKeys(configuration, list)
-	if err != nil {
-		return err
-	}
-	k.known.Store(set)
-	return nil
+	return err
 }
 
 // parseKeys reads the documents of the API server. Keys of other kinds are left out.
@@ -176,10 +168,7 @@ func (k *Keys) Authenticate(ctx context.Context) (Identity, error) {
 	}
 	c, err := set.verify(token)
 	if errors.Is(err, jose.ErrJWKSKidNotFound) {
-		select {
-		case k.wanted <- struct{}{}:
-		default:
-		}
+		k.wanted.Store(true)
 	}
 	if err != nil {
 		return Identity{}, refusef("the token can't be used: %s", reason(err))

@@ -68,9 +68,9 @@ func (o Options) envoyCluster() (object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--server=%s: %w", o.Server, err)
 	}
-	discovery := "STRICT_DNS"
-	if isAddress(host) {
-		discovery = "STATIC"
+	discovery, name := "STRICT_DNS", "DNS"
+	if _, err := netip.ParseAddr(host); err == nil {
+		discovery, name = "STATIC", "IP_ADDRESS"
 	}
 	cluster := object{
 		"name": serverCluster, "type": discovery, "connect_timeout": "5s",
@@ -85,7 +85,7 @@ func (o Options) envoyCluster() (object, error) {
 			"endpoint": object{"address": object{"socket_address": object{"address": host, "port_value": port}}},
 		}}}}},
 	}
-	tls, err := o.Files.envoyTLS(host)
+	tls, err := o.Files.envoyTLS(host, name)
 	if tls != nil {
 		cluster["transport_socket"] = object{"name": "envoy.transport_sockets.tls", "typed_config": tls}
 	}
@@ -93,17 +93,13 @@ func (o Options) envoyCluster() (object, error) {
 }
 
 // envoyTLS returns how Envoy connects with TLS; nil for without. Envoy accepts a certificate for
-// any name unless it is told which.
-func (f Files) envoyTLS(host string) (object, error) {
+// any name unless it is told which: host, a name of this kind.
+func (f Files) envoyTLS(host, kind string) (object, error) {
 	if err := f.check(); err != nil || !f.hasTLS() {
 		return nil, err
 	}
 	if f.CA == "" {
 		return nil, errors.New("--tls-cert: needs --tls-ca, because Envoy has no authorities of its own")
-	}
-	kind := "DNS"
-	if isAddress(host) {
-		kind = "IP_ADDRESS"
 	}
 	common := object{"validation_context": object{
 		"trusted_ca":                    object{"filename": f.CA},
@@ -119,23 +115,13 @@ func (f Files) envoyTLS(host string) (object, error) {
 	return tls, nil
 }
 
-func isAddress(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err == nil
-}
-
 // hostPort returns the host and the port of a server such as dns:///signpost-xds.signpost.svc:8087,
 // with or without the scheme.
 func hostPort(server string) (host string, port uint16, err error) {
-	wrong := errors.New("must be a host and a port for Envoy, such as dns:///signpost-xds.signpost.svc:8087")
-	rest, _ := strings.CutPrefix(server, "dns:///")
-	host, text, err := net.SplitHostPort(rest)
-	if err != nil || host == "" || strings.ContainsAny(host, "/ \t\n\"") {
-		return "", 0, wrong
-	}
-	n, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || n == 0 {
-		return "", 0, wrong
+	host, text, err := net.SplitHostPort(strings.TrimPrefix(server, "dns:///"))
+	n, wrong := strconv.ParseUint(text, 10, 16)
+	if err != nil || wrong != nil || n == 0 || host == "" || strings.ContainsAny(host, "/ \t\n\"") {
+		return "", 0, errors.New("must be a host and a port for Envoy, such as dns:///signpost-xds.signpost.svc:8087")
 	}
 	return host, uint16(n), nil
 }

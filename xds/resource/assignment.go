@@ -31,7 +31,8 @@ func (s Input) policy() catalog.TrafficPolicy {
 // draining is the HealthStatus DRAINING.
 const draining = 3
 
-// Assignment returns the ClusterLoadAssignment with this name (§4).
+// Assignment returns the ClusterLoadAssignment with this name (§4). Without endpoints, it is that of
+// a name that doesn't exist, too (§5.2, §5.4).
 func (n Namer) Assignment(resourceName string, s Input, set catalog.PlacedSet) Resource {
 	endpoints := make([]*catalog.PlacedEndpoint, len(set.Endpoints))
 	for i := range set.Endpoints {

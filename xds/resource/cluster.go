@@ -41,8 +41,16 @@ func (n Namer) Cluster(resourceName string, s Input, c Client) (full, plain Reso
 
 func (n Namer) newCluster(resourceName string, s Input, m message) Resource {
 	r := newResource(Cluster, resourceName, m)
-	r.References = []string{cmp.Or(n.assignmentName(resourceName, s), resourceName)}
+	r.References = []string{cmp.Or(n.assignmentName(s), resourceName)}
 	return r
+}
+
+// assignmentName returns the name of the endpoints of a Cluster, if it isn't that of the Cluster.
+func (n Namer) assignmentName(s Input) string {
+	if !s.Name.structured {
+		return ""
+	}
+	return n.nameOf(Endpoints, s.Name, s.Port)
 }
 
 // plain returns a Cluster that every client understands, with labels for metrics. gRPC clients
@@ -50,7 +58,7 @@ func (n Namer) newCluster(resourceName string, s Input, m message) Resource {
 // doesn't support it must not connect without it.
 func (n Namer) plain(resourceName string, s Input, c Client) message {
 	labels := message{}.structField("service_name", s.Name.Service.Name).structField("service_namespace", s.Name.Service.Namespace)
-	m := plainCluster(resourceName, n.assignmentName(resourceName, s)).nested(25, message{}.entry(1, telemetryLabels, labels))
+	m := plainCluster(resourceName, n.assignmentName(s)).nested(25, message{}.entry(1, telemetryLabels, labels))
 	if c != Envoy {
 		return n.upstreamTLS(m, s)
 	}
@@ -85,17 +93,56 @@ func plainCluster(name, assignment string) message {
 // because gRPC clients have none. Envoy may always eject one endpoint, as gRPC clients may: without
 // that, it ejects none of fewer than ten, unless the Service allows more than 10 %.
 func outliers(o *catalog.OutlierDetection) message {
-	m := message{}.durationIf(2, o.Interval).durationIf(3, o.EjectionTime).wrappedIf(4, o.MaxEjected).wrapped(5, 0)
+	m := message{}.duration(2, o.Interval).duration(3, o.EjectionTime).wrapped(4, o.MaxEjected).nested(5, nil)
 	if o.SuccessRate > 0 {
-		m = m.wrapped(6, 100).wrappedIf(7, o.MinHosts).wrappedIf(8, o.MinRequests).wrapped(9, o.SuccessRate)
+		m = m.wrapped(6, 100).wrapped(7, o.MinHosts).wrapped(8, o.MinRequests).wrapped(9, o.SuccessRate)
 	} else {
-		m = m.wrapped(6, 0)
+		m = m.nested(6, nil)
 	}
-	m = m.wrapped(11, 0).wrapped(14, 0)
+	m = m.nested(11, nil).nested(14, nil)
 	if o.FailurePercentage > 0 {
-		m = m.wrapped(16, o.FailurePercentage).wrapped(17, 100).wrappedIf(19, o.MinHosts).wrappedIf(20, o.MinRequests)
+		m = m.wrapped(16, o.FailurePercentage).wrapped(17, 100).wrapped(19, o.MinHosts).wrapped(20, o.MinRequests)
 	} else {
-		m = m.wrapped(17, 0)
+		m = m.nested(17, nil)
 	}
-	return m.durationIf(21, o.MaxEjectionTime).wrapped(25, 1)
+	return m.duration(21, o.MaxEjectionTime).wrapped(25, 1)
+}
+
+// xxHash is the value XX_HASH of RingHash.HashFunction, the only one that gRPC clients take.
+const xxHash = 1
+
+// balancers is the beginning of the type of a load balancing policy.
+const balancers = "envoy.extensions.load_balancing_policies."
+
+// balancer returns a LoadBalancingPolicy, of whose policies a client takes the first one that it
+// knows. The last one is what clients have without any. For gRPC clients, algorithms that choose
+// among the endpoints of one zone are below wrr_locality, which chooses the zone by weight. Envoy
+// rejects wrr_locality with most others below it, so Envoy gets those without zones.
+func balancer(b catalog.Balancer, c Client) message {
+	var policies, inZone message
+	switch b.Kind {
+	case catalog.LeastRequest:
+		inZone = inZone.policy("least_request.v3.LeastRequest", nil)
+	case catalog.WeightedRoundRobin:
+		inZone = inZone.policy("client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin", nil)
+	case catalog.SubsetOf:
+		inZone = inZone.policy("random_subsetting.v3.RandomSubsetting", message{}.wrapped(1, b.Size).nested(2, message{}.roundRobin()))
+	case catalog.RingHash:
+		policies = policies.policy("ring_hash.v3.RingHash", message{}.number(1, xxHash))
+	case catalog.PickFirst:
+		policies = policies.policy("pick_first.v3.PickFirst", message{}.number(1, 1))
+	case catalog.RoundRobin:
+	}
+	inZone = inZone.roundRobin()
+	if c == Envoy {
+		return append(policies, inZone...)
+	}
+	return policies.policy("wrr_locality.v3.WrrLocality", message{}.nested(1, inZone))
+}
+
+func (m message) roundRobin() message { return m.policy("round_robin.v3.RoundRobin", nil) }
+
+// policy appends a policy to a LoadBalancingPolicy.
+func (m message) policy(name string, config message) message {
+	return m.nested(1, message{}.nested(4, message{}.text(1, balancers+name).any(2, balancers+name, config)))
 }

@@ -6,8 +6,8 @@
 // catalog. Equal values make equal bytes, so all replicas give a resource the same version.
 //
 // name.go has the names, wire.go the encoding. listener.go, route.go and match.go make Listeners
-// and routes, cluster.go and balancer.go Clusters, assignment.go endpoints, and missing.go what
-// clients get for a name that doesn't exist.
+// and routes, also those of a name that doesn't exist. cluster.go makes Clusters, and assignment.go
+// endpoints.
 //
 // # Concurrency
 //

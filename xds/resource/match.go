@@ -15,15 +15,6 @@ import (
 // maxAlternatives is how many routes the condition of one route of a ServiceProfile becomes.
 const maxAlternatives = 64
 
-// The conditions that routes can't have.
-var (
-	errManyAlternatives = errors.New("the condition has too many alternatives")
-	errTwoPaths         = errors.New("two pathRegex can't hold at once in xDS")
-	errNotPath          = errors.New("xDS has no not for a pathRegex")
-	errNotTree          = errors.New("xDS has not for a method only")
-	errNoCondition      = errors.New("a part of the condition is empty")
-)
-
 // conjunction is the condition of a route: a request matches the path and all methods.
 type conjunction struct {
 	path    string // an expression for the whole path; empty for any
@@ -38,25 +29,9 @@ type methodTest struct {
 
 // alternatives returns the conjunctions of a condition in disjunctive normal form. Those that no
 // request of the client matches are left out: all requests of gRPC have the method POST.
-func alternatives(condition *catalog.RequestMatch, c Client) ([]conjunction, error) {
-	list, err := expand(condition)
-	if err != nil || c == Envoy {
-		return list, err
-	}
-	kept := list[:0]
-	for _, each := range list {
-		if !slices.ContainsFunc(each.methods, func(t methodTest) bool { return (t.method == "POST") == t.not }) {
-			each.methods = nil
-			kept = append(kept, each)
-		}
-	}
-	return kept, nil
-}
-
-// expand returns the conjunctions of a condition for any client.
-func expand(m *catalog.RequestMatch) (list []conjunction, err error) {
+func alternatives(m *catalog.RequestMatch, c Client) (list []conjunction, err error) {
 	if m == nil || len(m.All) == 0 && len(m.Any) == 0 && m.Not == nil && m.Method == "" && m.PathRegex == "" {
-		return nil, errNoCondition
+		return nil, errors.New("a part of the condition is empty")
 	}
 	if m.PathRegex != "" {
 		if err := checkRegexp(m.PathRegex); err != nil {
@@ -64,54 +39,48 @@ func expand(m *catalog.RequestMatch) (list []conjunction, err error) {
 		}
 	}
 	list = []conjunction{{path: m.PathRegex}}
-	if m.Method != "" {
-		list[0].methods = []methodTest{{method: strings.ToUpper(m.Method)}}
-	}
-	if m.Not != nil {
-		if err := checkNegated(m.Not); err != nil {
-			return nil, err
+	require := func(method string, not bool) {
+		method = strings.ToUpper(method)
+		if c == Envoy {
+			list[0].methods = append(list[0].methods, methodTest{method, not})
+		} else if (method == "POST") == not {
+			list = nil
 		}
-		list[0].methods = append(list[0].methods, methodTest{method: strings.ToUpper(m.Not.Method), not: true})
+	}
+	if m.Method != "" {
+		require(m.Method, false)
+	}
+	if not := m.Not; not != nil {
+		if not.Method == "" || not.PathRegex != "" || len(not.All) > 0 || len(not.Any) > 0 || not.Not != nil {
+			return nil, errors.New("xDS has not for a method only")
+		}
+		require(not.Method, true)
 	}
 	for _, branch := range m.All {
-		if list, err = product(list, []*catalog.RequestMatch{branch}); err != nil {
+		if list, err = product(list, c, branch); err != nil {
 			return nil, err
 		}
 	}
 	if len(m.Any) == 0 {
 		return list, nil
 	}
-	return product(list, m.Any)
-}
-
-// checkNegated returns the reason why a condition can't be negated. A method can be.
-func checkNegated(m *catalog.RequestMatch) error {
-	switch {
-	case m.PathRegex != "":
-		return errNotPath
-	case len(m.All) > 0 || len(m.Any) > 0 || m.Not != nil:
-		return errNotTree
-	case m.Method == "":
-		return errNoCondition
-	default:
-		return nil
-	}
+	return product(list, c, m.Any...)
 }
 
 // product returns the conjunctions that hold if one of a list and one of the branches holds.
-func product(left []conjunction, branches []*catalog.RequestMatch) (list []conjunction, err error) {
+func product(left []conjunction, c Client, branches ...*catalog.RequestMatch) (list []conjunction, err error) {
 	for _, branch := range branches {
-		right, err := expand(branch)
+		right, err := alternatives(branch, c)
 		if err != nil {
 			return nil, err
 		}
 		if len(list)+len(left)*len(right) > maxAlternatives {
-			return nil, errManyAlternatives
+			return nil, errors.New("the condition has too many alternatives")
 		}
 		for _, l := range left {
 			for _, r := range right {
 				if l.path != "" && r.path != "" && r.path != l.path {
-					return nil, errTwoPaths
+					return nil, errors.New("two pathRegex can't hold at once in xDS")
 				}
 				list = append(list, conjunction{path: cmp.Or(l.path, r.path), methods: slices.Concat(l.methods, r.methods)})
 			}

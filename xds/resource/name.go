@@ -66,50 +66,38 @@ func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
 	}
 	short, whole := strings.CutSuffix(host, ".svc."+n.ClusterDomain)
 	labels := strings.Split(short, ".")
-	if slices.ContainsFunc(labels, func(l string) bool { return !isLabel(l) }) {
-		return Name{}, n.noName(name)
-	}
-	parsed.Port = port
-	if !whole && len(labels) == 3 && labels[2] == "svc" {
+	switch {
+	case len(labels) == 1 && !whole && namespace == "" && isLabel(short):
+		return Name{}, fmt.Errorf("the namespace of Service %s is unknown: write %s.NAMESPACE", short, short)
+	case len(labels) == 1 && !whole:
+		labels = append(labels, namespace)
+	case len(labels) == 3 && whole:
+		parsed.Hostname, labels = labels[0], labels[1:]
+	case len(labels) == 3 && labels[2] == "svc":
 		labels = labels[:2]
 	}
-	switch of := &parsed.Service; {
-	case len(labels) == 1 && !whole && namespace == "":
-		return Name{}, fmt.Errorf("the namespace of Service %s is unknown: write %s.NAMESPACE", labels[0], labels[0])
-	case len(labels) == 1 && !whole:
-		of.Name, of.Namespace = labels[0], namespace
-	case len(labels) == 2:
-		of.Name, of.Namespace = labels[0], labels[1]
-	case len(labels) == 3 && whole:
-		parsed.Hostname, of.Name, of.Namespace = labels[0], labels[1], labels[2]
-	default:
-		return Name{}, n.noName(name)
+	if len(labels) != 2 || slices.ContainsFunc(strings.Split(short, "."), func(l string) bool { return !isLabel(l) }) {
+		return Name{}, fmt.Errorf("%s is no name of a Service: write SERVICE.NAMESPACE.svc.%s:PORT", sanitize.Quote(name), n.ClusterDomain)
 	}
+	parsed.Service.Name, parsed.Service.Namespace, parsed.Port = labels[0], labels[1], port
 	return parsed, nil
-}
-
-func (n Namer) noName(name string) error {
-	return fmt.Errorf("%s is no name of a Service: write SERVICE.NAMESPACE.svc.%s:PORT", sanitize.Quote(name), n.ClusterDomain)
 }
 
 // parseStructured returns the authority and the plain name of an xdstp name.
 func (n Namer) parseStructured(t Type, name string) (authority, plain string, err error) {
-	rest, ok := strings.CutPrefix(name, "xdstp://")
-	authority, rest, ok2 := strings.Cut(rest, "/")
-	kind, rest, ok3 := strings.Cut(rest, "/")
-	if !ok || !ok2 || !ok3 || kind != t.message() {
-		return "", "", fmt.Errorf("%s is no name of this type: write xdstp://AUTHORITY/%s/NAME", sanitize.Quote(name), t.message())
+	wrong := fmt.Errorf("%s is no name of this type: write xdstp://AUTHORITY/%s/NAME", sanitize.Quote(name), t.message())
+	u, err := url.Parse(name)
+	if err != nil {
+		return "", "", wrong
 	}
-	if !n.serves(authority) {
-		return "", "", fmt.Errorf("the authority %s is not served", sanitize.Quote(authority))
+	kind, plain, found := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	switch {
+	case !strings.HasPrefix(name, "xdstp://") || !found || kind != t.message() || u.User != nil:
+		return "", "", wrong
+	case !n.serves(u.Host):
+		return "", "", fmt.Errorf("the authority %s is not served", sanitize.Quote(u.Host))
 	}
-	if end := strings.IndexAny(rest, "?#"); end >= 0 {
-		rest = rest[:end]
-	}
-	if plain, err = url.PathUnescape(rest); err != nil {
-		return "", "", fmt.Errorf("%s is no name: its percent-encoding is wrong", sanitize.Quote(name))
-	}
-	return authority, plain, nil
+	return u.Host, plain, nil
 }
 
 // serves reports whether names with the authority are served.
@@ -170,13 +158,13 @@ func (name Name) ChoosePort(s *catalog.Service) (uint16, error) {
 
 // defaultPort returns the port that is meant if none is named.
 func defaultPort(ports []catalog.ServicePort, grpc catalog.PortSet) (uint16, error) {
-	for _, keep := range []func(catalog.ServicePort) bool{
-		func(catalog.ServicePort) bool { return true },
-		func(p catalog.ServicePort) bool { return p.Name == "grpc" },
-		func(p catalog.ServicePort) bool { return grpc.Has(p.Port) },
-		func(p catalog.ServicePort) bool { return p.Port == 80 },
+	for _, kept := range [][]catalog.ServicePort{
+		ports,
+		portsThat(ports, func(p catalog.ServicePort) bool { return p.Name == "grpc" }),
+		portsThat(ports, func(p catalog.ServicePort) bool { return grpc.Has(p.Port) }),
+		portsThat(ports, func(p catalog.ServicePort) bool { return p.Port == 80 }),
 	} {
-		if kept := portsThat(ports, keep); len(kept) == 1 {
+		if len(kept) == 1 {
 			return kept[0].Port, nil
 		}
 	}
@@ -202,12 +190,16 @@ func list(ports []catalog.ServicePort) string {
 }
 
 // ClusterName returns the canonical name of the Cluster of a name and port (§2.2).
-func (n Namer) ClusterName(name Name, port uint16) string {
+func (n Namer) ClusterName(name Name, port uint16) string { return n.nameOf(Cluster, name, port) }
+
+// nameOf returns the canonical name of a Cluster, or of its endpoints, which have another name if it
+// is an xdstp name (§2.3).
+func (n Namer) nameOf(t Type, name Name, port uint16) string {
 	plain := fmt.Sprintf("%s:%d", n.host(name), port)
 	if !name.structured {
 		return plain
 	}
-	return "xdstp://" + name.authority + "/" + Cluster.message() + "/" + plain
+	return "xdstp://" + name.authority + "/" + t.message() + "/" + plain
 }
 
 // host returns the DNS name that a name means.
@@ -217,13 +209,4 @@ func (n Namer) host(name Name) string {
 		host = name.Hostname + "." + host
 	}
 	return host
-}
-
-// assignmentName returns the name of the endpoints of a Cluster, if it isn't that of the Cluster
-// (§2.3).
-func (n Namer) assignmentName(cluster string, s Input) string {
-	if !strings.HasPrefix(cluster, "xdstp:") {
-		return ""
-	}
-	return fmt.Sprintf("xdstp://%s/%s/%s:%d", s.Name.authority, Endpoints.message(), n.host(s.Name), s.Port)
 }

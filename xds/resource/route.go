@@ -129,13 +129,17 @@ func (a action) encode() (m message) {
 		}
 		m = m.nested(3, clusters)
 	}
-	if a.client == Envoy {
-		m = m.duration(8, a.timeout) // without a timeout, Envoy has one of 15 s
+	switch {
+	case a.client != Envoy:
+	case a.timeout == 0:
+		m = m.nested(8, nil) // without a timeout, Envoy has one of 15 s
+	default:
+		m = m.duration(8, a.timeout)
 	}
 	if r := a.retry; r != nil {
 		retry := message{}.text(1, r.On).wrapped(2, r.Count)
 		if r.Backoff != 0 {
-			retry = retry.nested(8, message{}.duration(1, r.Backoff).durationIf(2, r.MaxBackoff))
+			retry = retry.nested(8, message{}.duration(1, r.Backoff).duration(2, r.MaxBackoff))
 		}
 		m = m.nested(9, retry)
 	}

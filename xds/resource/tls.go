@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -67,19 +68,16 @@ var provider = message{}.text(1, bootstrap.CertificateProvider).text(2, bootstra
 // clients refuse them.
 func (n Namer) identityMatchers(tls catalog.EndpointTLS, set []catalog.PlacedEndpoint) (m message) {
 	match := func(field protowire.Number, text string) { m = m.nested(9, message{}.text(field, text)) }
-	var ids []string
+	ids := map[string]struct{}{}
 	for i := range set {
-		if id := n.identity(tls, set[i].Endpoint); id != "" {
-			ids = append(ids, id)
-		}
+		ids[n.identity(tls, set[i].Endpoint)] = struct{}{}
 	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
+	delete(ids, "")
 	switch {
 	case len(ids) == 0:
 		match(1, noIdentity)
 	case len(ids) <= maxIdentities:
-		for _, id := range ids {
+		for _, id := range slices.Sorted(maps.Keys(ids)) {
 			match(1, id)
 		}
 	case tls == catalog.SPIFFE:

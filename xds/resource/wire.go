@@ -77,7 +77,7 @@ func VersionOf(content []byte) string {
 }
 
 // message is an encoded protobuf message. Its methods append a field. As in proto3, text and number
-// leave out the zero value; the others append it, too.
+// leave out the zero value, and so do wrapped and duration: nested with nil is an explicit zero.
 type message []byte
 
 func (m message) text(field protowire.Number, s string) message {
@@ -99,30 +99,20 @@ func (m message) nested(field protowire.Number, n message) message {
 	return protowire.AppendBytes(protowire.AppendTag(m, field, protowire.BytesType), n)
 }
 
-// wrapped appends a google.protobuf.UInt32Value.
+// wrapped appends a google.protobuf.UInt32Value, unless it is 0.
 func (m message) wrapped(field protowire.Number, n uint32) message {
-	return m.nested(field, message{}.number(1, uint64(n)))
-}
-
-// wrappedIf appends a google.protobuf.UInt32Value, unless it is 0.
-func (m message) wrappedIf(field protowire.Number, n uint32) message {
 	if n == 0 {
 		return m
 	}
-	return m.wrapped(field, n)
+	return m.nested(field, message{}.number(1, uint64(n)))
 }
 
-// duration appends a google.protobuf.Duration.
+// duration appends a google.protobuf.Duration, unless it is 0.
 func (m message) duration(field protowire.Number, d time.Duration) message {
-	return m.nested(field, message{}.number(1, uint64(d/time.Second)).number(2, uint64(d%time.Second)))
-}
-
-// durationIf appends a google.protobuf.Duration, unless it is 0.
-func (m message) durationIf(field protowire.Number, d time.Duration) message {
 	if d == 0 {
 		return m
 	}
-	return m.duration(field, d)
+	return m.nested(field, message{}.number(1, uint64(d/time.Second)).number(2, uint64(d%time.Second)))
 }
 
 // any appends a google.protobuf.Any.

@@ -17,11 +17,8 @@ import (
 	"github.com/signpostd/signpost/internal/precoded"
 )
 
-// encoded is a message that is sent as it is.
-type encoded struct{ bytes mem.BufferSlice }
-
-// Encoded implements precoded.Message.
-func (e *encoded) Encoded() mem.BufferSlice { return e.bytes }
+// encoded is a message that is sent unchanged.
+type encoded = mem.BufferSlice
 
 // floor is the least that a grpc-go server can spend on the job: it encodes each
 // change once and hands the same bytes to every stream. It knows nothing of
@@ -74,7 +71,7 @@ func encode(u proto.Message) *encoded {
 	if err != nil {
 		panic(err)
 	}
-	return &encoded{mem.BufferSlice{mem.SliceBuffer(b)}}
+	return &encoded{mem.SliceBuffer(b)}
 }
 
 func (f *floor) get(s grpc.ServerStream) error {

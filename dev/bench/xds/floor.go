@@ -48,12 +48,6 @@ func ServeFloor(ctx context.Context, args []string) error {
 	}.Serve(ctx, args)
 }
 
-// floorResponse is a response that is encoded.
-type floorResponse struct{ bytes mem.BufferSlice }
-
-// Encoded implements precoded.Message.
-func (r *floorResponse) Encoded() mem.BufferSlice { return r.bytes }
-
 // serve sends the newest response whenever there is one.
 func (f *xdsFloor) serve(s grpc.ServerStream) error {
 	wake := make(chan struct{}, 1)
@@ -84,7 +78,7 @@ func (f *xdsFloor) serve(s grpc.ServerStream) error {
 			return nil
 		}
 		tail := protowire.AppendString(protowire.AppendTag(nil, 5, protowire.BytesType), strconv.FormatUint(nonce, 36))
-		if err := s.SendMsg(&floorResponse{mem.BufferSlice{f.response(), mem.SliceBuffer(tail)}}); err != nil {
+		if err := s.SendMsg(&mem.BufferSlice{f.response(), mem.SliceBuffer(tail)}); err != nil {
 			return err
 		}
 	}
