@@ -86,7 +86,13 @@ func (e *ApplyError) Unwrap() []error {
 // NothingMade reports whether an error other than an [ApplyError] says that no change was made.
 // After any other error the outcome is unknown.
 func NothingMade(err error) bool {
-	return IsAny(err, ErrRejected, ErrCredentials, ErrStale, ErrThrottled, ErrUnread, ErrDryRun)
+	return StopsAll(err) || IsAny(err, ErrRejected, ErrStale)
+}
+
+// StopsAll reports whether an error says that no change was made, for a reason that is not in the
+// changes. No other request can succeed now.
+func StopsAll(err error) bool {
+	return IsAny(err, ErrCredentials, ErrThrottled, ErrUnread, ErrDryRun)
 }
 
 // Unread returns the error of Apply for an error of the reading before the changes. It hides [ErrRejected],

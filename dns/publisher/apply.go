@@ -212,7 +212,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 			b.errs[name] = errRefused
 		}
 	}
-	if b.err != nil && !settledOutcome(b.err) {
+	if b.err != nil && !provider.NothingMade(b.err) {
 		p.outcomeUnknown(z, b)
 	}
 	remaining := p.splitFailed(z, b)
@@ -245,7 +245,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 func (p *Publisher) failed(z *zone, b *batch, remaining []group) {
 	operation := "apply changes in zone " + z.Name
 	switch {
-	case !b.byProvider, provider.IsAny(b.err, provider.ErrCredentials, provider.ErrUnread), z.loneFailures >= maxLoneFailures:
+	case !b.byProvider, provider.StopsAll(b.err), z.loneFailures >= maxLoneFailures:
 		retryAll(z, remaining)
 		p.operationFailed(&z.writing, operation, b.err)
 	case len(b.groups) > 1:
@@ -257,11 +257,6 @@ func (p *Publisher) failed(z *zone, b *batch, remaining []group) {
 		z.loneFailures++
 		p.postponeAll(z, remaining, b.err)
 	}
-}
-
-// settledOutcome reports whether err says which changes were applied.
-func settledOutcome(err error) bool {
-	return provider.IsAny(err, provider.ErrRejected, provider.ErrStale, provider.ErrThrottled, provider.ErrCredentials, provider.ErrUnread)
 }
 
 // outcomeUnknown handles an unknown outcome: the zones are read again before anything else. The next batch

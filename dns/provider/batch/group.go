@@ -88,7 +88,8 @@ func Outcome(errs []error) error {
 	return &provider.ApplyError{Errs: errs}
 }
 
-// StopsAll reports whether an error of one request means that no other request can succeed now.
+// StopsAll reports whether an error of one request means that no other request can succeed now: the
+// errors of [provider.StopsAll], and the end of the context.
 func StopsAll(err error) bool {
-	return provider.IsAny(err, provider.ErrThrottled, provider.ErrCredentials, provider.ErrUnread, provider.ErrDryRun, context.Canceled, context.DeadlineExceeded)
+	return provider.StopsAll(err) || provider.IsAny(err, context.Canceled, context.DeadlineExceeded)
 }
