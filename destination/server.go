@@ -71,7 +71,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		opening:  make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
-	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refused, undeclared: map[catalog.ServiceKey]int{}}
+	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refused, undeclared: map[portsOfClient]int{}}
 	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients}
 	s.metrics = newMetrics(s, r)
 	s.config.conflict = func(claimants string) { s.metrics.conflicts.WithLabelValues(claimants).Inc() }

@@ -251,11 +251,17 @@ type topics struct {
 	refused func(clientlimits.Refusal)
 
 	running sync.WaitGroup
-	// m has the topics. It calls the functions that use undeclared, which counts the topics of each Service
-	// for undeclared ports.
+	// m has the topics. It calls the functions that use undeclared, which counts the topics for undeclared
+	// ports.
 	m          streams.Map[query, *topic]
-	undeclared map[catalog.ServiceKey]int
+	undeclared map[portsOfClient]int
 	ended      atomic.Bool
+}
+
+// portsOfClient are the ports of a Service that a client was the first to query.
+type portsOfClient struct {
+	client  clientlimits.ClientID
+	service catalog.ServiceKey
 }
 
 // acquire returns the topic of a query. Each acquire without an error is followed by one release. The error
@@ -276,16 +282,17 @@ func (ss *topics) acquire(q query, by subscriber) (*topic, error) {
 
 // begin counts a new query against the limits. The Map calls it.
 func (ss *topics) begin(q query, by subscriber) error {
-	if by.undeclared && ss.undeclared[q.service] >= ss.config.Limits.MaxUndeclaredPorts {
+	ports := portsOfClient{by.client, q.service}
+	if by.undeclared && ss.undeclared[ports] >= ss.config.Limits.MaxUndeclaredPorts {
 		ss.refused(refusedUndeclaredPort)
-		return status.Errorf(codes.ResourceExhausted, "service %s.%s doesn't declare port %d, and clients ask for %d such ports already; declare it",
-			q.service.Name, q.service.Namespace, q.port, ss.undeclared[q.service])
+		return status.Errorf(codes.ResourceExhausted, "service %s.%s doesn't declare port %d, and this client asks for %d such ports already; declare it",
+			q.service.Name, q.service.Namespace, q.port, ss.undeclared[ports])
 	}
 	if err := ss.clients.BeginQuery(by.client); err != nil {
 		return err
 	}
 	if by.undeclared {
-		ss.undeclared[q.service]++
+		ss.undeclared[ports]++
 	}
 	return nil
 }
@@ -298,8 +305,9 @@ func (ss *topics) release(s *topic) {
 		if !s.firstSubscriber.undeclared {
 			return
 		}
-		if ss.undeclared[s.query.service]--; ss.undeclared[s.query.service] == 0 {
-			delete(ss.undeclared, s.query.service)
+		ports := portsOfClient{s.firstSubscriber.client, s.query.service}
+		if ss.undeclared[ports]--; ss.undeclared[ports] == 0 {
+			delete(ss.undeclared, ports)
 		}
 	})
 }

@@ -39,8 +39,8 @@ type Limits struct {
 	// MaxResponseBytesPerClient bounds the memory of the encoded responses that one client was the
 	// first to need, in bytes. For all clients together the limit is ten times as high.
 	MaxResponseBytesPerClient int
-	// MaxUndeclaredPorts is how many different ports that a Service doesn't declare are served at a
-	// time for it. The xds role serves none of them.
+	// MaxUndeclaredPorts is how many different ports of a Service that doesn't declare them are served at
+	// a time because one client was the first to query them. The xds role serves none of them.
 	MaxUndeclaredPorts int
 }
 
