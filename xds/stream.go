@@ -32,13 +32,15 @@ import (
 // requests. A worker handles requests and sends responses. While it does, it owns all fields
 // without another rule.
 type stream struct {
-	id      uint64
-	opened  time.Time
-	server  *Server
-	ctx     context.Context
-	out     grpc.ServerStream
-	variant string
-	only    string // the type URL that the called service has; empty for all
+	id     uint64
+	opened time.Time
+	server *Server
+	ctx    context.Context
+	out    grpc.ServerStream
+	// connection counts the responses that the client has not read.
+	connection *clientlimits.Connection
+	variant    string
+	only       string // the type URL that the called service has; empty for all
 
 	// client and moved don't change after identified is closed. moved closes when the client's node
 	// changes.
@@ -126,6 +128,7 @@ func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream 
 		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), wakeLane: lanes,
 	}
 	st.client.connect(st.ctx)
+	st.connection = s.connections.Of(st.ctx)
 	st.budget = s.budgets.of(st.client.id)
 	return st
 }

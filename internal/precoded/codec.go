@@ -14,7 +14,7 @@ import (
 
 // Message is an encoded message.
 type Message interface {
-	// Encoded returns the bytes, which must not be changed.
+	// Encoded returns the bytes, which must not be changed. gRPC frees the buffers once it has sent them.
 	Encoded() mem.BufferSlice
 }
 
@@ -31,9 +31,7 @@ func (c Codec) Marshal(v any) (mem.BufferSlice, error) {
 	if !ok {
 		return c.CodecV2.Marshal(v)
 	}
-	b := m.Encoded()
-	b.Ref()
-	return b, nil
+	return m.Encoded(), nil
 }
 
 // Raw is a received message, encoded. A receiver that decodes the message itself needs less stack
