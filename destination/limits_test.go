@@ -330,6 +330,26 @@ func TestUndeclaredPorts(t *testing.T) {
 	})
 }
 
+// A client that queries undeclared ports leaves those of other clients alone.
+func TestUndeclaredPortsOfClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := limited(t, clientlimits.Limits{MaxUndeclaredPorts: 1})
+		connect := f.serveHosts()
+		for _, host := range []string{"10.1.0.7", "10.1.0.8"} {
+			conn := dial(t, func(context.Context, string) (net.Conn, error) { return connect(host + ":40000"), nil })
+			defer conn.Close()
+			for port, want := range []string{"open", "ResourceExhausted"} {
+				c := startClient(t, conn, &pb.GetDestination{Path: fmt.Sprintf("web.ns.svc.mycluster.local:1%s%d", host[len(host)-1:], port)})
+				close(c.reads)
+				f.settle()
+				if got := c.ended(); got != want {
+					t.Errorf("port %d of %s: %s, want %s", port, host, got, want)
+				}
+			}
+		}
+	})
+}
+
 // The queries of both methods are limited. A query that is open can always be opened again (M6).
 func TestQueryLimits(t *testing.T) {
 	for why, limits := range map[clientlimits.Refusal]clientlimits.Limits{

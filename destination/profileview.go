@@ -190,13 +190,17 @@ func (vs *profileViews) release(v *profileView) {
 
 // profileStream is one GetProfile call. Workers run its steps, one at a time.
 type profileStream struct {
-	server  *Server
-	view    *profileView
-	out     sender
-	node    string
-	caller  caller
-	callLog *callLog
-	last    *profileResponse // the last sent response, or an equal one; nil for none
+	server *Server
+	view   *profileView
+	out    sender
+	// connection counts the messages that the client has not read.
+	connection *clientlimits.Connection
+	node       string
+	caller     caller
+	callLog    *callLog
+	last       *profileResponse // the last sent response, or an equal one; nil for none
+	// sending is the response that is being sent; nil for none. Any goroutine may read it.
+	sending atomic.Pointer[profileResponse]
 	progress
 }
 
@@ -239,11 +243,13 @@ func (s *profileStream) sendResponse(sent, a *profileResponse) error {
 	if sent == nil {
 		since = time.Now() // the response may be older than the stream
 	}
+	s.sending.Store(a)
 	s.behind.Begin(since)
-	if err := s.out.SendMsg(&a.frame.bytes); err != nil {
+	if err := s.out.SendMsg(s.connection.Message(&a.frame.bytes)); err != nil {
 		return err
 	}
 	s.finish(a.version)
+	s.sending.Store(nil)
 	s.callLog.sent(a.frame)
 	s.callLog.profileSent(a)
 	return nil

@@ -37,6 +37,7 @@ type Server struct {
 	getStreams     streams.Set[*stream]
 	profileStreams streams.Set[*profileStream]
 	clients        *clientlimits.Clients
+	connections    *clientlimits.Connections
 	metrics        *metrics
 	// tokens limits the rate of log lines about invalid tokens.
 	tokens rate.Sometimes
@@ -71,6 +72,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		opening:  make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
+	s.connections = clientlimits.NewConnections(&config.Limits, s.refused, log)
 	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refused, undeclared: map[portsOfClient]int{}}
 	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients}
 	s.metrics = newMetrics(s, r)
@@ -91,24 +93,27 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 		clientlimits.KeepHeaders(s.refused), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.ChainStreamInterceptor(s.limitCall))
 }
 
-// refused counts a refused or ignored call, query or token.
+// refused counts a refused or ignored call, query or token, or a closed connection.
 func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
 
 // Listener returns a listener that accepts as many connections as the limits allow.
 func (s *Server) Listener(l net.Listener) net.Listener {
-	return clientlimits.NewListener(l, &s.config.Limits, s.refused, s.log)
+	return s.connections.Listener(l)
 }
 
 // Register adds the Destination API to a gRPC server.
 func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, s) }
 
-// Run measures the lag of the streams until the context ends. Then it ends all streams with the status OK,
-// and returns when they have ended. The caller stops the gRPC server at the same time, which also disconnects
+// Run measures the lag of the streams, and limits what their clients don't read, until the context ends. Then
+// it ends all streams with the status OK, and returns when they have ended. The caller stops the gRPC server at the same time, which also disconnects
 // clients that don't read. Run is called once.
 func (s *Server) Run(ctx context.Context) error {
+	var limiting sync.WaitGroup
+	limiting.Go(func() { s.connections.LimitUnread(ctx, s.blocked) })
 	s.metrics.sample(ctx)
+	limiting.Wait()
 	close(s.stopping)
 	s.topics.end()
 	<-s.calls.stop()
@@ -176,7 +181,7 @@ func (s *Server) openGet(c *call, a authority) error {
 	if err != nil {
 		return err
 	}
-	st := &stream{server: s, topic: topic, node: token.Node, client: client, out: c.out, caller: s.callerFrom(c.ctx, token), callLog: c.callLog}
+	st := &stream{server: s, topic: topic, node: token.Node, client: client, out: c.out, connection: s.connections.Of(c.ctx), caller: s.callerFrom(c.ctx, token), callLog: c.callLog}
 	c.followed = st
 	st.join()
 	s.getStreams.Add(st)
@@ -208,7 +213,7 @@ func (s *Server) openProfile(c *call, a authority) error {
 	if err != nil {
 		return err
 	}
-	st := &profileStream{server: s, view: view, out: c.out, node: token.Node, caller: s.callerFrom(c.ctx, token), callLog: c.callLog}
+	st := &profileStream{server: s, view: view, out: c.out, connection: s.connections.Of(c.ctx), node: token.Node, caller: s.callerFrom(c.ctx, token), callLog: c.callLog}
 	c.followed = st
 	view.latest()
 	s.profileStreams.Add(st)

@@ -12,19 +12,23 @@ import (
 
 // stream is one Get call. Workers run its steps, one at a time.
 type stream struct {
-	server  *Server
-	topic   *topic
-	node    string
-	client  clientlimits.ClientID
-	out     sender
-	caller  caller
-	callLog *callLog
+	server *Server
+	topic  *topic
+	node   string
+	client clientlimits.ClientID
+	out    sender
+	// connection counts the messages that the client has not read.
+	connection *clientlimits.Connection
+	caller     caller
+	callLog    *callLog
 	// view is the view that the stream follows; nil before the first. It is the view for clients in zone.
 	// moved closes when the node of the client changes its zone.
 	view  atomic.Pointer[view]
 	zone  string
 	moved <-chan struct{}
 	at    position
+	// sending is the response that is being sent; nil for none. Any goroutine may read it.
+	sending atomic.Pointer[response]
 	progress
 }
 
@@ -106,11 +110,13 @@ func (s *stream) sendResponse(a *response) error {
 	if !at.joined {
 		since = time.Now() // the response may be older than the stream
 	}
+	s.sending.Store(a)
 	s.behind.Begin(since)
 	if err := s.sendMissing(a); err != nil {
 		return err
 	}
 	s.finish(a.version)
+	s.sending.Store(nil)
 	s.callLog.responseSent(a)
 	*at = position{started: at.started || !a.unknown(), sent: a.entries, version: a.version, joined: true}
 	return nil
@@ -143,7 +149,7 @@ func (s *stream) sendMissing(a *response) error {
 
 func (s *stream) send(frames []*frame) error {
 	for _, f := range frames {
-		if err := s.out.SendMsg(&f.bytes); err != nil {
+		if err := s.out.SendMsg(s.connection.Message(&f.bytes)); err != nil {
 			return err
 		}
 		s.callLog.sent(f)

@@ -238,7 +238,7 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	s.nonce, s.unread = newNonce(), true
 	r := newResponse(s.variant, items, more, s.nonce)
 	size := r.Len()
-	if err := s.out.SendMsg(&r); err != nil {
+	if err := s.out.SendMsg(s.connection.Message(&r)); err != nil {
 		return err
 	}
 	s.server.metrics.sent(typ, s.variant, size)

@@ -26,17 +26,19 @@ import (
 
 // Server serves xDS from a catalog. Make it with [NewServer].
 type Server struct {
-	catalog    *catalog.Catalog
-	config     *Config
-	log        *slog.Logger
-	topics     streams.Map[query, *topic]
-	workers    workers
-	listings   streams.Map[coverage, *sharedListing]
-	clients    *clientlimits.Clients
-	budgets    budgets
-	metrics    *metrics
-	rejections rejections
-	leftOut    rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
+	catalog  *catalog.Catalog
+	config   *Config
+	log      *slog.Logger
+	topics   streams.Map[query, *topic]
+	workers  workers
+	listings streams.Map[coverage, *sharedListing]
+	clients  *clientlimits.Clients
+	// connections count what clients have not read.
+	connections *clientlimits.Connections
+	budgets     budgets
+	metrics     *metrics
+	rejections  rejections
+	leftOut     rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
 
 	// opened counts the streams.
 	opened atomic.Uint64
@@ -67,6 +69,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		stopping: make(chan struct{}),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
+	s.connections = clientlimits.NewConnections(&config.Limits, s.refused, log)
 	s.metrics = newMetrics(s, r)
 	return s
 }
@@ -91,7 +94,7 @@ const connectionGrace = 10 * time.Second
 // Listener returns a listener that enforces the limits of connections, and closes connections until
 // the catalog is synced.
 func (s *Server) Listener(l net.Listener) net.Listener {
-	return clientlimits.NewListener(syncedListener{l, s}, &s.config.Limits, s.refused, s.log)
+	return s.connections.Listener(syncedListener{l, s})
 }
 
 // syncedListener closes connections until the catalog is synced (§6.11). A client would wait 15 s
@@ -128,11 +131,11 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	}
 }
 
-// Run waits until the context ends. Then it ends all streams with the status OK, and returns when
+// Run limits what clients don't read until the context ends. Then it ends all streams with the status OK, and returns when
 // they have ended. The gRPC server has to be stopped at the same time, and has to cut off clients
 // that don't read. Run is called once.
 func (s *Server) Run(ctx context.Context) error {
-	<-ctx.Done()
+	s.connections.LimitUnread(ctx, s.blocked)
 	s.mu.Lock()
 	close(s.stopping)
 	s.mu.Unlock()
@@ -141,7 +144,17 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// refused counts what was refused or ignored.
+// blocked returns the streams that are sending. What they hold is counted with their messages.
+func (s *Server) blocked(now time.Time) (list []clientlimits.Blocked) {
+	for _, st := range s.streams.All() {
+		if lag := st.lag.At(now); lag > 0 {
+			list = append(list, clientlimits.Blocked{Connection: st.connection, For: lag})
+		}
+	}
+	return list
+}
+
+// refused counts what was refused or ignored, and closed connections.
 func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }

@@ -30,7 +30,7 @@ func limitSettings(o *clientlimits.Limits, section string) []Setting {
 		{Flag: "grpc-max-pending-requests", Path: section + ".limits.maxPendingRequests", Value: intValue(&o.MaxPendingRequests), Usage: "open calls of one client that have not sent their request; of all together twice as many", min: 1},
 		{Flag: "grpc-max-questions", Path: section + ".limits.maxQuestions", Value: intValue(&o.MaxQueries), Usage: "different questions that are answered at a time; any number of clients may ask each of them", min: 1},
 		{Flag: "grpc-max-questions-per-client", Path: section + ".limits.maxQuestionsPerClient", Value: intValue(&o.MaxQueriesPerClient), Usage: "different questions that are answered at a time because one client asked first", min: 1},
-		{Flag: "grpc-max-response-bytes-per-client", Path: section + ".limits.maxResponseBytesPerClient", Value: intValue(&o.MaxResponseBytesPerClient), Usage: "bytes of the encoded responses that are kept because one client needed them first; of all together ten times as many", min: smallestResponses},
+		{Flag: "grpc-max-response-bytes-per-client", Path: section + ".limits.maxResponseBytesPerClient", Value: intValue(&o.MaxResponseBytesPerClient), Usage: "bytes of the encoded responses that are kept because one client needed them first, and of those that it doesn't read; of all together ten times as many", min: smallestResponses},
 		{Flag: "grpc-max-undeclared-ports", Path: section + ".limits.maxUndeclaredPorts", Value: intValue(&o.MaxUndeclaredPorts), Usage: "ports of a Service that are answered at a time for one client although the Service doesn't declare them", min: 1},
 	}
 }

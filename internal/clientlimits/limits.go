@@ -37,7 +37,8 @@ type Limits struct {
 	// client has open is always allowed.
 	MaxQueries, MaxQueriesPerClient int
 	// MaxResponseBytesPerClient bounds the memory of the encoded responses that one client was the
-	// first to need, in bytes. For all clients together the limit is ten times as high.
+	// first to need, in bytes, and that of the responses that one client doesn't read. For all clients
+	// together both limits are ten times as high.
 	MaxResponseBytesPerClient int
 	// MaxUndeclaredPorts is how many different ports of a Service that doesn't declare them are served at
 	// a time because one client was the first to query them. The xds role serves none of them.
@@ -104,7 +105,7 @@ func (l Limits) ServerOptions() []grpc.ServerOption {
 // ErrSlowRequest is the status of a call that has not sent its request in time ([Limits].RequestTimeout).
 var ErrSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not arrive in time")
 
-// Refusal is the reason for which a connection, call or query was refused or ignored. It is a value of the
+// Refusal is the reason for which a connection, call or query was refused, ignored or ended. It is a value of the
 // metric label reason.
 type Refusal string
 
@@ -121,12 +122,14 @@ const (
 	RefusedQueryOfClient    Refusal = "questions_per_client"
 	RefusedMemory           Refusal = "response_bytes"
 	RefusedMemoryOfClient   Refusal = "response_bytes_per_client"
+	RefusedUnread           Refusal = "unread_bytes"
+	RefusedUnreadOfClient   Refusal = "unread_bytes_per_client"
 )
 
 // Refusals returns all reasons of this package.
 func Refusals() []Refusal {
 	return []Refusal{
 		RefusedConnection, RefusedConnectionOfHost, RefusedStreamOfHost, RefusedPending, RefusedSlow, RefusedHeaders, RefusedMessage, RefusedQuery,
-		RefusedQueryOfClient, RefusedMemory, RefusedMemoryOfClient,
+		RefusedQueryOfClient, RefusedMemory, RefusedMemoryOfClient, RefusedUnread, RefusedUnreadOfClient,
 	}
 }

@@ -44,7 +44,8 @@ func (c *fakeConn) Close() error { return nil }
 func TestListenerLimitsHosts(t *testing.T) {
 	limits := Limits{MaxConnectionsPerHost: 2}.WithDefaults()
 	refused := map[Refusal]int{}
-	l := NewListener(&scripted{from: []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.1:4", "10.0.0.2:1", "10.0.0.9:1", "10.0.0.9:2", "10.0.0.9:3"}}, &limits, func(why Refusal) { refused[why]++ }, slog.New(slog.DiscardHandler))
+	all := NewConnections(&limits, func(why Refusal) { refused[why]++ }, slog.New(slog.DiscardHandler))
+	l := all.Listener(&scripted{from: []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.1:4", "10.0.0.2:1", "10.0.0.9:1", "10.0.0.9:2", "10.0.0.9:3"}})
 	var got []string
 	var open []net.Conn
 	for {
@@ -63,7 +64,7 @@ func TestListenerLimitsHosts(t *testing.T) {
 	for _, c := range open {
 		_ = c.Close()
 	}
-	if all := l.(*limitedListener); all.total != 0 || len(all.hosts) != 0 {
-		t.Errorf("%d connections are still counted, by host %v", all.total, all.hosts)
+	if all.total != 0 || len(all.hosts) != 0 || len(all.tcp) != 0 {
+		t.Errorf("%d connections are still counted, by host %v, by addresses %v", all.total, all.hosts, all.tcp)
 	}
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // Codec is the proto codec of gRPC, except that it sends a *[mem.BufferSlice], which is an encoded
-// message, and receives a [Raw] unchanged. Make it with [NewCodec].
+// message, and receives a [Raw] unchanged. gRPC frees the buffers once it has sent them, which is
+// nothing for a [mem.SliceBuffer], so that many streams can send it. Make it with [NewCodec].
 type Codec struct{ encoding.CodecV2 }
 
 // NewCodec returns a codec.
@@ -25,7 +26,6 @@ func (c Codec) Marshal(v any) (mem.BufferSlice, error) {
 	if !ok {
 		return c.CodecV2.Marshal(v)
 	}
-	b.Ref()
 	return *b, nil
 }
 

@@ -1,0 +1,72 @@
+package xds
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/testkit/unreadtest"
+)
+
+// A client opens a stream after each change of a Service, and reads none. Each stream holds endpoints of its
+// own, until its connection is closed.
+func TestUnreadResponses(t *testing.T) {
+	const streams, limit = 100, 4 << 20
+	names := []string{httpCluster}
+	for method, request := range map[string]proto.Message{
+		"StreamAggregatedResources": &discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: names},
+		"DeltaAggregatedResources":  &discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNamesSubscribe: names},
+	} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := service("shop", "web", "http:80")
+				f := start(t, Config{Limits: clientlimits.Limits{MaxResponseBytesPerClient: limit}}, web)
+				dial := func() *unreadtest.Client {
+					conn, err := f.listener.DialContext(context.Background())
+					if err != nil {
+						t.Fatal(err)
+					}
+					return unreadtest.Dial(t, conn)
+				}
+				attacker := dial()
+				before, closed := heap(), 0
+				for i := range streams {
+					var addresses []string
+					for n := range 2000 {
+						addresses = append(addresses, fmt.Sprintf("10.%d.%d.%d", i, n/250, n%250))
+					}
+					f.catalog.Put(slice(web, "s", "http", 8080, addresses...))
+					f.rest()
+					if attacker.IsClosed() {
+						attacker = dial()
+						closed++
+					}
+					attacker.Open("/envoy.service.discovery.v3.AggregatedDiscoveryService/"+method, request)
+					time.Sleep(20 * time.Second) // virtual time
+				}
+				if grown := heap() - before; grown > 3*limit {
+					t.Errorf("the heap has grown by %d kB", grown>>10)
+				}
+				if closed == 0 {
+					t.Error("no connection was closed")
+				}
+			})
+		})
+	}
+}
+
+// heap returns the live bytes.
+func heap() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
