@@ -18,11 +18,11 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
-	list, z, err := p.find(ctx, zone)
+	list, z, err := p.Find(ctx, "Route 53", zone, p.list)
 	if err != nil {
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
-	all := z.Units(z.mapping, changes, func(name string) error { return batch.Outside(list.public, z.Zone, name) })
+	all := z.Units(z.mapping, changes, func(name string) error { return list.Outside(z.Zone, name) })
 	a := &batch.Applying[*unit]{Zone: &zoneApply{hostedZone: z, provider: p}, Name: z.Name, Server: "Route 53", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, z.ID, p.limit), len(changes))
 }
@@ -59,4 +59,4 @@ func (*zoneApply) Refused(units []*unit, err error) (rest []*unit, alone error) 
 }
 
 // Outdate implements [batch.Zone].
-func (a *zoneApply) Outdate() { a.provider.zones.Outdate() }
+func (a *zoneApply) Outdate() { a.provider.Outdate() }

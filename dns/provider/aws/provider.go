@@ -21,6 +21,7 @@ var (
 
 // route53Provider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type route53Provider struct {
+	batch.KnownZones[hostedZone]
 	accounts []*account
 	filter   filter
 	log      *slog.Logger
@@ -32,7 +33,6 @@ type route53Provider struct {
 	// limit limits a batch, and interval is the pause between two batches of one Apply.
 	limit    size
 	interval time.Duration
-	zones    batch.Zones[zoneList]
 }
 
 // Limits of one call of Apply, in full batches and in changes.
@@ -51,49 +51,20 @@ func (p *route53Provider) Capabilities() provider.Capabilities {
 
 // Zones implements provider.Provider.
 func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
-	list := p.zones.Fresh(p.cached)
-	if list == nil || list.unlisted != nil {
+	list := p.Fresh(p.cached)
+	if list == nil || list.Unlisted != nil {
 		var err error
 		if list, err = p.list(ctx); err != nil {
 			return nil, err
 		}
 	}
-	zones := make([]dns.Zone, len(list.managed))
-	for i, z := range list.managed {
-		zones[i] = z.Zone
-		zones[i].Version = list.versions[z.ID]
-	}
-	p.budget.Retain(zones)
-	return zones, nil
-}
-
-// Unlisted implements provider.PartialLister.
-func (p *route53Provider) Unlisted() error {
-	if list := p.zones.Last(); list != nil {
-		return list.unlisted
-	}
-	return nil
-}
-
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first
-// listing, and none in an unmanaged zone, because a managed zone above it can't hold that name.
-func (p *route53Provider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
-
-// find returns a managed zone, and the list that has it.
-func (p *route53Provider) find(ctx context.Context, zone dns.Zone) (*zoneList, *hostedZone, error) {
-	list, err := p.zones.Known(ctx, p.list)
-	if err != nil {
-		return nil, nil, err
-	}
-	if z := list.byID[zone.ID]; z != nil {
-		return list, z, nil
-	}
-	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s", provider.ErrRejected, zone.Name, zone.ID)
+	p.budget.Retain(list.Managed)
+	return list.Managed, nil
 }
 
 // Records implements provider.Provider.
 func (p *route53Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	_, z, err := p.find(ctx, zone)
+	_, z, err := p.Find(ctx, "Route 53", zone, p.list)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +72,7 @@ func (p *route53Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.Re
 	sets, err := z.account.sets(ctx, z.Zone)
 	if err != nil {
 		if errors.Is(err, provider.ErrStale) {
-			p.zones.Outdate()
+			p.Outdate()
 		}
 		return nil, fmt.Errorf("read zone %s of Route 53: %w", z.Name, err)
 	}
@@ -111,10 +82,10 @@ func (p *route53Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.Re
 // Adjust implements provider.Adjuster.
 func (p *route53Provider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	m := mapping{Zone: zone, preferCNAME: p.preferCNAME, evaluate: p.evaluate}
-	zones := p.zones.Last()
+	zones := p.Last()
 	list := make([]provider.Adjusted, len(wanted))
 	for i, r := range wanted {
-		if zones.wantsOtherZone(m.Zone, r) {
+		if wantsOtherZone(zones, m.Zone, r) {
 			continue
 		}
 		list[i].Sets, list[i].Err = m.adjusted(r)

@@ -22,7 +22,7 @@ func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
-	n, list, err := p.find(ctx, zone)
+	list, n, err := p.Find(ctx, "Cloud Map", zone, p.list)
 	if err != nil {
 		return fmt.Errorf("change namespace %s of Cloud Map: %w", zone.Name, err)
 	}
@@ -46,7 +46,7 @@ func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 			same.Store(&u.Err)
 		}
 		if errors.Is(u.Err, errNoNamespace) {
-			p.namespaces.Outdate()
+			p.Outdate()
 		}
 		return nil
 	})
@@ -82,10 +82,10 @@ type unit struct {
 }
 
 // units groups changes by name. Impossible units have an error.
-func units(n *namespace, list *namespaceList, changes []dns.Change) []*unit {
+func units(n *namespace, list *batch.List[namespace], changes []dns.Change) []*unit {
 	var all []*unit
 	for _, g := range batch.BySubject(changes) {
-		g.Err = list.outside(n, g.Subject)
+		g.Err = list.Outside(n.Zone, g.Subject)
 		u := &unit{Group: g}
 		for _, c := range g.Changes {
 			if err := u.check(n.Zone, c); err != nil {

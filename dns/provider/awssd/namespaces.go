@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // namespace is a managed namespace. Its value stays the same as long as Cloud Map lists it.
@@ -47,17 +45,6 @@ type knownService struct {
 	changedAt time.Time
 }
 
-// namespaceList is the result of one listing of namespaces. It never changes.
-type namespaceList struct {
-	// managed are the namespaces to publish to, and byID the same by ID.
-	managed []*namespace
-	byID    map[string]*namespace
-	// public finds the public namespace of a name among all listed ones. private has the names of the managed
-	// private ones.
-	public  *dns.ZoneFinder
-	private map[string]bool
-}
-
 // filter selects the managed namespaces.
 type filter struct {
 	domains dns.Filter
@@ -75,7 +62,7 @@ func (f filter) admits(z dns.Zone) bool {
 }
 
 // list lists the namespaces.
-func (p *cloudMap) list(ctx context.Context) (*namespaceList, error) {
+func (p *cloudMap) list(ctx context.Context) (*batch.List[namespace], error) {
 	raw, err := p.account.namespaces(ctx, kinds[p.filter.kind])
 	if err != nil {
 		return nil, fmt.Errorf("list the namespaces of Cloud Map: %w", err)
@@ -83,32 +70,20 @@ func (p *cloudMap) list(ctx context.Context) (*namespaceList, error) {
 	raw = provider.Usable(&p.names, p.log, raw, func(r types.NamespaceSummary) dns.Zone {
 		return dns.Zone{ID: aws.ToString(r.Id), Name: dns.Canonical(aws.ToString(r.Name))}
 	})
-	return p.namespaces.Replace(func(before *namespaceList) *namespaceList { return p.arrange(before, raw) }), nil
-}
-
-// arrange returns the list for the namespaces of a listing.
-func (p *cloudMap) arrange(before *namespaceList, raw []types.NamespaceSummary) *namespaceList {
-	next := &namespaceList{byID: map[string]*namespace{}, private: map[string]bool{}}
-	var public []dns.Zone
+	var all []batch.Found[namespace]
 	for _, r := range raw {
 		zone := dns.Zone{ID: aws.ToString(r.Id), Name: dns.Canonical(aws.ToString(r.Name)), Private: r.Type == types.NamespaceTypeDnsPrivate}
 		if !zone.Private && r.Type != types.NamespaceTypeDnsPublic {
 			// Namespaces of type HTTP have no records.
 			continue
 		}
-		if !zone.Private {
-			public = append(public, zone)
-		}
-		if p.filter.admits(zone) {
-			next.byID[zone.ID] = before.keep(zone, httpName(r))
-			next.private[zone.Name] = next.private[zone.Name] || zone.Private
+		// Private namespaces have separate clients, so an unmanaged one hides no names of another.
+		if managed := p.filter.admits(zone); managed || !zone.Private {
+			n := &namespace{Zone: zone, httpName: httpName(r), known: map[string]*knownService{}, removed: map[string]time.Time{}}
+			all = append(all, batch.Found[namespace]{Zone: zone, Of: n, Managed: managed})
 		}
 	}
-	next.public = dns.NewZoneFinder(public)
-	next.managed = slices.SortedFunc(maps.Values(next.byID), func(a, b *namespace) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
-	return next
+	return p.Replace(all, nil, func(a, b *namespace) bool { return a.Zone == b.Zone && a.httpName == b.httpName }), nil
 }
 
 // httpName returns the name of a namespace in requests about instances.
@@ -117,42 +92,4 @@ func httpName(r types.NamespaceSummary) string {
 		return cmp.Or(aws.ToString(r.Properties.HttpProperties.HttpName), aws.ToString(r.Name))
 	}
 	return aws.ToString(r.Name)
-}
-
-// keep returns the namespace of the previous list, or a new one. It may be called on nil.
-func (l *namespaceList) keep(zone dns.Zone, httpName string) *namespace {
-	if l != nil {
-		if n := l.byID[zone.ID]; n != nil && n.Zone == zone && n.httpName == httpName {
-			return n
-		}
-	}
-	return &namespace{Zone: zone, httpName: httpName, known: map[string]*knownService{}, removed: map[string]time.Time{}}
-}
-
-// outside returns why a name can't be in a namespace, or nil. A name is in the longest public namespace, and
-// in every private one that contains it, because each private one has separate clients.
-func (l *namespaceList) outside(n *namespace, name string) error {
-	closest := l.public.FindAll(name)
-	if n.Private || slices.ContainsFunc(closest, func(z dns.Zone) bool { return z.ID == n.ID }) {
-		return nil
-	}
-	return fmt.Errorf("%w: %s is not in the namespace %s, or is in one below it", provider.ErrRejected, name, n.Name)
-}
-
-// Match implements [dns.Filter]: a namespace of the name has to be managed. Nil selects no name.
-func (l *namespaceList) Match(name string) bool {
-	if l == nil {
-		return false
-	}
-	for _, zone := range l.public.FindAll(name) {
-		if l.byID[zone.ID] != nil {
-			return true
-		}
-	}
-	for at := dns.Canonical(name); at != ""; _, at, _ = strings.Cut(at, ".") {
-		if l.private[at] {
-			return true
-		}
-	}
-	return false
 }

@@ -23,6 +23,7 @@ var (
 
 // cloudMap implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type cloudMap struct {
+	batch.KnownZones[namespace]
 	account *account
 	filter  filter
 	log     *slog.Logger
@@ -32,8 +33,6 @@ type cloudMap struct {
 	// cleanup deletes listed services that are ours and empty. drop deletes a service after its last
 	// instance.
 	cleanup, drop bool
-
-	namespaces batch.Zones[namespaceList]
 
 	mu sync.Mutex
 	// noRevisions is until when no revisions are requested.
@@ -59,29 +58,8 @@ func (p *cloudMap) Zones(ctx context.Context) ([]dns.Zone, error) {
 	if err != nil {
 		return nil, err
 	}
-	zones := make([]dns.Zone, len(list.managed))
-	for i, n := range list.managed {
-		zones[i] = n.Zone
-	}
-	p.account.budget.Retain(zones)
-	return zones, nil
-}
-
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first
-// listing, and none in an unmanaged namespace, because a managed namespace above it can't hold that
-// name.
-func (p *cloudMap) DomainFilter(context.Context) dns.Filter { return p.namespaces.Last() }
-
-// find returns a managed namespace and its list.
-func (p *cloudMap) find(ctx context.Context, zone dns.Zone) (*namespace, *namespaceList, error) {
-	list, err := p.namespaces.Known(ctx, p.list)
-	if err != nil {
-		return nil, nil, err
-	}
-	if n := list.byID[zone.ID]; n != nil {
-		return n, list, nil
-	}
-	return nil, nil, fmt.Errorf("%w: there is no managed namespace %s with the ID %s", provider.ErrRejected, zone.Name, zone.ID)
+	p.account.budget.Retain(list.Managed)
+	return list.Managed, nil
 }
 
 // Records implements provider.Provider.
@@ -89,14 +67,14 @@ func (p *cloudMap) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	n, _, err := p.find(ctx, zone)
+	_, n, err := p.Find(ctx, "Cloud Map", zone, p.list)
 	if err != nil {
 		return nil, err
 	}
 	sets, err := p.read(ctx, n)
 	if err != nil {
 		if errors.Is(err, errNoNamespace) {
-			p.namespaces.Outdate()
+			p.Outdate()
 		}
 		return nil, fmt.Errorf("read namespace %s of Cloud Map: %w", n.Name, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
@@ -22,12 +21,7 @@ func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.
 	if err != nil {
 		return fmt.Errorf("change zone %s of Azure: %w", zone.Name, err)
 	}
-	all := units(z, changes, func(name string) error {
-		if at, ok := list.all.Find(name); !ok || at.ID != z.ID {
-			return fmt.Errorf("%w: %s is not in the zone %s", provider.ErrRejected, name, z.name)
-		}
-		return nil
-	})
+	all := units(z, changes, func(name string) error { return list.OutsideClosest(z.Zone, name) })
 	a := &applying{errs: make([]error, len(changes))}
 	queue := make(chan *unit, len(all))
 	for _, u := range all {

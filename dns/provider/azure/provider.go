@@ -36,6 +36,7 @@ var (
 
 // azureProvider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type azureProvider struct {
+	batch.KnownZones[azureZone]
 	account *account
 	private bool
 	filter  filter
@@ -44,7 +45,6 @@ type azureProvider struct {
 	// workers limits the units that are made in parallel.
 	workers int
 	log     *slog.Logger
-	zones   batch.Zones[zoneList]
 }
 
 // types returns the record types of the zones.
@@ -68,25 +68,16 @@ func (p *azureProvider) Capabilities() provider.Capabilities {
 // Zones implements [provider.Provider].
 func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	ctx = p.account.limit.begin(ctx)
-	list := p.zones.Fresh(p.cached)
+	list := p.Fresh(p.cached)
 	if list == nil {
 		var err error
 		if list, err = p.read(ctx); err != nil {
 			return nil, err
 		}
 	}
-	zones := make([]dns.Zone, len(list.managed))
-	for i, z := range list.managed {
-		zones[i] = z.Zone
-		zones[i].Version = list.versions[z.ID]
-	}
-	p.account.budget.Retain(zones)
-	return zones, nil
+	p.account.budget.Retain(list.Managed)
+	return list.Managed, nil
 }
-
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first
-// listing, and none in an unmanaged zone, because a managed zone above it can't hold that name.
-func (p *azureProvider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
 
 // Records implements [provider.Provider].
 func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
@@ -114,21 +105,14 @@ func (p *azureProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.R
 }
 
 // find returns a managed zone, and its list.
-func (p *azureProvider) find(ctx context.Context, zone dns.Zone) (*zoneList, *azureZone, error) {
-	list, err := p.zones.Known(ctx, p.read)
-	if err != nil {
-		return nil, nil, err
-	}
-	if z := list.byID[zone.ID]; z != nil {
-		return list, z, nil
-	}
-	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s in the resource group %s", provider.ErrRejected, zone.Name, zone.ID, p.account.group)
+func (p *azureProvider) find(ctx context.Context, zone dns.Zone) (*batch.List[azureZone], *azureZone, error) {
+	return p.Find(ctx, "the resource group "+p.account.group, zone, p.read)
 }
 
 // outdate makes the next call list the zones again if an error says that a zone is missing.
 func (p *azureProvider) outdate(err error) {
 	if response, ok := errors.AsType[*apiError](err); ok && response.status == http.StatusNotFound {
-		p.zones.Outdate()
+		p.Outdate()
 	}
 }
 

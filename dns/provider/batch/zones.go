@@ -1,8 +1,10 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,24 +12,120 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Zones keeps the last list of a provider's zones. The zero value has none. L is the provider's type of a
-// list, which is immutable.
-type Zones[L any] struct {
+// Found is a listed zone. Its version is that of the listing.
+type Found[Z any] struct {
+	dns.Zone
+	// Of is what the provider keeps of the zone.
+	Of *Z
+	// Managed is true for a zone to publish to.
+	Managed bool
+}
+
+// List is one listing of zones. It never changes. Its methods may be called on nil, which has no zones.
+type List[Z any] struct {
+	// All are the listed zones, managed and unmanaged. A name in an unmanaged zone isn't in a managed one above.
+	All []Found[Z]
+	// Managed are the managed zones, by name.
+	Managed []dns.Zone
+	// Unlisted is why zones may be missing, or nil.
+	Unlisted error
+
+	byID            map[string]*Z
+	public, private *dns.ZoneFinder
+}
+
+func newList[Z any](before *List[Z], all []Found[Z], unlisted error, same func(a, b *Z) bool) *List[Z] {
+	l := &List[Z]{All: all, Unlisted: unlisted, byID: map[string]*Z{}}
+	var public, private []dns.Zone
+	for _, f := range all {
+		if f.Private {
+			private = append(private, f.Zone)
+		} else {
+			public = append(public, f.Zone)
+		}
+		if !f.Managed || l.byID[f.ID] != nil {
+			continue
+		}
+		l.byID[f.ID], l.Managed = f.Of, append(l.Managed, f.Zone)
+		if old := before.Get(f.ID); old != nil && same(old, f.Of) {
+			l.byID[f.ID] = old
+		}
+	}
+	slices.SortStableFunc(l.Managed, func(a, b dns.Zone) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), visibility(a)-visibility(b), cmp.Compare(a.ID, b.ID))
+	})
+	l.public, l.private = dns.NewZoneFinder(public), dns.NewZoneFinder(private)
+	return l
+}
+
+// visibility sorts public zones before private ones.
+func visibility(z dns.Zone) int {
+	if z.Private {
+		return 1
+	}
+	return 0
+}
+
+// Get returns what is kept of the managed zone with an ID, or nil.
+func (l *List[Z]) Get(id string) *Z {
+	if l == nil {
+		return nil
+	}
+	return l.byID[id]
+}
+
+// Match implements [dns.Filter]: the public or the private zone of a name has to be managed.
+func (l *List[Z]) Match(name string) bool {
+	if l == nil {
+		return false
+	}
+	managed := func(z dns.Zone) bool { return l.byID[z.ID] != nil }
+	return slices.ContainsFunc(l.public.FindAll(name), managed) || slices.ContainsFunc(l.private.FindAll(name), managed)
+}
+
+// Outside returns why a name can't be in a zone, or nil. A name belongs to the closest public zone. A private
+// zone has its own clients, so it may have every name below its own.
+func (l *List[Z]) Outside(zone dns.Zone, name string) error {
+	finder := l.public
+	if zone.Private {
+		finder = dns.NewZoneFinder([]dns.Zone{zone})
+	}
+	return outside(finder, zone, name)
+}
+
+// OutsideClosest is Outside, except that a name also belongs to the closest of several private zones.
+func (l *List[Z]) OutsideClosest(zone dns.Zone, name string) error {
+	if zone.Private {
+		return outside(l.private, zone, name)
+	}
+	return outside(l.public, zone, name)
+}
+
+func outside(finder *dns.ZoneFinder, zone dns.Zone, name string) error {
+	if slices.ContainsFunc(finder.FindAll(name), func(z dns.Zone) bool { return z.ID == zone.ID }) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is not in the zone %s, or is in a zone below it", provider.ErrRejected, name, zone.Name)
+}
+
+// KnownZones keeps the last list of a provider's zones. The zero value has none. Z is what the provider keeps of a
+// managed zone.
+type KnownZones[Z any] struct {
 	mu       sync.Mutex
-	last     *L
+	last     *List[Z]
 	at       time.Time
 	outdated bool
 }
 
 // Last returns the last list, or nil.
-func (z *Zones[L]) Last() *L {
+func (z *KnownZones[Z]) Last() *List[Z] {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return z.last
 }
 
 // Fresh returns the last list if it is younger than a time and not outdated, or nil.
-func (z *Zones[L]) Fresh(age time.Duration) *L {
+func (z *KnownZones[Z]) Fresh(age time.Duration) *List[Z] {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if z.outdated || time.Since(z.at) >= age {
@@ -37,7 +135,7 @@ func (z *Zones[L]) Fresh(age time.Duration) *L {
 }
 
 // Known returns the last list. If there is none or it is outdated, Known calls list.
-func (z *Zones[L]) Known(ctx context.Context, list func(context.Context) (*L, error)) (*L, error) {
+func (z *KnownZones[Z]) Known(ctx context.Context, list func(context.Context) (*List[Z], error)) (*List[Z], error) {
 	z.mu.Lock()
 	last, outdated := z.last, z.outdated
 	z.mu.Unlock()
@@ -47,33 +145,50 @@ func (z *Zones[L]) Known(ctx context.Context, list func(context.Context) (*L, er
 	return list(ctx)
 }
 
-// Replace replaces the last list by the result of next, so that next can keep the values of unchanged zones.
-// before is nil for the first list.
-func (z *Zones[L]) Replace(next func(before *L) *L) *L {
+// Find returns the Known list, and what is kept of one of its managed zones. service is the name of the service.
+func (z *KnownZones[Z]) Find(ctx context.Context, service string, zone dns.Zone, list func(context.Context) (*List[Z], error)) (*List[Z], *Z, error) {
+	l, err := z.Known(ctx, list)
+	if err != nil {
+		return nil, nil, err
+	}
+	if of := l.Get(zone.ID); of != nil {
+		return l, of, nil
+	}
+	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s in %s", provider.ErrRejected, zone.Name, zone.ID, service)
+}
+
+// Replace replaces the last list. Of a managed zone that is the same as before, the former value stays.
+func (z *KnownZones[Z]) Replace(all []Found[Z], unlisted error, same func(a, b *Z) bool) *List[Z] {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.last, z.at, z.outdated = next(z.last), time.Now(), false
+	z.last, z.at, z.outdated = newList(z.last, all, unlisted, same), time.Now(), false
 	return z.last
 }
 
+// DomainFilter implements [provider.DomainFilterer] for a provider that embeds KnownZones. The filter selects no name
+// before the first listing, and none in an unmanaged zone, because a managed zone above it can't hold that name.
+func (z *KnownZones[Z]) DomainFilter(context.Context) dns.Filter { return z.Last() }
+
+// Unlisted implements [provider.PartialLister] for a provider that embeds KnownZones.
+func (z *KnownZones[Z]) Unlisted() error {
+	if last := z.Last(); last != nil {
+		return last.Unlisted
+	}
+	return nil
+}
+
+// ReplacePlain is Replace for a provider that keeps nothing of a zone.
+func ReplacePlain(z *KnownZones[dns.Zone], all []dns.Zone, admits func(dns.Zone) bool) *List[dns.Zone] {
+	found := make([]Found[dns.Zone], len(all))
+	for i, zone := range all {
+		found[i] = Found[dns.Zone]{Zone: zone, Of: &all[i], Managed: admits(zone)}
+	}
+	return z.Replace(found, nil, func(_, _ *dns.Zone) bool { return true })
+}
+
 // Outdate makes Known call list, because a zone has changed or is gone.
-func (z *Zones[L]) Outdate() {
+func (z *KnownZones[Z]) Outdate() {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.outdated = true
-}
-
-// Outside returns why a name can't be in a zone, or nil. public has all public zones of the provider, and a
-// name belongs to the closest of them. A private zone has its own clients, so it may have every name below
-// its own.
-func Outside(public *dns.ZoneFinder, zone dns.Zone, name string) error {
-	if zone.Private {
-		public = dns.NewZoneFinder([]dns.Zone{zone})
-	}
-	for _, closest := range public.FindAll(name) {
-		if closest.ID == zone.ID {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %s is not in the zone %s, or is in a zone below it", provider.ErrRejected, name, zone.Name)
 }

@@ -455,7 +455,7 @@ func TestZoneOfFilterFails(t *testing.T) {
 	if got := list(); got != all || p.Unlisted() != nil {
 		t.Fatalf("zones %s, unlisted %v", got, p.Unlisted())
 	}
-	before := p.zones.Last().byID[sub]
+	before := p.Last().Get(sub)
 	for name, test := range map[string]struct {
 		fault *cloudflaretest.Fault
 		want  string
@@ -476,14 +476,14 @@ func TestZoneOfFilterFails(t *testing.T) {
 				t.Errorf("%s: zones %s, want %s; unlisted %v", name, got, test.want, p.Unlisted())
 			}
 		}
-		if test.want == all && (p.zones.Last().byID[sub] != before || !p.DomainFilter(t.Context()).Match("a.sub.shop.test")) {
+		if test.want == all && (p.Last().Get(sub) != before || !p.DomainFilter(t.Context()).Match("a.sub.shop.test")) {
 			t.Errorf("%s: what is known of the zone is lost", name)
 		}
 		server.SetHooks(cloudflaretest.Hooks{})
 		if got := list(); got != all || p.Unlisted() != nil {
 			t.Errorf("after %s: zones %s, unlisted %v", name, got, p.Unlisted())
 		}
-		before = p.zones.Last().byID[sub]
+		before = p.Last().Get(sub)
 	}
 }
 

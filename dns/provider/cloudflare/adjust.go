@@ -32,8 +32,8 @@ func (w recordOptions) withoutDefaults() recordOptions {
 // Adjust implements provider.Adjuster.
 func (p *cloudflareProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	m := mapping{recordOptions: p.recordOptions, limits: freeLimits, warn: p.warnOnce}
-	if list := p.zones.Last(); list != nil && list.byID[zone.ID] != nil {
-		m.limits = list.byID[zone.ID].limits
+	if z := p.Last().Get(zone.ID); z != nil {
+		m.limits = z.limits
 	}
 	responses := provider.AdjustEach(wanted, m.adjusted)
 	if p.recordOptions.regional {

@@ -28,13 +28,13 @@ func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes [
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
-	list, z, err := p.managed(ctx, zone)
+	list, z, err := p.Find(ctx, "Cloudflare", zone, p.list)
 	if err != nil {
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
 	a := &applying{p: p, zone: z, mapping: mapping{recordOptions: p.recordOptions.withoutDefaults(), limits: z.limits, warn: p.warnOnce}}
 	a.batches = batch.Applying[*unit]{Zone: a, Name: z.Name + " of Cloudflare", Server: "Cloudflare"}
-	all := units(changes, func(name string) error { return batch.Outside(list.finder, z.Zone, name) })
+	all := units(changes, func(name string) error { return list.Outside(z.Zone, name) })
 	for rest := batch.Pending(all); len(rest) > 0; rest = batch.Pending(all) {
 		err := a.step(ctx, rest)
 		if err == nil || a.mayRetry(err) {

@@ -35,12 +35,12 @@ const (
 
 // cloudflareProvider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type cloudflareProvider struct {
+	batch.KnownZones[managedZone]
 	api           *api
 	filter        filter
 	recordOptions recordOptions
 	log           *slog.Logger
 	names         provider.ZoneNames
-	zones         batch.Zones[zoneList]
 
 	mu sync.Mutex
 	// warned has the warnings that were logged.
@@ -56,42 +56,14 @@ func (p *cloudflareProvider) Capabilities() provider.Capabilities {
 func (p *cloudflareProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	list, err := p.list(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the zones of Cloudflare: %w", err)
+		return nil, err
 	}
-	zones := make([]dns.Zone, len(list.managed))
-	for i, z := range list.managed {
-		zones[i] = z.Zone
-	}
-	return zones, nil
-}
-
-// Unlisted implements provider.PartialLister.
-func (p *cloudflareProvider) Unlisted() error {
-	if list := p.zones.Last(); list != nil {
-		return list.unlisted
-	}
-	return nil
-}
-
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first
-// listing, and none in an unmanaged zone, because a managed zone above it can't hold that name.
-func (p *cloudflareProvider) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
-
-// managed returns a managed zone and its list.
-func (p *cloudflareProvider) managed(ctx context.Context, zone dns.Zone) (*zoneList, *managedZone, error) {
-	list, err := p.zones.Known(ctx, p.list)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list the zones of Cloudflare: %w", err)
-	}
-	if z := list.byID[zone.ID]; z != nil {
-		return list, z, nil
-	}
-	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s", provider.ErrRejected, zone.Name, zone.ID)
+	return list.Managed, nil
 }
 
 // Records implements provider.Provider.
 func (p *cloudflareProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	_, z, err := p.managed(ctx, zone)
+	_, z, err := p.Find(ctx, "Cloudflare", zone, p.list)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +71,7 @@ func (p *cloudflareProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns
 	rows, err := p.api.records(ctx, z.Zone, query{})
 	if err != nil {
 		if errors.Is(err, provider.ErrStale) {
-			p.zones.Outdate()
+			p.Outdate()
 		}
 		return nil, fmt.Errorf("read zone %s of Cloudflare: %w", z.Name, err)
 	}

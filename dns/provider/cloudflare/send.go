@@ -96,4 +96,4 @@ func (a *applying) Note(units []*unit, now time.Time) { a.zone.note(units, a.mad
 func (a *applying) Forget(u *unit) { a.zone.forget(u) }
 
 // Outdate implements [batch.Zone].
-func (a *applying) Outdate() { a.p.zones.Outdate() }
+func (a *applying) Outdate() { a.p.Outdate() }

@@ -12,12 +12,15 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // managedZone is a managed zone. Its value stays the same as long as the zone is unchanged.
 type managedZone struct {
 	dns.Zone
 	limits limits
+	// found is the zone of the API.
+	found zone
 
 	mu sync.Mutex
 	// rows is the number of records in the last listing.
@@ -25,18 +28,6 @@ type managedZone struct {
 	recent    recent
 	creations creations
 	denied    denied
-}
-
-// zoneList is the result of one listing of zones. It never changes.
-type zoneList struct {
-	managed []*managedZone
-	byID    map[string]*managedZone
-	// finder finds the zone of a name among all zones that the credentials can read.
-	finder *dns.ZoneFinder
-	// found has the zones of the API by ID.
-	found map[string]zone
-	// unlisted is the error for the zones of --zone-id-filter that couldn't be read, or nil.
-	unlisted error
 }
 
 // filter selects the managed zones.
@@ -56,12 +47,12 @@ func (f filter) admits(z dns.Zone) bool {
 var wholeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // list lists the zones.
-func (p *cloudflareProvider) list(ctx context.Context) (*zoneList, error) {
+func (p *cloudflareProvider) list(ctx context.Context) (*batch.List[managedZone], error) {
 	found, unlisted, err := p.find(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list the zones of Cloudflare: %w", err)
 	}
-	if before := p.zones.Last(); unlisted != nil && (before == nil || before.unlisted == nil) {
+	if before := p.Last(); unlisted != nil && (before == nil || before.Unlisted == nil) {
 		p.log.Error("Can't read a zone of --zone-id-filter; the others are used, and those that are known stay", "err", unlisted)
 	}
 	found = provider.Usable(&p.names, p.log, found, func(z zone) dns.Zone { return dns.Zone{ID: z.ID, Name: dns.Canonical(z.Name)} })
@@ -69,30 +60,25 @@ func (p *cloudflareProvider) list(ctx context.Context) (*zoneList, error) {
 	slices.SortStableFunc(found, func(a, b zone) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), -compareBools(a.active(), b.active()), cmp.Compare(a.ID, b.ID))
 	})
-	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, found, unlisted) }), nil
-}
-
-// arrange returns the list for the zones of a listing.
-func (p *cloudflareProvider) arrange(before *zoneList, found []zone, unlisted error) *zoneList {
-	next := &zoneList{byID: map[string]*managedZone{}, found: make(map[string]zone, len(found)), unlisted: unlisted}
-	all := make([]dns.Zone, len(found))
+	all := make([]batch.Found[managedZone], len(found))
+	zones := make([]dns.Zone, len(found))
+	first := dns.Zone{}
 	for i, z := range found {
-		next.found[z.ID] = z
-		all[i] = dns.Zone{ID: z.ID, Name: dns.Canonical(z.Name)}
-		if !p.filter.admits(all[i]) || next.byID[z.ID] != nil {
-			continue
-		}
-		if n := len(next.managed); n > 0 && next.managed[n-1].Name == all[i].Name {
+		zones[i] = dns.Zone{ID: z.ID, Name: dns.Canonical(z.Name)}
+		of := &managedZone{Zone: zones[i], limits: z.Plan.limits(), found: z, recent: recent{}, creations: creations{}}
+		all[i] = batch.Found[managedZone]{Zone: zones[i], Of: of, Managed: p.filter.admits(zones[i])}
+		switch {
+		case !all[i].Managed:
+		case first.ID == "" || first.Name != zones[i].Name:
+			first = zones[i]
+		case first.ID != z.ID:
+			all[i].Managed = false
 			p.warnOnce("twin "+z.ID, "Several zones have one name; records are published to the first one: choose with --zone-id-filter",
-				"name", all[i].Name, "first", next.managed[n-1].ID, "not used", z.ID)
-			continue
+				"name", first.Name, "first", first.ID, "not used", z.ID)
 		}
-		m := keep(before, all[i], z.Plan.limits())
-		next.managed, next.byID[z.ID] = append(next.managed, m), m
 	}
-	next.finder = dns.NewZoneFinder(all)
-	p.api.budget.Retain(all)
-	return next
+	p.api.budget.Retain(zones)
+	return p.Replace(all, unlisted, func(a, b *managedZone) bool { return a.Zone == b.Zone && a.limits == b.limits }), nil
 }
 
 func compareBools(a, b bool) int {
@@ -108,7 +94,7 @@ func (p *cloudflareProvider) find(ctx context.Context) (found []zone, unlisted, 
 		found, err = p.api.zones(ctx)
 		return found, nil, err
 	}
-	before := p.zones.Last()
+	before := p.Last()
 	var errs []error
 	for _, id := range p.filter.ids {
 		z, err := p.api.zone(ctx, id)
@@ -118,7 +104,7 @@ func (p *cloudflareProvider) find(ctx context.Context) (found []zone, unlisted, 
 		if err != nil {
 			errs = append(errs, fmt.Errorf("zone %s: %w", id, err))
 			var known bool
-			if z, known = before.last(id); !known || provider.NothingMade(err) {
+			if z, known = lastListed(before, id); !known || provider.NothingMade(err) {
 				continue
 			}
 		}
@@ -131,27 +117,16 @@ func (p *cloudflareProvider) find(ctx context.Context) (found []zone, unlisted, 
 	return found, unlisted, nil
 }
 
-// last returns the last state of a zone. It may be called on nil.
-func (l *zoneList) last(id string) (z zone, known bool) {
-	if l != nil {
-		z, known = l.found[id]
+// lastListed returns the last state of a zone. The list may be nil.
+func lastListed(l *batch.List[managedZone], id string) (z zone, known bool) {
+	if l == nil {
+		return z, false
 	}
-	return z, known
-}
-
-// keep returns the zone of the previous list, or a new one.
-func keep(before *zoneList, z dns.Zone, l limits) *managedZone {
-	if before != nil {
-		if m := before.byID[z.ID]; m != nil && m.Zone == z && m.limits == l {
-			return m
-		}
+	i := slices.IndexFunc(l.All, func(f batch.Found[managedZone]) bool { return f.ID == id })
+	if i < 0 {
+		return z, false
 	}
-	return &managedZone{Zone: z, limits: l, recent: recent{}, creations: creations{}}
-}
-
-// Match implements [dns.Filter]: the zone of a name has to be managed. Nil selects no name.
-func (l *zoneList) Match(name string) bool {
-	return l != nil && slices.ContainsFunc(l.finder.FindAll(name), func(z dns.Zone) bool { return l.byID[z.ID] != nil })
+	return l.All[i].Of.found, true
 }
 
 // listed is called with all records of a zone. It corrects and counts them.

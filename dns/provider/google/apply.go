@@ -16,11 +16,11 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
-	list, z, err := p.find(ctx, zone)
+	list, z, err := p.Find(ctx, "Cloud DNS", zone, p.list)
 	if err != nil {
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
-	all := z.Units(z, changes, func(name string) error { return batch.Outside(list.public, z.Zone, name) })
+	all := z.Units(z, changes, func(name string) error { return list.Outside(z.Zone, name) })
 	a := &batch.Applying[*unit]{Zone: &zoneApply{managedZone: z, provider: p}, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, p.limit), len(changes))
 }
@@ -53,4 +53,4 @@ func (*zoneApply) Refused(units []*unit, err error) (rest []*unit, alone error) 
 }
 
 // Outdate implements [batch.Zone].
-func (a *zoneApply) Outdate() { a.provider.zones.Outdate() }
+func (a *zoneApply) Outdate() { a.provider.Outdate() }

@@ -19,12 +19,12 @@ var (
 
 // cloudDNS implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type cloudDNS struct {
+	batch.KnownZones[managedZone]
 	api    *client
 	filter filter
 	// limit limits a request, and interval is the pause between two requests of one Apply.
 	limit    size
 	interval time.Duration
-	zones    batch.Zones[zoneList]
 }
 
 // Limits of one call of Apply, in full requests and in changes.
@@ -44,33 +44,13 @@ func (p *cloudDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
 	if err != nil {
 		return nil, err
 	}
-	zones := make([]dns.Zone, len(list.managed))
-	for i, z := range list.managed {
-		zones[i] = z.Zone
-	}
-	p.api.budget.Retain(zones)
-	return zones, nil
-}
-
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first
-// listing, and none in an unmanaged zone, because a managed zone above it can't hold that name.
-func (p *cloudDNS) DomainFilter(context.Context) dns.Filter { return p.zones.Last() }
-
-// find returns a managed zone, and the list that has it.
-func (p *cloudDNS) find(ctx context.Context, zone dns.Zone) (*zoneList, *managedZone, error) {
-	list, err := p.zones.Known(ctx, p.list)
-	if err != nil {
-		return nil, nil, err
-	}
-	if z := list.byID[zone.ID]; z != nil {
-		return list, z, nil
-	}
-	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the name %s in Cloud DNS", provider.ErrRejected, zone.ID, zone.Name)
+	p.api.budget.Retain(list.Managed)
+	return list.Managed, nil
 }
 
 // Records implements provider.Provider.
 func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	_, z, err := p.find(ctx, zone)
+	_, z, err := p.Find(ctx, "Cloud DNS", zone, p.list)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +58,7 @@ func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 	sets, err := p.api.sets(ctx, z.Zone)
 	if err != nil {
 		if errors.Is(err, provider.ErrStale) {
-			p.zones.Outdate()
+			p.Outdate()
 		}
 		return nil, fmt.Errorf("read zone %s of Cloud DNS: %w", z.Name, err)
 	}

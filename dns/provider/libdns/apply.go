@@ -61,7 +61,7 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 }
 
 // checkChanges returns why a unit is impossible, regardless of the zone's content.
-func (a *adapter) checkChanges(zone dns.Zone, partition *batch.Partition, u *unit) error {
+func (a *adapter) checkChanges(zone dns.Zone, partition *batch.List[dns.Zone], u *unit) error {
 	for _, c := range u.Changes {
 		r := c.RecordSet()
 		if err := partition.Outside(zone, r.Name); err != nil {

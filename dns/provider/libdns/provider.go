@@ -46,7 +46,7 @@ type adapter struct {
 	// slot limits the calls to one at a time. libdns requires modules to be safe for more, but few
 	// prove it.
 	slot  chan struct{}
-	zones batch.Zones[batch.Partition]
+	zones batch.KnownZones[dns.Zone]
 
 	mu      sync.Mutex
 	learned learned

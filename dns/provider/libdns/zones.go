@@ -8,12 +8,12 @@ import (
 )
 
 // partitionZones lists the zones, and divides them into managed and unmanaged ones.
-func (a *adapter) partitionZones(ctx context.Context) (*batch.Partition, error) {
+func (a *adapter) partitionZones(ctx context.Context) (*batch.List[dns.Zone], error) {
 	all, err := a.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return a.zones.Replace(func(*batch.Partition) *batch.Partition { return batch.NewPartition(all, a.admits) }), nil
+	return batch.ReplacePlain(&a.zones, all, a.admits), nil
 }
 
 // admits reports whether a zone is managed.

@@ -43,7 +43,7 @@ type powerDNS struct {
 	log       *slog.Logger
 	budget    *listlimit.Budget
 	names     provider.ZoneNames
-	zones     batch.Zones[batch.Partition]
+	zones     batch.KnownZones[dns.Zone]
 }
 
 // Capabilities implements provider.Provider.

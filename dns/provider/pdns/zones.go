@@ -28,7 +28,7 @@ func (p *powerDNS) DomainFilter(ctx context.Context) dns.Filter {
 }
 
 // divide lists the zones of the server.
-func (p *powerDNS) divide(ctx context.Context) (*batch.Partition, error) {
+func (p *powerDNS) divide(ctx context.Context) (*batch.List[dns.Zone], error) {
 	infos, err := p.api.zones(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the zones of PowerDNS: %w", err)
@@ -38,7 +38,7 @@ func (p *powerDNS) divide(ctx context.Context) (*batch.Partition, error) {
 		all[i] = dns.Zone{ID: info.ID, Name: dns.Canonical(info.Name)}
 	}
 	all = provider.Usable(&p.names, p.log, all, func(z dns.Zone) dns.Zone { return z })
-	parts := p.zones.Replace(func(*batch.Partition) *batch.Partition { return batch.NewPartition(all, p.admits) })
+	parts := batch.ReplacePlain(&p.zones, all, p.admits)
 	p.budget.Retain(parts.Managed)
 	return parts, nil
 }
