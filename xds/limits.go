@@ -128,14 +128,13 @@ type budgets struct {
 func (bs *budgets) of(id clientlimits.ClientID) *budget {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	b := bs.m[id]
-	if b != nil {
+	if b := bs.m[id]; b != nil {
 		return b
 	}
 	if bs.m == nil || len(bs.m) >= maxBudgets {
 		bs.m = map[clientlimits.ClientID]*budget{}
 	}
-	b = &budget{intake: rate.NewLimiter(intakeRate, intakeBurst), resend: rate.NewLimiter(resendRate, resendBurst)}
+	b := &budget{intake: rate.NewLimiter(intakeRate, intakeBurst), resend: rate.NewLimiter(resendRate, resendBurst)}
 	bs.m[id] = b
 	return b
 }

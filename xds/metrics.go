@@ -52,11 +52,6 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 	return m
 }
 
-func (m *metrics) sent(typ resourceType, variant string, bytes int) {
-	m.responses.WithLabelValues(typ.String(), variant).Inc()
-	m.bytes.WithLabelValues(typ.String()).Add(float64(bytes))
-}
-
 // gauges returns the empty metrics of the open streams.
 func gauges() (all []*prometheus.GaugeVec) {
 	for _, g := range [][]string{

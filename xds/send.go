@@ -237,12 +237,12 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	s.beginSending(items)
 	s.nonce, s.unread = newNonce(), true
 	r := newResponse(s.variant, items, more, s.nonce)
-	size := r.Len()
 	if err := s.out.SendMsg(s.connection.Message(&r)); err != nil {
 		return err
 	}
-	s.server.metrics.sent(typ, s.variant, size)
-	s.pace(typ, size)
+	s.server.metrics.responses.WithLabelValues(typ.String(), s.variant).Inc()
+	s.server.metrics.bytes.WithLabelValues(typ.String()).Add(float64(r.Len()))
+	s.pace(typ, r.Len())
 	s.types[typ].nonce = s.nonce
 	s.responses.Add(1)
 	for _, i := range items {

@@ -131,9 +131,9 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	}
 }
 
-// Run limits what clients don't read until the context ends. Then it ends all streams with the status OK, and returns when
-// they have ended. The gRPC server has to be stopped at the same time, and has to cut off clients
-// that don't read. Run is called once.
+// Run limits what clients don't read until the context ends. Then it ends all streams with the
+// status OK, and returns when they have ended. The gRPC server has to be stopped at the same time,
+// and has to cut off clients that don't read. Run is called once.
 func (s *Server) Run(ctx context.Context) error {
 	s.connections.LimitUnread(ctx, s.blocked)
 	s.mu.Lock()
@@ -144,12 +144,11 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// blocked returns the streams that are sending. What they hold is counted with their messages.
+// blocked returns the streams, with the time for which each has been sending. What they hold is
+// counted with their messages.
 func (s *Server) blocked(now time.Time) (list []clientlimits.Blocked) {
 	for _, st := range s.streams.All() {
-		if lag := st.lag.At(now); lag > 0 {
-			list = append(list, clientlimits.Blocked{Connection: st.connection, For: lag})
-		}
+		list = append(list, clientlimits.Blocked{Connection: st.connection, For: st.lag.At(now)})
 	}
 	return list
 }

@@ -101,9 +101,8 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	if due.After(v.since) {
 		t.server.metrics.paced.Observe(now.Sub(v.since).Seconds())
 	}
-	next := v.latest
-	v.publish(next, now)
-	t.remember(v, current, next)
+	v.publish(v.latest, now)
+	t.remember(v, current, v.latest)
 	return time.Time{}
 }
 
