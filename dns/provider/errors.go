@@ -55,7 +55,8 @@ func (e *ThrottledError) Unwrap() []error { return []error{ErrThrottled, e.Err} 
 
 // ApplyError is an error of [Provider.Apply] with the outcome of each change.
 type ApplyError struct {
-	// Errs has an entry for each change, in order; nil means that it was made.
+	// Errs has an entry for each change, in order; nil means that it was made. With another number of
+	// entries the outcome of all changes is unknown.
 	Errs []error
 }
 
@@ -81,6 +82,23 @@ func (e *ApplyError) Unwrap() []error {
 		}
 	}
 	return errs
+}
+
+// errOutcomes is the error of a call whose [ApplyError] doesn't fit its changes.
+var errOutcomes = errors.New("the number of outcomes differs from the number of changes")
+
+// Outcomes returns the outcomes of n changes if an error is an [ApplyError], and otherwise the error
+// of the whole call. If an ApplyError has another number of outcomes, the outcome is unknown: the
+// returned error hides the classes of the single outcomes, because [NothingMade] would find them.
+func Outcomes(err error, n int) (each []error, whole error) {
+	var apply *ApplyError
+	switch {
+	case !errors.As(err, &apply):
+		return nil, err
+	case len(apply.Errs) != n:
+		return nil, fmt.Errorf("%w: %d for %d changes: %v", errOutcomes, len(apply.Errs), n, err)
+	}
+	return apply.Errs, nil
 }
 
 // NothingMade reports whether an error other than an [ApplyError] says that no change was made.

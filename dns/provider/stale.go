@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -72,17 +71,13 @@ func ApplyUnchanged(changes []dns.Change, now []*dns.RecordSet, apply func([]dns
 	if len(rest) == 0 {
 		return &ApplyError{Errs: errs}
 	}
-	err := apply(rest)
-	var each *ApplyError
-	if errors.As(err, &each) && len(each.Errs) == len(rest) {
-		for i, place := range places {
-			errs[place] = each.Errs[i]
-		}
-		return &ApplyError{Errs: errs}
-	}
+	each, err := Outcomes(apply(rest), len(rest))
 	if err != nil {
 		// If none of the rest was made, then none was made at all.
 		return err
+	}
+	for i, outcome := range each {
+		errs[places[i]] = outcome
 	}
 	return &ApplyError{Errs: errs}
 }

@@ -39,6 +39,7 @@ func TestApplyUnchanged(t *testing.T) {
 		"nothing is left":                          {changes: hers, stale: []bool{true, true}},
 		"the rest fails":                           {changes: append(slices.Clone(hers), fine), answer: lost, sent: 1, want: lost},
 		"each of the rest has an error":            {changes: append(slices.Clone(hers), fine), answer: &ApplyError{Errs: []error{ErrRejected}}, sent: 1, stale: []bool{true, true, false}, want: ErrRejected},
+		"the rest has too many outcomes":           {changes: append(slices.Clone(hers), fine), answer: &ApplyError{Errs: []error{ErrRejected, nil, nil}}, sent: 1, want: errOutcomes},
 		"another set identifier is another": {
 			changes: []dns.Change{{Old: &dns.RecordSet{Name: "www.test", Type: "A", SetIdentifier: "b", Targets: []string{"192.0.2.1"}}}}, stale: []bool{true},
 		},

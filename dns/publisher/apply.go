@@ -158,24 +158,29 @@ func (p *Publisher) applyPart(ctx context.Context, z *zone, b *batch, part *part
 	if o, ok := p.Owner.(owner.FailureObserver); ok && err != nil {
 		o.Failed(ctx, part.changes, err)
 	}
-	var each *provider.ApplyError
+	each, err := provider.Outcomes(err, len(part.changes))
 	switch {
+	case each != nil:
+		part.take(each, b.errs)
 	case err == nil:
 		part.applied = part.changes
-	case errors.As(err, &each) && len(each.Errs) == len(part.changes):
-		for i, c := range part.changes {
-			if each.Errs[i] == nil {
-				part.applied = append(part.applied, c)
-			} else if b.errs[part.names[i]] == nil {
-				b.errs[part.names[i]] = each.Errs[i]
-			}
-		}
 	case part.zone != z && provider.NothingMade(err):
 		for _, name := range part.names {
 			b.errs[name] = err
 		}
 	default:
 		b.err, b.byProvider = err, true
+	}
+}
+
+// take records the outcome of each change: those that were made, and the error of each failed name.
+func (p *part) take(outcomes []error, errs map[string]error) {
+	for i, c := range p.changes {
+		if outcomes[i] == nil {
+			p.applied = append(p.applied, c)
+		} else if errs[p.names[i]] == nil {
+			errs[p.names[i]] = outcomes[i]
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package publisher
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -115,11 +114,11 @@ func (p *Publisher) logApplied(part *part, took time.Duration, err error) {
 
 // failures returns how many of so many changes failed.
 func failures(err error, all int) int {
-	var each *provider.ApplyError
-	if !errors.As(err, &each) || len(each.Errs) != all {
+	each, whole := provider.Outcomes(err, all)
+	if whole != nil {
 		return all
 	}
-	return len(slices.DeleteFunc(slices.Clone(each.Errs), func(err error) bool { return err == nil }))
+	return len(slices.DeleteFunc(slices.Clone(each), func(err error) bool { return err == nil }))
 }
 
 // trace ends the span of a write of the provider.

@@ -109,12 +109,12 @@ func (s *share) apply(ctx context.Context, member provider.Provider, part dns.Zo
 	if len(s.changes) == 0 {
 		return
 	}
-	err := member.Apply(ctx, part, s.changes)
-	var applyError *provider.ApplyError
+	each, err := provider.Outcomes(member.Apply(ctx, part, s.changes), len(s.changes))
+	for i, outcome := range each {
+		s.outcomes[s.index[i]] = outcome
+	}
 	switch {
 	case err == nil:
-	case errors.As(err, &applyError):
-		s.take(applyError)
 	case provider.NothingMade(err):
 		s.dryRun = errors.Is(err, provider.ErrDryRun)
 		for _, i := range s.index {
@@ -122,17 +122,6 @@ func (s *share) apply(ctx context.Context, member provider.Provider, part dns.Zo
 		}
 	default:
 		s.unknown = fmt.Errorf("provider %d: %w", s.member+1, err)
-	}
-}
-
-// take stores the outcome of each change.
-func (s *share) take(err *provider.ApplyError) {
-	if len(err.Errs) != len(s.changes) {
-		s.unknown = fmt.Errorf("provider %d: %d outcomes of %d changes: %s", s.member+1, len(err.Errs), len(s.changes), err)
-		return
-	}
-	for i, e := range err.Errs {
-		s.outcomes[s.index[i]] = e
 	}
 }
 
