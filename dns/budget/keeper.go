@@ -38,6 +38,8 @@ type Keeper struct {
 	// last is the text that this process has loaded or stored last. number is that of its snapshot.
 	last   []byte
 	number uint64
+	// sent is the text that this process has sent last, which may be stored although its Update failed.
+	sent []byte
 	// otherWriter is the text that another process has written since Load.
 	otherWriter []byte
 }
@@ -72,7 +74,7 @@ func (k *Keeper) Load(ctx context.Context) (*Loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the stored budgets and approvals: %w", err)
 	}
-	k.last, k.otherWriter = text, nil
+	k.last, k.sent, k.otherWriter = text, nil, nil
 	return &Loaded{text}, nil
 }
 
@@ -88,21 +90,24 @@ func (k *Keeper) Keep(ctx context.Context, s Snapshot) error {
 	if k.store == nil || s.number <= k.number {
 		return nil
 	}
-	var kept []byte
 	err = k.store.Update(ctx, func(stored []byte) []byte {
-		kept = k.combine(stored, s)
-		return kept
+		k.sent = k.combine(stored, s)
+		return k.sent
 	})
 	if err != nil {
 		return fmt.Errorf("store budgets and approvals: %w", err)
 	}
-	k.last, k.number = kept, s.number
+	k.last, k.number = k.sent, s.number
 	return nil
 }
 
 // combine returns the text to store: our state, merged with that of another writer.
 func (k *Keeper) combine(stored []byte, own Snapshot) []byte {
-	if !bytes.Equal(stored, k.last) {
+	switch {
+	case bytes.Equal(stored, k.last):
+	case k.sent != nil && bytes.Equal(stored, k.sent):
+		k.last = stored // only the response was lost
+	default:
 		k.otherWriter = stored
 	}
 	if k.otherWriter == nil {

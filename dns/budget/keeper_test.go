@@ -122,6 +122,44 @@ func TestKeeperRetries(t *testing.T) {
 	}
 }
 
+// losingStore carries writes out, and loses the responses.
+type losingStore struct {
+	memoryStore
+	loses bool
+}
+
+func (s *losingStore) Update(ctx context.Context, change func([]byte) []byte) error {
+	err := s.memoryStore.Update(ctx, change)
+	if s.loses {
+		err = context.DeadlineExceeded
+	}
+	return err
+}
+
+// A write whose response was lost is not that of another writer, whose approvals would be kept.
+func TestKeeperLosesAResponse(t *testing.T) {
+	now := time.Now()
+	text := func(approved ...approvedState) []byte {
+		return encode(state{Version: stateVersion, Zones: []zoneState{{ID: "z", Name: "example.org", Approved: approved}}})
+	}
+	approved := text(approvedState{Until: now.Add(time.Hour).UnixMilli(), Changes: digests{{key: 1, change: 2}}})
+	store := &losingStore{loses: true}
+	k := NewKeeper(store, time.Hour, slog.New(slog.DiscardHandler))
+	for n := uint64(1); n <= 2; n++ {
+		if err := k.Keep(t.Context(), Snapshot{number: n, text: approved, at: now}); err == nil {
+			t.Error("the response is not lost")
+		}
+	}
+	store.loses = false
+	if err := k.Keep(t.Context(), Snapshot{number: 3, text: text(), at: now}); err != nil || string(store.text) != string(text()) {
+		t.Errorf("%v; stored is\n%s\nwant\n%s", err, store.text, text())
+	}
+	store.text = approved
+	if err := k.Keep(t.Context(), Snapshot{number: 4, text: text(), at: now}); err != nil || string(store.text) != string(approved) {
+		t.Errorf("another writer wrote: %v; stored is\n%s\nwant\n%s", err, store.text, approved)
+	}
+}
+
 func TestApprovalQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewApprovalQueue()
