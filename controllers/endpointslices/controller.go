@@ -389,6 +389,7 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, service *
 	// The logger is empty, because the reconciler would log a line for each pod without a node in each sync,
 	// and its error names those pods anyway.
 	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)
+	c.writer.sendHeld(key)
 	size, failed := c.writer.end(key)
 	c.o.Metrics.SetSize(queueName, key, size)
 	if failed != nil {

@@ -3,7 +3,6 @@ package endpointslices
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -30,12 +29,12 @@ type writer struct {
 
 // underway is a sync in the library. It keeps the context, because the library doesn't pass it on.
 type underway struct {
-	ctx      context.Context
-	existing []*discoveryv1.EndpointSlice
-	// endpoints is the present number of endpoints of each slice, by name.
-	endpoints map[string]int
-	// failed is the first failure.
-	failed error
+	ctx context.Context
+	// current are the slices that the API server has, by name.
+	current map[string]*discoveryv1.EndpointSlice
+	// failed is the first failure, apart from refused creates.
+	failed  error
+	refused refused
 }
 
 func newWriter(s *store.Store) *writer {
@@ -54,9 +53,9 @@ func (w *writer) EndpointSlices(namespace string) discoveryclient.EndpointSliceI
 func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := &underway{ctx: ctx, existing: existing, endpoints: make(map[string]int, len(existing))}
+	s := &underway{ctx: ctx, current: make(map[string]*discoveryv1.EndpointSlice, len(existing))}
 	for _, e := range existing {
-		s.endpoints[e.Name] = len(e.Endpoints)
+		s.current[e.Name] = e
 	}
 	w.syncs[key] = s
 }
@@ -67,11 +66,11 @@ func (w *writer) end(key reconcile.Key) (reconcile.Size, error) {
 	defer w.mu.Unlock()
 	s := w.syncs[key]
 	delete(w.syncs, key)
-	size := reconcile.Size{Slices: len(s.endpoints)}
-	for _, n := range s.endpoints {
-		size.Endpoints += n
+	size := reconcile.Size{Slices: len(s.current)}
+	for _, e := range s.current {
+		size.Endpoints += len(e.Endpoints)
 	}
-	return size, s.failed
+	return size, s.failure()
 }
 
 // wrote records a created or updated slice.
@@ -79,7 +78,7 @@ func (w *writer) wrote(key reconcile.Key, e *discoveryv1.EndpointSlice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s := w.syncs[key]; s != nil {
-		s.endpoints[e.Name] = len(e.Endpoints)
+		s.current[e.Name] = e
 	}
 }
 
@@ -88,7 +87,7 @@ func (w *writer) deleted(key reconcile.Key, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s := w.syncs[key]; s != nil {
-		delete(s.endpoints, name)
+		delete(s.current, name)
 	}
 }
 
@@ -110,14 +109,13 @@ func (w *writer) context(key reconcile.Key, other context.Context) context.Conte
 	return other
 }
 
-// find returns an existing slice of a sync under way, and its Service.
+// find returns a slice of a sync under way, and its Service.
 func (w *writer) find(namespace, name string) (reconcile.Key, *discoveryv1.EndpointSlice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for key, s := range w.syncs {
-		i := slices.IndexFunc(s.existing, func(e *discoveryv1.EndpointSlice) bool { return e.Name == name })
-		if key.Namespace == namespace && i >= 0 {
-			return key, s.existing[i]
+		if e := s.current[name]; key.Namespace == namespace && e != nil {
+			return key, e
 		}
 	}
 	return reconcile.Key{}, nil
@@ -130,11 +128,18 @@ type sliceWriter struct {
 	namespace                              string
 }
 
-// Create implements discoveryclient.EndpointSliceInterface.
+// Create implements discoveryclient.EndpointSliceInterface. If the API server refuses the slice, Create returns
+// the slice without an error, because the library would not send the updates and deletes otherwise.
 func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
 	detach(e)
 	key, _ := watched.ServiceOf(e)
+	if s.writer.skipsCreate(key, e) {
+		return e, nil
+	}
 	made, err := s.writer.store.Create(s.writer.context(key, ctx), key, e)
+	if reconcile.IsRefused(err) && !reconcile.IsNamespaceTerminating(err) && s.writer.refuse(key, e, err) {
+		return e, nil
+	}
 	if !reconcile.IsNamespaceTerminating(err) {
 		s.writer.note(key, err)
 	}
@@ -148,10 +153,18 @@ func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _
 func (s sliceWriter) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
 	detach(e)
 	key, _ := watched.ServiceOf(e)
-	made, err := s.writer.store.Update(s.writer.context(key, ctx), key, e)
-	s.writer.note(key, err)
+	if s.writer.hold(key, heldWrite{name: e.Name, next: e}) {
+		return e, nil
+	}
+	return s.writer.update(s.writer.context(key, ctx), key, e)
+}
+
+// update updates a slice, and records the result.
+func (w *writer) update(ctx context.Context, key reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
+	made, err := w.store.Update(ctx, key, e)
+	w.note(key, err)
 	if err == nil {
-		s.writer.wrote(key, made)
+		w.wrote(key, made)
 	}
 	return made, err
 }
@@ -177,10 +190,18 @@ func (s sliceWriter) Delete(ctx context.Context, name string, _ metav1.DeleteOpt
 	if e == nil {
 		return fmt.Errorf("delete EndpointSlice %s/%s: no Service that is being synced has this slice", s.namespace, name)
 	}
-	err := s.writer.store.Delete(s.writer.context(key, ctx), key, e)
-	s.writer.note(key, err)
+	if s.writer.hold(key, heldWrite{name: name}) {
+		return nil
+	}
+	return s.writer.delete(s.writer.context(key, ctx), key, e)
+}
+
+// delete deletes a slice, and records the result.
+func (w *writer) delete(ctx context.Context, key reconcile.Key, e *discoveryv1.EndpointSlice) error {
+	err := w.store.Delete(ctx, key, e)
+	w.note(key, err)
 	if err == nil {
-		s.writer.deleted(key, name)
+		w.deleted(key, e.Name)
 	}
 	return err
 }
