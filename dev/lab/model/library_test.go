@@ -143,7 +143,7 @@ func (w *generator) state(t *testing.T) *model.State {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Apply(history.Object{Resource: resource, Namespace: namespace, Name: name, Revision: s.Revision() + 1, Content: content})
+		s.Apply(history.Object{Resource: resource, Namespace: namespace, Name: name, Revision: lastRevision.Add(1), Content: content})
 	}
 	for _, n := range nodes() {
 		add("nodes", "", n.Name, n)

@@ -3,6 +3,7 @@ package model_test
 import (
 	"encoding/json"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +11,9 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/dev/lab/model"
 )
+
+// lastRevision is the revision of the last object of put and state.
+var lastRevision atomic.Int64
 
 // put applies objects given as a resource and its JSON, each with the next revision.
 func put(t *testing.T, s *model.State, objects ...string) {
@@ -23,7 +27,7 @@ func put(t *testing.T, s *model.State, objects ...string) {
 		}
 		s.Apply(history.Object{
 			Resource: objects[i], Namespace: meta.Metadata.Namespace, Name: meta.Metadata.Name,
-			Revision: s.Revision() + 1, Content: json.RawMessage(objects[i+1]),
+			Revision: lastRevision.Add(1), Content: json.RawMessage(objects[i+1]),
 		})
 	}
 }

@@ -11,9 +11,8 @@ import (
 
 // State is the objects of the cluster at a revision. The zero State has no objects.
 type State struct {
-	kinds    map[kind]map[string]*Version // by name
-	latest   map[id]int64                 // the revision of the last change, also of deleted objects
-	revision int64
+	kinds  map[kind]map[string]*Version // by name
+	latest map[id]int64                 // the revision of the last change, also of deleted objects
 }
 
 // id identifies an object, which may not exist.
@@ -70,19 +69,6 @@ func (s *State) ApplyVersion(v *Version) {
 	} else {
 		objects[v.Name] = v
 	}
-	s.revision = max(s.revision, v.Revision)
-}
-
-// Revision returns the highest applied revision, or 0.
-func (s *State) Revision() int64 { return s.revision }
-
-// Clone returns an independent copy, which shares the versions of objects.
-func (s *State) Clone() *State {
-	out := &State{kinds: make(map[kind]map[string]*Version, len(s.kinds)), latest: maps.Clone(s.latest), revision: s.revision}
-	for k, objects := range s.kinds {
-		out.kinds[k] = maps.Clone(objects)
-	}
-	return out
 }
 
 // Version returns the version of an object, or nil if it doesn't exist.

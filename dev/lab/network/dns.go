@@ -62,7 +62,7 @@ func NewDNS(recorder Recorder, replica, target string) (*DNS, error) {
 func (d *DNS) listen() error {
 	var errs []error
 	for range portAttempts {
-		p, err := newPort(0, d.serve)
+		p, err := newPort(d.serve)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ type exchange struct {
 	request request
 	ctx     context.Context
 	cancel  context.CancelFunc
-	hits    []*fault[failing]
+	failure *Failure // replaces the response, or nil
 
 	arrived time.Duration
 	done    time.Duration // when the response was sent
@@ -52,10 +52,9 @@ func downstreamOf(r *http.Request) *downstream {
 
 // serve serves the request. If it panics, there is no response.
 func (x *exchange) serve(w http.ResponseWriter, r *http.Request, body []byte) {
-	x.hits = draw(x.api.faults.now(), x.request)
-	x.delay(false)
-	if f := x.failure(); f != nil && !f.Applied {
-		x.fail(w, f)
+	x.failure = draw(x.api.faults.now(), x.request)
+	if x.failure != nil && !x.failure.Applied {
+		x.fail(w)
 	} else {
 		x.pass(w, r, body)
 	}
@@ -86,11 +85,10 @@ func (roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // received is called with the header of the API server's response.
 func (x *exchange) received(r *http.Response) error {
-	x.delay(true)
 	if err := x.ctx.Err(); err != nil { // the client has given up
 		return err
 	}
-	if x.failure() != nil {
+	if x.failure != nil {
 		return errLost
 	}
 	x.status = r.StatusCode
@@ -100,7 +98,7 @@ func (x *exchange) received(r *http.Response) error {
 // failed is called if there is no response to forward.
 func (x *exchange) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errLost) {
-		x.fail(w, x.failure())
+		x.fail(w)
 		return
 	}
 	if r.Context().Err() == nil { // the client hasn't given up
@@ -109,33 +107,15 @@ func (x *exchange) failed(w http.ResponseWriter, r *http.Request, err error) {
 	panic(http.ErrAbortHandler)
 }
 
-// delay waits for the delays of the failures: those before the request is forwarded, or those after it was
-// applied.
-func (x *exchange) delay(applied bool) {
-	for _, f := range x.hits {
-		if f.what.Applied == applied {
-			wait(f.what.Delay, f.over, x.ctx.Done())
-		}
-	}
-}
-
-// failure returns the failure that replaces the response, or nil.
-func (x *exchange) failure() *Failure {
-	if len(x.hits) == 0 || !x.hits[len(x.hits)-1].what.fails() {
-		return nil
-	}
-	return &x.hits[len(x.hits)-1].what.Failure
-}
-
-func (x *exchange) fail(w http.ResponseWriter, f *Failure) {
-	if f.Reset {
+func (x *exchange) fail(w http.ResponseWriter) {
+	if x.failure.Reset {
 		x.conn.reset()
 		panic(http.ErrAbortHandler)
 	}
-	if err := f.respond(w); err != nil {
+	if err := x.failure.respond(w); err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	x.status = f.Status
+	x.status = x.failure.Status
 }
 
 // record records the request with its result.

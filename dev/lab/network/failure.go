@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Failure makes some requests to the API server fail. Without Status and Reset they are only delayed.
+// Failure makes some requests to the API server fail: with a Status or a Reset.
 type Failure struct {
 	// Share is the share of the requests that fail, from 0 to 1, at random from the Seed.
 	Share float64
@@ -19,8 +19,6 @@ type Failure struct {
 	// Resource is the plural name of the resource whose requests fail. Empty means all requests, including
 	// those without a resource, such as /version.
 	Resource string
-	// WritesOnly excludes requests that change nothing.
-	WritesOnly bool
 	// Status is the status of the response: 400 to 599.
 	Status int
 	// RetryAfter is the value of the header Retry-After, in whole seconds. Zero means no header, except for
@@ -31,8 +29,6 @@ type Failure struct {
 	// Applied forwards the request first, so that the API server carries it out. The failure then replaces
 	// the response, if there is one.
 	Applied bool
-	// Delay delays the request before it is forwarded or, with Applied, its response.
-	Delay time.Duration
 }
 
 func (f Failure) check() error {
@@ -43,20 +39,15 @@ func (f Failure) check() error {
 		return fmt.Errorf("the status %d is not from 400 to 599", f.Status)
 	case f.Status != 0 && f.Reset:
 		return errors.New("it has a status and a reset: give one")
-	case f.Status == 0 && !f.Reset && f.Delay <= 0:
-		return errors.New("nothing fails: give a status, a reset or a delay")
+	case f.Status == 0 && !f.Reset:
+		return errors.New("nothing fails: give a status or a reset")
 	case f.RetryAfter%time.Second != 0 || f.RetryAfter < 0:
 		return fmt.Errorf("retry after %v: give whole seconds", f.RetryAfter)
 	}
 	return nil
 }
 
-// fails reports whether f is more than a delay.
-func (f Failure) fails() bool { return f.Status != 0 || f.Reset }
-
-func (f Failure) matches(r request) bool {
-	return (f.Resource == "" || f.Resource == r.Resource) && (!f.WritesOnly || r.changes)
-}
+func (f Failure) matches(r request) bool { return f.Resource == "" || f.Resource == r.Resource }
 
 // failing is a Failure with its dice.
 type failing struct {
@@ -64,20 +55,14 @@ type failing struct {
 	dice *dice
 }
 
-// draw returns the failures that apply to a request, in the order in which they began, up to the first one
-// that is more than a delay.
-func draw(all []*fault[failing], r request) []*fault[failing] {
-	var hits []*fault[failing]
+// draw returns the first failure that applies to a request, in the order in which they began, or nil.
+func draw(all []*fault[failing], r request) *Failure {
 	for _, f := range all {
-		if !f.what.matches(r) || !f.what.dice.hit() {
-			continue
-		}
-		hits = append(hits, f)
-		if f.what.fails() {
-			break
+		if f.what.matches(r) && f.what.dice.hit() {
+			return &f.what.Failure
 		}
 	}
-	return hits
+	return nil
 }
 
 // respond writes the response of a Failure in the form of the API server's.

@@ -53,7 +53,7 @@ func NewLink(target string) (*Link, error) {
 		}
 	}
 	var err error
-	if l.port, err = newPort(0, l.serve); err != nil {
+	if l.port, err = newPort(l.serve); err != nil {
 		return nil, fmt.Errorf("make a link to %s: %w", target, err)
 	}
 	return l, nil

@@ -28,10 +28,10 @@ type port struct {
 	closed   bool
 }
 
-// newPort opens a port; 0 means any. handle is called for each connection in its own goroutine. close doesn't
+// newPort opens an unused port. handle is called for each connection in its own goroutine. close doesn't
 // wait for these goroutines.
-func newPort(number uint16, handle func(*net.TCPConn)) (*port, error) {
-	reserve, addr, err := reservePort(number)
+func newPort(handle func(*net.TCPConn)) (*port, error) {
+	reserve, addr, err := reservePort()
 	if err != nil {
 		return nil, fmt.Errorf("reserve a port: %w", err)
 	}
@@ -45,9 +45,9 @@ func newPort(number uint16, handle func(*net.TCPConn)) (*port, error) {
 	return g, nil
 }
 
-// reservePort binds a socket. If both sockets have SO_REUSEADDR, which package net sets, Linux allows another
-// one to bind to the same port and listen, as long as this one doesn't listen.
-func reservePort(number uint16) (*os.File, netip.AddrPort, error) {
+// reservePort binds a socket to an unused port. If both sockets have SO_REUSEADDR, which package net sets,
+// Linux allows another one to bind to the same port and listen, as long as this one doesn't listen.
+func reservePort() (*os.File, netip.AddrPort, error) {
 	loopback := [4]byte{127, 0, 0, 1}
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -56,7 +56,7 @@ func reservePort(number uint16) (*os.File, netip.AddrPort, error) {
 	file := os.NewFile(uintptr(fd), "reserved port")
 	err = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
 	if err == nil {
-		err = syscall.Bind(fd, &syscall.SockaddrInet4{Addr: loopback, Port: int(number)})
+		err = syscall.Bind(fd, &syscall.SockaddrInet4{Addr: loopback})
 	}
 	var name syscall.Sockaddr
 	if err == nil {
