@@ -13,16 +13,8 @@ import (
 const DefaultMaxPerSlice = 100
 
 // Plan is the writes that bring the slices of a Service into their desired state (spec/destination.md §8.4).
-// Create, Update and Delete are carried out in this order, so that no endpoint is ever missing.
 type Plan struct {
-	// Create has slices with a generateName. The caller chooses their names.
-	Create []*discoveryv1.EndpointSlice
-	// Update has full slices with the resource versions that they replace, so that a plan made from outdated
-	// slices fails with Conflict.
-	Update []*discoveryv1.EndpointSlice
-	// Delete has existing slices, which must not be changed. Names are reused, so delete with the UID as a
-	// precondition.
-	Delete []*discoveryv1.EndpointSlice
+	slicestore.Plan
 	// Problems lists the unusable parts of the objects.
 	Problems []Problem
 }

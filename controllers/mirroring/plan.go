@@ -13,15 +13,9 @@ import (
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
-// Plan is the writes that mirror Endpoints. Create, Update and Delete are carried out in this order, so that
-// no endpoint is ever missing.
+// Plan is the writes that mirror Endpoints.
 type Plan struct {
-	// Create has slices with a generateName. The caller chooses their names.
-	Create []*discoveryv1.EndpointSlice
-	// Update has full slices with the resource versions that they replace.
-	Update []*discoveryv1.EndpointSlice
-	// Delete has existing slices.
-	Delete []*discoveryv1.EndpointSlice
+	slicestore.Plan
 	// Problems lists the parts of the Endpoints that aren't mirrored.
 	Problems []Problem
 	Stats    Stats

@@ -30,6 +30,12 @@ type Options struct {
 	Table *kube.Table[watched.Slice]
 	// Loop syncs the Services whose slices another writer changed, and counts and logs the writes.
 	Loop *reconcile.Loop
+	// FailFast makes [Store.Apply] skip all further writes of an address type after a failure, not only the
+	// deletions.
+	FailFast bool
+	// Planned, if not nil, is called with the operation (create, update, delete) of each successful write of a
+	// plan.
+	Planned func(operation string)
 }
 
 // Store has the EndpointSlices of one controller.
@@ -45,6 +51,9 @@ type Store struct {
 
 // NewStore returns the store of a controller.
 func NewStore(o Options) *Store {
+	if o.Planned == nil {
+		o.Planned = func(string) {}
+	}
 	has := func(service reconcile.Key, name string, uid types.UID) bool {
 		e := o.Table.Get(service.Namespace, name)
 		return e != nil && e.GetUID() == uid
