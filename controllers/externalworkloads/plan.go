@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/signpostd/signpost/controllers/reconcile"
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
@@ -74,18 +75,13 @@ func (p *planner) adopt(
 	service *corev1.Service, existing []*discoveryv1.EndpointSlice, families []discoveryv1.AddressType,
 ) map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice {
 	current := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
-	for _, s := range existing {
-		switch {
-		case !isOf(s, service) || s.DeletionTimestamp != nil:
-		case ownedBy(s, service) && slices.Contains(families, s.AddressType):
+	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}
+	for _, s := range slicestore.Managed(slices.Clone(existing), key, ManagedBy) {
+		if ownedBy(s, service) && slices.Contains(families, s.AddressType) {
 			current[s.AddressType] = append(current[s.AddressType], s)
-		default:
+		} else {
 			p.plan.Delete = append(p.plan.Delete, s)
 		}
-	}
-	slices.SortFunc(p.plan.Delete, slicestore.ByName)
-	for _, list := range current {
-		slices.SortFunc(list, slicestore.ByName)
 	}
 	return current
 }

@@ -72,21 +72,10 @@ type planner struct {
 
 // adopt collects the slices of this controller.
 func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
-	for _, s := range existing {
-		if isOf(s, key) && s.DeletionTimestamp == nil {
-			of := keyOfSlice(s)
-			p.current[of] = append(p.current[of], s)
-		}
+	for _, s := range slicestore.Managed(slices.Clone(existing), key, ManagedBy) {
+		of := keyOfSlice(s)
+		p.current[of] = append(p.current[of], s)
 	}
-	for _, list := range p.current {
-		slices.SortFunc(list, slicestore.ByName)
-	}
-}
-
-// isOf reports whether a slice is one of this controller's for the Endpoints of a name.
-func isOf(s *discoveryv1.EndpointSlice, key reconcile.Key) bool {
-	return s.Namespace == key.Namespace && s.Labels[discoveryv1.LabelServiceName] == key.Name &&
-		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
 }
 
 // mirror plans the desired slices (§14.4).

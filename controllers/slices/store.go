@@ -76,8 +76,15 @@ func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 		}
 		return stored
 	})
+	return Managed(list, service, s.o.ManagedBy)
+}
+
+// Managed returns those of the slices that a controller manages for a Service, by name, without those that are
+// being deleted. It changes the list.
+func Managed(list []*discoveryv1.EndpointSlice, service reconcile.Key, manager string) []*discoveryv1.EndpointSlice {
 	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool {
-		return e.Labels[discoveryv1.LabelManagedBy] != s.o.ManagedBy || e.DeletionTimestamp != nil
+		return e.Namespace != service.Namespace || e.Labels[discoveryv1.LabelServiceName] != service.Name ||
+			e.Labels[discoveryv1.LabelManagedBy] != manager || e.DeletionTimestamp != nil
 	})
 	slices.SortFunc(list, ByName)
 	return list
