@@ -2,7 +2,6 @@ package externalworkloads
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -25,9 +24,6 @@ const (
 	Component = "external-workload-endpoints-controller"
 
 	queueName = "endpoints_controller_workqueue" // spec/destination.md §7.2
-	// attempts is how many plans one sync may make. A write that shows that the plan was made from outdated
-	// slices leads to a new plan.
-	attempts = 3
 )
 
 // The shortest and the longest delay before a failed sync is retried (spec/destination.md §8.6).
@@ -78,6 +74,7 @@ func New(o Options) *Controller {
 	c.Status = c.loop
 	c.store = slicestore.NewStore(slicestore.Options{
 		ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop,
+		FailFast: true, // spec/destination.md §8.4.8
 	})
 	return c
 }
@@ -143,16 +140,12 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 		return nil
 	}
 	var plan Plan
-	var err error
-	for attempt := 1; ; attempt++ {
-		plan = Compute(service, workloads, c.store.Of(key), DefaultMaxPerSlice)
-		w := planWriter{controller: c, key: key, failed: map[discoveryv1.AddressType]error{}}
-		if err = w.write(ctx, plan); !reconcile.IsConflict(err) || attempt == attempts {
-			break
-		}
-		if err = c.store.Refresh(ctx, key); err != nil {
-			return err
-		}
+	refreshed, err := c.store.Apply(ctx, key, func(existing []*discoveryv1.EndpointSlice) slicestore.Plan {
+		plan = Compute(service, workloads, existing, DefaultMaxPerSlice)
+		return plan.Plan
+	})
+	if !refreshed {
+		return err
 	}
 	problems := plan.Problems
 	if reconcile.IsRefused(err) {
@@ -162,48 +155,6 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	}
 	c.report(key, problems)
 	return err
-}
-
-// planWriter carries out a plan. After a failure it skips the remaining writes of that address type, but not
-// those of the other (spec/destination.md §8.4.8).
-type planWriter struct {
-	controller *Controller
-	key        reconcile.Key
-	failed     map[discoveryv1.AddressType]error
-}
-
-func (w *planWriter) write(ctx context.Context, p Plan) error {
-	store := w.controller.store
-	w.each(p.Create, func(s *discoveryv1.EndpointSlice) error {
-		_, err := store.Create(ctx, w.key, s)
-		return err
-	})
-	w.each(p.Update, func(s *discoveryv1.EndpointSlice) error {
-		_, err := store.Update(ctx, w.key, s)
-		return err
-	})
-	w.each(p.Delete, func(s *discoveryv1.EndpointSlice) error { return store.Delete(ctx, w.key, s) })
-	var all []error
-	for _, err := range w.failed {
-		if !reconcile.IsNamespaceTerminating(err) {
-			all = append(all, err)
-		}
-	}
-	if len(all) == 1 {
-		return all[0]
-	}
-	return errors.Join(all...)
-}
-
-func (w *planWriter) each(list []*discoveryv1.EndpointSlice, write func(*discoveryv1.EndpointSlice) error) {
-	for _, s := range list {
-		if w.failed[s.AddressType] != nil {
-			continue
-		}
-		if err := write(s); err != nil {
-			w.failed[s.AddressType] = err
-		}
-	}
 }
 
 // contested reports another writer that keeps changing the slices of a Service.

@@ -6,6 +6,8 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"pgregory.net/rapid"
+
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
 // TestMovedEndpointsAreNeverMissing changes the ports of three workloads at once and checks the slices after
@@ -38,13 +40,13 @@ func TestMovedEndpointsAreNeverMissing(t *testing.T) {
 func single(p Plan) []Plan {
 	var writes []Plan
 	for _, s := range p.Create {
-		writes = append(writes, Plan{Create: []*discoveryv1.EndpointSlice{s}})
+		writes = append(writes, Plan{Plan: slicestore.Plan{Create: []*discoveryv1.EndpointSlice{s}}})
 	}
 	for _, s := range p.Update {
-		writes = append(writes, Plan{Update: []*discoveryv1.EndpointSlice{s}})
+		writes = append(writes, Plan{Plan: slicestore.Plan{Update: []*discoveryv1.EndpointSlice{s}}})
 	}
 	for _, s := range p.Delete {
-		writes = append(writes, Plan{Delete: []*discoveryv1.EndpointSlice{s}})
+		writes = append(writes, Plan{Plan: slicestore.Plan{Delete: []*discoveryv1.EndpointSlice{s}}})
 	}
 	return writes
 }

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/signpostd/signpost/controllers/reconcile"
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
@@ -13,16 +14,8 @@ import (
 const DefaultMaxPerSlice = 100
 
 // Plan is the writes that bring the slices of a Service into their desired state (spec/destination.md §8.4).
-// Create, Update and Delete are carried out in this order, so that no endpoint is ever missing.
 type Plan struct {
-	// Create has slices with a generateName. The caller chooses their names.
-	Create []*discoveryv1.EndpointSlice
-	// Update has full slices with the resource versions that they replace, so that a plan made from outdated
-	// slices fails with Conflict.
-	Update []*discoveryv1.EndpointSlice
-	// Delete has existing slices, which must not be changed. Names are reused, so delete with the UID as a
-	// precondition.
-	Delete []*discoveryv1.EndpointSlice
+	slicestore.Plan
 	// Problems lists the unusable parts of the objects.
 	Problems []Problem
 }
@@ -82,18 +75,13 @@ func (p *planner) adopt(
 	service *corev1.Service, existing []*discoveryv1.EndpointSlice, families []discoveryv1.AddressType,
 ) map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice {
 	current := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
-	for _, s := range existing {
-		switch {
-		case !isOf(s, service) || s.DeletionTimestamp != nil:
-		case ownedBy(s, service) && slices.Contains(families, s.AddressType):
+	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}
+	for _, s := range slicestore.Managed(slices.Clone(existing), key, ManagedBy) {
+		if ownedBy(s, service) && slices.Contains(families, s.AddressType) {
 			current[s.AddressType] = append(current[s.AddressType], s)
-		default:
+		} else {
 			p.plan.Delete = append(p.plan.Delete, s)
 		}
-	}
-	slices.SortFunc(p.plan.Delete, slicestore.ByName)
-	for _, list := range current {
-		slices.SortFunc(list, slicestore.ByName)
 	}
 	return current
 }

@@ -48,12 +48,6 @@ func labelsOf(service *corev1.Service) map[string]string {
 
 func isHeadless(service *corev1.Service) bool { return service.Spec.ClusterIP == corev1.ClusterIPNone }
 
-// isOf reports whether a slice is one of this controller's for the Service.
-func isOf(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
-	return s.Namespace == service.Namespace && s.Labels[discoveryv1.LabelServiceName] == service.Name &&
-		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
-}
-
 // ownedBy reports whether the Service owns a slice, and not a former Service of the same name.
 func ownedBy(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
 	return slices.ContainsFunc(s.OwnerReferences, func(o metav1.OwnerReference) bool {

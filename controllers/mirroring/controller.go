@@ -5,7 +5,6 @@ package mirroring
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -32,13 +31,8 @@ const (
 	queueName = "endpoint_slice_mirroring"
 )
 
-const (
-	// The shortest and the longest delay before a failed sync is retried (spec/endpoints.md §2).
-	retryFirst, retryLimit = time.Second, 100 * time.Second
-	// attempts is how many plans one sync may make. A write that shows that the plan was made from outdated
-	// slices leads to a new plan.
-	attempts = 3
-)
+// The shortest and the longest delay before a failed sync is retried (spec/endpoints.md §2).
+const retryFirst, retryLimit = time.Second, 100 * time.Second
 
 // Options configure a [Controller].
 type Options struct {
@@ -97,7 +91,7 @@ func New(o Options) *Controller {
 	})
 	c.Status = c.loop
 	c.store = slicestore.NewStore(slicestore.Options{
-		ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop,
+		ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Planned: o.Mirrored.changed,
 	})
 	return c
 }
@@ -189,16 +183,12 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 		defer c.loop.Forget(key)
 	}
 	var plan Plan
-	var err error
-	for attempt := 1; ; attempt++ {
-		plan = Compute(key, endpoints, service, c.store.Of(key), c.o.MaxEndpointsPerSubset)
-		var outdated bool
-		if outdated, err = c.write(ctx, key, plan); !outdated || attempt == attempts {
-			break
-		}
-		if err := c.store.Refresh(ctx, key); err != nil {
-			return err
-		}
+	refreshed, err := c.store.Apply(ctx, key, func(existing []*discoveryv1.EndpointSlice) slicestore.Plan {
+		plan = Compute(key, endpoints, service, existing, c.o.MaxEndpointsPerSubset)
+		return plan.Plan
+	})
+	if !refreshed {
+		return err
 	}
 	problems := plan.Problems
 	if reconcile.IsRefused(err) {
@@ -220,37 +210,6 @@ func (c *Controller) Mirrors(key reconcile.Key) *corev1.Endpoints {
 		return nil
 	}
 	return endpoints
-}
-
-// write carries out a plan. It reports whether the plan was made from outdated slices.
-func (c *Controller) write(ctx context.Context, key reconcile.Key, plan Plan) (outdated bool, err error) {
-	var all []error
-	failed := map[discoveryv1.AddressType]bool{}
-	note := func(operation string, s *discoveryv1.EndpointSlice, err error) {
-		if err == nil {
-			c.o.Mirrored.changed(operation)
-			return
-		}
-		all = append(all, err)
-		failed[s.AddressType] = true
-		outdated = outdated || reconcile.IsConflict(err)
-	}
-	for _, s := range plan.Create {
-		if _, err := c.store.Create(ctx, key, s); !reconcile.IsNamespaceTerminating(err) {
-			note("create", s, err)
-		}
-	}
-	for _, s := range plan.Update {
-		_, err := c.store.Update(ctx, key, s)
-		note("update", s, err)
-	}
-	for _, s := range plan.Delete {
-		// After a failure, the replacement of these endpoints may be missing.
-		if !failed[s.AddressType] {
-			note("delete", s, c.store.Delete(ctx, key, s))
-		}
-	}
-	return outdated, errors.Join(all...)
 }
 
 // contested reports another writer that keeps changing the slices of a Service.

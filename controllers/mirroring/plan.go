@@ -13,15 +13,9 @@ import (
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
-// Plan is the writes that mirror Endpoints. Create, Update and Delete are carried out in this order, so that
-// no endpoint is ever missing.
+// Plan is the writes that mirror Endpoints.
 type Plan struct {
-	// Create has slices with a generateName. The caller chooses their names.
-	Create []*discoveryv1.EndpointSlice
-	// Update has full slices with the resource versions that they replace.
-	Update []*discoveryv1.EndpointSlice
-	// Delete has existing slices.
-	Delete []*discoveryv1.EndpointSlice
+	slicestore.Plan
 	// Problems lists the parts of the Endpoints that aren't mirrored.
 	Problems []Problem
 	Stats    Stats
@@ -78,21 +72,10 @@ type planner struct {
 
 // adopt collects the slices of this controller.
 func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
-	for _, s := range existing {
-		if isOf(s, key) && s.DeletionTimestamp == nil {
-			of := keyOfSlice(s)
-			p.current[of] = append(p.current[of], s)
-		}
+	for _, s := range slicestore.Managed(slices.Clone(existing), key, ManagedBy) {
+		of := keyOfSlice(s)
+		p.current[of] = append(p.current[of], s)
 	}
-	for _, list := range p.current {
-		slices.SortFunc(list, slicestore.ByName)
-	}
-}
-
-// isOf reports whether a slice is one of this controller's for the Endpoints of a name.
-func isOf(s *discoveryv1.EndpointSlice, key reconcile.Key) bool {
-	return s.Namespace == key.Namespace && s.Labels[discoveryv1.LabelServiceName] == key.Name &&
-		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
 }
 
 // mirror plans the desired slices (§14.4).

@@ -30,6 +30,12 @@ type Options struct {
 	Table *kube.Table[watched.Slice]
 	// Loop syncs the Services whose slices another writer changed, and counts and logs the writes.
 	Loop *reconcile.Loop
+	// FailFast makes [Store.Apply] skip all further writes of an address type after a failure, not only the
+	// deletions.
+	FailFast bool
+	// Planned, if not nil, is called with the operation (create, update, delete) of each successful write of a
+	// plan.
+	Planned func(operation string)
 }
 
 // Store has the EndpointSlices of one controller.
@@ -45,6 +51,9 @@ type Store struct {
 
 // NewStore returns the store of a controller.
 func NewStore(o Options) *Store {
+	if o.Planned == nil {
+		o.Planned = func(string) {}
+	}
 	has := func(service reconcile.Key, name string, uid types.UID) bool {
 		e := o.Table.Get(service.Namespace, name)
 		return e != nil && e.GetUID() == uid
@@ -67,8 +76,15 @@ func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 		}
 		return stored
 	})
+	return Managed(list, service, s.o.ManagedBy)
+}
+
+// Managed returns those of the slices that a controller manages for a Service, by name, without those that are
+// being deleted. It changes the list.
+func Managed(list []*discoveryv1.EndpointSlice, service reconcile.Key, manager string) []*discoveryv1.EndpointSlice {
 	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool {
-		return e.Labels[discoveryv1.LabelManagedBy] != s.o.ManagedBy || e.DeletionTimestamp != nil
+		return e.Namespace != service.Namespace || e.Labels[discoveryv1.LabelServiceName] != service.Name ||
+			e.Labels[discoveryv1.LabelManagedBy] != manager || e.DeletionTimestamp != nil
 	})
 	slices.SortFunc(list, ByName)
 	return list

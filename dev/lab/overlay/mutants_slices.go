@@ -47,17 +47,17 @@ var sliceMutants = []Mutant{
 			{
 				File: "controllers/slices/store.go",
 				Old:  "func (s *Store) manages(e *watched.Slice) bool { return e.ManagedBy == s.o.ManagedBy }\n",
-				New: `func (s *Store) manages(e *watched.Slice) bool { return s.takes(e.ManagedBy) }
+				New: `func (s *Store) manages(e *watched.Slice) bool { return takes(e.ManagedBy, s.o.ManagedBy) }
 
-func (s *Store) takes(manager string) bool {
-	return manager == s.o.ManagedBy || !strings.Contains(manager, "-controller")
+func takes(manager, controller string) bool {
+	return manager == controller || !strings.Contains(manager, "-controller")
 }
 `,
 			},
 			{
 				File: "controllers/slices/store.go",
-				Old:  "		return e.Labels[discoveryv1.LabelManagedBy] != s.o.ManagedBy || e.DeletionTimestamp != nil\n",
-				New:  "		return !s.takes(e.Labels[discoveryv1.LabelManagedBy]) || e.DeletionTimestamp != nil\n",
+				Old:  "			e.Labels[discoveryv1.LabelManagedBy] != manager || e.DeletionTimestamp != nil\n",
+				New:  "			!takes(e.Labels[discoveryv1.LabelManagedBy], manager) || e.DeletionTimestamp != nil\n",
 			},
 			{
 				File: "controllers/slices/store.go",
