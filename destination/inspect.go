@@ -42,8 +42,8 @@ type OpenStream struct {
 	Filter catalog.Filter
 	// Endpoints is the number of endpoints in the current response; zero for a profile.
 	Endpoints int
-	// Sent and Current count the responses of the view: up to the last one that was sent, 0 for none, and up to
-	// the current one.
+	// Sent and Current count the responses of the view: up to the last one that was sent, 0 for none,
+	// and up to the current one.
 	Sent, Current uint64
 	// Lag is the age of the response that is being sent.
 	Lag    time.Duration

@@ -126,8 +126,8 @@ func (a *profileResponse) refusal(q catalog.ProfileQuery) error {
 	s := a.snapshot
 	switch {
 	case s.Result == catalog.ConflictFound:
-		// The proxy retries after this code. After a final code it would send plaintext, even when the conflict
-		// has ended.
+		// The proxy retries after this code. After a final code it would send plaintext, even when the
+		// conflict has ended.
 		return status.Error(codes.Unavailable, s.ConflictReason)
 	case s.Result == catalog.ExternalNameFound:
 		return status.Errorf(codes.InvalidArgument, "invalid authority: service %s.%s is of type ExternalName", s.Service.Name, s.Service.Namespace)

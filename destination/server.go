@@ -106,9 +106,10 @@ func (s *Server) Listener(l net.Listener) net.Listener {
 // Register adds the Destination API to a gRPC server.
 func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, s) }
 
-// Run measures the lag of the streams, and limits what their clients don't read, until the context ends. Then
-// it ends all streams with the status OK, and returns when they have ended. The caller stops the gRPC server at the same time, which also disconnects
-// clients that don't read. Run is called once.
+// Run measures the lag of the streams, and limits what their clients don't read, until the context
+// ends. Then it ends all streams with the status OK, and returns when they have ended. The caller
+// stops the gRPC server at the same time, which also disconnects clients that don't read. Run is
+// called once.
 func (s *Server) Run(ctx context.Context) error {
 	var limiting sync.WaitGroup
 	limiting.Go(func() { s.connections.LimitUnread(ctx, s.blocked) })

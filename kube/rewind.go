@@ -43,9 +43,9 @@ func newRewinds() *rewinds {
 // ErrRewound is the cause of the end of a context of [UntilRewound] at a rewind.
 var ErrRewound = errors.New("the resource version of the API server went back")
 
-// UntilRewound returns a context that ends with ctx, or with [ErrRewound] when the resource version of these
-// tables' API server is found to have gone back. From then on, a table is out of date until [CatchUp] returns. The caller must
-// cancel the context.
+// UntilRewound returns a context that ends with ctx, or with [ErrRewound] when the resource version
+// of these tables' API server is found to have gone back. From then on, a table is out of date
+// until [CatchUp] returns. The caller must cancel the context.
 func UntilRewound(ctx context.Context, tables ...AnyTable) (context.Context, context.CancelFunc) {
 	for _, t := range tables {
 		for _, p := range t.parts() {

@@ -98,8 +98,9 @@ func (s *stream) inspect(now time.Time) OpenStream {
 	return o
 }
 
-// all returns the subscriptions, and how many of them have changed since the stream sent something. The locks of topics are taken after that of the stream is released: topics take them
-// the other way round.
+// all returns the subscriptions, and how many of them have changed since the stream sent something.
+// The locks of topics are taken after that of the stream is released: topics take them the other
+// way round.
 func (s *stream) all() (list []*subscription, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -76,9 +76,9 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 }
 
 // subscribeDelta subscribes to a name, or sends its resource again. The client may have versions
-// from an earlier stream. If the client also subscribes to Clusters, its endpoints are always sent: it uses a Cluster that
-// has changed since the earlier stream only after another response with its endpoints (§6.6), and
-// it subscribes to both in any order.
+// from an earlier stream. If the client also subscribes to Clusters, its endpoints are always sent:
+// it uses a Cluster that has changed since the earlier stream only after another response with its
+// endpoints (§6.6), and it subscribes to both in any order.
 func (s *stream) subscribeDelta(typ resourceType, name string, versions map[string]string) error {
 	in := &s.types[typ]
 	in.named = true

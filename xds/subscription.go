@@ -50,8 +50,8 @@ func (s *stream) subscribeName(typ resourceType, name string) (sub *subscription
 	return sub, nil
 }
 
-// unsubscribeName reverses subscribeName for a named subscription. If a wildcard covers the resource, the subscription
-// stays.
+// unsubscribeName reverses subscribeName for a named subscription. If a wildcard covers the
+// resource, the subscription stays.
 func (s *stream) unsubscribeName(sub *subscription) {
 	sub.named = false
 	s.types[sub.typ].names--

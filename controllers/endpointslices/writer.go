@@ -128,8 +128,9 @@ type sliceWriter struct {
 	namespace                              string
 }
 
-// Create implements discoveryclient.EndpointSliceInterface. If the API server refuses the slice, Create returns
-// the slice without an error, because the library would not send the updates and deletes otherwise.
+// Create implements discoveryclient.EndpointSliceInterface. If the API server refuses the slice,
+// Create returns the slice without an error, because the library would not send the updates and
+// deletes otherwise.
 func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
 	detach(e)
 	key, _ := watched.ServiceOf(e)

@@ -20,8 +20,9 @@ func IsConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
 
-// IsMissing reports whether a request failed because the API server doesn't have the object. A 404 that was not
-// made for the object, such as one of a proxy or of an API server that doesn't serve the kind yet, doesn't count.
+// IsMissing reports whether a request failed because the API server doesn't have the object. A 404
+// that was not made for the object, such as one of a proxy or of an API server that doesn't serve
+// the kind yet, doesn't count.
 func IsMissing(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

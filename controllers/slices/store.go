@@ -33,8 +33,8 @@ type Options struct {
 	// FailFast makes [Store.Apply] skip all further writes of an address type after a failure, not only the
 	// deletions.
 	FailFast bool
-	// Planned, if not nil, is called with the operation (create, update, delete) of each successful write of a
-	// plan.
+	// Planned, if not nil, is called with the operation (create, update, delete) of each successful
+	// write of a plan.
 	Planned func(operation string)
 }
 
@@ -79,8 +79,8 @@ func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 	return Managed(list, service, s.o.ManagedBy)
 }
 
-// Managed returns those of the slices that a controller manages for a Service, by name, without those that are
-// being deleted. It changes the list.
+// Managed returns those of the slices that a controller manages for a Service, by name, without
+// those that are being deleted. It changes the list.
 func Managed(list []*discoveryv1.EndpointSlice, service reconcile.Key, manager string) []*discoveryv1.EndpointSlice {
 	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool {
 		return e.Namespace != service.Namespace || e.Labels[discoveryv1.LabelServiceName] != service.Name ||

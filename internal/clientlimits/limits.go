@@ -24,13 +24,13 @@ type Limits struct {
 	MaxConcurrentStreams, MaxConcurrentStreamsPerHost int
 	// MaxRecvMsgSize bounds a request in bytes, and MaxHeaderListSize its headers.
 	MaxRecvMsgSize, MaxHeaderListSize int
-	// ConnectionTimeout bounds the time for the HTTP/2 handshake, and RequestTimeout the time until a call has
-	// sent its request.
+	// ConnectionTimeout bounds the time for the HTTP/2 handshake, and RequestTimeout the time until a
+	// call has sent its request.
 	ConnectionTimeout, RequestTimeout time.Duration
 	// MaxConnectionIdle is how long a connection without calls is kept.
 	MaxConnectionIdle time.Duration
-	// MaxPendingRequests is how many open calls of one client may not have sent their request. For all clients
-	// together the limit is twice as high.
+	// MaxPendingRequests is how many open calls of one client may not have sent their request. For all
+	// clients together the limit is twice as high.
 	MaxPendingRequests int
 	// MaxQueries is how many different queries are served at a time (the flag --grpc-max-questions), and
 	// MaxQueriesPerClient how many of them one client may have been the first to make. A query that another
@@ -105,8 +105,8 @@ func (l Limits) ServerOptions() []grpc.ServerOption {
 // ErrSlowRequest is the status of a call that has not sent its request in time ([Limits].RequestTimeout).
 var ErrSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not arrive in time")
 
-// Refusal is the reason for which a connection, call or query was refused, ignored or ended. It is a value of the
-// metric label reason.
+// Refusal is the reason for which a connection, call or query was refused, ignored or ended. It is
+// a value of the metric label reason.
 type Refusal string
 
 // The reasons for refusals of this package. Servers have further reasons.

@@ -90,16 +90,16 @@ func (*unread) Get(length int) *[]byte {
 type Blocked struct {
 	Connection *Connection
 	For        time.Duration
-	// Holds is a value that only blocked calls hold, such as a replaced response, and Bytes its memory; nil for
-	// none. Calls may share it.
+	// Holds is a value that only blocked calls hold, such as a replaced response, and Bytes its
+	// memory; nil for none. Calls may share it.
 	Holds any
 	Bytes int
 }
 
-// LimitUnread closes connections whose clients don't read, until the context ends: of a client whose
-// connections hold more than MaxResponseBytesPerClient, and of all clients together ten times as much, those
-// that hold most. A call can't be ended without its connection, because gRPC would keep its messages until the
-// client reads them. blocked returns the blocked calls.
+// LimitUnread closes connections whose clients don't read, until the context ends: of a client
+// whose connections hold more than MaxResponseBytesPerClient, and of all clients together ten times
+// as much, those that hold most. A call can't be ended without its connection, because gRPC would
+// keep its messages until the client reads them. blocked returns the blocked calls.
 func (cs *Connections) LimitUnread(ctx context.Context, blocked func(now time.Time) []Blocked) {
 	ticker := time.NewTicker(unreadInterval)
 	defer ticker.Stop()

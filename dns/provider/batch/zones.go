@@ -23,7 +23,8 @@ type Found[Z any] struct {
 
 // List is one listing of zones. It never changes. Its methods may be called on nil, which has no zones.
 type List[Z any] struct {
-	// All are the listed zones, managed and unmanaged. A name in an unmanaged zone isn't in a managed one above.
+	// All are the listed zones, managed and unmanaged. A name in an unmanaged zone isn't in a managed
+	// one above.
 	All []Found[Z]
 	// Managed are the managed zones, by name.
 	Managed []dns.Zone
@@ -108,8 +109,8 @@ func outside(finder *dns.ZoneFinder, zone dns.Zone, name string) error {
 	return fmt.Errorf("%w: %s is not in the zone %s, or is in a zone below it", provider.ErrRejected, name, zone.Name)
 }
 
-// KnownZones keeps the last list of a provider's zones. The zero value has none. Z is what the provider keeps of a
-// managed zone.
+// KnownZones keeps the last list of a provider's zones. The zero value has none. Z is what the
+// provider keeps of a managed zone.
 type KnownZones[Z any] struct {
 	mu       sync.Mutex
 	last     *List[Z]
@@ -145,7 +146,8 @@ func (z *KnownZones[Z]) Known(ctx context.Context, list func(context.Context) (*
 	return list(ctx)
 }
 
-// Find returns the Known list, and what is kept of one of its managed zones. service is the name of the service.
+// Find returns the Known list, and what is kept of one of its managed zones. service is the name of
+// the service.
 func (z *KnownZones[Z]) Find(ctx context.Context, service string, zone dns.Zone, list func(context.Context) (*List[Z], error)) (*List[Z], *Z, error) {
 	l, err := z.Known(ctx, list)
 	if err != nil {
@@ -165,8 +167,9 @@ func (z *KnownZones[Z]) Replace(all []Found[Z], unlisted error, same func(a, b *
 	return z.last
 }
 
-// DomainFilter implements [provider.DomainFilterer] for a provider that embeds KnownZones. The filter selects no name
-// before the first listing, and none in an unmanaged zone, because a managed zone above it can't hold that name.
+// DomainFilter implements [provider.DomainFilterer] for a provider that embeds KnownZones. The
+// filter selects no name before the first listing, and none in an unmanaged zone, because a managed
+// zone above it can't hold that name.
 func (z *KnownZones[Z]) DomainFilter(context.Context) dns.Filter { return z.Last() }
 
 // Unlisted implements [provider.PartialLister] for a provider that embeds KnownZones.

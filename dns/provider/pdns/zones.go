@@ -19,8 +19,8 @@ func (p *powerDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return parts.Managed, nil
 }
 
-// DomainFilter implements [provider.DomainFilterer]. The filter selects no name in an unmanaged zone, because a
-// managed zone above it can't hold that name.
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name in an unmanaged
+// zone, because a managed zone above it can't hold that name.
 func (p *powerDNS) DomainFilter(ctx context.Context) dns.Filter {
 	// Zones returns the error. Without a listing, no name is selected.
 	parts, _ := p.zones.Known(ctx, p.divide)

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Limits of a response. In memory, an empty record is a hundred times as large as in gob, an empty property or
-// target up to 32 times.
+// Limits of a response. In memory, an empty record is a hundred times as large as in gob, an empty
+// property or target up to 32 times.
 const (
 	// sizeLimit limits the bytes. About a hundred thousand records fit.
 	sizeLimit = 16 << 20
@@ -51,7 +51,8 @@ func decode(r io.Reader) ([]*dns.RecordSet, error) {
 	return dns.Merge(records), nil
 }
 
-// decodeBounded decodes a list of endpoints, after it has counted them: gob skips fields that the names don't have.
+// decodeBounded decodes a list of endpoints, after it has counted them: gob skips fields that the
+// names don't have.
 func decodeBounded(r io.Reader, sent *[]endpoint) error {
 	var names []struct{ DNSName string }
 	var read bytes.Buffer
