@@ -17,7 +17,9 @@ func sameKept(a, b *kept) bool { return a.created == b.created }
 
 // listOfTests returns a list with managed and unmanaged, public and private zones.
 func listOfTests(z *KnownZones[kept]) *List[kept] {
-	found := func(zone dns.Zone, managed bool) Found[kept] { return Found[kept]{Zone: zone, Of: &kept{}, Managed: managed} }
+	found := func(zone dns.Zone, managed bool) Found[kept] {
+		return Found[kept]{Zone: zone, Of: &kept{}, Managed: managed}
+	}
 	return z.Replace([]Found[kept]{
 		found(dns.Zone{ID: "inner", Name: "a.example.org", Private: true}, true),
 		found(dns.Zone{ID: "public", Name: "example.org"}, true),
