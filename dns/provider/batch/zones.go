@@ -31,13 +31,27 @@ type List[Z any] struct {
 	// Unlisted is why zones may be missing, or nil.
 	Unlisted error
 
-	byID            map[string]*Z
+	byID  map[string]*Z
+	names *managedNames
+}
+
+// managedNames selects the names of managed zones. Publishers compare it with an earlier one at any
+// time, so it has nothing of what providers keep of zones, which changes.
+type managedNames struct {
 	public, private *dns.ZoneFinder
+	managed         map[string]bool // by ID
+}
+
+// Match implements [dns.Filter]: the public or the private zone of a name has to be managed.
+func (m *managedNames) Match(name string) bool {
+	isManaged := func(z dns.Zone) bool { return m.managed[z.ID] }
+	return slices.ContainsFunc(m.public.FindAll(name), isManaged) || slices.ContainsFunc(m.private.FindAll(name), isManaged)
 }
 
 func newList[Z any](before *List[Z], all []Found[Z], unlisted error, same func(a, b *Z) bool) *List[Z] {
 	l := &List[Z]{All: all, Unlisted: unlisted, byID: map[string]*Z{}}
 	var public, private []dns.Zone
+	managed := map[string]bool{}
 	for _, f := range all {
 		if f.Private {
 			private = append(private, f.Zone)
@@ -47,7 +61,7 @@ func newList[Z any](before *List[Z], all []Found[Z], unlisted error, same func(a
 		if !f.Managed || l.byID[f.ID] != nil {
 			continue
 		}
-		l.byID[f.ID], l.Managed = f.Of, append(l.Managed, f.Zone)
+		l.byID[f.ID], l.Managed, managed[f.ID] = f.Of, append(l.Managed, f.Zone), true
 		if old := before.Get(f.ID); old != nil && same(old, f.Of) {
 			l.byID[f.ID] = old
 		}
@@ -55,7 +69,7 @@ func newList[Z any](before *List[Z], all []Found[Z], unlisted error, same func(a
 	slices.SortStableFunc(l.Managed, func(a, b dns.Zone) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), visibility(a)-visibility(b), cmp.Compare(a.ID, b.ID))
 	})
-	l.public, l.private = dns.NewZoneFinder(public), dns.NewZoneFinder(private)
+	l.names = &managedNames{dns.NewZoneFinder(public), dns.NewZoneFinder(private), managed}
 	return l
 }
 
@@ -75,19 +89,18 @@ func (l *List[Z]) Get(id string) *Z {
 	return l.byID[id]
 }
 
-// Match implements [dns.Filter]: the public or the private zone of a name has to be managed.
-func (l *List[Z]) Match(name string) bool {
+// Filter returns a filter that selects a name if its public or private zone is managed. It never changes.
+func (l *List[Z]) Filter() dns.Filter {
 	if l == nil {
-		return false
+		return &managedNames{dns.NewZoneFinder(nil), dns.NewZoneFinder(nil), nil}
 	}
-	managed := func(z dns.Zone) bool { return l.byID[z.ID] != nil }
-	return slices.ContainsFunc(l.public.FindAll(name), managed) || slices.ContainsFunc(l.private.FindAll(name), managed)
+	return l.names
 }
 
 // Outside returns why a name can't be in a zone, or nil. A name belongs to the closest public zone. A private
 // zone has its own clients, so it may have every name below its own.
 func (l *List[Z]) Outside(zone dns.Zone, name string) error {
-	finder := l.public
+	finder := l.names.public
 	if zone.Private {
 		finder = dns.NewZoneFinder([]dns.Zone{zone})
 	}
@@ -97,9 +110,9 @@ func (l *List[Z]) Outside(zone dns.Zone, name string) error {
 // OutsideClosest is Outside, except that a name also belongs to the closest of several private zones.
 func (l *List[Z]) OutsideClosest(zone dns.Zone, name string) error {
 	if zone.Private {
-		return outside(l.private, zone, name)
+		return outside(l.names.private, zone, name)
 	}
-	return outside(l.public, zone, name)
+	return outside(l.names.public, zone, name)
 }
 
 func outside(finder *dns.ZoneFinder, zone dns.Zone, name string) error {
@@ -170,7 +183,7 @@ func (z *KnownZones[Z]) Replace(all []Found[Z], unlisted error, same func(a, b *
 // DomainFilter implements [provider.DomainFilterer] for a provider that embeds KnownZones. The
 // filter selects no name before the first listing, and none in an unmanaged zone, because a managed
 // zone above it can't hold that name.
-func (z *KnownZones[Z]) DomainFilter(context.Context) dns.Filter { return z.Last() }
+func (z *KnownZones[Z]) DomainFilter(context.Context) dns.Filter { return z.Last().Filter() }
 
 // Unlisted implements [provider.PartialLister] for a provider that embeds KnownZones.
 func (z *KnownZones[Z]) Unlisted() error {

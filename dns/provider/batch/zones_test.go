@@ -51,11 +51,11 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"example.org": true, "www.example.org": true, "www.example.com": false} {
-		if got := list.Match(name); got != want {
+		if got := list.Filter().Match(name); got != want {
 			t.Errorf("Match(%s) = %v", name, got)
 		}
 	}
-	if none := (*List[kept])(nil); none.Match("example.org") || none.Get("public") != nil {
+	if none := (*List[kept])(nil); none.Filter().Match("example.org") || none.Get("public") != nil {
 		t.Error("no list has a zone")
 	}
 }

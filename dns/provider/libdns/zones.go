@@ -26,5 +26,5 @@ func (a *adapter) admits(zone dns.Zone) bool {
 func (a *adapter) DomainFilter(ctx context.Context) dns.Filter {
 	// Zones returns the error. Without a listing, no name is selected.
 	partition, _ := a.zones.Known(ctx, a.partitionZones)
-	return partition
+	return partition.Filter()
 }

@@ -24,7 +24,7 @@ func (p *powerDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
 func (p *powerDNS) DomainFilter(ctx context.Context) dns.Filter {
 	// Zones returns the error. Without a listing, no name is selected.
 	parts, _ := p.zones.Known(ctx, p.divide)
-	return parts
+	return parts.Filter()
 }
 
 // divide lists the zones of the server.
