@@ -163,7 +163,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	if !selects(service) {
 		return nil
 	}
-	cause := c.history.trigger(service, pods)
+	cause := c.history.triggers.Next(service, pods)
 	err := c.apply(ctx, service, pods, cause)
 	if reconcile.IsConflict(err) {
 		// Another writer changed the Endpoints, and the table doesn't have that version yet.

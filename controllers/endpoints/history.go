@@ -2,9 +2,6 @@ package endpoints
 
 import (
 	"sync"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
@@ -22,12 +19,6 @@ type history struct {
 
 func newHistory() *history {
 	return &history{triggers: watched.NewTriggers(), versions: map[reconcile.Key]string{}}
-}
-
-// trigger returns the time of the change that leads to a sync of a Service with these pods; zero if unknown.
-// It stores the pods.
-func (h *history) trigger(service *corev1.Service, pods []*watched.Pod) time.Time {
-	return h.triggers.Next(service, pods)
 }
 
 // wrote records the version of the Endpoints that this process has just written.

@@ -56,7 +56,7 @@ func TestTriggerTimes(t *testing.T) {
 				if s.created != 0 {
 					createdAt(s.created)(service)
 				}
-				if got := seconds(times.trigger(service, watchedPods(s.pods))); got != s.want {
+				if got := seconds(times.triggers.Next(service, watchedPods(s.pods))); got != s.want {
 					t.Errorf("sync %d: got %d, want %d", i+1, got, s.want)
 				}
 			}
@@ -69,7 +69,7 @@ func TestTriggerTimesAreForgotten(t *testing.T) {
 	times := newHistory()
 	service := serviceFoo(createdAt(5))
 	for range 2 {
-		if got := seconds(times.trigger(service, nil)); got != 5 {
+		if got := seconds(times.triggers.Next(service, nil)); got != 5 {
 			t.Errorf("got %d, want the creation at 5", got)
 		}
 		times.forget(reconcile.Key{Namespace: service.Namespace, Name: service.Name})
@@ -97,7 +97,7 @@ func TestTriggerTimesEqualTheLibrarys(t *testing.T) {
 					list = append(list, pod(n, since(rapid.Int64Range(1, 6).Draw(rt, "since"))))
 				}
 			}
-			got := times.trigger(service, watchedPods(list))
+			got := times.triggers.Next(service, watchedPods(list))
 			want := library.ComputeEndpointLastChangeTriggerTime(service.Namespace, service, list)
 			if !got.Equal(want) {
 				rt.Fatalf("sync %d: got %d, the library says %d", i+1, seconds(got), seconds(want))
