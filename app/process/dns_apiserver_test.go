@@ -51,6 +51,8 @@ func TestDNSOnAPIServer(t *testing.T) {
 
 const dnsSecret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
 
+var dnsKey = bindtest.Key{Name: "k", Algorithm: "hmac-sha256", Secret: dnsSecret}
+
 // bind is a BIND that serves the zone example.test.
 type bind struct{ *bindtest.Server }
 
@@ -58,7 +60,7 @@ func startBIND(t *testing.T, records string) bind {
 	t.Helper()
 	return bind{bindtest.Serve(t, bindtest.Config{
 		Zones: []bindtest.Zone{{Name: "example.test", Key: "k", Records: records}},
-		Keys:  []bindtest.Key{{Name: "k", Algorithm: "hmac-sha256", Secret: dnsSecret}},
+		Keys:  []bindtest.Key{dnsKey},
 	})}
 }
 
@@ -128,22 +130,14 @@ func (b bind) await(t *testing.T, label string, want ...string) {
 // names returns the name and type of each A and TXT record of the zone.
 func (b bind) names(t *testing.T) []string {
 	t.Helper()
-	query := new(mdns.Msg)
-	query.SetAxfr("example.test.")
-	query.SetTsig("k.", mdns.HmacSHA256, 300, time.Now().Unix())
-	answers, err := (&mdns.Transfer{TsigSecret: map[string]string{"k.": dnsSecret}}).In(query, b.Addr.String())
+	records, err := b.Transfer("example.test", dnsKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for envelope := range answers {
-		if envelope.Error != nil {
-			t.Error(envelope.Error)
-		}
-		for _, rr := range envelope.RR {
-			if h := rr.Header(); h.Rrtype == mdns.TypeA || h.Rrtype == mdns.TypeTXT {
-				names = append(names, strings.TrimSuffix(h.Name, ".example.test.")+" "+mdns.TypeToString[h.Rrtype])
-			}
+	for _, rr := range records {
+		if h := rr.Header(); h.Rrtype == mdns.TypeA || h.Rrtype == mdns.TypeTXT {
+			names = append(names, strings.TrimSuffix(h.Name, ".example.test.")+" "+mdns.TypeToString[h.Rrtype])
 		}
 	}
 	slices.Sort(names)

@@ -159,6 +159,8 @@ func containerOf(t *testing.T, cluster *kubetest.Cluster, namespace, deployment,
 	return corev1.Container{}
 }
 
+var zoneKey = bindtest.Key{Name: "k", Algorithm: "hmac-sha256", Secret: secret}
+
 // zone is the zone example.test of a BIND.
 type zone struct{ *bindtest.Server }
 
@@ -166,28 +168,17 @@ func startZone(t *testing.T) zone {
 	t.Helper()
 	return zone{bindtest.Serve(t, bindtest.Config{
 		Zones: []bindtest.Zone{{Name: "example.test", Key: "k", Records: leftByExternalDNS}},
-		Keys:  []bindtest.Key{{Name: "k", Algorithm: "hmac-sha256", Secret: secret}},
+		Keys:  []bindtest.Key{zoneKey},
 	})}
 }
 
 // records returns the records of the zone without the SOA, sorted, each as "name TYPE data".
 func (z zone) records() ([]string, error) {
-	query := new(mdns.Msg)
-	query.SetAxfr("example.test.")
-	query.SetTsig("k.", mdns.HmacSHA256, 300, time.Now().Unix())
-	answers, err := (&mdns.Transfer{TsigSecret: map[string]string{"k.": secret}}).In(query, z.Addr.String())
-	if err != nil {
-		return nil, err
-	}
+	all, err := z.Transfer("example.test", zoneKey)
 	var records []string
-	for envelope := range answers {
-		if envelope.Error != nil {
-			err = envelope.Error
-		}
-		for _, rr := range envelope.RR {
-			if h := rr.Header(); h.Rrtype != mdns.TypeSOA {
-				records = append(records, h.Name+" "+mdns.TypeToString[h.Rrtype]+" "+strings.TrimPrefix(rr.String(), h.String()))
-			}
+	for _, rr := range all {
+		if h := rr.Header(); h.Rrtype != mdns.TypeSOA {
+			records = append(records, h.Name+" "+mdns.TypeToString[h.Rrtype]+" "+strings.TrimPrefix(rr.String(), h.String()))
 		}
 	}
 	slices.Sort(records)

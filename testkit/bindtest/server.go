@@ -163,6 +163,27 @@ func (s *Server) answers(ctx context.Context) bool {
 	return ok && len(txt.Txt) == 1 && txt.Txt[0] == s.id
 }
 
+// Transfer returns the records of a zone, with the SOA first and last. The request is signed with the key,
+// which is an hmac-sha256 one.
+func (s *Server) Transfer(zone string, key Key) ([]mdns.RR, error) {
+	name := mdns.Fqdn(key.Name)
+	query := new(mdns.Msg)
+	query.SetAxfr(mdns.Fqdn(zone))
+	query.SetTsig(name, mdns.HmacSHA256, 300, time.Now().Unix())
+	envelopes, err := (&mdns.Transfer{TsigSecret: map[string]string{name: key.Secret}}).In(query, s.Addr.String())
+	if err != nil {
+		return nil, fmt.Errorf("transfer %s: %w", zone, err)
+	}
+	var all []mdns.RR
+	for envelope := range envelopes {
+		if envelope.Error != nil {
+			err = fmt.Errorf("transfer %s: %w", zone, envelope.Error)
+		}
+		all = append(all, envelope.RR...)
+	}
+	return all, err
+}
+
 // Pause stops all threads of the server until Resume, and waits until they have stopped. Its connections stay
 // open and its ports taken.
 func (s *Server) Pause(ctx context.Context) error {

@@ -73,35 +73,19 @@ type zoneContents struct{ addresses, owned int }
 
 // transfer reads the zone.
 func (s *server) transfer() (zoneContents, error) {
-	key := mdns.Fqdn(s.key.Name)
-	query := new(mdns.Msg)
-	query.SetAxfr(mdns.Fqdn(dnsZone))
-	query.SetTsig(key, mdns.HmacSHA256, 300, time.Now().Unix())
-	t := &mdns.Transfer{TsigSecret: map[string]string{key: s.key.Secret}}
-	envelopes, err := t.In(query, s.bind.Addr.String())
-	if err != nil {
-		return zoneContents{}, fmt.Errorf("transfer %s: %w", dnsZone, err)
-	}
+	records, err := s.bind.Transfer(dnsZone, s.key)
 	var z zoneContents
-	for e := range envelopes {
-		if e.Error != nil {
-			err = e.Error
-		}
-		for _, rr := range e.RR {
-			switch rr := rr.(type) {
-			case *mdns.A:
-				z.addresses++
-			case *mdns.TXT:
-				if strings.HasPrefix(rr.Hdr.Name, dnsOwnershipPrefix) && strings.Contains(strings.Join(rr.Txt, ""), dnsOwnershipLabel) {
-					z.owned++
-				}
+	for _, rr := range records {
+		switch rr := rr.(type) {
+		case *mdns.A:
+			z.addresses++
+		case *mdns.TXT:
+			if strings.HasPrefix(rr.Hdr.Name, dnsOwnershipPrefix) && strings.Contains(strings.Join(rr.Txt, ""), dnsOwnershipLabel) {
+				z.owned++
 			}
 		}
 	}
-	if err != nil {
-		return z, fmt.Errorf("transfer %s: %w", dnsZone, err)
-	}
-	return z, nil
+	return z, err
 }
 
 // serverCalls are what the server was asked over TCP, as the publisher asks.
