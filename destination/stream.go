@@ -89,7 +89,12 @@ func (s *stream) step() (w wake, ended bool, err error) {
 			s.join()
 			s.topic.leave(v)
 		default:
-			return wake{a.stale, s.moved}, false, s.sendResponse(a)
+			w.changed = a.stale
+			// Waiting for a channel of many streams costs each wake-up.
+			if a.filters.Kind != catalog.FilterNone {
+				w.moved = s.moved
+			}
+			return w, false, s.sendResponse(a)
 		}
 	}
 }
