@@ -502,12 +502,23 @@ func (l *Ledger) recount() {
 	}
 }
 
-// idle reports whether the ledger holds nothing but accepted settings.
+// endPlans ends the planned changes, and everything that users have seen and approved.
+func (l *Ledger) endPlans() {
+	l.Forget()
+	if len(l.recalled)+len(l.announced.plans) > 0 {
+		l.book.bump()
+	}
+	l.forgetRecalled()
+	l.announced.plans, l.freed = nil, nil
+	l.endExpected()
+}
+
+// idle reports whether the ledger, which has no plans, holds nothing but accepted settings.
 func (l *Ledger) idle(now time.Time) bool {
 	for k := range l.spent {
 		if _, sum := l.spent[k].within(now, l.book.limits.Window); sum > 0 {
 			return false
 		}
 	}
-	return len(l.names) == 0 && len(l.recalled) == 0 && len(l.excepted) == 0
+	return len(l.excepted) == 0 && !now.Before(l.unknownUntil)
 }
