@@ -20,6 +20,7 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/kube"
 )
@@ -51,8 +52,9 @@ type Options struct {
 func Make(ctx context.Context, o Options) (*Plan, error) {
 	plan := &Plan{Zones: []Zone{}, Problems: []Problem{}, Errors: []string{}}
 	var unread map[schema.GroupKind]Unread
+	accounts := &provider.Accounts{}
 	for i, publisher := range o.Config.DNS.Publishers {
-		others, err := o.addTo(ctx, plan, publisher)
+		others, err := o.addTo(ctx, plan, publisher, accounts)
 		if err != nil && publisher.Name != "" {
 			err = fmt.Errorf("publisher %s: %w", publisher.Name, err)
 		}
@@ -72,14 +74,14 @@ func Make(ctx context.Context, o Options) (*Plan, error) {
 }
 
 // addTo adds what one publisher would change to a plan. It returns the kinds of manifests that no
-// source of the publisher reads.
-func (o Options) addTo(ctx context.Context, plan *Plan, options *configure.Options) (map[schema.GroupKind]Unread, error) {
+// source of the publisher reads. accounts has the rate limits of all publishers.
+func (o Options) addTo(ctx context.Context, plan *Plan, options *configure.Options, accounts *provider.Accounts) (map[schema.GroupKind]Unread, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	dry := *options
 	dry.DryRun = true
 	notices := &notices{}
-	in := configure.Input{Log: o.Log, Notify: notices.add}
+	in := configure.Input{Log: o.Log, Notify: notices.add, Accounts: accounts}
 	objects, unread, err := o.openObjects(&dry)
 	if err != nil {
 		return nil, err

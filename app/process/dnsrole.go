@@ -22,6 +22,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/events"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/run"
@@ -69,7 +70,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		return nil, err
 	}
 	r.former = r.formerLease(o.Leader)
-	input := configure.Input{REST: in.REST, Log: in.Log, MayWrite: leadership.fence.Check, Tracer: in.Tracer, History: in.History}
+	input := configure.Input{REST: in.REST, Log: in.Log, MayWrite: leadership.fence.Check, Tracer: in.Tracer, History: in.History, Accounts: &provider.Accounts{}}
 	if in.REST != nil {
 		if input.ConfigMaps, err = r.connect(in, &clients); err != nil {
 			return nil, err

@@ -337,7 +337,12 @@ func (l *Ledger) approveExpected() bool {
 // endExpected forgets the expected hashes that have approved changes: everything was planned, so what is
 // held under such a hash later is held for another reason.
 func (l *Ledger) endExpected() {
-	maps.DeleteFunc(l.announced.expected, func(_ string, e expectation) bool { return e.used })
+	maps.DeleteFunc(l.announced.expected, func(hash string, e expectation) bool {
+		if e.used && hash == l.book.approved {
+			l.book.approved = "" // a zone that comes back has a new ledger
+		}
+		return e.used
+	})
 }
 
 // approve approves the held changes that meet a condition. It reports whether there was any.

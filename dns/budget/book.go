@@ -125,14 +125,21 @@ func (b *Book) Distrust() {
 	}
 }
 
-// Retain forgets zones that no longer exist, unless budget was spent or changes are planned in
-// them.
+// Retain ends the plans and approvals of zones that no longer exist. Don't call it if the list of
+// zones may be incomplete. A removed zone may come back, so what limits its deletions stays: spent
+// budget, unknown earlier deletions, and excepted names. Without any of these, the zone is forgotten.
 func (b *Book) Retain(now time.Time, exist []dns.Zone) {
 	there := map[zoneKey]bool{}
 	for _, z := range exist {
 		there[keyOf(z)] = true
 	}
-	maps.DeleteFunc(b.zones, func(k zoneKey, l *Ledger) bool { return !there[k] && l.idle(now) })
+	maps.DeleteFunc(b.zones, func(k zoneKey, l *Ledger) bool {
+		if there[k] {
+			return false
+		}
+		l.endPlans()
+		return l.idle(now)
+	})
 }
 
 // Approve approves the plan with a hash in its zone; see [Ledger.Approve]. If several zones have

@@ -137,8 +137,28 @@ func Losses(changes []dns.Change) []dns.Change {
 	return lost
 }
 
-// collides reports whether a new record set can't coexist with one that is kept because its
-// deletion is held.
+// Without returns the changes of one name that can be made while some of its deletions and updates
+// wait. If a new record set can't stand beside one whose deletion waits, only updates can be made:
+// servers refuse the creation, and a deletion without its replacement would leave a gap.
+func Without(changes, waiting []dns.Change) []dns.Change {
+	keys := map[dns.Key]bool{}
+	for _, w := range waiting {
+		keys[w.RecordSet().Key()] = true
+	}
+	blocked := slices.ContainsFunc(changes, func(c dns.Change) bool {
+		return c.Old == nil && slices.ContainsFunc(waiting, func(w dns.Change) bool { return w.New == nil && collides(c.New, w.Old) })
+	})
+	var left []dns.Change
+	for _, c := range changes {
+		waits := c.Old != nil && keys[c.RecordSet().Key()]
+		if !waits && (!blocked || c.Old != nil && c.New != nil) {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// collides reports whether a new record set can't coexist with one whose deletion waits.
 func collides(created, kept *dns.RecordSet) bool {
 	return created.Type == dns.TypeCNAME || kept.Type == dns.TypeCNAME || (created.SetIdentifier == "") != (kept.SetIdentifier == "")
 }

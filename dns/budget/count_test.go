@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,29 @@ func TestLosses(t *testing.T) {
 			}
 			if !slices.Equal(lost, test.lost) {
 				t.Errorf("lost %q, want %q", lost, test.lost)
+			}
+		})
+	}
+}
+
+// Changes that can't be made while a deletion waits are left out.
+func TestWithout(t *testing.T) {
+	for name, test := range map[string]struct {
+		changes []string
+		waiting string
+		want    []string
+	}{
+		"another type":                 {[]string{"-a A 192.0.2.1", "+a AAAA 2001:db8::1"}, "-a A 192.0.2.1", []string{"+a AAAA 2001:db8::1"}},
+		"a CNAME":                      {changes: []string{"-a A/x 192.0.2.1", "-a A/y 192.0.2.2", "+a CNAME/x b.shop.test"}, waiting: "-a A/y 192.0.2.2"},
+		"one without an identifier":    {changes: []string{"-a A/x 192.0.2.1", "-a A/y 192.0.2.2", "+a A 192.0.2.1"}, waiting: "-a A/y 192.0.2.2"},
+		"one with another identifier":  {[]string{"-a A/x 192.0.2.1", "-a A/y 192.0.2.2", "+a A/z 192.0.2.1"}, "-a A/y 192.0.2.2", []string{"-a A/x 192.0.2.1", "+a A/z 192.0.2.1"}},
+		"an address beside a CNAME":    {changes: []string{"-a CNAME/x b.shop.test", "-a CNAME/y c.shop.test", "+a A/x 192.0.2.1"}, waiting: "-a CNAME/y c.shop.test"},
+		"an update beside a new CNAME": {[]string{"-a A/x 192.0.2.1", "a TXT/x b > c", "+a CNAME/x b.shop.test"}, "-a A/x 192.0.2.1", []string{"a TXT/x b > c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Without(changesOf(t, test.changes...), changesOf(t, test.waiting))
+			if want := changesOf(t, test.want...); !reflect.DeepEqual(got, want) {
+				t.Errorf("%v are left, want %v", got, want)
 			}
 		})
 	}

@@ -374,31 +374,13 @@ func (l *Ledger) Permitted(name string, changes []dns.Change) []dns.Change {
 	if e == nil {
 		return changes
 	}
-	waiting := map[dns.Key]*item{}
+	var held []dns.Change
 	for i := range e.items {
 		if l.isHeld(&e.items[i]) {
-			waiting[e.items[i].RecordSet().Key()] = &e.items[i]
+			held = append(held, e.items[i].Change)
 		}
 	}
-	blocked := slices.ContainsFunc(e.changes, func(c dns.Change) bool { return c.Old == nil && collidesWithAny(c.New, waiting) })
-	var permitted []dns.Change
-	for _, c := range e.changes {
-		waits := waiting[c.RecordSet().Key()] != nil && c.Old != nil
-		if !waits && (!blocked || c.Old != nil && c.New != nil) {
-			permitted = append(permitted, c)
-		}
-	}
-	return permitted
-}
-
-// collidesWithAny reports whether a record set can't be created while deletions are held.
-func collidesWithAny(created *dns.RecordSet, waiting map[dns.Key]*item) bool {
-	for _, w := range waiting {
-		if w.New == nil && collides(created, w.Old) {
-			return true
-		}
-	}
-	return false
+	return Without(e.changes, held)
 }
 
 // Spend charges the budget for the counted changes of a name that are about to be made. Approved
@@ -502,12 +484,23 @@ func (l *Ledger) recount() {
 	}
 }
 
-// idle reports whether the ledger holds nothing but accepted settings.
+// endPlans ends the planned changes, and everything that users have seen and approved.
+func (l *Ledger) endPlans() {
+	l.Forget()
+	if len(l.recalled)+len(l.announced.plans) > 0 {
+		l.book.bump()
+	}
+	l.forgetRecalled()
+	l.announced.plans, l.freed = nil, nil
+	l.endExpected()
+}
+
+// idle reports whether the ledger, which has no plans, holds nothing but accepted settings.
 func (l *Ledger) idle(now time.Time) bool {
 	for k := range l.spent {
 		if _, sum := l.spent[k].within(now, l.book.limits.Window); sum > 0 {
 			return false
 		}
 	}
-	return len(l.names) == 0 && len(l.recalled) == 0 && len(l.excepted) == 0
+	return len(l.excepted) == 0 && !now.Before(l.unknownUntil)
 }

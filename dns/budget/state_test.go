@@ -148,7 +148,6 @@ func TestManyZones(t *testing.T) {
 	if n := len(b.zones); n != 11 {
 		t.Errorf("%d zones are known", n)
 	}
-	l.Note("a.test", nil)
 	b.Retain(begun.Add(time.Hour), zones[:10])
 	if n := len(b.zones); n != 10 {
 		t.Errorf("%d zones are known an hour later", n)

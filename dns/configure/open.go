@@ -50,6 +50,8 @@ type Input struct {
 	History *history.Log
 	// ConfigMaps stores budgets, in the namespace of this process; nil means that they aren't stored.
 	ConfigMaps corev1client.ConfigMapsGetter
+	// Accounts is as in [provider.Input].
+	Accounts *provider.Accounts
 	// Wrap wraps the transports of HTTP providers. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
@@ -237,7 +239,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 	}
 	input := provider.Input{
 		DryRun: o.DryRun, OwnerID: o.Registry.OwnerID, Domains: domains, ZoneIDs: o.ZoneIDs, ZoneNames: o.ZoneNames,
-		CreateOnly: o.Policy == string(plan.CreateOnly), TLS: o.TLS, Wrap: in.Wrap, Log: in.Log, Registerer: in.Registerer,
+		CreateOnly: o.Policy == string(plan.CreateOnly), TLS: o.TLS, Accounts: in.Accounts, Wrap: in.Wrap, Log: in.Log, Registerer: in.Registerer,
 	}
 	var providers []provider.Provider
 	for _, name := range o.Providers {

@@ -220,6 +220,8 @@ func (n *name) obstructed(w *dns.RecordSet) bool {
 			n.out.Conflicts = append(n.out.Conflicts, Conflict{Wanted: w, Current: c.Set, Obstacle: NotOwned})
 		case ours && excluded && n.rules.Policy != Sync:
 			n.out.Conflicts = append(n.out.Conflicts, Conflict{Wanted: w, Current: c.Set, Obstacle: NotDeletable})
+		case ours && excluded && !n.isWanted(c.Set) && n.keptForRefused(c.Set):
+			n.out.Conflicts = append(n.out.Conflicts, Conflict{Wanted: w, Current: c.Set, Obstacle: ReplacementRefused})
 		}
 	}
 	return len(n.out.Conflicts) > before

@@ -30,6 +30,9 @@ const (
 	// NotDeletable: the record set is ours and excludes the other one, but the policy forbids its
 	// deletion.
 	NotDeletable Obstacle = "not deletable under the policy"
+	// ReplacementRefused: the record set is ours and excludes the other one, but it stays because the
+	// provider refuses what its object asks for.
+	ReplacementRefused Obstacle = "kept because its replacement is refused"
 )
 
 // Conflict says that a record set can't be created or updated because of another one in the zone.

@@ -209,6 +209,7 @@ func TestRefused(t *testing.T) {
 		"another type of somebody else":        {"foo A 3.3.3.3 own=me res=s/v/a", "foo A 4.4.4.4 res=s/v/a\nfoo AAAA ::1 res=s/e/a", "foo AAAA ::1", "~ foo A 3.3.3.3 own=me res=s/v/a > foo A 4.4.4.4 own=me res=s/v/a"},
 		"a newcomer, and the holder is gone":   {"foo A 3.3.3.3 own=me res=s/v/a", "foo A 4.4.4.4 res=s/e/a", "foo A 4.4.4.4", "- foo A 3.3.3.3 own=me res=s/v/a"},
 		"without a label":                      {"foo CNAME lb own=me", "foo A 4.4.4.4 res=s/v/a", "foo A 4.4.4.4", ""},
+		"a CNAME that stays":                   {"foo CNAME lb own=me res=s/v/a", "foo A 4.4.4.4 res=s/v/a\nfoo AAAA ::1 res=s/e/a", "foo A 4.4.4.4", "! foo AAAA ::1 res=s/e/a: foo CNAME lb own=me res=s/v/a is kept because its replacement is refused"},
 		"another type, and the holder is gone": {"foo A 3.3.3.3 own=me res=s/v/a", "foo AAAA ::1 res=s/e/a", "foo AAAA ::1", "- foo A 3.3.3.3 own=me res=s/v/a"},
 	} {
 		wanted := candidates(sets(c.wanted)...)

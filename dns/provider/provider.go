@@ -214,6 +214,9 @@ type Input struct {
 	CreateOnly bool
 	// Budget limits how much is read from the provider. Nil means the default limits for each zone.
 	Budget *listlimit.Budget
+	// Accounts has the rate limits that the publishers of the process share. Nil means that none are
+	// shared.
+	Accounts *Accounts
 	// TLS are the flags --tls-ca, --tls-client-cert and --tls-client-cert-key.
 	TLS TLSFiles
 	// Wrap wraps the transport of an HTTP provider, to count and time its requests. It is never nil.

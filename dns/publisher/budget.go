@@ -205,6 +205,16 @@ func (p *Publisher) holdOverBudget(z *zone, now time.Time) {
 	p.measure(z)
 }
 
+// retainBudgets ends the held plans of zones that no longer exist. While the list of zones may be
+// incomplete, a missing zone may exist, so its plans stay.
+func (p *Publisher) retainBudgets(exist []dns.Zone) {
+	if p.zoneList.unlisted != nil {
+		return
+	}
+	p.budgets.book.Retain(time.Now(), exist)
+	p.Approvals.Show(p.budgets.book.Held())
+}
+
 // markComplete tells the budget of a zone that everything was read and planned, including delayed
 // deletions.
 func (p *Publisher) markComplete(z *zone) {

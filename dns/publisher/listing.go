@@ -132,8 +132,12 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 		if !p.zones.has(z) {
 			changed[dns.Canonical(z.Name)] = true
 			p.Metrics.forget(z)
+			// A zone that comes back has the same ledger, so a batch that is still running must not note its
+			// changes there.
+			z.names.note = noMetrics
 		}
 	}
+	p.retainBudgets(zones)
 	p.refilter(before)
 	if before != nil && len(changed) == 0 {
 		return
@@ -151,7 +155,6 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 			p.touch(name)
 		}
 	}
-	p.budgets.book.Retain(time.Now(), zones)
 	p.unzoned.dropWhere(func(name string) bool { return len(p.zones.zonesFor(name)) > 0 })
 }
 

@@ -152,7 +152,8 @@ func (p *Publisher) delayTransfer(z *zone, n *nameState, until time.Time) {
 
 // delay returns the changes of a name that may be made now, and when the postponed deletions may be
 // made. Objects and load balancers that are replaced are gone for a moment, and resolvers would
-// cache the negative response.
+// cache the negative response. What can't stand beside a record set whose deletion is postponed is
+// postponed too.
 func (p *Publisher) delay(z *zone, n *nameState, changes []dns.Change) (now []dns.Change, until time.Time) {
 	lost := budget.Losses(changes)
 	if len(lost) == 0 {
@@ -164,10 +165,12 @@ func (p *Publisher) delay(z *zone, n *nameState, changes []dns.Change) (now []dn
 	if p.once != nil || !time.Now().Before(until) {
 		return changes, time.Time{}
 	}
-	z.names.setReason(n, ReasonDelayed, "no object asks for it any more; it is deleted after the deletion delay")
-	return slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool {
-		return slices.ContainsFunc(lost, func(l dns.Change) bool { return l.Old == c.Old })
-	}), until
+	message := "no object asks for it any more; it is deleted after the deletion delay"
+	if now = budget.Without(changes, lost); len(now)+len(lost) < len(changes) {
+		message = "no object asks for some of its record sets any more, and new ones can't stand beside them; all are replaced after the deletion delay"
+	}
+	z.names.setReason(n, ReasonDelayed, message)
+	return now, until
 }
 
 // setReason sets why the zone doesn't have what is wanted under a name. A conflict takes precedence
@@ -319,6 +322,8 @@ func obstacle(c plan.Conflict) string {
 	switch otherOwner := c.OtherOwner(); {
 	case c.Obstacle == plan.NotDeletable:
 		return there + " conflicts with it, and the policy forbids its deletion: delete it yourself, or set --policy=sync"
+	case c.Obstacle == plan.ReplacementRefused:
+		return there + " conflicts with it, and stays because the provider refuses the record that its object asks for: correct that object"
 	case otherOwner == "":
 		return there + " has no known owner and is left alone: delete it, or add an ownership record for it"
 	default:

@@ -50,6 +50,8 @@ type Fixture struct {
 	DryRun                          bool
 	// Provider is used for all runs, if it isn't nil.
 	Provider provider.Provider
+	// Accounts, if it isn't nil, has the rate limits that providers share, as in one process.
+	Accounts *provider.Accounts
 	// Wrap, if it isn't nil, wraps the transport of providers.
 	Wrap func(http.RoundTripper) http.RoundTripper
 	Log  *slog.Logger
@@ -97,7 +99,7 @@ func Set(name, recordType, targets string, properties ...string) *dns.RecordSet 
 
 // Input returns the input of a provider. Its requests reach a server through a transport, and w.Wrap.
 func (w *Fixture) Input(transport http.RoundTripper) provider.Input {
-	return provider.Input{Domains: w.Domains, DryRun: w.DryRun, Log: w.Log, Wrap: func(http.RoundTripper) http.RoundTripper {
+	return provider.Input{Domains: w.Domains, DryRun: w.DryRun, Log: w.Log, Accounts: w.Accounts, Wrap: func(http.RoundTripper) http.RoundTripper {
 		if w.Wrap != nil {
 			return w.Wrap(transport)
 		}
@@ -164,6 +166,24 @@ func (w *Fixture) Once() error {
 	close(settled)
 	_, err := w.Publisher(w.open()).Once(w.T.Context(), settled, w.Patience)
 	return err
+}
+
+// Together has two publishers of one process publish once at the same time. Each has its own provider.
+func (w *Fixture) Together() {
+	w.T.Helper()
+	w.Accounts = new(provider.Accounts)
+	settled := make(chan struct{})
+	close(settled)
+	var running sync.WaitGroup
+	for range 2 {
+		p := w.Publisher(w.Open())
+		running.Go(func() {
+			if _, err := p.Once(w.T.Context(), settled, w.Patience); err != nil {
+				w.T.Error(err)
+			}
+		})
+	}
+	running.Wait()
 }
 
 // open returns the provider for a run.

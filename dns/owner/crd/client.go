@@ -129,7 +129,7 @@ func (c client) overwrite(ctx context.Context, name string, p put) (*externaldns
 	if live == nil {
 		var err error
 		if live, err = c.Get(ctx, name, metav1.GetOptions{}); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", errRead, err)
 		}
 	}
 	if !slices.Contains(p.owners, live.Labels[externaldns.LabelOwner]) {

@@ -3,15 +3,11 @@ package crd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns"
@@ -103,16 +99,6 @@ func (s *store) write(ctx context.Context, w claims.Write) (*externaldns.DNSReco
 		return object, claims.Result{Stored: claimOf(object), Later: fmt.Errorf("write the status of DNSRecord %s/%s: %w", s.namespace, object.Name, err)}
 	}
 	return made, claims.Result{Stored: claimOf(made)}
-}
-
-// refused reports whether the API server refuses one object: by an admission policy or a quota, or
-// because the object is invalid or too large. A missing right concerns all objects.
-func refused(err error) bool {
-	if errors.Is(err, errOtherRecord) {
-		return true
-	}
-	missingRight := apierrors.IsForbidden(err) && (strings.Contains(err.Error(), " cannot create resource ") || strings.Contains(err.Error(), " cannot update resource "))
-	return !missingRight && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err))
 }
 
 func (s *store) remove(ctx context.Context, c *claims.Claim) error {

@@ -40,7 +40,7 @@ type account struct {
 	label       string
 	client      *route53.Client
 	credentials aws.CredentialsProvider
-	pace        *awsaccess.Pace
+	pace        *provider.Shared[*awsaccess.Pace]
 	attempts    int
 	budget      *listlimit.Budget
 }
@@ -52,7 +52,7 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	if err != nil {
 		return nil, err
 	}
-	a := &account{label: "the usual profile", credentials: cfg.Credentials, pace: awsaccess.NewPace(rate), attempts: access.Attempts, budget: in.Budget}
+	a := &account{label: "the usual profile", credentials: cfg.Credentials, pace: awsaccess.SharedPace(in.Accounts, "route53", rate), attempts: access.Attempts, budget: in.Budget}
 	if access.Profile != "" {
 		a.label = "the profile " + access.Profile
 	}
@@ -64,7 +64,7 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 
 // transport returns the transport for requests of the account.
 func (a *account) transport(next http.RoundTripper, dryRun bool) awsaccess.LimitedTransport {
-	return awsaccess.LimitedTransport{Next: next, Pace: func(*http.Request) *awsaccess.Pace { return a.pace }, Reads: reads, DryRun: dryRun, Limit: maxResponse}
+	return awsaccess.LimitedTransport{Next: next, Pace: func(*http.Request) *awsaccess.Pace { return a.pace.Get() }, Reads: reads, DryRun: dryRun, Limit: maxResponse}
 }
 
 // reads reports whether a request changes nothing. The tags of several zones are read with a
@@ -75,20 +75,21 @@ func reads(r *http.Request) bool {
 
 // call makes a request for a resource.
 func (a *account) call(ctx context.Context, action, resource string, send func() error) error {
-	if _, err := a.credentials.Retrieve(ctx); err != nil {
+	credentials, err := a.credentials.Retrieve(ctx)
+	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return fmt.Errorf("%w: get the credentials of %s: %w", provider.ErrCredentials, a.label, err)
 	}
-	err := send()
-	if err == nil {
-		a.pace.Succeeded()
+	pace := a.pace.Of(awsaccess.AccountOf(credentials))
+	if err = send(); err == nil {
+		pace.Succeeded()
 		return nil
 	}
 	err = failure(err, action, resource)
 	if errors.Is(err, provider.ErrThrottled) {
-		a.pace.Throttled()
+		pace.Throttled()
 	}
 	return err
 }

@@ -41,7 +41,7 @@ const (
 type account struct {
 	client       *servicediscovery.Client
 	credentials  aws.CredentialsProvider
-	manage, data *awsaccess.Pace
+	manage, data *provider.Shared[*awsaccess.Pace]
 	attempts     int
 	poll         time.Duration
 	budget       *listlimit.Budget
@@ -57,7 +57,10 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	if cfg.Region == "" {
 		return nil, errors.New("there is no region, and Cloud Map has namespaces in each: set the variable AWS_REGION, or a region in the profile")
 	}
-	a := &account{credentials: cfg.Credentials, manage: awsaccess.NewPace(c.rate), data: awsaccess.NewPace(c.dataRate), attempts: access.Attempts, poll: c.poll, budget: in.Budget}
+	a := &account{credentials: cfg.Credentials, attempts: access.Attempts, poll: c.poll, budget: in.Budget}
+	// The quotas are those of a region.
+	a.manage = awsaccess.SharedPace(in.Accounts, "servicediscovery "+cfg.Region, c.rate)
+	a.data = awsaccess.SharedPace(in.Accounts, "data-servicediscovery "+cfg.Region, c.dataRate)
 	a.client = servicediscovery.NewFromConfig(cfg, func(o *servicediscovery.Options) {
 		o.HTTPClient = awsaccess.Client(awsaccess.LimitedTransport{
 			Next: awsaccess.Transport(o.HTTPClient), Pace: a.paceOf, Reads: reads, DryRun: in.DryRun, Limit: maxResponse,
@@ -91,24 +94,25 @@ func reads(r *http.Request) bool {
 
 func (a *account) paceOf(r *http.Request) *awsaccess.Pace {
 	if strings.HasPrefix(actionOf(r), "Discover") {
-		return a.data
+		return a.data.Get()
 	}
-	return a.manage
+	return a.manage.Get()
 }
 
 // call makes a request of an action.
 func (a *account) call(ctx context.Context, action string, send func(o func(*servicediscovery.Options)) error) error {
-	if _, err := a.credentials.Retrieve(ctx); err != nil {
+	credentials, err := a.credentials.Retrieve(ctx)
+	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return fmt.Errorf("%w: get the credentials: %w", errUnauthenticated, err)
 	}
-	pace := a.manage
-	if action == actionRevision {
-		pace = a.data
+	manage, pace := a.manage.Of(awsaccess.AccountOf(credentials)), a.data.Of(awsaccess.AccountOf(credentials))
+	if action != actionRevision {
+		pace = manage
 	}
-	err := send(func(o *servicediscovery.Options) {
+	err = send(func(o *servicediscovery.Options) {
 		if !strings.HasPrefix(action, "List") && !strings.HasPrefix(action, "Get") {
 			o.Retryer = awsaccess.RetryThrottled(a.attempts)
 		}

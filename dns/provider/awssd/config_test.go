@@ -221,3 +221,25 @@ func TestClasses(t *testing.T) {
 		}
 	}
 }
+
+// Two publishers share the rate limits of an account in a region, and in no other one.
+func TestSharedRateLimits(t *testing.T) {
+	start(t)
+	in := input()
+	in.Accounts = new(provider.Accounts)
+	paces := func() (manage, data any) {
+		a := open(t, in).account
+		if _, err := a.namespaces(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		return a.manage.Get(), a.data.Get()
+	}
+	manage, data := paces()
+	if m, d := paces(); m != manage || d != data || manage == data {
+		t.Error("the second publisher has its own limits, or both limits are one")
+	}
+	t.Setenv("AWS_REGION", "eu-west-1")
+	if m, d := paces(); m == manage || d == data {
+		t.Error("two regions share a limit")
+	}
+}

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -280,6 +281,35 @@ func throttle(w *fixture, operation string, seconds int) {
 		more = times
 	}
 	w.Publish(2*len(wanted)+more, wanted...)
+}
+
+// A pause is one for all publishers of the subscription.
+func TestPauseOfASubscription(t *testing.T) {
+	inBoth(t, func(w *fixture) {
+		w.Accounts = new(provider.Accounts)
+		var until time.Time
+		w.before(func(c azuretest.Call) *azuretest.Fault {
+			switch {
+			case c.Operation == "Token":
+			case until.IsZero():
+				until = time.Now().Add(30 * time.Second)
+				return azuretest.Throttled(30)
+			case time.Now().Before(until):
+				w.T.Errorf("%v before the time was over", c)
+			}
+			return nil
+		})
+		limited, end := context.WithTimeout(w.T.Context(), 10*time.Second)
+		defer end()
+		for range 2 {
+			if _, err := w.open().Zones(limited); err == nil {
+				w.T.Error("no error in the pause")
+			}
+		}
+		if _, err := w.open().Zones(w.T.Context()); err != nil {
+			w.T.Error(err)
+		}
+	})
 }
 
 // A listing of zones that is denied once is an error of one cycle (AZ13 of spec/clouds.md).

@@ -75,7 +75,8 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	if err != nil {
 		return nil, fmt.Errorf("resourceManagerEndpoint in --azure-config-file: %w", err)
 	}
-	g := &rateLimit{next: client.Transport, host: endpoint.Host}
+	shared := provider.NewShared(in.Accounts, fmt.Sprintf("azure %s private=%t", endpoint.Host, c.private), func() *pauses { return &pauses{} })
+	g := &rateLimit{next: client.Transport, host: endpoint.Host, pauses: shared.Of(s.Subscription)}
 	client.Transport = g
 	options.Cloud, options.Transport, options.Retry = e.Configuration, client, c.retries(false)
 	options.PerRetryPolicies = []policy.Policy{runtime.NewRequestIDPolicy()}

@@ -25,7 +25,11 @@ type rateLimit struct {
 	next http.RoundTripper
 	// host is the resource manager's host.
 	host string
+	*pauses
+}
 
+// pauses are those of a subscription.
+type pauses struct {
 	mu sync.Mutex
 	// until is the end of the pause. pauses counts the pauses in a row for which Azure gave no time.
 	until  time.Time
@@ -39,14 +43,14 @@ type rateLimit struct {
 type closingsKey struct{}
 
 // begin returns the context for a call of the provider.
-func (l *rateLimit) begin(ctx context.Context) context.Context {
+func (l *pauses) begin(ctx context.Context) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return context.WithValue(ctx, closingsKey{}, l.closings)
 }
 
 // left returns how long a request has to wait, or an error if that is too long.
-func (l *rateLimit) left(ctx context.Context) (time.Duration, error) {
+func (l *pauses) left(ctx context.Context) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if closings, _ := ctx.Value(closingsKey{}).(int); closings < l.closings && time.Now().Before(l.closed) {
@@ -72,7 +76,7 @@ func (l *rateLimit) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // noteResponse evaluates a response, and starts a pause if Azure asks for one.
-func (l *rateLimit) noteResponse(resp *http.Response) {
+func (l *pauses) noteResponse(resp *http.Response) {
 	throttled, ok := errors.AsType[*provider.ThrottledError](httpapi.Outcome(resp.StatusCode, resp.Header))
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,7 @@
 package cloudflare
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -341,6 +342,34 @@ func TestThrottled(t *testing.T) {
 			w.Expect("a A 192.0.2.1")
 		})
 	}
+}
+
+// After a 429, another publisher with the same token sends nothing before that time either.
+func TestPauseOfAnAccount(t *testing.T) {
+	withFixture(t, free, func(w *fixture) {
+		w.Accounts = new(provider.Accounts)
+		var until time.Time
+		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			switch {
+			case until.IsZero():
+				until = time.Now().Add(10 * time.Second)
+				return cloudflaretest.Throttled(10 * time.Second)
+			case time.Now().Before(until):
+				t.Errorf("a request for %s before the time", c.Operation)
+			}
+			return nil
+		}})
+		limited, end := context.WithTimeout(w.T.Context(), 5*time.Second)
+		defer end()
+		for range 2 {
+			if _, err := w.open().Zones(limited); err == nil {
+				t.Error("no error in the pause")
+			}
+		}
+		if _, err := w.open().Zones(w.T.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A batch that was made, and whose answer was lost, is done. One that wasn't made is sent again (CF16 of

@@ -47,8 +47,8 @@ type api struct {
 	budget  *listlimit.Budget
 }
 
-func newAPI(client *http.Client, base *url.URL, access credentials, perPage int, budget *listlimit.Budget) *api {
-	a := &api{pace: newPace(), access: access, perPage: perPage, budget: budget}
+func newAPI(client *http.Client, base *url.URL, access credentials, pace *pace, perPage int, budget *listlimit.Budget) *api {
+	a := &api{pace: pace, access: access, perPage: perPage, budget: budget}
 	options := []option.RequestOption{
 		option.WithHTTPClient(client), option.WithBaseURL(base.String()), option.WithMaxRetries(0), option.WithRequestTimeout(timeout),
 		option.WithMiddleware(a.send),

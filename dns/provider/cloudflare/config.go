@@ -89,12 +89,17 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
+	account, err := access.account()
+	if err != nil {
+		return nil, err
+	}
+	shared := provider.NewShared(in.Accounts, "cloudflare", newPace).Of(account)
 	client, err := httpapi.NewClient(ctx, in, httpapi.Options{})
 	if err != nil {
 		return nil, err
 	}
 	p := &cloudflareProvider{
-		api:    newAPI(client, base, access, c.PerPage, in.Budget),
+		api:    newAPI(client, base, access, shared, c.PerPage, in.Budget),
 		filter: filter{domains: in.Domains, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames)},
 		log:    in.Log, warned: map[string]struct{}{},
 		recordOptions: recordOptions{

@@ -1,6 +1,8 @@
 package cloudflare
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +48,20 @@ func credentialsOf(getenv func(string) string) (credentials, error) {
 		}
 	}
 	return c, nil
+}
+
+// account returns what identifies the user in memory: a hash of the secret, which nobody can use.
+func (c credentials) account() (string, error) {
+	used := c.key
+	if c.token.value != "" {
+		used = c.token
+	}
+	text, err := used.read()
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.Sum256([]byte(c.email + "\x00" + text))
+	return hex.EncodeToString(hash[:]), nil
 }
 
 // show sets the header of a request.

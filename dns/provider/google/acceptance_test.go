@@ -356,6 +356,22 @@ func TestLongPause(t *testing.T) {
 	})
 }
 
+// A pause is one for all publishers of the project.
+func TestPauseOfAProject(t *testing.T) {
+	withFixture(t, func(w *fixture) {
+		w.Accounts = new(provider.Accounts)
+		fault := *clouddnstest.Exhausted
+		fault.RetryAfter = "40"
+		w.refuseIf(&fault, func(clouddnstest.Call) bool { return true })
+		for _, want := range []int{1, 0} {
+			w.server.Calls()
+			if _, err := w.open().Zones(w.T.Context()); !errors.Is(err, provider.ErrThrottled) || len(w.server.Calls()) != want {
+				t.Errorf("got %v, want %d requests", err, want)
+			}
+		}
+	})
+}
+
 // A change that was made, and whose answer was lost, is done. One that wasn't made is sent again (GO14 of
 // spec/clouds.md).
 func TestLostAnswer(t *testing.T) {

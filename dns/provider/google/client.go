@@ -34,7 +34,7 @@ var (
 type client struct {
 	service  *dnsapi.Service
 	project  *project
-	throttle throttle
+	throttle *provider.Shared[*throttle]
 	budget   *listlimit.Budget
 }
 
@@ -53,7 +53,7 @@ func openClient(ctx context.Context, in provider.Input, projectID string) (*clie
 	if err != nil {
 		return nil, fmt.Errorf("open the client of Cloud DNS: %w", err)
 	}
-	return &client{service: service, project: &project{id: projectID}, budget: in.Budget}, nil
+	return &client{service: service, project: &project{id: projectID}, throttle: provider.NewShared(in.Accounts, "clouddns", func() *throttle { return &throttle{} }), budget: in.Budget}, nil
 }
 
 // call makes a request that needs a permission for a zone, or for all.
@@ -62,20 +62,21 @@ func (c *client) call(ctx context.Context, retry httpapi.Retry, right, zone stri
 	if err != nil {
 		return err
 	}
+	throttle := c.throttle.Of(projectID)
 	return retry.Do(ctx, func() error {
-		if err := c.throttle.wait(ctx); err != nil {
+		if err := throttle.wait(ctx); err != nil {
 			return err
 		}
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		err := send(limited, projectID)
 		if err == nil {
-			c.throttle.noteResponse()
+			throttle.noteResponse()
 			return nil
 		}
 		err = failure(err, right, scopeOf(projectID, zone))
 		if throttled, ok := errors.AsType[*provider.ThrottledError](err); ok {
-			throttled.After = c.throttle.throttled(throttled.After)
+			throttled.After = throttle.throttled(throttled.After)
 		}
 		return err
 	})

@@ -169,5 +169,5 @@ func (f *Files) Adjust(ctx context.Context, zone dns.Zone, wanted []*dns.RecordS
 
 // Apply implements [provider.Provider]. It always fails with [provider.ErrDryRun].
 func (f *Files) Apply(_ context.Context, z dns.Zone, _ []dns.Change) error {
-	return fmt.Errorf("change zone %s: %w", z.Name, errors.Join(provider.ErrDryRun, provider.ErrRejected))
+	return fmt.Errorf("change zone %s: %w", z.Name, provider.ErrDryRun)
 }

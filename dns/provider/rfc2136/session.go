@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 
 	mdns "github.com/miekg/dns"
@@ -85,7 +86,7 @@ func (d *dialer) connect(ctx context.Context, address string) (*session, error) 
 		conn, err = (&tls.Dialer{Config: d.tls}).DialContext(dialContext, "tcp", address)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", address, cause(ctx, err))
+		return nil, fmt.Errorf("connect: %w", cause(ctx, err))
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	return &session{
@@ -94,12 +95,30 @@ func (d *dialer) connect(ctx context.Context, address string) (*session, error) 
 	}, nil
 }
 
-// cause returns the error of ctx if ctx has ended, else err.
+// cause returns the error of ctx if ctx has ended, else err without addresses. The callers name the
+// server. The port of our end differs each time, so each retry would be reported as another error.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
+		return unresolved(lookup)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
+		err = op.Err
+	}
+	if call, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = call.Err
+	}
 	return err
+}
+
+// unresolved returns the error of a lookup without the host name.
+func unresolved(lookup *net.DNSError) error {
+	if lookup.Server == "" {
+		return fmt.Errorf("resolve the host name: %s", lookup.Err)
+	}
+	return fmt.Errorf("resolve the host name at %s: %s", lookup.Server, lookup.Err)
 }
 
 func (s *session) close() {

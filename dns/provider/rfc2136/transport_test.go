@@ -80,6 +80,41 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
+// An error names the server once, and is the same each time, so that it is reported once.
+func TestErrorsNameTheServerOnce(t *testing.T) {
+	servers := map[string]struct{ address, want string }{
+		"unreachable": {dead(t), "connect: connection refused"},
+		"deaf":        {listen(t, deaf), "receive the answer: i/o timeout"},
+		"closing":     {listen(t, func(net.Conn) {}), "receive the answer: "}, // EOF, or connection reset
+	}
+	for name, server := range servers {
+		t.Run(name, func(t *testing.T) {
+			p := open(t, settings(nil)).at(disabled, server.address)
+			p.dialer.answerTimeout = impatience
+			_, listErr := p.Records(t.Context(), testZone)
+			_, probeErr := open(t, settings(nil, func(c *Config) { c.AXFR = false })).at(disabled, dead(t)).Probe(t.Context(), testZone)
+			for operation, err := range map[string]error{"list": listErr, "update": apply(t, p, created(record("www", "A", "192.0.2.1"))), "probe": probeErr} {
+				switch {
+				case err == nil:
+					t.Errorf("%s: no error", operation)
+				case strings.Count(err.Error(), "127.0.0.1") != 1:
+					t.Errorf("%s: the address isn't named once: %v", operation, err)
+				case operation != "probe" && !strings.Contains(err.Error(), ": "+server.want):
+					t.Errorf("%s: %v, want %s", operation, err, server.want)
+				}
+			}
+		})
+	}
+}
+
+// The host name of a server that can't be resolved is in its address already.
+func TestUnresolvedServer(t *testing.T) {
+	lookup := &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "ns.example.test", Server: "192.0.2.53:53", IsNotFound: true}}
+	if got, want := cause(t.Context(), lookup).Error(), "resolve the host name at 192.0.2.53:53: no such host"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // If the answer to an update is lost, its outcome isn't known. The next listing transfers the
 // zone, whatever its serial number is, and avoids the server.
 func TestAnswerLost(t *testing.T) {

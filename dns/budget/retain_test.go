@@ -1,0 +1,130 @@
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// disappear lists the zones without the zone of the fixture.
+func (w *fixture) disappear() { w.book.Retain(w.now, []dns.Zone{{ID: "Z2", Name: "other.test"}}) }
+
+// reappear lists the zone again: the publisher reads it as a new zone.
+func (w *fixture) reappear() { w.book.Ledger(shop).Forget() }
+
+// The held plan of a removed zone ends, in the process and in the store.
+func TestPlanOfARemovedZone(t *testing.T) {
+	w, hash := newHeldFixture(t, 50)
+	w.disappear()
+	if held := w.book.Held(); len(held) > 0 {
+		t.Errorf("%d plans are held in a zone that is gone", len(held))
+	}
+	if _, err := w.book.Approve(w.now, hash, nil); !errors.Is(err, ErrUnknownPlan) {
+		t.Errorf("approval of a plan of a zone that is gone: %v", err)
+	}
+	w.keep()
+	w.start("settings")
+	if l := w.book.Ledger(shop); len(l.recalled)+len(l.announced.plans) > 0 {
+		t.Errorf("the next process knows %d changes of the zone, and %d plans", len(l.recalled), len(l.announced.plans))
+	}
+}
+
+// A zone that comes back has the same limit as before it was removed. Each case removes it once and
+// counts the deletions after its return.
+func TestRemovedZoneKeepsItsProtection(t *testing.T) {
+	tests := map[string]struct {
+		// before is called while the zone is listed.
+		before func(w *fixture)
+		// deleted is how many records are deleted after the return.
+		deleted int
+	}{
+		"a held plan": {func(w *fixture) {
+			for i := range 50 {
+				w.drop(fmt.Sprint("n", i))
+			}
+			w.sync()
+		}, 0},
+		"spent budget": {func(w *fixture) {
+			for i := range 20 {
+				w.drop(fmt.Sprint("n", i))
+			}
+			w.sync()
+			w.drop("n20", "n21")
+		}, 0},
+		"an approved plan": {func(w *fixture) {
+			for i := range 50 {
+				w.drop(fmt.Sprint("n", i))
+			}
+			w.sync()
+			w.approve(w.announced(50).Hash)
+		}, 0},
+		"an excepted name": {func(w *fixture) {
+			for i := range 50 {
+				w.drop(fmt.Sprint("n", i))
+			}
+			w.sync()
+			w.approve(w.announced(50).Hash, "n0.shop.test")
+			w.sync()
+		}, 0},
+		"few deletions": {func(w *fixture) { w.drop("n0", "n1") }, 2},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newFilledFixture(t, 100)
+			test.before(w)
+			for range 3 {
+				w.disappear()
+				w.reappear()
+			}
+			if made := w.sync(); made != test.deleted {
+				t.Errorf("%d records were deleted without approval, want %d", made, test.deleted)
+			}
+		})
+	}
+}
+
+// Unknown earlier deletions stay unknown for a zone that comes back, even if it is empty at first.
+func TestRemovedZoneStaysUnknown(t *testing.T) {
+	w := newFilledFixture(t, 100)
+	w.store = nil
+	w.start("settings")
+	w.book.Distrust()
+	w.sync()
+	if w.book.Ledger(shop).UnknownUntil().IsZero() {
+		t.Fatal("earlier deletions are known")
+	}
+	w.disappear()
+	records := w.zone
+	w.zone = nil
+	w.reappear()
+	w.plan()
+	w.zone = records
+	w.drop("n0")
+	if made := w.sync(); made != 0 {
+		t.Errorf("%d records were deleted although earlier deletions are unknown", made)
+	}
+}
+
+// --approve-plan approves a plan once in a process, even if the zone comes back with the same
+// records.
+func TestPlanApprovedAtTheStartOfARemovedZone(t *testing.T) {
+	w, hash := newHeldFixture(t, 50)
+	records := map[dns.Key]*dns.RecordSet{}
+	for key, r := range w.zone {
+		records[key] = r
+	}
+	w.startApproving("settings", hash)
+	if made := w.sync(); made != 50 {
+		t.Fatalf("%d records were deleted, want the 50 of the approved plan", made)
+	}
+	w.now = w.now.Add(2 * time.Minute)
+	w.disappear()
+	w.reappear()
+	w.zone = records
+	if made := w.sync(); made != 0 {
+		t.Errorf("%d records were deleted by an approval that was used before", made)
+	}
+}

@@ -1,0 +1,112 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+// hiding is a provider whose zones can be removed and restored.
+type hiding struct {
+	*inmemory.Provider
+	removed, incomplete atomic.Bool
+}
+
+func (h *hiding) Zones(ctx context.Context) ([]dns.Zone, error) {
+	if h.removed.Load() {
+		return nil, nil
+	}
+	return h.Provider.Zones(ctx)
+}
+
+func (h *hiding) Unlisted() error {
+	if h.incomplete.Load() {
+		return errors.New("list the zones of the profile b: AccessDenied")
+	}
+	return nil
+}
+
+// hidingInterval is much shorter than the timeout of a batch.
+const hidingInterval = 10 * time.Second
+
+// newHiding returns a fixture with 100 names, whose zone can be removed.
+func newHiding(t *testing.T) (*stored, *hiding) {
+	h := &hiding{}
+	s := newStored(t)
+	s.stop()
+	h.Provider = s.zones
+	s.provider = h
+	change := s.change
+	s.change = func(c *Config) { change(c); c.Interval = hidingInterval }
+	s.start()
+	waitIdle()
+	return s, h
+}
+
+// When a zone is removed, its held plan ends at the next complete list of zones. When the zone comes
+// back, its deletions are held again.
+func TestHeldPlanOfARemovedZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := newHiding(t)
+		defer func() { s.stop() }()
+		s.drop(0, 50)
+		hash := s.hash(50)
+		h.incomplete.Store(true)
+		h.removed.Store(true)
+		time.Sleep(2 * hidingInterval)
+		if got := s.hash(50); got != hash {
+			t.Errorf("while the list of zones is incomplete, the plan is %s, want %s", got, hash)
+		}
+		h.incomplete.Store(false)
+		time.Sleep(2 * hidingInterval)
+		if plans := s.queue.Plans(); len(plans) > 0 {
+			t.Errorf("%d plans of a removed zone are held", len(plans))
+		}
+		if n := testutil.CollectAndCount(s.publisher.Metrics.held); n > 0 {
+			t.Errorf("%d metrics of held changes, want none", n)
+		}
+		h.removed.Store(false)
+		time.Sleep(2 * hidingInterval)
+		s.wantRecords(100)
+		if got := s.hash(50); got != hash {
+			t.Errorf("the zone is back, and the plan is %s, want %s", got, hash)
+		}
+	})
+}
+
+// A batch that ends after its zone was removed and came back doesn't change what is counted in the
+// zone.
+func TestBatchOfARemovedZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := newHiding(t)
+		defer func() { s.stop() }()
+		s.drop(99, 100) // the zone is remembered, because budget was spent in it
+		blocked := make(chan struct{})
+		s.zones.SetHooks(inmemory.Hooks{After: func(_ context.Context, c inmemory.Call, err error) error {
+			if c.Operation == inmemory.Apply {
+				<-blocked // the response is late
+			}
+			return err
+		}})
+		s.inOnePass(func() { s.ask(0, 10, "192.0.2.2") })
+		waitIdle()
+		h.removed.Store(true)
+		time.Sleep(2 * hidingInterval)
+		h.removed.Store(false)
+		time.Sleep(2 * hidingInterval)
+		s.drop(0, 25)
+		s.hash(25)
+		close(blocked)
+		time.Sleep(hidingInterval)
+		s.wantRecords(99)
+		s.hash(25)
+	})
+}
