@@ -8,9 +8,11 @@ import (
 	"time"
 )
 
+// MaxTTL is the highest TTL of a record in seconds (RFC 2181, 8).
+const MaxTTL = math.MaxInt32
+
 // ParseTTL parses the value of the annotation ttl: a whole number of seconds, or a duration such as
-// 1h30m, rounded down to seconds. The result is from 1 to 2147483647 seconds (RFC 2181, 8), or 0
-// with an error.
+// 1h30m, rounded down to seconds. The result is from 1 to [MaxTTL], or 0 with an error.
 func ParseTTL(value string) (int64, error) {
 	value = strings.TrimSpace(value)
 	seconds, err := strconv.ParseInt(value, 10, 64)
@@ -21,8 +23,8 @@ func ParseTTL(value string) (int64, error) {
 		}
 		seconds = int64(duration / time.Second)
 	}
-	if seconds < 1 || seconds > math.MaxInt32 {
-		return 0, fmt.Errorf("parse the TTL %q: it must be from 1 to %d seconds", value, math.MaxInt32)
+	if seconds < 1 || seconds > MaxTTL {
+		return 0, fmt.Errorf("parse the TTL %q: it must be from 1 to %d seconds", value, MaxTTL)
 	}
 	return seconds, nil
 }

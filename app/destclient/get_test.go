@@ -54,7 +54,7 @@ func TestGetOnce(t *testing.T) {
 		"cut-off":            {script: script{updates: updates(t, addTwo), end: status.Error(codes.Unavailable, "going away")}},
 		"ended-at-once":      {err: "get web.emoji.svc.cluster.local:80 from SERVER: the server ended the stream"},
 		"not-found":          {script: script{end: status.Error(codes.NotFound, "Service web.emoji\n not found")}, err: "get web.emoji.svc.cluster.local:80 from SERVER: NotFound: Service web.emoji not found"},
-		"unavailable":        {script: script{end: status.Error(codes.Unavailable, "not synced")}, err: "get web.emoji.svc.cluster.local:80 from SERVER: Unavailable: not synced: check that a Destination server listens there"},
+		"unavailable":        {script: script{end: status.Error(codes.Unavailable, "not synced")}, err: "get web.emoji.svc.cluster.local:80 from SERVER: Unavailable: not synced"},
 		"plain-server-error": {script: script{end: errors.New("odd")}, err: "get web.emoji.svc.cluster.local:80 from SERVER: Unknown: odd"},
 	}
 	for name, tt := range tests {

@@ -179,24 +179,33 @@ func (a *call[M]) explain(ctx context.Context, err error) error {
 	case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "server preface") && isAdmin(ctx, a.Addr):
 		reason = "this is the port of an admin server: the Destination API has another one, 8086 unless set otherwise"
 	case st.Code() == codes.Unavailable:
-		reason = fmt.Sprintf("%s: %s: %s", st.Code(), output.Clean(ConnectionError(st.Message())), a.waiting(ctx, "check that a Destination server listens there"))
+		text, otherwise := ConnectionError(st.Message(), "check that a Destination server listens there")
+		reason = fmt.Sprintf("%s: %s", st.Code(), output.Clean(text))
+		if hint := a.waiting(ctx, otherwise); hint != "" {
+			reason += ": " + hint
+		}
 	default:
 		reason = fmt.Sprintf("%s: %s", st.Code(), output.Clean(st.Message()))
 	}
 	return fmt.Errorf("%s %s from %s: %s", a.command, a.Authority, a.Addr, reason)
 }
 
-// ConnectionError returns grpc-go's message about a connection without its wrapping.
-func ConnectionError(message string) string {
-	quoted, ok := strings.CutPrefix(message, "connection error: desc = ")
-	if !ok {
-		return message
+// connectionErrors are how messages of grpc-go about a connection begin. Other messages are the server's.
+var connectionErrors = []string{dialError, "error reading from server", "name resolver error"}
+
+const dialError = "connection error: desc = "
+
+// ConnectionError returns grpc-go's message about a connection without its wrapping, and advice about such a
+// message. For a message of the server, the advice is empty.
+func ConnectionError(message, advice string) (text, then string) {
+	if !slices.ContainsFunc(connectionErrors, func(begin string) bool { return strings.HasPrefix(message, begin) }) {
+		return message, ""
 	}
-	text, err := strconv.Unquote(quoted)
+	text, err := strconv.Unquote(strings.TrimPrefix(message, dialError))
 	if err != nil {
-		return message
+		return message, advice
 	}
-	return strings.TrimPrefix(strings.TrimPrefix(text, "transport: "), "Error while dialing: ")
+	return strings.TrimPrefix(strings.TrimPrefix(text, "transport: "), "Error while dialing: "), advice
 }
 
 // waiting says what the server waits for or, if that is unknown, what else to do.

@@ -13,7 +13,6 @@ import (
 	endpointpb "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -94,10 +93,8 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 // queryError returns the error of a call, without the wrapping of gRPC.
 func queryError(addr string, err error) error {
 	st := status.Convert(err)
-	if st.Code() == codes.Unavailable {
-		return fmt.Errorf("query %s: %s: %s: check that an xDS server listens there", addr, st.Code(), output.Clean(destclient.ConnectionError(st.Message())))
-	}
-	return fmt.Errorf("query %s: %s: %s", addr, st.Code(), output.Clean(st.Message()))
+	text, advice := destclient.ConnectionError(st.Message(), ": check that an xDS server listens there")
+	return fmt.Errorf("query %s: %s: %s%s", addr, st.Code(), output.Clean(text), advice)
 }
 
 // print prints a result; with Watch, also the time.

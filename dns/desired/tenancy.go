@@ -32,12 +32,16 @@ func (t *transform) outside(r *dns.RecordSet, reason string) bool {
 	return true
 }
 
-// limitedTTL returns the TTL of a record set within --min-ttl and --max-ttl.
+// limitedTTL returns the TTL of a record set within --min-ttl and --max-ttl. A TTL that no DNS server takes
+// counts as unset, because the provider would refuse the record set.
 func (t *transform) limitedTTL(r *dns.RecordSet) int64 {
 	switch {
 	case t.maxTTL > 0 && r.TTL > t.maxTTL:
 		t.ttlProblem(r, "higher than --max-ttl", t.maxTTL)
 		return t.maxTTL
+	case r.TTL > dns.MaxTTL:
+		t.ttlProblem(r, fmt.Sprintf("higher than %d, the highest TTL of DNS", dns.MaxTTL), t.ttl)
+		return t.ttl
 	case t.ForceMinTTL && r.TTL > 0 && r.TTL < t.ttl:
 		t.ttlProblem(r, "lower than --min-ttl", t.ttl)
 		return t.ttl
@@ -48,8 +52,16 @@ func (t *transform) limitedTTL(r *dns.RecordSet) int64 {
 func (t *transform) ttlProblem(r *dns.RecordSet, what string, used int64) {
 	t.problems = append(t.problems, dns.Problem{
 		Object: t.object(r), Subject: "TTL of the " + r.Type + " record set " + r.Name, Value: strconv.FormatInt(r.TTL, 10),
-		Reason: fmt.Sprintf("%s, so %d is used: ask for a TTL within the limits", what, used),
+		Reason: fmt.Sprintf("%s, so %s is used: ask for a TTL within the limits", what, usedTTL(used)),
 	})
+}
+
+// usedTTL returns a TTL for messages.
+func usedTTL(seconds int64) string {
+	if seconds == 0 {
+		return "the default of the provider"
+	}
+	return strconv.FormatInt(seconds, 10)
 }
 
 // labelled returns the labels with a label resource that names an object of the requesting

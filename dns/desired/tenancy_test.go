@@ -37,6 +37,21 @@ func TestTTLLimits(t *testing.T) {
 	}
 }
 
+// A TTL that no DNS server takes counts as unset, as in an annotation: the record set is published
+// (tenants S2).
+func TestTTLAboveTheHighestOfDNS(t *testing.T) {
+	for name, options := range map[string]Options{"without limits": {}, "with a default": {MinTTL: time.Minute}, "with a limit": {MaxTTL: time.Hour}} {
+		s, err := New(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, problems := s.Put(Origin{Namespace: "a", Name: "o"}, []*dns.RecordSet{requested("a.org", dns.TypeA, 1<<31)})
+		if got, want := s.Want("a.org")[0].TTL, int64((options.MinTTL+options.MaxTTL)/time.Second); got != want || len(problems) != 1 {
+			t.Errorf("%s: TTL %d, want %d; problems %v", name, got, want, problems)
+		}
+	}
+}
+
 // Names outside of the domains of a namespace are ignored, and reported once per object (tenants
 // S2).
 func TestNamesOutsideOfTheDomains(t *testing.T) {

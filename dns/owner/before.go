@@ -108,14 +108,20 @@ func (b *batch) put(c dns.Change) {
 	b.after[key.Name] = sets
 }
 
-// decideRefusals decides which changes are refused.
-func (b *batch) decideRefusals() {
-	reasons := make([]string, len(b.changes))
-	for i, c := range b.changes {
+// Objections returns, for each change, why Before refuses it, or "".
+func (t *TXT) Objections(zone Lookup, changes []dns.Change) []string {
+	b := &batch{TXT: t, zone: zone, changes: changes}
+	reasons := make([]string, len(changes))
+	for i, c := range changes {
 		reasons[i] = b.objection(c)
 	}
-	KeepReplaced(b.changes, reasons)
-	for i, reason := range reasons {
+	KeepReplaced(changes, reasons)
+	return reasons
+}
+
+// decideRefusals decides which changes are refused.
+func (b *batch) decideRefusals() {
+	for i, reason := range b.Objections(b.zone, b.changes) {
 		if reason != "" {
 			b.refused[i] = true
 			b.problems(Refusal(b.changes[i].RecordSet(), reason))

@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -161,6 +162,56 @@ func TestCNAMEAtAnOwnershipRecordOnce(t *testing.T) {
 				}
 				if !dryRun {
 					w.expectZone("www.shop.test A 192.0.2.1")
+				}
+			})
+		})
+	}
+}
+
+// A dry run plans no record set whose ownership record can't be written, and says why, as a run that
+// publishes (dns F8).
+func TestDryRunOfRefusedRecords(t *testing.T) {
+	cname := &dns.RecordSet{Name: "a-www." + zoneName, Type: dns.TypeCNAME, Targets: []string{"lb.example.net"}}
+	text := func(name, owner string) *dns.RecordSet {
+		return &dns.RecordSet{Name: name + zoneName, Type: dns.TypeTXT, Targets: []string{`"heritage=external-dns,external-dns/owner=` + owner + `"`}}
+	}
+	for name, test := range map[string]struct {
+		zone  []*dns.RecordSet
+		asked bool
+		says  string
+	}{
+		"a manual CNAME":                    {[]*dns.RecordSet{cname}, false, "a-www.shop.test, the name of its ownership record, has a CNAME"},
+		"our CNAME":                         {[]*dns.RecordSet{cname, text("cname-a-www.", "me")}, true, "a-www.shop.test, the name of its ownership record, has a CNAME"},
+		"our CNAME that is to be deleted":   {[]*dns.RecordSet{cname, text("cname-a-www.", "me")}, false, ""},
+		"an ownership record of others":     {[]*dns.RecordSet{text("a-www.", "other")}, false, `owner "other" has a TXT record under a-www.shop.test`},
+		"an orphaned ownership record":      {[]*dns.RecordSet{text("a-www.", "me")}, false, ""},
+		"nothing that has to do with the A": {nil, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newFixture(t)
+				w.change = func(c *Config) {
+					unprefixed(t, "")(c)
+					c.DryRun = true
+				}
+				for _, r := range test.zone {
+					w.byHand(dns.Change{New: r})
+				}
+				w.objects.set("www", record(t, "www", "www."+zoneName, "A", "192.0.2.1"))
+				if test.asked {
+					w.objects.set("a-www", record(t, "a-www", cname.Name, "CNAME", cname.Targets...))
+				}
+				plans, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+				if err != nil || len(plans) != 1 || !plans[0].Done {
+					t.Fatalf("plans: %+v, %v", plans, err)
+				}
+				creates := slices.ContainsFunc(plans[0].Changes, func(c dns.Change) bool { return c.Old == nil })
+				waiting := plans[0].Waiting
+				if creates != (test.says == "") || (len(waiting) == 0) != (test.says == "") {
+					t.Fatalf("changes: %+v, waits: %+v", plans[0].Changes, waiting)
+				}
+				if test.says != "" && (waiting[0].Name != "www."+zoneName || !strings.HasPrefix(waiting[0].Message, test.says)) {
+					t.Errorf("waits: %+v", waiting)
 				}
 			})
 		})
