@@ -86,8 +86,8 @@ func newBatchingFixture(t *testing.T, period time.Duration) *fixture {
 		kube.WithHandler(func(old, now *watched.Slice) { r.SliceChanged(old, now) }))
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	r.Controller = New(Options{
-		Client: r, Services: services, Endpoints: endpoints, Slices: slices, MaxEndpointsPerSubset: 2, Workers: 1, BatchPeriod: period,
-		Recorder: r.events, Logger: logger,
+		Client: r, Services: services, Endpoints: endpoints, Slices: slices, MaxEndpointsPerSubset: 2,
+		Options: reconcile.Options{Workers: 1, RepairBatch: period, Metrics: reconcile.NewMetrics(nil, nil), Recorder: r.events, Logger: logger},
 	})
 	r.api.Apply(t, "{apiVersion: v1, kind: Service, metadata: {name: foo}, spec: {ports: [{port: 80}]}}", r.key.Namespace)
 	cluster, err := kube.New(kube.Options{Config: api.Config, Logger: logger}, services, endpoints, slices)
@@ -243,7 +243,7 @@ func TestNameTaken(t *testing.T) {
 	r.write(t, subset("a:80", "10.0.0.1"))
 	other := New(Options{
 		Client: r.api.Client.DiscoveryV1(), Services: r.o.Services, Endpoints: r.o.Endpoints, Slices: r.o.Slices,
-		MaxEndpointsPerSubset: 1000, Recorder: r.events,
+		MaxEndpointsPerSubset: 1000, Options: reconcile.Options{Metrics: reconcile.NewMetrics(nil, nil), Recorder: r.events},
 	})
 	r.beforeWrite = func(string) error {
 		r.beforeWrite = func(string) error { return nil }
