@@ -4,10 +4,8 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -58,7 +56,7 @@ type Loop struct {
 
 // Config configures a [Set].
 type Config struct {
-	// Controllers are the controllers to run; at least one.
+	// Controllers are the controllers to run, of [Names]; at least one.
 	Controllers []Name
 	// Client writes the objects. With leader election, its transport must refuse writes while this process is
 	// not the leader.
@@ -112,10 +110,7 @@ type Set struct {
 }
 
 // New returns a set that isn't running.
-func New(c Config) (*Set, error) {
-	if err := checkNames(c.Controllers); err != nil {
-		return nil, err
-	}
+func New(c Config) *Set {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -125,27 +120,7 @@ func New(c Config) (*Set, error) {
 	s := &Set{events: eventsink.NewRecorders(c.EventClient.CoreV1(), c.Logger)}
 	s.makeTables(c)
 	s.makeControllers(c)
-	return s, nil
-}
-
-func checkNames(names []Name) error {
-	if len(names) == 0 {
-		return fmt.Errorf("no controllers to run: name some of %s", join(Names()))
-	}
-	for _, n := range names {
-		if !slices.Contains(Names(), n) {
-			return fmt.Errorf("unknown controller %q: use some of %s", n, join(Names()))
-		}
-	}
-	return nil
-}
-
-func join(names []Name) string {
-	list := make([]string, len(names))
-	for i, n := range names {
-		list[i] = string(n)
-	}
-	return strings.Join(list, ", ")
+	return s
 }
 
 // Tables returns the tables that the cluster must fill.
