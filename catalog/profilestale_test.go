@@ -136,15 +136,3 @@ func TestProfileReleased(t *testing.T) {
 		t.Error("after the release of one snapshot, another one doesn't become stale")
 	}
 }
-
-// A change of an address must be cheap for any number of queries about it, because it is applied under the
-// catalog's lock.
-func BenchmarkProfileManyPortsOfOneAddress(b *testing.B) {
-	c := New(profileOptions)
-	for b.Loop() {
-		for port := range uint16(10000) {
-			c.Profile(queryIP("10.0.0.1", port+1))
-		}
-		apply(c, pod("a", runs("10.0.0.1")))
-	}
-}

@@ -4,10 +4,8 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -58,7 +56,7 @@ type Loop struct {
 
 // Config configures a [Set].
 type Config struct {
-	// Controllers are the controllers to run; at least one.
+	// Controllers are the controllers to run, of [Names]; at least one.
 	Controllers []Name
 	// Client writes the objects. With leader election, its transport must refuse writes while this process is
 	// not the leader.
@@ -112,10 +110,7 @@ type Set struct {
 }
 
 // New returns a set that isn't running.
-func New(c Config) (*Set, error) {
-	if err := checkNames(c.Controllers); err != nil {
-		return nil, err
-	}
+func New(c Config) *Set {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -125,27 +120,7 @@ func New(c Config) (*Set, error) {
 	s := &Set{events: eventsink.NewRecorders(c.EventClient.CoreV1(), c.Logger)}
 	s.makeTables(c)
 	s.makeControllers(c)
-	return s, nil
-}
-
-func checkNames(names []Name) error {
-	if len(names) == 0 {
-		return fmt.Errorf("no controllers to run: name some of %s", join(Names()))
-	}
-	for _, n := range names {
-		if !slices.Contains(Names(), n) {
-			return fmt.Errorf("unknown controller %q: use some of %s", n, join(Names()))
-		}
-	}
-	return nil
-}
-
-func join(names []Name) string {
-	list := make([]string, len(names))
-	for i, n := range names {
-		list[i] = string(n)
-	}
-	return strings.Join(list, ", ")
+	return s
 }
 
 // Tables returns the tables that the cluster must fill.
@@ -267,9 +242,8 @@ func (s *Set) makeTables(c Config) {
 func (s *Set) makeControllers(c Config) {
 	if slices.Contains(c.Controllers, Endpoints) {
 		s.endpointsController = endpoints.New(endpoints.Options{
-			Client: writeclient.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
-			Workers: c.Endpoints.Workers, BatchPeriod: c.Endpoints.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.For(endpoints.Component), Tracer: c.Tracer, Metrics: c.Metrics, History: c.History, Logger: c.Logger,
+			Options: s.loopOptions(c, c.Endpoints, endpoints.Component),
+			Client:  writeclient.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
 		})
 		s.run = append(s.run, s.endpointsController)
 	}
@@ -282,30 +256,37 @@ func (s *Set) makeControllers(c Config) {
 	}
 	if slices.Contains(c.Controllers, EndpointSlices) {
 		s.slicesController = endpointslices.New(endpointslices.Options{
-			Client: writeclient.Slices(c.Client.DiscoveryV1()), Services: c.Client.CoreV1(), Mirrored: mirrored, Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
+			Options: s.loopOptions(c, c.EndpointSlices, endpointslices.Component),
+			Client:  writeclient.Slices(c.Client.DiscoveryV1()), Services: c.Client.CoreV1(), Mirrored: mirrored, Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
 			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
-			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.For(endpointslices.Component), Tracer: c.Tracer, Metrics: c.Metrics, History: c.History, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.slicesController)
 	}
 	if slices.Contains(c.Controllers, Mirroring) {
+		options := s.loopOptions(c, c.Mirroring, mirroring.Component)
+		options.RepairBatch = c.Mirroring.BatchPeriod // no workload's change reaches this controller
 		s.mirroringController = mirroring.New(mirroring.Options{
-			Client: writeclient.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
+			Options: options,
+			Client:  writeclient.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
 			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, TookOver: tookOver, Mirrored: c.MirroringMetrics,
-			Workers: c.Mirroring.Workers, BatchPeriod: c.Mirroring.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.For(mirroring.Component), Tracer: c.Tracer, Metrics: c.Metrics, History: c.History, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.mirroringController)
 	}
 	if slices.Contains(c.Controllers, ExternalWorkloads) {
 		s.externalWorkloadController = externalworkloads.New(externalworkloads.Options{
-			Client: writeclient.Slices(c.Client.DiscoveryV1()), Workloads: s.externalWorkloadIndex, Slices: s.slices,
-			Known:   func() bool { return workloadsKnown(s.workloads.Status()) },
-			Workers: c.ExternalWorkloads.Workers, RepairFirst: c.RepairFirst,
-			Recorder: s.events.For(externalworkloads.Component), Tracer: c.Tracer, Metrics: c.Metrics, History: c.History, Logger: c.Logger,
+			Options: s.loopOptions(c, c.ExternalWorkloads, externalworkloads.Component),
+			Client:  writeclient.Slices(c.Client.DiscoveryV1()), Workloads: s.externalWorkloadIndex, Slices: s.slices,
+			Known: func() bool { return workloadsKnown(s.workloads.Status()) },
 		})
 		s.run = append(s.run, s.externalWorkloadController)
+	}
+}
+
+// loopOptions returns the options that controllers have in common.
+func (s *Set) loopOptions(c Config, l Loop, component string) reconcile.Options {
+	return reconcile.Options{
+		Workers: l.Workers, BatchPeriod: l.BatchPeriod, RepairFirst: c.RepairFirst,
+		Recorder: s.events.For(component), Tracer: c.Tracer, Metrics: c.Metrics, History: c.History, Logger: c.Logger,
 	}
 }
 

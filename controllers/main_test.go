@@ -113,14 +113,12 @@ func (w *environment) assemble() error {
 		return err
 	}
 	loop := controllers.Loop{Workers: 5}
-	if w.set, err = controllers.New(controllers.Config{
+	w.set = controllers.New(controllers.Config{
 		Controllers: controllers.Names(), Client: client, EventClient: client,
 		Endpoints: loop, EndpointSlices: loop, Mirroring: loop, ExternalWorkloads: loop,
 		MaxEndpointsPerSlice: 100, MirroringMaxEndpointsPerSubset: 1000, RepairFirst: 1,
 		Metrics: reconcile.NewMetrics(w.registry, w.registry), Logger: logger,
-	}); err != nil {
-		return err
-	}
+	})
 	reading := rest.CopyConfig(w.cluster.Config)
 	reading.Wrap(w.watchDelays.wrap)
 	tables, err := kube.New(kube.Options{Config: reading, Logger: logger}, slices.Concat(w.beside, w.set.Tables(), w.seen.tables())...)

@@ -34,7 +34,7 @@ func (s *scenario) playInMemory(t *testing.T) []outcome {
 // cluster.
 var elsewhere = map[string]string{
 	"G11": "TestClustersOnAPIServers; package destination's TestRemoteEndpoints",
-	"Q8":  "TestUnfiltered",
+	"Q8":  "package catalog's TestResolveAddresses",
 	"E20": "the race detector, in all tests; package destination's TestModel",
 }
 

@@ -53,11 +53,10 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 		return nil, err
 	}
 	c.set.Metrics, c.set.Logger, c.set.Tracer, c.set.History = in.Metrics, in.Log, in.Tracer, in.History
-	set, err := controllers.New(c.set)
 	return &writer{
-		set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: clients.closeIdle,
+		set: controllers.New(c.set), leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: clients.closeIdle,
 		sendWarning: podWarnings(c.set.EventClient.CoreV1(), "signpost-controllers", in.Log),
-	}, err
+	}, nil
 }
 
 // requestTimeout returns the time limit of a write, which the API server gets too. So a write that

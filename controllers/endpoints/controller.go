@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"time"
 
@@ -16,13 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
-	historylog "github.com/signpostd/signpost/internal/history"
-	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -38,23 +34,13 @@ const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 
 // Options configure a [Controller].
 type Options struct {
+	reconcile.Options
 	Client corev1client.EndpointsGetter
 	// Services is read before another writer's Endpoints are overwritten, and to confirm that a Service is
 	// deleted.
-	Services    corev1client.ServicesGetter
-	Pods        *membership.Index[*watched.Pod]
-	Endpoints   *kube.Table[watched.EncodedEndpoints]
-	Workers     int
-	BatchPeriod time.Duration
-	// RepairFirst is as in [reconcile.Options].
-	RepairFirst time.Duration
-	Recorder    record.EventRecorder
-	// Tracer starts a span for each sync; nil starts none.
-	Tracer *tracing.Tracer
-	// History is as in [reconcile.Options].
-	History *historylog.Log
-	Metrics *reconcile.Metrics
-	Logger  *slog.Logger
+	Services  corev1client.ServicesGetter
+	Pods      *membership.Index[*watched.Pod]
+	Endpoints *kube.Table[watched.EncodedEndpoints]
 }
 
 // Controller writes the Endpoints of Services that select pods.
@@ -70,19 +56,13 @@ type Controller struct {
 
 // New returns a controller that isn't running.
 func New(o Options) *Controller {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
 	c := &Controller{o: o}
 	c.overlay = reconcile.NewOverlay[*corev1.Endpoints](o.Endpoints.ResourceVersion, func(key reconcile.Key, name string, uid types.UID) bool {
 		ep := o.Endpoints.Get(key.Namespace, name)
 		return ep != nil && ep.GetUID() == uid
 	})
-	c.loop = reconcile.New(reconcile.Options{
-		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
-		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
-		Tracer: o.Tracer, Metrics: o.Metrics, History: o.History, Logger: o.Logger,
-	})
+	o.Name, o.Sync, o.RetryFirst, o.RetryLimit, o.Contested = queueName, c.sync, retryFirst, retryLimit, c.contested
+	c.loop = reconcile.New(o.Options)
 	c.Status = c.loop
 	return c
 }

@@ -5,7 +5,6 @@ package endpointslices
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -15,7 +14,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/endpointslice"
 	"k8s.io/endpointslice/metrics"
 	"k8s.io/endpointslice/topologycache"
@@ -27,8 +25,6 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/history"
-	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -47,6 +43,7 @@ const retryFirst, retryLimit = time.Second, 1000 * time.Second
 
 // Options configure a [Controller].
 type Options struct {
+	reconcile.Options
 	Client discoveryclient.EndpointSlicesGetter
 	// Services is read before the slices of a removed selector are deleted.
 	Services corev1client.ServicesGetter
@@ -59,17 +56,6 @@ type Options struct {
 	Slices   *kube.Table[watched.Slice]
 	// MaxEndpointsPerSlice is from 1 to 1000.
 	MaxEndpointsPerSlice int
-	Workers              int
-	BatchPeriod          time.Duration
-	// RepairFirst is as in [reconcile.Options].
-	RepairFirst time.Duration
-	Recorder    record.EventRecorder
-	// Tracer starts a span for each sync; nil starts none.
-	Tracer *tracing.Tracer
-	// History is as in [reconcile.Options].
-	History *history.Log
-	Metrics *reconcile.Metrics
-	Logger  *slog.Logger
 }
 
 // Controller writes the EndpointSlices of Services that select pods.
@@ -104,15 +90,9 @@ type Controller struct {
 
 // New returns a controller that isn't running.
 func New(o Options) *Controller {
-	if o.Metrics == nil {
-		o.Metrics = reconcile.NewMetrics(nil, nil)
-	}
 	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), nodes: newNodes(), moved: map[string]bool{}}
-	c.loop = reconcile.New(reconcile.Options{
-		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
-		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
-		Tracer: o.Tracer, Metrics: o.Metrics, History: o.History, Logger: o.Logger,
-	})
+	o.Name, o.Sync, o.RetryFirst, o.RetryLimit, o.Contested = queueName, c.sync, retryFirst, retryLimit, c.contested
+	c.loop = reconcile.New(o.Options)
 	c.Status = c.loop
 	c.store = slices.NewStore(slices.Options{
 		ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices,

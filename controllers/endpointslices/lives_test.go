@@ -34,7 +34,8 @@ func bare() *Controller {
 		}),
 		PodTable:             watched.Pods().Table(),
 		Slices:               watched.EndpointSlices(ManagedBy).Table(kube.WithIndex(watched.ByService, watched.ServiceKeys)),
-		MaxEndpointsPerSlice: 100, Workers: 1, Recorder: &record.FakeRecorder{}, Logger: slog.New(slog.DiscardHandler),
+		MaxEndpointsPerSlice: 100,
+		Options:              reconcile.Options{Workers: 1, Metrics: reconcile.NewMetrics(nil, nil), Recorder: &record.FakeRecorder{}, Logger: slog.New(slog.DiscardHandler)},
 	})
 }
 

@@ -2,20 +2,16 @@ package externalworkloads
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
-	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/history"
-	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -31,23 +27,14 @@ const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 
 // Options configure a [Controller].
 type Options struct {
+	reconcile.Options
 	Client    discoveryclient.EndpointSlicesGetter
 	Workloads *membership.Index[*Workload]
 	// Known reports whether Workloads has all ExternalWorkloads, because they can be read or the cluster
 	// lacks the kind; nil means always. It is called at the start of a term.
 	Known func() bool
 	// Slices has the index watched.ByService.
-	Slices  *kube.Table[watched.Slice]
-	Workers int
-	// RepairFirst is as in [reconcile.Options].
-	RepairFirst time.Duration
-	Recorder    record.EventRecorder
-	// Tracer starts a span for each sync; nil starts none.
-	Tracer *tracing.Tracer
-	// History is as in [reconcile.Options].
-	History *history.Log
-	Metrics *reconcile.Metrics
-	Logger  *slog.Logger
+	Slices *kube.Table[watched.Slice]
 }
 
 // Controller writes the EndpointSlices of Services that select ExternalWorkloads. Its methods may be called
@@ -62,15 +49,9 @@ type Controller struct {
 
 // New returns a controller that isn't running.
 func New(o Options) *Controller {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
 	c := &Controller{o: o}
-	c.loop = reconcile.New(reconcile.Options{
-		Name: queueName, Sync: c.sync, Workers: o.Workers,
-		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
-		Tracer: o.Tracer, Metrics: o.Metrics, History: o.History, Logger: o.Logger,
-	})
+	o.Name, o.Sync, o.RetryFirst, o.RetryLimit, o.Contested = queueName, c.sync, retryFirst, retryLimit, c.contested
+	c.loop = reconcile.New(o.Options)
 	c.Status = c.loop
 	c.store = slicestore.NewStore(slicestore.Options{
 		ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop,

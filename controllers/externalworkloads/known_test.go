@@ -2,6 +2,7 @@ package externalworkloads
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -24,7 +25,8 @@ func TestWaitsUntilWorkloadsAreKnown(t *testing.T) {
 			Workloads: membership.New(func(w *Workload) (types.NamespacedName, objectmeta.Labels) {
 				return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, w.Labels
 			}),
-			Known: known.Load, Slices: watched.EndpointSlices(ManagedBy).Table(), Workers: 1, Metrics: reconcile.NewMetrics(nil, nil),
+			Known: known.Load, Slices: watched.EndpointSlices(ManagedBy).Table(),
+			Options: reconcile.Options{Workers: 1, Logger: slog.New(slog.DiscardHandler)},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

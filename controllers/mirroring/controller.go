@@ -5,19 +5,15 @@ package mirroring
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
-	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/history"
-	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -36,6 +32,7 @@ const retryFirst, retryLimit = time.Second, 100 * time.Second
 
 // Options configure a [Controller].
 type Options struct {
+	reconcile.Options
 	Client    discoveryclient.EndpointSlicesGetter
 	Services  *kube.Table[corev1.Service]
 	Endpoints *kube.Table[watched.EncodedEndpoints]
@@ -43,23 +40,10 @@ type Options struct {
 	Slices *kube.Table[watched.Slice]
 	// MaxEndpointsPerSubset is from 1 to 1000.
 	MaxEndpointsPerSubset int
-	Workers               int
 	// TookOver, if not nil, is called after the Endpoints of a Service have been mirrored.
 	TookOver func(key reconcile.Key)
-	// BatchPeriod is how long an external change of slices waits, to be repaired together with further
-	// changes.
-	BatchPeriod time.Duration
-	// RepairFirst is as in [reconcile.Options].
-	RepairFirst time.Duration
-	Recorder    record.EventRecorder
-	// Tracer starts a span for each sync; nil starts none.
-	Tracer *tracing.Tracer
-	// History is as in [reconcile.Options].
-	History *history.Log
-	Metrics *reconcile.Metrics
 	// Mirrored are the metrics of this controller alone; nil for none.
 	Mirrored *Metrics
-	Logger   *slog.Logger
 }
 
 // Controller mirrors Endpoints. Its methods may be called from any goroutine; Run has one
@@ -74,9 +58,6 @@ type Controller struct {
 
 // New returns a controller that isn't running.
 func New(o Options) *Controller {
-	if o.Metrics == nil {
-		o.Metrics = reconcile.NewMetrics(nil, nil)
-	}
 	if o.Mirrored == nil {
 		o.Mirrored = NewMetrics(nil)
 	}
@@ -84,11 +65,8 @@ func New(o Options) *Controller {
 		o.TookOver = func(reconcile.Key) {}
 	}
 	c := &Controller{o: o}
-	c.loop = reconcile.New(reconcile.Options{
-		Name: queueName, Sync: c.sync, Workers: o.Workers,
-		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, RepairBatch: o.BatchPeriod, Contested: c.contested,
-		Tracer: o.Tracer, Metrics: o.Metrics, History: o.History, Logger: o.Logger,
-	})
+	o.Name, o.Sync, o.RetryFirst, o.RetryLimit, o.Contested = queueName, c.sync, retryFirst, retryLimit, c.contested
+	c.loop = reconcile.New(o.Options)
 	c.Status = c.loop
 	c.store = slicestore.NewStore(slicestore.Options{
 		ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Planned: o.Mirrored.changed,

@@ -86,8 +86,8 @@ func newBatchingFixture(t *testing.T, period time.Duration) *fixture {
 		kube.WithHandler(func(old, now *watched.Slice) { r.SliceChanged(old, now) }))
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	r.Controller = New(Options{
-		Client: r, Services: services, Endpoints: endpoints, Slices: slices, MaxEndpointsPerSubset: 2, Workers: 1, BatchPeriod: period,
-		Recorder: r.events, Logger: logger,
+		Client: r, Services: services, Endpoints: endpoints, Slices: slices, MaxEndpointsPerSubset: 2,
+		Options: reconcile.Options{Workers: 1, RepairBatch: period, Metrics: reconcile.NewMetrics(nil, nil), Recorder: r.events, Logger: logger},
 	})
 	r.api.Apply(t, "{apiVersion: v1, kind: Service, metadata: {name: foo}, spec: {ports: [{port: 80}]}}", r.key.Namespace)
 	cluster, err := kube.New(kube.Options{Config: api.Config, Logger: logger}, services, endpoints, slices)
@@ -170,87 +170,9 @@ func (r *fixture) differs(t *testing.T, want ...string) error {
 	return nil
 }
 
-func (r *fixture) want(t *testing.T, want ...string) {
-	t.Helper()
-	if err := r.differs(t, want...); err != nil {
-		t.Error(err)
-	}
-}
-
 func (r *fixture) eventually(t *testing.T, want ...string) {
 	t.Helper()
 	kubetest.Eventually(t, patience, func() error { return r.differs(t, want...) })
-}
-
-// TestConflict shows that a sync handles concurrent external changes of slices.
-func TestConflict(t *testing.T) {
-	tests := []struct {
-		name string
-		// change is the external change, made once before the first write.
-		change func(t *testing.T, r *fixture, e *discoveryv1.EndpointSlice) error
-	}{
-		{"changed", func(t *testing.T, r *fixture, e *discoveryv1.EndpointSlice) error {
-			e.Endpoints = nil
-			_, err := r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace).Update(t.Context(), e, metav1.UpdateOptions{})
-			return err
-		}},
-		{"deleted", func(t *testing.T, r *fixture, e *discoveryv1.EndpointSlice) error {
-			return r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace).Delete(t.Context(), e.Name, metav1.DeleteOptions{})
-		}},
-		{"recreated", func(t *testing.T, r *fixture, e *discoveryv1.EndpointSlice) error {
-			client := r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace)
-			if err := client.Delete(t.Context(), e.Name, metav1.DeleteOptions{}); err != nil {
-				return err
-			}
-			e.ResourceVersion, e.Endpoints = "", nil
-			_, err := client.Create(t.Context(), e, metav1.CreateOptions{})
-			return err
-		}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			r := newFixture(t)
-			r.write(t, subset("a:80", "10.0.0.1"))
-			r.mustSync(t)
-			r.want(t, "IPv4 [a:80/TCP] 10.0.0.1")
-			writes := 0
-			r.beforeWrite = func(string) error {
-				if writes++; writes > 1 {
-					return nil
-				}
-				if err := test.change(t, r, &r.slices(t)[0]); err != nil {
-					t.Error(err)
-				}
-				return nil
-			}
-			r.write(t, subset("a:80", "10.0.0.2"))
-			r.mustSync(t)
-			r.want(t, "IPv4 [a:80/TCP] 10.0.0.2")
-			if writes != 2 {
-				t.Errorf("%d writes, want one that failed and one more", writes)
-			}
-			r.mustSync(t)
-			if writes != 2 {
-				t.Error("a sync with nothing to do wrote something")
-			}
-		})
-	}
-}
-
-// TestNameTaken shows that two leaders that create a slice concurrently create only one.
-func TestNameTaken(t *testing.T) {
-	r := newFixture(t)
-	r.write(t, subset("a:80", "10.0.0.1"))
-	other := New(Options{
-		Client: r.api.Client.DiscoveryV1(), Services: r.o.Services, Endpoints: r.o.Endpoints, Slices: r.o.Slices,
-		MaxEndpointsPerSubset: 1000, Recorder: r.events,
-	})
-	r.beforeWrite = func(string) error {
-		r.beforeWrite = func(string) error { return nil }
-		return other.sync(t.Context(), r.key)
-	}
-	r.mustSync(t)
-	r.want(t, "IPv4 [a:80/TCP] 10.0.0.1")
 }
 
 // TestRefused shows that slices are kept while the API server refuses their replacements.
@@ -270,21 +192,6 @@ func TestRefused(t *testing.T) {
 		t.Errorf("%d slices, want both, because their replacements were refused", n)
 	}
 	r.wantEvents(t, "Warning "+FailedToUpdateEndpointSlices)
-}
-
-// TestEvents shows that a problem is reported once.
-func TestEvents(t *testing.T) {
-	r := newFixture(t)
-	r.write(t, subset("a:80", "10.0.0.1", "10.0.0.2", "10.0.0.3"))
-	r.mustSync(t)
-	r.mustSync(t)
-	r.wantEvents(t, "Warning "+TooManyAddressesToMirror)
-	r.write(t, subset("a:80", "10.0.0.1"))
-	r.mustSync(t)
-	r.wantEvents(t)
-	r.write(t, subset("a:80", "10.0.0.1", "10.0.0.2", "10.0.0.3"))
-	r.mustSync(t)
-	r.wantEvents(t, "Warning "+TooManyAddressesToMirror)
 }
 
 // wantEvents checks the Events since the last call.

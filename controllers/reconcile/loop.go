@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/panics"
@@ -17,7 +18,8 @@ import (
 // Key names a Service, and with it its Endpoints and EndpointSlices.
 type Key = types.NamespacedName
 
-// Options configure a [Loop].
+// Options configure a [Loop]. The options of a controller embed those of its loop, of which the controller
+// itself sets Name, Sync, RetryFirst, RetryLimit and Contested.
 type Options struct {
 	// Name is the name of the queue in metrics and logs.
 	Name string
@@ -45,6 +47,8 @@ type Options struct {
 	// History keeps the writes of the loop and of other writers; nil keeps nothing.
 	History *history.Log
 	Logger  *slog.Logger
+	// Recorder sends the Events of the controller.
+	Recorder record.EventRecorder
 }
 
 // Loop syncs the Services that are added to it, while it runs.

@@ -114,19 +114,3 @@ func manyAddresses(n int, ports ...string) corev1.EndpointSubset {
 	}
 	return s
 }
-
-func BenchmarkCanonical(b *testing.B) {
-	for name, list := range map[string][]corev1.EndpointSubset{
-		"50 addresses, 1 port":              {manyAddresses(50, "80/TCP")},
-		"1000 addresses, 1 port":            {manyAddresses(1000, "80/TCP")},
-		"1000 addresses, 2 ports":           {manyAddresses(1000, "a:80/TCP", "b:81/TCP")},
-		"1000 addresses in 2 sets of ports": {manyAddresses(500, "a:80/TCP", "b:81/TCP"), manyAddresses(499, "a:80/TCP")},
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				Canonical(list)
-			}
-		})
-	}
-}

@@ -3,6 +3,7 @@ package writeclient
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -115,6 +116,15 @@ func TestWritesAreSentOnce(t *testing.T) {
 		}
 	})
 }
+
+func accept(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"kind":"EndpointSlice","apiVersion":"discovery.k8s.io/v1","metadata":{"uid":"u","resourceVersion":"1"}}`)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // respond returns the response of a handler.
 func respond(r *http.Request, handler http.HandlerFunc) *http.Response {

@@ -127,27 +127,10 @@ func TestClusterForbids(t *testing.T) {
 	applyService(t, api, there, "web")
 	f := start(t, api)
 	user := "linked-" + there
-	kubeconfig := kubeconfigOf(t, api, func(c *clientcmdapi.Config) {
-		for _, u := range c.AuthInfos {
-			u.Impersonate = user
-		}
-	})
-	f.create(secretWith("east", kubeconfig))
+	f.create(secretWith("east", kubeconfigAs(t, api, user)))
 	f.await("east", Connecting, "the credentials lack the rights to list services, watch services, list endpointslices.discovery.k8s.io")
 	f.wantEvent("cluster-credentials-east", "Warning ClusterUnreadable", "list pods")
-	api.Apply(t, `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: `+user+`}
-rules:
-- {apiGroups: ["", apps, discovery.k8s.io], resources: [pods, services, replicasets, endpointslices], verbs: [list, watch]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: `+user+`}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: `+user+`}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+user+`}]
-`, "")
+	grant(t, api, user, requiredOnly)
 	// What it may not read of the rest counts as absent.
 	f.await("east", Synced, "")
 	f.wantService("east", there, "web")
