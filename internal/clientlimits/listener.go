@@ -96,7 +96,10 @@ func (cs *Connections) admit(conn net.Conn) (*Connection, Refusal) {
 	}
 	cs.total++
 	c := &Connection{Conn: conn, client: client}
-	c.leave = sync.OnceFunc(func() { cs.leave(c) })
+	c.leave = sync.OnceFunc(func() {
+		cs.leave(c)
+		c.ended.close()
+	})
 	if at, ok := addressesOf(conn.RemoteAddr(), conn.LocalAddr()); ok {
 		cs.tcp[at] = c
 	}
@@ -168,6 +171,7 @@ type Connection struct {
 	client ClientID
 	leave  func()
 	unread unread
+	ended  endedCalls
 }
 
 // Close implements net.Conn.
