@@ -57,6 +57,9 @@ func TestUnreadResponses(t *testing.T) {
 				if closed == 0 {
 					t.Error("no connection was closed")
 				}
+				if n := f.metric("xds_unread_bytes"); n <= 0 || n > limit {
+					t.Errorf("xds_unread_bytes is %v, and the limit %d", n, limit)
+				}
 			})
 		})
 	}
