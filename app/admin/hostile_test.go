@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -128,4 +129,39 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("a profile of another host: %d", code)
 		}
 	})
+}
+
+// Clients that read and send slowly hold a limited part of the process, and only for a while.
+func TestSlowClientsHoldLittle(t *testing.T) {
+	slow := []string{"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "POST /ping HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"}
+	withServer(t, func(h hostile) {
+		goroutines, bytes := runtime.NumGoroutine(), heap()
+		for host := range 8 {
+			for i := range 200 {
+				conn := h.dial(fmt.Sprintf("192.0.2.%d", host))
+				_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+				_, _ = io.WriteString(conn, slow[i%2])
+			}
+		}
+		synctest.Wait()
+		if n := runtime.NumGoroutine() - goroutines; n > 2*512 {
+			t.Errorf("%d goroutines for 1,600 slow clients", n)
+		}
+		if n := heap() - bytes; n > 64<<20 {
+			t.Errorf("%d kB for 1,600 slow clients", n>>10)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := runtime.NumGoroutine() - goroutines; n > 0 {
+			t.Errorf("%d goroutines a minute later", n)
+		}
+	})
+}
+
+// heap returns the live bytes.
+func heap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }
