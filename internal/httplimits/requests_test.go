@@ -18,7 +18,8 @@ func TestLimit(t *testing.T) {
 			case <-r.Context().Done():
 			case <-release:
 			}
-		}))
+		}),
+	)
 	codes := make(chan int)
 	send := func(from string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
