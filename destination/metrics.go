@@ -74,7 +74,7 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 	for _, claimants := range []string{conflictServices, conflictWorkloads} {
 		m.conflicts.WithLabelValues(claimants)
 	}
-	r.MustRegister(m, m.slowest, m.refused, m.conflicts, m.addressOverflow)
+	r.MustRegister(m, m.slowest, m.refused, m.conflicts, m.addressOverflow, s.connections.UnreadGauge("destination_unread_bytes"))
 	return m
 }
 

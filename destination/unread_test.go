@@ -103,6 +103,9 @@ func TestUnreadResponses(t *testing.T) {
 				if got := f.refusedFor(clientlimits.RefusedUnreadOfClient); closed == 0 || got != float64(closed) {
 					t.Errorf("%d connections of the attacker were closed, and %v are counted", closed, got)
 				}
+				if n := f.metrics()["destination_unread_bytes"]; n <= 0 || n > 2*limit {
+					t.Errorf("destination_unread_bytes is %v, and the limit of each host %d", n, limit)
+				}
 				if neighbour.IsClosed() || stalled.IsClosed() {
 					t.Errorf("closed: another connection of the host %v, another host %v", neighbour.IsClosed(), stalled.IsClosed())
 				}

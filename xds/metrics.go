@@ -48,7 +48,7 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 		refusedClusters, refusedNamespaces, refusedSubscriptions) {
 		m.refused.WithLabelValues(string(why))
 	}
-	r.MustRegister(m, m.responses, m.bytes, m.nacks, m.refused, m.paced)
+	r.MustRegister(m, m.responses, m.bytes, m.nacks, m.refused, m.paced, s.connections.UnreadGauge("xds_unread_bytes"))
 	return m
 }
 

@@ -237,7 +237,7 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	s.beginSending(items)
 	s.nonce, s.unread = newNonce(), true
 	r := newResponse(s.variant, items, more, s.nonce)
-	if err := s.out.SendMsg(s.connection.Message(&r)); err != nil {
+	if err := s.out.SendMsg(s.call.Message(&r)); err != nil {
 		return err
 	}
 	s.server.metrics.responses.WithLabelValues(typ.String(), s.variant).Inc()

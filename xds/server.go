@@ -148,7 +148,7 @@ func (s *Server) Run(ctx context.Context) error {
 // counted with their messages.
 func (s *Server) blocked(now time.Time) (list []clientlimits.Blocked) {
 	for _, st := range s.streams.All() {
-		list = append(list, clientlimits.Blocked{Connection: st.connection, For: st.lag.At(now)})
+		list = append(list, clientlimits.Blocked{Connection: st.call.Connection(), For: st.lag.At(now)})
 	}
 	return list
 }
@@ -188,7 +188,7 @@ func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) 
 	}
 	defer func() {
 		st.close()
-		s.clients.EndStream(st.client.id)
+		st.call.End(out.Context(), func() { s.clients.EndStream(st.client.id) })
 		s.streams.Remove(st)
 		s.running.Done()
 		if st.panicked != nil {

@@ -39,10 +39,10 @@ type stream struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	out    grpc.ServerStream
-	// connection counts the responses that the client has not read.
-	connection *clientlimits.Connection
-	variant    string
-	only       string // the type URL that the called service has; empty for all
+	// call counts the responses that the client has not read.
+	call    *clientlimits.Call
+	variant string
+	only    string // the type URL that the called service has; empty for all
 
 	// client and moved don't change after identified is closed. moved closes when the client's node
 	// changes.
@@ -129,7 +129,7 @@ func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream 
 	st.ctx, st.cancel = context.WithCancelCause(out.Context())
 	// A literal of a client would be on the stack of the handler, which would then keep 8 kB.
 	st.client.id, st.client.peer, st.client.kind = clientlimits.ClientIDFrom(out.Context()), clientlimits.PeerFrom(out.Context()), clientOther
-	st.connection = s.connections.Of(st.ctx)
+	st.call = s.connections.Call(st.ctx)
 	st.budget = s.budgets.of(st.client.id)
 	return st
 }

@@ -57,6 +57,9 @@ func TestUnreadResponses(t *testing.T) {
 				if closed == 0 {
 					t.Error("no connection was closed")
 				}
+				if n := f.metric("xds_unread_bytes"); n <= 0 || n > limit {
+					t.Errorf("xds_unread_bytes is %v, and the limit %d", n, limit)
+				}
 			})
 		})
 	}
@@ -69,4 +72,36 @@ func heap() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
+}
+
+// A stream that the client has closed at its end is open until its responses are sent, also small ones. The
+// limit of streams of a host covers it.
+func TestUnreadResponsesOfClosedStreams(t *testing.T) {
+	const limit, streams = 10, 50
+	method := "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{Limits: clientlimits.Limits{MaxConcurrentStreamsPerHost: limit}}, service("shop", "web", "http:80"))
+		dial := func() *unreadtest.Client {
+			conn, err := f.listener.DialContext(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return unreadtest.Dial(t, conn)
+		}
+		for range 2 {
+			refused := f.metric(`xds_refused_total{reason="concurrent_streams_per_host"}`)
+			attacker := dial()
+			for range streams {
+				attacker.Open(method, &discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster}})
+				f.rest()
+				attacker.CloseSend()
+				f.rest()
+			}
+			if n := f.metric(`xds_refused_total{reason="concurrent_streams_per_host"}`) - refused; n != streams-limit {
+				t.Errorf("%v of %d streams were refused, want %d", n, streams, streams-limit)
+			}
+			attacker.Close() // frees all of them
+			f.rest()
+		}
+	})
 }

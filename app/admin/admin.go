@@ -14,7 +14,7 @@
 // before the caches are filled. The inspection API has servers of its own, created with [NewBare],
 // which serve nothing but its handlers.
 //
-// Connections are limited, in total and per host (connections.go). A handler that panics fails its
+// Clients are limited by package httplimits. A handler that panics fails its
 // request only (recover.go).
 //
 // # Concurrency
@@ -24,8 +24,6 @@ package admin
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -33,22 +31,24 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/signpostd/signpost/internal/httplimits"
 	"github.com/signpostd/signpost/internal/panics"
 )
 
 // Limits per client, so that the server stays responsive if a client asks for too much.
 const (
-	readHeaderTimeout = 15 * time.Second
-	// writeTimeout limits a response, except for profiles, whose duration the client chooses.
+	// readTimeout limits the header and the body of a request.
+	readTimeout = 15 * time.Second
+	// writeTimeout limits a response. Profiles have the duration that the client chooses in addition.
 	writeTimeout = 30 * time.Second
 	// idleTimeout is longer than the interval of probes and of pages that poll lists. If its scrape
 	// interval is longer, Prometheus reconnects for each scrape.
 	idleTimeout = 30 * time.Second
-	// maxHeaderBytes limits the headers of a request. net/http adds 4 kB.
-	maxHeaderBytes = 16 << 10
 	// maxScrapes limits parallel requests for /metrics; others get 503. Several Prometheus servers are
-	// possible.
+	// possible. If one host has several of them, another host takes the place of its oldest one.
 	maxScrapes = 8
+	// maxProfiles limits parallel requests for profiles in the same way.
+	maxProfiles = 4
 	// stopTimeout limits running requests after the server was told to stop. Profiles of 30 s are cut
 	// off.
 	stopTimeout = 2 * time.Second
@@ -117,35 +117,12 @@ func newServer(c Config, newHandler func(Config) (http.Handler, error)) (*Server
 // serve.
 func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: readHeaderTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ConnContext:       s.config.ConnContext,
-		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+		Handler:      s.handler,
+		ReadTimeout:  readTimeout,
+		WriteTimeout: writeTimeout,
+		IdleTimeout:  idleTimeout,
+		ConnContext:  s.config.ConnContext,
+		ErrorLog:     slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 	}
-	stopped := make(chan struct{})
-	unhook := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		stop(ctx, server)
-	})
-	err := server.Serve(limitConnections(s.config.Listener))
-	if errors.Is(err, http.ErrServerClosed) {
-		<-stopped
-		return nil
-	}
-	if !unhook() {
-		<-stopped
-	}
-	return fmt.Errorf("serve admin requests on %s: %w", s.config.Listener.Addr(), err)
-}
-
-// stop waits for running requests up to a limit, then cuts them off.
-func stop(ctx context.Context, server *http.Server) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
-	if server.Shutdown(ctx) != nil {
-		// The remaining connections are closed, and nothing can be done about an error.
-		_ = server.Close()
-	}
+	return httplimits.Serve(ctx, server, "admin requests", s.config.Listener, stopTimeout)
 }

@@ -9,10 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +20,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/signpostd/signpost/app/admin"
+	"github.com/signpostd/signpost/testkit/pipetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -343,37 +342,11 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// at is a listener that is given its connections, each from an address.
-type at struct {
-	conns chan net.Conn
-	gone  chan struct{}
-	once  sync.Once
-}
-
-type connFrom struct {
-	net.Conn
-	from net.Addr
-}
-
-func (c connFrom) RemoteAddr() net.Addr { return c.from }
-
-func (a *at) Accept() (net.Conn, error) {
-	select {
-	case c := <-a.conns:
-		return c, nil
-	case <-a.gone:
-		return nil, net.ErrClosed
-	}
-}
-
-func (a *at) Close() error   { a.once.Do(func() { close(a.gone) }); return nil }
-func (a *at) Addr() net.Addr { return &net.TCPAddr{} }
-
 // The connections of a host are limited, and the host with the most loses one to others (tenants,
 // finding 19).
 func TestConnectionsOfHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &at{conns: make(chan net.Conn), gone: make(chan struct{})}
+		l := pipetest.NewListener()
 		s, err := admin.New(admin.Config{Listener: l})
 		if err != nil {
 			t.Fatal(err)
@@ -383,8 +356,7 @@ func TestConnectionsOfHosts(t *testing.T) {
 		go func() { done <- s.Run(ctx) }()
 		var all []net.Conn
 		dial := func(ip string) net.Conn {
-			ours, theirs := net.Pipe()
-			l.conns <- connFrom{theirs, net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(ip), 1))}
+			ours := l.DialFrom(t, ip)
 			synctest.Wait()
 			all = append(all, ours)
 			return ours
@@ -426,9 +398,6 @@ func TestConnectionsOfHosts(t *testing.T) {
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
-		}
-		for _, c := range all {
-			_ = c.Close()
 		}
 	})
 }

@@ -6,10 +6,11 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/signpostd/signpost/internal/httplimits"
 )
 
 // newHandler returns its own multiplexer, because importing net/http/pprof registers the profiles
@@ -23,11 +24,9 @@ func newHandler(c Config) (http.Handler, error) {
 		c.Ready = func() (bool, []string) { return true, nil }
 	}
 	mux := bareHandler(c)
-	handle := func(path string, handler http.Handler) { mux.Handle(path, recovering(c.Panics, path, inTime(handler))) }
-	profile := func(path string, handler http.HandlerFunc) {
-		path = "/debug/pprof/" + path
-		mux.Handle(path, recovering(c.Panics, path, inAnyTime(handler)))
-	}
+	handle := func(path string, handler http.Handler) { mux.Handle(path, recovering(c.Panics, path, handler)) }
+	limitProfiles := httplimits.Limit(maxProfiles, busy("profiles"))
+	profile := func(path string, handler http.HandlerFunc) { handle("/debug/pprof/"+path, limitProfiles(handler)) }
 	handle("/metrics", metrics)
 	// The probes of ExternalDNS request /healthz.
 	handle("/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "OK") }))
@@ -46,36 +45,30 @@ func newHandler(c Config) (http.Handler, error) {
 func bareHandler(c Config) *http.ServeMux {
 	mux := http.NewServeMux()
 	for path, handler := range c.Handlers {
-		mux.Handle(path, recovering(c.Panics, path, inTime(handler)))
+		mux.Handle(path, recovering(c.Panics, path, handler))
 	}
 	if c.Ready != nil {
-		mux.Handle("/ready", recovering(c.Panics, "/ready", inTime(readyHandler(c))))
+		mux.Handle("/ready", recovering(c.Panics, "/ready", readyHandler(c)))
 	}
 	return mux
-}
-
-// inTime cuts off clients that read too slowly, because they would occupy one of the few slots of
-// /metrics.
-func inTime(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A writer without a deadline isn't a connection's.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
-		next.ServeHTTP(w, r)
-	})
-}
-
-// inAnyTime removes the deadline that an earlier request on the same connection has set.
-func inAnyTime(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // as above
-		next.ServeHTTP(w, r)
-	})
 }
 
 // Metrics returns a handler of /metrics for few clients, without metrics of its own. A broken
 // collector doesn't hide the metrics of others.
 func Metrics(gatherer prometheus.Gatherer) http.Handler {
-	return promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes})
+	return limitScrapes(promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+}
+
+// limitScrapes limits the requests at a time, because each has all metrics in memory.
+func limitScrapes(next http.Handler) http.Handler {
+	return httplimits.Limit(maxScrapes, busy("metrics"))(next)
+}
+
+// busy returns a handler that refuses requests for something.
+func busy(what string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		text(w, http.StatusServiceUnavailable, "too many requests for "+what+" at a time: try again\n")
+	}
 }
 
 func metricsHandler(c Config) (h http.Handler, err error) {
@@ -90,7 +83,7 @@ func metricsHandler(c Config) (h http.Handler, err error) {
 		gatherer = prometheus.NewRegistry()
 	}
 	// A broken collector must not hide the metrics of others.
-	h = promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{Registry: c.Registerer, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes})
+	h = limitScrapes(promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{Registry: c.Registerer, ErrorHandling: promhttp.ContinueOnError}))
 	if c.Registerer != nil {
 		h = promhttp.InstrumentMetricHandler(c.Registerer, h)
 	}

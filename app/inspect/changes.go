@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/signpostd/signpost/internal/httplimits"
 )
 
 const (
@@ -25,21 +27,20 @@ const (
 	joinTime = 10 * time.Second
 )
 
-// listenerGuard authorises listeners.
-func (s *Server) listenerGuard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.admit(r); err != nil {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now())
-			refuse(w, err)
-			return
-		}
+// listenerGuard authorises listeners, and limits them.
+func (s *Server) listenerGuard(next http.HandlerFunc) http.Handler {
+	limited := httplimits.Limit(maxListeners, func(w http.ResponseWriter, r *http.Request) {
+		httplimits.DropBody(w, r)
+		reply(w, http.StatusServiceUnavailable, Failure{Error: "too many listen already: close a page, or ask another replica"})
+	})(next)
+	return s.admitted(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet { // HEAD has no events to wait for
 			w.Header().Set("Allow", http.MethodGet)
 			reply(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
 			return
 		}
-		next.ServeHTTP(w, r)
-	})
+		limited.ServeHTTP(w, r)
+	}))
 }
 
 // changes serves [ChangesPath].
@@ -57,13 +58,6 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(topics) == 0 {
 		topics = have
-	}
-	select {
-	case s.hub.slots <- struct{}{}:
-		defer func() { <-s.hub.slots }()
-	default:
-		reply(w, http.StatusServiceUnavailable, Failure{Error: "too many listen already: close a page, or ask another replica"})
-		return
 	}
 	l, ok := s.hub.listen(r.Context().Done(), topics)
 	if !ok {

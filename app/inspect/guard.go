@@ -11,13 +11,13 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/signpostd/signpost/internal/httplimits"
 )
 
 const (
 	// readsAtATime and writesAtATime limit the parallel requests. Others get 503.
 	readsAtATime, writesAtATime = 16, 4
-	// bodyTime limits the time to read a body.
-	bodyTime = 10 * time.Second
 	// accessTime limits the authorisation of a token.
 	accessTime = 5 * time.Second
 )
@@ -72,29 +72,32 @@ func (s *Server) Guard(next http.Handler) http.Handler { return s.guard(next) }
 
 // guard responds with 403 to forbidden requests, and limits the parallel others.
 func (s *Server) guard(next http.Handler) http.Handler {
-	reads, writes := make(chan struct{}, readsAtATime), make(chan struct{}, writesAtATime)
+	limited := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		next.ServeHTTP(w, r)
+	})
+	busy := func(w http.ResponseWriter, r *http.Request) {
+		httplimits.DropBody(w, r)
+		reply(w, http.StatusServiceUnavailable, Failure{Error: "too many requests at a time: try again"})
+	}
+	read, write := httplimits.Limit(readsAtATime, busy)(limited), httplimits.Limit(writesAtATime, busy)(limited)
+	return s.admitted(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isRead(r) {
+			read.ServeHTTP(w, r)
+		} else {
+			write.ServeHTTP(w, r)
+		}
+	}))
+}
+
+// admitted responds with 403 to forbidden requests.
+func (s *Server) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A reader without a deadline isn't a connection's.
-		body := http.NewResponseController(w)
 		if err := s.admit(r); err != nil {
-			_ = body.SetReadDeadline(time.Now()) // nobody waits for the rest of the request
+			httplimits.DropBody(w, r)
 			refuse(w, err)
 			return
 		}
-		room := writes
-		if isRead(r) {
-			room = reads
-		}
-		select {
-		case room <- struct{}{}:
-			defer func() { <-room }()
-		default:
-			_ = body.SetReadDeadline(time.Now())
-			reply(w, http.StatusServiceUnavailable, Failure{Error: "too many requests at a time: try again"})
-			return
-		}
-		_ = body.SetReadDeadline(time.Now().Add(bodyTime))
-		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
 		next.ServeHTTP(w, r)
 	})
 }

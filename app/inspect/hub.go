@@ -35,7 +35,6 @@ type watch interface {
 type hub struct {
 	// topics create a watch for each topic of the process.
 	topics map[Topic]func() watch
-	slots  chan struct{}
 	join   chan *listener
 	leave  chan *listener
 	// stopped is closed when run has ended.
@@ -59,7 +58,6 @@ type listener struct {
 func newHub(topics map[Topic]func() watch) *hub {
 	return &hub{
 		topics:      topics,
-		slots:       make(chan struct{}, maxListeners),
 		join:        make(chan *listener),
 		leave:       make(chan *listener),
 		stopped:     make(chan struct{}),

@@ -412,7 +412,7 @@ func TestSlowClients(t *testing.T) {
 			}
 			_ = conn.Close()
 		}
-		if took := time.Since(begun); took > bodyTime+time.Second {
+		if took := time.Since(begun); took > 16*time.Second {
 			t.Errorf("they were cut off after %v", took)
 		}
 		stop()

@@ -1,38 +1,9 @@
 package inspect
 
 import (
-	"maps"
-	"net"
-	"net/netip"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-// Kinds are the spellings of kinds that users type, in lower case.
-var Kinds = map[string]string{
-	"svc": "Service", "service": "Service", "services": "Service",
-	"po": "Pod", "pod": "Pod", "pods": "Pod",
-	"no": "Node", "node": "Node", "nodes": "Node",
-	"ing": "Ingress", "ingress": "Ingress", "ingresses": "Ingress",
-	"endpointslice": "EndpointSlice", "endpointslices": "EndpointSlice",
-	"deploy": "Deployment", "deployment": "Deployment", "deployments": "Deployment", "sts": "StatefulSet", "statefulset": "StatefulSet", "statefulsets": "StatefulSet",
-	"ds": "DaemonSet", "daemonset": "DaemonSet", "daemonsets": "DaemonSet", "rs": "ReplicaSet", "replicaset": "ReplicaSet", "replicasets": "ReplicaSet",
-	"job": "Job", "jobs": "Job", "cj": "CronJob", "cronjob": "CronJob", "cronjobs": "CronJob", "sp": "ServiceProfile", "serviceprofile": "ServiceProfile", "serviceprofiles": "ServiceProfile",
-	"externalworkload": "ExternalWorkload", "externalworkloads": "ExternalWorkload",
-	"dnsendpoint": "DNSEndpoint", "dnsendpoints": "DNSEndpoint",
-	"gateway": "Gateway", "gateways": "Gateway", "gtw": "Gateway",
-	"httproute": "HTTPRoute", "grpcroute": "GRPCRoute", "tlsroute": "TLSRoute", "tcproute": "TCPRoute", "udproute": "UDPRoute",
-	"ep": "Endpoints", "endpoints": "Endpoints", "crd": "CustomResourceDefinition", "dnsrecord": "DNSRecord", "virtualservice": "VirtualService",
-	"server": "Server", "namespace": "Namespace", "ns": "Namespace", "secret": "Secret",
-}
-
-// ClusterScoped are the cluster-scoped ones of [Kinds].
-var ClusterScoped = []string{"Node", "Namespace", "CustomResourceDefinition"}
-
-// KnownKind reports whether a kind is one of [Kinds]. Sources of DNS read further ones.
-func KnownKind(kind string) bool { return slices.Contains(slices.Collect(maps.Values(Kinds)), kind) }
 
 // maxLabel and maxName limit names of objects and of DNS.
 const (
@@ -62,7 +33,7 @@ func (s *Server) query(p parameters) (Query, error) {
 	case "service":
 		return parseServiceQuery(text)
 	case "address":
-		a, ok := parseAddress(text)
+		a, ok := ParseAddress(text)
 		if !ok {
 			return Query{}, badRequest("address is %.100q: write IP or IP:PORT, an IPv6 address with a port in brackets", text)
 		}
@@ -104,10 +75,11 @@ func parseServiceQuery(text string) (Query, error) {
 // parseObject parses KIND/NAMESPACE/NAME or KIND/NAME. The name of the parameter is for the error.
 func parseObject(parameter, text string) (*ObjectRef, error) {
 	parts := strings.Split(text, "/")
-	if len(parts) < 2 || len(parts) > 3 || !isKind(parts[0]) {
+	kind, _ := KindOf(parts[0])
+	if len(parts) < 2 || len(parts) > 3 || !isKind(kind) {
 		return nil, badRequest("%s is %.100q: write KIND/NAMESPACE/NAME, or KIND/NAME for an object without a namespace", parameter, text)
 	}
-	o := &ObjectRef{Kind: kindOf(parts[0]), Name: parts[len(parts)-1]}
+	o := &ObjectRef{Kind: kind, Name: parts[len(parts)-1]}
 	if len(parts) == 3 {
 		o.Namespace = parts[1]
 	}
@@ -123,13 +95,6 @@ func objectQuery(o *ObjectRef, port uint16) Query {
 		return Query{Service: &ServiceQuery{Namespace: o.Namespace, Name: o.Name, Port: port}}
 	}
 	return Query{Object: o}
-}
-
-func kindOf(text string) string {
-	if known := Kinds[strings.ToLower(text)]; known != "" {
-		return known
-	}
-	return text
 }
 
 // typed parses free text of a search box.
@@ -153,13 +118,13 @@ func (t typed) parse(text string) (Query, error) {
 		return Query{}, badRequest("the namespace %.70q can't be one: it has letters, digits and dashes, and at most %d of them", t.namespace, maxLabel)
 	}
 	if scheme, _, ok := strings.Cut(text, "://"); ok && isKind(scheme) {
-		u, err := url.Parse(text)
-		if err != nil || u.Hostname() == "" {
+		host, ok := HostOfURL(text)
+		if !ok {
 			return Query{}, badRequest("q is %.100q: this URL has no host", text)
 		}
-		return t.host(hostOfURL(u))
+		return t.host(host)
 	}
-	if a, ok := parseAddress(text); ok {
+	if a, ok := ParseAddress(text); ok {
 		return Query{Address: a}, nil
 	}
 	if strings.Contains(text, "/") {
@@ -168,28 +133,14 @@ func (t typed) parse(text string) (Query, error) {
 	return t.host(text)
 }
 
-// hostOfURL returns HOST:PORT of a URL. The port may follow from the scheme.
-func hostOfURL(u *url.URL) string {
-	port := u.Port()
-	switch {
-	case port != "":
-	case u.Scheme == "http":
-		port = "80"
-	case u.Scheme == "https":
-		port = "443"
-	default:
-		return u.Hostname()
-	}
-	return net.JoinHostPort(u.Hostname(), port)
-}
-
 // path parses text with slashes.
 func (t typed) path(text string) (Query, error) {
 	bare, port, ok := cutPort(text)
 	parts := strings.Split(bare, "/")
+	kind, known := KindOf(parts[0])
 	switch {
 	case !ok:
-	case len(parts) == 3 && isKind(parts[0]), len(parts) == 2 && Kinds[strings.ToLower(parts[0])] != "":
+	case len(parts) == 3 && isKind(kind), len(parts) == 2 && known:
 		o, err := parseObject("q", bare)
 		if err != nil {
 			return Query{}, err
@@ -213,7 +164,7 @@ func (t typed) defaultNamespace() string {
 
 // host parses HOST or HOST:PORT.
 func (t typed) host(text string) (Query, error) {
-	if a, ok := parseAddress(text); ok {
+	if a, ok := ParseAddress(text); ok {
 		return Query{Address: a}, nil
 	}
 	bare, port, ok := cutPort(text)
@@ -231,15 +182,12 @@ func (t typed) host(text string) (Query, error) {
 		return Query{Service: &ServiceQuery{Namespace: t.namespace, Name: name, Port: port}}, nil
 	case len(labels) == 2 && t.namespace != "" && !t.isService(labels[1], labels[0]) && t.isService(t.namespace, labels[1]):
 		return Query{Service: &ServiceQuery{Namespace: t.namespace, Name: labels[1], Hostname: labels[0], Port: port}}, nil
-	case len(labels) == 2 && (t.isService(labels[1], labels[0]) || port != 0 && port != webPort):
+	case len(labels) == 2 && (t.isService(labels[1], labels[0]) || port != 0 && port != WebPort):
 		return Query{Service: &ServiceQuery{Namespace: labels[1], Name: labels[0], Port: port}}, nil
 	default:
 		return Query{Name: name}, nil
 	}
 }
-
-// webPort is the port of HTTPS, which suggests a DNS name.
-const webPort = 443
 
 // service parses [HOSTNAME.]NAME.NAMESPACE.svc[.DOMAIN]; nil for any other name.
 func (t typed) service(name string) *ServiceQuery {
@@ -259,22 +207,6 @@ func (t typed) service(name string) *ServiceQuery {
 	}
 }
 
-// parseAddress parses IP, [IP] or IP:PORT. An IPv4 address may be written as an IPv6 address.
-func parseAddress(text string) (netip.AddrPort, bool) {
-	bare := text
-	if inner, ok := strings.CutPrefix(text, "["); ok && strings.HasSuffix(inner, "]") {
-		bare = strings.TrimSuffix(inner, "]")
-	}
-	if ip, err := netip.ParseAddr(bare); err == nil && ip.Zone() == "" {
-		return netip.AddrPortFrom(ip.Unmap(), 0), true
-	}
-	a, err := netip.ParseAddrPort(text)
-	if err != nil || a.Addr().Zone() != "" || a.Port() == 0 {
-		return netip.AddrPort{}, false
-	}
-	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), true
-}
-
 // cutPort splits a port from the end of a text, 0 if there is none. It returns false for an invalid
 // port.
 func cutPort(text string) (bare string, port uint16, ok bool) {
@@ -282,8 +214,8 @@ func cutPort(text string) (bare string, port uint16, ok bool) {
 	if at < 0 {
 		return text, 0, true
 	}
-	n, err := strconv.ParseUint(text[at+1:], 10, 16)
-	return text[:at], uint16(n), err == nil && n > 0
+	port, ok = ParsePort(text[at+1:])
+	return text[:at], port, ok
 }
 
 // dnsName returns the canonical form of a DNS name. As in records, labels may have an underscore or

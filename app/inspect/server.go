@@ -106,7 +106,7 @@ func (s *Server) Handlers() map[string]http.Handler {
 	mux.Handle(PlanPath+"/", s.plans())
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { notFound(w, r, paths) })
 	lists := s.guard(mux)
-	return map[string]http.Handler{Root + "/": lists, Root: lists, ChangesPath: s.listenerGuard(http.HandlerFunc(s.changes))}
+	return map[string]http.Handler{Root + "/": lists, Root: lists, ChangesPath: s.listenerGuard(s.changes)}
 }
 
 // Run sends changes to listeners and records the figures, until the context ends.

@@ -348,6 +348,9 @@ func TestTypedQueries(t *testing.T) {
 		"node/n1":                               object("Node", "", "n1"),
 		"ing/shop/web":                          object("Ingress", "shop", "web"),
 		"HTTPRoute/shop/web":                    object("HTTPRoute", "shop", "web"),
+		"httproutes/shop/web":                   object("HTTPRoute", "shop", "web"),
+		"ingresses.networking.k8s.io/web":       object("Ingress", "default", "web"),
+		"VirtualServer/web -n shop":             object("VirtualServer", "shop", "web"),
 		"VirtualServer/shop/web":                object("VirtualServer", "shop", "web"),
 	} {
 		p := parameters{values: map[string]string{"q": text}}

@@ -51,6 +51,16 @@ func TestServiceIn(t *testing.T) {
 	}
 }
 
+// The rules of addresses, ports and kinds are those of the server.
+func TestSubjectsOfTheServer(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"fe80::1%eth0", "10.0.0.1:0", "[fe80::1%eth0]:80"} {
+		if query, err := Subject(text, inShop); err == nil && query.Has("address") {
+			t.Errorf("%q is sent as an address, which the server refuses: %s", text, query.Encode())
+		}
+	}
+}
+
 func FuzzSubject(f *testing.F) {
 	for _, seed := range []string{"svc/web", "10.0.0.1:80", "[::1]:80", "https://a.b/c", "a.b:c", "x/y/z", "%", "::%eth0"} {
 		f.Add(seed)

@@ -1,7 +1,6 @@
 package inspectclient
 
 import (
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -27,11 +26,11 @@ func Subject(text string, namespace func() (string, error)) (url.Values, error) 
 	case len(text) > maxSubject || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return nil, settings.Usagef("%.60q is none of a Service, an object, an address, a DNS name and a URL", output.Clean(text))
 	case strings.Contains(text, "://"):
-		u, err := url.Parse(text)
-		if err != nil || u.Hostname() == "" {
+		of, ok := inspect.HostOfURL(text)
+		if !ok {
 			return nil, settings.Usagef("%.60q is no URL with a host", text)
 		}
-		return host(u.Host, namespace)
+		return host(of, namespace)
 	}
 	if address := addressOf(text); address != "" {
 		return url.Values{"address": {address}}, nil
@@ -44,13 +43,14 @@ func Subject(text string, namespace func() (string, error)) (url.Values, error) 
 
 // addressOf returns an IP address, with or without a port, in canonical form; "" for other text.
 func addressOf(text string) string {
-	if a, err := netip.ParseAddrPort(text); err == nil {
-		return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()).String()
+	switch a, ok := inspect.ParseAddress(text); {
+	case !ok:
+		return ""
+	case a.Port() == 0:
+		return a.Addr().String()
+	default:
+		return a.String()
 	}
-	if a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")); err == nil {
-		return a.Unmap().String()
-	}
-	return ""
 }
 
 // IsAddress reports whether text is an IP address, with or without a port.
@@ -58,7 +58,7 @@ func IsAddress(text string) bool { return addressOf(strings.TrimSpace(text)) != 
 
 // IsKind reports whether a word is the kind of an object, such as svc.
 func IsKind(word string) bool {
-	_, known := kindOf(word)
+	_, known := inspect.KindOf(word)
 	return known
 }
 
@@ -68,7 +68,7 @@ func object(text string, namespace func() (string, error)) (url.Values, error) {
 	if len(parts) > 3 || slices.Contains(parts, "") {
 		return nil, settings.Usagef("%.60q is none of KIND/NAME, NAMESPACE/NAME and KIND/NAMESPACE/NAME", text)
 	}
-	kind, known := kindOf(parts[0])
+	kind, known := inspect.KindOf(parts[0])
 	if len(parts) == 2 && !known {
 		return service(parts[0], parts[1])
 	}
@@ -89,18 +89,6 @@ func object(text string, namespace func() (string, error)) (url.Values, error) {
 	return url.Values{"object": {kind + "/" + in + "/" + name}}, nil
 }
 
-// kindOf returns the kind that a word stands for. Words with a capital first letter are kinds.
-func kindOf(word string) (kind string, known bool) {
-	lower := strings.ToLower(word)
-	lower, _, _ = strings.Cut(lower, ".") // a group may follow
-	for _, candidate := range []string{lower, strings.TrimSuffix(lower, "s"), strings.TrimSuffix(lower, "es")} {
-		if kind = inspect.Kinds[candidate]; kind != "" {
-			return kind, true
-		}
-	}
-	return word, word != strings.ToLower(word)
-}
-
 // service returns the parameters for a Service, with an optional port.
 func service(namespace, name string) (url.Values, error) {
 	name, port, with := strings.Cut(name, ":")
@@ -117,7 +105,7 @@ func service(namespace, name string) (url.Values, error) {
 }
 
 func checkPort(text string) error {
-	if n, err := strconv.ParseUint(text, 10, 16); err != nil || n == 0 {
+	if _, ok := inspect.ParsePort(text); !ok {
 		return settings.Usagef("%.60q is no number of a port: write the number, from 1 to 65535, which signpost services shows beside the name", text)
 	}
 	return nil
@@ -146,7 +134,7 @@ func host(text string, namespace func() (string, error)) (url.Values, error) {
 	case len(labels) > 3 && labels[3] == "svc":
 		// The name may be that of a Service's pod, if the server has that domain.
 		return url.Values{"q": {text}}, nil
-	case len(labels) == 2 && with && port != webPort:
+	case len(labels) == 2 && with && port != ":"+strconv.Itoa(inspect.WebPort):
 		return serviceOrPod(text, namespace)
 	case len(labels) > 2 && labels[2] == "svc", len(labels) == 2 && with:
 		return service(labels[1], labels[0]+port)
@@ -155,9 +143,6 @@ func host(text string, namespace func() (string, error)) (url.Values, error) {
 	}
 	return url.Values{"name": {strings.TrimSuffix(name, ".")}}, nil
 }
-
-// webPort is the port with which servers take a name of two parts for a DNS name.
-const webPort = ":443"
 
 // serviceOrPod lets the server distinguish NAME.NAMESPACE:PORT from HOSTNAME.SERVICE:PORT in a
 // namespace.

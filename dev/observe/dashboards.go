@@ -19,6 +19,7 @@ func Dashboards() []Dashboard {
 						{`sum by (grpc_code) (rate(grpc_server_handled_total{SEL, grpc_code!~"OK|Canceled"}[$__rate_interval]))`, "{{grpc_code}}"},
 					}},
 					{"Refused clients", "By limit. Proxies don't meet the limits.", "ops", []Query{{`sum by (reason) (rate(destination_refused_total{SEL}[$__rate_interval]))`, "{{reason}}"}}},
+					{"Unread responses", "Clients that don't read. Those that hold too much are disconnected.", "bytes", []Query{{`sum by (pod) (destination_unread_bytes{SEL})`, "{{pod}}"}}},
 					{"Merged updates", "A slow client gets one difference in place of several. Nothing is lost.", "ops", []Query{
 						{`sum by (pod) (rate(endpoint_updates_queue_overflow{SEL}[$__rate_interval]))`, "{{pod}} Get"},
 						{`sum by (pod) (rate(profile_updates_queue_overflow{SEL}[$__rate_interval]))`, "{{pod}} GetProfile"},

@@ -2,8 +2,6 @@ package webhookserver
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,13 +10,18 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/webhook"
+	"github.com/signpostd/signpost/internal/httplimits"
 )
 
 // DefaultAddress is the usual address of a webhook server.
 const DefaultAddress = "127.0.0.1:8888"
 
-// stopTimeout limits running requests after the server was told to stop.
-const stopTimeout = 5 * time.Second
+const (
+	// stopTimeout limits running requests after the server was told to stop.
+	stopTimeout = 5 * time.Second
+	// maxRequests limits the requests that wait for the provider. ExternalDNS sends one at a time.
+	maxRequests = 16
+)
 
 // Config configures a [Server].
 type Config struct {
@@ -44,7 +47,7 @@ type Server struct {
 	// batchesApplied counts the batches that may have been applied, even partly. It is guarded by
 	// turn.
 	batchesApplied int
-	mux            *http.ServeMux
+	handler        http.Handler
 }
 
 // New returns a server. Run starts it.
@@ -52,16 +55,21 @@ func New(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{config: c, turn: make(chan struct{}, 1), mux: http.NewServeMux()}
+	s := &Server{config: c, turn: make(chan struct{}, 1)}
 	s.turn <- struct{}{}
-	s.mux.HandleFunc("/", s.handle(map[string]operation{http.MethodGet: s.negotiate}))
-	s.mux.HandleFunc("/records", s.handle(map[string]operation{http.MethodGet: s.list, http.MethodPost: s.apply}))
-	s.mux.HandleFunc("/adjustendpoints", s.handle(map[string]operation{http.MethodPost: s.adjust}))
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", s.handle(map[string]operation{http.MethodGet: s.negotiate}))
+	mux.HandleFunc("/records", s.handle(map[string]operation{http.MethodGet: s.list, http.MethodPost: s.apply}))
+	mux.HandleFunc("/adjustendpoints", s.handle(map[string]operation{http.MethodPost: s.adjust}))
+	s.handler = httplimits.Limit(maxRequests, func(w http.ResponseWriter, r *http.Request) {
+		httplimits.DropBody(w, r)
+		http.Error(w, "too many requests at a time: try again", http.StatusServiceUnavailable)
+	})(mux)
 	return s
 }
 
 // Handler returns the handler for all requests.
-func (s *Server) Handler() http.Handler { return s.mux }
+func (s *Server) Handler() http.Handler { return s.handler }
 
 // Run serves on a listener until ctx ends, stops within a few seconds, and closes the listener. The
 // error says why it can't serve.
@@ -74,22 +82,5 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       s.config.IdleTimeout,
 		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 	}
-	stopped := make(chan struct{})
-	unhook := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-		defer cancel()
-		if server.Shutdown(ctx) != nil {
-			// The remaining connections are closed, and nothing can be done about an error.
-			_ = server.Close()
-		}
-	})
-	err := server.Serve(l)
-	if !unhook() {
-		<-stopped
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fmt.Errorf("serve webhook requests on %s: %w", l.Addr(), err)
+	return httplimits.Serve(ctx, server, "webhook requests", l, stopTimeout)
 }

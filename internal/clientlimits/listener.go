@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -29,6 +30,9 @@ type Connections struct {
 	// refusedLines and cutLines limit the log lines about refused connections, and about those that were
 	// closed because of what their clients didn't read.
 	refusedLines, cutLines rate.Sometimes
+
+	// unreadBytes is the result of the last check of unread responses.
+	unreadBytes atomic.Int64
 
 	mu    sync.Mutex
 	total int
@@ -96,7 +100,10 @@ func (cs *Connections) admit(conn net.Conn) (*Connection, Refusal) {
 	}
 	cs.total++
 	c := &Connection{Conn: conn, client: client}
-	c.leave = sync.OnceFunc(func() { cs.leave(c) })
+	c.leave = sync.OnceFunc(func() {
+		cs.leave(c)
+		c.ended.close()
+	})
 	if at, ok := addressesOf(conn.RemoteAddr(), conn.LocalAddr()); ok {
 		cs.tcp[at] = c
 	}
@@ -168,6 +175,7 @@ type Connection struct {
 	client ClientID
 	leave  func()
 	unread unread
+	ended  endedCalls
 }
 
 // Close implements net.Conn.

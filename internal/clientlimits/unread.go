@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/mem"
 )
 
@@ -136,6 +137,14 @@ func (cs *Connections) limitUnread(now time.Time, blocked []Blocked) {
 		greatest := slices.MaxFunc(clients, func(a, b *holdings) int { return cmp.Compare(a.bytes, b.bytes) })
 		all.remove(greatest.closeGreatest(cs, RefusedUnread))
 	}
+	cs.unreadBytes.Store(int64(all.bytes))
+}
+
+// UnreadGauge returns a gauge of the memory of unread responses that the last check has found and left.
+func (cs *Connections) UnreadGauge(name string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: name, Help: "Bytes of the responses that clients have not read for ten seconds. If several calls share a response, it counts once.",
+	}, func() float64 { return float64(cs.unreadBytes.Load()) })
 }
 
 // holder is a connection with the memory that it holds.

@@ -20,6 +20,7 @@ import (
 // Client is a connection whose calls have HTTP/2 flow-control windows of zero bytes. Make it with [Dial].
 type Client struct {
 	t       *testing.T
+	conn    net.Conn
 	framer  *http2.Framer
 	block   bytes.Buffer
 	encoder *hpack.Encoder
@@ -31,7 +32,7 @@ type Client struct {
 func Dial(t *testing.T, conn net.Conn) *Client {
 	t.Helper()
 	t.Cleanup(func() { _ = conn.Close() })
-	c := &Client{t: t, framer: http2.NewFramer(conn, conn), last: ^uint32(0), closed: make(chan struct{})} // the first stream is 1
+	c := &Client{t: t, conn: conn, framer: http2.NewFramer(conn, conn), last: ^uint32(0), closed: make(chan struct{})} // the first stream is 1
 	c.encoder = hpack.NewEncoder(&c.block)
 	go func() {
 		defer close(c.closed)
@@ -54,8 +55,17 @@ func (c *Client) must(err error) {
 func (c *Client) Call(method string, request proto.Message) {
 	c.t.Helper()
 	c.Open(method, request)
+	c.CloseSend()
+}
+
+// CloseSend ends the requests of the last call.
+func (c *Client) CloseSend() {
+	c.t.Helper()
 	c.must(c.framer.WriteData(c.last, true, nil))
 }
+
+// Close closes the connection.
+func (c *Client) Close() { _ = c.conn.Close() }
 
 // Open begins a call of a method, with one request. The client may send more requests.
 func (c *Client) Open(method string, request proto.Message) {

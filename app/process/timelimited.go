@@ -2,9 +2,9 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"time"
 )
@@ -32,32 +32,30 @@ func (b *timeLimited) RoundTrip(request *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	limit := int64(math.MaxInt64)
 	if request.Method != http.MethodGet {
-		limit = maxWriteResponse
+		response.Body = http.MaxBytesReader(nil, response.Body, maxWriteResponse)
 	}
-	response.Body = &boundedBody{response.Body, limit, cancel}
+	response.Body = &timedBody{response.Body, cancel}
 	return response, nil
 }
 
-// boundedBody is the body of a response. Closing it ends the request.
-type boundedBody struct {
+// timedBody is the body of a response. Closing it ends the request.
+type timedBody struct {
 	io.ReadCloser
-	remaining int64
-	end       context.CancelFunc
+	end context.CancelFunc
 }
 
-// Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
+// Read implements io.Reader. The error of net/http would be about a request.
+func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.remaining -= int64(n); b.remaining < 0 {
-		return 0, fmt.Errorf("the response to a write is larger than %d bytes", maxWriteResponse)
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = fmt.Errorf("the response to a write is larger than %d bytes", large.Limit)
 	}
 	return n, err
 }
 
 // Close implements io.Closer.
-func (b *boundedBody) Close() error {
+func (b *timedBody) Close() error {
 	defer b.end()
 	return b.ReadCloser.Close()
 }

@@ -1,0 +1,71 @@
+// Package pipetest has a listener in memory whose clients have any IP address.
+//
+// Tests of limits per host use it in virtual time (testing/synctest), because the connections are those of
+// [net.Pipe]: they have no buffers, so a client that doesn't read blocks its server at once.
+//
+//	l := pipetest.NewListener()
+//	go serve(l)
+//	conn := l.DialFrom(t, "192.0.2.1")
+package pipetest
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+)
+
+// Listener is a listener in memory. [NewListener] creates it.
+type Listener struct {
+	conns chan net.Conn
+	gone  chan struct{}
+	close func()
+}
+
+// NewListener returns a listener without connections.
+func NewListener() *Listener {
+	l := &Listener{conns: make(chan net.Conn), gone: make(chan struct{})}
+	l.close = sync.OnceFunc(func() { close(l.gone) })
+	return l
+}
+
+// DialFrom connects from an IP address. The connection is closed when the test ends.
+func (l *Listener) DialFrom(t testing.TB, ip string) net.Conn {
+	t.Helper()
+	from, err := netip.ParseAddr(ip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- conn{theirs, net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 1))}:
+	case <-l.gone:
+		t.Fatal("dial a closed listener")
+	}
+	t.Cleanup(func() { _ = ours.Close() })
+	return ours
+}
+
+// Accept implements net.Listener.
+func (l *Listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.gone:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *Listener) Close() error { l.close(); return nil }
+
+// Addr implements net.Listener.
+func (l *Listener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// conn is a connection with the address of its client.
+type conn struct {
+	net.Conn
+	from net.Addr
+}
+
+func (c conn) RemoteAddr() net.Addr { return c.from }
