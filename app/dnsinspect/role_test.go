@@ -95,3 +95,26 @@ func TestExplainOnStandby(t *testing.T) {
 		return nil
 	})
 }
+
+// A part of an object that can't be used is a problem until it is corrected.
+func TestProblemsOfObjects(t *testing.T) {
+	s := startScenario(t, "", "", nil)
+	const web = `{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {external-dns.kubernetes.io/hostname: web.example.test, external-dns.kubernetes.io/ttl: %q}},
+spec: {type: LoadBalancer, ports: [{port: 80}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}}`
+	s.apply(fmt.Sprintf(web, "5minutes"))
+	s.run()
+	s.settle("")
+	publishers := []dnsinspect.Publisher{{Name: "public", Publisher: s.opened.Publisher}}
+	all := dnsinspect.Problems(publishers)
+	if len(all) != 1 || all[0].Object != (inspect.ObjectRef{Kind: "Service", Namespace: "default", Name: "web"}) ||
+		all[0].Field != "external-dns.kubernetes.io/ttl" || all[0].Value != "5minutes" || all[0].Since.IsZero() || all[0].ID == "" {
+		t.Fatalf("the problems are %+v", all)
+	}
+	s.apply(fmt.Sprintf(web, "5m"))
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		if all := dnsinspect.Problems(publishers); len(all) > 0 {
+			return fmt.Errorf("after the correction the problems are %+v", all)
+		}
+		return nil
+	})
+}
