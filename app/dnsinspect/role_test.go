@@ -118,3 +118,25 @@ spec: {type: LoadBalancer, ports: [{port: 80}]}, status: {loadBalancer: {ingress
 		return nil
 	})
 }
+
+// Each object of a shared name is shown with the targets that it asks for itself.
+func TestTargetsOfASharedName(t *testing.T) {
+	s := startScenario(t, "", "", nil)
+	const web = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: %s, annotations: {external-dns.kubernetes.io/hostname: www.example.test}},
+spec: {type: LoadBalancer, ports: [{port: 80}]}, status: {loadBalancer: {ingress: [{ip: %s}]}}}`
+	s.apply(fmt.Sprintf(web, "bank", "192.0.2.1"))
+	s.apply(fmt.Sprintf(web, "shop", "192.0.2.2"))
+	s.run()
+	s.settle("")
+	for _, q := range []inspect.Query{{Name: "www.example.test"}, {Service: &inspect.ServiceQuery{Namespace: "bank", Name: "web"}}, {Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web"}}} {
+		for _, step := range s.role.Explain(t.Context(), q) {
+			if step.What != "Object" {
+				continue
+			}
+			want := map[string]string{"bank": `A "192.0.2.1"`, "shop": `A "192.0.2.2"`}[step.Object.Namespace]
+			if len(step.More) != 1 || step.More[0] != want {
+				t.Errorf("%+v: the step %q has the lines %q, want %q", q, step.Text, step.More, want)
+			}
+		}
+	}
+}
