@@ -42,6 +42,8 @@ type Zone struct {
 	Held    *Held    `json:"held,omitempty"`
 	// Pending are names of the zone whose new address isn't known, with manifests only.
 	Pending []Pending `json:"awaited,omitempty"`
+	// NotOurs says which wanted records the zone has under another owner, and what to do.
+	NotOurs []string `json:"notOurs,omitempty"`
 }
 
 // Unread is the number of objects of a kind that no source reads. Sources are the sources that
@@ -110,7 +112,7 @@ func (p *Plan) add(name string, zones []publisher.ZonePlan, notices []publisher.
 		changes, pending := withoutPending(z.Changes)
 		held, more := withoutPending(z.HeldChanges)
 		z.HeldChanges = held
-		shown := Zone{Publisher: name, Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(changes), Pending: append(pending, more...)}
+		shown := Zone{Publisher: name, Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(changes), Pending: append(pending, more...), NotOurs: z.NotOurs}
 		if z.Held != "" && len(held) > 0 {
 			shown.Held = heldOf(z)
 		}

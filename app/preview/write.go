@@ -35,6 +35,11 @@ func (p *Plan) WriteTable(w io.Writer) error {
 		}
 		text.WriteString("\n")
 	}
+	for _, z := range p.Zones {
+		for _, problem := range z.NotOurs {
+			text.WriteString("Warning: " + output.Clean(problem) + "\n\n")
+		}
+	}
 	p.writeUnpublished(&text)
 	p.writeLeftOut(&text)
 	switch {
