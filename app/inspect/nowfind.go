@@ -218,7 +218,7 @@ func (f *search) kind(t Table) {
 // kindCause says why a kind can't be read. The text has no URL path, so that kinds with the same
 // reason are one finding.
 func kindCause(t Table) string {
-	if server, failure, ok := cutURL(t.Detail); ok {
+	if server, failure, ok := CutURL(t.Detail); ok {
 		return fmt.Sprintf("the API server %s can't be reached: %s", server, failure)
 	}
 	text := strings.TrimSpace("it can't be read: " + t.State + " " + t.Reason)
@@ -228,9 +228,9 @@ func kindCause(t Table) string {
 	return text
 }
 
-// cutURL splits the error of a request, such as `… Get "https://10.0.0.1/api/v1/pods?limit=500":
+// CutURL splits the error of a request, such as `… Get "https://10.0.0.1/api/v1/pods?limit=500":
 // dial tcp …`, into the server and the failure.
-func cutURL(text string) (server, failure string, ok bool) {
+func CutURL(text string) (server, failure string, ok bool) {
 	_, rest, found := strings.Cut(text, `Get "`)
 	if !found {
 		return "", "", false
