@@ -102,6 +102,8 @@ type Problem struct {
 	Name      string   `json:"name,omitempty"`
 	Reason    string   `json:"reason"`
 	Objects   []Object `json:"objects"`
+	// stays is true for a record that the zone keeps, because unread objects may ask for it.
+	stays bool
 }
 
 // add adds the zones, notices and errors of a publisher; its name is empty for that of flags. err
@@ -119,7 +121,7 @@ func (p *Plan) add(name string, zones []publisher.ZonePlan, notices []publisher.
 		p.Differs = p.Differs || len(shown.Changes) > 0 || shown.Held != nil
 		p.Zones = append(p.Zones, shown)
 		for _, w := range z.Waiting {
-			problems = append(problems, Problem{Publisher: name, Zone: z.Zone.Name, Name: w.Name, Reason: w.Message, Objects: objectsAbout(notices, w.Name)})
+			problems = append(problems, Problem{Publisher: name, Zone: z.Zone.Name, Name: w.Name, Reason: w.Message, Objects: objectsAbout(notices, w.Name), stays: w.Reason == publisher.ReasonSource})
 		}
 	}
 	for _, n := range notices {
