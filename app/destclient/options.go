@@ -10,6 +10,7 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/signpostd/signpost/app/output"
@@ -35,6 +36,8 @@ type Options struct {
 	Waiting func(context.Context) string
 	// Dial connects to the server; nil for the address itself.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// Transport has the credentials of the connection; nil for one without TLS.
+	Transport credentials.TransportCredentials
 }
 
 // OutputProto is the format of protobuf's JSON, with addresses as numbers.
@@ -46,8 +49,12 @@ func (o *Options) Connect() (*grpc.ClientConn, error) {
 	if err := settings.CheckTimeout(o.Timeout); err != nil {
 		return nil, err
 	}
+	transport := o.Transport
+	if transport == nil {
+		transport = insecure.NewCredentials()
+	}
 	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(transport),
 		grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
 		// The default delay grows to two minutes, in which a watch would get the old error.

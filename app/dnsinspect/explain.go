@@ -177,7 +177,7 @@ func (r *Role) explainName(ctx context.Context, w *explanation, name string) {
 			w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s asks for %s, and is refused (%s): %s", ref.Title(), sanitize.Name(name), t.Refused[r].Reason, t.Refused[r].Message))
 			continue
 		}
-		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", ref.Title(), sanitize.Name(name), o.Source), wantedLines(t, i)...)
+		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", ref.Title(), sanitize.Name(name), o.Source), wantedLines(t.Name, t.Requests[i])...)
 	}
 	r.follow(ctx, w, t)
 }
@@ -185,13 +185,13 @@ func (r *Role) explainName(ctx context.Context, w *explanation, name string) {
 // maxObjectSteps limits the listed objects of a name.
 const maxObjectSteps = 10
 
-func wantedLines(t publisher.Trace, place int) []string {
-	if place > 0 {
-		return nil
-	}
+// wantedLines returns the record sets under a canonical name, one in a line.
+func wantedLines(name string, sets []*dns.RecordSet) []string {
 	var lines []string
-	for _, s := range t.Wanted {
-		lines = append(lines, fmt.Sprintf("%s %s", s.Type, targetsText(s.Targets)))
+	for _, s := range sets {
+		if dns.Canonical(s.Name) == name {
+			lines = append(lines, fmt.Sprintf("%s %s", s.Type, targetsText(s.Targets)))
+		}
 	}
 	return lines
 }

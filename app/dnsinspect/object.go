@@ -71,7 +71,7 @@ func (r *Role) explainEvaluated(ctx context.Context, w *explanation, ref inspect
 			w.failed(err)
 			return
 		}
-		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", ref.Title(), sanitize.Name(name), e.Object.Source), wantedLines(t, 0)...)
+		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", ref.Title(), sanitize.Name(name), e.Object.Source), wantedLines(name, e.Records)...)
 		r.follow(ctx, w, t)
 	}
 }

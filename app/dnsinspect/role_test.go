@@ -95,3 +95,48 @@ func TestExplainOnStandby(t *testing.T) {
 		return nil
 	})
 }
+
+// A part of an object that can't be used is a problem until it is corrected.
+func TestProblemsOfObjects(t *testing.T) {
+	s := startScenario(t, "", "", nil)
+	const web = `{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {external-dns.kubernetes.io/hostname: web.example.test, external-dns.kubernetes.io/ttl: %q}},
+spec: {type: LoadBalancer, ports: [{port: 80}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}}`
+	s.apply(fmt.Sprintf(web, "5minutes"))
+	s.run()
+	s.settle("")
+	publishers := []dnsinspect.Publisher{{Name: "public", Publisher: s.opened.Publisher}}
+	all := dnsinspect.Problems(publishers)
+	if len(all) != 1 || all[0].Object != (inspect.ObjectRef{Kind: "Service", Namespace: "default", Name: "web"}) ||
+		all[0].Field != "external-dns.kubernetes.io/ttl" || all[0].Value != "5minutes" || all[0].Since.IsZero() || all[0].ID == "" {
+		t.Fatalf("the problems are %+v", all)
+	}
+	s.apply(fmt.Sprintf(web, "5m"))
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		if all := dnsinspect.Problems(publishers); len(all) > 0 {
+			return fmt.Errorf("after the correction the problems are %+v", all)
+		}
+		return nil
+	})
+}
+
+// Each object of a shared name is shown with the targets that it asks for itself.
+func TestTargetsOfASharedName(t *testing.T) {
+	s := startScenario(t, "", "", nil)
+	const web = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: %s, annotations: {external-dns.kubernetes.io/hostname: www.example.test}},
+spec: {type: LoadBalancer, ports: [{port: 80}]}, status: {loadBalancer: {ingress: [{ip: %s}]}}}`
+	s.apply(fmt.Sprintf(web, "bank", "192.0.2.1"))
+	s.apply(fmt.Sprintf(web, "shop", "192.0.2.2"))
+	s.run()
+	s.settle("")
+	for _, q := range []inspect.Query{{Name: "www.example.test"}, {Service: &inspect.ServiceQuery{Namespace: "bank", Name: "web"}}, {Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web"}}} {
+		for _, step := range s.role.Explain(t.Context(), q) {
+			if step.What != "Object" {
+				continue
+			}
+			want := map[string]string{"bank": `A "192.0.2.1"`, "shop": `A "192.0.2.2"`}[step.Object.Namespace]
+			if len(step.More) != 1 || step.More[0] != want {
+				t.Errorf("%+v: the step %q has the lines %q, want %q", q, step.Text, step.More, want)
+			}
+		}
+	}
+}

@@ -129,8 +129,25 @@ func (w *explanation) rows(t publisher.Trace, h publisher.ZoneTrace) {
 		if len(row.Objects) > 0 && row.State != publisher.RowPublished {
 			delete(w.published, t.Name)
 		}
+		w.shared(row)
 		w.losers(row)
 	}
+}
+
+// shared adds a note about a record set that has targets of several namespaces.
+func (w *explanation) shared(row publisher.Row) {
+	if !slices.ContainsFunc(row.Objects, func(o dns.Object) bool { return o.Namespace != row.Objects[0].Namespace }) {
+		return
+	}
+	var titles []string
+	for _, o := range row.Objects[:min(len(row.Objects), maxTargetsShown)] {
+		titles = append(titles, objectRef(o).Title())
+	}
+	text := fmt.Sprintf("the %s record %s has the targets of several namespaces: %s", row.Type, sanitize.Name(row.Name), strings.Join(titles, ", "))
+	if more := len(row.Objects) - len(titles); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	w.add(whatRecord, inspect.StepNote, nil, text+"; --name-policy=namespace gives a name to one namespace")
 }
 
 // losers adds a step for each group of objects that lose a record set to another object. The step

@@ -259,3 +259,26 @@ func (c *counted) Explain(context.Context, Query) []Step {
 	c.explained++
 	return c.steps
 }
+
+// A Service whose slices can't be written has that cause only, and a consequence of something that could
+// not be found out isn't a cause.
+func TestNowCausesOfServices(t *testing.T) {
+	w := &fixture{
+		services: []Service{{Namespace: "shop", Name: "quota", State: ServiceEmpty}, {Namespace: "shop", Name: "web", State: ServiceEmpty}},
+		steps: []Step{
+			{What: "Selector", State: StepUnknown, Text: "pods could not be listed now"},
+			{What: "Endpoints", State: StepWrong, Text: "the slices have none"},
+		},
+	}
+	offers := append(w.offers(), Offer{Role: "controllers", Writes: unwritten{{Namespace: "shop", Name: "quota", Reason: "exceeded quota"}}})
+	var got []string
+	for _, f := range decodeResponse[Now](t, ask(New(Config{Offers: offers}), NowPath)).Findings {
+		if f.Count == 1 {
+			got = append(got, f.Subject+": "+f.Cause)
+		}
+	}
+	want := []string{"Service shop/quota: exceeded quota", "Service shop/web: " + stateCause(ServiceEmpty)}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the findings are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

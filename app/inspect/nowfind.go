@@ -218,7 +218,7 @@ func (f *search) kind(t Table) {
 // kindCause says why a kind can't be read. The text has no URL path, so that kinds with the same
 // reason are one finding.
 func kindCause(t Table) string {
-	if server, failure, ok := cutURL(t.Detail); ok {
+	if server, failure, ok := CutURL(t.Detail); ok {
 		return fmt.Sprintf("the API server %s can't be reached: %s", server, failure)
 	}
 	text := strings.TrimSpace("it can't be read: " + t.State + " " + t.Reason)
@@ -228,9 +228,9 @@ func kindCause(t Table) string {
 	return text
 }
 
-// cutURL splits the error of a request, such as `… Get "https://10.0.0.1/api/v1/pods?limit=500":
+// CutURL splits the error of a request, such as `… Get "https://10.0.0.1/api/v1/pods?limit=500":
 // dial tcp …`, into the server and the failure.
-func cutURL(text string) (server, failure string, ok bool) {
+func CutURL(text string) (server, failure string, ok bool) {
 	_, rest, found := strings.Cut(text, `Get "`)
 	if !found {
 		return "", "", false
@@ -313,6 +313,9 @@ func (f *search) services(ctx context.Context) {
 	limit, cancel := context.WithTimeout(ctx, causesTimeout)
 	defer cancel()
 	for _, s := range list.Services {
+		if f.unwritten(s) {
+			continue
+		}
 		key := s.Namespace + "/" + s.Name + " " + string(s.State)
 		c, known := f.lastCauses[key]
 		if !f.early && (!known || time.Since(c.at) > causeTTL) {
@@ -337,6 +340,11 @@ func (f *search) services(ctx context.Context) {
 	f.more(AreaService, SeverityWarning, list.Total-len(list.Services), "Services", "signpost services")
 }
 
+// unwritten reports whether a finding says that the Endpoints or slices of a Service can't be written.
+func (f *search) unwritten(s Service) bool {
+	return slices.ContainsFunc(f.findings, func(n Finding) bool { return n.Area == AreaWrite && n.Explain == "Service/"+s.Namespace+"/"+s.Name })
+}
+
 // stateCause returns the cause of a Service whose explanation is unknown.
 func stateCause(s ServiceState) string {
 	switch s {
@@ -357,10 +365,12 @@ func (f *search) causeOf(ctx context.Context, s Service) (cause, bool) {
 		return cause{}, false
 	}
 	steps := explains.Explain(ctx, Query{Service: &ServiceQuery{Namespace: s.Namespace, Name: s.Name}})
-	if step := firstStep(steps, StepWrong); step != nil {
-		return cause{step.Text, time.Now()}, true
-	}
-	if firstStep(steps, StepUnknown) != nil || ctx.Err() != nil {
+	// A wrong step after an unknown one may be a consequence.
+	first := slices.IndexFunc(steps, func(s Step) bool { return s.State == StepWrong || s.State == StepUnknown })
+	switch {
+	case first >= 0 && steps[first].State == StepWrong:
+		return cause{steps[first].Text, time.Now()}, true
+	case first >= 0 || ctx.Err() != nil:
 		return cause{}, false
 	}
 	return cause{at: time.Now()}, true

@@ -146,7 +146,17 @@ type Query struct {
 // ServiceQuery is a query about a Service.
 type ServiceQuery struct {
 	Namespace, Name string
-	// Port is 0 for all. Hostname is that of one endpoint; empty for all.
+	// Port is 0 for all, unless PortName is the name of one. Hostname is that of one endpoint; empty for
+	// all.
 	Port     uint16
+	PortName string
 	Hostname string
+}
+
+// WantsPort reports whether the query is about a port of the Service.
+func (q *ServiceQuery) WantsPort(number uint16, name string) bool {
+	if q.PortName != "" {
+		return q.PortName == name
+	}
+	return q.Port == 0 || q.Port == number
 }

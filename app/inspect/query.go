@@ -3,6 +3,7 @@ package inspect
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // maxLabel and maxName limit names of objects and of DNS.
@@ -117,6 +118,9 @@ func (t typed) parse(text string) (Query, error) {
 	if t.namespace != "" && !isLabel(t.namespace) {
 		return Query{}, badRequest("the namespace %.70q can't be one: it has letters, digits and dashes, and at most %d of them", t.namespace, maxLabel)
 	}
+	if bare, port, ok := cutPortName(text); ok {
+		return t.withPortName(bare, port)
+	}
 	if scheme, _, ok := strings.Cut(text, "://"); ok && isKind(scheme) {
 		host, ok := HostOfURL(text)
 		if !ok {
@@ -131,6 +135,23 @@ func (t typed) parse(text string) (Query, error) {
 		return t.path(text)
 	}
 	return t.host(text)
+}
+
+// cutPortName splits the name of a port from the end of a text.
+func cutPortName(text string) (bare, port string, ok bool) {
+	bare, port, ok = strings.Cut(text, ":")
+	return bare, port, ok && isLabel(port) && strings.ContainsFunc(port, unicode.IsLetter)
+}
+
+// withPortName parses a Service whose port has a name.
+func (t typed) withPortName(bare, port string) (Query, error) {
+	// With a port, NAME.NAMESPACE is a Service and no DNS name.
+	q, err := t.parse(bare + ":1")
+	if err != nil || q.Service == nil {
+		return Query{}, badRequest("q is %.100q: only ports of Services have names: write NAMESPACE/NAME:PORT or NAME.NAMESPACE:PORT", bare+":"+port)
+	}
+	q.Service.Port, q.Service.PortName = 0, port
+	return q, nil
 }
 
 // path parses text with slashes.

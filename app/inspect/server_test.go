@@ -293,6 +293,9 @@ func TestTypedQueries(t *testing.T) {
 	service := func(namespace, name string, port uint16) Query {
 		return Query{Service: &ServiceQuery{Namespace: namespace, Name: name, Port: port}}
 	}
+	portNamed := func(namespace, name, port string) Query {
+		return Query{Service: &ServiceQuery{Namespace: namespace, Name: name, PortName: port}}
+	}
 	object := func(kind, namespace, name string) Query {
 		return Query{Object: &ObjectRef{Kind: kind, Namespace: namespace, Name: name}}
 	}
@@ -319,6 +322,11 @@ func TestTypedQueries(t *testing.T) {
 		"db-0.db.shop.svc.cluster.local":        {Service: &ServiceQuery{Namespace: "shop", Name: "db", Hostname: "db-0"}},
 		"web-0.web:80 -n shop":                  {Service: &ServiceQuery{Namespace: "shop", Name: "web", Hostname: "web-0", Port: 80}}, // mesh, finding 9
 		"web.shop:80 -n shop":                   service("shop", "web", 80),
+		"web.shop:http":                         portNamed("shop", "web", "http"),
+		"db.bank:pg-sql":                        portNamed("bank", "db", "pg-sql"),
+		"svc/web:http -n shop":                  portNamed("shop", "web", "http"),
+		"shop/web:http":                         portNamed("shop", "web", "http"),
+		"web.shop.svc.cluster.local:http":       portNamed("shop", "web", "http"),
 		"deploy/web -n shop":                    object("Deployment", "shop", "web"), // first-hour M5
 		"sp/shop/web.shop.svc.cluster.local":    object("ServiceProfile", "shop", "web.shop.svc.cluster.local"),
 		"http://web.shop.svc.cluster.local/a?b": service("shop", "web", 80),
@@ -366,7 +374,7 @@ func TestTypedQueries(t *testing.T) {
 	for _, text := range []string{
 		"a b", "a b c", "web -x shop", "web:0", "web:99999", "web:", ":80", "a//b", "/", "a/b/c/d", "a..b", "http://", "http://[", "-n shop",
 		"web -n a_b", "10.0.0.7:0", "fe80::1%eth0", "svc/", "svc//web", "é.example.org", strings.Repeat("a", 64) + ".org",
-		strings.Repeat("a.", 200) + "org", "\x00", "svc/we b", "pod/shop/w\neb", "shop/web:x",
+		strings.Repeat("a.", 200) + "org", "\x00", "svc/we b", "pod/shop/w\neb", "shop/web:a_b", "10.0.0.7:http", "www.example.org:http", "pod/shop/web-1:http",
 	} {
 		if q, err := s.query(parameters{values: map[string]string{"q": text}}); err == nil {
 			t.Errorf("%q is taken for %s", text, q)

@@ -428,7 +428,7 @@ func TestStatus(t *testing.T) {
 	p := &inspecttest.Process{Status: &inspect.Status{
 		Version: "v1", Roles: []string{"destination", "dns"}, Started: time.Now().Add(-time.Hour), Details: []string{"pod: waiting: list pods is forbidden"},
 		Leading: []inspect.Leading{{Role: "dns", Leads: true}}, Counts: inspect.Counts{Streams: &n, Records: map[inspect.RecordState]int{inspect.RecordPublished: 7, inspect.RecordForeign: 5, inspect.RecordHeld: 2}},
-		Tables: []inspect.Table{{Kind: "pod", StaleSeconds: 12.34}}, Clusters: []inspect.Cluster{{Name: "east", State: "stale", Reason: "no route"}},
+		Tables: []inspect.Table{{Kind: "pod", StaleSeconds: 12.34}, {Kind: "job"}, {Kind: "service", StaleSeconds: 12.34}}, Clusters: []inspect.Cluster{{Name: "east", State: "stale", Reason: "no route"}},
 	}}
 	c, _ := newClient(t, p)
 	a, err := c.Status(t.Context())
@@ -439,7 +439,7 @@ func TestStatus(t *testing.T) {
 p0       destination,dns  NO     dns    -         3        -       7          2              -           -         60m
 
 p0: pod: waiting: list pods is forbidden
-p0: changes of pod may have been missed for 12.3s
+p0: changes of pod, service may have been missed for 12.3s
 p0: cluster east: stale: no route
 `)
 }

@@ -80,6 +80,26 @@ func records(counts map[inspect.RecordState]int) (published, not string) {
 	return strconv.Itoa(counts[inspect.RecordPublished]), strconv.Itoa(inspect.NotPublished(counts))
 }
 
+// stale returns for how long changes of kinds may have been missed, a line for each length of time.
+func stale(tables []inspect.Table) (lines []string) {
+	kinds := map[string][]string{}
+	var times []string
+	for _, t := range tables {
+		if t.StaleSeconds <= 0 {
+			continue
+		}
+		length := seconds(t.StaleSeconds)
+		if kinds[length] == nil {
+			times = append(times, length)
+		}
+		kinds[length] = append(kinds[length], t.Kind)
+	}
+	for _, length := range times {
+		lines = append(lines, fmt.Sprintf("changes of %s may have been missed for %s", strings.Join(kinds[length], ", "), length))
+	}
+	return lines
+}
+
 // details returns what a process waits for or can't read.
 func details(s inspect.Status) string {
 	const limit = 20
@@ -90,11 +110,7 @@ func details(s inspect.Status) string {
 			lines = append(lines, d)
 		}
 	}
-	for _, t := range s.Tables {
-		if t.StaleSeconds > 0 {
-			lines = append(lines, fmt.Sprintf("changes of %s may have been missed for %s", t.Kind, seconds(t.StaleSeconds)))
-		}
-	}
+	lines = append(lines, stale(s.Tables)...)
 	for _, c := range s.Clusters {
 		if c.Reason != "" {
 			lines = append(lines, fmt.Sprintf("cluster %s: %s: %s", c.Name, c.State, c.Reason))

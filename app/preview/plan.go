@@ -42,6 +42,8 @@ type Zone struct {
 	Held    *Held    `json:"held,omitempty"`
 	// Pending are names of the zone whose new address isn't known, with manifests only.
 	Pending []Pending `json:"awaited,omitempty"`
+	// NotOurs says which wanted records the zone has under another owner, and what to do.
+	NotOurs []string `json:"notOurs,omitempty"`
 }
 
 // Unread is the number of objects of a kind that no source reads. Sources are the sources that
@@ -100,6 +102,8 @@ type Problem struct {
 	Name      string   `json:"name,omitempty"`
 	Reason    string   `json:"reason"`
 	Objects   []Object `json:"objects"`
+	// stays is true for a record that the zone keeps, because unread objects may ask for it.
+	stays bool
 }
 
 // add adds the zones, notices and errors of a publisher; its name is empty for that of flags. err
@@ -110,14 +114,14 @@ func (p *Plan) add(name string, zones []publisher.ZonePlan, notices []publisher.
 		changes, pending := withoutPending(z.Changes)
 		held, more := withoutPending(z.HeldChanges)
 		z.HeldChanges = held
-		shown := Zone{Publisher: name, Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(changes), Pending: append(pending, more...)}
+		shown := Zone{Publisher: name, Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(changes), Pending: append(pending, more...), NotOurs: z.NotOurs}
 		if z.Held != "" && len(held) > 0 {
 			shown.Held = heldOf(z)
 		}
 		p.Differs = p.Differs || len(shown.Changes) > 0 || shown.Held != nil
 		p.Zones = append(p.Zones, shown)
 		for _, w := range z.Waiting {
-			problems = append(problems, Problem{Publisher: name, Zone: z.Zone.Name, Name: w.Name, Reason: w.Message, Objects: objectsAbout(notices, w.Name)})
+			problems = append(problems, Problem{Publisher: name, Zone: z.Zone.Name, Name: w.Name, Reason: w.Message, Objects: objectsAbout(notices, w.Name), stays: w.Reason == publisher.ReasonSource})
 		}
 	}
 	for _, n := range notices {

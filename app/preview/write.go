@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,12 +29,11 @@ func (p *Plan) WriteTable(w io.Writer) error {
 	for _, z := range p.Zones {
 		z.write(&text, count)
 	}
-	if len(p.Problems) > 0 {
-		text.WriteString("Records that objects ask for and that are not published:\n")
-		for _, problem := range p.Problems {
-			text.WriteString("  " + output.Clean(problem.String()) + "\n")
+	p.writeProblems(&text)
+	for _, z := range p.Zones {
+		for _, problem := range z.NotOurs {
+			text.WriteString("Warning: " + output.Clean(problem) + "\n\n")
 		}
-		text.WriteString("\n")
 	}
 	p.writeUnpublished(&text)
 	p.writeLeftOut(&text)
@@ -48,6 +48,28 @@ func (p *Plan) WriteTable(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// writeProblems writes the records that are not published, and how many stay because unread objects may
+// ask for them.
+func (p *Plan) writeProblems(text *strings.Builder) {
+	stays := map[string][]string{}
+	heading := "Records that objects ask for and that are not published:\n"
+	for _, problem := range p.Problems {
+		if problem.stays {
+			stays[problem.Reason] = append(stays[problem.Reason], problem.Name)
+			continue
+		}
+		text.WriteString(heading + "  " + output.Clean(problem.String()) + "\n")
+		heading = ""
+	}
+	if heading == "" {
+		text.WriteString("\n")
+	}
+	for _, reason := range slices.Sorted(maps.Keys(stays)) {
+		names := stays[reason]
+		fmt.Fprintf(text, "Names whose records stay, because unread objects may ask for them: %d, such as %s: %s\n\n", len(names), output.Clean(names[0]), output.Clean(reason))
+	}
 }
 
 // write writes the changes of a zone, if there are any, and counts them by action.

@@ -35,7 +35,7 @@ func (x *explainedXDS) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 	}
 	var steps []inspect.Step
 	for _, p := range service.Ports {
-		if p.Protocol == catalog.TCP && (q.Service.Port == 0 || q.Service.Port == p.Port) && len(steps) < maxPorts {
+		if p.Protocol == catalog.TCP && q.Service.WantsPort(p.Port, p.Name) && len(steps) < maxPorts {
 			steps = append(steps, xdsPortStep(p.Port, x.server.Explain(key, q.Service.Hostname, p.Port), streams > 0))
 		}
 	}

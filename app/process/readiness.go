@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/kube"
@@ -23,10 +24,9 @@ func readiness(cluster *kube.Cluster, roles []role) (ready bool, details []strin
 	if cluster == nil {
 		return ready, more
 	}
-	for _, t := range cluster.Status() {
-		details = append(details, missing(t)...)
-		ready = ready && !refused(t)
-	}
+	tables := cluster.Status()
+	ready = ready && !slices.ContainsFunc(tables, refused)
+	details = detailsOf(tables)
 	return ready && channel.IsClosed(cluster.Settled()), append(details, more...)
 }
 
@@ -37,6 +37,25 @@ const refusedCredentialsLimit = time.Minute
 // refused reports whether the API server has refused the credentials for too long.
 func refused(t kube.TableStatus) bool {
 	return t.Required && t.State == kube.Waiting && t.Reason == kube.Unauthorized && t.Stale >= refusedCredentialsLimit
+}
+
+// detailsOf returns the kinds that are not in sync, as lines for /ready. Kinds for which the API server
+// can't be reached for one reason share a line, without the URLs of the requests.
+func detailsOf(tables []kube.TableStatus) (lines []string) {
+	sharing := map[string][]string{}
+	for _, t := range tables {
+		server, failure, ok := inspect.CutURL(t.Detail)
+		if !ok || t.State == kube.Synced || t.Reason != kube.Unreachable || len(t.Namespaces) > 0 {
+			lines = append(lines, missing(t)...)
+			continue
+		}
+		reason := why("", t.State, t.Reason, "the API server "+server+" can't be reached: "+failure)
+		sharing[reason] = append(sharing[reason], t.Resource.String())
+	}
+	for _, reason := range slices.Sorted(maps.Keys(sharing)) {
+		lines = append(lines, strings.Join(sharing[reason], ", ")+": "+reason)
+	}
+	return lines
 }
 
 // missing returns the kinds and namespaces that are not in sync, as lines for /ready. Kinds are

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,5 +36,30 @@ func TestRefusedCredentials(t *testing.T) {
 	}
 	if lines := missing(refusedFor(time.Hour)); len(lines) != 1 || !strings.Contains(lines[0], "valid credentials, and restart it if they are in its kubeconfig") {
 		t.Errorf("%q", lines)
+	}
+}
+
+// If the API server is unreachable, one line of /ready has all kinds, without the URLs of the requests.
+func TestUnreachableKindsShareALine(t *testing.T) {
+	unreachable := func(group, resource, failure string) kube.TableStatus {
+		return kube.TableStatus{
+			Resource: schema.GroupResource{Group: group, Resource: resource}, State: kube.Waiting, Reason: kube.Unreachable,
+			Detail: `failed to list: Get "https://10.0.0.1:6443/` + resource + `?watch=true": ` + failure,
+		}
+	}
+	got := detailsOf([]kube.TableStatus{
+		unreachable("", "services", "EOF"),
+		{Resource: schema.GroupResource{Resource: "nodes"}, State: kube.Synced},
+		unreachable("discovery.k8s.io", "endpointslices", "EOF"),
+		{Resource: schema.GroupResource{Resource: "pods"}, State: kube.Waiting, Reason: kube.Forbidden, Detail: "pods is forbidden"},
+		unreachable("", "secrets", "connection refused"),
+	})
+	want := []string{
+		"pods: waiting forbidden: grant list and watch on pods to this process: pods is forbidden",
+		"services, endpointslices.discovery.k8s.io: waiting unreachable: the API server https://10.0.0.1:6443 can't be reached: EOF",
+		"secrets: waiting unreachable: the API server https://10.0.0.1:6443 can't be reached: connection refused",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the lines are\n%q\nwant\n%q", got, want)
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointpb "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -28,6 +30,7 @@ type Options struct {
 	Target, Addr string
 	// Zone, Node and Namespace are the place of the client; each may be empty.
 	Zone, Node, Namespace string
+	TLS                   TLS
 	Watch                 bool
 	Timeout               time.Duration
 	// Output is the format. With Watch, a result in JSON is one line.
@@ -40,7 +43,14 @@ var ErrUnknown = errors.New("the target doesn't exist")
 // Get prints the tree of a target to out: once, or each time that it changes until the context
 // ends.
 func Get(ctx context.Context, o Options, out io.Writer) error {
-	conn, err := (&destclient.Options{Addr: o.Addr, Timeout: o.Timeout}).Connect()
+	transport, err := o.TLS.credentials()
+	if err != nil {
+		return err
+	}
+	if ctx, err = o.TLS.withToken(ctx); err != nil {
+		return err
+	}
+	conn, err := (&destclient.Options{Addr: o.Addr, Timeout: o.Timeout, Transport: transport}).Connect()
 	if err != nil {
 		return err
 	}
@@ -90,10 +100,18 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 	}
 }
 
-// queryError returns the error of a call, without the wrapping of gRPC.
+// queryError returns the error of a call, without the wrapping of gRPC, and with what to do.
 func queryError(addr string, err error) error {
 	st := status.Convert(err)
 	text, advice := destclient.ConnectionError(st.Message(), ": check that an xDS server listens there")
+	switch {
+	case st.Code() == codes.Unavailable && strings.HasSuffix(text, "server preface: EOF"):
+		advice = ": the server closed the connection: if it uses TLS, give --tls-ca"
+	case st.Code() == codes.Unimplemented:
+		advice = ": this is no xDS server: signpost xds has a port of its own, 8087 by default (--xds-addr)"
+	case st.Code() == codes.Unauthenticated:
+		advice = ": see --token-file, --tls-cert and --tls-key"
+	}
 	return fmt.Errorf("query %s: %s: %s%s", addr, st.Code(), output.Clean(text), advice)
 }
 
@@ -195,6 +213,9 @@ func (t *tree) result() (made result, needed map[string][]string, complete bool)
 			}
 			c.Localities = localitiesOf(&a)
 		}
+	}
+	if made.unknown() {
+		made.Reason = made.reason()
 	}
 	return made, needed, complete
 }

@@ -2,10 +2,14 @@ package xdsclient
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,12 +22,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/testkit/certtest"
 	"github.com/signpostd/signpost/xds"
+	"github.com/signpostd/signpost/xds/auth"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
@@ -34,12 +44,19 @@ func serve(t *testing.T) (addr string, known *catalog.Catalog) {
 	known.Put(web())
 	known.Put(endpoints("10.0.0.1"))
 	known.MarkSynced()
-	server := xds.NewServer(known, xds.Config{Namer: resource.Namer{TrustDomain: "cluster.local"}}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	return serveWith(t, known, nil), known
+}
+
+// serveWith serves a catalog, to clients that authenticate accepts, and returns the address.
+func serveWith(t *testing.T, known *catalog.Catalog, authenticate auth.Authenticator, options ...grpc.ServerOption) (addr string) {
+	t.Helper()
+	c := xds.Config{Namer: resource.Namer{TrustDomain: "cluster.local"}, Authenticate: authenticate}
+	server := xds.NewServer(known, c, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := grpc.NewServer(server.ServerOptions()...)
+	g := grpc.NewServer(append(server.ServerOptions(), options...)...)
 	server.Register(g)
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -52,7 +69,7 @@ func serve(t *testing.T) (addr string, known *catalog.Catalog) {
 		wg.Wait()
 	})
 	<-known.Synced()
-	return l.Addr().String(), known
+	return l.Addr().String()
 }
 
 // web is the Service.
@@ -192,8 +209,72 @@ func TestGetUnknown(t *testing.T) {
 	if err := Get(t.Context(), Options{Target: "nope.shop:80", Addr: addr, Timeout: time.Minute}, &out); !errors.Is(err, ErrUnknown) {
 		t.Errorf("error %v", err)
 	}
-	if !strings.Contains(out.String(), "nope") {
-		t.Errorf("no reason is printed:\n%s", out.String())
+	if want := "nope.shop:80\n  missing: no Service nope in namespace shop\n"; out.String() != want {
+		t.Errorf("printed is\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// A server with --xds-auth=token needs TLS and a token, and each mistake is named with its flag.
+func TestGetSecure(t *testing.T) {
+	dir := t.TempDir()
+	ca, key, token, empty := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "token"), filepath.Join(dir, "empty")
+	if err := certtest.WriteSelfSigned(ca, key, "signpost-xds.signpost.svc"); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{token: "t0\n", empty: "\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pair, err := tls.LoadX509KeyPair(ca, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := catalog.New(catalog.Options{})
+	known.Put(web())
+	known.Put(endpoints("10.0.0.1"))
+	known.MarkSynced()
+	addr := serveWith(t, known, func(ctx context.Context) (auth.Identity, error) {
+		if md, _ := metadata.FromIncomingContext(ctx); slices.Equal(md.Get("authorization"), []string{"Bearer t0"}) {
+			return auth.Identity{Namespace: "shop"}, nil
+		}
+		return auth.Identity{}, status.Error(codes.Unauthenticated, "no token")
+	}, grpc.Creds(credentials.NewServerTLSFromCert(&pair)))
+	plain, _ := serve(t)
+	const name = "signpost-xds.signpost.svc"
+	for want, o := range map[string]Options{
+		"": {Addr: addr, TLS: TLS{CA: ca, ServerName: name, TokenFile: token}},
+		"Unauthenticated: no token: see --token-file": {Addr: addr, TLS: TLS{CA: ca, ServerName: name}},
+		"if it uses TLS, give --tls-ca":               {Addr: addr},
+		"--tls-ca: empty":                             {Addr: addr, TLS: TLS{TokenFile: token}},
+		"--token-file=" + empty + ": empty":           {Addr: addr, TLS: TLS{CA: ca, TokenFile: empty}},
+		"--tls-ca=" + key + ": no certificate":        {Addr: addr, TLS: TLS{CA: key}},
+		"check that an xDS server listens there":      {Addr: plain, TLS: TLS{CA: ca, ServerName: name}},
+	} {
+		o.Target, o.Timeout = "web.shop:80", time.Minute
+		err := Get(t.Context(), o, &strings.Builder{})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%+v: %v, want %q", o.TLS, err, want)
+		}
+	}
+}
+
+// A server without xDS, such as that of the role destination, is named as such.
+func TestGetFromAnotherServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := grpc.NewServer()
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = g.Serve(l) })
+	t.Cleanup(func() {
+		g.Stop()
+		wg.Wait()
+	})
+	err = Get(t.Context(), Options{Target: "web.shop:80", Addr: l.Addr().String(), Timeout: time.Minute}, &strings.Builder{})
+	if err == nil || !strings.Contains(err.Error(), "this is no xDS server") {
+		t.Errorf("error %v", err)
 	}
 }
 

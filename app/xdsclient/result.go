@@ -1,6 +1,7 @@
 package xdsclient
 
 import (
+	"cmp"
 	"net"
 	"slices"
 	"strconv"
@@ -17,8 +18,10 @@ import (
 // result has the resources of a target, in the order in which a client reads them. It is printed as
 // text and as JSON.
 type result struct {
-	Time   *time.Time    `json:"time,omitempty"`
-	Target string        `json:"target"`
+	Time   *time.Time `json:"time,omitempty"`
+	Target string     `json:"target"`
+	// Reason is why the target doesn't exist.
+	Reason string        `json:"reason,omitempty"`
 	Routes []targetRoute `json:"routes"`
 }
 
@@ -122,12 +125,22 @@ func (a result) unknown() bool {
 	return !slices.ContainsFunc(a.clusters(), func(c targetCluster) bool { return !strings.Contains(c.Name, " ") }) // the name of a Service has no space
 }
 
+// reason returns why the target doesn't exist: the names of the Clusters, if there are any.
+func (a result) reason() string {
+	var reasons []string
+	for _, c := range a.clusters() {
+		reasons = append(reasons, c.Name)
+	}
+	return cmp.Or(strings.Join(reasons, "; "), "it has no route")
+}
+
 // treeText is the text of a result: a line for each route, Cluster, locality and endpoint.
 var treeText = template.Must(template.New("tree").Funcs(template.FuncMap{
 	"cut": sanitize.Cut, "name": sanitize.Name,
 	"zone": func(l targetLocality) string { return strings.Trim(l.Region+"/"+l.Zone, "/") },
 }).Parse(`{{cut .Target}}
-{{range .Routes}}  route {{.Match}}
+{{with .Reason}}  missing: {{cut .}}
+{{else}}{{range .Routes}}  route {{.Match}}
 {{range .Clusters}}    cluster {{cut .Name}}{{with .Weight}} weight {{.}}{{end}}
 {{with .TLS}}{{if .Transport}}      transport {{name .Transport}}
 {{else}}      TLS
@@ -140,8 +153,7 @@ var treeText = template.Must(template.New("tree").Funcs(template.FuncMap{
 {{range .Localities}}      priority {{.Priority}}, zone {{zone . | printf "%q"}}, weight {{.Weight}}
 {{range .Endpoints}}        {{cut .Address}}{{range .Additional}} or {{cut .}}{{end}}{{with .Health}} {{.}}{{end}}
 {{end}}{{else}}      no endpoints
-{{end}}{{end}}{{else}}  no route
-{{end}}`))
+{{end}}{{end}}{{end}}{{end}}`))
 
 // text returns the result as text.
 func (a result) text() string {

@@ -306,7 +306,7 @@ func newExplainCommand(s streams) *cobra.Command {
 		Long: `Say why something is served or published, or isn't: the way from the object to the
 clients and into DNS, step by step, with the cause and the fix in the last line. SUBJECT is
 
-  svc/web, shop/web, web.shop:80      a Service, with or without a port
+  svc/web, shop/web, web.shop:80      a Service, with or without a port (its number or name)
   db-0.db.shop.svc.cluster.local      a pod of a headless Service
   deploy/web                          the Services of its pods
   Ingress/web, node/n1, sp/NAME       another object

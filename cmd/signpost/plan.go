@@ -76,6 +76,7 @@ With -o json the output is one object:
               objects whose address isn't known yet
     held      changes that the budget doesn't allow, if there are any: {hash, deletions,
               updates}; signpost dns --approve-plan=HASH makes them
+    notOurs   list of texts: wanted records that the zone has under another owner
   problems  list of {publisher, zone, name, reason, objects}: records that objects ask
             for and that are not published, or not yet, and why
   warnings  with -f, list as in unpublished: annotations that are probably misspelled

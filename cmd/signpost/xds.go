@@ -99,7 +99,8 @@ func newXDSGetCommand(s streams) *cobra.Command {
 and endpoints. Any xDS server can be asked. The exit code is 2 for a target that doesn't
 exist.`,
 		Example: `  kubectl -n signpost port-forward deploy/signpost 8087 &
-  signpost xds get web.shop:80 --zone zone-a --watch`,
+  signpost xds get web.shop:80 --zone zone-a --watch
+  signpost xds get web.shop:80 --tls-ca ca.crt --tls-server-name signpost-xds.signpost.svc --token-file token`,
 		Args: oneTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Target = strings.TrimPrefix(args[0], "xds:///")
@@ -111,7 +112,12 @@ exist.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Addr, "addr", o.Addr, "`address` of the server, without TLS")
+	flags.StringVar(&o.Addr, "addr", o.Addr, "`address` of the server")
+	flags.StringVar(&o.TLS.CA, "tls-ca", "", "`path` of the certificates of the authorities that sign that of the server; empty for no TLS")
+	flags.StringVar(&o.TLS.ServerName, "tls-server-name", "", "`name` in the certificate of the server; empty for the host in --addr")
+	flags.StringVar(&o.TLS.TokenFile, "token-file", "", "`path` of a service account token with the audience signpost-xds, for --xds-auth=token")
+	flags.StringVar(&o.TLS.Cert, "tls-cert", "", "`path` of a client certificate, for --xds-auth=mtls")
+	flags.StringVar(&o.TLS.Key, "tls-key", "", "`path` of the key of --tls-cert")
 	flags.BoolVarP(&o.Watch, "watch", "w", false, "print each change until interrupted")
 	flags.StringVar(&o.Zone, "zone", "", "`zone` of the client")
 	flags.StringVar(&o.Node, "node", "", "`node` of the client")

@@ -230,3 +230,21 @@ func (s *Set) OriginsOf(name string) []Origin {
 	}
 	return origins
 }
+
+// RequestsOf returns the record sets of each origin that [Set.OriginsOf] returns, before merging. They
+// must not be changed.
+func (s *Set) RequestsOf(name string) [][]*dns.RecordSet {
+	name = dns.Canonical(name)
+	entry := s.names[name]
+	if entry == nil {
+		return nil
+	}
+	sets := make([][]*dns.RecordSet, len(entry.requests))
+	for i, a := range entry.requests {
+		records := a.records.of(name)
+		for j := range records {
+			sets[i] = append(sets[i], &records[j].RecordSet)
+		}
+	}
+	return sets
+}

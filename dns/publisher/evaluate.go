@@ -179,7 +179,10 @@ func (p *Publisher) polled(i int, records []*dns.RecordSet, err error) {
 	}
 	s.read = true
 	p.sourceRead(s, src.Name)
-	p.put(desired.Origin{Source: src.Name}, records)
+	whole := desired.Origin{Source: src.Name}
+	before := p.objectProblems.begin(whole)
+	p.put(whole, records)
+	p.objectProblems.keepTimes(whole, before)
 	if p.complete() {
 		p.release()
 	}
@@ -254,6 +257,8 @@ func (p *Publisher) evaluateObject(i int, key source.Key) (records int) {
 	src := p.Sources[i]
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
 	p.pendingNotices.drop(origin)
+	before := p.objectProblems.begin(origin)
+	defer func() { p.objectProblems.keepTimes(origin, before) }()
 	result := p.evaluated(&src, key)
 	for _, problem := range result.Problems {
 		p.problem(origin, problem)
@@ -306,6 +311,12 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 		return
 	}
 	p.Metrics.sourceErrors.Inc()
+	object := dns.Object{Source: origin.Source, Namespace: origin.Namespace, Name: origin.Name}
+	for _, problem := range result.Problems {
+		object = problem.Object
+	}
+	stay := message + "; its records stay unchanged"
+	p.objectProblems.add(origin, dns.Problem{Object: withKind(object, origin), Reason: stay})
 	if !p.Desired.Has(origin) {
 		now := unresolved{message: message}
 		if p.unresolved[origin] == now {
@@ -314,11 +325,15 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 		p.unresolved[origin] = now
 	}
 	p.Log.Warn("Can't evaluate an object; its records stay unchanged", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
-	objects := []dns.Object{{Source: origin.Source, Namespace: origin.Namespace, Name: origin.Name}}
-	for _, problem := range result.Problems {
-		objects[0] = problem.Object
+	p.sendNotice(origin, Notice{Objects: []dns.Object{object}, Action: ActionFailed, Reason: ReasonInvalid, Message: stay})
+}
+
+// withKind returns an object with the kind of its origin, if it has none.
+func withKind(o dns.Object, origin desired.Origin) dns.Object {
+	if o.Kind == "" {
+		o.Kind, _, _ = strings.Cut(origin.Kind, ".")
 	}
-	p.sendNotice(origin, Notice{Objects: objects, Action: ActionFailed, Reason: ReasonInvalid, Message: message + "; its records stay unchanged"})
+	return o
 }
 
 // put replaces the records that an origin asks for.
@@ -335,6 +350,7 @@ func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
 
 func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 	p.Metrics.problems.Inc()
+	p.objectProblems.add(origin, problem)
 	message := problem.Text(quote)
 	if p.faultyLog.allow() {
 		p.Log.Warn("Ignored a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)

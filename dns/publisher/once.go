@@ -47,6 +47,8 @@ type ZonePlan struct {
 	// Waiting has the names whose wanted record sets aren't published, in order. Names with held
 	// changes are in HeldChanges.
 	Waiting []State
+	// NotOurs says which wanted records the zone has under another owner, and what to do.
+	NotOurs []string
 }
 
 func (o *onceState) fail(err error) {
@@ -159,7 +161,13 @@ func (o *onceState) conclude(p *Publisher) {
 		if z.ledger.Held() > 0 {
 			o.fail(fmt.Errorf("zone %s: %d %w: to make them, give --approve-plan=%s", z.Name, z.ledger.Held(), ErrHeld, z.ledger.Plan().Hash))
 		}
-		o.result = append(o.result, z.plan())
+		result := z.plan()
+		for _, problem := range []string{p.instancesProblem(z), p.unownedProblem(z)} {
+			if problem != "" {
+				result.NotOurs = append(result.NotOurs, problem)
+			}
+		}
+		o.result = append(o.result, result)
 	}
 }
 

@@ -84,6 +84,7 @@ type Publisher struct {
 	throttles      int
 	// pendingNotices are notices from before the term.
 	pendingNotices pendingNotices
+	objectProblems objectProblems
 
 	// instance is the last argument of SetInstance.
 	instance atomic.Pointer[string]

@@ -241,9 +241,9 @@ func (p *Publisher) heldMessage(z *zone, name, message string) string {
 		return message + ": the next plan has them, in 30 seconds at most: signpost approve shows it"
 	}
 	if s := plan.Spent; s.Changes > 0 {
-		message += " (" + p.spentText(s) + ")"
+		message += " (" + strings.TrimPrefix(p.spentText(s), "and ") + ")"
 	}
-	return message + ": signpost approve " + plan.Hash + " makes them"
+	return message + ": signpost approve " + plan.Hash + " makes them; if they are a mistake, restore the objects"
 }
 
 // judgeUnread is judge for a record set whose sources or zone aren't read yet.

@@ -22,6 +22,8 @@ type Trace struct {
 	// them can't be evaluated.
 	Asks       []desired.Origin
 	Unresolved bool
+	// Requests are the record sets of each of Asks.
+	Requests [][]*dns.RecordSet
 	// Wanted are their merged record sets, without those of namespaces in Refused.
 	Wanted  []*dns.RecordSet
 	Refused []tenancy.Refusal
@@ -71,6 +73,7 @@ func (p *Publisher) Trace(ctx context.Context, name string) (Trace, error) {
 
 func (p *Publisher) traceName(t *Trace) {
 	t.Asks, t.Unresolved = p.Desired.OriginsOf(t.Name), p.Desired.Unresolved(t.Name)
+	t.Requests = p.Desired.RequestsOf(t.Name)
 	w := p.want(nil, t.Name)
 	t.Wanted, t.Refused = w.sets(), w.refused
 	t.Excluded = !p.Domains.Match(t.Name)

@@ -64,7 +64,7 @@ func Headers() []string { return []string{authorization} }
 func bearer(ctx context.Context) (string, error) {
 	values := metadata.ValueFromIncomingContext(ctx, authorization)
 	if len(values) != 1 {
-		return "", refusef("the call has %d authorization headers, and needs one: a service account token with the audience %s", len(values), Audience)
+		return "", refusef("the call has %d authorization headers, and needs one: a service account token with the audience %s; clients in Go and Python send it with GRPC_EXPERIMENTAL_XDS_BOOTSTRAP_CALL_CREDS=true", len(values), Audience)
 	}
 	kind, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(kind, "Bearer") || token == "" {

@@ -222,7 +222,7 @@ func (x unservedEndpoints) cause(f *facts, w *portExplanation) string {
 	case f.query.Hostname != "" && x.counts[catalog.OtherHostname] > 0:
 		return x.otherHostname(f)
 	case all == 0:
-		return "the slices have none: see the earlier steps, or check the controller that writes the slices"
+		return "the slices have none: check whether the selector matches ready pods, and the controller that writes the slices"
 	case commonest == catalog.EndpointNotReady:
 		return fmt.Sprintf("%s not ready: look at the readiness of the pods", counted(x.counts[commonest], "endpoint is", "endpoints are"))
 	case commonest == catalog.PortMissing && len(x.ports) == 0:

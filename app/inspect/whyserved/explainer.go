@@ -152,7 +152,7 @@ func (x *Explainer) ports(key catalog.ServiceKey, s *catalog.Service, q *inspect
 	}
 	var all []portExplanation
 	for _, p := range s.Ports {
-		if (q.Port == 0 || p.Port == q.Port) && p.Protocol != catalog.UDP && len(all) < maxPorts {
+		if q.WantsPort(p.Port, p.Name) && p.Protocol != catalog.UDP && len(all) < maxPorts {
 			all = append(all, x.explainPort(key, s, q.Hostname, p))
 		}
 	}

@@ -139,7 +139,7 @@ func nearMiss(selector, podLabels map[string]string) (label string, ok bool) {
 func podSteps(f *facts) []inspect.Step {
 	steps := []inspect.Step{readyStep(f)}
 	for _, p := range f.service.Spec.Ports {
-		if p.TargetPort.StrVal == "" || f.query.Port != 0 && int32(f.query.Port) != p.Port {
+		if p.TargetPort.StrVal == "" || !f.query.WantsPort(uint16(p.Port), p.Name) {
 			continue
 		}
 		if s, wrong := targetPortStep(f, p); wrong {

@@ -1,6 +1,7 @@
 package whyserved
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,19 +101,19 @@ func PortText(p catalog.ServicePort) string {
 }
 
 func portSteps(f *facts) []inspect.Step {
-	port := f.query.Port
-	if port == 0 {
+	port := cmp.Or(f.query.PortName, fmt.Sprint(f.query.Port))
+	if port == "0" {
 		return nil
 	}
-	declared := slices.IndexFunc(f.known.Ports, func(p catalog.ServicePort) bool { return p.Port == port })
+	declared := slices.IndexFunc(f.known.Ports, func(p catalog.ServicePort) bool { return f.query.WantsPort(p.Port, p.Name) })
 	if declared < 0 {
 		return []inspect.Step{step("Port", inspect.StepWrong, fmt.Sprintf(
-			"the Service doesn't declare port %d (it has %s): ask for one that it has, or add the port to spec.ports", port, portList(f.known),
+			"the Service doesn't declare port %s (it has %s): ask for one that it has, or add the port to spec.ports", port, portList(f.known),
 		), f.ref())}
 	}
 	if p := f.known.Ports[declared]; len(f.ports) == 0 {
 		return []inspect.Step{step("Port", inspect.StepWrong, fmt.Sprintf(
-			"the Service has port %d for %s only, and meshed clients speak TCP", port, p.Protocol,
+			"the Service has port %s for %s only, and meshed clients speak TCP", port, p.Protocol,
 		), f.ref())}
 	}
 	return nil

@@ -238,6 +238,16 @@ func TestCauses(t *testing.T) {
 			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(8080),
 			verdict: inspect.VerdictWrong, summary: "the Service doesn't declare port 8080 (it has [http:80])",
 		},
+		"port by name": {
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", PortName: "http"}},
+			verdict: inspect.VerdictOK, summary: "port 80 is served by 1 endpoint",
+		},
+		"port name not declared": {
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", PortName: "htpp"}},
+			verdict: inspect.VerdictWrong, summary: "the Service doesn't declare port htpp (it has [http:80])",
+		},
 		"wrong selector": {
 			fixture: new(fixture).service("web", app("wbe")).pod("web-1", "web").pod("web-2", "web").pod("web-3", "web").pod("db-1", "db"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the selector app=wbe matches no pod; 3 pods of the namespace have app=web: did you mean that?",

@@ -1,0 +1,79 @@
+package publisher
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+)
+
+// maxObjectProblems and maxOriginProblems limit the problems that are listed: of all objects, and of
+// one of them.
+const maxObjectProblems, maxOriginProblems = 1000, 10
+
+// ObjectProblem is a part of an object that can't be used, as of the last evaluation of the object.
+type ObjectProblem struct {
+	dns.Problem
+	Since time.Time
+}
+
+// objectProblems has the problems of the objects, for [Publisher.ObjectProblems]. The loop changes it.
+type objectProblems struct {
+	mu sync.Mutex
+	of map[desired.Origin][]ObjectProblem
+	n  int
+}
+
+// begin removes the problems of an object that is being evaluated again, and returns them.
+func (o *objectProblems) begin(origin desired.Origin) []ObjectProblem {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.of[origin]
+	o.n -= len(before)
+	delete(o.of, origin)
+	return before
+}
+
+// add lists a problem of an object.
+func (o *objectProblems) add(origin desired.Origin, p dns.Problem) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n == maxObjectProblems || len(o.of[origin]) == maxOriginProblems {
+		return
+	}
+	if o.of == nil {
+		o.of = map[desired.Origin][]ObjectProblem{}
+	}
+	o.of[origin] = append(o.of[origin], ObjectProblem{Problem: p, Since: time.Now()})
+	o.n++
+}
+
+// keepTimes gives the problems that an object had before its evaluation the time of before.
+func (o *objectProblems) keepTimes(origin desired.Origin, before []ObjectProblem) {
+	if len(before) == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, p := range o.of[origin] {
+		if known := slices.IndexFunc(before, func(b ObjectProblem) bool { return b.Problem == p.Problem }); known >= 0 {
+			o.of[origin][i].Since = before[known].Since
+		}
+	}
+}
+
+// ObjectProblems returns the parts of objects that can't be used, at most 1,000, in the order of the
+// objects. It may be called from any goroutine, also in a process that doesn't lead.
+func (p *Publisher) ObjectProblems() []ObjectProblem {
+	o := &p.objectProblems
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := make([]ObjectProblem, 0, o.n)
+	for _, origin := range slices.SortedFunc(maps.Keys(o.of), compareOrigins) {
+		all = append(all, o.of[origin]...)
+	}
+	return all
+}
