@@ -1,23 +1,16 @@
 package awssd
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
-	"github.com/signpostd/signpost/testkit/longtest"
-)
-
-var (
-	schedules = flag.Int("awssd.schedules", 10, "how many seeded schedules of faults to run")
-	firstSeed = flag.Uint64("awssd.seed", 0, "the first seed")
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // Two owners and a person use a namespace, with the faults of a schedule: requests that are
@@ -28,11 +21,7 @@ var (
 func TestFaults(t *testing.T) {
 	start(t)
 	t.Setenv("AWS_ENDPOINT_URL_SERVICEDISCOVERY", "")
-	for seed := *firstSeed; seed < *firstSeed+uint64(longtest.Rounds(*schedules)); seed++ {
-		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { newSchedule(t, seed).play() })
-		})
-	}
+	publishertest.Schedules(t, 10, func(t *testing.T, seed uint64) { newSchedule(t, seed).play() })
 }
 
 // schedule is the state of a test of faults.
