@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,13 +35,11 @@ const (
 
 // account sends the requests of one profile.
 type account struct {
-	// label describes the profile in errors.
-	label       string
-	client      *route53.Client
-	credentials aws.CredentialsProvider
-	pace        *awsaccess.Pace
-	attempts    int
-	budget      *listlimit.Budget
+	awsaccess.Account
+	client   *route53.Client
+	pace     *awsaccess.Pace
+	attempts int
+	budget   *listlimit.Budget
 }
 
 // openAccount returns an account. It doesn't contact AWS.
@@ -52,9 +49,12 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	if err != nil {
 		return nil, err
 	}
-	a := &account{label: "the usual profile", credentials: cfg.Credentials, pace: awsaccess.NewPace(rate), attempts: access.Attempts, budget: in.Budget}
+	a := &account{
+		Account: awsaccess.Account{Service: route53Service, Label: "the usual profile", Credentials: cfg.Credentials},
+		pace:    awsaccess.NewPace(rate), attempts: access.Attempts, budget: in.Budget,
+	}
 	if access.Profile != "" {
-		a.label = "the profile " + access.Profile
+		a.Label = "the profile " + access.Profile
 	}
 	a.client = route53.NewFromConfig(cfg, func(o *route53.Options) {
 		o.HTTPClient = awsaccess.Client(a.transport(awsaccess.Transport(o.HTTPClient), in.DryRun))
@@ -75,27 +75,12 @@ func reads(r *http.Request) bool {
 
 // call makes a request for a resource.
 func (a *account) call(ctx context.Context, action, resource string, send func() error) error {
-	if _, err := a.credentials.Retrieve(ctx); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("%w: get the credentials of %s: %w", provider.ErrCredentials, a.label, err)
-	}
-	err := send()
-	if err == nil {
-		a.pace.Succeeded()
-		return nil
-	}
-	err = failure(err, action, resource)
-	if errors.Is(err, provider.ErrThrottled) {
-		a.pace.Throttled()
-	}
-	return err
+	return a.Call(ctx, a.pace, action, resource, send)
 }
 
 // zones lists the hosted zones of the account.
 func (a *account) zones(ctx context.Context) (zones []types.HostedZone, err error) {
-	l := a.budget.Zones(a.label)
+	l := a.budget.Zones(a.Label)
 	defer func() { l.End(err) }()
 	in := &route53.ListHostedZonesInput{}
 	for {
@@ -238,7 +223,7 @@ func (a *account) change(ctx context.Context, zoneID string, changes []types.Cha
 		}
 		return err
 	})
-	return id, err
+	return id, batchError(err)
 }
 
 // inSync reports whether all name servers have the changes of a request.

@@ -39,8 +39,8 @@ const (
 
 // account sends requests to Cloud Map.
 type account struct {
+	awsaccess.Account
 	client       *servicediscovery.Client
-	credentials  aws.CredentialsProvider
 	manage, data *awsaccess.Pace
 	attempts     int
 	poll         time.Duration
@@ -57,7 +57,10 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	if cfg.Region == "" {
 		return nil, errors.New("there is no region, and Cloud Map has namespaces in each: set the variable AWS_REGION, or a region in the profile")
 	}
-	a := &account{credentials: cfg.Credentials, manage: awsaccess.NewPace(c.rate), data: awsaccess.NewPace(c.dataRate), attempts: access.Attempts, poll: c.poll, budget: in.Budget}
+	a := &account{
+		Account: awsaccess.Account{Service: cloudMapService, Label: "AWS", Credentials: cfg.Credentials},
+		manage:  awsaccess.NewPace(c.rate), data: awsaccess.NewPace(c.dataRate), attempts: access.Attempts, poll: c.poll, budget: in.Budget,
+	}
 	a.client = servicediscovery.NewFromConfig(cfg, func(o *servicediscovery.Options) {
 		o.HTTPClient = awsaccess.Client(awsaccess.LimitedTransport{
 			Next: awsaccess.Transport(o.HTTPClient), Pace: a.paceOf, Reads: reads, DryRun: in.DryRun, Limit: maxResponse,
@@ -98,30 +101,17 @@ func (a *account) paceOf(r *http.Request) *awsaccess.Pace {
 
 // call makes a request of an action.
 func (a *account) call(ctx context.Context, action string, send func(o func(*servicediscovery.Options)) error) error {
-	if _, err := a.credentials.Retrieve(ctx); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("%w: get the credentials: %w", errUnauthenticated, err)
-	}
 	pace := a.manage
 	if action == actionRevision {
 		pace = a.data
 	}
-	err := send(func(o *servicediscovery.Options) {
-		if !strings.HasPrefix(action, "List") && !strings.HasPrefix(action, "Get") {
-			o.Retryer = awsaccess.RetryThrottled(a.attempts)
-		}
+	return a.Call(ctx, pace, action, "all resources", func() error {
+		return send(func(o *servicediscovery.Options) {
+			if !strings.HasPrefix(action, "List") && !strings.HasPrefix(action, "Get") {
+				o.Retryer = awsaccess.RetryThrottled(a.attempts)
+			}
+		})
 	})
-	if err == nil {
-		pace.Succeeded()
-		return nil
-	}
-	err = failure(err, action)
-	if errors.Is(err, provider.ErrThrottled) {
-		pace.Throttled()
-	}
-	return err
 }
 
 // next requests the page for a token. It returns the sizes of its entries and the token of the next page.
