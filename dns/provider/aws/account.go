@@ -83,29 +83,20 @@ func (a *account) zones(ctx context.Context) (zones []types.HostedZone, err erro
 	l := a.budget.Zones(a.Label)
 	defer func() { l.End(err) }()
 	in := &route53.ListHostedZonesInput{}
-	for {
-		var page *route53.ListHostedZonesOutput
-		err := a.call(ctx, "ListHostedZones", "all zones", func() (err error) {
-			page, err = a.client.ListHostedZones(ctx, in)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.HostedZones {
-			if err := l.Add(1, zoneSize(&page.HostedZones[i])); err != nil {
-				return nil, err
+	return listlimit.Pages(l, zoneSize, func(string) (zones []types.HostedZone, next string, err error) {
+		err = a.call(ctx, "ListHostedZones", "all zones", func() error {
+			page, err := a.client.ListHostedZones(ctx, in)
+			if err != nil {
+				return err
 			}
-		}
-		zones = append(zones, page.HostedZones...)
-		if !page.IsTruncated {
-			return zones, nil
-		}
-		if err := l.Page(aws.ToString(page.NextMarker)); err != nil {
-			return nil, err
-		}
-		in.Marker = page.NextMarker
-	}
+			if zones = page.HostedZones; page.IsTruncated {
+				// A truncated list without a marker isn't complete.
+				in.Marker, next = page.NextMarker, "after "+aws.ToString(page.NextMarker)
+			}
+			return nil
+		})
+		return zones, next, err
+	})
 }
 
 // tags returns the tags of zones by bare ID.
@@ -142,33 +133,23 @@ func (a *account) sets(ctx context.Context, zone dns.Zone) (sets []*rawSet, err 
 	defer func() { l.End(err) }()
 	zoneID := zone.ID
 	in := &route53.ListResourceRecordSetsInput{HostedZoneId: &zoneID, MaxItems: aws.Int32(setsPage)}
-	for {
-		var page *route53.ListResourceRecordSetsOutput
-		err := a.call(ctx, "ListResourceRecordSets", arn(zoneID), func() (err error) {
-			page, err = a.client.ListResourceRecordSets(ctx, in)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.ResourceRecordSets {
-			if err := l.Add(1, setSize(&page.ResourceRecordSets[i])); err != nil {
-				return nil, err
+	return listlimit.Pages(l, setSize, func(string) (sets []*rawSet, next string, err error) {
+		err = a.call(ctx, "ListResourceRecordSets", arn(zoneID), func() error {
+			page, err := a.client.ListResourceRecordSets(ctx, in)
+			if err != nil {
+				return err
 			}
-			sets = append(sets, &page.ResourceRecordSets[i])
-		}
-		if !page.IsTruncated {
-			return sets, nil
-		}
-		next := &route53.ListResourceRecordSetsInput{
-			HostedZoneId: &zoneID, MaxItems: in.MaxItems,
-			StartRecordName: page.NextRecordName, StartRecordType: page.NextRecordType, StartRecordIdentifier: page.NextRecordIdentifier,
-		}
-		if err := l.Page(startOf(next)); err != nil {
-			return nil, err
-		}
-		in = next
-	}
+			for i := range page.ResourceRecordSets {
+				sets = append(sets, &page.ResourceRecordSets[i])
+			}
+			if page.IsTruncated {
+				in.StartRecordName, in.StartRecordType, in.StartRecordIdentifier = page.NextRecordName, page.NextRecordType, page.NextRecordIdentifier
+				next = startOf(in)
+			}
+			return nil
+		})
+		return sets, next, err
+	})
 }
 
 // getRecordSet returns the record set with a key, or nil.
@@ -194,7 +175,7 @@ func (a *account) getRecordSet(ctx context.Context, zoneID string, key dns.Key) 
 }
 
 // zoneSize returns the memory of a zone in bytes.
-func zoneSize(z *types.HostedZone) int {
+func zoneSize(z types.HostedZone) int {
 	return listlimit.ZoneSize + len(aws.ToString(z.Id)) + 2*len(aws.ToString(z.Name)) + len(aws.ToString(z.CallerReference))
 }
 

@@ -135,7 +135,7 @@ func (w *work) look(ctx context.Context) (*service, []instance, error) {
 		w.gone(id)
 		return nil, nil, nil
 	}
-	instances, err := w.account.instances(ctx, id)
+	instances, err := w.account.instances(ctx, id, nil)
 	if errors.Is(err, errNoService) {
 		w.gone(id)
 		return nil, nil, nil
@@ -377,7 +377,7 @@ func (w *work) undo(ctx context.Context, cause error) error {
 	if w.created == "" || !isCertain(cause) || errors.Is(cause, provider.ErrThrottled) || ctx.Err() != nil {
 		return cause
 	}
-	instances, err := w.account.instances(ctx, w.created)
+	instances, err := w.account.instances(ctx, w.created, nil)
 	if err == nil {
 		err = w.clear(ctx, &service{id: w.created}, instances)
 	}
