@@ -171,8 +171,9 @@ func (s *Schedule) mayRestart() bool {
 func (s *Schedule) restart() {
 	s.stop()
 	// A process whose first listing lacks the last writes takes their ownership records for failed attempts of
-	// its own, and removes them (docs/decisions/0011).
-	time.Sleep(s.MostLag)
+	// its own, and removes them (docs/decisions/0011). The service may carry out a request after its process has
+	// ended.
+	time.Sleep(s.MostLag + time.Second)
 	s.stop = s.Start()
 }
 
