@@ -18,15 +18,15 @@ var (
 	}
 )
 
-// IsForbidden reports whether an error code means a missing permission.
-func IsForbidden(code string) bool { return slices.Contains(forbidden, code) }
+// isForbidden reports whether an error code means a missing permission.
+func isForbidden(code string) bool { return slices.Contains(forbidden, code) }
 
-// IsUnauthenticated reports whether an error code means that the credentials aren't accepted. The message
+// isUnauthenticated reports whether an error code means that the credentials aren't accepted. The message
 // of such an error may repeat the request, including a token.
-func IsUnauthenticated(code string) bool { return slices.Contains(credentials, code) }
+func isUnauthenticated(code string) bool { return slices.Contains(credentials, code) }
 
-// IsThrottled reports whether an error code means that there were too many requests.
-func IsThrottled(code string) bool {
+// isThrottled reports whether an error code means that there were too many requests.
+func isThrottled(code string) bool {
 	_, throttle := retry.DefaultThrottleErrorCodes[code]
 	return throttle
 }

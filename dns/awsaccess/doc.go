@@ -1,5 +1,5 @@
 // Package awsaccess configures the clients of Amazon Web Services: profile, role, region, retries
-// and request rate. Other settings come from the environment and the shared configuration files of
+// and request rate. It also says what error codes mean for changes. Other settings come from the environment and the shared configuration files of
 // AWS.
 //
 // The providers aws and awssd and the DynamoDB registry use it, so that the flags --aws-profile,
@@ -7,6 +7,6 @@
 //
 // # Concurrency
 //
-// Values are set before they are used. [Access.Load], [LimitedTransport] and [Pace] may be used from any
+// Values are set before they are used. [Access.Load], [Account.Call], [LimitedTransport] and [Pace] may be used from any
 // goroutine.
 package awsaccess

@@ -43,14 +43,14 @@ type Pace struct {
 }
 
 // SharedPace returns the limit of so many requests per second that the publishers of a process share for
-// an account of a service. [AccountOf] identifies the account.
+// an account of a service. accountOf identifies the account.
 func SharedPace(accounts *provider.Accounts, service string, most float64) *provider.Shared[*Pace] {
 	return provider.NewShared(accounts, service, func() *Pace { return NewPace(most) })
 }
 
-// AccountOf returns what identifies the account of credentials: its ID, or the access key if the ID is
+// accountOf returns what identifies the account of credentials: its ID, or the access key if the ID is
 // unknown, as with a static key.
-func AccountOf(c aws.Credentials) string { return cmp.Or(c.AccountID, c.AccessKeyID) }
+func accountOf(c aws.Credentials) string { return cmp.Or(c.AccountID, c.AccessKeyID) }
 
 // NewPace returns a limit of so many requests per second.
 func NewPace(most float64) *Pace { return &Pace{most: most, rate: most} }

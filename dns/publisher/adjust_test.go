@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -49,15 +48,13 @@ func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSe
 
 // A name that Adjust refuses is reported and waits. Other names are published at once (D1).
 func TestAdjustRefusesOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = &judging{Provider: w.zones, refuses: "bad"}
 		for i := range 50 {
 			w.objects.set(fmt.Sprint("o", i), record(t, fmt.Sprint("o", i), fmt.Sprintf("n%d.%s", i, zoneName), "A", "192.0.2.1"))
 		}
 		w.objects.set("bad", record(t, "bad", "bad."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		if n := len(w.zone()); n != 50 {
 			t.Errorf("%d of 50 records are published", n)
@@ -83,13 +80,11 @@ func TestAdjustRefusesOne(t *testing.T) {
 
 // If a call of Adjust fails, only the names of that call wait (D1).
 func TestAdjustFailsAsAWhole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		j := &judging{Provider: w.zones, fails: "broken"}
 		w.provider = j
 		w.objects.set("broken", record(t, "broken", "broken."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "ProviderFailed") {
 			t.Errorf("notices:\n%s", notices)
@@ -108,11 +103,9 @@ func TestAdjustFailsAsAWhole(t *testing.T) {
 
 // Names are published although an object changes more often than Adjust responds (D2).
 func TestAdjustIsSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = &judging{Provider: w.zones, takes: 300 * time.Millisecond}
 		w.start()
-		defer w.stop()
 		waitIdle()
 		for i := range 200 {
 			w.objects.set("hot", record(t, "hot", "hot."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
@@ -133,11 +126,9 @@ func TestAdjustIsSlow(t *testing.T) {
 
 // A response for an object that was deleted meanwhile creates nothing.
 func TestAdjustOfDeletedObject(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = &judging{Provider: w.zones, takes: time.Second}
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		waitIdle()
@@ -152,8 +143,7 @@ func TestAdjustOfDeletedObject(t *testing.T) {
 // Old of each change, also of ownership records, is what Records returns, before and after a
 // listing (D19).
 func TestOldIsAsListed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = &judging{Provider: w.zones, ttl: 300}
 		olds := 0
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
@@ -174,7 +164,6 @@ func TestOldIsAsListed(t *testing.T) {
 		other := record(t, "other", "www."+zoneName, "A", "192.0.2.3")
 		w.objects.set("web", first)
 		w.start()
-		defer w.stop()
 		waitIdle()
 		for range 2 {
 			w.objects.set("web", second)
@@ -211,14 +200,12 @@ func identified(t *testing.T, object, id, target string) *dns.RecordSet {
 // A provider without set identifiers isn't written at each interval, and a second record set of a
 // name is reported (D8).
 func TestWithoutSetIdentifiers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = plain{w.zones}
 		w.objects.set("blue", identified(t, "blue", "blue", "192.0.2.1"))
 		w.objects.set("green", identified(t, "green", "green", "192.0.2.2"))
 		w.objects.set("alias", record(t, "alias", "alias."+zoneName, "CNAME", "lb.example.net"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.expectZone("www.shop.test A 192.0.2.1")
 		if there := w.zones.Get(dns.Key{Name: "www." + zoneName, Type: "A"}); there == nil {

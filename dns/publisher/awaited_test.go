@@ -35,8 +35,7 @@ func awaiting(w *fixture, things, nodes *table) {
 // Without the right to read nodes, only Services that need nodes wait. Their records, and names
 // that they may share, stay (dns F12).
 func TestAwaitedTable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		things, nodes := &table{}, &table{}
 		awaiting(w, things, nodes)
 		things.set(kube.Synced, "")
@@ -58,7 +57,6 @@ func TestAwaitedTable(t *testing.T) {
 		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.4"))
 		w.takeNotices()
 		w.start()
-		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("both.shop.test A 192.0.2.1,192.0.2.2", "lb.shop.test A 192.0.2.3", "new.shop.test A 192.0.2.4", "node.shop.test A 192.0.2.1")
 		const want = "SourceNotRead FailedSync  source service: node can't be read: forbidden: ; records of the objects that need it stay unchanged"
@@ -80,8 +78,7 @@ func TestAwaitedTable(t *testing.T) {
 // At the start awaited tables are waited for, so that the order of lists doesn't decide who gets a
 // name (dns F12).
 func TestAwaitedTableAtTheStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		things, nodes := &table{}, &table{}
 		awaiting(w, things, nodes)
 		things.set(kube.Synced, "")
@@ -89,7 +86,6 @@ func TestAwaitedTableAtTheStart(t *testing.T) {
 		w.objects.set("node", record(t, "node", "x.shop.test", "CNAME", "a.example.org"))
 		w.objects.set("other", record(t, "other", "x.shop.test", "CNAME", "b.example.org"))
 		w.start()
-		defer w.stop()
 		time.Sleep(time.Second)
 		w.expectZone()
 		nodes.set(kube.Synced, "")
@@ -102,8 +98,7 @@ func TestAwaitedTableAtTheStart(t *testing.T) {
 // A run of Once fails only for the objects that need an unreadable table, and names them (dns F12).
 func TestOnceWithoutAnAwaitedTable(t *testing.T) {
 	for _, needed := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newFixture(t)
+		withFixture(t, func(t *testing.T, w *fixture) {
 			things, nodes := &table{}, &table{}
 			awaiting(w, things, nodes)
 			things.set(kube.Synced, "")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -17,8 +16,7 @@ var errBare = errors.New("status 500")
 // A record that makes the provider fail a whole batch without a reason doesn't delay the other
 // records (D1).
 func TestOneRecordFailsItsBatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		c := called{fail: func(call inmemory.Call) error {
 			if slices.ContainsFunc(call.Changes, func(c dns.Change) bool { return c.RecordSet().Name == "bad."+zoneName }) {
 				return errBare
@@ -27,7 +25,6 @@ func TestOneRecordFailsItsBatch(t *testing.T) {
 		}}
 		w.zones.SetHooks(c.hooks(50 * time.Millisecond))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.objects.set("bad", record(t, "bad", "bad."+zoneName, "A", "192.0.2.66"))
 		for i := range 50 {
@@ -56,8 +53,7 @@ func TestOneRecordFailsItsBatch(t *testing.T) {
 // A provider that fails every write is called less and less often. Everything is published when it
 // works again.
 func TestEveryBatchFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		c := called{fail: func(call inmemory.Call) error {
 			if call.Operation == inmemory.Apply {
 				return errBare
@@ -70,7 +66,6 @@ func TestEveryBatchFails(t *testing.T) {
 			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
 		}
 		w.start()
-		defer w.stop()
 		time.Sleep(30 * time.Minute)
 		if n := len(c.times(inmemory.Apply)); n < 20 || n > 60 {
 			t.Errorf("%d writes in half an hour", n)

@@ -118,8 +118,7 @@ func TestCrashLoopBudget(t *testing.T) {
 
 // Deleting 49 of 50 weighted record sets of one name counts as 49 deletions (D9).
 func TestBudgetOfSets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		set := func(object, id string) {
 			r := record(t, object, "w.shop.test", "A", "192.0.2.1")
 			r.SetIdentifier = id
@@ -129,7 +128,6 @@ func TestBudgetOfSets(t *testing.T) {
 			set(fmt.Sprint("o", i), fmt.Sprint("set", i))
 		}
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.objects.set("nobody")
 		synctest.Wait()
@@ -209,8 +207,7 @@ func TestApproveDelayedAfterRestart(t *testing.T) {
 
 // A process that doesn't lead approves nothing.
 func TestApproveWithoutLeading(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		queue := budget.NewApprovalQueue()
 		w.change = func(c *Config) { c.Approvals = queue }
 		p := w.make()

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -50,10 +49,8 @@ func TestLoops(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				w.start()
-				defer w.stop()
 				w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.9"))
 				waitIdle()
 				w.takeNotices()
@@ -93,15 +90,13 @@ func TestLoops(t *testing.T) {
 func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 	for _, first := range []string{"together", "www", "a-www"} {
 		t.Run(first, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				w.change = unprefixed(t, "")
 				sets := map[string]*dns.RecordSet{
 					"www":   record(t, "www", "www."+zoneName, "A", "192.0.2.1"),
 					"a-www": record(t, "a-www", "a-www."+zoneName, "CNAME", "lb.example.net"),
 				}
 				w.start()
-				defer w.stop()
 				if sets[first] != nil {
 					w.objects.set(first, sets[first])
 					waitIdle()
@@ -136,8 +131,7 @@ func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 func TestCNAMEAtAnOwnershipRecordOnce(t *testing.T) {
 	for _, dryRun := range []bool{true, false} {
 		t.Run(fmt.Sprintf("dry run %t", dryRun), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				w.change = func(c *Config) {
 					unprefixed(t, "")(c)
 					c.DryRun = dryRun
@@ -223,8 +217,7 @@ func TestDryRunOfRefusedRecords(t *testing.T) {
 func TestSharedOwnershipRecord(t *testing.T) {
 	for ours, hers := range map[string]string{"*.foo.": "any.foo.", "any.foo.": "*.foo."} {
 		t.Run(ours, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				w.change = func(c *Config) {
 					o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
 					if err != nil {
@@ -256,7 +249,6 @@ func TestSharedOwnershipRecord(t *testing.T) {
 				w.byHand(dns.Change{Old: &dns.RecordSet{Name: hers + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.77"}}})
 				time.Sleep(5 * time.Minute)
 				w.expectZone()
-				w.stop()
 			})
 		})
 	}
@@ -264,8 +256,7 @@ func TestSharedOwnershipRecord(t *testing.T) {
 
 // Both names with one ownership record can be ours. Each is deleted when no object asks for it.
 func TestSharedOwnershipRecordOfOurs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.change = func(c *Config) {
 			o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
 			if err != nil {
@@ -280,7 +271,6 @@ func TestSharedOwnershipRecordOfOurs(t *testing.T) {
 		w.expectZone("*.foo.shop.test A 192.0.2.1", "any.foo.shop.test A 192.0.2.2")
 		w.stop()
 		w.start()
-		defer w.stop()
 		time.Sleep(2 * time.Minute)
 		w.objects.set("any")
 		time.Sleep(2 * time.Minute)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -32,8 +31,7 @@ func TestConfirm(t *testing.T) {
 	ready := func(w *fixture) int { return strings.Count(strings.Join(w.takeNotices(), "\n"), ReasonReady) }
 	for name, fails := range map[string]error{"all is well": nil, "it can't be asked": errors.New("not allowed")} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				w.provider = &slowServers{w.zones, fails}
 				w.start()
 				waitIdle()

@@ -3,7 +3,6 @@ package publisher
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider/inmemory"
@@ -12,14 +11,12 @@ import (
 // A record is deleted only after no object has asked for it for the deletion delay, because
 // resolvers would cache the negative response of a short gap (D10).
 func TestDeletionDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.change = func(c *Config) { c.DeletionDelay = 5 * time.Second }
 		www := "www." + zoneName
 		web := record(t, "web", www, "A", "192.0.2.1")
 		w.objects.set("web", web)
 		w.start()
-		defer w.stop()
 		waitIdle()
 		for range 20 {
 			w.objects.set("web")
@@ -49,8 +46,7 @@ func TestDeletionDelay(t *testing.T) {
 // A delayed deletion has a reason, and neither a listing nor an external change restarts its delay.
 // It counts against the budget only when it is due.
 func TestDelayedDeletions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.change = func(c *Config) { c.DeletionDelay, c.Interval = 10*time.Second, 2*time.Second }
 		for i := range 100 {
 			name := fmt.Sprintf("o%02d", i)
@@ -59,7 +55,6 @@ func TestDelayedDeletions(t *testing.T) {
 		var c called
 		w.zones.SetHooks(c.hooks(0))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.takeNotices()
 		for i := range 100 {
@@ -87,8 +82,7 @@ func TestDelayedDeletions(t *testing.T) {
 // A record set whose object is recreated before the deletion is made stays, also if the provider
 // has to be queried before the name is planned again.
 func TestRecreatedBeforeTheDeletion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		var c called
 		w.zones.SetHooks(c.hooks(0))
 		w.provider = &judging{Provider: w.zones, ttl: 60}
@@ -96,7 +90,6 @@ func TestRecreatedBeforeTheDeletion(t *testing.T) {
 		web := record(t, "web", "www."+zoneName, "A", "192.0.2.1")
 		w.objects.set("web", web)
 		w.start()
-		defer w.stop()
 		time.Sleep(DefaultInterval)
 		w.objects.set("other", record(t, "other", "other."+zoneName, "A", "192.0.2.2"))
 		waitIdle()
@@ -119,8 +112,7 @@ func TestRecreatedBeforeTheDeletion(t *testing.T) {
 
 // Without a delay, and by Once, records are deleted at once.
 func TestNoDeletionDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		waitIdle()

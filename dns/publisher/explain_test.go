@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
@@ -66,8 +65,7 @@ func text(e Explanations) string {
 // TestExplain shows that Explain returns why each object gets no record, likely mistakes first,
 // while the loop runs and after it has ended.
 func TestExplain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		explaining(t, w, 2)
 		w.start()
 		waitIdle()
@@ -96,8 +94,7 @@ func TestExplain(t *testing.T) {
 // TestExplainAbuse shows that very many objects give a result of limited length, and that ctx ends
 // the wait.
 func TestExplainAbuse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		explaining(t, w, 20_000)
 		w.start()
 		waitIdle()
@@ -110,7 +107,6 @@ func TestExplainAbuse(t *testing.T) {
 		if _, err := w.publisher.Explain(ctx, ExplainQuery{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("the error of a canceled query is %v", err)
 		}
-		w.stop()
 	})
 }
 
@@ -124,8 +120,7 @@ func TestExplainDefaultTargets(t *testing.T) {
 		{want: without},
 		{defaults: []string{"192.0.2.9"}, want: without + " (--default-targets is not for objects of this source that have no address)"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newFixture(t)
+		withFixture(t, func(t *testing.T, w *fixture) {
 			w.change = func(c *Config) {
 				var err error
 				if c.Desired, err = desired.New(desired.Options{Sources: []string{"service"}, DefaultTargets: test.defaults}); err != nil {
@@ -137,7 +132,6 @@ func TestExplainDefaultTargets(t *testing.T) {
 				}
 			}
 			w.start()
-			defer w.stop()
 			waitIdle()
 			got, err := w.publisher.Explain(t.Context(), ExplainQuery{})
 			if err != nil || len(got.List) != 1 || len(got.List[0].Skipped) != 1 || got.List[0].Skipped[0].Message != test.want {

@@ -142,6 +142,17 @@ func newFixture(t testing.TB) *fixture {
 	return &fixture{t: t, zones: zones, provider: zones, objects: newObjects("service")}
 }
 
+// withFixture runs a test with a fixture in a bubble, and stops its publisher at the end.
+func withFixture(t *testing.T, test func(t *testing.T, w *fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		w.stop = func() {}
+		defer func() { w.stop() }()
+		test(t, w)
+	})
+}
+
 // start starts a publisher; change may change its config.
 func (w *fixture) start() {
 	w.t.Helper()

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
@@ -18,8 +17,7 @@ import (
 // The history has each change of a record set with its old and new targets and the objects that ask
 // for it, and each failure once. It has no ownership records.
 func TestHistory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		log := history.New(history.DefaultBytes, nil)
 		w.change = func(c *Config) { c.History, c.Name = log, "public" }
 		var fails atomic.Bool
@@ -30,7 +28,6 @@ func TestHistory(t *testing.T) {
 			return nil
 		}})
 		w.start()
-		defer w.stop()
 		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.1"))
 		waitIdle()
 		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.2"))

@@ -83,8 +83,7 @@ func TestHolders(t *testing.T) {
 // A registry outside of the zones has one claim for a name, so only one of two zones of one name is
 // used. A manual record in the other zone doesn't count as ours.
 func TestTwinsOutside(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		if err := w.zones.CreatePrivateZone(zoneName); err != nil {
 			t.Fatal(err)
 		}
@@ -119,8 +118,7 @@ func TestTwinsOutside(t *testing.T) {
 // Each of two zones of one name gets all records with their ownership records, and drift is fixed
 // in each (D15).
 func TestTwins(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		if err := w.zones.CreatePrivateZone(zoneName); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +143,6 @@ func TestTwins(t *testing.T) {
 			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
 		}
 		w.start()
-		defer w.stop()
 		waitIdle()
 		const a, b, c = "a.shop.test A", "b.shop.test A", "c.shop.test A"
 		const ownA, ownB, ownC = "own-a-a.shop.test TXT", "own-a-b.shop.test TXT", "own-a-c.shop.test TXT"
@@ -231,8 +228,7 @@ func TestZoneCut(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				if err := w.zones.CreateZone("eu.shop.test"); err != nil {
 					t.Fatal(err)
 				}
@@ -242,7 +238,6 @@ func TestZoneCut(t *testing.T) {
 				w.objects.set("apex", record(t, "apex", "eu.shop.test", "A", "192.0.2.1"))
 				w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.1"))
 				w.start()
-				defer w.stop()
 				time.Sleep(30 * DefaultInterval)
 				for _, call := range p.called() {
 					if !strings.HasPrefix(call, "eu.shop.test: create") {
@@ -263,8 +258,7 @@ func TestZoneCut(t *testing.T) {
 // An ownership record that stayed in the parent when its name got a zone of its own isn't deleted
 // in the child zone again and again (D6).
 func TestOrphanInParent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.1"))
 		w.start()
 		waitIdle()
@@ -277,7 +271,6 @@ func TestOrphanInParent(t *testing.T) {
 		w.objects.set("a")
 		w.takeNotices()
 		w.start()
-		defer w.stop()
 		time.Sleep(30 * DefaultInterval)
 		if calls := p.called(); len(calls) > 0 {
 			t.Errorf("applied %q", calls)
@@ -311,8 +304,7 @@ func (v *vanishing) Records(ctx context.Context, z dns.Zone) ([]*dns.RecordSet, 
 // Names move into a new zone of their own, and back when that zone is deleted, also while changes
 // are being made.
 func TestZonesComeAndGo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		child := "eu.shop.test"
 		v := &vanishing{Provider: w.zones}
 		v.lacks.Store(&child)
@@ -321,7 +313,6 @@ func TestZonesComeAndGo(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		in := func(zone string) string {
 			records, err := w.zones.All(zone)
 			if err != nil {
@@ -392,8 +383,7 @@ func gauges(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 
 // The metrics of a deleted zone are removed (D14).
 func TestMetricsOfADeletedZone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		registry := prometheus.NewRegistry()
 		w.change = func(c *Config) { c.Metrics = NewMetrics(registry) }
 		other := "other.test"
@@ -405,7 +395,6 @@ func TestMetricsOfADeletedZone(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		v.fails.Store(&other)
 		time.Sleep(2 * DefaultInterval)
@@ -429,8 +418,7 @@ func TestMetricsOfADeletedZone(t *testing.T) {
 
 // A process that no longer leads has no metrics of held deletions (D14).
 func TestMetricsAfterTheTerm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		registry := prometheus.NewRegistry()
 		w.change = func(c *Config) { c.Metrics = NewMetrics(registry) }
 		for i := range 100 {

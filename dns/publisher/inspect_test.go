@@ -42,8 +42,7 @@ func expectLines(t *testing.T, got []string, want ...string) {
 
 // Each record set has a state, and a message that says what to do.
 func TestRows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.byHand(
 			dns.Change{New: record(t, "x", "theirs.shop.test", "A", "192.0.2.9")},
 			dns.Change{New: record(t, "x", "foreign.shop.test", "A", "192.0.2.9")},
@@ -55,7 +54,6 @@ func TestRows(t *testing.T) {
 			return nil
 		}})
 		w.start()
-		defer w.stop()
 		w.objects.set("good", record(t, "good", "good.shop.test", "A", "192.0.2.1"), record(t, "good", "good.shop.test", "AAAA", "2001:db8::1"))
 		w.objects.set("theirs", record(t, "theirs", "theirs.shop.test", "A", "192.0.2.1"))
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
@@ -98,15 +96,13 @@ func TestRows(t *testing.T) {
 
 // The message of a held row says how to approve it.
 func TestHeldRows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		queue := budget.NewApprovalQueue()
 		w.change = func(c *Config) {
 			c.Budget.Deletions = budget.Limit{Records: 1}
 			c.Approvals = queue
 		}
 		w.start()
-		defer w.stop()
 		for _, name := range []string{"a", "b", "c"} {
 			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
 		}
@@ -137,11 +133,9 @@ func TestKeptRows(t *testing.T) {
 		},
 	} {
 		t.Run(string(policy), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				w.change = func(c *Config) { c.Rules.Policy = policy }
 				w.start()
-				defer w.stop()
 				w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.1"))
 				w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.1"))
 				waitIdle()
@@ -156,8 +150,7 @@ func TestKeptRows(t *testing.T) {
 
 // Rows returns ErrNotLeading on a standby, and doesn't block after Run has ended.
 func TestRowsWithoutLeading(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		p := w.make()
 		ctx, cancel := context.WithCancel(t.Context())
 		late, done := context.WithTimeout(t.Context(), time.Second)
@@ -182,10 +175,8 @@ func TestRowsWithoutLeading(t *testing.T) {
 
 // A follower gets each changed and each deleted row once.
 func TestFollow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.start()
-		defer w.stop()
 		waitIdle()
 		f, err := w.publisher.Follow(t.Context())
 		if err != nil {

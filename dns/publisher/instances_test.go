@@ -93,8 +93,7 @@ func TestTwoInstancesOfOneOwner(t *testing.T) {
 // Ownership records without an instance, of an older version or of ExternalDNS, are ours, and nothing is
 // written for the lack of one.
 func TestInstanceIsNotWrittenAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
@@ -107,7 +106,6 @@ func TestInstanceIsNotWrittenAlone(t *testing.T) {
 			return nil
 		}})
 		w.of("east").start()
-		defer func() { w.stop() }()
 		time.Sleep(3 * DefaultInterval)
 		if writes.Load() > 0 || texts(w) != before {
 			t.Errorf("%d writes for an instance, texts\n%s", writes.Load(), texts(w))
@@ -143,8 +141,7 @@ func TestOwnerIsChanged(t *testing.T) {
 		"prefix": {owner.TXTOptions{OwnerID: "me", Prefix: "other-"}, "3 have no ownership record", "has no ownership record"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				for i := range 3 {
 					w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
 				}
@@ -160,7 +157,6 @@ func TestOwnerIsChanged(t *testing.T) {
 					c.Owner, c.Rules.Owner = o, test.options.OwnerID
 				}
 				w.start()
-				defer func() { w.stop() }()
 				waitIdle()
 				notices := strings.Join(w.takeNotices(), "\n")
 				if strings.Count(notices, "OtherOwner") != 1 || !strings.Contains(notices, "records of 3 names") || !strings.Contains(notices, test.says) || !strings.Contains(notices, "--migrate-from-txt-owner") {

@@ -2,7 +2,6 @@ package publisher
 
 import (
 	"testing"
-	"testing/synctest"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -18,8 +17,7 @@ func invalid(t testing.TB, object, name, target string) *dns.RecordSet {
 // After an edit with a bad target, the record stays until the object is valid again or deleted,
 // also after a restart. Other names are not delayed (D12).
 func TestInvalidEditKeepsTheRecord(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.2"))
 		w.start()
 		waitIdle()
@@ -29,7 +27,6 @@ func TestInvalidEditKeepsTheRecord(t *testing.T) {
 		w.stop()
 
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.4"))
@@ -48,8 +45,7 @@ func TestInvalidEditKeepsTheRecord(t *testing.T) {
 // it (clouds F3).
 func TestNameThatCannotBeWrittenKeepsTheRecord(t *testing.T) {
 	for _, c := range dns.EscapedCharacters + " \x01" {
-		synctest.Test(t, func(t *testing.T) {
-			w := newFixture(t)
+		withFixture(t, func(t *testing.T, w *fixture) {
 			name := "x" + string(c) + "y.shop.test"
 			text := `"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/a"`
 			w.byHand(
@@ -60,7 +56,6 @@ func TestNameThatCannotBeWrittenKeepsTheRecord(t *testing.T) {
 			asked.Name = name
 			w.objects.set("a", asked, record(t, "a", "b.shop.test", "A", "192.0.2.2"))
 			w.start()
-			defer w.stop()
 			waitIdle()
 			w.expectZone(name+" A 192.0.2.1", "b.shop.test A 192.0.2.2")
 			w.objects.set("a")

@@ -2,7 +2,6 @@ package publisher
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns/source"
@@ -11,14 +10,12 @@ import (
 // Two objects of different kinds and one name are distinct: when one is deleted, the records of the
 // other stay.
 func TestTwoKinds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		route := source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "web"}
 		tcp := source.Key{Kind: "IngressRouteTCP.traefik.io", Namespace: "default", Name: "web"}
 		w.objects.setKey(route, record(t, "web", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.setKey(tcp, record(t, "web", "b.shop.test", "A", "192.0.2.2"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.2")
 		w.objects.setKey(tcp)

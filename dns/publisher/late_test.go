@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -50,12 +49,10 @@ func (l *late) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) e
 // A record of ours that appears late stays ours, and is updated to what objects ask for. The lab
 // once found its ownership record removed (make lab SEED=5).
 func TestLateUpdateOfAnEarlierProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = &late{Provider: w.provider}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		time.Sleep(5 * time.Minute)
 		w.expectZone("www.shop.test A 192.0.2.1")

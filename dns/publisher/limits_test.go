@@ -81,12 +81,10 @@ func (c *called) times(o inmemory.Operation) []time.Time {
 // A throttled write is repeated unchanged after the time that the provider asks for, without a
 // listing (D17).
 func TestThrottled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		var c called
 		w.zones.SetHooks(c.hooks(0))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		before, begun := len(c.times(inmemory.Records)), time.Now()
 		c.mu.Lock()
@@ -128,8 +126,7 @@ func TestThrottled(t *testing.T) {
 // A throttled change of an ApplyError and a throttled listing wait too. If the provider gives no
 // time, the delay grows each time.
 func TestThrottledInPart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		var c called
 		w.zones.SetHooks(c.hooks(0))
 		begun := time.Now()
@@ -144,7 +141,6 @@ func TestThrottledInPart(t *testing.T) {
 		}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		time.Sleep(20 * time.Second)
 		if n := len(c.times(inmemory.Records)); n != 5 { // after 0, 1, 3, 7 and 15 s
 			t.Errorf("%d listings: %v", n, c.times(inmemory.Records))
@@ -174,8 +170,7 @@ func TestThrottledInPart(t *testing.T) {
 
 // The listings of many zones are spread over the interval (D18).
 func TestManyZones(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		for i := range 300 {
 			if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
 				t.Fatal(err)
@@ -184,7 +179,6 @@ func TestManyZones(t *testing.T) {
 		var c called
 		w.zones.SetHooks(c.hooks(10 * time.Millisecond))
 		w.start()
-		defer w.stop()
 		time.Sleep(10 * time.Minute)
 		at := c.times(inmemory.Records)
 		c.mu.Lock()
@@ -213,8 +207,7 @@ func TestManyZones(t *testing.T) {
 
 // --batch-change-size, --batch-change-interval and --zones-cache-duration have effect (D16).
 func TestLimitsOfTheUser(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.change = func(c *Config) {
 			c.Limits = Limits{BatchSize: 20, BatchInterval: 3 * time.Second, ZonesCache: 5 * time.Minute}
 		}
@@ -225,7 +218,6 @@ func TestLimitsOfTheUser(t *testing.T) {
 			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
 		}
 		w.start()
-		defer w.stop()
 		time.Sleep(11 * time.Minute)
 		// The sizes count records and ownership records.
 		if sizes := c.batches(); !slices.Equal(sizes, []int{20, 20, 20}) {
@@ -254,8 +246,7 @@ func (l limited) Capabilities() provider.Capabilities { return l.can }
 // Of the limits of the provider and those of the user, the stricter one counts. A provider says
 // how long a batch may take.
 func TestLimitsOfTheProvider(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = limited{w.zones, provider.Capabilities{BatchSize: 5, BatchInterval: time.Second, BatchTime: time.Hour, Calls: 1}}
 		w.change = func(c *Config) { c.Limits = Limits{BatchSize: 20, BatchInterval: 3 * time.Second} }
 		p := w.make()
@@ -271,7 +262,6 @@ func TestLimitsOfTheProvider(t *testing.T) {
 		}})
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		if left := time.Duration(left.Load()); left != time.Hour {
 			t.Errorf("a batch may take %v", left)
@@ -295,8 +285,7 @@ func (c *called) perSecond() map[int64]int {
 // The calls per second stay within the limits of the provider and the user, however many zones
 // there are. Records aren't published later because of that (D18).
 func TestCallsPerSecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		for i := range 999 {
 			if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
 				t.Fatal(err)
@@ -307,7 +296,6 @@ func TestCallsPerSecond(t *testing.T) {
 		var c called
 		w.zones.SetHooks(c.hooks(10 * time.Millisecond))
 		w.start()
-		defer w.stop()
 		time.Sleep(5 * time.Minute)
 		for i := range 20 {
 			name := fmt.Sprint("o", i)
@@ -352,8 +340,7 @@ func BenchmarkIdleHour(b *testing.B) {
 func idleHour(b *testing.B, zones int, limit float64) (total, highest int) {
 	// A bubble needs a test.
 	ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "hour", F: func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newFixture(t)
+		withFixture(t, func(t *testing.T, w *fixture) {
 			for i := range zones - 1 {
 				if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
 					t.Fatal(err)
@@ -361,7 +348,6 @@ func idleHour(b *testing.B, zones int, limit float64) (total, highest int) {
 			}
 			w.change = func(c *Config) { c.Limits = Limits{CallsPerSecond: limit} }
 			w.start()
-			defer w.stop()
 			time.Sleep(time.Hour)
 			var c called
 			w.zones.SetHooks(c.hooks(10 * time.Millisecond))
@@ -380,8 +366,7 @@ func idleHour(b *testing.B, zones int, limit float64) (total, highest int) {
 // A name with too many wanted record sets keeps those that it has, and gets the first ones of the
 // others. The objects of the rest are notified. Other names don't wait.
 func TestTooManyRecordSetsOfAName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		of := func(first, count int) (sets []*dns.RecordSet) {
 			for i := range count {
 				r := record(t, "many", "many."+zoneName, "A", "192.0.2.1")
@@ -392,7 +377,6 @@ func TestTooManyRecordSetsOfAName(t *testing.T) {
 		}
 		w.objects.set("many", of(10_000, 10)...)
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.objects.set("many", append(of(0, 5_000), of(10_000, 10_000)...)...)
 		w.objects.set("other", record(t, "other", "other."+zoneName, "A", "192.0.2.2"))

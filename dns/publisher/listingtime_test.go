@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -46,8 +45,7 @@ func TestListingTime(t *testing.T) {
 		"set":            {time.Minute, 60},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				m := &metered{Provider: w.zones}
 				w.change = func(c *Config) { c.Provider, c.Interval, c.Limits.ListingTime = m, time.Minute, tt.set }
 				var c called
@@ -55,7 +53,6 @@ func TestListingTime(t *testing.T) {
 				www := "www." + zoneName
 				w.objects.set("web", record(t, "web", www, "A", "192.0.2.1"))
 				w.start()
-				defer w.stop()
 				waitIdle()
 				before := len(c.times(inmemory.Records))
 				time.Sleep(time.Hour)

@@ -114,8 +114,7 @@ func TestTroubles(t *testing.T) {
 		}
 	}
 	t.Run("zone", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newFixture(t)
+		withFixture(t, func(t *testing.T, w *fixture) {
 			var fixed atomic.Bool
 			w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
 				if !fixed.Load() && c.Zone.Name != "" {
@@ -132,12 +131,10 @@ func TestTroubles(t *testing.T) {
 			if troubles := w.publisher.Troubles(); len(troubles) > 0 {
 				t.Errorf("%+v", troubles)
 			}
-			w.stop()
 		})
 	})
 	t.Run("filter", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newFixture(t)
+		withFixture(t, func(t *testing.T, w *fixture) {
 			w.change = func(c *Config) { c.Domains = dns.NewDomainFilter([]string{"shop.tset"}, nil) }
 			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 			w.start()
@@ -148,7 +145,6 @@ func TestTroubles(t *testing.T) {
 			if troubles := w.publisher.Troubles(); len(troubles) > 0 {
 				t.Errorf("%+v", troubles)
 			}
-			w.stop()
 		})
 	})
 }

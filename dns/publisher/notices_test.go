@@ -22,14 +22,12 @@ import (
 
 // A standby keeps its notices. When it takes over, it sends those that still apply (B1).
 func TestStandbySendsNoNotices(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.standby = true
 		w.objects.set("bad", invalid(t, "bad", "a.shop.test", "192.0.2.300"))
 		w.objects.set("mended", invalid(t, "mended", "b.shop.test", "192.0.2.300"))
 		w.objects.fail("broken", errors.New("no address"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.objects.set("mended", record(t, "mended", "b.shop.test", "A", "192.0.2.1"))
 		waitIdle()
@@ -139,15 +137,13 @@ func (d distracted) Apply(ctx context.Context, z dns.Zone, changes []dns.Change)
 // TestNotTried shows that a name which the provider has not tried, because it has refused others, is sent
 // again at once, and isn't reported as failed.
 func TestNotTried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		var calls []int
 		w.provider = distracted{w.zones, "bad.shop.test", "good.shop.test", &calls}
 		w.objects.set("a", record(t, "a", "bad.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "good.shop.test", "A", "192.0.2.2"))
 		began := time.Now()
 		w.start()
-		defer w.stop()
 		synctest.Wait()
 		if took := time.Since(began); took > 0 || len(calls) != 2 {
 			t.Errorf("after %v, %v changes were sent", took, calls)

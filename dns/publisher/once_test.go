@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider/inmemory"
@@ -26,8 +25,7 @@ func TestOnceWithASilentProvider(t *testing.T) {
 		{"changes", "write zone shop.test: the provider has not taken all changes within 1m0s", inmemory.Apply},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 				w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, c inmemory.Call) error {
 					if c.Operation == test.silent {
@@ -56,8 +54,7 @@ func TestOnceWithASilentProvider(t *testing.T) {
 
 // Once ends as soon as no further source will be read, without idling (W14).
 func TestOnceEndsWhenSourcesAreSettled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		settled := make(chan struct{})
 		begun := time.Now()
@@ -75,8 +72,7 @@ func TestOnceEndsWhenSourcesAreSettled(t *testing.T) {
 
 // An interrupted Once returns the error of its context, and no zone that is done.
 func TestOnceInterrupted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, _ inmemory.Call) error {
 			cancel()

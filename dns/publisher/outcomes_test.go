@@ -3,7 +3,6 @@ package publisher
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -36,12 +35,10 @@ func (m *miscounting) Apply(ctx context.Context, zone dns.Zone, changes []dns.Ch
 // If a provider reports another number of outcomes than it got changes, the outcome is unknown, and the
 // zone is read again before anything else is written.
 func TestWrongNumberOfOutcomes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		p := &miscounting{Provider: w.zones}
 		w.provider = p
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.1"))
 		waitIdle()

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -19,8 +18,7 @@ import (
 // If a source panics for one object, the records of that object stay and all others are handled.
 // When the object is fixed, its records are updated.
 func TestSourcePanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.panics = true
 		bad := false
 		evaluate := func(key source.Key) source.Result {
@@ -32,7 +30,6 @@ func TestSourcePanics(t *testing.T) {
 		w.change = func(c *Config) { c.Sources[0].Evaluate = evaluate }
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		bad = true
 		w.objects.set("bad")
@@ -94,14 +91,12 @@ func (p *panicking) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chan
 func TestProviderPanics(t *testing.T) {
 	for _, call := range []string{"Zones", "Records", "Adjust", "Apply"} {
 		t.Run(call, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				w.panics = true
 				p := &panicking{Provider: w.zones, at: call}
 				w.provider = p
 				w.objects.set("web", record(t, "web", "web.shop.test", "A", "192.0.2.1"))
 				w.start()
-				defer w.stop()
 				time.Sleep(time.Minute)
 				w.expectZone()
 				if n := testutil.ToFloat64(w.publisher.Metrics.panics.WithLabelValues(atProvider)); n < 2 || n > 60 {
@@ -117,15 +112,13 @@ func TestProviderPanics(t *testing.T) {
 
 // A name that makes the provider panic is retried alone, and the others are published.
 func TestProviderPanicsAboutOneName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.panics = true
 		w.provider = &panicking{Provider: w.zones, poison: "b.shop.test"}
 		for _, name := range []string{"a", "b", "c", "d"} {
 			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
 		}
 		w.start()
-		defer w.stop()
 		time.Sleep(time.Minute)
 		w.expectZone("a.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1", "d.shop.test A 192.0.2.1")
 		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "b.shop.test A") || !strings.Contains(notices, "a bug in Signpost") {

@@ -34,8 +34,7 @@ func (p *partial) Unlisted() error {
 // If one of two accounts (--aws-profile) can't be listed, Once fails, publishes the known zones,
 // and doesn't advise to create a zone that may exist (clouds F4).
 func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = &partial{Provider: w.zones, unlisted: errors.New("list the zones of the profile b: AccessDenied")}
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "x.b.test", "A", "192.0.2.2"))
 		_, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
@@ -52,13 +51,11 @@ func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 
 // When the account can be listed again, the advice is the usual one (clouds F4).
 func TestAccountThatIsListedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		p := &partial{Provider: w.zones, unlisted: errors.New("AccessDenied")}
 		w.provider = p
 		w.objects.set("a", record(t, "a", "x.b.test", "A", "192.0.2.2"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.takeNotices()
 		p.fixed.Store(true)
@@ -89,8 +86,7 @@ func (p *refiltering) DomainFilter(context.Context) dns.Filter {
 // When the provider's filter changes, newly selected names are published, and their unwanted
 // records deleted. Names that are no longer selected stay unchanged.
 func TestFilterOfTheProviderChanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		p := &refiltering{Provider: w.zones}
 		excluded := func(domain string) { p.excluded.Store(&domain) }
 		excluded("x.test")
@@ -98,7 +94,6 @@ func TestFilterOfTheProviderChanges(t *testing.T) {
 		gone := record(t, "gone", "gone.sub.shop.test", "A", "192.0.2.9")
 		w.objects.set("gone", gone)
 		w.start()
-		defer w.stop()
 		waitIdle()
 		excluded("sub.shop.test")
 		time.Sleep(2 * DefaultInterval)

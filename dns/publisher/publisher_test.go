@@ -25,10 +25,8 @@ import (
 // One pass with a creation, an update and a deletion of A and AAAA makes exactly these changes
 // (case 187).
 func TestPublish(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.start()
-		defer w.stop()
 		w.objects.set("old", record(t, "old", "old.shop.test", "A", "192.0.2.1"), record(t, "old", "old.shop.test", "AAAA", "2001:db8::1"))
 		w.objects.set("same", record(t, "same", "same.shop.test", "A", "192.0.2.1"), record(t, "same", "same.shop.test", "AAAA", "2001:db8::1"))
 		waitIdle()
@@ -55,8 +53,7 @@ func TestPublish(t *testing.T) {
 
 // A single change is made at once, and many changes in one or two batches.
 func TestLatency(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		var applies atomic.Int32
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
 			if c.Operation == inmemory.Apply {
@@ -65,7 +62,6 @@ func TestLatency(t *testing.T) {
 			return nil
 		}})
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.objects.set("lone", record(t, "lone", "lone.shop.test", "A", "192.0.2.1"))
 		synctest.Wait()
@@ -88,11 +84,9 @@ func TestLatency(t *testing.T) {
 
 // Without changes nothing is applied, and the provider is called only for listings (case 191).
 func TestIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		var mu sync.Mutex
 		calls := map[inmemory.Operation]int{}
@@ -112,14 +106,12 @@ func TestIdle(t *testing.T) {
 
 // External changes are reverted at the next listing. Records of other owners stay unchanged.
 func TestDrift(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		foreign := &dns.RecordSet{Name: "foreign.shop.test", Type: "A", TTL: 300, Targets: []string{"192.0.2.9"}}
 		w.byHand(dns.Change{New: foreign})
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("f", record(t, "f", "foreign.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "foreign.shop.test A 192.0.2.9")
 		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "RecordConflict FailedSync foreign.shop.test A") {
@@ -139,8 +131,7 @@ func TestDrift(t *testing.T) {
 
 // A record that the provider rejects doesn't delay others.
 func TestBisect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		var bad atomic.Bool
 		bad.Store(true)
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
@@ -156,7 +147,6 @@ func TestBisect(t *testing.T) {
 		}
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		if got := len(w.zone()); got != 200 {
 			t.Errorf("%d records, want the 200 good ones", got)
@@ -195,8 +185,7 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	hash := ""
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		fill(w)
 		w.start()
 		waitIdle()
@@ -244,7 +233,6 @@ func TestBudget(t *testing.T) {
 		w.change = func(c *Config) { c.Approved = hash }
 		w.provider = batches{w.zones}
 		w.start()
-		defer w.stop()
 		time.Sleep(5 * time.Second)
 		w.expectZone()
 		if left := w.listing(); len(left) != 0 {
@@ -256,8 +244,7 @@ func TestBudget(t *testing.T) {
 // Nothing is deleted while a source has not been read, nor for an object that can't be
 // evaluated.
 func TestNothingIsDeletedWhileSourcesAreUnread(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.1"))
@@ -277,7 +264,6 @@ func TestNothingIsDeletedWhileSourcesAreUnread(t *testing.T) {
 			}}})
 		}
 		w.start()
-		defer w.stop()
 		w.objects.set("c", record(t, "c", "c.shop.test", "A", "192.0.2.1"))
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "gone.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1")
@@ -298,8 +284,7 @@ func TestNothingIsDeletedWhileSourcesAreUnread(t *testing.T) {
 
 // Names outside of the user's filter, or of all zones, are ignored (cases 34, 35, 192, 193).
 func TestDomains(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.change = func(c *Config) {
 			c.Domains = dns.NewDomainFilter([]string{"in.shop.test"}, []string{"ex.in.shop.test"})
 		}
@@ -308,7 +293,6 @@ func TestDomains(t *testing.T) {
 		w.objects.set("excluded", record(t, "excluded", "a.ex.in.shop.test", "A", "192.0.2.1"))
 		w.objects.set("elsewhere", record(t, "elsewhere", "a.in.shop.test.example", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.expectZone("a.in.shop.test A 192.0.2.1")
 	})
@@ -316,12 +300,10 @@ func TestDomains(t *testing.T) {
 
 // With a policy without deletions, the loop keeps unwanted records (cases 29, 30).
 func TestUpsertOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.change = func(c *Config) { c.Rules.Policy = plan.UpsertOnly }
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.objects.set("a")
 		waitIdle()
@@ -362,8 +344,7 @@ func TestOnce(t *testing.T) {
 // With wrong credentials nothing is changed, the error is reported once, and the publisher
 // tries again.
 func TestCredentials(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		var refuse atomic.Bool
 		refuse.Store(true)
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
@@ -374,7 +355,6 @@ func TestCredentials(t *testing.T) {
 		}})
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		notices := w.takeNotices()
 		if len(notices) == 0 || !strings.HasPrefix(notices[0], ReasonProvider) || len(notices) > 2 {
@@ -389,8 +369,7 @@ func TestCredentials(t *testing.T) {
 // TestUnreadBeforeChange shows that names aren't blamed if the provider can't read the zone before a change:
 // the batch stays whole, and the zone is tried again.
 func TestUnreadBeforeChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		var refuse atomic.Bool
 		refuse.Store(true)
 		var sizes []int
@@ -406,7 +385,6 @@ func TestUnreadBeforeChange(t *testing.T) {
 		}})
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.2"))
 		w.start()
-		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		notices := w.takeNotices()
 		if len(notices) == 0 || !strings.HasPrefix(notices[0], ReasonProvider) || len(notices) > 2 {
@@ -423,8 +401,7 @@ func TestUnreadBeforeChange(t *testing.T) {
 
 // Metrics are correct even without any change.
 func TestMetrics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		registry := prometheus.NewRegistry()
 		w.change = func(c *Config) { c.Metrics = NewMetrics(registry) }
 		var away atomic.Bool
@@ -436,7 +413,6 @@ func TestMetrics(t *testing.T) {
 		}})
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		time.Sleep(DefaultInterval + time.Second)
 		away.Store(true)
 		time.Sleep(DefaultInterval)

@@ -222,8 +222,7 @@ func TestOnceWithALiar(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				l := &liar{Provider: w.zones}
 				lie(l)
 				w.provider, w.change = l, unowned
@@ -247,8 +246,7 @@ func TestOnceWithALiar(t *testing.T) {
 // If a key is listed twice, the later record set counts (spec/dns.md §3.2), for the plan and for a
 // provider that compares before it writes, so that the change is accepted (peers P2).
 func TestListedTwice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		l := &liar{Provider: w.zones}
 		l.list = func(_ int, records []*dns.RecordSet) []*dns.RecordSet {
 			var parts []*dns.RecordSet
@@ -268,7 +266,6 @@ func TestListedTwice(t *testing.T) {
 		}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1", "192.0.2.2"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.expectZone("www.shop.test A 192.0.2.1,192.0.2.2")
 		if notices := strings.Join(w.takeNotices(), "\n"); strings.Contains(notices, "FailedSync") {
@@ -283,8 +280,7 @@ func TestListedTwice(t *testing.T) {
 func TestApexWithOldOwnershipRecord(t *testing.T) {
 	for _, who := range []string{"me", "before"} {
 		t.Run(who, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				l := &liar{Provider: w.zones}
 				w.provider = l
 				w.change = unprefixed(t, "before")
@@ -298,7 +294,6 @@ func TestApexWithOldOwnershipRecord(t *testing.T) {
 				}
 				w.objects.set("web", record(t, "web", zoneName, "A", "192.0.2.1"))
 				w.start()
-				defer w.stop()
 				time.Sleep(10 * time.Minute)
 				if _, applies := l.calls(); applies > 0 {
 					t.Errorf("%d writes", applies)
@@ -323,15 +318,13 @@ func (b blind) Capabilities() provider.Capabilities {
 // Records that can't be listed are written again, which reverts external changes. Only a new record
 // is reported, not each write (dns F20).
 func TestBlindWritesAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		l := &liar{Provider: w.zones}
 		blindly := func(int, []*dns.RecordSet) []*dns.RecordSet { return nil }
 		l.list = blindly
 		w.provider = blind{l}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		time.Sleep(10 * time.Minute)
 		if _, applies := l.calls(); applies < 5 || applies > 12 {
 			t.Errorf("%d writes in 10 minutes", applies)
@@ -353,8 +346,7 @@ func TestBlindWritesAgain(t *testing.T) {
 
 // A name whose change has no effect is counted until a listing shows the wanted records.
 func TestRepeatedIsCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		l := &liar{Provider: w.zones}
 		var mu sync.Mutex
 		loses := true
@@ -366,7 +358,6 @@ func TestRepeatedIsCounted(t *testing.T) {
 		w.provider = l
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		time.Sleep(10 * time.Minute)
 		counted := func() float64 {
 			return testutil.ToFloat64(w.publisher.Metrics.repeating.WithLabelValues(zoneName, zoneName))
@@ -395,8 +386,7 @@ func TestRepeatedIsCounted(t *testing.T) {
 // Owner labels of a provider are ignored: a record that it lists with our owner isn't ours (tenants
 // S5).
 func TestProviderLabelsDontCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		l := &liar{Provider: w.zones}
 		l.list = func(_ int, records []*dns.RecordSet) []*dns.RecordSet {
 			var labelled []*dns.RecordSet
@@ -410,7 +400,6 @@ func TestProviderLabelsDontCount(t *testing.T) {
 		w.provider = l
 		w.byHand(dns.Change{New: &dns.RecordSet{Name: "www." + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.66"}}})
 		w.start()
-		defer w.stop()
 		time.Sleep(5 * time.Minute)
 		if _, applies := l.calls(); applies > 0 {
 			t.Errorf("%d writes", applies)

@@ -88,8 +88,7 @@ func reading(w *fixture, t *table) {
 // A source that is forbidden or unreachable is reported, and its records stay. When it can be read
 // again, they change.
 func TestUnreadableSource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		things := &table{status: kube.TableStatus{Required: true}}
 		reading(w, things)
 		things.set(kube.Synced, "")
@@ -109,7 +108,6 @@ func TestUnreadableSource(t *testing.T) {
 		w.objects.set("a")
 		reading(w, unread)
 		w.start()
-		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1")
 		unread.set(kube.Synced, "")
@@ -121,15 +119,13 @@ func TestUnreadableSource(t *testing.T) {
 // The removal of a kind, which deletes its objects first, must not delete records. The deletion of
 // a single object does.
 func TestLostKind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		things := &table{}
 		reading(w, things)
 		things.set(kube.Synced, "")
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.objects.set("a")
 		time.Sleep(3 * statusEvery)
@@ -152,14 +148,12 @@ func TestLostKind(t *testing.T) {
 
 // An object of an optional kind that is recreated and then can't be evaluated keeps its records.
 func TestRecreatedObjectFailsToEvaluate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		things := &table{}
 		reading(w, things)
 		things.set(kube.Synced, "")
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.objects.set("a")
 		time.Sleep(time.Second)
@@ -180,15 +174,13 @@ func TestTerminatingKind(t *testing.T) {
 		"began before":               func(things *table) { things.set(kube.Waiting, kube.Terminating) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				things := &table{}
 				reading(w, things)
 				things.set(kube.Synced, "")
 				start(things)
 				w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 				w.start()
-				defer w.stop()
 				waitIdle()
 				w.expectZone("a.shop.test A 192.0.2.1")
 				w.objects.set("a")
@@ -207,8 +199,7 @@ func TestTerminatingKind(t *testing.T) {
 // An unreadable namespace is reported. Nothing is deleted meanwhile, and records of other
 // namespaces are published. Namespaces of other publishers don't matter.
 func TestUnreadNamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		things := &table{status: kube.TableStatus{Required: true}}
 		readingNamespaces(w, things, "default", "pay")
 		things.setNamespace("default", kube.Synced, "")
@@ -229,7 +220,6 @@ func TestUnreadNamespace(t *testing.T) {
 		w.objects.set("c", record(t, "c", "c.shop.test", "A", "192.0.2.3"))
 		w.takeNotices()
 		w.start()
-		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
 		const want = "SourceNotRead FailedSync  source service: thing can't be read in the namespace pay: forbidden: ; its records stay unchanged"
@@ -279,8 +269,7 @@ func TestUnreadNamespaceOfADependency(t *testing.T) {
 // If an optional kind is unreadable in one namespace, deleted objects of a readable namespace still
 // lose their records.
 func TestLostNamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		things := &table{}
 		readingNamespaces(w, things, "default", "pay", "team")
 		for _, namespace := range []string{"default", "pay", "team"} {
@@ -290,7 +279,6 @@ func TestLostNamespace(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.setKey(pay, record(t, "p", "p.shop.test", "A", "192.0.2.2"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		things.setNamespace("team", kube.Waiting, kube.Forbidden)
 		things.setNamespace("pay", kube.Waiting, kube.Forbidden)
@@ -310,8 +298,7 @@ func TestLostNamespace(t *testing.T) {
 
 // Once returns an error with the namespace that it could not read.
 func TestOnceWithoutANamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		things := &table{status: kube.TableStatus{Required: true}}
 		readingNamespaces(w, things, "default", "pay")
 		things.setNamespace("default", kube.Synced, "")

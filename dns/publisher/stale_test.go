@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -15,10 +14,8 @@ import (
 // A manual record that was created after the listing stays. Its name is planned again at once and
 // becomes a conflict, not a failure. Other names of the batch continue (D4).
 func TestStaleIsPlannedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.start()
-		defer w.stop()
 		waitIdle()
 		hers := &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}
 		w.byHand(dns.Change{New: hers})
@@ -42,11 +39,9 @@ func TestStaleIsPlannedAgain(t *testing.T) {
 
 // An external change of one of our records is reverted at once, with the changed record as Old.
 func TestStaleUpdate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		ours := &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"192.0.2.1"}}
 		hers := &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}
@@ -78,11 +73,9 @@ func (w wholly) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) 
 
 // A batch that is stale as a whole is planned again too, and the zone isn't delayed.
 func TestStaleBatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = wholly{w.zones}
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.byHand(dns.Change{New: &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}})
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"), record(t, "web", "api."+zoneName, "A", "192.0.2.1"))

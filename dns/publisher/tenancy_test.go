@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -74,11 +73,9 @@ func TestANamespaceKeepsItsName(t *testing.T) {
 	} {
 		for _, namespace := range []string{"aaa", "zzz"} {
 			t.Run(name+" from "+namespace, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					w := newFixture(t)
+				withFixture(t, func(t *testing.T, w *fixture) {
 					namespaced(w)
 					w.start()
-					defer func() { w.stop() }()
 					waitIdle()
 					w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
 					waitIdle()
@@ -106,11 +103,9 @@ func TestANamespaceKeepsItsName(t *testing.T) {
 // after the deletion delay. The next namespace then keeps it, also if the targets are the same and
 // the former holder asks again.
 func TestANameGoesToAnotherNamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		namespaced(w)
 		w.start()
-		defer func() { w.stop() }()
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
 		waitIdle()
 		w.asks("aaa", "next", "v.shop.test", "A", "192.0.2.10")
@@ -138,11 +133,9 @@ func TestANameGoesToAnotherNamespace(t *testing.T) {
 // The name of the ACME challenge of a name, and the name of its ownership record, belong to the namespace
 // that has the name.
 func TestNamesThatDependOnAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		namespaced(w)
 		w.start()
-		defer w.stop()
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
 		waitIdle()
 		w.asks("bank", "wildcard", "*.w.shop.test", "A", "192.0.2.10")
@@ -177,8 +170,7 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 		"both together":         {"", wildcard, wildcard},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				namespaced(w)
 				base := w.change
 				w.change = func(c *Config) {
@@ -190,7 +182,6 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 					c.Owner = o
 				}
 				w.start()
-				defer func() { w.stop() }()
 				if test.first != "" {
 					w.asks("bank", "v", test.first, "A", "192.0.2.10")
 					waitIdle()
@@ -222,11 +213,9 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 // nor because it can't be evaluated. An object of the holder can.
 func TestAnotherNamespaceDelaysNothing(t *testing.T) {
 	const name = "v.shop.test"
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		namespaced(w)
 		w.start()
-		defer func() { w.stop() }()
 		w.asks("bank", "v", name, "A", "192.0.2.10")
 		waitIdle()
 		wrong := invalid(t, "evil", name, "192.0.2.300")
@@ -256,8 +245,7 @@ func TestAnotherNamespaceDelaysNothing(t *testing.T) {
 
 // With --migrate-from-txt-owner, the namespace that has a name under the old owner keeps it.
 func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		namespaced(w)
 		base := w.change
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
@@ -282,7 +270,6 @@ func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
 			c.Owner, c.Rules.OldOwner = o, "old"
 		}
 		w.start()
-		defer w.stop()
 		time.Sleep(2 * DefaultInterval)
 		w.expectZone("v.shop.test A 192.0.2.10")
 		if got := w.takeNoticesOf(ReasonTaken); !slices.Equal(got, []string{"aaa/evil"}) {
@@ -293,11 +280,9 @@ func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
 
 // Rows show a refused object as a loser of the holder's record, also when the name is settled.
 func TestRowsShowRefusals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		namespaced(w)
 		w.start()
-		defer w.stop()
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
 		waitIdle()
 		w.asks("zzz", "evil", "v.shop.test", "A", "6.6.6.6")
@@ -317,11 +302,9 @@ func TestRowsShowRefusals(t *testing.T) {
 
 // While the holder's objects are not all known, no other namespace gets the name.
 func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		namespaced(w)
 		w.start()
-		defer func() { w.stop() }()
 		w.asks("default", "v", "v.shop.test", "A", "192.0.2.10")
 		waitIdle()
 		w.asks("aaa", "next", "v.shop.test", "A", "6.6.6.6")
@@ -341,11 +324,9 @@ func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
 // the first one no longer asks for it. A restart changes nothing.
 func TestNamesBelongToNamespaces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newFixture(t)
+		withFixture(t, func(t *testing.T, w *fixture) {
 			namespaced(w)
 			w.start()
-			defer func() { w.stop() }()
 			waitIdle()
 			m := &namesakes{w: w, asked: map[string]map[string]string{}, holder: map[string]string{}}
 			for range rapid.IntRange(1, 12).Draw(rt, "steps") {
@@ -445,11 +426,9 @@ func limitedTo(w *fixture, most int) {
 // reports the limit. Other namespaces aren't affected, and a deleted name makes room for another
 // one (tenants S3).
 func TestTooManyNames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		limitedTo(w, 10)
 		w.start()
-		defer func() { w.stop() }()
 		waitIdle()
 		for i := range 30 {
 			w.asks("loud", fmt.Sprintf("o%02d", 30-i), fmt.Sprintf("n%02d.shop.test", 30-i), "A", "192.0.2.1")

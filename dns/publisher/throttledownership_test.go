@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -41,12 +40,10 @@ func (h *halfway) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 // An ownership record that was written before the provider throttled doesn't claim a record that
 // somebody creates meanwhile.
 func TestThrottledAfterOwnershipRecord(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = &halfway{Provider: w.provider}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		if !slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
 			t.Fatal("there is no ownership record")

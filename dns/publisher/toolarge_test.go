@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -33,8 +32,7 @@ func (g *growing) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet,
 // A zone that has become too large to be read stays unchanged and is read less and less often.
 // Other zones are published as before (tenants S9).
 func TestZoneTooLarge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		if err := w.zones.CreateZone("other.test"); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +41,6 @@ func TestZoneTooLarge(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "b.other.test A 192.0.2.1")
 		g.tooMuch.Store(true)

@@ -3,7 +3,6 @@ package publisher
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
@@ -49,8 +48,7 @@ func TestUnresolvedAfterARestart(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t)
+			withFixture(t, func(t *testing.T, w *fixture) {
 				if test.ptr {
 					withPTR(t, w)
 				}
@@ -62,7 +60,6 @@ func TestUnresolvedAfterARestart(t *testing.T) {
 				w.stop()
 				w.objects.fail("b", errTemplate)
 				w.start()
-				defer w.stop()
 				waitIdle()
 				w.expectZone(test.want...)
 				w.objects.set("b")
@@ -95,8 +92,7 @@ func withPTR(t *testing.T, w *fixture) {
 // An object that can't be evaluated doesn't delay the others: record sets that evaluated objects
 // asked for in this process, or that it wrote, change with their objects.
 func TestUnresolvedDelaysNobodyElse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1", "192.0.2.2"))
 		w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.9"))
 		w.start()
@@ -105,7 +101,6 @@ func TestUnresolvedDelaysNobodyElse(t *testing.T) {
 		w.objects.fail("b", errTemplate)
 		w.objects.set("gone")
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1,192.0.2.2") // the label of the other names what is gone
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.3"))

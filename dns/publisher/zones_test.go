@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -30,8 +29,7 @@ func ownedBy(t *testing.T, o owner.TXTOptions) func(*Config) {
 // A record whose ownership record would be in no zone isn't created, because it would have no
 // owner.
 func TestOwnershipRecordOutside(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me"})
 		w.objects.set("apex", record(t, "apex", zoneName, "A", "192.0.2.1"))
 		w.objects.set("web", record(t, "web", "web."+zoneName, "A", "192.0.2.1"))
@@ -45,7 +43,6 @@ func TestOwnershipRecordOutside(t *testing.T) {
 		w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me", Prefix: "%{record_type}-."})
 		w.objects.set("web")
 		w.start()
-		defer w.stop()
 		waitIdle()
 		if got := w.zone(); len(got) != 2 {
 			t.Errorf("zone: %v, want the apex, and what has an ownership record of another format", got)
@@ -55,8 +52,7 @@ func TestOwnershipRecordOutside(t *testing.T) {
 
 // Names go into the most specific zone; the ownership record of an apex may be in the zone above.
 func TestZones(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		if err := w.zones.CreateZone("eu.shop.test"); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +61,6 @@ func TestZones(t *testing.T) {
 		w.objects.set("apex", record(t, "apex", "eu.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		want := map[string][]string{
 			"eu.shop.test": {"a-a.eu.shop.test", "a.eu.shop.test", "eu.shop.test"},
@@ -116,8 +111,7 @@ func (h *hanging) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet,
 
 // A zone that can't be read or written doesn't affect the others.
 func TestZonesAreApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		if err := w.zones.CreateZone("other.test"); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +121,6 @@ func TestZonesAreApart(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		waitIdle()
 		w.expectZone("b.other.test A 192.0.2.1")
 		provider.hangs.Store(false)
@@ -160,8 +153,7 @@ func (r *rounding) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordS
 // A record set that a provider stores differently isn't updated again and again. A change of
 // an object during the call of Adjust isn't lost.
 func TestAdjust(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		adjusts := &rounding{Provider: w.zones}
 		w.provider = adjusts
 		var applies atomic.Int32
@@ -175,7 +167,6 @@ func TestAdjust(t *testing.T) {
 		a.TTL = 61
 		w.objects.set("a", a)
 		w.start()
-		defer w.stop()
 		time.Sleep(5 * DefaultInterval)
 		if n := applies.Load(); n != 1 {
 			t.Errorf("%d batches, want 1", n)
@@ -192,8 +183,7 @@ func TestAdjust(t *testing.T) {
 // A process that begins to lead reads the zones again. One that has stopped leading changes
 // nothing.
 func TestTerms(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		p := w.make()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -229,8 +219,7 @@ func TestTerms(t *testing.T) {
 
 // Nothing is written when writes are no longer allowed.
 func TestFence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t)
+	withFixture(t, func(t *testing.T, w *fixture) {
 		var lost atomic.Bool
 		lost.Store(true)
 		w.change = func(c *Config) {
@@ -243,7 +232,6 @@ func TestFence(t *testing.T) {
 		}
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
-		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone()
 		lost.Store(false)

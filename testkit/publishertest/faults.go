@@ -1,11 +1,10 @@
 package publishertest
 
 import (
-	"errors"
+	"flag"
 	"fmt"
-	"io"
+	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -14,233 +13,292 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
-// Cloud is a server, with what an account there can see and do.
+var (
+	schedules = flag.Int("schedules", 0, "how many seeded schedules of faults to run; zero is for the default of the test")
+	firstSeed = flag.Uint64("seed", 0, "the first seed")
+)
+
+// Schedules runs a test for each of some seeds, in a bubble. Flags may ask for other seeds.
+func Schedules(t *testing.T, usual int, play func(t *testing.T, seed uint64)) {
+	n := *schedules
+	if n == 0 {
+		n = longtest.Rounds(usual)
+	}
+	for seed := *firstSeed; seed < *firstSeed+uint64(n); seed++ {
+		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { play(t, seed) })
+		})
+	}
+}
+
+// Cloud is a publisher over a service whose requests fail.
 type Cloud struct {
-	// Open opens a provider as a new process does. Its transport is wrapped with wrap.
-	Open func(wrap func(http.RoundTripper) http.RoundTripper) provider.Provider
-	// Zone is the name of an empty zone.
-	Zone string
-	// Sets returns the present content of the zone, even if listings lag. Put creates a record set as another
-	// writer would.
+	*Fixture
+	// Zones are the names of empty zones.
+	Zones []string
+	// Sets returns the present content of the zones, even if listings lag.
 	Sets func() []*dns.RecordSet
-	Put  func(*dns.RecordSet)
-	// Throttled returns the response to a request beyond the limit.
-	Throttled func(*http.Request) *http.Response
-	// SetLag makes listings lag behind. It is nil if the service has no lagging listings.
-	SetLag func(time.Duration)
-	// Writes reports whether a request changes records; nil means all but GET and HEAD.
-	Writes func(*http.Request) bool
+	// Put creates or replaces a record set as another writer would, and Remove deletes it.
+	Put, Remove func(*dns.RecordSet)
+	// Taken reports whether a name has something that Sets doesn't show. It may be nil.
+	Taken func(name string) bool
+	// MostLag is the longest lag of listings. It may be zero.
+	MostLag time.Duration
+	// Records returns record sets of a name that objects may ask for; nil is for addresses and aliases. n
+	// returns a random number below another one.
+	Records func(name string, n func(below int) int) []*dns.RecordSet
+	// Recovery is how long the provider may wait after the last fault, beyond two intervals; zero is for 75 s.
+	Recovery time.Duration
 }
 
-// Faults runs a schedule: objects are added, changed and deleted while requests are throttled, answered with
-// 503 before or after they have had their effect, or cut off, processes end, and listings lag. At all times
-// other writers' records must stay unchanged, and each record of ours must have its ownership record. Two
-// intervals after the last fault the zone must have the wanted records, and from then on nothing may be
-// written. It must be called in a bubble.
-func Faults(t *testing.T, c Cloud, seed uint64) {
-	t.Helper()
-	s := &schedule{
-		Cloud: c, t: t, random: rand.New(rand.NewPCG(seed, 1)), wanted: map[string]string{},
-		m: &measuring{t: t, records: map[source.Key]*dns.RecordSet{}, quiet: true},
-	}
-	for i := range 5 {
-		s.others = append(s.others, &dns.RecordSet{Name: fmt.Sprintf("hers%d.%s", i, c.Zone), Type: dns.TypeA, TTL: 300, Targets: []string{"203.0.113.7"}})
-		c.Put(s.others[i])
-	}
-	broken := 3 + s.random.IntN(4)
-	s.restart()
-	defer func() { s.stop() }()
-	s.disturb(broken)
-	for range 25 {
-		s.step()
-		time.Sleep(time.Duration(s.intN(20_000)) * time.Millisecond)
-		synctest.Wait()
-		s.check()
-	}
-	s.endFaults()
-	// A throttled process waits, at most a minute with these responses.
-	time.Sleep(3 * interval)
-	synctest.Wait()
-	s.converged()
-	writes := s.m.Counter.lastWrite()
-	time.Sleep(2 * interval)
-	s.converged()
-	if last := s.m.Counter.lastWrite(); last != writes {
-		t.Error("something is written although nothing has changed")
-	}
-}
-
-// schedule is the state of one test of faults.
-type schedule struct {
+// Schedule is a run of a publisher with faults: objects and another writer change the zones, while requests
+// fail, listings lag, and processes end. At all times the other writer's records must stay unchanged, and each
+// record of ours must have its ownership record. Two intervals after the last fault the zones must have the
+// wanted records, and another process must have nothing to write. It must be used in a bubble.
+//
+// The hooks of the fake service call [Pick] for each request, and Check after each request that changes
+// something.
+type Schedule struct {
 	Cloud
-	t      *testing.T
-	m      *measuring
-	stop   func()
-	others []*dns.RecordSet
-	// wanted has the wanted targets, by name.
-	wanted map[string]string
+	stop func()
 
 	mu     sync.Mutex
 	random *rand.Rand
-	// broken is how many of ten requests fail.
+	// broken is how many of a hundred requests fail, and bad a name that the service refuses meanwhile.
 	broken int
+	bad    string
+	// wanted are what objects ask for, by name, and hers the records of the other writer.
+	wanted map[string][]*dns.RecordSet
+	hers   map[string]*dns.RecordSet
 }
 
-func (s *schedule) intN(n int) int {
+// NewSchedule returns a schedule that hasn't begun.
+func NewSchedule(c Cloud, seed uint64) *Schedule {
+	if !testing.Verbose() {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Records == nil {
+		c.Records = records
+	}
+	return &Schedule{Cloud: c, random: rand.New(rand.NewPCG(seed, 1)), wanted: map[string][]*dns.RecordSet{}, hers: map[string]*dns.RecordSet{}}
+}
+
+// Pick returns one of some faults, or, for most requests, none.
+func Pick[F any](s *Schedule, faults ...F) (none F) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.random.IntN(n)
+	if s.random.IntN(100) >= s.broken {
+		return none
+	}
+	return faults[s.random.IntN(len(faults))]
 }
 
-// disturb makes so many of ten requests fail.
-func (s *schedule) disturb(broken int) {
+// Bad returns a name that the service should refuse now. It is empty for none.
+func (s *Schedule) Bad() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.broken = broken
+	return s.bad
 }
 
-func (s *schedule) restart() {
-	if s.stop != nil {
-		s.stop()
-		// A process whose first listing lacks the last writes takes their ownership records for failed
-		// attempts of its own, and removes them (decision 0011).
-		time.Sleep(mostLag)
-	}
-	s.m.Counter = &Counter{Operation: s.operation, Writes: map[string]bool{"write": true}}
-	s.m.Provider = s.Open(func(next http.RoundTripper) http.RoundTripper { return s.m.Counter.Wrap(s.faulty(next)) })
-	s.stop = s.m.start()
+// N returns a random number below another one.
+func (s *Schedule) N(below int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.random.IntN(below)
 }
 
-func (s *schedule) operation(r *http.Request) string {
-	writes := r.Method != http.MethodGet && r.Method != http.MethodHead
-	if s.Writes != nil {
-		writes = s.Writes(r)
+// Play runs the schedule.
+func (s *Schedule) Play() {
+	s.stop = s.Start()
+	for range 30 {
+		// Between two requests the other writer makes no half of a change.
+		synctest.Wait()
+		s.step()
+		s.Check()
+		time.Sleep(time.Duration(s.N(40_000)) * time.Millisecond)
 	}
-	if writes {
-		return "write"
+	s.disturb(0, 0, "")
+	recovery := s.Recovery
+	if recovery == 0 {
+		recovery = 75 * time.Second
 	}
-	return "read"
+	time.Sleep(2*publisher.DefaultInterval + recovery)
+	s.stop()
+	s.converged()
+	if requests, err := s.Run(s.Asked()...); err != nil && len(s.hers) == 0 || count(requests, s.changes()) > 0 {
+		s.T.Errorf("another process: %v, error %v", requests, err)
+	}
 }
 
-// step changes an object, or ends a process.
-func (s *schedule) step() {
-	number := s.intN(8)
-	name := fmt.Sprintf("www%d.%s", number, s.Zone)
-	s.m.Target = func(version int) string { return fmt.Sprintf("192.0.2.%d", version) }
-	switch s.intN(8) {
-	case 0:
-		s.restart()
-	case 1, 2:
-		s.m.changed(s.m.drop(name))
-		delete(s.wanted, name)
-	case 3:
-		if s.SetLag != nil {
-			s.SetLag(time.Duration(s.intN(int(mostLag/time.Second)+1)) * time.Second)
+// step makes one random event happen.
+func (s *Schedule) step() {
+	switch n := s.N(20); {
+	case n < 9:
+		for range 1 + s.N(6) {
+			s.ask()
 		}
-	case 4:
-		// Another writer has the name already.
-		s.m.changed(s.m.askFor(s.others[s.intN(len(s.others))].Name, 1))
+	case n < 13:
+		s.changeExternally()
+	case n < 15:
+		if s.mayRestart() {
+			s.restart()
+		}
+	case n < 18:
+		s.disturb([]int{5, 20, 40, 70}[s.N(4)], time.Duration(s.N(int(s.MostLag/time.Second)+1))*time.Second, s.name())
 	default:
-		version := 1 + s.intN(4)
-		s.m.changed(s.m.askFor(name, version))
-		s.wanted[name] = s.m.Target(version)
+		s.disturb(0, 0, "")
 	}
 }
 
-func (s *schedule) endFaults() {
-	s.disturb(0)
-	if s.SetLag != nil {
-		s.SetLag(0)
-	}
+func (s *Schedule) disturb(broken int, lag time.Duration, bad string) {
+	s.Server.SetLag(lag)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken, s.bad = broken, bad
 }
 
-// mostLag is the longest lag of listings.
-const mostLag = 3 * time.Second
-
-var errReset = errors.New("connection reset by peer")
-
-// faulty makes requests fail, before or after they have had their effect.
-func (s *schedule) faulty(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		s.mu.Lock()
-		wrong, kind := s.random.IntN(10) < s.broken, s.random.IntN(5)
-		s.mu.Unlock()
-		if !wrong {
-			return next.RoundTrip(r)
-		}
-		switch kind {
-		case 0:
-			return s.Throttled(r), nil
-		case 1:
-			return unavailable(r), nil
-		case 2:
-			return nil, errReset
-		}
-		resp, err := next.RoundTrip(r)
-		if err != nil {
-			return nil, err
-		}
-		_ = resp.Body.Close()
-		if kind == 3 {
-			return unavailable(r), nil
-		}
-		return nil, errReset
-	})
-}
-
-func unavailable(r *http.Request) *http.Response { return Answer(r, http.StatusServiceUnavailable, "") }
-
-// Answer returns a response with a text.
-func Answer(r *http.Request, status int, text string) *http.Response {
-	return &http.Response{
-		StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)), Request: r,
-	}
-}
-
-// check looks for changed records of other writers, and for records without an ownership record.
-func (s *schedule) check() {
-	s.t.Helper()
+// mayRestart reports whether the process may end: not while there is an ownership record of ours for a record
+// of the other writer. The next process couldn't know that the record isn't ours (docs/decisions/0011).
+func (s *Schedule) mayRestart() bool {
 	sets := s.Sets()
-	for _, h := range s.others {
-		if !slices.ContainsFunc(sets, func(r *dns.RecordSet) bool { return r.Key() == h.Key() && dns.SameTargets(r.Targets, h.Targets) }) {
-			s.t.Fatalf("the person's %s is gone or changed", h.Name)
-		}
+	return !slices.ContainsFunc(sets, func(r *dns.RecordSet) bool { return s.isHers(r) && ownershipRecords(sets, r) > 0 })
+}
+
+func (s *Schedule) restart() {
+	s.stop()
+	// A process whose first listing lacks the last writes takes their ownership records for failed attempts of
+	// its own, and removes them (docs/decisions/0011). The service may carry out a request after its process has
+	// ended.
+	time.Sleep(s.MostLag + time.Second)
+	s.stop = s.Start()
+}
+
+// name returns one of the names that the publisher and the other writer contend for.
+func (s *Schedule) name() string { return fmt.Sprintf("n%d.%s", s.N(8), s.Zones[s.N(len(s.Zones))]) }
+
+// ask changes what objects ask for under a name.
+func (s *Schedule) ask() {
+	name := s.name()
+	if delete(s.wanted, name); s.N(5) > 0 {
+		s.wanted[name] = s.Records(name, s.N)
 	}
-	for _, r := range sets {
-		name := dns.Canonical(r.Name)
-		if r.Type == dns.TypeA && strings.HasPrefix(name, "www") && !slices.ContainsFunc(sets, func(o *dns.RecordSet) bool {
-			return o.Type == dns.TypeTXT && dns.Canonical(o.Name) == "a-"+name && strings.Contains(strings.Join(o.Targets, ""), "owner=me")
-		}) {
-			s.t.Fatalf("%s has no ownership record", name)
-		}
+	var all []*dns.RecordSet
+	for _, sets := range s.wanted {
+		all = append(all, sets...)
+	}
+	s.Ask(all...)
+}
+
+// records returns addresses or an alias.
+func records(name string, n func(int) int) []*dns.RecordSet {
+	ttl := fmt.Sprint("ttl=", 60*(1+n(2)))
+	targets := make([]string, 1+n(3))
+	for i := range targets {
+		targets[i] = fmt.Sprintf("192.0.2.%d", 10*n(3)+i)
+	}
+	a, aaaa := Set(name, "A", strings.Join(targets, ","), ttl), Set(name, "AAAA", fmt.Sprintf("2001:db8::%d", 1+n(3)), ttl)
+	return [][]*dns.RecordSet{{a}, {a}, {aaaa}, {a, aaaa}, {Set(name, "CNAME", fmt.Sprintf("lb%d.example.net", n(3)), ttl)}}[n(5)]
+}
+
+// changeExternally has the other writer create a record where there is nothing, or change or delete one of
+// hers.
+func (s *Schedule) changeExternally() {
+	r := Set(s.name(), "A", fmt.Sprintf("203.0.113.%d", s.N(200)), "ttl=300")
+	remove := s.N(2) == 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.hers[r.Name]
+	switch {
+	case old != nil && remove:
+		s.Remove(old)
+		delete(s.hers, r.Name)
+	case old != nil, !s.taken(r.Name):
+		s.Put(r)
+		s.hers[r.Name] = r
 	}
 }
 
-// converged compares the zone with the wanted records.
-func (s *schedule) converged() {
-	s.t.Helper()
-	s.check()
-	left := len(s.wanted)
-	for _, r := range s.Sets() {
-		name := dns.Canonical(r.Name)
-		switch {
-		case r.Type == dns.TypeA && strings.HasPrefix(name, "www"):
-			if target, asked := s.wanted[name]; !asked || !dns.SameTargets(r.Targets, []string{target}) {
-				s.t.Errorf("the zone has %s %v, want %q", name, r.Targets, target)
-			}
-			left--
-		case r.Type == dns.TypeTXT && strings.HasPrefix(name, "a-www"):
-			if _, asked := s.wanted[strings.TrimPrefix(name, "a-")]; !asked {
-				s.t.Errorf("the ownership record %s is left", name)
-			}
+// taken reports whether a name has record sets, or an ownership record.
+func (s *Schedule) taken(name string) bool {
+	return s.Taken != nil && s.Taken(name) ||
+		slices.ContainsFunc(s.Sets(), func(r *dns.RecordSet) bool { return r.Name == name || strings.HasSuffix(r.Name, "-"+name) })
+}
+
+// isHers reports whether a record set is that of the other writer, unchanged.
+func (s *Schedule) isHers(r *dns.RecordSet) bool {
+	hers := s.hers[r.Name]
+	return hers != nil && hers.Type == r.Type && hers.TTL == r.TTL && dns.SameTargets(hers.Targets, r.Targets)
+}
+
+func isOwnershipRecord(r *dns.RecordSet) bool {
+	return r.Type == dns.TypeTXT && strings.Contains(strings.Join(r.Targets, ""), "heritage=")
+}
+
+// ownershipRecords returns how many ownership records a record set has.
+func ownershipRecords(sets []*dns.RecordSet, of *dns.RecordSet) (n int) {
+	for _, r := range sets {
+		if isOwnershipRecord(r) && r.Name == strings.ToLower(of.Type)+"-"+of.Name {
+			n++
 		}
 	}
-	if left > 0 {
-		s.t.Errorf("%d of %d records are missing", left, len(s.wanted))
+	return n
+}
+
+// Check looks for changed records of the other writer, and for records of ours without an ownership record.
+func (s *Schedule) Check() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.T.Failed() {
+		return // All that follows from the first fault says no more.
+	}
+	sets := s.Sets()
+	unchanged := 0
+	for _, r := range sets {
+		switch {
+		case s.isHers(r):
+			unchanged++
+		case !isOwnershipRecord(r) && ownershipRecords(sets, r) != 1:
+			s.T.Errorf("%v: %s %s has %d ownership records", time.Now(), r.Name, r.Type, ownershipRecords(sets, r))
+		}
+	}
+	if unchanged != len(s.hers) {
+		s.T.Errorf("%v: %d of %d records of the other writer are unchanged: %v", time.Now(), unchanged, len(s.hers), sets)
+	}
+}
+
+// converged compares the zones with the wanted records. Under a name of the other writer there may be another
+// type of ours, created when she was later.
+func (s *Schedule) converged() {
+	s.Check()
+	want, got := map[dns.Key][]string{}, map[dns.Key][]string{}
+	for _, r := range s.Asked() {
+		if s.hers[r.Name] == nil {
+			want[r.Key()] = dns.UniqueSorted(r.Targets)
+		}
+	}
+	for _, r := range s.Sets() {
+		if key := r.Key(); isOwnershipRecord(r) {
+			recordType, name, _ := strings.Cut(r.Name, "-")
+			key.Name, key.Type = name, strings.ToUpper(recordType)
+			if want[key] == nil && s.hers[name] == nil {
+				s.T.Errorf("the ownership record %s is left", r.Name)
+			}
+		} else if s.hers[r.Name] == nil {
+			got[key] = append(got[key], r.Targets...)
+		}
+	}
+	for key := range got {
+		if want[key] == nil {
+			s.T.Errorf("%v is left", key)
+		}
+	}
+	for key, targets := range want {
+		if !dns.SameTargets(got[key], targets) {
+			s.T.Errorf("%v is %q, want %q", key, got[key], targets)
+		}
 	}
 }

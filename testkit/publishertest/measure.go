@@ -122,9 +122,6 @@ type measuring struct {
 	t       *testing.T
 	changed func(source.Key)
 
-	// quiet is true if failures should not be reported.
-	quiet bool
-
 	mu      sync.Mutex
 	records map[source.Key]*dns.RecordSet
 	failed  []string
@@ -132,10 +129,7 @@ type measuring struct {
 
 // ask makes an object want a version of a name.
 func (m *measuring) ask(zone string, number, version int) source.Key {
-	return m.askFor(fmt.Sprintf("www%d.%s", number, zone), version)
-}
-
-func (m *measuring) askFor(name string, version int) source.Key {
+	name := fmt.Sprintf("www%d.%s", number, zone)
 	object := "web-" + name
 	key := source.Key{Namespace: "default", Name: object}
 	r := &dns.RecordSet{
@@ -146,15 +140,6 @@ func (m *measuring) askFor(name string, version int) source.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.records[key] = r
-	return key
-}
-
-// drop deletes the object of a name.
-func (m *measuring) drop(name string) source.Key {
-	key := source.Key{Namespace: "default", Name: "web-" + name}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.records, key)
 	return key
 }
 
@@ -201,7 +186,7 @@ func (m *measuring) start() (stop func()) {
 }
 
 func (m *measuring) notice(n publisher.Notice) {
-	if m.quiet || n.Action != publisher.ActionFailed {
+	if n.Action != publisher.ActionFailed {
 		return
 	}
 	m.mu.Lock()

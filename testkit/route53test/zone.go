@@ -47,6 +47,14 @@ func (s *Server) Put(zoneID string, r RecordSet) {
 	s.find(zoneID).Set(r.key(), &r, s.Lag())
 }
 
+// Remove deletes a record set without a set identifier as another writer would.
+func (s *Server) Remove(zoneID, name, recordType string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := RecordSet{Name: canonical(name), Type: recordType}
+	s.find(zoneID).Set(r.key(), nil, s.Lag())
+}
+
 // Sets returns the record sets of a zone except the NS and SOA of its apex, in the order of a listing.
 func (s *Server) Sets(zoneID string) []RecordSet {
 	s.mu.Lock()

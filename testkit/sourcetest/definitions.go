@@ -30,10 +30,11 @@ func ModuleDir(t testing.TB, pin, module string) string {
 	return found.Dir
 }
 
-// ApplyDefinitions applies some of the CustomResourceDefinitions in a file to a cluster. The names are such
-// as "gateways.networking.istio.io".
-func ApplyDefinitions(t testing.TB, cluster *kubetest.Cluster, file string, names ...string) {
+// ApplyDefinitions applies some of the CustomResourceDefinitions in a file to the cluster of the tests. The
+// names are such as "gateways.networking.istio.io".
+func ApplyDefinitions(t testing.TB, file string, names ...string) {
 	t.Helper()
+	cluster := kubetest.Start(t)
 	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

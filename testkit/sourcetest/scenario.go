@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 	"golang.org/x/tools/txtar"
 
 	"github.com/signpostd/signpost/dns/source"
@@ -42,14 +43,23 @@ func RunIn(t *testing.T, plugin source.Plugin, dir string) {
 	}
 }
 
-// RunReal runs testdata/<name>.txtar against a real API server. Its objects are in the scenario's default
-// namespace, or in none. It doesn't compare "changed", because it can't know when the source has seen a
-// change.
-func RunReal(t *testing.T, plugin source.Plugin, cluster *kubetest.Cluster, name string) {
+// Main runs the tests of a source, whose cluster has the CRDs of a folder, or none. Call it from TestMain.
+func Main(m *testing.M, crds string) {
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs(crds)))
+}
+
+// RunReal runs each testdata/<name>.txtar against the real API server of the tests, one after the other because
+// some kinds are cluster-scoped. Other objects are in the scenario's default namespace. RunReal doesn't compare
+// "changed", because it can't know when the source has seen a change.
+func RunReal(t *testing.T, plugin source.Plugin, names ...string) {
 	t.Helper()
-	archive := parse(t, filepath.Join("testdata", name+".txtar"))
-	run := &scenario{t: t, plugin: plugin, backend: newRealBackend(t, cluster), archive: archive, real: true}
-	run.play()
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			archive := parse(t, filepath.Join("testdata", name+".txtar"))
+			run := &scenario{t: t, plugin: plugin, backend: newRealBackend(t, kubetest.Start(t)), archive: archive, real: true}
+			run.play()
+		})
+	}
 }
 
 func runScenario(t *testing.T, plugin source.Plugin, path string) {

@@ -7,21 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
+func TestMain(m *testing.M) { sourcetest.Main(m, "") }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, (&toy{}).plugin()) }
 
-func TestRealAPIServer(t *testing.T) {
-	sourcetest.RunReal(t, (&toy{}).plugin(), kubetest.Start(t), "toy")
-}
+func TestRealAPIServer(t *testing.T) { sourcetest.RunReal(t, (&toy{}).plugin(), "toy") }
 
 // verdict collects failures, without making the test fail that runs it.
 type verdict struct {

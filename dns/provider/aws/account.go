@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,13 +35,11 @@ const (
 
 // account sends the requests of one profile.
 type account struct {
-	// label describes the profile in errors.
-	label       string
-	client      *route53.Client
-	credentials aws.CredentialsProvider
-	pace        *provider.Shared[*awsaccess.Pace]
-	attempts    int
-	budget      *listlimit.Budget
+	awsaccess.Account
+	client   *route53.Client
+	pace     *provider.Shared[*awsaccess.Pace]
+	attempts int
+	budget   *listlimit.Budget
 }
 
 // openAccount returns an account. It doesn't contact AWS.
@@ -52,9 +49,12 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	if err != nil {
 		return nil, err
 	}
-	a := &account{label: "the usual profile", credentials: cfg.Credentials, pace: awsaccess.SharedPace(in.Accounts, "route53", rate), attempts: access.Attempts, budget: in.Budget}
+	a := &account{
+		Account: awsaccess.Account{Service: route53Service, Label: "the usual profile", Credentials: cfg.Credentials},
+		pace:    awsaccess.SharedPace(in.Accounts, "route53", rate), attempts: access.Attempts, budget: in.Budget,
+	}
 	if access.Profile != "" {
-		a.label = "the profile " + access.Profile
+		a.Label = "the profile " + access.Profile
 	}
 	a.client = route53.NewFromConfig(cfg, func(o *route53.Options) {
 		o.HTTPClient = awsaccess.Client(a.transport(awsaccess.Transport(o.HTTPClient), in.DryRun))
@@ -75,53 +75,28 @@ func reads(r *http.Request) bool {
 
 // call makes a request for a resource.
 func (a *account) call(ctx context.Context, action, resource string, send func() error) error {
-	credentials, err := a.credentials.Retrieve(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("%w: get the credentials of %s: %w", provider.ErrCredentials, a.label, err)
-	}
-	pace := a.pace.Of(awsaccess.AccountOf(credentials))
-	if err = send(); err == nil {
-		pace.Succeeded()
-		return nil
-	}
-	err = failure(err, action, resource)
-	if errors.Is(err, provider.ErrThrottled) {
-		pace.Throttled()
-	}
-	return err
+	return a.Call(ctx, a.pace, action, resource, send)
 }
 
 // zones lists the hosted zones of the account.
 func (a *account) zones(ctx context.Context) (zones []types.HostedZone, err error) {
-	l := a.budget.Zones(a.label)
+	l := a.budget.Zones(a.Label)
 	defer func() { l.End(err) }()
 	in := &route53.ListHostedZonesInput{}
-	for {
-		var page *route53.ListHostedZonesOutput
-		err := a.call(ctx, "ListHostedZones", "all zones", func() (err error) {
-			page, err = a.client.ListHostedZones(ctx, in)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.HostedZones {
-			if err := l.Add(1, zoneSize(&page.HostedZones[i])); err != nil {
-				return nil, err
+	return listlimit.Pages(l, zoneSize, func(string) (zones []types.HostedZone, next string, err error) {
+		err = a.call(ctx, "ListHostedZones", "all zones", func() error {
+			page, err := a.client.ListHostedZones(ctx, in)
+			if err != nil {
+				return err
 			}
-		}
-		zones = append(zones, page.HostedZones...)
-		if !page.IsTruncated {
-			return zones, nil
-		}
-		if err := l.Page(aws.ToString(page.NextMarker)); err != nil {
-			return nil, err
-		}
-		in.Marker = page.NextMarker
-	}
+			if zones = page.HostedZones; page.IsTruncated {
+				// A truncated list without a marker isn't complete.
+				in.Marker, next = page.NextMarker, "after "+aws.ToString(page.NextMarker)
+			}
+			return nil
+		})
+		return zones, next, err
+	})
 }
 
 // tags returns the tags of zones by bare ID.
@@ -158,33 +133,23 @@ func (a *account) sets(ctx context.Context, zone dns.Zone) (sets []*rawSet, err 
 	defer func() { l.End(err) }()
 	zoneID := zone.ID
 	in := &route53.ListResourceRecordSetsInput{HostedZoneId: &zoneID, MaxItems: aws.Int32(setsPage)}
-	for {
-		var page *route53.ListResourceRecordSetsOutput
-		err := a.call(ctx, "ListResourceRecordSets", arn(zoneID), func() (err error) {
-			page, err = a.client.ListResourceRecordSets(ctx, in)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.ResourceRecordSets {
-			if err := l.Add(1, setSize(&page.ResourceRecordSets[i])); err != nil {
-				return nil, err
+	return listlimit.Pages(l, setSize, func(string) (sets []*rawSet, next string, err error) {
+		err = a.call(ctx, "ListResourceRecordSets", arn(zoneID), func() error {
+			page, err := a.client.ListResourceRecordSets(ctx, in)
+			if err != nil {
+				return err
 			}
-			sets = append(sets, &page.ResourceRecordSets[i])
-		}
-		if !page.IsTruncated {
-			return sets, nil
-		}
-		next := &route53.ListResourceRecordSetsInput{
-			HostedZoneId: &zoneID, MaxItems: in.MaxItems,
-			StartRecordName: page.NextRecordName, StartRecordType: page.NextRecordType, StartRecordIdentifier: page.NextRecordIdentifier,
-		}
-		if err := l.Page(startOf(next)); err != nil {
-			return nil, err
-		}
-		in = next
-	}
+			for i := range page.ResourceRecordSets {
+				sets = append(sets, &page.ResourceRecordSets[i])
+			}
+			if page.IsTruncated {
+				in.StartRecordName, in.StartRecordType, in.StartRecordIdentifier = page.NextRecordName, page.NextRecordType, page.NextRecordIdentifier
+				next = startOf(in)
+			}
+			return nil
+		})
+		return sets, next, err
+	})
 }
 
 // getRecordSet returns the record set with a key, or nil.
@@ -210,7 +175,7 @@ func (a *account) getRecordSet(ctx context.Context, zoneID string, key dns.Key) 
 }
 
 // zoneSize returns the memory of a zone in bytes.
-func zoneSize(z *types.HostedZone) int {
+func zoneSize(z types.HostedZone) int {
 	return listlimit.ZoneSize + len(aws.ToString(z.Id)) + 2*len(aws.ToString(z.Name)) + len(aws.ToString(z.CallerReference))
 }
 
@@ -239,7 +204,7 @@ func (a *account) change(ctx context.Context, zoneID string, changes []types.Cha
 		}
 		return err
 	})
-	return id, err
+	return id, batchError(err)
 }
 
 // inSync reports whether all name servers have the changes of a request.

@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"flag"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/longtest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 	"github.com/signpostd/signpost/testkit/route53test"
@@ -47,40 +45,41 @@ func operation(r *http.Request) string {
 	}
 }
 
-var schedules = flag.Int("aws.schedules", 10, "how many schedules of faults to play")
-
-// Requests that fail in all ways cost nobody's record.
+// A publisher and a person change a zone, over a server that throttles and fails in all its ways.
 func TestFaults(t *testing.T) {
-	for seed := range uint64(longtest.Rounds(*schedules)) {
-		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
-			withFixture(t, func(w *fixture) {
-				publishertest.Faults(t, publishertest.Cloud{
-					// Listings that lag are in TestListingsBehind: after a lost answer they mislead the
-					// look at what was made.
-					Zone: zoneName, Sets: w.sets,
-					Open: func(wrap func(http.RoundTripper) http.RoundTripper) provider.Provider {
-						w.Wrap = wrap
-						return w.open()
-					},
-					Put: func(r *dns.RecordSet) {
-						w.server.Put("Z1", route53test.RecordSet{Name: r.Name, Type: r.Type, TTL: new(int64(300)), ResourceRecords: []route53test.Value{{Value: r.Targets[0]}}})
-					},
-					Throttled: func(r *http.Request) *http.Response {
-						return publishertest.Answer(r, http.StatusBadRequest, `<ErrorResponse xmlns="https://route53.amazonaws.com/doc/2013-04-01/"><Error><Type>Sender</Type><Code>Throttling</Code><Message>Rate exceeded</Message></Error><RequestId>1</RequestId></ErrorResponse>`)
-					},
-				}, seed)
-			})
+	start(t)
+	publishertest.Schedules(t, 10, func(t *testing.T, seed uint64) {
+		w := newFixture(t)
+		s := publishertest.NewSchedule(publishertest.Cloud{
+			// Listings that lag are in TestListingsBehind: after a lost answer they mislead the look at what was made.
+			Fixture: w.Fixture, Zones: []string{zoneName}, Sets: w.sets,
+			Put: func(r *dns.RecordSet) {
+				w.server.Put("Z1", route53test.RecordSet{Name: r.Name, Type: r.Type, TTL: &r.TTL, ResourceRecords: []route53test.Value{{Value: r.Targets[0]}}})
+			},
+			Remove: func(r *dns.RecordSet) { w.server.Remove("Z1", r.Name, r.Type) },
+		}, seed)
+		w.server.SetHooks(route53test.Hooks{
+			Before: func(route53test.Call) *route53test.Fault {
+				return publishertest.Pick(s, route53test.Throttled, route53test.Prior, route53test.Failed, route53test.Lost, nil)
+			},
+			After: func(c route53test.Call) *route53test.Fault {
+				if c.Operation == writes {
+					s.Check()
+				}
+				return publishertest.Pick(s, route53test.Failed, route53test.Lost, nil)
+			},
 		})
-	}
+		s.Play()
+	})
 }
 
 // sets returns what the zone Z1 has.
 func (w *fixture) sets() []*dns.RecordSet {
 	var sets []*dns.RecordSet
 	for _, raw := range w.server.Sets("Z1") {
-		r := &dns.RecordSet{Name: dns.Canonical(strings.TrimSuffix(raw.Name, ".")), Type: raw.Type}
+		r := &dns.RecordSet{Name: dns.Canonical(raw.Name), Type: raw.Type, TTL: *raw.TTL}
 		for _, v := range raw.ResourceRecords {
-			r.Targets = append(r.Targets, v.Value)
+			r.Targets = append(r.Targets, strings.TrimSuffix(v.Value, "."))
 		}
 		sets = append(sets, r)
 	}

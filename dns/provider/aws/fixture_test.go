@@ -27,15 +27,18 @@ type fixture struct {
 func withFixture(t *testing.T, test func(w *fixture)) {
 	t.Helper()
 	start(t)
-	synctest.Test(t, func(t *testing.T) {
-		w := &fixture{Fixture: publishertest.NewFixture(t), server: route53test.New()}
-		w.Server, w.Writes = w.server, func(operation string) bool { return operation == writes }
-		w.Open, w.Lines = w.open, func() []string { return w.has("Z1") }
-		w.Count = func() int { return len(w.server.Sets("Z1")) }
-		w.server.AddZone(route53test.Zone{ID: "Z1", Name: zoneName})
-		w.server.SetRate(5)
-		test(w)
-	})
+	synctest.Test(t, func(t *testing.T) { test(newFixture(t)) })
+}
+
+// newFixture returns a fixture in the bubble of a test.
+func newFixture(t *testing.T) *fixture {
+	w := &fixture{Fixture: publishertest.NewFixture(t), server: route53test.New()}
+	w.Server, w.Writes = w.server, func(operation string) bool { return operation == writes }
+	w.Open, w.Lines = w.open, func() []string { return w.has("Z1") }
+	w.Count = func() int { return len(w.server.Sets("Z1")) }
+	w.server.AddZone(route53test.Zone{ID: "Z1", Name: zoneName})
+	w.server.SetRate(5)
+	return w
 }
 
 var set = publishertest.Set

@@ -75,7 +75,7 @@ func (p *route53Provider) list(ctx context.Context) (*batch.List[hostedZone], er
 	for _, a := range p.accounts {
 		found, err := p.listAccount(ctx, a)
 		if err != nil {
-			err = fmt.Errorf("list the zones of Route 53 with %s: %w", a.label, err)
+			err = fmt.Errorf("list the zones of Route 53 with %s: %w", a.Label, err)
 			if ctx.Err() != nil || len(p.accounts) == 1 {
 				return nil, err
 			}

@@ -1,10 +1,8 @@
 package awssd
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -39,8 +37,8 @@ const (
 
 // account sends requests to Cloud Map.
 type account struct {
+	awsaccess.Account
 	client       *servicediscovery.Client
-	credentials  aws.CredentialsProvider
 	manage, data *provider.Shared[*awsaccess.Pace]
 	attempts     int
 	poll         time.Duration
@@ -57,7 +55,10 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	if cfg.Region == "" {
 		return nil, errors.New("there is no region, and Cloud Map has namespaces in each: set the variable AWS_REGION, or a region in the profile")
 	}
-	a := &account{credentials: cfg.Credentials, attempts: access.Attempts, poll: c.poll, budget: in.Budget}
+	a := &account{
+		Account:  awsaccess.Account{Service: cloudMapService, Label: "AWS", Credentials: cfg.Credentials},
+		attempts: access.Attempts, poll: c.poll, budget: in.Budget,
+	}
 	// The quotas are those of a region.
 	a.manage = awsaccess.SharedPace(in.Accounts, "servicediscovery "+cfg.Region, c.rate)
 	a.data = awsaccess.SharedPace(in.Accounts, "data-servicediscovery "+cfg.Region, c.dataRate)
@@ -101,67 +102,17 @@ func (a *account) paceOf(r *http.Request) *awsaccess.Pace {
 
 // call makes a request of an action.
 func (a *account) call(ctx context.Context, action string, send func(o func(*servicediscovery.Options)) error) error {
-	credentials, err := a.credentials.Retrieve(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("%w: get the credentials: %w", errUnauthenticated, err)
+	pace := a.manage
+	if action == actionRevision {
+		pace = a.data
 	}
-	manage, pace := a.manage.Of(awsaccess.AccountOf(credentials)), a.data.Of(awsaccess.AccountOf(credentials))
-	if action != actionRevision {
-		pace = manage
-	}
-	err = send(func(o *servicediscovery.Options) {
-		if !strings.HasPrefix(action, "List") && !strings.HasPrefix(action, "Get") {
-			o.Retryer = awsaccess.RetryThrottled(a.attempts)
-		}
-	})
-	if err == nil {
-		pace.Succeeded()
-		return nil
-	}
-	err = failure(err, action)
-	if errors.Is(err, provider.ErrThrottled) {
-		pace.Throttled()
-	}
-	return err
-}
-
-// next requests the page for a token. It returns the sizes of its entries and the token of the next page.
-type next func(token *string, o func(*servicediscovery.Options)) (sizes []int, token2 *string, err error)
-
-// pages reads all pages of a list. The first listing counts pages and entries, and the others the bytes of
-// the entries.
-func (a *account) pages(ctx context.Context, action string, next next, list *listlimit.Listing, others ...*listlimit.Listing) error {
-	var token *string
-	for {
-		var more *string
-		var sizes []int
-		err := a.call(ctx, action, func(o func(*servicediscovery.Options)) (err error) {
-			sizes, more, err = next(token, o)
-			return err
+	return a.Call(ctx, pace, action, "all resources", func() error {
+		return send(func(o *servicediscovery.Options) {
+			if !strings.HasPrefix(action, "List") && !strings.HasPrefix(action, "Get") {
+				o.Retryer = awsaccess.RetryThrottled(a.attempts)
+			}
 		})
-		if err != nil {
-			return err
-		}
-		for _, size := range sizes {
-			err := list.Add(1, size)
-			for _, other := range others {
-				err = cmp.Or(err, other.Add(0, size))
-			}
-			if err != nil {
-				return fmt.Errorf("%s of Cloud Map: %w", action, err)
-			}
-		}
-		if aws.ToString(more) == "" {
-			return nil
-		}
-		if err := list.Page(aws.ToString(more)); err != nil {
-			return fmt.Errorf("%s of Cloud Map: %w", action, err)
-		}
-		token = more
-	}
+	})
 }
 
 // namespaces lists the namespaces of the account; an empty kind selects all types.
@@ -172,23 +123,20 @@ func (a *account) namespaces(ctx context.Context, kind types.NamespaceType) ([]t
 	}
 	l := a.budget.Zones("Cloud Map")
 	defer l.End(nil)
-	var all []types.NamespaceSummary
-	err := a.pages(ctx, "ListNamespaces", func(token *string, o func(*servicediscovery.Options)) (sizes []int, more *string, err error) {
-		in.NextToken = token
-		out, err := a.client.ListNamespaces(ctx, in, o)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, n := range out.Namespaces {
-			sizes = append(sizes, 2*listlimit.ZoneSize+len(aws.ToString(n.Id))+len(aws.ToString(n.Name))+len(aws.ToString(n.Arn))+len(aws.ToString(n.Description)))
-		}
-		all = append(all, out.Namespaces...)
-		return sizes, out.NextToken, nil
-	}, l)
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	return listlimit.Pages(l, namespaceSize, func(string) (all []types.NamespaceSummary, next string, err error) {
+		err = a.call(ctx, "ListNamespaces", func(o func(*servicediscovery.Options)) error {
+			out, err := a.client.ListNamespaces(ctx, in, o)
+			if err == nil {
+				all, in.NextToken, next = out.Namespaces, out.NextToken, aws.ToString(out.NextToken)
+			}
+			return err
+		})
+		return all, next, err
+	})
+}
+
+func namespaceSize(n types.NamespaceSummary) int {
+	return 2*listlimit.ZoneSize + len(aws.ToString(n.Id)) + len(aws.ToString(n.Name)) + len(aws.ToString(n.Arn)) + len(aws.ToString(n.Description))
 }
 
 // entrySize is the memory of a service or instance in bytes without its texts, with its listed form.
@@ -200,27 +148,26 @@ func (a *account) services(ctx context.Context, zone dns.Zone, l *listlimit.List
 		MaxResults: aws.Int32(page),
 		Filters:    []types.ServiceFilter{{Name: types.ServiceFilterNameNamespaceId, Values: []string{zone.ID}, Condition: types.FilterConditionEq}},
 	}
-	var all []*service
-	err := a.pages(ctx, "ListServices", func(token *string, o func(*servicediscovery.Options)) (sizes []int, more *string, err error) {
-		in.NextToken = token
-		out, err := a.client.ListServices(ctx, in, o)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, s := range out.Services {
-			all = append(all, &service{
-				id: aws.ToString(s.Id), label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig,
-				empty: s.InstanceCount != nil && *s.InstanceCount == 0,
-			})
-			sizes = append(sizes, entrySize+len(aws.ToString(s.Id))+len(aws.ToString(s.Name))+len(aws.ToString(s.Description)))
-		}
-		return sizes, out.NextToken, nil
-	}, l)
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	return listlimit.Pages(l, (*service).size, func(string) (all []*service, next string, err error) {
+		err = a.call(ctx, "ListServices", func(o func(*servicediscovery.Options)) error {
+			out, err := a.client.ListServices(ctx, in, o)
+			if err != nil {
+				return err
+			}
+			for _, s := range out.Services {
+				all = append(all, &service{
+					id: aws.ToString(s.Id), label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig,
+					empty: s.InstanceCount != nil && *s.InstanceCount == 0,
+				})
+			}
+			in.NextToken, next = out.NextToken, aws.ToString(out.NextToken)
+			return nil
+		})
+		return all, next, err
+	})
 }
+
+func (s *service) size() int { return entrySize + len(s.id) + len(s.label) + len(s.description) }
 
 // service returns the service with an ID, or nil.
 func (a *account) service(ctx context.Context, id string) (*service, error) {
@@ -241,28 +188,33 @@ func (a *account) service(ctx context.Context, id string) (*service, error) {
 	return &service{id: id, label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig}, nil
 }
 
-// instances lists the instances of a service. Other listings count their bytes, too.
-func (a *account) instances(ctx context.Context, id string, others ...*listlimit.Listing) ([]instance, error) {
+// instances lists the instances of a service. zone counts their bytes, too; it may be nil.
+func (a *account) instances(ctx context.Context, id string, zone *listlimit.Listing) ([]instance, error) {
 	l := a.budget.Part("service " + sanitize.Name(id))
 	defer l.End(nil)
 	in := &servicediscovery.ListInstancesInput{ServiceId: &id, MaxResults: aws.Int32(page)}
-	var all []instance
-	err := a.pages(ctx, "ListInstances", func(token *string, o func(*servicediscovery.Options)) (sizes []int, more *string, err error) {
-		in.NextToken = token
-		out, err := a.client.ListInstances(ctx, in, o)
-		if err != nil {
-			return nil, nil, err
+	return listlimit.Pages(l, instance.size, func(string) (all []instance, next string, err error) {
+		err = a.call(ctx, "ListInstances", func(o func(*servicediscovery.Options)) error {
+			out, err := a.client.ListInstances(ctx, in, o)
+			if err != nil {
+				return err
+			}
+			for _, i := range out.Instances {
+				all = append(all, instance{id: aws.ToString(i.Id), attributes: i.Attributes})
+			}
+			in.NextToken, next = out.NextToken, aws.ToString(out.NextToken)
+			return nil
+		})
+		if err != nil || zone == nil {
+			return all, next, err
 		}
-		for _, i := range out.Instances {
-			one := instance{id: aws.ToString(i.Id), attributes: i.Attributes}
-			all, sizes = append(all, one), append(sizes, one.size())
+		for _, i := range all {
+			if err := zone.Add(0, i.size()); err != nil {
+				return nil, "", err
+			}
 		}
-		return sizes, out.NextToken, nil
-	}, l, others...)
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+		return all, next, nil
+	})
 }
 
 // actionRevision is the action for the revision of a service's instances.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/internal/pause"
@@ -42,7 +43,7 @@ func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 			u.Err = *err
 			return nil
 		}
-		if u.Err = p.make(ctx, n, u); errors.Is(u.Err, errUnauthenticated) || errors.Is(u.Err, provider.ErrThrottled) {
+		if u.Err = p.make(ctx, n, u); errors.Is(u.Err, awsaccess.ErrUnauthenticated) || errors.Is(u.Err, provider.ErrThrottled) {
 			same.Store(&u.Err)
 		}
 		if errors.Is(u.Err, errNoNamespace) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
@@ -216,7 +217,7 @@ func TestClasses(t *testing.T) {
 		if err != nil && (len(err.Error()) > 1000 || strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%s: the error repeats all that is said: %v", code, err)
 		}
-		if errors.Is(err, errUnauthenticated) && strings.Contains(err.Error(), "the-token") {
+		if errors.Is(err, awsaccess.ErrUnauthenticated) && strings.Contains(err.Error(), "the-token") {
 			t.Errorf("%s: the error repeats the token: %v", code, err)
 		}
 	}

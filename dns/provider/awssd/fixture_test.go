@@ -48,12 +48,7 @@ func newFixture(t *testing.T) *fixture {
 	server.AddNamespace(cloudmaptest.Namespace{ID: "ns-1", Name: zoneName, Type: cloudmaptest.Public})
 	server.SetTime(2500 * time.Millisecond)
 	server.SetRate(50)
-	return newOwner(t, server, "me")
-}
-
-// newOwner returns a fixture of an owner over a server.
-func newOwner(t *testing.T, server *cloudmaptest.Server, id string) *fixture {
-	w := &fixture{Fixture: publishertest.NewFixture(t), server: server, owner: owner.DescriptionOptions{OwnerID: id}}
+	w := &fixture{Fixture: publishertest.NewFixture(t), server: server, owner: owner.DescriptionOptions{OwnerID: "me"}}
 	w.Server, w.Open, w.Configure, w.Patience = server, w.open, w.configure, 30*time.Minute
 	return w
 }

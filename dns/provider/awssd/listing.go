@@ -5,8 +5,9 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
@@ -209,28 +210,15 @@ func (p *cloudMap) clean(ctx context.Context, n *namespace, s *service) {
 
 // inParallel calls a function for each of n numbers, up to the first error.
 func inParallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan int)
-	var group sync.WaitGroup
-	for range min(workers, n) {
-		group.Go(func() {
-			for i := range next {
-				if err := do(ctx, i); err != nil {
-					cancel(err)
-				}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i := range n {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
+			return do(ctx, i)
 		})
 	}
-	for i := range n {
-		select {
-		case next <- i:
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
-	close(next)
-	group.Wait()
-	return context.Cause(ctx)
+	return group.Wait()
 }

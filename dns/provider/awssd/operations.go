@@ -86,8 +86,8 @@ func (a *account) awaitAll(ctx context.Context, operations []string) error {
 
 // operationOf returns the operation of a response, also if the response says that it is already running.
 func operationOf(id *string, err error) (string, error) {
-	if running, ok := errors.AsType[*runningError](err); ok && running.operation != "" {
-		return running.operation, nil
+	if running, ok := errors.AsType[*types.DuplicateRequest](err); ok && aws.ToString(running.DuplicateOperationId) != "" {
+		return *running.DuplicateOperationId, nil
 	}
 	if err == nil && aws.ToString(id) == "" {
 		return "", errors.New("the response of Cloud Map names no operation")

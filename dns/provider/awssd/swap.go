@@ -86,7 +86,7 @@ func (w *work) recreate(ctx context.Context) error {
 		w.found = id
 	}
 	w.changing(id, s.description)
-	there, err := w.account.instances(ctx, id)
+	there, err := w.account.instances(ctx, id, nil)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/sanitize"
@@ -132,7 +135,7 @@ func (w *work) look(ctx context.Context) (*service, []instance, error) {
 		w.gone(id)
 		return nil, nil, nil
 	}
-	instances, err := w.account.instances(ctx, id)
+	instances, err := w.account.instances(ctx, id, nil)
 	if errors.Is(err, errNoService) {
 		w.gone(id)
 		return nil, nil, nil
@@ -233,11 +236,11 @@ func (w *work) description(before string) string {
 // create creates the service and registers its instances.
 func (w *work) create(ctx context.Context, b *blueprint, description string) error {
 	id, err := w.account.create(ctx, w.namespace.Zone, w.label, description, w.request, b, w.tags)
-	if exists, ok := errors.AsType[*existsError](err); ok && exists.id != "" && w.lookups < tries {
+	if exists, ok := errors.AsType[*types.ServiceAlreadyExists](err); ok && aws.ToString(exists.ServiceId) != "" && w.lookups < tries {
 		// The service was unknown, or a response was lost. The next look shows its owner.
-		w.found, w.lookups = exists.id, w.lookups+1
-		if exists.request == w.request {
-			w.created = exists.id
+		w.found, w.lookups = *exists.ServiceId, w.lookups+1
+		if aws.ToString(exists.CreatorRequestId) == w.request {
+			w.created = w.found
 		}
 		return errRetryNow
 	}
@@ -374,7 +377,7 @@ func (w *work) undo(ctx context.Context, cause error) error {
 	if w.created == "" || !isCertain(cause) || errors.Is(cause, provider.ErrThrottled) || ctx.Err() != nil {
 		return cause
 	}
-	instances, err := w.account.instances(ctx, w.created)
+	instances, err := w.account.instances(ctx, w.created, nil)
 	if err == nil {
 		err = w.clear(ctx, &service{id: w.created}, instances)
 	}

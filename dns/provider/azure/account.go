@@ -161,26 +161,14 @@ func (a *account) remove(ctx context.Context, zone string, k key, etag string) e
 
 // allPages returns the values of all pages of a listing. size returns the memory of a value in bytes.
 func allPages[Page, T any](ctx context.Context, pager *runtime.Pager[Page], l *listlimit.Listing, size func(T) int, read func(Page) (values []T, next *string)) ([]T, error) {
-	var all []T
-	for pager.More() {
+	return listlimit.Pages(l, size, func(string) ([]T, string, error) {
 		p, err := pager.NextPage(ctx)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		values, next := read(p)
-		for _, v := range values {
-			if err := l.Add(1, size(v)); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, values...)
-		if link := value(next); link != "" {
-			if err := l.Page(link); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return all, nil
+		return values, value(next), nil
+	})
 }
 
 // zoneSize returns the memory of a zone in bytes.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
@@ -23,20 +25,16 @@ func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.
 	}
 	all := units(z, changes, func(name string) error { return list.OutsideClosest(z.Zone, name) })
 	a := &applying{errs: make([]error, len(changes))}
-	queue := make(chan *unit, len(all))
+	var group errgroup.Group
+	group.SetLimit(p.workers)
 	for _, u := range all {
-		queue <- u
-	}
-	close(queue)
-	var group sync.WaitGroup
-	for range min(p.workers, len(all)) {
-		group.Go(func() {
-			for u := range queue {
-				a.run(ctx, u)
-			}
+		group.Go(func() error {
+			a.run(ctx, u)
+			return nil
 		})
 	}
-	group.Wait()
+	// Errors are in a.
+	_ = group.Wait()
 	for _, u := range all {
 		p.outdate(u.Err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 const (
@@ -31,65 +32,63 @@ var errContended = errors.New("another client keeps changing the same entries in
 // errPartly: some transactions of a name were made, and others were not.
 var errPartly = errors.New("only a part of the change was made")
 
-// work is a set of changes that are made together: those of a name and of the ownership records
-// that describe it.
+// work is a group with the names of its changes.
 type work struct {
-	names   []string
-	changes []dns.Change
-	// places are the indexes of the changes in the arguments of Apply.
-	places []int
+	*batch.Group
+	names []string
 }
 
 // Apply implements provider.Provider.
 func (p *coreDNS) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
-	result := &provider.ApplyError{Errs: make([]error, len(changes))}
-	works := divide(changes)
-	above := aboveOthers(works)
-	errs := make([]error, len(works))
-	run := func(i int) {
-		if err := p.do(ctx, works[i]); err != nil {
-			errs[i] = fmt.Errorf("change %s: %w", describe(works[i].names), err)
+	var works []*work
+	for _, g := range batch.BySubject(changes) {
+		works = append(works, &work{g, namesOf(g)})
+	}
+	parents := parentsOf(works)
+	run := func(w *work) {
+		if err := p.do(ctx, w); err != nil {
+			w.Err = fmt.Errorf("change %s: %w", describe(w.names), err)
 		}
 	}
+	var above []*work
 	var group errgroup.Group
 	group.SetLimit(parallel)
-	for i := range works {
-		if !above[i] {
-			group.Go(func() error {
-				run(i)
-				return nil
-			})
-		}
-	}
-	// Errors are in errs.
-	_ = group.Wait()
-	for i := range works {
-		if above[i] {
-			run(i)
-		}
-	}
-	failed := false
-	for i, w := range works {
-		if errs[i] == nil {
+	for _, w := range works {
+		// A transaction of a name above another changed one would fail whenever a name below is written.
+		if slices.ContainsFunc(w.names, func(name string) bool { return parents[name] }) {
+			above = append(above, w)
 			continue
 		}
-		failed = true
-		if !nothingMade(errs[i]) {
-			return errs[i]
-		}
-		for _, place := range w.places {
-			result.Errs[place] = errs[i]
+		group.Go(func() error {
+			run(w)
+			return nil
+		})
+	}
+	// Errors are in the groups.
+	_ = group.Wait()
+	for _, w := range above {
+		run(w)
+	}
+	for _, w := range works {
+		if w.Err != nil && !nothingMade(w.Err) {
+			return w.Err
 		}
 	}
-	if !failed {
-		return nil
-	}
-	return result
+	return batch.Outcome(batch.Errors(works, len(changes)))
 }
 
-// aboveOthers says for each work whether one of its names is above another changed name. Its
-// transaction would fail whenever a name below is written.
-func aboveOthers(works []*work) []bool {
+// namesOf returns the names of the changes of a group, in their order.
+func namesOf(g *batch.Group) (names []string) {
+	for _, c := range g.Changes {
+		if name := dns.Canonical(c.RecordSet().Name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// parentsOf returns the names above changed names.
+func parentsOf(works []*work) map[string]bool {
 	parents := map[string]bool{}
 	for _, w := range works {
 		for _, name := range w.names {
@@ -98,37 +97,12 @@ func aboveOthers(works []*work) []bool {
 			}
 		}
 	}
-	above := make([]bool, len(works))
-	for i, w := range works {
-		above[i] = slices.ContainsFunc(w.names, func(name string) bool { return parents[name] })
-	}
-	return above
+	return parents
 }
 
 // nothingMade reports whether an error says that nothing was changed.
 func nothingMade(err error) bool {
 	return !errors.Is(err, errPartly) && (provider.NothingMade(err) || errors.Is(err, errContended))
-}
-
-// divide groups changes that are made together, in the order of the changes.
-func divide(changes []dns.Change) []*work {
-	var works []*work
-	byName := map[string]*work{}
-	for i, c := range changes {
-		name, subject := dns.Canonical(c.RecordSet().Name), c.Subject()
-		w := byName[subject]
-		if w == nil {
-			w = &work{}
-			byName[subject] = w
-			works = append(works, w)
-		}
-		if !slices.Contains(w.names, name) {
-			w.names = append(w.names, name)
-		}
-		w.changes = append(w.changes, c)
-		w.places = append(w.places, i)
-	}
-	return works
 }
 
 // describe returns the names of a work as text.
@@ -168,11 +142,11 @@ func (p *coreDNS) prepare(ctx context.Context, w *work) (guards []clientv3.Cmp, 
 		e.add(kvs)
 		guards = append(guards, clientv3.Compare(clientv3.ModRevision(from), "<", revision+1).WithRange(to))
 	}
-	if errs := provider.Unchanged(w.changes, e.listed(w.names)); errs != nil {
+	if errs := provider.Unchanged(w.Changes, e.listed(w.names)); errs != nil {
 		// The changes have one subject, so they have the same reason.
 		return nil, nil, cmp.Or(errs...)
 	}
-	for _, c := range w.changes {
+	for _, c := range w.Changes {
 		if err := e.change(c); err != nil {
 			return nil, nil, err
 		}

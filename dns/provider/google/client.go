@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	dnsapi "google.golang.org/api/dns/v1"
@@ -90,57 +91,29 @@ func scopeOf(projectID, zone string) string {
 	return fmt.Sprintf("the zone %s or the project %s", zone, projectID)
 }
 
-// pages reads all pages of a listing. ask returns the memory of each entry in bytes, and the token of the
-// next page.
-func pages(l *listlimit.Listing, ask func(token string) (sizes []int, next string, err error)) error {
-	for token := ""; ; {
-		sizes, next, err := ask(token)
-		if err != nil {
-			return err
-		}
-		for _, size := range sizes {
-			if err := l.Add(1, size); err != nil {
-				return err
-			}
-		}
-		if next == "" {
-			return nil
-		}
-		if err := l.Page(next); err != nil {
-			return err
-		}
-		token = next
-	}
-}
-
 // zones lists the managed zones of the project.
 func (c *client) zones(ctx context.Context) ([]*dnsapi.ManagedZone, error) {
 	l := c.budget.Zones("Cloud DNS")
 	defer l.End(nil)
-	var zones []*dnsapi.ManagedZone
-	err := pages(l, func(token string) (sizes []int, next string, err error) {
-		var page *dnsapi.ManagedZonesListResponse
-		err = c.call(ctx, readRetry, "dns.managedZones.list", "", func(ctx context.Context, project string) (err error) {
-			page, err = c.service.ManagedZones.List(project).MaxResults(pageSize).PageToken(token).Context(ctx).Do()
+	return listlimit.Pages(l, zoneSize, func(token string) (zones []*dnsapi.ManagedZone, next string, err error) {
+		err = c.call(ctx, readRetry, "dns.managedZones.list", "", func(ctx context.Context, project string) error {
+			page, err := c.service.ManagedZones.List(project).MaxResults(pageSize).PageToken(token).Context(ctx).Do()
+			if err == nil {
+				zones, next = withoutNil(page.ManagedZones), page.NextPageToken
+			}
 			return err
 		})
-		if err != nil {
-			return nil, "", err
-		}
-		for _, z := range page.ManagedZones {
-			size := listlimit.ZoneSize
-			if z != nil {
-				zones = append(zones, z)
-				size += listlimit.ZoneSize + len(z.Name) + len(z.DnsName) + len(z.Description)
-			}
-			sizes = append(sizes, size)
-		}
-		return sizes, page.NextPageToken, nil
+		return zones, next, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return zones, nil
+}
+
+func withoutNil[T any](list []*T) []*T {
+	return slices.DeleteFunc(list, func(e *T) bool { return e == nil })
+}
+
+// zoneSize returns the memory of a zone in bytes.
+func zoneSize(z *dnsapi.ManagedZone) int {
+	return 2*listlimit.ZoneSize + len(z.Name) + len(z.DnsName) + len(z.Description)
 }
 
 // sets lists the record sets of a zone.
@@ -167,38 +140,23 @@ func (c *client) getRecordSet(ctx context.Context, zone string, key dns.Key) (*d
 }
 
 func (c *client) listSets(ctx context.Context, zone string, counted *listlimit.Listing, choose func(*dnsapi.ResourceRecordSetsListCall)) ([]*dnsapi.ResourceRecordSet, error) {
-	var sets []*dnsapi.ResourceRecordSet
-	err := pages(counted, func(token string) (sizes []int, next string, err error) {
-		var page *dnsapi.ResourceRecordSetsListResponse
-		err = c.call(ctx, readRetry, "dns.resourceRecordSets.list", zone, func(ctx context.Context, project string) (err error) {
+	return listlimit.Pages(counted, sizeOf, func(token string) (sets []*dnsapi.ResourceRecordSet, next string, err error) {
+		err = c.call(ctx, readRetry, "dns.resourceRecordSets.list", zone, func(ctx context.Context, project string) error {
 			call := c.service.ResourceRecordSets.List(project, zone).PageToken(token).Context(ctx)
 			choose(call)
-			page, err = call.Do()
+			page, err := call.Do()
+			if err == nil {
+				sets, next = withoutNil(page.Rrsets), page.NextPageToken
+			}
 			return err
 		})
-		if err != nil {
-			return nil, "", err
-		}
-		for _, raw := range page.Rrsets {
-			if raw != nil {
-				sets = append(sets, raw)
-			}
-			sizes = append(sizes, sizeOf(raw))
-		}
-		return sizes, page.NextPageToken, nil
+		return sets, next, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return sets, nil
 }
 
 // sizeOf returns the memory of a record set in bytes, with its listed form.
 func sizeOf(raw *dnsapi.ResourceRecordSet) int {
 	const own, each = 256, 16
-	if raw == nil {
-		return own
-	}
 	n := own + listlimit.EmptySetSize(raw.Name)
 	for _, v := range raw.Rrdatas {
 		n += each + listlimit.TargetSize(v)

@@ -34,14 +34,17 @@ type fixture struct {
 func withFixture(t *testing.T, test func(w *fixture)) {
 	t.Helper()
 	prepare(t)
-	synctest.Test(t, func(t *testing.T) {
-		w := &fixture{Fixture: publishertest.NewFixture(t), server: clouddnstest.New()}
-		w.Server, w.Writes = w.server, func(operation string) bool { return operation == clouddnstest.CreateChange }
-		w.Open, w.Lines = w.open, func() []string { return w.has(shop) }
-		w.Count = func() int { return len(w.server.Sets(shop)) }
-		w.server.AddZone(clouddnstest.Zone{Name: shop, DNSName: zoneName})
-		test(w)
-	})
+	synctest.Test(t, func(t *testing.T) { test(newFixture(t)) })
+}
+
+// newFixture returns a fixture in the bubble of a test.
+func newFixture(t *testing.T) *fixture {
+	w := &fixture{Fixture: publishertest.NewFixture(t), server: clouddnstest.New()}
+	w.Server, w.Writes = w.server, func(operation string) bool { return operation == clouddnstest.CreateChange }
+	w.Open, w.Lines = w.open, func() []string { return w.has(shop) }
+	w.Count = func() int { return len(w.server.Sets(shop)) }
+	w.server.AddZone(clouddnstest.Zone{Name: shop, DNSName: zoneName})
+	return w
 }
 
 var set = publishertest.Set

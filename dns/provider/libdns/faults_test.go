@@ -2,13 +2,11 @@ package libdns_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	lib "github.com/libdns/libdns"
@@ -17,12 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 	"github.com/signpostd/signpost/testkit/libdnstest"
-	"github.com/signpostd/signpost/testkit/longtest"
-)
-
-var (
-	schedules = flag.Int("libdns.schedules", 50, "how many seeded schedules of faults to run")
-	firstSeed = flag.Uint64("libdns.seed", 0, "the first seed")
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // A publisher and a person use a zone, with faults of the module and of its service: too many
@@ -30,11 +23,7 @@ var (
 // raised, and restarts. Records of the person don't change, no record is made before its ownership
 // record nor stays after it, and two cycles after the last fault everything is as it should be.
 func TestFaults(t *testing.T) {
-	for seed := *firstSeed; seed < *firstSeed+uint64(longtest.Rounds(*schedules)); seed++ {
-		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { play(t, seed) })
-		})
-	}
+	publishertest.Schedules(t, 50, play)
 }
 
 // schedule is the state of a test of faults.

@@ -6,23 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/ambassadorhost"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
-}
+func TestMain(m *testing.M) { sourcetest.Main(m, "testdata/crds") }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, ambassadorhost.Plugin()) }
 
-func TestRealAPIServer(t *testing.T) {
-	sourcetest.RunReal(t, ambassadorhost.Plugin(), kubetest.Start(t), "lifecycle")
-}
+func TestRealAPIServer(t *testing.T) { sourcetest.RunReal(t, ambassadorhost.Plugin(), "lifecycle") }
 
 var shop = source.Key{Kind: "Host.getambassador.io", Namespace: "default", Name: "shop"}
 

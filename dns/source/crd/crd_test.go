@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,15 +27,11 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../../deploy/crds")))
-}
+func TestMain(m *testing.M) { sourcetest.Main(m, "../../../deploy/crds") }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, crd.Plugin()) }
 
-func TestRealAPIServer(t *testing.T) {
-	sourcetest.RunReal(t, crd.Plugin(), kubetest.Start(t), "lifecycle")
-}
+func TestRealAPIServer(t *testing.T) { sourcetest.RunReal(t, crd.Plugin(), "lifecycle") }
 
 func TestOpenChecksTheKind(t *testing.T) {
 	for _, test := range []struct {

@@ -5,17 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/f5"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
-}
+func TestMain(m *testing.M) { sourcetest.Main(m, "testdata/crds") }
 
 func TestScenarios(t *testing.T) {
 	t.Run("virtualserver", func(t *testing.T) { sourcetest.RunIn(t, f5.VirtualServer(), "testdata/virtualserver") })
@@ -23,9 +18,8 @@ func TestScenarios(t *testing.T) {
 }
 
 func TestRealAPIServer(t *testing.T) {
-	cluster := kubetest.Start(t)
-	t.Run("virtualserver", func(t *testing.T) { sourcetest.RunReal(t, f5.VirtualServer(), cluster, "virtualserver/lifecycle") })
-	t.Run("transportserver", func(t *testing.T) { sourcetest.RunReal(t, f5.TransportServer(), cluster, "transportserver/lifecycle") })
+	sourcetest.RunReal(t, f5.VirtualServer(), "virtualserver/lifecycle")
+	sourcetest.RunReal(t, f5.TransportServer(), "transportserver/lifecycle")
 }
 
 const prefix = "external-dns.kubernetes.io/"

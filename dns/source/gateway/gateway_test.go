@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/gateway"
@@ -14,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
+func TestMain(m *testing.M) { sourcetest.Main(m, "") }
 
 // plugins are the sources by the directories of their scenarios.
 var plugins = map[string]source.Plugin{
@@ -33,10 +32,10 @@ func TestRealAPIServer(t *testing.T) {
 	// The experimental channel serves the versions of both channels.
 	definitions(t, cluster, "experimental")
 	for dir, plugin := range plugins {
-		t.Run(dir, func(t *testing.T) { sourcetest.RunReal(t, plugin, cluster, dir+"/lifecycle") })
+		sourcetest.RunReal(t, plugin, dir+"/lifecycle")
 	}
-	t.Run("another version", func(t *testing.T) { sourcetest.RunReal(t, plugins["tcproute"], cluster, "tcproute/version") })
-	t.Run("listener sets", func(t *testing.T) { sourcetest.RunReal(t, plugins["httproute"], cluster, "httproute/listenersets") })
+	sourcetest.RunReal(t, plugins["tcproute"], "tcproute/version")
+	sourcetest.RunReal(t, plugins["httproute"], "httproute/listenersets")
 }
 
 const prefix = "external-dns.kubernetes.io/"

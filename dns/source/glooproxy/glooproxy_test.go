@@ -7,23 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/glooproxy"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
-}
+func TestMain(m *testing.M) { sourcetest.Main(m, "testdata/crds") }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, glooproxy.Plugin()) }
 
-func TestRealAPIServer(t *testing.T) {
-	sourcetest.RunReal(t, glooproxy.Plugin(), kubetest.Start(t), "real")
-}
+func TestRealAPIServer(t *testing.T) { sourcetest.RunReal(t, glooproxy.Plugin(), "real") }
 
 var edge = source.Key{Kind: "Proxy.gloo.solo.io", Namespace: "gloo-system", Name: "edge"}
 

@@ -4,24 +4,20 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/signpostd/signpost/dns/source/istiogateway"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
+func TestMain(m *testing.M) { sourcetest.Main(m, "") }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, istiogateway.Plugin()) }
 
 // The API server has the definition of Istio itself.
 func TestRealAPIServer(t *testing.T) {
-	cluster := kubetest.Start(t)
-	sourcetest.ApplyDefinitions(t, cluster,
+	sourcetest.ApplyDefinitions(t,
 		filepath.Join(sourcetest.ModuleDir(t, "../../../dev/istioapi", "istio.io/api"), "kubernetes", "customresourcedefinitions.gen.yaml"),
 		"gateways.networking.istio.io")
-	sourcetest.RunReal(t, istiogateway.Plugin(), cluster, "lifecycle")
+	sourcetest.RunReal(t, istiogateway.Plugin(), "lifecycle")
 }
 
 // TestWaitsForIngresses shows that a Gateway has no problem at the start, before its Ingress was read (W12).

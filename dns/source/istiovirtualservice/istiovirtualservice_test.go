@@ -6,24 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/signpostd/signpost/dns/source/istiovirtualservice"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
+func TestMain(m *testing.M) { sourcetest.Main(m, "") }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, istiovirtualservice.Plugin()) }
 
 // The API server has the definitions of Istio itself.
 func TestRealAPIServer(t *testing.T) {
-	cluster := kubetest.Start(t)
-	sourcetest.ApplyDefinitions(t, cluster,
+	sourcetest.ApplyDefinitions(t,
 		filepath.Join(sourcetest.ModuleDir(t, "../../../dev/istioapi", "istio.io/api"), "kubernetes", "customresourcedefinitions.gen.yaml"),
 		"gateways.networking.istio.io", "virtualservices.networking.istio.io")
-	sourcetest.RunReal(t, istiovirtualservice.Plugin(), cluster, "lifecycle")
+	sourcetest.RunReal(t, istiovirtualservice.Plugin(), "lifecycle")
 }
 
 // object returns an object in YAML; its parts are in one line each.

@@ -4,21 +4,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/node"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
+func TestMain(m *testing.M) { sourcetest.Main(m, "") }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, node.Plugin()) }
 
-func TestRealAPIServer(t *testing.T) {
-	sourcetest.RunReal(t, node.Plugin(), kubetest.Start(t), "lifecycle")
-}
+func TestRealAPIServer(t *testing.T) { sourcetest.RunReal(t, node.Plugin(), "lifecycle") }
 
 // object returns a Node; annotations, spec and addresses are YAML in one line.
 func object(annotations, spec, addresses string) string {

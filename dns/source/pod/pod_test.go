@@ -4,20 +4,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/source/pod"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
+func TestMain(m *testing.M) { sourcetest.Main(m, "") }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, pod.Plugin()) }
 
-func TestRealAPIServer(t *testing.T) {
-	sourcetest.RunReal(t, pod.Plugin(), kubetest.Start(t), "lifecycle")
-}
+func TestRealAPIServer(t *testing.T) { sourcetest.RunReal(t, pod.Plugin(), "lifecycle") }
 
 // object returns a Pod of two addresses on a node; annotations, spec and status are YAML
 // in one line.

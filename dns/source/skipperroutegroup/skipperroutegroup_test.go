@@ -5,23 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/skipperroutegroup"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
-}
+func TestMain(m *testing.M) { sourcetest.Main(m, "testdata/crds") }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, skipperroutegroup.Plugin()) }
 
-func TestRealAPIServer(t *testing.T) {
-	sourcetest.RunReal(t, skipperroutegroup.Plugin(), kubetest.Start(t), "lifecycle")
-}
+func TestRealAPIServer(t *testing.T) { sourcetest.RunReal(t, skipperroutegroup.Plugin(), "lifecycle") }
 
 const prefix = "external-dns.kubernetes.io/"
 

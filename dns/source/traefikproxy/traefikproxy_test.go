@@ -7,25 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/traefikproxy"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
-}
+func TestMain(m *testing.M) { sourcetest.Main(m, "testdata/crds") }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, traefikproxy.Plugin()) }
 
 func TestRealAPIServer(t *testing.T) {
-	cluster := kubetest.Start(t)
-	for _, scenario := range []string{"lifecycle", "legacy"} {
-		t.Run(scenario, func(t *testing.T) { sourcetest.RunReal(t, traefikproxy.Plugin(), cluster, scenario) })
-	}
+	sourcetest.RunReal(t, traefikproxy.Plugin(), "lifecycle", "legacy")
 }
 
 const prefix = "external-dns.kubernetes.io/"

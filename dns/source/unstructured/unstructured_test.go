@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/unstructured"
 	"github.com/signpostd/signpost/kube"
@@ -16,9 +14,7 @@ import (
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
-}
+func TestMain(m *testing.M) { sourcetest.Main(m, "testdata/crds") }
 
 // known is a config that knows the kinds of the tests' objects.
 type known struct{ *unstructured.Config }
@@ -42,10 +38,7 @@ func plugin() source.Plugin {
 func TestScenarios(t *testing.T) { sourcetest.Run(t, plugin()) }
 
 func TestRealAPIServer(t *testing.T) {
-	cluster := kubetest.Start(t)
-	for _, scenario := range []string{"lifecycle", "templates", "pairs"} {
-		t.Run(scenario, func(t *testing.T) { sourcetest.RunReal(t, plugin(), cluster, scenario) })
-	}
+	sourcetest.RunReal(t, plugin(), "lifecycle", "templates", "pairs")
 }
 
 // TestBadResources shows that an invalid resource is an error at the start, with the flag and an advice (case
