@@ -9,8 +9,8 @@ import (
 // AddressConflict says that two objects claim one IP address.
 type AddressConflict struct {
 	IP netip.Addr
-	// Winner gets the address and Loser does not. If Undecided is true, no rule decides between them, and
-	// neither gets it.
+	// Winner gets the address and Loser does not. If Undecided is true, no rule decides between them: the
+	// profile of the address is refused, and a Service has Winner, the first by name.
 	Winner, Loser ID
 	Undecided     bool
 }

@@ -29,6 +29,18 @@ func TestAddressConflict(t *testing.T) {
 	}
 }
 
+// If no rule decides between two pods, the Service has the first by name, and the conflict says so: the
+// profile of the address is refused (mesh finding 5).
+func TestUndecidedAddressConflict(t *testing.T) {
+	a, b := pod("a", runs("10.0.0.1"), readied, born(1)), pod("b", runs("10.0.0.1"), readied, born(1))
+	c := started(service("web"), a, b, slice("s", "web", IPv4, at("10.0.0.1", podKey("a")), at("10.0.0.1", podKey("b"))))
+	want := []AddressConflict{{IP: netip.MustParseAddr("10.0.0.1"), Winner: a.ID(), Loser: b.ID(), Undecided: true}}
+	set := Resolve(c.Service(serviceKey("web")), Query{Port: 80})
+	if diff := cmp.Diff([]string{"10.0.0.1:8080 a"}, show(set)) + cmp.Diff(want, set.Conflicts, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+		t.Errorf("the Service (-want +got):\n%s", diff)
+	}
+}
+
 // A change of the readiness of a pod alone changes no response about a Service, because the readiness of its
 // endpoint is in the slice.
 func TestReadinessAloneKeepsSnapshots(t *testing.T) {

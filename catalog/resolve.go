@@ -149,7 +149,9 @@ func (set *EndpointSet) settle(begin int) {
 			continue
 		}
 		if first := kept[len(kept)-1]; first.Target != e.Target && first.hasOwnIP() && e.hasOwnIP() {
-			set.Conflicts = append(set.Conflicts, AddressConflict{IP: e.IP, Winner: first.Target.ID(), Loser: e.Target.ID()})
+			set.Conflicts = append(set.Conflicts, AddressConflict{
+				IP: e.IP, Winner: first.Target.ID(), Loser: e.Target.ID(), Undecided: compareReady(first, e) == 0,
+			})
 		}
 	}
 	clear(set.Endpoints[len(kept):])
@@ -326,12 +328,16 @@ func compareEndpoints(a, b Endpoint) int {
 	case b.Target == nil:
 		return -1
 	}
-	// Both are ready according to their slices.
-	if c := compareClaims(claim{a.Target.Workload, true}, claim{b.Target.Workload, true}); c != 0 {
+	if c := compareReady(a, b); c != 0 {
 		return c
 	}
 	// No rule decides, and one endpoint is better than none.
 	return strings.Compare(a.Target.Key.Name, b.Target.Key.Name)
+}
+
+// compareReady is [compareClaims] for the workloads of two endpoints, both ready according to their slices.
+func compareReady(a, b Endpoint) int {
+	return compareClaims(claim{a.Target.Workload, true}, claim{b.Target.Workload, true})
 }
 
 // mirror returns the Service that this one mirrors, from the first slice that names a cluster.

@@ -25,7 +25,8 @@ func TestExplain(t *testing.T) {
 		}
 		profile := &catalog.ServiceProfile{
 			Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web.shop.svc.cluster.local",
-			Routes: []catalog.Route{{Name: "odd", Condition: &catalog.RequestMatch{Not: &catalog.RequestMatch{PathRegex: "x"}}}},
+			DstOverrides: []catalog.WeightedDst{{Authority: "api.shop.svc.cluster.local:90", MilliWeight: 1000}},
+			Routes:       []catalog.Route{{Name: "odd", Condition: &catalog.RequestMatch{Not: &catalog.RequestMatch{PathRegex: "x"}}}},
 		}
 		f := start(t, Config{}, web, s, profile)
 		got := f.server.Explain(web.Key, "", 80)
@@ -38,6 +39,9 @@ func TestExplain(t *testing.T) {
 		}
 		if len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "odd") {
 			t.Errorf("problems %q", got.Problems)
+		}
+		if diff := cmp.Diff([]string{"api.shop.svc.cluster.local:90"}, got.Overrides); diff != "" {
+			t.Errorf("overrides (-want +got):\n%s", diff)
 		}
 		for at, place := range map[string]PlaceResponse{"": want[0], "b": want[2]} {
 			a := f.ads()

@@ -137,9 +137,10 @@ func (s *stream) kind() string {
 type FirstResponse struct {
 	// Refusal is the reason why the name doesn't exist; nil if the port is served.
 	Refusal error
-	// Cluster is the name of the Cluster, and Problems what of the ServiceProfile its routes lack.
-	Cluster  string
-	Problems []string
+	// Cluster is the name of the Cluster. Overrides are those that the ServiceProfile sends all calls
+	// to, if any, and Problems what of the ServiceProfile the routes lack.
+	Cluster             string
+	Overrides, Problems []string
 	// VisibleTo are the namespaces whose clients may see the Service; empty for all.
 	VisibleTo string
 	// Pending is true while endpoints in a linked cluster may be unknown.
@@ -169,7 +170,8 @@ func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) F
 		return FirstResponse{Refusal: err}
 	}
 	r := FirstResponse{Cluster: s.config.ClusterName(input.Name, input.Port), VisibleTo: t.visibleTo}
-	_, r.Problems = s.config.Routes(resource.Listener, t.query.name, input, resource.GRPC)
+	routes, problems := s.config.Routes(resource.Listener, t.query.name, input, resource.GRPC)
+	r.Overrides, r.Problems = routes.References[1:], problems
 	filters := t.state.snapshot.PriorityFilters()
 	places, more := s.catalog.Places(key, filters.Kind)
 	r.MorePlaces = more

@@ -66,6 +66,9 @@ func xdsPortStep(port uint16, t xds.FirstResponse, subscribed bool) inspect.Step
 		s.Text = fmt.Sprintf("xDS clients of port %d get endpoints, by the Cluster %s", port, t.Cluster)
 	case t.Pending:
 		s.State, s.Text = inspect.StepUnknown, fmt.Sprintf("xDS clients of port %d wait for a linked cluster that is not read yet", port)
+	case len(t.Overrides) > 0:
+		s.State, s.Text = inspect.StepNote, fmt.Sprintf("xDS clients of port %d are served by the Clusters %s that the ServiceProfile names, and the Service itself has no endpoint",
+			port, strings.Join(t.Overrides, ", "))
 	default:
 		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("xDS clients of port %d get no endpoint: their calls fail at once", port)
 	}
@@ -81,16 +84,17 @@ func xdsPortStep(port uint16, t xds.FirstResponse, subscribed bool) inspect.Step
 // xdsPlaceLine describes the endpoints for clients in a zone or on a node, such as "clients in the
 // zone a: 3 endpoints, when these fail 2".
 func xdsPlaceLine(p xds.PlaceResponse) string {
-	var counts []string
-	for _, n := range p.Usable {
-		counts = append(counts, fmt.Sprint(n))
+	first, others := "no endpoints", []string(nil)
+	for i, n := range p.Usable {
+		if i == 0 {
+			first = inspect.Plural(n, "endpoint")
+			continue
+		}
+		others = append(others, fmt.Sprint(n))
 	}
-	if len(counts) == 0 {
-		counts = []string{"no"}
-	}
-	text := "clients " + whyserved.LocationOf(p.Filter) + ": " + counts[0] + " endpoints"
-	if len(counts) > 1 {
-		text += ", when these fail " + strings.Join(counts[1:], ", then ")
+	text := "clients " + whyserved.LocationOf(p.Filter) + ": " + first
+	if len(others) > 0 {
+		text += ", when these fail " + strings.Join(others, ", then ")
 	}
 	if p.Draining > 0 {
 		text += fmt.Sprintf("; %d draining", p.Draining)

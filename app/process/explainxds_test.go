@@ -25,7 +25,12 @@ func TestXDSSteps(t *testing.T) {
 			state: inspect.StepOK,
 			want:  []string{"web.shop.svc.cluster.local:80", "unknown: 3 endpoints; 1 draining", "zone a: 2 endpoints, when these fail 1", "node n1: no endpoints"},
 		},
-		"no endpoints":               {response: xds.FirstResponse{Places: []xds.PlaceResponse{{}}}, state: inspect.StepWrong, want: []string{"get no endpoint"}},
+		"no endpoints": {response: xds.FirstResponse{Places: []xds.PlaceResponse{{}}}, state: inspect.StepWrong, want: []string{"get no endpoint"}},
+		"one endpoint": {response: xds.FirstResponse{Places: []xds.PlaceResponse{{Usable: []int{1}}}}, state: inspect.StepOK, want: []string{"unknown: 1 endpoint"}},
+		"overridden": {
+			response: xds.FirstResponse{Overrides: []string{"a", "b"}, Places: []xds.PlaceResponse{{}}}, state: inspect.StepNote,
+			want: []string{"by the Clusters a, b that the ServiceProfile names"},
+		},
 		"a linked cluster":           {response: xds.FirstResponse{Places: []xds.PlaceResponse{{}}, Pending: true}, state: inspect.StepUnknown, want: []string{"linked cluster"}},
 		"refused, and no subscriber": {response: xds.FirstResponse{Refusal: errors.New("no Service")}, state: inspect.StepNote, want: []string{"told: no Service"}},
 		"refused, and a subscriber":  {response: xds.FirstResponse{Refusal: errors.New("no Service")}, subscribed: true, state: inspect.StepWrong, want: []string{"told: no Service"}},
@@ -37,6 +42,9 @@ func TestXDSSteps(t *testing.T) {
 			text := strings.Join(append([]string{s.Text}, s.More...), "\n")
 			if s.State != tt.state {
 				t.Errorf("state %s, want %s", s.State, tt.state)
+			}
+			if strings.Contains(text, " 1 endpoints") {
+				t.Error("plural of one in:\n" + text)
 			}
 			for _, part := range tt.want {
 				if !strings.Contains(text, part) {

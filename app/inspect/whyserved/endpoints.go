@@ -221,10 +221,15 @@ func (x unservedEndpoints) cause(f *facts, w *portExplanation) string {
 	switch {
 	case f.query.Hostname != "" && x.counts[catalog.OtherHostname] > 0:
 		return x.otherHostname(f)
+	case all == 0 && hasNames(f.slices):
+		return "the slices have the addressType FQDN, whose endpoints are not used: write IP addresses, or use a Service of the type ExternalName"
 	case all == 0:
 		return "the slices have none: check whether the selector matches ready pods, and the controller that writes the slices"
 	case commonest == catalog.EndpointNotReady:
 		return fmt.Sprintf("%s not ready: look at the readiness of the pods", counted(x.counts[commonest], "endpoint is", "endpoints are"))
+	case commonest == catalog.PortMissing && len(x.ports) > 0 && f.service != nil && len(f.service.Spec.Selector) == 0:
+		return fmt.Sprintf("the slices have the ports [%s], and none is named %q: name the port of the slices so, because clients find it by the name of the port of the Service",
+			strings.Join(x.ports, " "), w.port.Name)
 	case commonest == catalog.PortMissing && len(x.ports) == 0:
 		return "the slices have no ports: compare the targetPort of the Service with the ports of the containers"
 	case commonest == catalog.PortMissing:
@@ -236,6 +241,16 @@ func (x unservedEndpoints) cause(f *facts, w *portExplanation) string {
 	default:
 		return "all endpoints are " + outcomeTexts[commonest]
 	}
+}
+
+// hasNames reports whether a slice has names in place of IP addresses.
+func hasNames(list []discoveryv1.EndpointSlice) bool {
+	for i := range list {
+		if list[i].AddressType == discoveryv1.AddressTypeFQDN && len(list[i].Endpoints) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // otherHostname lists the existing hostnames instead of the requested one.

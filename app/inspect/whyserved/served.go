@@ -141,7 +141,12 @@ func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState 
 	}
 }
 
-// allServed reports whether there are ports, and clients of each are served.
-func allServed(ports []portExplanation) bool {
-	return len(ports) > 0 && !slices.ContainsFunc(ports, func(p portExplanation) bool { return !p.isServed() })
+// noneNeeds reports whether there are ports, and clients of none are affected by the endpoints of the
+// Service: they are served, or a profile sends them elsewhere.
+func noneNeeds(ports []portExplanation, service catalog.ServiceKey) bool {
+	needs := func(p portExplanation) bool {
+		own := slices.ContainsFunc(p.overrides, func(o override) bool { return o.Service == service })
+		return !p.isServed() && (own || !p.overridden())
+	}
+	return len(ports) > 0 && !slices.ContainsFunc(ports, needs)
 }

@@ -25,7 +25,7 @@ func serviceSteps(f *facts) []inspect.Step {
 	} else {
 		causes = append(selectorSteps(f), sliceSteps(f)...)
 	}
-	if allServed(f.ports) {
+	if noneNeeds(f.ports, f.known.Key) {
 		// The causes have no effect, so they are notes.
 		causes = lowered(causes)
 	}

@@ -122,6 +122,15 @@ func (w *fixture) slice(service, port, pod string, edits ...func(*catalog.SliceE
 	return w
 }
 
+// sliceOfNames adds a slice of the addressType FQDN, which the catalog doesn't have.
+func (w *fixture) sliceOfNames(service string) *fixture {
+	w.objects = append(w.objects, &discoveryv1.EndpointSlice{
+		ObjectMeta: meta(service+"-names", discoveryv1.LabelServiceName, service), AddressType: discoveryv1.AddressTypeFQDN,
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"www.example.org"}}},
+	})
+	return w
+}
+
 func (w *fixture) policy(name string, selects map[string]string) *fixture {
 	w.objects = append(w.objects, &networkingv1.NetworkPolicy{ObjectMeta: meta(name), Spec: networkingv1.NetworkPolicySpec{PodSelector: metav1.LabelSelector{MatchLabels: selects}}})
 	return w
@@ -284,6 +293,14 @@ func TestCauses(t *testing.T) {
 		"the slice lacks the port": {
 			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "metrics", "web-1"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: `the slices have the ports [metrics:8080], and none is named "http"`,
+		},
+		"a manual slice lacks the port": {
+			fixture: new(fixture).service("web", nil).pod("web-1", "web").slice("web", "", "web-1"), query: web(80),
+			verdict: inspect.VerdictWrong, summary: `the slices have the ports [:8080], and none is named "http": name the port of the slices so, because clients find it by the name of the port of the Service`,
+		},
+		"only a slice of names": {
+			fixture: new(fixture).service("web", nil).sliceOfNames("web"), query: web(80),
+			verdict: inspect.VerdictWrong, summary: "the slices have the addressType FQDN, whose endpoints are not used: write IP addresses",
 		},
 		"the slice names a pod that is gone": {
 			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-0"), query: web(80),

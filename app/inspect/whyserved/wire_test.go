@@ -158,6 +158,23 @@ func TestExplainsWhatCallsAreTold(t *testing.T) {
 	}
 }
 
+// The cause is the override, not the selector, if the ServiceProfile sends all calls of a Service
+// without pods elsewhere (mesh finding 10).
+func TestCauseOfOverriddenService(t *testing.T) {
+	for override, cause := range map[string]string{
+		"gone.vp.svc.cluster.local:81":     "the ServiceProfile sends traffic of port 80 to gone.vp.svc.cluster.local:81",
+		"apex.shop.svc.cluster.local:80":   "the selector app=x matches no pod",
+		"bridge.shop.svc.cluster.local:80": "the ServiceProfile sends traffic of port 80 to bridge.shop.svc.cluster.local:80",
+	} {
+		w := know(new(fixture).service("bridge", nil, externalName), func(s *catalog.Service) { s.ClusterIPs = nil })
+		w = w.service("apex", map[string]string{"app": "x"}).has(profile("apex", overridesTo(override)))
+		e := w.explain(t, inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "apex"}})
+		if e.Verdict != inspect.VerdictWrong || !strings.HasPrefix(e.Summary, cause) {
+			t.Errorf("%s: %s: %s", override, e.Verdict, e.Summary)
+		}
+	}
+}
+
 func notReadyBecause(reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: reason, Message: message}}
