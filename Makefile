@@ -49,7 +49,7 @@ test: deps ## Set up, then build, play the demo and test everything
 
 .PHONY: test-long
 test-long: deps build bin/kubectl ## Test with all repetitions of random tests and fault schedules, and run the contributors' pages
-	@CGO_ENABLED=1 go test -race -timeout 90m ./...
+	@dev/testlong.sh
 
 .PHONY: check
 check: deps bin/tools/.installed ## Check what was changed: format, vet, lint, tests of its packages (BASE=main)

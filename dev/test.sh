@@ -4,7 +4,18 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source dev/memory.sh
-failed=()
+logs=$(mktemp -d) # the output of steps, and the names of those that failed
+touch "$logs/failed"
+declare -A running=() # names of steps by process ID
+
+# cleanup ends the steps that still run, because Ctrl-C doesn't reach what runs in the background.
+cleanup() {
+  local pid
+  for pid in "${!running[@]}"; do kill -- "-$pid" 2>/dev/null; done
+  rm -rf "$logs"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
 
 # cpu PID prints the CPU time, in seconds, of the processes that a shell has waited for.
 cpu() { awk -v hertz="$(getconf CLK_TCK)" '{print int(($16 + $17) / hertz)}' "/proc/$1/stat" 2>/dev/null || echo 0; }
@@ -14,36 +25,60 @@ step() {
   local name=$1 begin=$SECONDS verdict=ok shell=$BASHPID before
   before=$(cpu "$shell")
   shift
-  "$@" || { verdict=FAILED; failed+=("$name"); }
+  "$@" || { verdict=FAILED; echo "$name" >>"$logs/failed"; }
   echo "$verdict: $name ($((SECONDS - begin)) s, $(($(cpu "$shell") - before)) s of CPU)"
 }
 
+# beside NAME COMMAND... is a step that runs beside the one before it, because most steps wait half of their time. Its
+# output is printed when it ends, and those of several steps are not mixed.
+begun=0
+beside() {
+  ((${#running[@]} < 2)) || await_one
+  local log=$logs/$((++begun))
+  set -m # a process group for the step
+  {
+    step "$@" &>"$log"
+    flock "$logs" cat "$log"
+  } &
+  set +m
+  running[$!]=$1
+}
+
+# await_one waits until one of the running steps has ended.
+await_one() {
+  local ended
+  wait -n -p ended "${!running[@]}" || true
+  unset "running[$ended]"
+}
+
 step "build" make build bin/kubectl
-step "demo" make demo
 
 # go vet is part of "make lint".
 export GOFLAGS="${GOFLAGS:-} -vet=off"
 mapfile -t tools < <(go list ./dev/... ./internal/{specrefs,houserules,importrules,walkthrough})
 mapfile -t product < <(go list ./... | grep -vxF "$(printf '%s\n' "${tools[@]}")")
 
-# The tests of the other modules mostly wait. Meanwhile the packages of the product are compiled for its tests. Programs
-# are left out, because go build would also link them. What doesn't compile is reported by go test.
+# Meanwhile the packages of the product are compiled for its tests, with what CPU time the steps leave. Programs are left
+# out, because go build would also link them. What doesn't compile is reported by go test.
 (
   renice -n 19 -p "$BASHPID" >/dev/null
   spend_memory
   go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' "${product[@]}" | CGO_ENABLED=1 xargs go build -race >/dev/null 2>&1
 ) &
 compiling=$!
-step "tests of dev/localcluster" go test -C dev/localcluster -timeout 20m ./...
-step "tests of dev/page" go test -C dev/page -timeout 10m ./...
-step "tests of dev/consumers" go test -C dev/consumers ./network ./tally
-step "tests of dev/image" go test -C dev/image ./...
-step "tests of dev/observe" go test -C dev/observe -timeout 20m -parallel 6 ./...
-step "tests of dev/chart" go test -C dev/chart -timeout 20m ./...
-# Tools, and the rules about code and docs, are tested without the race detector, which would compile all that they use once
-# more; "make test-long" has it.
-step "tests of tools" go test -short -timeout 20m "${tools[@]}"
+# The longest first. Tools, and the rules about code and docs, are tested without the race detector, which would compile
+# all that they use once more; "make test-long" has it.
+beside "tests of tools" go test -short -timeout 20m "${tools[@]}"
+beside "tests of dev/observe" go test -C dev/observe -short -timeout 20m -parallel 6 ./...
+beside "tests of dev/page" go test -C dev/page -timeout 10m ./...
+beside "tests of dev/chart" go test -C dev/chart -short -timeout 20m ./...
+beside "demo" make demo
+beside "tests of dev/localcluster" go test -C dev/localcluster -timeout 20m ./...
+beside "tests of dev/consumers" go test -C dev/consumers ./network ./tally
+beside "tests of dev/image" go test -C dev/image ./...
+while ((${#running[@]})); do await_one; done
 wait "$compiling"
+mapfile -t failed <"$logs/failed"
 if ((${#failed[@]})); then
   printf 'FAILED before the tests of the product: %s\n' "${failed[@]}"
 fi

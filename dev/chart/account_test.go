@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
@@ -35,17 +37,16 @@ func TestServiceAccount(t *testing.T) {
 	if _, err := os.Stat(signpost); err != nil {
 		t.Fatalf("%v: run make build", err)
 	}
+	cluster := kubetest.Start(t)
 	for _, name := range []string{"all", "dns-two", "dns-namespaces", "controllers", "destination", "xds"} {
 		t.Run(name, func(t *testing.T) {
-			cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"})
-			const namespace = "signpost"
-			makeNamespace(t, cluster.Cluster, namespace)
+			namespace := cluster.Namespace(t)
 			objects, err := render(t, valueFiles(t)[name], namespace)
 			if err != nil {
 				t.Fatal(err)
 			}
-			install(t, cluster.Cluster, objects)
-			p := startAs(t, cluster.Cluster, objects, namespace)
+			install(t, cluster, objects)
+			p := startAs(t, cluster, objects, namespace)
 			kubetest.Eventually(t, time.Minute, p.ready)
 			refused := p.linesWith("forbidden")
 			if name == "dns-namespaces" {
@@ -60,12 +61,15 @@ func TestServiceAccount(t *testing.T) {
 	}
 }
 
+// rightsKinds are the kinds that an account and its rights are made of.
+var rightsKinds = []string{"ServiceAccount", "ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"}
+
 // install applies what an account and its rights are made of.
 func install(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured) {
 	t.Helper()
-	kinds := []string{"ServiceAccount", "ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"}
+	withdrawLater(t, cluster, objects)
 	for _, o := range objects {
-		if !slices.Contains(kinds, o.GetKind()) {
+		if !slices.Contains(rightsKinds, o.GetKind()) {
 			continue
 		}
 		if o.GetNamespace() != "" {
@@ -77,6 +81,26 @@ func install(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 		}
 		cluster.Apply(t, string(text), o.GetNamespace())
 	}
+}
+
+// withdrawLater deletes the account and its rights at the end of the test, because other tests share the cluster.
+func withdrawLater(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured) {
+	t.Helper()
+	mapper := resourcesOf(t, cluster)
+	t.Cleanup(func() {
+		for _, o := range objects {
+			if !slices.Contains(rightsKinds, o.GetKind()) {
+				continue
+			}
+			mapping, err := mapper.RESTMapping(o.GroupVersionKind().GroupKind(), o.GroupVersionKind().Version)
+			if err == nil {
+				err = cluster.Dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace()).Delete(context.Background(), o.GetName(), metav1.DeleteOptions{})
+			}
+			if err != nil && !apierrors.IsNotFound(err) {
+				t.Errorf("delete %s %s: %v", o.GetKind(), o.GetName(), err)
+			}
+		}
+	})
 }
 
 // process is the program, as the pod of the chart runs it.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,9 +36,12 @@ const patience = time.Minute
 
 func TestMain(m *testing.M) { kubetest.Main(m, kubetest.WithCRDs("../../deploy/crds")) }
 
+// loaded is the chart, which rendering doesn't change.
+var loaded = sync.OnceValues(func() (*helmchart.Chart, error) { return loader.Load(chartDir) })
+
 func load(t *testing.T) *helmchart.Chart {
 	t.Helper()
-	c, err := loader.Load(chartDir)
+	c, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,11 +200,7 @@ func restricted(t *testing.T, cluster *kubetest.Cluster) string {
 // for pods only.
 func accepted(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured, namespace string) {
 	t.Helper()
-	groups, err := restmapper.GetAPIGroupResources(cluster.Client.Discovery())
-	if err != nil {
-		t.Fatal(err)
-	}
-	mapper := restmapper.NewDiscoveryRESTMapper(groups)
+	mapper := resourcesOf(t, cluster)
 	for _, o := range slices.Concat(objects, podsOf(t, objects)) {
 		if operatorKinds[o.GroupVersionKind().Group] {
 			continue
@@ -222,6 +223,24 @@ func accepted(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.U
 			t.Errorf("%s %s is refused: %v", o.GetKind(), o.GetName(), err)
 		}
 	}
+}
+
+// mappers has the resources of clusters, because it takes many requests to list them.
+var mappers sync.Map
+
+// resourcesOf returns the resources of a cluster.
+func resourcesOf(t *testing.T, cluster *kubetest.Cluster) meta.RESTMapper {
+	t.Helper()
+	if known, ok := mappers.Load(cluster); ok {
+		return known.(meta.RESTMapper)
+	}
+	groups, err := restmapper.GetAPIGroupResources(cluster.Client.Discovery())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapper := restmapper.NewDiscoveryRESTMapper(groups)
+	mappers.Store(cluster, mapper)
+	return mapper
 }
 
 // operatorKinds are the groups of the kinds that an operator brings, which has its own schema.

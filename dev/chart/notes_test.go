@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -54,9 +55,8 @@ dns:
 // accepted; and each command that Helm prints then says that all is well. The pod runs as its
 // account, and its ports are forwarded as kubelets do.
 func TestNotes(t *testing.T) {
-	const namespace = "signpost"
-	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster
-	makeNamespace(t, cluster, namespace)
+	cluster := kubetest.Start(t)
+	namespace := cluster.Namespace(t)
 	values := map[string]any{}
 	if err := yaml.Unmarshal([]byte(allRoles), &values); err != nil {
 		t.Fatal(err)
@@ -110,6 +110,7 @@ func asManifests(t *testing.T, objects []*unstructured.Unstructured) string {
 // apply installs objects, namespaced ones last, but for the kinds of operators.
 func apply(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured, namespace string) error {
 	t.Helper()
+	withdrawLater(t, cluster, objects)
 	client, err := manifest.NewClient(cluster.Config, "helm")
 	if err != nil {
 		return err
@@ -140,6 +141,11 @@ func runPod(t *testing.T, cluster *kubetest.Cluster, namespace string) {
 	if _, err := cluster.Client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := cluster.Client.CoreV1().Nodes().Delete(context.Background(), node.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
 	made, err := cluster.Client.CoreV1().Pods(namespace).Create(t.Context(), &pod, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -173,16 +179,15 @@ func runSignpost(t *testing.T, kubeconfig, stdin string, args ...string) (int, s
 
 // A secret is read from the cluster, before and after the installation. Without it only the zones are unknown.
 func TestCheckReadsSecrets(t *testing.T) {
-	const namespace = "signpost"
-	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster
-	makeNamespace(t, cluster, namespace)
+	cluster := kubetest.Start(t)
+	namespace := cluster.Namespace(t)
 	objects, err := render(t, valueFiles(t)["plain"], namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := strings.ReplaceAll(asManifests(t, objects), "192.0.2.53", "nonesuch.invalid")
 	code, out := runSignpost(t, cluster.Kubeconfig, text, "check", "-f", "-")
-	if want := "the key secret of the Secret signpost/signpost-tsig is missing: there is no such Secret"; code != 2 || !strings.Contains(out, want) || strings.Contains(out, "failed") {
+	if want := "the key secret of the Secret " + namespace + "/signpost-tsig is missing: there is no such Secret"; code != 2 || !strings.Contains(out, want) || strings.Contains(out, "failed") {
 		t.Errorf("without the Secret, signpost check -f - ends with %d, want 2 and %q:\n%s", code, want, out)
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "signpost-tsig"}, StringData: map[string]string{"secret": "c2VjcmV0"}}

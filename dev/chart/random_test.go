@@ -12,11 +12,12 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
 	seed   = flag.Uint64("chart.seed", 1, "seed of the first random values")
-	random = flag.Int("chart.random", 100, "how many random values are tried")
+	random = flag.Int("chart.random", 100, "how many random values are tried; -short tries a fifth")
 )
 
 // What the schema allows is rendered, and the API server accepts it.
@@ -31,7 +32,7 @@ func TestRandomValues(t *testing.T) {
 	}
 	cluster := kubetest.Start(t)
 	namespace := restricted(t, cluster)
-	for n := range *random {
+	for n := range longtest.Rounds(*random) {
 		g := &generator{Rand: rand.New(rand.NewPCG(*seed+uint64(n), 0)), definitions: root["$defs"].(map[string]any)}
 		values := g.values(root)
 		objects, err := render(t, values, namespace)

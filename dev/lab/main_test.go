@@ -9,12 +9,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestRun shows that a short run with all parts has no findings and removes its history.
 func TestRun(t *testing.T) {
+	longtest.Only(t)
 	localcluster, err := kubetest.Localcluster()
 	if err != nil {
 		t.Fatal(err)

@@ -22,14 +22,18 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
+// largeSlices is the number of EndpointSlices of a large Service. large-0 has few endpoints, so that its changes
+// cost the API server little.
+const largeSlices = 3
+
 // large is a Service with so many endpoints that the answer exceeds the window of a stream. Its
 // argument is a port.
 func large(port int) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nkind: Service\nmetadata: {name: large}\nspec: {ports: [{port: 80}]}\n")
-	for i := range 4 {
+	for i := range largeSlices {
 		fmt.Fprintf(&b, "---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: large-%d, labels: {kubernetes.io/service-name: large}}\naddressType: IPv4\nports: [{port: %d}]\nendpoints:\n", i, port)
-		for j := range 1000 {
+		for j := range min(1+1000*i, 1000) {
 			fmt.Fprintf(&b, "- addresses: [10.%d.%d.%d]\n", 20+i, j/250, j%250+1)
 		}
 	}
@@ -42,7 +46,7 @@ func TestStreamsBehind(t *testing.T) {
 	cluster, server := kubetest.Start(t), startBIND(t)
 	namespace := cluster.Namespace(t)
 	cluster.Apply(t, large(8080), namespace)
-	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "destination"))
 	p.awaitReady(t)
 	conn, err := grpc.NewClient(p.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithInitialWindowSize(65535))
 	if err != nil {
@@ -60,11 +64,7 @@ func TestStreamsBehind(t *testing.T) {
 	}
 	<-time.After(16 * time.Second) // it is sampled each second how far the stream is behind
 	prom := newPrometheus(t, p)
-	for range 20 {
-		if prom.scrapeOften(60, 5); prom.fired["SignpostStreamsBehind"] != "" {
-			break
-		}
-	}
+	prom.scrapeOften(60, 100, nil, "SignpostStreamsBehind")
 	prom.wantFiring(0, "SignpostStreamsBehind")
 }
 
@@ -74,7 +74,7 @@ func TestCatalogLag(t *testing.T) {
 	cluster, server := kubetest.Start(t), startBIND(t)
 	namespace := cluster.Namespace(t)
 	cluster.Apply(t, large(9000), namespace)
-	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "destination"))
 	p.awaitReady(t)
 	prom := newPrometheus(t, p)
 	prom.scrapeAll(nil)
@@ -82,7 +82,7 @@ func TestCatalogLag(t *testing.T) {
 		if err := p.process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		for i := range 4 { // not applied: the lag is that of updates
+		for i := range largeSlices { // not applied: the lag is that of updates
 			slices := cluster.Client.DiscoveryV1().EndpointSlices(namespace)
 			slice, err := slices.Get(t.Context(), fmt.Sprintf("large-%d", i), metav1.GetOptions{})
 			if err != nil {
@@ -97,7 +97,7 @@ func TestCatalogLag(t *testing.T) {
 		if err := p.process.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		want := float64(4 * (round + 1))
+		want := float64(largeSlices * (round + 1))
 		awaitMetric(t, p, "endpointslices_informer_lag_seconds_count", time.Minute, func(v float64) bool { return v >= want })
 		prom.wantFiring(8 * time.Minute)
 	}
@@ -110,7 +110,7 @@ func TestClocksDiffer(t *testing.T) {
 	cluster, server := kubetest.Start(t), startBIND(t)
 	namespace := cluster.Namespace(t)
 	leadWithSlowClock(t, cluster.Client.CoordinationV1().Leases(namespace), "signpost-dns", time.Hour)
-	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "dns"))
 	p.awaitReady(t)
 	awaitMetric(t, p, "leader_election_clock_ahead_seconds", time.Minute, func(v float64) bool { return v > 3500 })
 	newPrometheus(t, p).wantFiring(12*time.Minute, "SignpostClocksDiffer")
@@ -152,9 +152,9 @@ func leadWithSlowClock(t *testing.T, leases coordinationclient.LeaseInterface, n
 
 // The limit of the memory is less than what the process needs.
 func TestMemoryNearLimit(t *testing.T) {
+	t.Parallel()
 	cluster, server := kubetest.Start(t), startBIND(t)
-	t.Setenv("GOMEMLIMIT", "16MiB")
-	p := start(t, "signpost-0", config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr))
+	p := start(t, "signpost-0", config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr), "GOMEMLIMIT=16MiB")
 	p.awaitReady(t)
 	newPrometheus(t, p).wantFiring(16*time.Minute, "SignpostMemoryNearLimit")
 }

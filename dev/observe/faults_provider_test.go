@@ -95,19 +95,9 @@ dns:
 `, cluster.Kubeconfig, namespace, w.URL))
 }
 
-// scrapeOften scrapes as often as a Prometheus would whose clock goes speed times as fast.
-func (p *prometheus) scrapeOften(speed, times int) {
-	p.t.Helper()
-	tick := time.NewTicker(step / time.Duration(speed))
-	defer tick.Stop()
-	for range times {
-		<-tick.C
-		p.scrapeAll(p.mapped(float64(speed)))
-	}
-}
-
 // A provider refuses each change.
 func TestNamesFailing(t *testing.T) {
+	t.Parallel()
 	w := startWebhook(t)
 	w.writing.Store(status(http.StatusBadRequest))
 	p := startPublisher(t, w)
@@ -117,6 +107,7 @@ func TestNamesFailing(t *testing.T) {
 
 // A provider doesn't answer to a change: the name waits.
 func TestNamesPending(t *testing.T) {
+	t.Parallel()
 	w := startWebhook(t)
 	w.writing.Store(silent())
 	p := startPublisher(t, w)
@@ -132,7 +123,7 @@ func TestProviderThrottled(t *testing.T) {
 	p := startPublisher(t, w)
 	awaitMetric(t, p, "external_dns_http_request_duration_seconds_count", time.Minute, positive)
 	prom := newPrometheus(t, p)
-	prom.scrapeOften(120, 80)
+	prom.scrapeOften(120, 80, nil, "SignpostProviderThrottled")
 	prom.wantFiring(0, "SignpostProviderThrottled")
 }
 
@@ -143,15 +134,11 @@ func TestPublisherSilent(t *testing.T) {
 	p := startPublisher(t, w)
 	awaitMetric(t, p, "external_dns_controller_last_reconcile_timestamp_seconds", time.Minute, positive)
 	prom := newPrometheus(t, p)
-	prom.scrapeOften(120, 10)
+	prom.scrapeOften(120, 10, nil)
 	if prom.fired["SignpostPublisherSilent"] != "" {
 		t.Error("the alert fires while zones are read")
 	}
 	w.reading.Store(silent())
-	for range 20 {
-		if prom.scrapeOften(120, 10); prom.fired["SignpostPublisherSilent"] != "" {
-			break
-		}
-	}
+	prom.scrapeOften(120, 200, nil, "SignpostPublisherSilent")
 	prom.wantFiring(0, "SignpostPublisherSilent")
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,25 @@ dns:
 `, kubeconfig, namespace, server.Addr(), server.Port())
 }
 
+// withRoles returns a config file without the other roles.
+func withRoles(t *testing.T, text string, roles ...string) string {
+	t.Helper()
+	var file map[string]any
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range []string{"destination", "controllers", "xds", "dns"} {
+		if !slices.Contains(roles, role) {
+			delete(file, role)
+		}
+	}
+	part, err := yaml.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(part)
+}
+
 // startBIND starts BIND with the zone example.org.
 func startBIND(t *testing.T) *bindtest.Server {
 	t.Helper()
@@ -79,28 +99,31 @@ spec: {selector: {app: web}, type: LoadBalancer, ports: [{port: 80}]}
 // awaitMetric waits until a metric of the process has a value for which the condition holds.
 func awaitMetric(t *testing.T, p *target, metric string, within time.Duration, condition func(float64) bool) {
 	t.Helper()
-	kubetest.Eventually(t, within, func() error {
+	// A scrape costs both processes CPU time, so that kubetest.Eventually looks too often.
+	tick, end := time.NewTicker(100*time.Millisecond), time.After(within)
+	defer tick.Stop()
+	for {
 		samples, err := p.scrape(t)
-		if err != nil {
-			return err
+		if slices.ContainsFunc(samples, func(s sample) bool { return s.labels.Get("__name__") == metric && condition(s.value) }) {
+			return
 		}
-		for _, s := range samples {
-			if s.labels.Get("__name__") == metric && condition(s.value) {
-				return nil
-			}
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("no series of %s is as it should be within %s (%v)", metric, within, err)
 		}
-		return fmt.Errorf("no series of %s is as it should be", metric)
-	})
+	}
 }
 
 func positive(v float64) bool { return v > 0 }
 
 // BIND goes away, and later so many objects that their deletions are held.
 func TestZoneFailingAndDeletionsHeld(t *testing.T) {
+	t.Parallel()
 	cluster, server := kubetest.Start(t), startBIND(t)
 	namespace := cluster.Namespace(t)
 	cluster.Apply(t, published(30), namespace)
-	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "dns"))
 	p.awaitReady(t)
 	awaitMetric(t, p, "external_dns_registry_endpoints_total", time.Minute, func(v float64) bool { return v >= 30 })
 	for i := range 30 {
@@ -120,33 +143,35 @@ func TestZoneFailingAndDeletionsHeld(t *testing.T) {
 // Somebody has made the ConfigMap of the budget immutable, and then a second release with other
 // publishers waits for the Lease of the first.
 func TestBudgetStoreFailingAndPublishersUnled(t *testing.T) {
+	t.Parallel()
 	cluster, server := kubetest.Start(t), startBIND(t)
 	namespace := cluster.Namespace(t)
-	t.Setenv("POD_NAMESPACE", namespace) // that of the ConfigMap
+	env := "POD_NAMESPACE=" + namespace // that of the ConfigMap
 	immutable := true
 	budget := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "signpost-dns-budget-bind"}, Immutable: &immutable}
 	if _, err := cluster.Client.CoreV1().ConfigMaps(namespace).Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	cluster.Apply(t, published(3), namespace)
-	text := config(cluster.Kubeconfig, namespace, server.Addr)
-	a := start(t, "signpost-0", text)
+	text := withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "dns")
+	a := start(t, "signpost-0", text, env)
 	a.awaitReady(t)
 	awaitMetric(t, a, "external_dns_registry_endpoints_total", time.Minute, func(v float64) bool { return v >= 3 })
 	if err := cluster.Client.CoreV1().Services(namespace).Delete(t.Context(), "web-2", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	awaitMetric(t, a, "signpost_dns_budget_store_failing", time.Minute, positive)
-	b := start(t, "signpost-1", strings.ReplaceAll(text, "name: memory", "name: other"))
+	b := start(t, "signpost-1", strings.ReplaceAll(text, "name: memory", "name: other"), env)
 	awaitMetric(t, b, "signpost_dns_publishers_unled", time.Minute, positive)
 	newPrometheus(t, a, b).wantFiring(11*time.Minute, "SignpostBudgetStoreFailing", "SignpostPublishersUnled")
 }
 
 // Two releases have the same work under Leases of their own; then one process is gone.
 func TestTwoLeadersAndDown(t *testing.T) {
+	t.Parallel()
 	cluster, server := kubetest.Start(t), startBIND(t)
-	a := start(t, "signpost-0", config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr))
-	b := start(t, "signpost-1", config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr))
+	a := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr), "dns"))
+	b := start(t, "signpost-1", withRoles(t, config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr), "dns"))
 	for _, p := range []*target{a, b} {
 		p.awaitReady(t)
 		awaitMetric(t, p, "leader_election_master_status", time.Minute, positive)
@@ -158,9 +183,10 @@ func TestTwoLeadersAndDown(t *testing.T) {
 
 // A service account without any right reads nothing and gets no Lease.
 func TestForbidden(t *testing.T) {
+	t.Parallel()
 	cluster, server := kubetest.Start(t), startBIND(t)
 	namespace := cluster.Namespace(t)
-	p := start(t, "signpost-0", config(impersonating(t, cluster, "system:serviceaccount:"+namespace+":nobody"), namespace, server.Addr))
+	p := start(t, "signpost-0", withRoles(t, config(impersonating(t, cluster, "system:serviceaccount:"+namespace+":nobody"), namespace, server.Addr), "destination", "dns"))
 	awaitMetric(t, p, "leader_election_failures_total", time.Minute, positive)
 	prom := newPrometheus(t, p)
 	prom.scrapeAll(nil)
@@ -217,7 +243,7 @@ func TestClientsRefusedAndWritesContested(t *testing.T) {
 	cluster, server := kubetest.Start(t), startBIND(t)
 	namespace := cluster.Namespace(t)
 	cluster.Apply(t, published(20), namespace)
-	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "destination", "controllers"))
 	p.awaitReady(t)
 	slices := cluster.Client.DiscoveryV1().EndpointSlices(namespace)
 	awaitSlices := func() {
@@ -268,16 +294,18 @@ func refuse(t *testing.T, p *target) {
 	}
 }
 
-// The API server stops answering.
+// The API server stops answering. Prometheus believes that half a second is 30.
 func TestViewStale(t *testing.T) {
 	t.Parallel()
 	cluster, server := kubetest.StartOwn(t, kubetest.Options{CRDs: root + "/deploy/crds"}), startBIND(t)
-	p := start(t, "signpost-0", config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr))
+	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr), "destination", "dns"))
 	p.awaitReady(t)
 	cluster.Stop(kubetest.APIServer)
 	defer cluster.Continue(kubetest.APIServer)
-	awaitMetric(t, p, "kube_table_stale_seconds", 3*time.Minute, func(v float64) bool { return v > 60 })
-	newPrometheus(t, p).wantFiring(3*time.Minute, "SignpostViewStale", "SignpostNoLeader")
+	awaitMetric(t, p, "kube_table_stale_seconds", 3*time.Minute, positive)
+	prom := newPrometheus(t, p)
+	prom.scrapeOften(60, 200, []string{"kube_table_stale_seconds"}, "SignpostViewStale", "SignpostNoLeader")
+	prom.wantFiring(0, "SignpostViewStale", "SignpostNoLeader")
 }
 
 // refusing makes the API server refuse EndpointSlices in a namespace.
@@ -298,8 +326,7 @@ metadata: {name: %[1]s}
 spec: {policyName: %[1]s, validationActions: [Deny]}
 `
 
-// An admission policy refuses what a controller writes, for more than a minute. Meanwhile
-// Prometheus scrapes twice a second.
+// An admission policy refuses what a controller writes. Prometheus believes that half a second is 30.
 func TestWritesFailing(t *testing.T) {
 	t.Parallel()
 	cluster, server := kubetest.Start(t), startBIND(t)
@@ -314,27 +341,23 @@ func TestWritesFailing(t *testing.T) {
 		}
 		return nil
 	})
-	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "controllers"))
 	p.awaitReady(t)
 	cluster.Apply(t, published(5), namespace)
 	prom := newPrometheus(t, p)
-	tick := time.NewTicker(step / 60)
-	defer tick.Stop()
-	for range 150 {
-		<-tick.C
-		prom.scrapeAll(nil)
-	}
+	prom.scrapeOften(60, 150, []string{"controller_oldest_unwritten_seconds"}, "SignpostEndpointsUnwritten", "SignpostWritesFailing")
 	prom.wantFiring(0, "SignpostEndpointsUnwritten", "SignpostWritesFailing")
 }
 
 // One Secret links a cluster whose server nobody runs, and another one can't be used.
 func TestLinksFail(t *testing.T) {
+	t.Parallel()
 	cluster, server := kubetest.Start(t), startBIND(t)
 	namespace := cluster.Namespace(t)
 	const nobody = `'{"apiVersion":"v1","kind":"Config","current-context":"a","clusters":[{"name":"a","cluster":{"server":"https://127.0.0.1:1"}}],"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"users":[{"name":"a","user":{"token":"a"}}]}'`
 	cluster.Apply(t, fmt.Sprintf(linkSecret, "west", nobody), namespace)
 	cluster.Apply(t, fmt.Sprintf(linkSecret, "broken", `"{}"`), namespace)
-	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "destination"))
 	awaitMetric(t, p, "linked_cluster_secret_unusable", time.Minute, positive)
 	awaitMetric(t, p, "linked_cluster_state", time.Minute, positive)
 	newPrometheus(t, p).wantFiring(6*time.Minute, "SignpostLinkedClusterDown", "SignpostLinkUnusable")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,8 +32,9 @@ type target struct {
 	log                    childprocess.Log
 }
 
-// start starts signpost with a config file, in which ADMIN, GRPC and XDS stand for addresses.
-func start(t *testing.T, name, config string) *target {
+// start starts signpost with a config file, in which ADMIN, GRPC and XDS stand for addresses, and variables of
+// the environment.
+func start(t *testing.T, name, config string, env ...string) *target {
 	t.Helper()
 	if _, err := os.Stat(signpost); err != nil {
 		t.Fatalf("%v: run make build", err)
@@ -44,6 +46,7 @@ func start(t *testing.T, name, config string) *target {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(signpost, "run", "--config", path)
+	cmd.Env = append(cmd.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &p.log, &p.log
 	process, err := childprocess.Start(cmd, syscall.SIGKILL)
 	if err != nil {
@@ -200,13 +203,35 @@ func (p *prometheus) wantFiring(within time.Duration, alerts ...string) {
 }
 
 // mapped keeps the times that metrics have as far from a scrape as they are, when the clock of Prometheus goes
-// speed times as fast as that of the process.
-func (p *prometheus) mapped(speed float64) func(string, float64) float64 {
+// speed times as fast as that of the process. The durations in lasting are multiplied.
+func (p *prometheus) mapped(speed float64, lasting ...string) func(string, float64) float64 {
 	origin := float64(p.begun.UnixNano()) / 1e9
 	return func(name string, value float64) float64 {
 		if strings.HasSuffix(name, "_timestamp_seconds") && value > 0 {
 			return origin + (value-origin)*speed
 		}
+		if slices.Contains(lasting, name) {
+			return value * speed
+		}
 		return value
 	}
+}
+
+// scrapeOften scrapes as often as a Prometheus would whose clock goes speed times as fast. It ends when all
+// alerts have fired, if any are given. The durations in lasting are multiplied by speed.
+func (p *prometheus) scrapeOften(speed float64, times int, lasting []string, alerts ...string) {
+	p.t.Helper()
+	tick := time.NewTicker(time.Duration(float64(step) / speed))
+	defer tick.Stop()
+	for range times {
+		<-tick.C
+		p.scrapeAll(p.mapped(speed, lasting...))
+		if len(alerts) > 0 && p.haveFired(alerts) {
+			return
+		}
+	}
+}
+
+func (p *prometheus) haveFired(alerts []string) bool {
+	return !slices.ContainsFunc(alerts, func(name string) bool { return p.fired[name] == "" })
 }

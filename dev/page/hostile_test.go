@@ -116,10 +116,10 @@ func TestHostileText(t *testing.T) {
 // TestHostileHash shows that a crafted hash selects what is shown, and has no other effect.
 func TestHostileHash(t *testing.T) {
 	url := shop().serve(t)
+	b := newTab(t)
 	for _, hash := range []string{
 		"#q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "#%", "#tab=__proto__", "#tab=constructor&offset=-5", "#offset=NaN", "#state=%3Cb%3E&tab=records", "#tab=records&offset=1e300",
 	} {
-		b := newTab(t)
 		b.open(url + "/" + hash)
 		if n := eval[int](b, made); n != 0 {
 			t.Errorf("%s: %d elements are not ours", hash, n)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -15,6 +14,9 @@ import (
 
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
+
+// signpost is the program; make build makes it.
+const signpost = "../../bin/signpost"
 
 // published is a Service with an address, a name in the zone, and one without zone.
 const published = `apiVersion: v1
@@ -51,11 +53,10 @@ func TestProcess(t *testing.T) {
 // startSignpost runs the dns role until the test ends, and returns the address of its admin server.
 func startSignpost(t *testing.T, kubeconfig, ns string) (url string) {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "signpost")
-	if output, err := exec.Command("go", "build", "-C", "../..", "-trimpath", "-o", binary, "./cmd/signpost").CombinedOutput(); err != nil {
-		t.Fatalf("build signpost: %v\n%s", err, output)
+	if _, err := os.Stat(signpost); err != nil {
+		t.Fatalf("%v: run make build", err)
 	}
-	url, _ = startBinary(t, binary, "dns", "--source=service", "--namespace="+ns, "--publish-internal-services", "--provider=inmemory", "--inmemory-zone=example.test",
+	url, _ = startBinary(t, signpost, "dns", "--source=service", "--namespace="+ns, "--publish-internal-services", "--provider=inmemory", "--inmemory-zone=example.test",
 		"--domain-filter=", "--policy=sync", "--registry=noop", "--metrics-address=127.0.0.1:0", "--kubeconfig="+kubeconfig, "--interval=1s", "--events")
 	return url
 }

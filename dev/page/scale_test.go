@@ -33,7 +33,7 @@ import (
 
 var (
 	scale    = flag.Float64("scale", 0, "part of 10,000 Services, 20,000 streams and 100,000 records to measure the page with; 0 for no measurement")
-	programs = flag.String("programs", "../../bin/signpost", "programs to measure in turns, separated by commas")
+	programs = flag.String("programs", signpost, "programs to measure in turns, separated by commas")
 )
 
 const (

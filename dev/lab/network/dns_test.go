@@ -343,14 +343,14 @@ func TestDNSCloses(t *testing.T) {
 func TestDNSWithNonsense(t *testing.T) {
 	n := newNames(t)
 	for _, transport := range []string{"udp4", "tcp4"} {
-		conn, err := net.Dial(transport, n.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, text := range []string{"\x00\x00", "\x00\x01x", "\x00\x0c\x00\x01\x28\x00\x00\x09\x00\x09\x00\x09\x00\x09", "\x00\x01\x28\x00\x00\x09\x00\x09\x00\x09\x00\x09"} {
+			conn, err := net.Dial(transport, n.Addr()) // a new one, because the server may close it
+			if err != nil {
+				t.Fatal(err)
+			}
 			send(t, conn, text)
+			conn.Close()
 		}
-		conn.Close()
 	}
 	query := new(mdns.Msg)
 	query.SetQuestion("www.lab.example.", mdns.TypeA)

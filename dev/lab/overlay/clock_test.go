@@ -36,6 +36,7 @@ func TestClocks(t *testing.T) {
 		"slow":          {Rate: 0.5},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits most of the time
 			got := measure(t, program, clock.Env())
 			if len(got.Waits) != 9 || len(got.Passed) != 4 {
 				t.Fatalf("got %d ways to wait and %d to read the clock, want 9 and 4", len(got.Waits), len(got.Passed))

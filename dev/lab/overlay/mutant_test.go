@@ -95,9 +95,7 @@ func TestMutantsCompile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packages := listPackages(t, trees.module)
-	check := checker{packages: packages, files: token.NewFileSet()}
-	check.importer = importer.ForCompiler(check.files, "gc", check.exports)
+	check := newChecker(t, trees.module)
 	for _, m := range Mutants() {
 		t.Run(m.Name, func(t *testing.T) {
 			changed, err := trees.apply(m.Edits)
@@ -122,8 +120,7 @@ func TestCheckerFinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := checker{packages: listPackages(t, trees.module), files: token.NewFileSet()}
-	check.importer = importer.ForCompiler(check.files, "gc", check.exports)
+	check := newChecker(t, trees.module)
 	for name, new := range map[string]string{
 		"an unused variable": "	steps, ok := a.since(at.version)\n	unused := 1\n",
 		"a wrong type":       "	steps, ok := a.since(\"\")\n",
@@ -177,6 +174,19 @@ type checker struct {
 	packages map[string]listed
 	files    *token.FileSet
 	importer types.Importer
+}
+
+// shared is the checker of all tests, because "go list -export" and the reading of imported packages take seconds.
+var shared *checker
+
+func newChecker(t *testing.T, module string) *checker {
+	t.Helper()
+	if shared == nil {
+		c := &checker{packages: listPackages(t, module), files: token.NewFileSet()}
+		c.importer = importer.ForCompiler(c.files, "gc", c.exports)
+		shared = c
+	}
+	return shared
 }
 
 // exports opens what the compiler wrote about a package.

@@ -10,6 +10,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // zoneRun makes histories of a zone. Each update is a second after the one before.
@@ -328,7 +329,7 @@ func tell(r *zoneRun, lie, replica string, exists, marked, edited bool, old, nex
 
 // TestUnownedRecordsRandomly shows that V6 finds nothing for a correct publisher, and one error for each lie.
 func TestUnownedRecordsRandomly(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range uint64(longtest.Rounds(10)) {
 		wantFinding(t, unownedRecords(), publishedRun(seed, 300, ""), "")
 		for lie, want := range map[string]string{
 			"record first": "without an ownership record", "ownership record goes first": "without an ownership record", "foreign": "isn't Signpost's", "claim": "as its own",

@@ -26,6 +26,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/etcdctl"
 	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // apiServer is an API server with a namespace, and the objects that were written to it.
@@ -286,6 +287,7 @@ func TestCompaction(t *testing.T) {
 // TestRestore shows that after an etcd restore the changed objects are recorded as one revision above all
 // others, whether etcd's own revision went back or was bumped. Later writes come after it.
 func TestRestore(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	own := kubetest.StartOwn(t, kubetest.Options{RestartDelay: 2 * time.Second})
 	a := newAPIServer(t, own.Cluster)
