@@ -10,13 +10,21 @@ package longtest
 
 import "testing"
 
-// shortPart is the part of the repetitions that -short keeps: one of shortPart.
-const shortPart = 5
+// The parts of the repetitions that -short keeps: one of so many.
+const (
+	shortPart       = 5
+	shortPartCostly = 20
+)
 
 // Rounds returns the number of repetitions of a test that has n by default: n, or a fifth of it with -short.
-func Rounds(n int) int {
+func Rounds(n int) int { return rounds(n, shortPart) }
+
+// CostlyRounds is Rounds for a test whose repetitions take more than 50 ms of CPU: -short keeps a twentieth.
+func CostlyRounds(n int) int { return rounds(n, shortPartCostly) }
+
+func rounds(n, part int) int {
 	if testing.Short() && n > 1 {
-		return max(2, n/shortPart)
+		return max(2, n/part)
 	}
 	return n
 }

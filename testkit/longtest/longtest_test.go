@@ -13,14 +13,14 @@ func TestRounds(t *testing.T) {
 	}
 	before := flag.Lookup("test.short").Value.String()
 	defer set(before)
-	for short, want := range map[string]map[int]int{
-		"false": {0: 0, 1: 1, 10: 10, 1000: 1000},
-		"true":  {0: 0, 1: 1, 3: 2, 10: 2, 1000: 200},
+	for short, want := range map[string]map[int][2]int{
+		"false": {0: {0, 0}, 1: {1, 1}, 10: {10, 10}, 1000: {1000, 1000}},
+		"true":  {0: {0, 0}, 1: {1, 1}, 3: {2, 2}, 10: {2, 2}, 1000: {200, 50}},
 	} {
 		set(short)
 		for n, rounds := range want {
-			if got := Rounds(n); got != rounds {
-				t.Errorf("-short=%s: %d of %d rounds, want %d", short, got, n, rounds)
+			if got := [2]int{Rounds(n), CostlyRounds(n)}; got != rounds {
+				t.Errorf("-short=%s: %d of %d rounds and costly rounds, want %d", short, got, n, rounds)
 			}
 		}
 	}
