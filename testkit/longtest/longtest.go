@@ -22,6 +22,14 @@ func Rounds(n int) int { return rounds(n, shortPart) }
 // CostlyRounds is Rounds for a test whose repetitions take more than 50 ms of CPU: -short keeps a twentieth.
 func CostlyRounds(n int) int { return rounds(n, shortPartCostly) }
 
+// Only skips a test with -short. Its behavior must be tested elsewhere, which the reason says: where.
+func Only(t testing.TB, reason string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("only in make test-long: " + reason)
+	}
+}
+
 func rounds(n, part int) int {
 	if testing.Short() && n > 1 {
 		return max(2, n/part)
