@@ -152,7 +152,7 @@ func TestAbuse(t *testing.T) {
 	}
 }
 
-// attackers is how many connections attack, and each has streamsOfAttacker streams.
+// attackers is how many connections attack (two with -short), and each has streamsOfAttacker streams.
 const attackers, streamsOfAttacker = 3, 20
 
 // attack makes one more client attack the server until the context ends.

@@ -19,10 +19,10 @@ const (
 // Rounds returns the number of repetitions of a test that has n by default: n, or a fifth of it with -short.
 func Rounds(n int) int { return rounds(n, shortPart) }
 
-// CostlyRounds is Rounds for a test whose repetitions take more than 50 ms of CPU: -short keeps a twentieth.
+// CostlyRounds is Rounds for a test of which a fifth still takes seconds: -short keeps a twentieth.
 func CostlyRounds(n int) int { return rounds(n, shortPartCostly) }
 
-// Only skips a test with -short. Its behavior must be tested elsewhere, which the reason says: where.
+// Only skips a test with -short. The reason says where its behavior is tested nevertheless.
 func Only(t testing.TB, reason string) {
 	t.Helper()
 	if testing.Short() {
