@@ -21,6 +21,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // profileSink is a stream that keeps the sent frames. While it is blocked, the next send doesn't return.
@@ -298,7 +299,8 @@ func TestProfileMetrics(t *testing.T) {
 // Ended streams leave no views, watched snapshots, goroutines or memory.
 func TestProfileViewsLeaveNoState(t *testing.T) {
 	withProfileFixture(t, nil, func(t *testing.T, r *profileFixture) {
-		const services, rounds = 1000, 100
+		const services = 1000
+		rounds := longtest.Rounds(100)
 		for i := range services {
 			r.catalog.Put(profileService(fmt.Sprintf("s%d", i)))
 		}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // evilPod is a pod as only protobuf can have it.
@@ -145,7 +147,7 @@ func TestHeapAfterManyLivesM2(t *testing.T) {
 	}
 	life(0)
 	before := heap()
-	for i := range 10_000 {
+	for i := range longtest.CostlyRounds(10_000) {
 		life(i + 1)
 	}
 	after := heap()

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 type adsStream = grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]
@@ -130,13 +131,13 @@ func TestAbuse(t *testing.T) {
 			w.catalog.Put(web)
 			w.catalog.Put(slice(web, "web", "http", 8080, many(200)...))
 			canary := w.canary(service("shop", "canary", "http:80"))
-			calm := canary.sing(10)
+			calm := canary.sing(longtest.Rounds(10))
 			ctx, stop := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
-			for range attackers {
+			for range longtest.Rounds(attackers) {
 				w.attack(ctx, &wg, attack)
 			}
-			attacked := canary.sing(25)
+			attacked := canary.sing(longtest.Rounds(25))
 			stop()
 			wg.Wait()
 			t.Logf("p50, p99 of the others without the attack: %v, %v; with it: %v, %v", calm[len(calm)/2], calm[len(calm)-1], attacked[len(attacked)/2], attacked[len(attacked)-1])
@@ -151,7 +152,7 @@ func TestAbuse(t *testing.T) {
 	}
 }
 
-// attackers is how many connections attack, and each has streamsOfAttacker streams.
+// attackers is how many connections attack (two with -short), and each has streamsOfAttacker streams.
 const attackers, streamsOfAttacker = 3, 20
 
 // attack makes one more client attack the server until the context ends.

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/testkit/longtest"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
@@ -161,7 +162,7 @@ func (f *fixture) resources(agent, on string) map[string]string {
 // Case 49: replicas that were told of the same objects in another order, one of which has seen
 // others before, have equal versions of all resources.
 func TestVersionsOfReplicas(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(longtest.CostlyRounds(200)) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newRandomCluster(seed)
 			earlier := newRandomCluster(seed + 1000)
@@ -204,13 +205,13 @@ func TestVersionsOfReplicas(t *testing.T) {
 // and none lacks an endpoint or has one too many.
 func TestRandomSlices(t *testing.T) {
 	config := Config{EnableIPv6: true}.withDefaults()
-	checked := 0
+	clusters, checked := longtest.CostlyRounds(10_000), 0
 	defer func() {
-		if checked < 20_000 {
+		if checked < 2*clusters {
 			t.Errorf("only %d endpoints were checked", checked)
 		}
 	}()
-	for seed := range uint64(10_000) {
+	for seed := range uint64(clusters) {
 		c := newRandomCluster(seed)
 		known := c.known()
 		for _, name := range []string{"a.shop.svc.cluster.local:80", "b.shop.svc.cluster.local:50051"} {

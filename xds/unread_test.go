@@ -18,7 +18,7 @@ import (
 // A client opens a stream after each change of a Service, and reads none. Each stream holds endpoints of its
 // own, until its connection is closed.
 func TestUnreadResponses(t *testing.T) {
-	const streams, limit = 100, 4 << 20
+	const streams, limit = 40, 1 << 20
 	names := []string{httpCluster}
 	for method, request := range map[string]proto.Message{
 		"StreamAggregatedResources": &discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: names},

@@ -11,15 +11,21 @@ import (
 
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // scenariosServed plays the scenarios to the role as the command runs it. The order of objects
 // isn't fixed, so a change may take any number of messages; only the final state of clients is
 // compared.
 func scenariosServed(t *testing.T, api *kubetest.Cluster) {
-	for _, s := range readScenarios(t) {
+	all := readScenarios(t)
+	// All are also played in memory and from tables: -short needs the gRPC server and the flags only.
+	every := len(all) / longtest.Rounds(len(all))
+	for i, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			switch {
+			case i%every != 0:
+				t.Skip("only in make test-long")
 			case s.memoryOnly != "":
 				t.Skip(s.memoryOnly)
 			case s.waitsForSync:

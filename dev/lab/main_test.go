@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestRun shows that a short run with all parts has no findings and removes its history.
 func TestRun(t *testing.T) {
-	longtest.Only(t)
+	longtest.Only(t, "a run of the lab takes a minute")
 	localcluster, err := kubetest.Localcluster()
 	if err != nil {
 		t.Fatal(err)

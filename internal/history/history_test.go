@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // clock is a clock that tests set.
@@ -105,7 +107,7 @@ func TestMemoryStaysWithinTheLimit(t *testing.T) {
 			namespace := fmt.Sprintf("team-%d", i%50)
 			l.Add(service(namespace, fmt.Sprintf("web-%d", i%2000)), namespace, sentEntry(i))
 		}},
-		"the same within 4 MiB": {4 << 20, 120_000, func(l *Log, i int) {
+		"the same within 1 MiB": {MinBytes, 120_000, func(l *Log, i int) {
 			namespace := fmt.Sprintf("team-%d", i%50)
 			l.Add(service(namespace, fmt.Sprintf("web-%d", i%2000)), namespace, sentEntry(i))
 		}},
@@ -131,7 +133,8 @@ func TestMemoryStaysWithinTheLimit(t *testing.T) {
 			c := newClock()
 			before := heapInUse()
 			l := New(test.limit, c.now)
-			for i := range test.changes {
+			changes := longtest.Rounds(test.changes)
+			for i := range changes {
 				test.add(l, i)
 				c.Time = c.Add(5 * time.Millisecond)
 				if bytes, _ := l.Size(); bytes > test.limit {
@@ -142,7 +145,7 @@ func TestMemoryStaysWithinTheLimit(t *testing.T) {
 			counted, _ := l.Size()
 			entries := 0
 			l.Walk(Scope{}, time.Time{}, func(Key, Entry) { entries++ })
-			t.Logf("%d of %d entries kept; %d bytes measured, %d counted, limit %d", entries, test.changes, measured, counted, test.limit)
+			t.Logf("%d of %d entries kept; %d bytes measured, %d counted, limit %d", entries, changes, measured, counted, test.limit)
 			if measured > test.limit {
 				t.Errorf("%d bytes are in use, more than %d", measured, test.limit)
 			}

@@ -11,21 +11,29 @@ package longtest
 
 import "testing"
 
-// shortPart is the part of the repetitions that -short keeps: one of shortPart.
-const shortPart = 5
+// The parts of the repetitions that -short keeps: one of so many.
+const (
+	shortPart       = 5
+	shortPartCostly = 20
+)
 
 // Rounds returns the number of repetitions of a test that has n by default: n, or a fifth of it with -short.
-func Rounds(n int) int {
-	if testing.Short() && n > 1 {
-		return max(2, n/shortPart)
-	}
-	return n
-}
+func Rounds(n int) int { return rounds(n, shortPart) }
 
-// Only skips a test with -short, because it takes long by nature: a run of the lab, or a schedule of faults.
-func Only(t testing.TB) {
+// CostlyRounds is Rounds for a test of which a fifth still takes seconds: -short keeps a twentieth.
+func CostlyRounds(n int) int { return rounds(n, shortPartCostly) }
+
+// Only skips a test with -short. The reason says why it takes long, or where its behavior is tested nevertheless.
+func Only(t testing.TB, reason string) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("takes long: make test-long runs it")
+		t.Skip("only in make test-long: " + reason)
 	}
+}
+
+func rounds(n, part int) int {
+	if testing.Short() && n > 1 {
+		return max(2, n/part)
+	}
+	return n
 }

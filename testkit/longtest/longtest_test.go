@@ -19,14 +19,14 @@ func setShort(t *testing.T) (set func(short string)) {
 
 func TestRounds(t *testing.T) {
 	set := setShort(t)
-	for short, want := range map[string]map[int]int{
-		"false": {0: 0, 1: 1, 10: 10, 1000: 1000},
-		"true":  {0: 0, 1: 1, 3: 2, 10: 2, 1000: 200},
+	for short, want := range map[string]map[int][2]int{
+		"false": {0: {0, 0}, 1: {1, 1}, 10: {10, 10}, 1000: {1000, 1000}},
+		"true":  {0: {0, 0}, 1: {1, 1}, 3: {2, 2}, 10: {2, 2}, 1000: {200, 50}},
 	} {
 		set(short)
 		for n, rounds := range want {
-			if got := Rounds(n); got != rounds {
-				t.Errorf("-short=%s: %d of %d rounds, want %d", short, got, n, rounds)
+			if got := [2]int{Rounds(n), CostlyRounds(n)}; got != rounds {
+				t.Errorf("-short=%s: %d of %d rounds and costly rounds, want %d", short, got, n, rounds)
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func TestOnly(t *testing.T) {
 		set(short)
 		ran := false
 		t.Run("short="+short, func(t *testing.T) {
-			Only(t)
+			Only(t, "a reason")
 			ran = true
 		})
 		if ran != (short == "false") {

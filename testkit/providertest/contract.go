@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // setIdentifiers has two record sets of one name and type that only their identifiers distinguish. A provider
@@ -217,7 +218,7 @@ func conditional(t *testing.T, o Options) {
 		return
 	}
 	writers := []*zone{z, z.otherWriter()}
-	for range races {
+	for range longtest.Rounds(races) {
 		z.become(nil)
 		sets := []*dns.RecordSet{address("www", "192.0.2.1").recordSet(z.name), address("www", "192.0.2.2").recordSet(z.name)}
 		errs := make([]error, len(writers))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // randomStates is the number of states in the check of random changes.
@@ -19,7 +20,7 @@ func random(t *testing.T, o Options) {
 	z := open(t, o, forward)
 	rng := rand.New(rand.NewPCG(1, uint64(len(o.Types))))
 	state := map[string][]record{}
-	for range randomStates {
+	for range longtest.Rounds(randomStates) {
 		for range 1 + rng.IntN(3) {
 			name := fmt.Sprintf("%c%d", 'a'+rng.IntN(2), rng.IntN(3))
 			state[name] = occupant(rng, name, o.Types)

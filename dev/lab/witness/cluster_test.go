@@ -287,7 +287,7 @@ func TestCompaction(t *testing.T) {
 // TestRestore shows that after an etcd restore the changed objects are recorded as one revision above all
 // others, whether etcd's own revision went back or was bumped. Later writes come after it.
 func TestRestore(t *testing.T) {
-	longtest.Only(t)
+	longtest.Only(t, "etcd and the API server restart several times")
 	t.Parallel()
 	own := kubetest.StartOwn(t, kubetest.Options{RestartDelay: 2 * time.Second})
 	a := newAPIServer(t, own.Cluster)

@@ -161,7 +161,7 @@ func play(t *testing.T, p *Player, duration time.Duration) Played {
 // TestPlayerSurvives shows that objects and zone match the plan although etcd, the API server and the name
 // server are killed or stopped.
 func TestPlayerSurvives(t *testing.T) {
-	longtest.Only(t)
+	longtest.Only(t, "etcd and the API server restart several times")
 	const length = 15 * time.Second
 	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: crds, RestartDelay: 2 * time.Second})
 	plan := mustNew(t, Settings{Seed: 6, Rate: 25})

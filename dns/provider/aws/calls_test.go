@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/testkit/route53test"
 )
 
-// 10,000 records in 50 zones; a fifth of the records with -short.
+// 10,000 records in 50 zones; a twentieth of the records with -short.
 func TestCalls(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.server.SetPropagation(40 * time.Second)
@@ -26,7 +26,7 @@ func TestCalls(t *testing.T) {
 		w.Wrap = counter.Wrap
 		const names = 100 // each with an ownership record
 		publishertest.Cheap(t, publishertest.Options{
-			Provider: w.open(), Counter: counter, Zones: zones, Names: longtest.Rounds(names),
+			Provider: w.open(), Counter: counter, Zones: zones, Names: longtest.CostlyRounds(names),
 			Target: func(version int) string { return fmt.Sprintf("192.0.2.%d", version+1) },
 		}, len(zones)+1)
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/gateway"
+	"github.com/signpostd/signpost/testkit/longtest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
@@ -63,7 +64,7 @@ func (d drawn) object() string {
 // TestRandomChanges shows that each route whose records change is evaluated again: Apply and Delete compare
 // the records of all routes before and after.
 func TestRandomChanges(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(longtest.Rounds(4)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			d := drawn{rand.New(rand.NewPCG(seed, 0))}
