@@ -21,8 +21,8 @@ var (
 // isForbidden reports whether an error code means a missing permission.
 func isForbidden(code string) bool { return slices.Contains(forbidden, code) }
 
-// isUnauthenticated reports whether an error code means that the credentials aren't accepted. The message
-// of such an error may repeat the request, including a token.
+// isUnauthenticated reports whether an error code means that the credentials aren't accepted. The
+// message of such an error may repeat the request, including a token.
 func isUnauthenticated(code string) bool { return slices.Contains(credentials, code) }
 
 // isThrottled reports whether an error code means that there were too many requests.

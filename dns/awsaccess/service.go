@@ -71,15 +71,16 @@ func (a *Account) Call(ctx context.Context, shared *provider.Shared[*Pace], acti
 	return err
 }
 
-// apiError is a failed response. It wraps its outcome, and the error of the SDK for what else that has.
+// apiError is a failed response. It wraps its outcome, and the error of the SDK for what else that
+// has.
 type apiError struct {
 	service, code, message string
 	Class
 	sdk error
 }
 
-// Error implements error. The text has nothing that changes with each request, such as its ID, so that equal
-// failures have equal texts.
+// Error implements error. The text has nothing that changes with each request, such as its ID, so
+// that equal failures have equal texts.
 func (e *apiError) Error() string {
 	return httpapi.ErrorText(e.service+" answered "+sanitize.Name(e.code), e.message, e.Advice)
 }

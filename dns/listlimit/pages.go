@@ -1,8 +1,8 @@
 package listlimit
 
-// Pages reads all pages of a list. page requests the page of a token, which is empty for the first one. It
-// returns the entries and the token of the next page, or an empty one. size returns the memory of an entry in
-// bytes.
+// Pages reads all pages of a list. page requests the page of a token, which is empty for the first
+// one. It returns the entries and the token of the next page, or an empty one. size returns the
+// memory of an entry in bytes.
 func Pages[T any](l *Listing, size func(T) int, page func(token string) (entries []T, next string, err error)) (all []T, err error) {
 	for token := ""; ; {
 		entries, next, err := page(token)

@@ -48,27 +48,30 @@ type Cloud struct {
 	Taken func(name string) bool
 	// MostLag is the longest lag of listings. It may be zero.
 	MostLag time.Duration
-	// Records returns record sets of a name that objects may ask for; nil is for addresses and aliases. n
-	// returns a random number below another one.
+	// Records returns record sets of a name that objects may ask for; nil is for addresses and
+	// aliases. n returns a random number below another one.
 	Records func(name string, n func(below int) int) []*dns.RecordSet
-	// Recovery is how long the provider may wait after the last fault, beyond two intervals; zero is for 75 s.
+	// Recovery is how long the provider may wait after the last fault, beyond two intervals; zero is
+	// for 75 s.
 	Recovery time.Duration
 }
 
-// Schedule is a run of a publisher with faults: objects and another writer change the zones, while requests
-// fail, listings lag, and processes end. At all times the other writer's records must stay unchanged, and each
-// record of ours must have its ownership record. Two intervals after the last fault the zones must have the
-// wanted records, and another process must have nothing to write. It must be used in a bubble.
+// Schedule is a run of a publisher with faults: objects and another writer change the zones, while
+// requests fail, listings lag, and processes end. At all times the other writer's records must stay
+// unchanged, and each record of ours must have its ownership record. Two intervals after the last
+// fault the zones must have the wanted records, and another process must have nothing to write. It
+// must be used in a bubble.
 //
-// The hooks of the fake service call [Pick] for each request, and Check after each request that changes
-// something.
+// The hooks of the fake service call [Pick] for each request, and Check after each request that
+// changes something.
 type Schedule struct {
 	Cloud
 	stop func()
 
 	mu     sync.Mutex
 	random *rand.Rand
-	// broken is how many of a hundred requests fail, and bad a name that the service refuses meanwhile.
+	// broken is how many of a hundred requests fail, and bad a name that the service refuses
+	// meanwhile.
 	broken int
 	bad    string
 	// wanted are what objects ask for, by name, and hers the records of the other writer.
@@ -161,8 +164,9 @@ func (s *Schedule) disturb(broken int, lag time.Duration, bad string) {
 	s.broken, s.bad = broken, bad
 }
 
-// mayRestart reports whether the process may end: not while there is an ownership record of ours for a record
-// of the other writer. The next process couldn't know that the record isn't ours (docs/decisions/0011).
+// mayRestart reports whether the process may end: not while there is an ownership record of ours
+// for a record of the other writer. The next process couldn't know that the record isn't ours
+// (docs/decisions/0011).
 func (s *Schedule) mayRestart() bool {
 	sets := s.Sets()
 	return !slices.ContainsFunc(sets, func(r *dns.RecordSet) bool { return s.isHers(r) && ownershipRecords(sets, r) > 0 })
@@ -170,9 +174,9 @@ func (s *Schedule) mayRestart() bool {
 
 func (s *Schedule) restart() {
 	s.stop()
-	// A process whose first listing lacks the last writes takes their ownership records for failed attempts of
-	// its own, and removes them (docs/decisions/0011). The service may carry out a request after its process has
-	// ended.
+	// A process whose first listing lacks the last writes takes their ownership records for failed
+	// attempts of its own, and removes them (docs/decisions/0011). The service may carry out a request
+	// after its process has ended.
 	time.Sleep(s.MostLag + time.Second)
 	s.stop = s.Start()
 }
@@ -204,8 +208,8 @@ func records(name string, n func(int) int) []*dns.RecordSet {
 	return [][]*dns.RecordSet{{a}, {a}, {aaaa}, {a, aaaa}, {Set(name, "CNAME", fmt.Sprintf("lb%d.example.net", n(3)), ttl)}}[n(5)]
 }
 
-// changeExternally has the other writer create a record where there is nothing, or change or delete one of
-// hers.
+// changeExternally has the other writer create a record where there is nothing, or change or delete
+// one of hers.
 func (s *Schedule) changeExternally() {
 	r := Set(s.name(), "A", fmt.Sprintf("203.0.113.%d", s.N(200)), "ttl=300")
 	remove := s.N(2) == 0
@@ -248,7 +252,8 @@ func ownershipRecords(sets []*dns.RecordSet, of *dns.RecordSet) (n int) {
 	return n
 }
 
-// Check looks for changed records of the other writer, and for records of ours without an ownership record.
+// Check looks for changed records of the other writer, and for records of ours without an ownership
+// record.
 func (s *Schedule) Check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,8 +275,8 @@ func (s *Schedule) Check() {
 	}
 }
 
-// converged compares the zones with the wanted records. Under a name of the other writer there may be another
-// type of ours, created when she was later.
+// converged compares the zones with the wanted records. Under a name of the other writer there may
+// be another type of ours, created when she was later.
 func (s *Schedule) converged() {
 	s.Check()
 	want, got := map[dns.Key][]string{}, map[dns.Key][]string{}

@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// ModuleDir returns the directory of a module, in the version that the go.mod in the directory pin requires.
-// CRDs of other projects are read from there, so that they are never copies.
+// ModuleDir returns the directory of a module, in the version that the go.mod in the directory pin
+// requires. CRDs of other projects are read from there, so that they are never copies.
 func ModuleDir(t testing.TB, pin, module string) string {
 	t.Helper()
 	out, err := exec.Command("go", "mod", "download", "-C", filepath.FromSlash(pin), "-json", module).Output()
@@ -30,8 +30,8 @@ func ModuleDir(t testing.TB, pin, module string) string {
 	return found.Dir
 }
 
-// ApplyDefinitions applies some of the CustomResourceDefinitions in a file to the cluster of the tests. The
-// names are such as "gateways.networking.istio.io".
+// ApplyDefinitions applies some of the CustomResourceDefinitions in a file to the cluster of the
+// tests. The names are such as "gateways.networking.istio.io".
 func ApplyDefinitions(t testing.TB, file string, names ...string) {
 	t.Helper()
 	cluster := kubetest.Start(t)

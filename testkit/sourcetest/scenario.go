@@ -43,14 +43,16 @@ func RunIn(t *testing.T, plugin source.Plugin, dir string) {
 	}
 }
 
-// Main runs the tests of a source, whose cluster has the CRDs of a folder, or none. Call it from TestMain.
+// Main runs the tests of a source, whose cluster has the CRDs of a folder, or none. Call it from
+// TestMain.
 func Main(m *testing.M, crds string) {
 	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs(crds)))
 }
 
-// RunReal runs each testdata/<name>.txtar against the real API server of the tests, one after the other because
-// some kinds are cluster-scoped. Other objects are in the scenario's default namespace. RunReal doesn't compare
-// "changed", because it can't know when the source has seen a change.
+// RunReal runs each testdata/<name>.txtar against the real API server of the tests, one after the
+// other because some kinds are cluster-scoped. Other objects are in the scenario's default
+// namespace. RunReal doesn't compare "changed", because it can't know when the source has seen a
+// change.
 func RunReal(t *testing.T, plugin source.Plugin, names ...string) {
 	t.Helper()
 	for _, name := range names {

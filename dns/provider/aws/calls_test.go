@@ -51,7 +51,8 @@ func TestFaults(t *testing.T) {
 	publishertest.Schedules(t, 10, func(t *testing.T, seed uint64) {
 		w := newFixture(t)
 		s := publishertest.NewSchedule(publishertest.Cloud{
-			// Listings that lag are in TestListingsBehind: after a lost answer they mislead the look at what was made.
+			// Listings that lag are in TestListingsBehind: after a lost answer they mislead the look at what
+			// was made.
 			Fixture: w.Fixture, Zones: []string{zoneName}, Sets: w.sets,
 			Put: func(r *dns.RecordSet) {
 				w.server.Put("Z1", route53test.RecordSet{Name: r.Name, Type: r.Type, TTL: &r.TTL, ResourceRecords: []route53test.Value{{Value: r.Targets[0]}}})

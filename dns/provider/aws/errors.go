@@ -15,8 +15,8 @@ import (
 // maxMessage limits the quoted text of Route 53 in bytes.
 const maxMessage = 1024
 
-// route53Service has the error codes of Route 53 (spec/clouds.md §1.8). Status 400 with any other code is a
-// refusal, for example of more records than a zone may have.
+// route53Service has the error codes of Route 53 (spec/clouds.md §1.8). Status 400 with any other
+// code is a refusal, for example of more records than a zone may have.
 var route53Service = &awsaccess.Service{
 	Name: "Route 53", Prefix: "route53", Throttled: "other programs may use up the five requests a second of the account", Refuses: true,
 	Codes: map[string]awsaccess.Class{

@@ -10,8 +10,9 @@ import (
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
-// An owner, another one and a person use a namespace: requests are throttled, fail before or after they had
-// their effect, or lose their connection, operations fail, and listings and revisions lag behind.
+// An owner, another one and a person use a namespace: requests are throttled, fail before or after
+// they had their effect, or lose their connection, operations fail, and listings and revisions lag
+// behind.
 func TestFaults(t *testing.T) {
 	start(t)
 	t.Setenv("AWS_ENDPOINT_URL_SERVICEDISCOVERY", "")
@@ -64,7 +65,8 @@ func play(t *testing.T, seed uint64) {
 
 func labelIn(r *dns.RecordSet) string { return strings.TrimSuffix(r.Name, "."+zoneName) }
 
-// sets returns what the namespace has. A service that says that it is ours counts as ownership records.
+// sets returns what the namespace has. A service that says that it is ours counts as ownership
+// records.
 func (w *fixture) sets() (all []*dns.RecordSet) {
 	for label, v := range w.server.Services("ns-1") {
 		for _, r := range v.Config.DNSRecords {

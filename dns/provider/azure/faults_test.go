@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
-// A publisher and a person change a public or a private zone, with too many requests, failures before and after
-// a change was made, lost connections, refusals and missing rights.
+// A publisher and a person change a public or a private zone, with too many requests, failures
+// before and after a change was made, lost connections, refusals and missing rights.
 func TestFaults(t *testing.T) { publishertest.Schedules(t, 10, playFaults) }
 
 func playFaults(t *testing.T, seed uint64) {

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
-// A publisher and a person change a zone of any plan, over a server that throttles, fails before and after a
-// request had its effect, and cuts connections (spec/clouds.md §0.3, CF12, CF14, CF16).
+// A publisher and a person change a zone of any plan, over a server that throttles, fails before
+// and after a request had its effect, and cuts connections (spec/clouds.md §0.3, CF12, CF14, CF16).
 func TestFaults(t *testing.T) {
 	environment(t, "https://api.test/client/v4")
 	publishertest.Schedules(t, 10, play)

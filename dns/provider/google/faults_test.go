@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
-// A publisher and a person change two zones, while the server fails in all the ways it has, and refuses a name
-// with a message that names it or not.
+// A publisher and a person change two zones, while the server fails in all the ways it has, and
+// refuses a name with a message that names it or not.
 func TestFaults(t *testing.T) {
 	prepare(t)
 	publishertest.Schedules(t, 10, play)
