@@ -71,7 +71,8 @@ type Config struct {
 	RepairFirst time.Duration
 
 	// Tracer starts a span for each sync; nil starts none.
-	Tracer  *tracing.Tracer
+	Tracer *tracing.Tracer
+	// Metrics and Logger are required.
 	Metrics *reconcile.Metrics
 	// History is as in [reconcile.Options].
 	History *history.Log
@@ -111,12 +112,6 @@ type Set struct {
 
 // New returns a set that isn't running.
 func New(c Config) *Set {
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.Metrics == nil {
-		c.Metrics = reconcile.NewMetrics(nil, nil)
-	}
 	s := &Set{events: eventsink.NewRecorders(c.EventClient.CoreV1(), c.Logger)}
 	s.makeTables(c)
 	s.makeControllers(c)

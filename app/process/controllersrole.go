@@ -29,9 +29,9 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 	w, err := newWriter(in, writerConfig{
 		set: controllers.Config{
 			Controllers:                    names,
-			Endpoints:                      loop(o.Endpoints),
-			EndpointSlices:                 loop(o.EndpointSlices),
-			Mirroring:                      loop(o.Mirroring),
+			Endpoints:                      o.Endpoints,
+			EndpointSlices:                 o.EndpointSlices,
+			Mirroring:                      o.Mirroring,
 			ExternalWorkloads:              controllers.Loop{Workers: o.ExternalWorkloadWorkers},
 			MaxEndpointsPerSlice:           o.MaxEndpointsPerSlice,
 			MirroringMaxEndpointsPerSubset: o.MirroringMaxEndpointsPerSubset,
@@ -56,8 +56,4 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 		Problems:    w.leadership.problems,
 		Offer:       inspect.Offer{Explains: waitExplainer{set: w.set, leadership: w.leadership}, Writes: unwritten{w.set}},
 	}, nil
-}
-
-func loop(o settings.Loop) controllers.Loop {
-	return controllers.Loop{Workers: o.Workers, BatchPeriod: o.BatchPeriod}
 }

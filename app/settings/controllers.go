@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/internal/nearest"
@@ -22,23 +21,17 @@ type Controllers struct {
 	KubeAPIQPS   float64
 	KubeAPIBurst int
 
-	Endpoints, EndpointSlices, Mirroring                 Loop
+	Endpoints, EndpointSlices, Mirroring                 controllers.Loop
 	ExternalWorkloadWorkers                              int
 	MaxEndpointsPerSlice, MirroringMaxEndpointsPerSubset int
-}
-
-// Loop is the common settings of controllers.
-type Loop struct {
-	Workers     int
-	BatchPeriod time.Duration
 }
 
 func defaultControllers() Controllers {
 	o := Controllers{
 		Leader:                         defaultLeader("signpost-controllers", "kube-system").lasting(kubernetesLease),
-		Endpoints:                      Loop{Workers: 5},
-		EndpointSlices:                 Loop{Workers: 5},
-		Mirroring:                      Loop{Workers: 5},
+		Endpoints:                      controllers.Loop{Workers: 5},
+		EndpointSlices:                 controllers.Loop{Workers: 5},
+		Mirroring:                      controllers.Loop{Workers: 5},
 		ExternalWorkloadWorkers:        5,
 		MaxEndpointsPerSlice:           100,
 		MirroringMaxEndpointsPerSubset: 1000,
