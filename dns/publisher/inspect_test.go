@@ -114,7 +114,7 @@ func TestHeldRows(t *testing.T) {
 		if len(plans) != 1 {
 			t.Fatalf("plans: %v", plans)
 		}
-		message := "changes of it wait, because they are more than the budget of the zone allows: signpost approve " + plans[0].Hash + " makes them"
+		message := "changes of it wait, because they are more than the budget of the zone allows: signpost approve " + plans[0].Hash + " makes them; if they are a mistake, restore the objects"
 		expectLines(t, w.rowLines(RowFilter{}), "a.shop.test A held "+message, "b.shop.test A held "+message, "c.shop.test A published")
 		zones, _, err := w.publisher.ZoneRows(t.Context())
 		if err != nil || zones[0].Held != plans[0].Hash || zones[0].Rows[RowHeld] != 2 {
