@@ -81,7 +81,7 @@ func TestCommandsExist(t *testing.T) {
 		for _, found := range command.FindAllStringSubmatch(string(text), -1) {
 			words := strings.Fields(found[1])
 			name := words[0]
-			if name == "config" || name == "check" && len(words) > 1 && !strings.HasPrefix(words[1], "-") && words[1] != "ROLE" {
+			if name == "config" || name == "xds" && len(words) > 1 && !strings.HasPrefix(words[1], "-") || name == "check" && len(words) > 1 && !strings.HasPrefix(words[1], "-") && words[1] != "ROLE" {
 				name += " " + words[1]
 			}
 			if help[name] == "" {

@@ -233,6 +233,10 @@ func TestSharedRateLimits(t *testing.T) {
 		if _, err := a.namespaces(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
+		// There is no such namespace, and the request counts nevertheless.
+		if _, err := a.revision(t.Context(), "unknown", "unknown"); err == nil {
+			t.Fatal("a service that does not exist has a revision")
+		}
 		return a.manage.Get(), a.data.Get()
 	}
 	manage, data := paces()
