@@ -31,6 +31,7 @@ import (
 
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/certfiles"
 	"github.com/signpostd/signpost/testkit/certtest"
 	"github.com/signpostd/signpost/xds"
 	"github.com/signpostd/signpost/xds/auth"
@@ -242,14 +243,15 @@ func TestGetSecure(t *testing.T) {
 	}, grpc.Creds(credentials.NewServerTLSFromCert(&pair)))
 	plain, _ := serve(t)
 	const name = "signpost-xds.signpost.svc"
+	trusted := certfiles.ClientFiles{CA: ca}
 	for want, o := range map[string]Options{
-		"": {Addr: addr, TLS: TLS{CA: ca, ServerName: name, TokenFile: token}},
-		"Unauthenticated: no token: see --token-file": {Addr: addr, TLS: TLS{CA: ca, ServerName: name}},
-		"if it uses TLS, give --tls-ca":               {Addr: addr},
-		"--tls-ca: empty":                             {Addr: addr, TLS: TLS{TokenFile: token}},
-		"--token-file=" + empty + ": empty":           {Addr: addr, TLS: TLS{CA: ca, TokenFile: empty}},
-		"--tls-ca=" + key + ": no certificate":        {Addr: addr, TLS: TLS{CA: key}},
-		"check that an xDS server listens there":      {Addr: plain, TLS: TLS{CA: ca, ServerName: name}},
+		"": {Addr: addr, TLS: TLS{ClientFiles: trusted, ServerName: name, TokenFile: token}},
+		"Unauthenticated: no token: see --token-file":       {Addr: addr, TLS: TLS{ClientFiles: trusted, ServerName: name}},
+		"if it uses TLS, give --tls-ca":                     {Addr: addr},
+		"--tls-ca: empty":                                   {Addr: addr, TLS: TLS{TokenFile: token}},
+		"--token-file=" + empty + ": empty":                 {Addr: addr, TLS: TLS{ClientFiles: trusted, TokenFile: empty}},
+		"--tls-ca: the file " + key + " has no certificate": {Addr: addr, TLS: TLS{ClientFiles: certfiles.ClientFiles{CA: key}}},
+		"check that an xDS server listens there":            {Addr: plain, TLS: TLS{ClientFiles: trusted, ServerName: name}},
 	} {
 		o.Target, o.Timeout = "web.shop:80", time.Minute
 		err := Get(t.Context(), o, &strings.Builder{})

@@ -3,7 +3,6 @@ package xdsclient
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"os"
 	"strings"
@@ -12,35 +11,26 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/internal/certfiles"
 )
 
 // TLS has the files of a client of a server with TLS, and the name in the certificate of the server.
 type TLS struct {
-	CA, Cert, Key, TokenFile, ServerName string
+	certfiles.ClientFiles
+	TokenFile, ServerName string
 }
 
 // credentials returns the credentials of the connection; nil for one without TLS.
 func (o TLS) credentials() (credentials.TransportCredentials, error) {
-	if o.CA == "" {
-		if o.TokenFile != "" || o.Cert != "" || o.Key != "" || o.ServerName != "" {
-			return nil, settings.Usagef("--tls-ca: empty: the other flags about TLS and tokens need the certificates of the authorities")
-		}
+	if o == (TLS{}) {
 		return nil, nil
 	}
-	pem, err := os.ReadFile(o.CA)
-	if err != nil {
-		return nil, fmt.Errorf("--tls-ca: %w", err)
+	if o.CA == "" {
+		return nil, settings.Usagef("--tls-ca: empty: the other flags about TLS and tokens need the certificates of the authorities")
 	}
-	c := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: o.ServerName, MinVersion: tls.VersionTLS12}
-	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, settings.Usagef("--tls-ca=%s: no certificate in PEM", o.CA)
-	}
-	if o.Cert != "" || o.Key != "" {
-		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
-		if err != nil {
-			return nil, fmt.Errorf("--tls-cert and --tls-key: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
+	c := &tls.Config{ServerName: o.ServerName, MinVersion: tls.VersionTLS12}
+	if err := o.AddTo(c, certfiles.ClientFiles{CA: "--tls-ca", Cert: "--tls-cert", Key: "--tls-key"}); err != nil {
+		return nil, settings.AsUsage(err)
 	}
 	return credentials.NewTLS(c), nil
 }

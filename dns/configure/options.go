@@ -14,6 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/tenancy"
+	"github.com/signpostd/signpost/internal/certfiles"
 	"github.com/signpostd/signpost/internal/flaggroup"
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
@@ -62,7 +63,7 @@ type Options struct {
 	BatchInterval          time.Duration
 	CallsPerSecond         float64
 	DeletionDelay          time.Duration
-	TLS                    provider.TLSFiles
+	TLS                    certfiles.ClientFiles
 	Budget                 budget.Limits
 	Reading                listlimit.Limits
 	Approved               string

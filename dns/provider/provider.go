@@ -11,6 +11,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
+	"github.com/signpostd/signpost/internal/certfiles"
 )
 
 // Provider reads and writes the zones of a DNS server or DNS API. The publisher calls it in
@@ -218,7 +219,7 @@ type Input struct {
 	// shared.
 	Accounts *Accounts
 	// TLS are the flags --tls-ca, --tls-client-cert and --tls-client-cert-key.
-	TLS TLSFiles
+	TLS certfiles.ClientFiles
 	// Wrap wraps the transport of an HTTP provider, to count and time its requests. It is never nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 	Log  *slog.Logger

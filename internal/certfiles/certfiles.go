@@ -1,9 +1,11 @@
-// Package certfiles makes the TLS configuration of a server from files that are replaced while it serves.
+// Package certfiles makes TLS configurations from PEM files: of servers whose files are replaced while they
+// serve, and of clients.
 //
 // cert-manager and projected volumes replace certificates before they expire. [Files.Server] reads the files
 // at the start, where an error is fatal, and again if they have changed when a client connects. If the new
 // files can't be used, the reason is logged and the previous ones stay in use: a certificate and its key are
-// two files, and one of them may be newer for a moment. The xds role uses this package.
+// two files, and one of them may be newer for a moment. The xds role uses it. DNS providers and `signpost xds
+// get` use [ClientFiles].
 //
 // # Concurrency
 //

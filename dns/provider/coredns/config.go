@@ -16,6 +16,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/properties"
+	"github.com/signpostd/signpost/internal/certfiles"
 )
 
 const (
@@ -80,7 +81,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 
 // clientConfig reads the environment. The files of the flags are used for those that it doesn't
 // name.
-func clientConfig(flags provider.TLSFiles) (clientv3.Config, error) {
+func clientConfig(flags certfiles.ClientFiles) (clientv3.Config, error) {
 	urls := os.Getenv("ETCD_URLS")
 	if urls == "" {
 		urls = defaultURL
@@ -115,7 +116,7 @@ func clientConfig(flags provider.TLSFiles) (clientv3.Config, error) {
 	return config, nil
 }
 
-func tlsConfig(flags provider.TLSFiles) (*tls.Config, error) {
+func tlsConfig(flags certfiles.ClientFiles) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: os.Getenv("ETCD_TLS_SERVER_NAME")}
 	switch strings.ToLower(os.Getenv("ETCD_TLS_INSECURE")) {
 	case "true", "yes", "1":
@@ -123,8 +124,8 @@ func tlsConfig(flags provider.TLSFiles) (*tls.Config, error) {
 		config.InsecureSkipVerify = true
 	}
 	const ca, cert, key = "ETCD_CA_FILE", "ETCD_CERT_FILE", "ETCD_KEY_FILE"
-	files := provider.TLSFiles{CA: os.Getenv(ca), Cert: os.Getenv(cert), Key: os.Getenv(key)}
-	settings := provider.TLSFiles{CA: ca, Cert: cert, Key: key}
+	files := certfiles.ClientFiles{CA: os.Getenv(ca), Cert: os.Getenv(cert), Key: os.Getenv(key)}
+	settings := certfiles.ClientFiles{CA: ca, Cert: cert, Key: key}
 	if files.CA == "" {
 		files.CA, settings.CA = flags.CA, provider.TLSFlags().CA
 	}
@@ -132,7 +133,7 @@ func tlsConfig(flags provider.TLSFiles) (*tls.Config, error) {
 		files.Cert, files.Key = flags.Cert, flags.Key
 		settings.Cert, settings.Key = provider.TLSFlags().Cert, provider.TLSFlags().Key
 	}
-	if err := provider.ReadTLSFiles(config, files, settings); err != nil {
+	if err := files.AddTo(config, settings); err != nil {
 		return nil, err
 	}
 	return config, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/certfiles"
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
@@ -78,7 +79,7 @@ func TestTLSSettings(t *testing.T) {
 	t.Setenv("ETCD_TLS_SERVER_NAME", "etcd.example.test")
 	for value, want := range map[string]bool{"": false, "no": false, "true": true, "Yes": true, "1": true} {
 		t.Setenv("ETCD_TLS_INSECURE", value)
-		config, err := clientConfig(provider.TLSFiles{})
+		config, err := clientConfig(certfiles.ClientFiles{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,13 +94,13 @@ func TestTLSFlags(t *testing.T) {
 	t.Setenv("ETCD_URLS", "https://a:2379")
 	for name, test := range map[string]struct {
 		env   map[string]string
-		files provider.TLSFiles
+		files certfiles.ClientFiles
 		want  string
 	}{
-		"authority":           {files: provider.TLSFiles{CA: "missing"}, want: "--tls-ca"},
-		"authority, variable": {env: map[string]string{"ETCD_CA_FILE": "missing"}, files: provider.TLSFiles{CA: "missing"}, want: "ETCD_CA_FILE"},
-		"pair":                {files: provider.TLSFiles{Cert: "missing", Key: "missing"}, want: "--tls-client-cert and"},
-		"pair, variable":      {env: map[string]string{"ETCD_CERT_FILE": "missing"}, files: provider.TLSFiles{Cert: "missing", Key: "missing"}, want: "ETCD_CERT_FILE and"},
+		"authority":           {files: certfiles.ClientFiles{CA: "missing"}, want: "--tls-ca"},
+		"authority, variable": {env: map[string]string{"ETCD_CA_FILE": "missing"}, files: certfiles.ClientFiles{CA: "missing"}, want: "ETCD_CA_FILE"},
+		"pair":                {files: certfiles.ClientFiles{Cert: "missing", Key: "missing"}, want: "--tls-client-cert and"},
+		"pair, variable":      {env: map[string]string{"ETCD_CERT_FILE": "missing"}, files: certfiles.ClientFiles{Cert: "missing", Key: "missing"}, want: "ETCD_CERT_FILE and"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for k, v := range test.env {

@@ -41,7 +41,7 @@ type Options struct {
 func NewClient(ctx context.Context, in provider.Input, o Options) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.SkipTLSVerify}
-	if err := in.TLS.AddTo(transport.TLSClientConfig); err != nil {
+	if err := in.TLS.AddTo(transport.TLSClientConfig, provider.TLSFlags()); err != nil {
 		return nil, err
 	}
 	context.AfterFunc(ctx, transport.CloseIdleConnections)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/certfiles"
 )
 
 // What an SDK says of itself comes after what this program is, and the request isn't changed.
@@ -147,7 +148,7 @@ func TestTLSFilesOfClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	same := func(rt http.RoundTripper) http.RoundTripper { return rt }
-	get := func(files provider.TLSFiles, o Options) error {
+	get := func(files certfiles.ClientFiles, o Options) error {
 		c, err := NewClient(t.Context(), provider.Input{Wrap: same, TLS: files}, o)
 		if err != nil {
 			return err
@@ -163,16 +164,16 @@ func TestTLSFilesOfClient(t *testing.T) {
 		}
 		return Do(c, req, func(*http.Response) error { return nil })
 	}
-	if err := get(provider.TLSFiles{}, Options{}); err == nil {
+	if err := get(certfiles.ClientFiles{}, Options{}); err == nil {
 		t.Errorf("an unknown authority: %v", err)
 	}
-	if err := get(provider.TLSFiles{CA: file}, Options{}); err != nil {
+	if err := get(certfiles.ClientFiles{CA: file}, Options{}); err != nil {
 		t.Errorf("--tls-ca: %v", err)
 	}
-	if err := get(provider.TLSFiles{}, Options{SkipTLSVerify: true}); err != nil {
+	if err := get(certfiles.ClientFiles{}, Options{SkipTLSVerify: true}); err != nil {
 		t.Errorf("without verification: %v", err)
 	}
-	if err := get(provider.TLSFiles{CA: "missing"}, Options{}); err == nil || !strings.Contains(err.Error(), "--tls-ca") {
+	if err := get(certfiles.ClientFiles{CA: "missing"}, Options{}); err == nil || !strings.Contains(err.Error(), "--tls-ca") {
 		t.Errorf("a missing file: %v", err)
 	}
 }

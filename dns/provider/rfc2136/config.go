@@ -19,6 +19,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/certfiles"
 )
 
 // Plugin returns the kind of provider.
@@ -196,12 +197,12 @@ func (c *Config) addresses() []string {
 
 // tlsConfig returns a configuration according to RFC 7858 and RFC 9103, without a server name. It
 // is nil without TLS.
-func (c *Config) tlsConfig(files provider.TLSFiles) (*tls.Config, error) {
+func (c *Config) tlsConfig(files certfiles.ClientFiles) (*tls.Config, error) {
 	if !c.UseTLS {
 		return nil, nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"dot"}, InsecureSkipVerify: c.SkipTLSVerify}
-	if err := files.AddTo(config); err != nil {
+	if err := files.AddTo(config, provider.TLSFlags()); err != nil {
 		return nil, err
 	}
 	return config, nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/certfiles"
 )
 
 func TestFlags(t *testing.T) {
@@ -102,7 +103,7 @@ func TestTLSFiles(t *testing.T) {
 	if err := os.WriteFile(garbage, []byte("garbage"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, files := range map[string]provider.TLSFiles{
+	for want, files := range map[string]certfiles.ClientFiles{
 		"no certificate":    {CA: garbage},
 		"--tls-ca":          {CA: garbage + "x"},
 		"--tls-client-cert": {Cert: garbage, Key: garbage},
