@@ -134,6 +134,7 @@ var metricTypes = map[string]string{
 	"destination_slowest_stream_lag_seconds": "HISTOGRAM",
 	"destination_refused_total":              "COUNTER",
 	"destination_address_conflicts_total":    "COUNTER",
+	"destination_unread_bytes":               "GAUGE",
 }
 
 // Dashboards rely on the names and types of §7.1.
