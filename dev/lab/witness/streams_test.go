@@ -58,6 +58,7 @@ func newReplicaOf(t *testing.T, name string, newServer func(*catalog.Catalog) se
 	background(t, r.server.Run)
 	r.service("web")
 	r.catalog.MarkSynced()
+	<-r.catalog.Synced() // an unsynced xDS server closes connections, and a client takes another replica
 	r.serve()
 	return r
 }
