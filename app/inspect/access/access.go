@@ -94,6 +94,10 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 	}
 	who := client{token: sha256.Sum256([]byte(a.Token)), from: a.From}
 	asked := r.asking.DoChan(string(q[:]), func() (any, error) {
+		// Another request may have got a decision since.
+		if known, ok := r.known(q); ok {
+			return known, nil
+		}
 		// Other requests may wait for the result after this client has left.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTime)
 		defer cancel()
