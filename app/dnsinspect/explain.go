@@ -261,11 +261,8 @@ func (w *explanation) sibling(ctx context.Context, name string) bool {
 	}
 	slices.Sort(labels)
 	labels = slices.Compact(labels)
-	text := fmt.Sprintf("%s has no name for a pod %s: those below %s are %s", ref.Title(), sanitize.Name(label), sanitize.Name(parent), strings.Join(labels[:min(len(labels), maxTargetsShown)], ", "))
-	if more := len(labels) - maxTargetsShown; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	w.add(whatObject, inspect.StepWrong, &ref, text+"; a pod has one while it is ready and has a hostname")
+	w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has no name for a pod %s: those below %s are %s; a pod has one while it is ready and has a hostname",
+		ref.Title(), sanitize.Name(label), sanitize.Name(parent), enumeration(labels, func(l string) string { return l })))
 	return true
 }
 
@@ -287,21 +284,23 @@ func refOf(o desired.Origin) inspect.ObjectRef {
 	return inspect.ObjectRef{Kind: cmp.Or(kind, "source"), Group: group, Namespace: o.Namespace, Name: cmp.Or(o.Name, o.Source)}
 }
 
-// maxTargetsShown limits the targets in a sentence.
-const maxTargetsShown = 6
+// maxEnumerated limits the elements of an enumeration.
+const maxEnumerated = 6
+
+// enumeration returns the texts of the first elements of a list for a sentence, and the number of the others.
+func enumeration[T any](list []T, text func(T) string) string {
+	var shown []string
+	for _, e := range list[:min(len(list), maxEnumerated)] {
+		shown = append(shown, text(e))
+	}
+	joined := strings.Join(shown, ", ")
+	if more := len(list) - len(shown); more > 0 {
+		joined += fmt.Sprintf(" and %d more", more)
+	}
+	return joined
+}
 
 // targetsText returns targets for a sentence.
 func targetsText(targets []string) string {
-	var shown []string
-	for _, t := range targets[:min(len(targets), maxTargetsShown)] {
-		shown = append(shown, sanitize.Quote(t))
-	}
-	text := strings.Join(shown, ", ")
-	if more := len(targets) - maxTargetsShown; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	if text == "" {
-		return "nothing"
-	}
-	return text
+	return cmp.Or(enumeration(targets, sanitize.Quote), "nothing")
 }

@@ -139,15 +139,9 @@ func (w *explanation) shared(row publisher.Row) {
 	if !slices.ContainsFunc(row.Objects, func(o dns.Object) bool { return o.Namespace != row.Objects[0].Namespace }) {
 		return
 	}
-	var titles []string
-	for _, o := range row.Objects[:min(len(row.Objects), maxTargetsShown)] {
-		titles = append(titles, objectRef(o).Title())
-	}
-	text := fmt.Sprintf("the %s record %s has the targets of several namespaces: %s", row.Type, sanitize.Name(row.Name), strings.Join(titles, ", "))
-	if more := len(row.Objects) - len(titles); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	w.add(whatRecord, inspect.StepNote, nil, text+"; --name-policy=namespace gives a name to one namespace")
+	titles := enumeration(row.Objects, func(o dns.Object) string { ref := objectRef(o); return ref.Title() })
+	w.add(whatRecord, inspect.StepNote, nil, fmt.Sprintf("the %s record %s has the targets of several namespaces: %s; --name-policy=namespace gives a name to one namespace",
+		row.Type, sanitize.Name(row.Name), titles))
 }
 
 // losers adds a step for each group of objects that lose a record set to another object. The step

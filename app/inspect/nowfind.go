@@ -218,8 +218,8 @@ func (f *search) kind(t Table) {
 // kindCause says why a kind can't be read. The text has no URL path, so that kinds with the same
 // reason are one finding.
 func kindCause(t Table) string {
-	if server, failure, ok := CutURL(t.Detail); ok {
-		return fmt.Sprintf("the API server %s can't be reached: %s", server, failure)
+	if text, ok := Unreachable(t.Detail); ok {
+		return text
 	}
 	text := strings.TrimSpace("it can't be read: " + t.State + " " + t.Reason)
 	if t.Detail != "" {
@@ -228,19 +228,20 @@ func kindCause(t Table) string {
 	return text
 }
 
-// CutURL splits the error of a request, such as `… Get "https://10.0.0.1/api/v1/pods?limit=500":
-// dial tcp …`, into the server and the failure.
-func CutURL(text string) (server, failure string, ok bool) {
-	_, rest, found := strings.Cut(text, `Get "`)
+// Unreachable returns the error of a request, such as `… Get
+// "https://10.0.0.1/api/v1/pods?limit=500": dial tcp …`, without the path of its URL. It returns false
+// for any other text.
+func Unreachable(detail string) (text string, ok bool) {
+	_, rest, found := strings.Cut(detail, `Get "`)
 	if !found {
-		return "", "", false
+		return "", false
 	}
 	address, failure, found := strings.Cut(rest, `": `)
 	u, err := url.Parse(address)
 	if !found || err != nil || u.Host == "" {
-		return "", "", false
+		return "", false
 	}
-	return u.Scheme + "://" + u.Host, failure, true
+	return fmt.Sprintf("the API server %s://%s can't be reached: %s", u.Scheme, u.Host, failure), true
 }
 
 // clusters checks whether linked clusters can be read.

@@ -44,12 +44,12 @@ func refused(t kube.TableStatus) bool {
 func detailsOf(tables []kube.TableStatus) (lines []string) {
 	sharing := map[string][]string{}
 	for _, t := range tables {
-		server, failure, ok := inspect.CutURL(t.Detail)
+		text, ok := inspect.Unreachable(t.Detail)
 		if !ok || t.State == kube.Synced || t.Reason != kube.Unreachable || len(t.Namespaces) > 0 {
 			lines = append(lines, missing(t)...)
 			continue
 		}
-		reason := why("", t.State, t.Reason, "the API server "+server+" can't be reached: "+failure)
+		reason := why("", t.State, t.Reason, text)
 		sharing[reason] = append(sharing[reason], t.Resource.String())
 	}
 	for _, reason := range slices.Sorted(maps.Keys(sharing)) {
