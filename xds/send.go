@@ -228,7 +228,7 @@ func (s *stream) takeRemoved(typ resourceType, list []*subscription) []string {
 
 // send sends a response with these frames, the encoded fields more, and a new nonce.
 func (s *stream) send(typ resourceType, items []item, more []byte) error {
-	if channel.IsClosed(s.server.stopping) {
+	if channel.IsClosed(s.server.calls.Stopping()) {
 		return nil
 	}
 	if s.unread {

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,15 +40,11 @@ type Server struct {
 	leftOut     rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
 
 	// opened counts the streams.
-	opened atomic.Uint64
-	// stopping is closed when streams have to end. No stream begins after that: mu guards it.
-	stopping chan struct{}
-	mu       sync.Mutex
-	streams  streams.Set[*stream]
-	// running are the streams and the goroutines that receive their requests.
-	running sync.WaitGroup
-	// renewing are the goroutines of topics and listings.
-	renewing sync.WaitGroup
+	opened  atomic.Uint64
+	streams streams.Set[*stream]
+	// calls are those of the streams, with the goroutines that receive requests and those of topics
+	// and listings.
+	calls *streams.Calls
 }
 
 // NewServer returns a server for the catalog, with its metrics registered with r. It serves through
@@ -64,9 +59,9 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		rejections: rejections{
 			log: log, report: config.Rejected, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{},
 		},
-		leftOut:  rate.Sometimes{First: 1, Interval: 10 * time.Second},
-		workers:  workers{slots: runtime.GOMAXPROCS(0)},
-		stopping: make(chan struct{}),
+		leftOut: rate.Sometimes{First: 1, Interval: 10 * time.Second},
+		workers: workers{slots: runtime.GOMAXPROCS(0)},
+		calls:   streams.NewCalls(),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.connections = clientlimits.NewConnections(&config.Limits, s.refused, log)
@@ -136,11 +131,8 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 // and has to cut off clients that don't read. Run is called once.
 func (s *Server) Run(ctx context.Context) error {
 	s.connections.LimitUnread(ctx, s.blocked)
-	s.mu.Lock()
-	close(s.stopping)
-	s.mu.Unlock()
-	s.running.Wait()
-	s.renewing.Wait()
+	s.calls.Stop()
+	s.calls.Wait()
 	return nil
 }
 
@@ -158,22 +150,6 @@ func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
 
-// begin adds a stream, unless the server has stopped. The error is the status of a stream above the
-// limit of its host.
-func (s *Server) begin(st *stream) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if channel.IsClosed(s.stopping) {
-		return false, nil
-	}
-	if err := s.clients.BeginStream(st.client.id); err != nil {
-		return false, err
-	}
-	s.running.Add(2) // the stream, and the goroutine that receives
-	s.streams.Add(st)
-	return true, nil
-}
-
 // serve serves a stream of any service until it ends.
 func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) {
 	st := s.newStream(out, variant, only)
@@ -183,14 +159,18 @@ func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) 
 			return err
 		}
 	}
-	if begun, err := s.begin(st); !begun {
+	if !s.calls.Begin() {
+		return nil
+	}
+	defer s.calls.End()
+	if err := s.clients.BeginStream(st.client.id); err != nil {
 		return err
 	}
+	s.streams.Add(st)
 	defer func() {
 		st.close()
 		st.call.End(out.Context(), func() { s.clients.EndStream(st.client.id) })
 		s.streams.Remove(st)
-		s.running.Done()
 		if st.panicked != nil {
 			panic(st.panicked)
 		}

@@ -136,7 +136,7 @@ func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream 
 
 // run waits until the stream ends. The error is its status.
 func (s *stream) run() error {
-	go s.receive()
+	s.server.calls.Go(s.receive)
 	moved, err := s.first()
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s *stream) run() error {
 			moved = s.move()
 		case <-s.ctx.Done():
 			return s.result()
-		case <-s.server.stopping:
+		case <-s.server.calls.Stopping():
 			return nil
 		}
 	}
@@ -170,7 +170,7 @@ func (s *stream) first() (moved <-chan struct{}, err error) {
 	case <-s.identified:
 		return s.moved, nil
 	case <-s.ctx.Done():
-	case <-s.server.stopping:
+	case <-s.server.calls.Stopping():
 	}
 	return nil, nil
 }
@@ -245,7 +245,6 @@ func (s *stream) step() error {
 // them: further requests wait in HTTP/2 flow control. Requests that change nothing are not passed
 // to a worker, because each response is followed by one.
 func (s *stream) receive() {
-	defer s.server.running.Done()
 	limiter := rate.NewLimiter(requestRate, requestBurst)
 	for {
 		r, size, err := s.receiveOne()

@@ -248,7 +248,7 @@ func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s.renewing.Go(func() { run(ctx) })
+	s.calls.Go(func() { run(ctx) })
 	return func() {
 		stop()
 		s.clients.EndQuery(by)
