@@ -65,8 +65,8 @@ func frameOf(r resource.Resource) *frame {
 		f.full = appendHead(f.full, f.Version, r.Type)
 	}
 	f.part = sync.OnceValue(func() *mem.SliceBuffer {
-		b := appendBytes(nil, fieldResourceVersion, []byte(f.Version))
-		b = appendBytes(b, fieldResourceName, []byte(f.Name))
+		b := appendBytes(nil, fieldResourceVersion, f.Version)
+		b = appendBytes(b, fieldResourceName, f.Name)
 		part := mem.SliceBuffer(appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.Wire)))
 		return &part
 	})
@@ -87,20 +87,13 @@ func (f *frame) size() int {
 
 // appendHead appends the version and the type of a response.
 func appendHead(b []byte, version string, typ resourceType) []byte {
-	b = appendBytes(b, fieldVersion, []byte(version))
-	return appendBytes(b, fieldTypeURL, []byte(typ.URL()))
+	b = appendBytes(b, fieldVersion, version)
+	return appendBytes(b, fieldTypeURL, typ.URL())
 }
 
-func appendBytes(b []byte, field protowire.Number, v []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
-}
-
-// field returns the resource as a field of a response.
-func (f *frame) field(variant string) *mem.SliceBuffer {
-	if variant == variantSotW {
-		return &f.full
-	}
-	return f.part()
+func appendBytes[T string | []byte](b []byte, field protowire.Number, v T) []byte {
+	b = protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(len(v)))
+	return append(b, v...)
 }
 
 // newResponse returns the encoded response with these frames, the encoded fields more, and a nonce.
@@ -108,10 +101,14 @@ func (f *frame) field(variant string) *mem.SliceBuffer {
 func newResponse(variant string, items []item, more []byte, nonce string) mem.BufferSlice {
 	r := make(mem.BufferSlice, 0, len(items)+1)
 	for _, i := range items {
-		r = append(r, i.frame.field(variant))
+		if variant == variantSotW {
+			r = append(r, &i.frame.full)
+		} else {
+			r = append(r, i.frame.part())
+		}
 	}
 	// The last response may still be on its way with more, so it is copied.
-	return append(r, mem.SliceBuffer(appendBytes(slices.Clip(more), fieldNonce, []byte(nonce))))
+	return append(r, mem.SliceBuffer(appendBytes(slices.Clip(more), fieldNonce, nonce)))
 }
 
 // newNonce returns a nonce of 65 random bits, which clients can't guess. A client that returns the

@@ -95,21 +95,9 @@ type budget struct {
 	intake *rate.Limiter
 	// resend limits the bytes that are sent again because the client has subscribed again (§6.2).
 	resend *rate.Limiter
-	// subscriptions is how many the streams have.
+	// subscriptions is the number of subscriptions of the streams.
 	subscriptions atomic.Int64
 }
-
-// subscribe counts a subscription, until unsubscribe is called. It returns false if the limit is
-// reached.
-func (b *budget) subscribe() bool {
-	if b.subscriptions.Add(1) <= maxSubscriptions {
-		return true
-	}
-	b.unsubscribe()
-	return false
-}
-
-func (b *budget) unsubscribe() { b.subscriptions.Add(-1) }
 
 // take charges the cost of a request, and waits while the budget is used up. It fails if the
 // context ends.

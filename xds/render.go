@@ -115,7 +115,7 @@ func (t *topic) renderService(v *view, s resource.Input) *frame {
 		r, _ := config.Routes(v.typ, name, s, v.client)
 		return frameOf(r)
 	}
-	if s.Service != nil && s.Service.Policy != nil && s.Service.Policy.TLS != catalog.NoTLS {
+	if s.Service.TrafficPolicy().TLS != catalog.NoTLS {
 		s.Endpoints = catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, catalog.Filter{})).Endpoints
 	}
 	full, plain := config.Cluster(name, s, v.client)

@@ -184,7 +184,7 @@ func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 	var head []byte
 	respond, limit := false, 0
 	if s.variant == variantDelta {
-		head, respond, limit = appendBytes(nil, fieldTypeURL, []byte(typ.URL())), in.mustRespond && !s.client.grpc, maxDeltaResponse
+		head, respond, limit = appendBytes(nil, fieldTypeURL, typ.URL()), in.mustRespond && !s.client.grpc, maxDeltaResponse
 	}
 	in.mustRespond = false
 	removed := s.takeRemoved(typ, list)
@@ -207,7 +207,7 @@ func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 		return nil
 	}
 	for _, name := range removed {
-		head = appendBytes(head, fieldRemoved, []byte(name))
+		head = appendBytes(head, fieldRemoved, name)
 	}
 	return s.send(typ, items, head)
 }

@@ -283,13 +283,10 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 		return false
 	}
 	s.noteRead(r.GetResponseNonce())
-	switch r := r.(type) {
-	case *discovery.DeltaDiscoveryRequest:
-		return len(r.GetResourceNamesSubscribe()) == 0 && len(r.GetResourceNamesUnsubscribe()) == 0
-	case *discovery.DiscoveryRequest:
-		return slices.Equal(in.lastNames, r.GetResourceNames())
+	if d, ok := r.(*discovery.DeltaDiscoveryRequest); ok {
+		return len(d.GetResourceNamesSubscribe()) == 0 && len(d.GetResourceNamesUnsubscribe()) == 0
 	}
-	return false
+	return slices.Equal(in.lastNames, r.(*discovery.DiscoveryRequest).GetResourceNames())
 }
 
 // noteRead clears unread if the nonce is that of the last response: the client has read it, because

@@ -63,13 +63,14 @@ func (s *stream) unsubscribeName(sub *subscription) {
 
 // subscribe adds a subscription that the stream doesn't have. The error is a status.
 func (s *stream) subscribe(typ resourceType, name string) (*subscription, error) {
-	if !s.budget.subscribe() {
+	if s.budget.subscriptions.Add(1) > maxSubscriptions {
+		s.budget.subscriptions.Add(-1)
 		s.server.refused(refusedSubscriptions)
 		return nil, status.Errorf(codes.ResourceExhausted, "the streams of this client are subscribed to %d resources already", maxSubscriptions)
 	}
 	t, err := s.server.acquire(newQuery(typ, name, s.client.namespace), s.client.id)
 	if err != nil {
-		s.budget.unsubscribe()
+		s.budget.subscriptions.Add(-1)
 		return nil, err
 	}
 	in := &s.types[typ]
@@ -97,5 +98,5 @@ func (s *stream) drop(sub *subscription) {
 	s.mu.Unlock()
 	sub.topic.leave(sub)
 	s.server.topics.Release(sub.topic.query, func(t *topic) { t.end() }) // the last use ends the topic
-	s.budget.unsubscribe()
+	s.budget.subscriptions.Add(-1)
 }

@@ -54,7 +54,6 @@ type topic struct {
 	// clients keep its resources; empty for all.
 	visibleTo string
 	views     map[viewKey]*view
-	ended     bool
 }
 
 // viewKey has the properties of clients that a view depends on:
@@ -74,12 +73,6 @@ func (t *topic) run(ctx context.Context) {
 	if t.unusable != nil {
 		return
 	}
-	defer func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.state.release()
-		t.ended = true
-	}()
 	for {
 		f, due := t.renew()
 		var routes <-chan struct{} // never ready without a profile
@@ -91,7 +84,10 @@ func (t *topic) run(ctx context.Context) {
 			later = time.After(time.Until(due))
 		}
 		select {
-		case <-ctx.Done():
+		case <-ctx.Done(): // no stream has the topic
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.state.release()
 			return
 		case <-f.snapshot.Stale():
 		case <-routes:
@@ -132,7 +128,7 @@ func (t *topic) renew() (from catalogState, due time.Time) {
 
 // refresh renders all views again if their state is outdated. The caller holds the lock.
 func (t *topic) refresh() {
-	if t.unusable != nil || t.ended || t.state.current() {
+	if t.unusable != nil || t.state.current() {
 		return
 	}
 	before := t.state.filters
@@ -154,10 +150,7 @@ func (t *topic) look() {
 	known := t.server.catalog
 	t.state = catalogState{snapshot: known.Service(t.name.Service)}
 	if s := t.state.snapshot.Service; s != nil && t.server.config.Authenticate != nil {
-		t.visibleTo = ""
-		if s.Policy != nil {
-			t.visibleTo = s.Policy.VisibleTo
-		}
+		t.visibleTo = s.TrafficPolicy().VisibleTo
 	}
 	if !t.route() {
 		t.state.filters = t.state.snapshot.PriorityFilters()

@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"encoding/binary"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -67,9 +66,7 @@ func (f *frame) same(g *frame) bool {
 func versionOf(items []item) string {
 	var content []byte
 	for _, i := range items {
-		for _, text := range []string{i.frame.Name, i.frame.Version} {
-			content = append(binary.AppendUvarint(content, uint64(len(text))), text...)
-		}
+		content = appendBytes(appendBytes(content, fieldResourceName, i.frame.Name), fieldResourceVersion, i.frame.Version)
 	}
 	return resource.VersionOf(content)
 }

@@ -107,7 +107,7 @@ func (sl *sharedListing) list() *listing {
 	var all []listed
 	ranks := map[string]int{}
 	for _, s := range l.services.Services {
-		if s.ExternalName || config.Authenticate != nil && s.Policy != nil && !catalog.Sees(sl.viewer, s.Policy.VisibleTo, s.Key.Namespace) {
+		if s.ExternalName || config.Authenticate != nil && !catalog.Sees(sl.viewer, s.TrafficPolicy().VisibleTo, s.Key.Namespace) {
 			continue
 		}
 		for _, p := range s.Ports {

@@ -12,11 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Identity is the authenticated identity of a client. Fields may be empty, except the namespace.
-type Identity struct {
-	Namespace, ServiceAccount string
-	Pod, Node                 string
-}
+// Identity is the authenticated identity of a client. Pod and Node may be empty.
+type Identity struct{ Namespace, Pod, Node string }
 
 // Authenticator returns the identity of the client of a call. The error is a status.
 type Authenticator func(context.Context) (Identity, error)
@@ -50,7 +47,7 @@ func Certificates(trustDomains []string) Authenticator {
 		if id.Scheme != "spiffe" || id.Host == "" || len(parts) != 5 || parts[1] != "ns" || parts[3] != "sa" || parts[2] == "" || parts[4] == "" {
 			return Identity{}, refusef("the URI of the client certificate is not spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/SERVICE-ACCOUNT")
 		}
-		return Identity{Namespace: parts[2], ServiceAccount: parts[4]}, nil
+		return Identity{Namespace: parts[2]}, nil
 	}
 }
 

@@ -177,7 +177,7 @@ func (k *Keys) Authenticate(ctx context.Context) (Identity, error) {
 	if of.Namespace == "" || of.ServiceAccount.Name == "" {
 		return Identity{}, refusef("the token is not that of a service account")
 	}
-	return Identity{Namespace: of.Namespace, ServiceAccount: of.ServiceAccount.Name, Pod: of.Pod.Name, Node: of.Node.Name}, nil
+	return Identity{Namespace: of.Namespace, Pod: of.Pod.Name, Node: of.Node.Name}, nil
 }
 
 var errNoExpiry = errors.New("the token has no expiry")

@@ -20,14 +20,6 @@ type Input struct {
 	Endpoints []catalog.PlacedEndpoint
 }
 
-// policy returns the traffic policy of the annotations of the Service.
-func (s Input) policy() catalog.TrafficPolicy {
-	if s.Service == nil || s.Service.Policy == nil {
-		return catalog.TrafficPolicy{}
-	}
-	return *s.Service.Policy
-}
-
 // draining is the HealthStatus DRAINING.
 const draining = 3
 
@@ -87,7 +79,7 @@ func (n Namer) endpoint(s Input, e *catalog.PlacedEndpoint) message {
 	if e.Draining {
 		m = m.number(2, draining)
 	}
-	if s.policy().Balancer.Stable && e.Target != nil {
+	if s.Service.TrafficPolicy().Balancer.Stable && e.Target != nil {
 		m = m.nested(3, message{}.entry(1, "envoy.lb", message{}.structField("hash_key", hashKey(e.Source, e.Target))))
 	}
 	return m

@@ -26,7 +26,7 @@ const (
 func (n Namer) Cluster(resourceName string, s Input, c Client) (full, plain Resource) {
 	m := slices.Clip(n.plain(resourceName, s, c))
 	plain = n.newCluster(resourceName, s, m)
-	policy := s.policy()
+	policy := s.Service.TrafficPolicy()
 	if policy.MaxRequests > 0 {
 		m = m.nested(10, message{}.nested(1, message{}.wrapped(4, policy.MaxRequests)))
 	}

@@ -26,10 +26,11 @@ const maxRoutes = 1000
 // what of a ServiceProfile it lacks.
 func (n Namer) routes(s Input, c Client) (host message, names, problems []string) {
 	problem := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
-	base := action{client: c, cluster: n.ClusterName(s.Name, s.Port), policy: s.policy().Balancer}
+	policy := s.Service.TrafficPolicy()
+	base := action{client: c, cluster: n.ClusterName(s.Name, s.Port), policy: policy.Balancer}
 	var profile catalog.ServiceProfile
 	if s.Profile == nil || s.Profile.Invalid {
-		base.retry, base.timeout = s.policy().Retry, s.policy().Timeout
+		base.retry, base.timeout = policy.Retry, policy.Timeout
 	} else {
 		profile = *s.Profile
 	}

@@ -52,10 +52,11 @@ func (n Namer) identity(tls catalog.EndpointTLS, e catalog.Endpoint) string {
 
 // upstreamTLS appends the transport socket of a Cluster whose endpoints have TLS (gRFC A29).
 func (n Namer) upstreamTLS(m message, s Input) message {
-	if s.policy().TLS == catalog.NoTLS {
+	tls := s.Service.TrafficPolicy().TLS
+	if tls == catalog.NoTLS {
 		return m
 	}
-	validation := n.identityMatchers(s.policy().TLS, s.Endpoints).nested(13, provider)
+	validation := n.identityMatchers(tls, s.Endpoints).nested(13, provider)
 	common := message{}.nested(3, validation).nested(14, provider)
 	return m.nested(24, message{}.text(1, "envoy.transport_sockets.tls").any(3, tlsTypes+"UpstreamTlsContext", message{}.nested(1, common)))
 }
