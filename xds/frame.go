@@ -56,7 +56,6 @@ const (
 	fieldResourceName    = protowire.Number(3)
 )
 
-// frameOf returns the frame of a resource.
 func frameOf(r resource.Resource) *frame {
 	f := &frame{Resource: r, made: time.Now()}
 	f.full = make(mem.SliceBuffer, 0, len(f.Wire)+96)
@@ -73,8 +72,7 @@ func frameOf(r resource.Resource) *frame {
 	return f
 }
 
-// addrPortSize is the memory of an element of usable, in bytes.
-const addrPortSize = 32
+const addrPortSize = 32 // the memory of a netip.AddrPort in bytes
 
 // size returns the memory of the frame in bytes.
 func (f *frame) size() int {
@@ -96,8 +94,8 @@ func appendBytes[T string | []byte](b []byte, field protowire.Number, v T) []byt
 	return append(b, v...)
 }
 
-// newResponse returns the encoded response with these frames, the encoded fields more, and a nonce.
-// The nonce comes last, because the bytes before it are shared. Protobuf allows fields in any order.
+// newResponse returns the encoded response with these resources, the encoded fields more, and a
+// nonce, which protobuf allows behind the resources.
 func newResponse(variant string, items []item, more []byte, nonce string) mem.BufferSlice {
 	r := make(mem.BufferSlice, 0, len(items)+1)
 	for _, i := range items {
@@ -111,6 +109,6 @@ func newResponse(variant string, items []item, more []byte, nonce string) mem.Bu
 	return append(r, mem.SliceBuffer(appendBytes(slices.Clip(more), fieldNonce, nonce)))
 }
 
-// newNonce returns a nonce of 65 random bits, which clients can't guess. A client that returns the
-// nonce has read the response, so that the next one won't block.
+// newNonce returns a nonce of 65 random bits. A client can't guess it, so one that returns it has read
+// the response, and the next one won't block.
 func newNonce() string { return rand.Text()[:13] }

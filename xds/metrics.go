@@ -110,8 +110,8 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 // maxRejections limits the recorded rejections. If there are more, some may be logged again.
 const maxRejections = 1_000
 
-// Rates of lines of the log and Events about rejections: a second, and burst. Clients make up the
-// reasons, and each Event is an object in the API server.
+// Limits of log lines and Events about rejections a second, and bursts. Each Event is an object in
+// the API server.
 const (
 	lineRate, lineBurst   = rate.Limit(1), 100
 	eventRate, eventBurst = rate.Limit(1) / 10, 20
@@ -148,7 +148,6 @@ func (rs *rejections) record(r rejection, of catalog.ServiceKey, why string) {
 	}
 }
 
-// isNew records a rejection. It returns false if the rejection was recorded before.
 func (rs *rejections) isNew(r rejection) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

@@ -25,23 +25,20 @@ import (
 
 // Server serves xDS from a catalog. Make it with [NewServer].
 type Server struct {
-	catalog  *catalog.Catalog
-	config   *Config
-	log      *slog.Logger
-	topics   streams.Map[query, *topic]
-	workers  workers
-	listings streams.Map[coverage, *sharedListing]
-	clients  *clientlimits.Clients
-	// connections count what clients have not read.
+	catalog     *catalog.Catalog
+	config      *Config
+	log         *slog.Logger
+	topics      streams.Map[query, *topic]
+	listings    streams.Map[coverage, *sharedListing]
+	workers     workers
+	clients     *clientlimits.Clients
 	connections *clientlimits.Connections
 	budgets     budgets
 	metrics     *metrics
 	rejections  rejections
 	leftOut     rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
-
-	// opened counts the streams.
-	opened  atomic.Uint64
-	streams streams.Set[*stream]
+	opened      atomic.Uint64  // counts the streams
+	streams     streams.Set[*stream]
 	// calls are those of the streams, with the goroutines that receive requests and those of topics
 	// and listings.
 	calls *streams.Calls
@@ -69,8 +66,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 	return s
 }
 
-// ServerOptions returns the options that a gRPC server needs to send the server's messages, and to
-// hold clients to the limits.
+// ServerOptions returns the options of the gRPC server: codec, credentials and limits of clients.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	limits := &s.config.Limits
 	options := append(limits.ServerOptions(), clientlimits.KeepHeaders(s.refused, auth.Headers()...), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
@@ -92,9 +88,8 @@ func (s *Server) Listener(l net.Listener) net.Listener {
 	return s.connections.Listener(syncedListener{l, s})
 }
 
-// syncedListener closes connections until the catalog is synced (§6.11). A client would wait 15 s
-// for its first response. If its connection is closed, a client tries the other addresses of the
-// server; if only its streams were refused, it would not.
+// syncedListener closes connections until the catalog is synced (§6.11). A client tries the other
+// addresses of the server after a closed connection, but not after a refused stream.
 type syncedListener struct {
 	net.Listener
 	server *Server
@@ -136,8 +131,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// blocked returns the streams, with the time for which each has been sending. What they hold is
-// counted with their messages.
+// blocked returns the streams. What they hold is counted with their messages.
 func (s *Server) blocked(now time.Time) (list []clientlimits.Blocked) {
 	for _, st := range s.streams.All() {
 		list = append(list, clientlimits.Blocked{Connection: st.call.Connection(), For: st.lag.At(now)})
@@ -145,12 +139,10 @@ func (s *Server) blocked(now time.Time) (list []clientlimits.Blocked) {
 	return list
 }
 
-// refused counts what was refused or ignored, and closed connections.
 func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
 
-// serve serves a stream of any service until it ends.
 func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) {
 	st := s.newStream(out, variant, only)
 	if s.config.Authenticate != nil {
@@ -178,9 +170,9 @@ func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) 
 	return st.run()
 }
 
-// resourceType is a type of resources. Their order is that in which changes are sent (§6.6).
 type resourceType = resource.Type
 
+// The types of resource, in the order in which changes are sent (§6.6).
 const (
 	clusters      = resource.Cluster
 	endpoints     = resource.Endpoints
@@ -195,8 +187,8 @@ const (
 	variantDelta = "delta"
 )
 
-// apis are the gRPC services (§1.2): the aggregated one, and those that have one type only. The packages
-// of their generated code would add the messages of all resources to the program.
+// apis are the gRPC services (§1.2): the aggregated one, and those with one type. The packages of
+// their generated code would add the messages of all resources to the program.
 var apis = []struct{ service, methods, only string }{
 	{"envoy.service.discovery.v3.AggregatedDiscoveryService", "AggregatedResources", ""},
 	{"envoy.service.cluster.v3.ClusterDiscoveryService", "Clusters", resource.ClusterURL},

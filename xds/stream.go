@@ -28,9 +28,8 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// stream is one open call of either variant. Its handler waits, and a second goroutine receives
-// requests. A worker handles requests and sends responses. While it does, it owns all fields
-// without another rule.
+// stream is one open call of either variant. A worker that handles its requests or sends responses
+// owns all fields without another rule.
 type stream struct {
 	id     uint64
 	opened time.Time
@@ -58,21 +57,16 @@ type stream struct {
 	// shared lists the Clusters of a wildcard; nil without one. listing is the version that the
 	// stream is subscribed to; any goroutine may read it. users is how many streams share the
 	// listing.
-	shared  *sharedListing
-	listing atomic.Pointer[listing]
-	users   int
-	// pacedUntil is the time until which all types but endpoints wait (§6.13).
-	pacedUntil time.Time
+	shared     *sharedListing
+	listing    atomic.Pointer[listing]
+	users      int
+	pacedUntil time.Time // until then, all types but endpoints wait (§6.13)
 
-	// received has the request that waits for a worker. The owner of the stream holds working.
-	// worker is the last owner that was a worker.
-	received chan discoveryRequest
-	working  sync.Mutex
-	worker   *worker
-	panicked *panics.Carried // by a worker
-	// unread is true until the client has answered the last response. Until then, sending may
-	// block.
-	unread bool
+	received chan discoveryRequest // the request that waits for a worker
+	working  sync.Mutex            // held by the owner of the stream
+	worker   *worker               // the last one
+	panicked *panics.Carried       // by a worker
+	unread   bool                  // the client has not answered the last response: sending may block
 	// mu guards the fields below, and the subscriptions of each type for goroutines that don't own
 	// the stream.
 	mu sync.Mutex
@@ -134,7 +128,7 @@ func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream 
 	return st
 }
 
-// run waits until the stream ends. The error is its status.
+// run is the handler. The error is the status of the stream.
 func (s *stream) run() error {
 	s.server.calls.Go(s.receive)
 	moved, err := s.first()
@@ -154,8 +148,7 @@ func (s *stream) run() error {
 }
 
 // first waits for the first request, which identifies the client, or for the end of the stream. The
-// number of streams of a client that wait, and their time, are limited, because they cost as much
-// as others. The channel closes when the client's node changes.
+// number and the time of waiting streams are limited, because they cost as much as others.
 func (s *stream) first() (moved <-chan struct{}, err error) {
 	if err := s.server.clients.BeginRequest(s.client.id); err != nil {
 		return nil, err
@@ -175,7 +168,7 @@ func (s *stream) first() (moved <-chan struct{}, err error) {
 	return nil, nil
 }
 
-// result returns the status of an ended stream. If the client has left, there is no error.
+// result returns the status of an ended stream; nil if the client has left.
 func (s *stream) result() error {
 	err := context.Cause(s.ctx)
 	if s.out.Context().Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
@@ -202,8 +195,8 @@ func (s *stream) wake(why lane, changed ...*subscription) {
 	}
 }
 
-// work handles a pending request, and sends what has changed. A worker calls it. If there is more
-// to do, the stream is queued again behind other streams.
+// work handles a pending request, and sends what has changed. If there is more to do, the stream is
+// queued again behind other streams.
 func (s *stream) work(w *worker) {
 	s.working.Lock()
 	defer s.working.Unlock()
@@ -241,9 +234,8 @@ func (s *stream) step() error {
 	return s.flush()
 }
 
-// receive receives requests until the call ends. requestRate and the budget of the client limit
-// them: further requests wait in HTTP/2 flow control. Requests that change nothing are not passed
-// to a worker, because each response is followed by one.
+// receive receives requests until the call ends. Those above requestRate or the budget of the client
+// wait in HTTP/2 flow control. No worker gets those that change nothing: each response causes one.
 func (s *stream) receive() {
 	limiter := rate.NewLimiter(requestRate, requestBurst)
 	for {
@@ -270,8 +262,8 @@ func (s *stream) receive() {
 	}
 }
 
-// changesNothing reports whether a request only accepts a response. It returns false while a worker
-// has the stream, because the state is then unknown.
+// changesNothing reports whether a request only accepts a response. While a worker has the stream,
+// that is unknown.
 func (s *stream) changesNothing(r discoveryRequest) bool {
 	typ, ok := resource.TypeOf(r.GetTypeUrl())
 	if !ok || r.GetErrorDetail() != nil || r.GetResponseNonce() == "" || !s.working.TryLock() {
@@ -293,7 +285,6 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 // nonces can't be guessed.
 func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != s.nonce }
 
-// receiveOne receives a request and returns its size in bytes. The error is a status.
 func (s *stream) receiveOne() (r discoveryRequest, size int, err error) {
 	var raw precoded.Raw
 	if err = s.out.RecvMsg(&raw); err != nil {
@@ -335,8 +326,7 @@ func (s *stream) handle(r discoveryRequest) error {
 	return s.handleSotW(typ, r.(*discovery.DiscoveryRequest))
 }
 
-// typeOf returns the type of a request. ok is false for types that are not served. The error is a
-// status.
+// typeOf returns the type of a request. ok is false for types that are not served.
 func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
 	switch url = cmp.Or(url, s.only); {
 	case url == "":
@@ -348,8 +338,7 @@ func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
 	return typ, ok, err
 }
 
-// move updates the place of the client, whose node has changed, and marks its endpoints. The
-// channel closes when the node changes again.
+// move updates the place of the client, whose node has changed, and marks its endpoints.
 func (s *stream) move() (again <-chan struct{}) {
 	s.working.Lock()
 	defer s.working.Unlock()

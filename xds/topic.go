@@ -12,13 +12,12 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// query is a resource name from a client. Listeners and routes also depend on the namespace of the
-// client, because its ServiceProfiles have precedence.
+// query is a resource name, and the type that it is parsed for. Listeners and routes share a topic,
+// and so do Clusters and endpoints, except for xdstp names, which contain the type. Listeners and
+// routes depend on the namespace of the client, because its ServiceProfiles have precedence.
 type query struct {
 	name, namespace string
-	// typ is the type that the name is parsed for. Listeners and routes share a topic, and so do
-	// Clusters and endpoints, except for xdstp names, which contain the type.
-	typ resourceType
+	typ             resourceType
 }
 
 func newQuery(typ resourceType, name, namespace string) query {
@@ -33,13 +32,12 @@ func newQuery(typ resourceType, name, namespace string) query {
 	return q
 }
 
-// route reports whether the query is for a Listener or routes.
 func (q query) route() bool {
 	return q.typ == listeners || q.typ == routes
 }
 
-// topic has the views of one query, for all types. All views are rendered from the same snapshot.
-// The goroutine of the topic renews them when the snapshot is stale.
+// topic has the views of one query, for all types, rendered from the same snapshot. Its goroutine
+// renews them when the snapshot is stale.
 type topic struct {
 	query
 	server *Server
@@ -224,8 +222,7 @@ func (t *topic) remove(v *view) {
 	v.memory.Free()
 }
 
-// acquire returns the topic of a query. Each acquire without an error is followed by one release.
-// The error is a status: the client has too many queries.
+// acquire returns the topic of a query, until it is released. The error is a status.
 func (s *Server) acquire(q query, by clientlimits.ClientID) (*topic, error) {
 	t := s.newTopic(q)
 	return s.topics.Acquire(t.query, func() (_ *topic, err error) {
