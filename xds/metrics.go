@@ -110,8 +110,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 // maxRejections limits the recorded rejections. If there are more, some may be logged again.
 const maxRejections = 1_000
 
-// Limits of log lines and Events about rejections a second, and bursts. Each Event is an object in
-// the API server.
+// Limits of log lines and Events about rejections a second, and bursts: clients make up the reasons.
 const (
 	lineRate, lineBurst   = rate.Limit(1), 100
 	eventRate, eventBurst = rate.Limit(1) / 10, 20

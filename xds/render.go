@@ -19,7 +19,7 @@ func (s *Server) newTopic(q query) *topic {
 	t.name, t.unusable = s.config.Parse(q.typ, q.name, q.namespace)
 	if t.unusable == nil && t.name.Service.Namespace == q.namespace {
 		if _, err := s.config.Parse(q.typ, q.name, ""); err == nil {
-			t.namespace = "" // the name contains it
+			t.namespace = "" // the name contains it, so its ServiceProfiles come first for all clients
 		}
 	}
 	return t

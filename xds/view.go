@@ -117,7 +117,8 @@ func budgeted(size, clients, budget int) time.Duration {
 	return min(maxDelay, time.Duration(seconds*float64(time.Second)))
 }
 
-// remember adds to the history that the clients of a view are sent another version.
+// remember adds to the history that the clients of a view are sent another version. The caller holds
+// the lock of the topic.
 func (t *topic) remember(v *view, before, after *frame) {
 	if t.server.config.History == nil || before == nil || len(v.subscribers) == 0 {
 		return

@@ -18,14 +18,12 @@ type Identity struct{ Namespace, Pod, Node string }
 // Authenticator returns the identity of the client of a call. The error is a status.
 type Authenticator func(context.Context) (Identity, error)
 
-// refusef returns the status UNAUTHENTICATED.
 func refusef(format string, values ...any) error {
 	return status.Errorf(codes.Unauthenticated, format, values...)
 }
 
-// Certificates returns an authenticator for connections with a client certificate, which the TLS
-// configuration of the server has verified. Its only URI is the SPIFFE ID of a service account
-// (gRFC A65) in one of the trust domains.
+// Certificates returns an authenticator for client certificates that TLS has verified. Their only URI
+// is the SPIFFE ID of a service account (gRFC A65) in one of the trust domains.
 func Certificates(trustDomains []string) Authenticator {
 	return func(ctx context.Context) (Identity, error) {
 		var info credentials.TLSInfo
@@ -51,13 +49,11 @@ func Certificates(trustDomains []string) Authenticator {
 	}
 }
 
-// authorization is the header with the token of a call.
 const authorization = "authorization"
 
 // Headers returns the names of the headers that identify clients.
 func Headers() []string { return []string{authorization} }
 
-// bearer returns the token of a call.
 func bearer(ctx context.Context) (string, error) {
 	values := metadata.ValueFromIncomingContext(ctx, authorization)
 	if len(values) != 1 {

@@ -15,8 +15,7 @@ const (
 	retryableCount    = 2
 )
 
-// channelID is the key of filter state under which gRPC clients have an identifier of the channel
-// (gRFC A42).
+// channelID is the filter state of gRPC clients with an identifier of the channel (gRFC A42).
 const channelID = "io.grpc.channel_id"
 
 // maxRoutes limits the routes of a resource. A condition with any becomes several.
@@ -119,7 +118,6 @@ func (a action) of(r *catalog.Route) action {
 	return a
 }
 
-// encode returns the RouteAction.
 func (a action) encode() (m message) {
 	if len(a.split) == 0 {
 		m = m.text(1, a.cluster)

@@ -65,8 +65,7 @@ func (n Namer) upstreamTLS(m message, s Input) message {
 var provider = message{}.text(1, bootstrap.CertificateProvider).text(2, bootstrap.CertificateProvider)
 
 // identityMatchers returns the StringMatchers of a CertificateValidationContext (§3.4), sorted.
-// Endpoints without an identity, because their pod isn't known or they have no pod, add nothing:
-// clients refuse them.
+// Endpoints without an identity add nothing: clients refuse them.
 func (n Namer) identityMatchers(tls catalog.EndpointTLS, set []catalog.PlacedEndpoint) (m message) {
 	match := func(field protowire.Number, text string) { m = m.nested(9, message{}.text(field, text)) }
 	ids := map[string]struct{}{}
