@@ -20,19 +20,13 @@ type frame struct {
 	resource.Resource
 	// missing is true if the resource doesn't exist. Delta responses name it as removed. Endpoints
 	// in a linked cluster that isn't synced yet have no Wire, but may exist.
-	missing bool
-	// filters choose the view of the endpoints for each client; nil for other resources.
-	filters *catalog.Filters
-	// visibleTo are the namespaces whose clients may see the Service, as in
-	// [catalog.TrafficPolicy].
-	visibleTo string
-	// plain is the version for clients that have rejected this one; nil for none.
-	plain *frame
-	made  time.Time
-	// usable are the endpoints of a ClusterLoadAssignment that clients may use, sorted.
-	usable []netip.AddrPort
-	// ofService is true for a Listener, Cluster or routes of a Service.
-	ofService bool
+	missing   bool
+	filters   *catalog.Filters // choose the view of the endpoints for each client; nil for other resources
+	visibleTo string           // as in [catalog.TrafficPolicy]
+	plain     *frame           // for clients that have rejected this one; nil for none
+	made      time.Time
+	usable    []netip.AddrPort // the endpoints that clients may use, sorted
+	ofService bool             // a Listener, Cluster or routes of a Service
 
 	// full is the resource as a field of a DiscoveryResponse. For types with one resource in a
 	// response, the version and the type follow it.

@@ -148,7 +148,7 @@ type PlaceResponse struct {
 
 // Explain describes the resources that clients of a port get.
 func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) FirstResponse {
-	t := s.newTopic(newQuery(listeners, s.config.ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
+	t := s.newTopic(listeners, s.config.ClusterName(resource.Name{Service: key, Hostname: hostname}, port), "")
 	t.look()
 	defer t.state.release()
 	input, err := t.input(false)

@@ -31,20 +31,16 @@ const (
 	// a rejected type.
 	intakeRate, intakeBurst    = 32 << 20, 64 << 20
 	newNameCost, rejectionCost = 1 << 10, 16
-	// listedCost is the cost of a Cluster that a wildcard covers.
-	listedCost = 128
+	listedCost                 = 128 // of a Cluster that a wildcard covers
 	// maxSubscriptions limits the subscriptions of a client over all of its streams, by name and by
 	// wildcard. Each needs about 250 bytes.
 	maxSubscriptions = 200_000
-	// maxBudgets limits the budgets that are kept.
-	maxBudgets = 20_000
+	maxBudgets       = 20_000 // that are kept
 	// maxNodeText limits a text of a node in bytes, and maxNodeMetadata the entries of its
 	// metadata.
 	maxNodeText, maxNodeMetadata = 253, 64
-	// maxNamespace limits the name of a namespace in bytes.
-	maxNamespace = 63
-	// maxReason limits the part of the reason of a rejection that is searched for names, in bytes.
-	maxReason = 4 << 10
+	maxNamespace                 = 63      // bytes
+	maxReason                    = 4 << 10 // bytes of the reason of a rejection that are searched for names
 )
 
 // The reasons of refusals, besides those of package clientlimits.

@@ -3,17 +3,22 @@ package xds
 import (
 	"errors"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// newTopic returns the topic of a query, without views. The topic has no namespace if that makes no
-// difference, so that more clients share it.
-func (s *Server) newTopic(q query) *topic {
-	if !q.route() {
-		q.namespace = ""
+// newTopic returns the topic of a name, without views. Its query has the same type and namespace for
+// all clients for which they make no difference, so that these share a topic.
+func (s *Server) newTopic(typ resourceType, name, namespace string) *topic {
+	q := query{name, namespace, listeners}
+	if typ != listeners && typ != routes {
+		q.namespace, q.typ = "", clusters
+	}
+	if strings.HasPrefix(name, "xdstp:") {
+		q.typ = typ
 	}
 	t := &topic{query: q, server: s, views: map[viewKey]*view{}}
 	t.name, t.unusable = s.config.Parse(q.typ, q.name, q.namespace)

@@ -31,15 +31,13 @@ import (
 // stream is one open call of either variant. A worker that handles its requests or sends responses
 // owns all fields without another rule.
 type stream struct {
-	id     uint64
-	opened time.Time
-	server *Server
-	// ctx ends when the stream has to end, with its status as the cause.
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	out    grpc.ServerStream
-	// call counts the responses that the client has not read.
-	call    *clientlimits.Call
+	id      uint64
+	opened  time.Time
+	server  *Server
+	ctx     context.Context // ends when the stream has to end, with its status as the cause
+	cancel  context.CancelCauseFunc
+	out     grpc.ServerStream
+	call    *clientlimits.Call // counts the responses that the client has not read
 	variant string
 	only    string // the type URL that the called service has; empty for all
 
@@ -93,23 +91,19 @@ type discoveryRequest interface {
 type typeState struct {
 	subscriptions map[string]*subscription
 	// dirty are the subscriptions whose view has changed. Some may have ended. stream.mu guards it.
-	dirty []*subscription
-	// requested is true once a request was handled. lastNames are the names of the last one, of
-	// SotW only.
-	requested bool
-	lastNames []string
-	// named is true once a resource was named. Until then, an empty list of names is a wildcard.
-	named, wildcard bool
-	// mustRespond is true if a wildcard needs a response, even one without resources.
-	mustRespond bool
+	dirty       []*subscription
+	requested   bool     // once a request was handled
+	lastNames   []string // of the last request, of SotW only
+	named       bool     // once a resource was named; until then, an empty list of names is a wildcard
+	wildcard    bool
+	mustRespond bool // a wildcard needs a response, even one without resources
 	// resumedVersion is the version of a SotW response that the client has from an earlier stream.
 	// removedNames are resources that a delta client has and that no longer exist.
 	resumedVersion string
 	removedNames   []string
-	// names is how many subscriptions are by name.
-	names int
-	// nonce is the nonce of the last response, and rejected that of the last rejected response.
-	nonce, rejected string
+	names          int // of subscriptions by name
+	nonce          string
+	rejected       string // the nonce of the last rejected response
 	// unsubscribed is true once the client has unsubscribed from a resource. A new subscription may
 	// then be to a resource that it was sent before.
 	unsubscribed bool
@@ -239,13 +233,7 @@ func (s *stream) step() error {
 func (s *stream) receive() {
 	limiter := rate.NewLimiter(requestRate, requestBurst)
 	for {
-		r, size, err := s.receiveOne()
-		if err == nil && !limiter.Allow() {
-			err = limiter.Wait(s.ctx)
-		}
-		if err == nil {
-			err = s.budget.take(s.ctx, size)
-		}
+		r, err := s.receiveOne(limiter)
 		if err != nil {
 			s.cancel(err)
 			return
@@ -285,21 +273,24 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 // nonces can't be guessed.
 func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != s.nonce }
 
-func (s *stream) receiveOne() (r discoveryRequest, size int, err error) {
+func (s *stream) receiveOne(limiter *rate.Limiter) (r discoveryRequest, err error) {
 	var raw precoded.Raw
 	if err = s.out.RecvMsg(&raw); err != nil {
 		if status.Code(err) == codes.ResourceExhausted {
 			s.server.refused(clientlimits.RefusedMessage)
 		}
-		return nil, 0, err
+		return nil, err
 	}
 	if r = new(discovery.DiscoveryRequest); s.variant == variantDelta {
 		r = new(discovery.DeltaDiscoveryRequest)
 	}
 	if err = proto.Unmarshal(raw, r); err != nil {
-		err = status.Errorf(codes.Internal, "decode the request: %v", err)
+		return nil, status.Errorf(codes.Internal, "decode the request: %v", err)
 	}
-	return r, len(raw), err
+	if err = limiter.Wait(s.ctx); err != nil {
+		return nil, err
+	}
+	return r, s.budget.take(s.ctx, len(raw))
 }
 
 // handle applies a request to the subscriptions of the stream. The error is a status.

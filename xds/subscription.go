@@ -64,7 +64,7 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 		s.server.refused(refusedSubscriptions)
 		return nil, status.Errorf(codes.ResourceExhausted, "the streams of this client are subscribed to %d resources already", maxSubscriptions)
 	}
-	t, err := s.server.acquire(newQuery(typ, name, s.client.namespace), s.client.id)
+	t, err := s.server.acquire(typ, name, &s.client)
 	if err != nil {
 		s.budget.subscriptions.Add(-1)
 		return nil, err

@@ -2,7 +2,6 @@ package xds
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,21 +19,8 @@ type query struct {
 	typ             resourceType
 }
 
-func newQuery(typ resourceType, name, namespace string) query {
-	q := query{name: name, namespace: namespace, typ: typ}
-	switch {
-	case strings.HasPrefix(name, "xdstp:"):
-	case q.route():
-		q.typ = listeners
-	default:
-		q.typ = clusters
-	}
-	return q
-}
-
-func (q query) route() bool {
-	return q.typ == listeners || q.typ == routes
-}
+// route reports whether the query is for a Listener or routes.
+func (q query) route() bool { return q.typ == listeners || q.typ == routes }
 
 // topic has the views of one query, for all types, rendered from the same snapshot. Its goroutine
 // renews them when the snapshot is stale.
@@ -222,11 +208,11 @@ func (t *topic) remove(v *view) {
 	v.memory.Free()
 }
 
-// acquire returns the topic of a query, until it is released. The error is a status.
-func (s *Server) acquire(q query, by clientlimits.ClientID) (*topic, error) {
-	t := s.newTopic(q)
+// acquire returns the topic of a name for a client, until it is released. The error is a status.
+func (s *Server) acquire(typ resourceType, name string, of *client) (*topic, error) {
+	t := s.newTopic(typ, name, of.namespace)
 	return s.topics.Acquire(t.query, func() (_ *topic, err error) {
-		t.end, err = s.renewFor(by, t.run)
+		t.end, err = s.renewFor(of.id, t.run)
 		return t, err
 	})
 }

@@ -15,9 +15,9 @@ type view struct {
 	viewKey
 	current atomic.Pointer[frame] // what streams send; never nil once it has subscribers
 
-	// The lock of the topic guards the fields below. latest is the newest version. While it is
-	// delayed, it differs from the current one, since is the time of the first delayed change, and
-	// urgent that of the first one that removes endpoints.
+	// The lock of the topic guards the fields below, and the callers of update, publish, settle and
+	// remember hold it. latest is the newest version. While it is delayed, it differs from the current
+	// one, since is the time of the first delayed change, and urgent that of one that removes endpoints.
 	latest        *frame
 	since, urgent time.Time
 	changed       time.Time // when the current version became current
@@ -25,8 +25,7 @@ type view struct {
 	memory        clientlimits.Memory // that of the newest version
 }
 
-// update makes f the newest version, unless it equals the current one. The caller holds the lock of
-// the topic.
+// update makes f the newest version, unless it equals the current one.
 func (v *view) update(f *frame) {
 	if f.same(v.current.Load()) {
 		v.latest, v.since, v.urgent = v.current.Load(), time.Time{}, time.Time{}
@@ -43,8 +42,7 @@ func (v *view) update(f *frame) {
 	}
 }
 
-// publish makes f the current version and marks all subscriptions. The caller holds the lock of the
-// topic.
+// publish makes f the current version and marks all subscriptions.
 func (v *view) publish(f *frame, now time.Time) {
 	v.latest, v.since, v.urgent, v.changed = f, time.Time{}, time.Time{}, now
 	lane := laneOf(len(v.subscribers))
@@ -72,8 +70,7 @@ func versionOf(items []item) string {
 // The limits of the delay of a change, and of one that removes endpoints (§6.10).
 const maxDelay, maxUrgentDelay = 2 * time.Second, 500 * time.Millisecond
 
-// settle publishes the newest version of a view, or returns until when it has to wait. The caller
-// holds the lock of the topic.
+// settle publishes the newest version of a view, or returns until when it has to wait.
 func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	current := v.current.Load()
 	if v.latest == current {
@@ -117,8 +114,7 @@ func budgeted(size, clients, budget int) time.Duration {
 	return min(maxDelay, time.Duration(seconds*float64(time.Second)))
 }
 
-// remember adds to the history that the clients of a view are sent another version. The caller holds
-// the lock of the topic.
+// remember adds to the history that the clients of a view are sent another version.
 func (t *topic) remember(v *view, before, after *frame) {
 	if t.server.config.History == nil || before == nil || len(v.subscribers) == 0 {
 		return

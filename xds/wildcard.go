@@ -159,14 +159,11 @@ func (s *stream) subscribeAll(typ resourceType, version string, versions map[str
 		return nil
 	}
 	in.wildcard, in.mustRespond = true, true
-	if typ != clusters {
+	if typ != clusters || s.client.grpc {
 		return nil
 	}
 	if in.nonce == "" && len(version) <= maxNodeText {
 		in.resumedVersion = strings.Clone(version)
-	}
-	if s.client.grpc {
-		return nil
 	}
 	shared, err := s.server.join(coverage{s.client.namespaces, s.client.identity.Namespace}, s)
 	if err != nil {

@@ -49,13 +49,9 @@ func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
 	parsed := Name{Service: catalog.ServiceKey{Cluster: catalog.LocalCluster}}
 	rest := name
 	if strings.HasPrefix(name, "xdstp:") {
-		authority, plain, err := n.parseStructured(t, name)
-		if err != nil {
+		var err error
+		if rest, err = n.parseStructured(t, name, &parsed); err != nil {
 			return Name{}, err
-		}
-		rest, parsed.structured, parsed.authority = plain, true, authority
-		if cluster, linked := strings.CutSuffix(authority, linkedAuthority); linked {
-			parsed.Service.Cluster = cluster
 		}
 	}
 	host, port, found := strings.Cut(rest, ":")
@@ -81,28 +77,25 @@ func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
 	return parsed, nil
 }
 
-// parseStructured returns the authority and the plain name of an xdstp name.
-func (n Namer) parseStructured(t Type, name string) (authority, plain string, err error) {
-	wrong := fmt.Errorf("%s is no name of this type: write xdstp://AUTHORITY/%s/NAME", sanitize.Quote(name), t.message())
+// parseStructured returns the plain name of an xdstp name. It sets the authority and the cluster of parsed.
+func (n Namer) parseStructured(t Type, name string, parsed *Name) (plain string, err error) {
 	u, err := url.Parse(name)
 	if err != nil {
-		return "", "", wrong
+		u = &url.URL{}
 	}
 	kind, plain, found := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	if !strings.HasPrefix(name, "xdstp://") || !found || kind != t.message() || u.User != nil {
+		return "", fmt.Errorf("%s is no name of this type: write xdstp://AUTHORITY/%s/NAME", sanitize.Quote(name), t.message())
+	}
+	parsed.structured, parsed.authority = true, u.Host
+	cluster, linked := strings.CutSuffix(u.Host, linkedAuthority)
 	switch {
-	case !strings.HasPrefix(name, "xdstp://") || !found || kind != t.message() || u.User != nil:
-		return "", "", wrong
-	case !n.serves(u.Host):
-		return "", "", fmt.Errorf("the authority %s is not served", sanitize.Quote(u.Host))
+	case linked && isLabel(cluster) && cluster != catalog.LocalCluster:
+		parsed.Service.Cluster = cluster
+	case linked || u.Host != "" && !slices.Contains(n.Authorities, u.Host):
+		return "", fmt.Errorf("the authority %s is not served", sanitize.Quote(u.Host))
 	}
-	return u.Host, plain, nil
-}
-
-func (n Namer) serves(authority string) bool {
-	if cluster, linked := strings.CutSuffix(authority, linkedAuthority); linked {
-		return isLabel(cluster) && cluster != catalog.LocalCluster
-	}
-	return authority == "" || slices.Contains(n.Authorities, authority)
+	return plain, nil
 }
 
 // isLabel reports whether a text can be a label of a DNS name, or a port.
