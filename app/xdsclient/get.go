@@ -90,7 +90,7 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		if o.Watch {
 			continue
 		}
-		if tree.unknown() {
+		if tree.Reason != "" {
 			return ErrUnknown
 		}
 		return nil
@@ -209,8 +209,6 @@ func (t *tree) result() (made result, needed map[string][]string, complete bool)
 			c.Localities = localitiesOf(&a)
 		}
 	}
-	if made.unknown() {
-		made.Reason = made.reason()
-	}
+	made.Reason = made.reason()
 	return made, needed, complete
 }

@@ -3,7 +3,6 @@ package xdsclient
 import (
 	"cmp"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -112,15 +111,13 @@ func (a result) addresses() (list []string) {
 	return list
 }
 
-// unknown reports whether the Listener leads nowhere, or to a Cluster that is called by a reason.
-func (a result) unknown() bool {
-	return !slices.ContainsFunc(a.clusters(), func(c targetCluster) bool { return !strings.Contains(c.Name, " ") }) // the name of a Service has no space
-}
-
-// reason returns why the target doesn't exist: the names of the Clusters, if there are any.
+// reason returns why the target doesn't exist, which the Clusters are called by; "" if it exists.
 func (a result) reason() string {
 	var reasons []string
 	for _, c := range a.clusters() {
+		if !strings.Contains(c.Name, " ") { // the name of a Service
+			return ""
+		}
 		reasons = append(reasons, c.Name)
 	}
 	return cmp.Or(strings.Join(reasons, "; "), "it has no route")

@@ -65,9 +65,7 @@ func (n Namer) locality(s Input, endpoints []*catalog.PlacedEndpoint) message {
 func (n Namer) endpoint(s Input, e *catalog.PlacedEndpoint) message {
 	at := make(message, 0, 64).nested(1, address(e.Addr))
 	if e.Hostname != "" {
-		named := s.Name
-		named.Hostname = e.Hostname
-		at = at.text(3, n.host(named))
+		at = at.text(3, s.Name.Service.DNSName(e.Hostname, n.ClusterDomain))
 	}
 	if e.Additional.IsValid() {
 		at = at.nested(4, message{}.nested(1, address(e.Additional)))

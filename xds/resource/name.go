@@ -183,18 +183,9 @@ func (n Namer) ClusterName(name Name, port uint16) string { return n.nameOf(Clus
 
 // nameOf returns the canonical name of a Cluster, or of its endpoints, which is another xdstp name (§2.3).
 func (n Namer) nameOf(t Type, name Name, port uint16) string {
-	plain := fmt.Sprintf("%s:%d", n.host(name), port)
+	plain := fmt.Sprintf("%s:%d", name.Service.DNSName(name.Hostname, n.ClusterDomain), port)
 	if !name.structured {
 		return plain
 	}
 	return "xdstp://" + name.authority + "/" + t.message() + "/" + plain
-}
-
-// host returns the DNS name that a name means.
-func (n Namer) host(name Name) string {
-	host := name.Service.Name + "." + name.Service.Namespace + ".svc." + n.ClusterDomain
-	if name.Hostname != "" {
-		host = name.Hostname + "." + host
-	}
-	return host
 }
