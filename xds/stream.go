@@ -101,8 +101,8 @@ type typeState struct {
 	// removedNames are resources that a delta client has and that no longer exist.
 	resumedVersion string
 	removedNames   []string
-	names          int // of subscriptions by name
-	nonce          string
+	names          int    // of subscriptions by name
+	nonce          string // of the last response
 	rejected       string // the nonce of the last rejected response
 	// unsubscribed is true once the client has unsubscribed from a resource. A new subscription may
 	// then be to a resource that it was sent before.
