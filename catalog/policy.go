@@ -21,6 +21,14 @@ type TrafficPolicy struct {
 	VisibleTo string
 }
 
+// TrafficPolicy returns the policy of a Service; the zero policy if it has none, or if s is nil.
+func (s *Service) TrafficPolicy() TrafficPolicy {
+	if s == nil || s.Policy == nil {
+		return TrafficPolicy{}
+	}
+	return *s.Policy
+}
+
 // Sees reports whether clients in a namespace may see a Service of the namespace own with this VisibleTo.
 func Sees(namespace, visibleTo, own string) bool {
 	if visibleTo == "" {

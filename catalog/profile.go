@@ -159,7 +159,7 @@ func (p profileResolver) byService(key ServiceKey) {
 func (p profileResolver) serviceProfile(key ServiceKey) *ServiceProfile {
 	id := ID{
 		Kind: KindServiceProfile, Cluster: key.Cluster, Namespace: p.query.ClientNamespace,
-		Name: key.Name + "." + key.Namespace + ".svc." + p.query.ClusterDomain,
+		Name: key.DNSName("", p.query.ClusterDomain),
 	}
 	if id.Namespace != "" && id.Namespace != key.Namespace {
 		p.dependOn(dependency{object: id})

@@ -54,14 +54,7 @@ func (s *Service) listedLike(other *Service) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.ExternalName == other.ExternalName && s.visibleTo() == other.visibleTo() && slices.Equal(s.Ports, other.Ports)
-}
-
-func (s *Service) visibleTo() string {
-	if s.Policy == nil {
-		return ""
-	}
-	return s.Policy.VisibleTo
+	return s.ExternalName == other.ExternalName && s.TrafficPolicy().VisibleTo == other.TrafficPolicy().VisibleTo && slices.Equal(s.Ports, other.Ports)
 }
 
 // localServices returns the Services of our own cluster that pass a filter, in any order.

@@ -45,6 +45,15 @@ type ServiceKey struct {
 	Cluster, Namespace, Name string
 }
 
+// DNSName returns the name of the Service in DNS, or that of its endpoint with a hostname, unless that is empty.
+func (k ServiceKey) DNSName(hostname, clusterDomain string) string {
+	name := k.Name + "." + k.Namespace + ".svc." + clusterDomain
+	if hostname != "" {
+		name = hostname + "." + name
+	}
+	return name
+}
+
 // LinkedCluster returns the name of the linked cluster of the Service; empty for our own cluster.
 func (k ServiceKey) LinkedCluster() string {
 	if k.Cluster == LocalCluster {

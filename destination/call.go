@@ -65,10 +65,10 @@ type wake struct{ changed, moved <-chan struct{} }
 // serve serves a call until it ends. Only the steps run on the stacks of workers, so that the stack of the
 // handler stays small: see [workers].
 func (s *Server) serve(c *call) error {
-	if !s.calls.begin() {
+	if !s.calls.Begin() {
 		return s.errAfterStop()
 	}
-	defer s.calls.end()
+	defer s.calls.End()
 	defer c.run(closing)
 	if s.logsCalls(c.ctx) {
 		c.run(beginning)

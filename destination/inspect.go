@@ -127,11 +127,7 @@ func (s *profileStream) inspect(now time.Time) OpenStream {
 
 // targetOf returns the authority of a query.
 func (c *Config) targetOf(q query) string {
-	name := q.service.Name + "." + q.service.Namespace + ".svc." + c.ClusterDomain
-	if q.hostname != "" {
-		name = q.hostname + "." + name
-	}
-	return name + ":" + strconv.Itoa(int(q.port))
+	return q.service.DNSName(q.hostname, c.ClusterDomain) + ":" + strconv.Itoa(int(q.port))
 }
 
 // StreamsOfService returns at most limit open Get calls for a Service, and the number of all of them.

@@ -18,8 +18,3 @@ const (
 	refusedToken          clientlimits.Refusal = "context_token"
 	refusedUndeclaredPort clientlimits.Refusal = "undeclared_ports"
 )
-
-// refusals returns all reasons.
-func refusals() []clientlimits.Refusal {
-	return append(clientlimits.Refusals(), refusedPath, refusedToken, refusedUndeclaredPort)
-}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // sampleInterval is the time between two samples of the slowest stream.
@@ -43,10 +45,9 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 			Help:    "How far the slowest open stream was behind what was known, sampled each second.",
 			Buckets: []float64{.001, .01, .1, 1, 5, 15, 60, 300},
 		}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "destination_refused_total",
-			Help: "Connections, requests and queries that a limit refused, by the limit. An invalid context_token is only ignored.",
-		}, []string{"reason"}),
+		refused: clientlimits.NewRefusedCounter("destination_refused_total",
+			"Connections, requests and queries that a limit refused, by the limit. An invalid context_token is only ignored.",
+			refusedPath, refusedToken, refusedUndeclaredPort),
 		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "destination_address_conflicts_total",
 			Help: "Times that a response met an address that several Services or several workloads claim. The log names each address once.",
@@ -67,9 +68,6 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 
 		endpointOverflow: prometheus.NewDesc("endpoint_updates_queue_overflow", overflowHelp, []string{"service"}, nil),
 		profileOverflow:  prometheus.NewDesc("profile_updates_queue_overflow", overflowHelp, []string{"fqn", "port"}, nil),
-	}
-	for _, why := range refusals() {
-		m.refused.WithLabelValues(string(why))
 	}
 	for _, claimants := range []string{conflictServices, conflictWorkloads} {
 		m.conflicts.WithLabelValues(claimants)

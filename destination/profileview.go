@@ -207,7 +207,7 @@ type profileStream struct {
 // step implements followed. If the endpoint of a hostname is deleted, the stream ends with an error status,
 // so that the proxy retries, because another pod may have the address by now.
 func (s *profileStream) step() (w wake, ended bool, err error) {
-	if channel.IsClosed(s.server.stopping) && s.last != nil {
+	if channel.IsClosed(s.server.calls.Stopping()) && s.last != nil {
 		return wake{}, true, nil
 	}
 	a := s.view.latest()
@@ -221,7 +221,7 @@ func (s *profileStream) step() (w wake, ended bool, err error) {
 		return wake{}, true, err
 	}
 	s.last = a
-	return wake{a.snapshot.Stale(), s.server.stopping}, false, nil
+	return wake{a.snapshot.Stale(), s.server.calls.Stopping()}, false, nil
 }
 
 // close implements followed.

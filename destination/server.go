@@ -45,9 +45,8 @@ type Server struct {
 	// opened counts the streams.
 	opened atomic.Uint64
 
-	stopping chan struct{} // closed when the server stops
-	calls    calls
-	workers  workers
+	calls   *streams.Calls
+	workers workers
 	// opening limits the number of streams that are being opened.
 	opening chan struct{}
 	// callIDs counts the calls that are logged or traced.
@@ -63,13 +62,12 @@ type Server struct {
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config.Limits = config.Limits.WithDefaults()
 	s := &Server{
-		catalog:  c,
-		config:   &config,
-		log:      log,
-		tokens:   rate.Sometimes{First: 1, Interval: logInterval},
-		stopping: make(chan struct{}),
-		calls:    calls{idle: make(chan struct{})},
-		opening:  make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		catalog: c,
+		config:  &config,
+		log:     log,
+		tokens:  rate.Sometimes{First: 1, Interval: logInterval},
+		calls:   streams.NewCalls(),
+		opening: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.connections = clientlimits.NewConnections(&config.Limits, s.refused, log)
@@ -115,49 +113,11 @@ func (s *Server) Run(ctx context.Context) error {
 	limiting.Go(func() { s.connections.LimitUnread(ctx, s.blocked) })
 	s.metrics.sample(ctx)
 	limiting.Wait()
-	close(s.stopping)
+	s.calls.Stop()
 	s.topics.end()
-	<-s.calls.stop()
+	s.calls.Wait()
 	s.topics.running.Wait()
 	return nil
-}
-
-// calls counts the open calls. After stop, no call begins.
-type calls struct {
-	mu      sync.Mutex
-	n       int
-	stopped bool
-	idle    chan struct{} // closed once stopped and the last call has ended
-}
-
-func (c *calls) begin() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopped {
-		return false
-	}
-	c.n++
-	return true
-}
-
-func (c *calls) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.n--
-	if c.stopped && c.n == 0 {
-		close(c.idle)
-	}
-}
-
-// stop makes begin refuse calls. The returned channel closes when the last call has ended.
-func (c *calls) stop() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stopped = true
-	if c.n == 0 {
-		close(c.idle)
-	}
-	return c.idle
 }
 
 // Get implements the Destination API (§2): it sends the endpoints of a Service and their changes.
@@ -267,7 +227,7 @@ func (s *Server) ready(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 		return false
-	case <-s.stopping:
+	case <-s.calls.Stopping():
 		return false
 	}
 }

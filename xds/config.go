@@ -19,22 +19,18 @@ type Config struct {
 	resource.Namer
 	// EnableIPv6 allows IPv6 addresses.
 	EnableIPv6 bool
-	// EgressBudget limits the bytes a second for the changes of one resource. Changes above it are
-	// delayed (§6.10).
+	// EgressBudget limits the bytes a second for the changes of one resource (§6.10).
 	EgressBudget int
-	// MaxConnectionAge limits the age of a connection, so that clients spread over the replicas
-	// again.
+	// MaxConnectionAge spreads clients over the replicas again (§6.12).
 	MaxConnectionAge time.Duration
-	// TLS is the TLS configuration of the server; nil for none.
+	// TLS is nil for a server without TLS.
 	TLS *tls.Config
-	// Authenticate returns the identity of a client. If Authenticate is nil, the node of a request
-	// is trusted (§7.3).
+	// Authenticate is nil if the node of a request is trusted (§7.3).
 	Authenticate auth.Authenticator
 	// Rejected is called with the reason, once for each version of a resource of a Service that a
 	// kind of client rejects. Rejected must not block, and may be nil.
 	Rejected func(of catalog.ServiceKey, message string)
-	// Limits are the limits of clients.
-	Limits clientlimits.Limits
+	Limits   clientlimits.Limits
 	// History records the changes that streams were sent; nil records nothing.
 	History *history.Log
 }
@@ -43,7 +39,6 @@ type Config struct {
 const (
 	DefaultEgressBudget     = 64 << 20
 	DefaultMaxConnectionAge = 30 * time.Minute
-	defaultClusterDomain    = "cluster.local"
 )
 
 // DefaultLimits returns the default limits. A request may name 20,000 resources, so messages may
@@ -55,7 +50,7 @@ func DefaultLimits() clientlimits.Limits {
 }
 
 func (c Config) withDefaults() Config {
-	c.ClusterDomain = cmp.Or(c.ClusterDomain, defaultClusterDomain)
+	c.ClusterDomain = cmp.Or(c.ClusterDomain, "cluster.local")
 	c.EgressBudget = cmp.Or(c.EgressBudget, DefaultEgressBudget)
 	c.MaxConnectionAge = cmp.Or(c.MaxConnectionAge, DefaultMaxConnectionAge)
 	c.Limits.MaxRecvMsgSize = cmp.Or(c.Limits.MaxRecvMsgSize, DefaultLimits().MaxRecvMsgSize)

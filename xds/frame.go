@@ -20,19 +20,13 @@ type frame struct {
 	resource.Resource
 	// missing is true if the resource doesn't exist. Delta responses name it as removed. Endpoints
 	// in a linked cluster that isn't synced yet have no Wire, but may exist.
-	missing bool
-	// filters choose the view of the endpoints for each client; nil for other resources.
-	filters *catalog.Filters
-	// visibleTo are the namespaces whose clients may see the Service, as in
-	// [catalog.TrafficPolicy].
-	visibleTo string
-	// plain is the version for clients that have rejected this one; nil for none.
-	plain *frame
-	made  time.Time
-	// usable are the endpoints of a ClusterLoadAssignment that clients may use, sorted.
-	usable []netip.AddrPort
-	// ofService is true for a Listener, Cluster or routes of a Service.
-	ofService bool
+	missing   bool
+	filters   *catalog.Filters // choose the view of the endpoints for each client; nil for other resources
+	visibleTo string           // as in [catalog.TrafficPolicy]
+	plain     *frame           // for clients that have rejected this one; nil for none
+	made      time.Time
+	usable    []netip.AddrPort // the endpoints that clients may use, sorted
+	ofService bool             // a Listener, Cluster or routes of a Service
 
 	// full is the resource as a field of a DiscoveryResponse. For types with one resource in a
 	// response, the version and the type follow it.
@@ -56,7 +50,6 @@ const (
 	fieldResourceName    = protowire.Number(3)
 )
 
-// frameOf returns the frame of a resource.
 func frameOf(r resource.Resource) *frame {
 	f := &frame{Resource: r, made: time.Now()}
 	f.full = make(mem.SliceBuffer, 0, len(f.Wire)+96)
@@ -65,16 +58,15 @@ func frameOf(r resource.Resource) *frame {
 		f.full = appendHead(f.full, f.Version, r.Type)
 	}
 	f.part = sync.OnceValue(func() *mem.SliceBuffer {
-		b := appendBytes(nil, fieldResourceVersion, []byte(f.Version))
-		b = appendBytes(b, fieldResourceName, []byte(f.Name))
+		b := appendBytes(nil, fieldResourceVersion, f.Version)
+		b = appendBytes(b, fieldResourceName, f.Name)
 		part := mem.SliceBuffer(appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.Wire)))
 		return &part
 	})
 	return f
 }
 
-// addrPortSize is the memory of an element of usable, in bytes.
-const addrPortSize = 32
+const addrPortSize = 32 // the memory of a netip.AddrPort in bytes
 
 // size returns the memory of the frame in bytes.
 func (f *frame) size() int {
@@ -87,33 +79,30 @@ func (f *frame) size() int {
 
 // appendHead appends the version and the type of a response.
 func appendHead(b []byte, version string, typ resourceType) []byte {
-	b = appendBytes(b, fieldVersion, []byte(version))
-	return appendBytes(b, fieldTypeURL, []byte(typ.URL()))
+	b = appendBytes(b, fieldVersion, version)
+	return appendBytes(b, fieldTypeURL, typ.URL())
 }
 
-func appendBytes(b []byte, field protowire.Number, v []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
+func appendBytes[T string | []byte](b []byte, field protowire.Number, v T) []byte {
+	b = protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(len(v)))
+	return append(b, v...)
 }
 
-// field returns the resource as a field of a response.
-func (f *frame) field(variant string) *mem.SliceBuffer {
-	if variant == variantSotW {
-		return &f.full
-	}
-	return f.part()
-}
-
-// newResponse returns the encoded response with these frames, the encoded fields more, and a nonce.
-// The nonce comes last, because the bytes before it are shared. Protobuf allows fields in any order.
+// newResponse returns the encoded response with these resources, the encoded fields more, and a
+// nonce, which protobuf allows behind the resources.
 func newResponse(variant string, items []item, more []byte, nonce string) mem.BufferSlice {
 	r := make(mem.BufferSlice, 0, len(items)+1)
 	for _, i := range items {
-		r = append(r, i.frame.field(variant))
+		if variant == variantSotW {
+			r = append(r, &i.frame.full)
+		} else {
+			r = append(r, i.frame.part())
+		}
 	}
 	// The last response may still be on its way with more, so it is copied.
-	return append(r, mem.SliceBuffer(appendBytes(slices.Clip(more), fieldNonce, []byte(nonce))))
+	return append(r, mem.SliceBuffer(appendBytes(slices.Clip(more), fieldNonce, nonce)))
 }
 
-// newNonce returns a nonce of 65 random bits, which clients can't guess. A client that returns the
-// nonce has read the response, so that the next one won't block.
+// newNonce returns a nonce of 65 random bits. A client can't guess it, so one that returns it has read
+// the response, and the next one won't block.
 func newNonce() string { return rand.Text()[:13] }

@@ -22,7 +22,7 @@ func byHeader(ctx context.Context) (auth.Identity, error) {
 		return auth.Identity{}, status.Error(codes.Unauthenticated, "say who you are")
 	}
 	namespace, node, _ := strings.Cut(values[0], "/")
-	return auth.Identity{Namespace: namespace, ServiceAccount: "default", Node: node}, nil
+	return auth.Identity{Namespace: namespace, Node: node}, nil
 }
 
 // as opens a stream of a client with this identity; "" for none.

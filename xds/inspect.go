@@ -15,33 +15,27 @@ import (
 
 // OpenStream is the state of an open stream.
 type OpenStream struct {
-	// ID is unique in the process. Variant is sotw or delta.
 	ID      uint64
-	Variant string
+	Variant string // sotw or delta
 	// Client is the user agent, and Peer the address; each may be unknown. Pod, Namespace, Node and
 	// Zone are what the client says, or those of the pod that has its address.
 	Client                     string
 	Peer                       netip.AddrPort
 	Pod, Namespace, Node, Zone string
-	// Names are what it is subscribed to, sorted: of all types together, each once. "*" is among
-	// them for a wildcard for Clusters, and its Clusters are, too. Service is that of the first of
-	// them that is the name of one.
-	Names   []string
-	Service catalog.ServiceKey
+	// Names are the subscribed names of all types, sorted, with "*" and its Clusters for a wildcard.
+	// No Service has the Unknown ones, and the client has rejected the last version of the Rejected
+	// ones. Service is that of the first name that has one.
+	Names, Unknown, Rejected []string
+	Service                  catalog.ServiceKey
 	// LeftOut is how many Clusters the wildcard lacks, because there are too many.
 	LeftOut int
-	// Unknown are those of the names that no Service has
-	Unknown []string
-	// Rejected are those whose last version the client has rejected.
-	Rejected []string
-	// Endpoints are how many can be used, of all ClusterLoadAssignments together.
+	// Endpoints is the number of usable endpoints in all ClusterLoadAssignments.
 	Endpoints int
 	// Responses counts what was sent, and Waiting the resources that have changed since.
 	Responses uint64
 	Waiting   int
-	// Lag is for how long the change that is being sent has been known.
-	Lag    time.Duration
-	Opened time.Time
+	Lag       time.Duration // for how long the change that is being sent has been known
+	Opened    time.Time
 }
 
 // OpenStreams returns all open streams, in any order.
@@ -55,8 +49,7 @@ func (s *Server) OpenStreams() []OpenStream {
 	return list
 }
 
-// CountStreams returns how many streams are open, and for how many of them a change has been known
-// for longer than a time without having been sent.
+// CountStreams returns how many streams are open, and how many of them have a lag above than.
 func (s *Server) CountStreams(than time.Duration) (open, behind int) {
 	now := time.Now()
 	for _, st := range s.streams.All() {
@@ -99,8 +92,7 @@ func (s *stream) inspect(now time.Time) OpenStream {
 }
 
 // all returns the subscriptions, and how many of them have changed since the stream sent something.
-// The locks of topics are taken after that of the stream is released: topics take them the other
-// way round.
+// It makes a copy, because topics take the lock of a stream under theirs.
 func (s *stream) all() (list []*subscription, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +117,6 @@ func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, usable int) 
 	return key, usable
 }
 
-// kind returns the kind of the client, as far as it is known.
 func (s *stream) kind() string {
 	if !channel.IsClosed(s.identified) {
 		return clientOther
@@ -135,16 +126,13 @@ func (s *stream) kind() string {
 
 // FirstResponse describes the resources that clients of a port of a Service get.
 type FirstResponse struct {
-	// Refusal is the reason why the name doesn't exist; nil if the port is served.
-	Refusal error
+	Refusal error // why the name doesn't exist; nil if the port is served
 	// Cluster is the name of the Cluster. Overrides are those that the ServiceProfile sends all calls
 	// to, if any, and Problems what of the ServiceProfile the routes lack.
 	Cluster             string
 	Overrides, Problems []string
-	// VisibleTo are the namespaces whose clients may see the Service; empty for all.
-	VisibleTo string
-	// Pending is true while endpoints in a linked cluster may be unknown.
-	Pending bool
+	VisibleTo           string // as in [catalog.TrafficPolicy]
+	Pending             bool   // endpoints in a linked cluster may be unknown
 	// Places are the endpoints by the place of the client, the first one for a client whose place
 	// is unknown. MorePlaces is the number of places that are left out.
 	Places     []PlaceResponse
@@ -153,16 +141,14 @@ type FirstResponse struct {
 
 // PlaceResponse counts the endpoints of clients at one place.
 type PlaceResponse struct {
-	Filter catalog.Filter
-	// Usable are the numbers of endpoints for new requests, by priority, and Draining that of the
-	// others.
-	Usable   []int
+	Filter   catalog.Filter
+	Usable   []int // for new requests, by priority
 	Draining int
 }
 
-// Explain describes the resources that clients of a port get. They are made as for streams.
+// Explain describes the resources that clients of a port get.
 func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) FirstResponse {
-	t := s.newTopic(newQuery(listeners, s.config.ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
+	t := s.newTopic(listeners, s.config.ClusterName(resource.Name{Service: key, Hostname: hostname}, port), "")
 	t.look()
 	defer t.state.release()
 	input, err := t.input(false)

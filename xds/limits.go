@@ -24,26 +24,23 @@ const (
 	// requestRate limits the requests of a stream a second. The burst is for the first responses,
 	// because a client acknowledges each of them.
 	requestRate, requestBurst = 100, 2_000
-	// resendRate limits the bytes a second that a client is sent again because it has subscribed
-	// again.
+	// resendRate limits the bytes a second that a client is sent again after a new subscription.
 	resendRate, resendBurst = 8 << 20, 1 << 20
 	// intakeRate limits the cost of the requests of a client a second. The cost is their bytes,
 	// newNameCost for each new name, which may need a topic, and rejectionCost for each resource of
 	// a rejected type.
 	intakeRate, intakeBurst    = 32 << 20, 64 << 20
 	newNameCost, rejectionCost = 1 << 10, 16
-	// listedCost is the cost of a Cluster that a wildcard covers.
-	listedCost = 128
+	listedCost                 = 128 // of a Cluster that a wildcard covers
 	// maxSubscriptions limits the subscriptions of a client over all of its streams, by name and by
 	// wildcard. Each needs about 250 bytes.
 	maxSubscriptions = 200_000
-	// maxBudgets limits the budgets that are kept.
-	maxBudgets = 20_000
+	maxBudgets       = 20_000 // that are kept
 	// maxNodeText limits a text of a node in bytes, and maxNodeMetadata the entries of its
 	// metadata.
 	maxNodeText, maxNodeMetadata = 253, 64
-	// maxNamespace limits the name of a namespace in bytes.
-	maxNamespace = 63
+	maxNamespace                 = 63      // bytes
+	maxReason                    = 4 << 10 // bytes of the reason of a rejection that are searched for names
 )
 
 // The reasons of refusals, besides those of package clientlimits.
@@ -59,8 +56,8 @@ const (
 	refusedSubscriptions   clientlimits.Refusal = "subscriptions"
 )
 
-// admit checks the names of a request against the limits, and charges the new ones to the budget of
-// the client. added is how many names the stream gets in addition. The error is a status.
+// admit checks the names of a request, and charges the new ones to the budget of the client. added
+// is how many names the stream gets in addition. The error is a status.
 func (s *stream) admit(typ resourceType, names []string, added int) error {
 	for _, name := range names {
 		if len(name) > maxNameLength {
@@ -89,30 +86,14 @@ func (in *typeState) countNew(names []string) (n int) {
 	return n
 }
 
-// budget limits the cost of a client over all of its streams.
+// budget limits the cost of a client over all of its streams: of requests (intake), of resources
+// that are sent again after a new subscription (resend, §6.2), and the number of subscriptions.
 type budget struct {
-	// intake limits the cost of requests.
-	intake *rate.Limiter
-	// resend limits the bytes that are sent again because the client has subscribed again (§6.2).
-	resend *rate.Limiter
-	// subscriptions is how many the streams have.
-	subscriptions atomic.Int64
+	intake, resend *rate.Limiter
+	subscriptions  atomic.Int64
 }
 
-// subscribe counts a subscription, until unsubscribe is called. It returns false if the limit is
-// reached.
-func (b *budget) subscribe() bool {
-	if b.subscriptions.Add(1) <= maxSubscriptions {
-		return true
-	}
-	b.unsubscribe()
-	return false
-}
-
-func (b *budget) unsubscribe() { b.subscriptions.Add(-1) }
-
-// take charges the cost of a request, and waits while the budget is used up. It fails if the
-// context ends.
+// take charges the cost of a request, and waits while the budget is used up.
 func (b *budget) take(ctx context.Context, cost int) error {
 	return b.intake.WaitN(ctx, min(cost, intakeBurst))
 }
@@ -124,7 +105,6 @@ type budgets struct {
 	m  map[clientlimits.ClientID]*budget
 }
 
-// of returns the budget of a client.
 func (bs *budgets) of(id clientlimits.ClientID) *budget {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()

@@ -31,7 +31,9 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 		responses: counter("xds_responses_total", "Responses that were sent.", "type", "variant"),
 		bytes:     counter("xds_sent_bytes_total", "Bytes of the responses that were sent.", "type"),
 		nacks:     counter("xds_nacks_total", "Responses that clients rejected, by their kind. The log has each rejected version once.", "type", "client"),
-		refused:   counter("xds_refused_total", "What clients sent or asked for that a limit refused, by the limit. Of a node, what is too long is ignored.", "reason"),
+		refused: clientlimits.NewRefusedCounter("xds_refused_total",
+			"What clients sent or asked for that a limit refused, by the limit. Of a node, what is too long is ignored.",
+			refusedUnsynced, refusedName, refusedNames, refusedInitialVersions, refusedNode, refusedIdentity, refusedClusters, refusedNamespaces, refusedSubscriptions),
 		paced: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "xds_paced_seconds",
 			Help:    "For how long changes of endpoints were held back because sending them at once would have cost more than the egress budget.",
@@ -43,10 +45,6 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 		for _, variant := range []string{variantSotW, variantDelta} {
 			m.responses.WithLabelValues(typ.String(), variant)
 		}
-	}
-	for _, why := range append(clientlimits.Refusals(), refusedUnsynced, refusedName, refusedNames, refusedInitialVersions, refusedNode, refusedIdentity,
-		refusedClusters, refusedNamespaces, refusedSubscriptions) {
-		m.refused.WithLabelValues(string(why))
 	}
 	r.MustRegister(m, m.responses, m.bytes, m.nacks, m.refused, m.paced, s.connections.UnreadGauge("xds_unread_bytes"))
 	return m
@@ -112,8 +110,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 // maxRejections limits the recorded rejections. If there are more, some may be logged again.
 const maxRejections = 1_000
 
-// Rates of lines of the log and Events about rejections: a second, and burst. Clients make up the
-// reasons, and each Event is an object in the API server.
+// Limits of log lines and Events about rejections a second, and bursts: clients make up the reasons.
 const (
 	lineRate, lineBurst   = rate.Limit(1), 100
 	eventRate, eventBurst = rate.Limit(1) / 10, 20
@@ -150,7 +147,6 @@ func (rs *rejections) record(r rejection, of catalog.ServiceKey, why string) {
 	}
 }
 
-// isNew records a rejection. It returns false if the rejection was recorded before.
 func (rs *rejections) isNew(r rejection) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

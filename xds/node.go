@@ -19,11 +19,10 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// clientOther is the kind of clients that aren't known.
 const clientOther = "other"
 
-// clientKinds are the implementations of clients, as metrics call them, by the beginning of their
-// user agents in lower case. C-core is behind Python, PHP, Ruby and C++.
+// clientKinds are the kinds of client by the beginning of their user agents in lower case. C-core is
+// behind Python, PHP, Ruby and C++.
 var clientKinds = []struct {
 	prefix, kind string
 	variant      resource.Client
@@ -41,16 +40,15 @@ var clientKinds = []struct {
 type client struct {
 	id   clientlimits.ClientID
 	peer netip.AddrPort
-	kind string
-	// variant is the kind of client that resources depend on, and grpc is true for any but Envoy.
+	// kind is that of metrics, and variant that of resources. grpc is true for any but Envoy.
+	kind                          string
 	variant                       resource.Client
 	grpc                          bool
 	userAgent                     string
 	pod, namespace, node, zoneSet string
 	// namespaces are those whose Clusters a wildcard is for, sorted and separated by commas.
 	namespaces string
-	// identity is the authenticated identity; zero without authentication.
-	identity auth.Identity
+	identity   auth.Identity // zero without authentication
 }
 
 // identify reads the node of a first request (§7.2). Texts that are too long are ignored, except
@@ -88,8 +86,7 @@ func (s *stream) identify(n *corepb.Node) error {
 // namespacesKey is the entry of metadata with the namespaces of a wildcard (§8.3).
 const namespacesKey = "signpost.dev/namespaces"
 
-// nameNamespaces sets the namespaces of a wildcard from a list of values, or from a text with
-// commas or spaces. The default is the namespace of the client.
+// nameNamespaces sets the namespaces of a wildcard from a list, or from a text with commas or spaces.
 func (s *stream) nameNamespaces(v *structpb.Value) error {
 	texts := []string{v.GetStringValue()}
 	for _, each := range v.GetListValue().GetValues() {

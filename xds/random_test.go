@@ -215,7 +215,7 @@ func TestRandomSlices(t *testing.T) {
 		c := newRandomCluster(seed)
 		known := c.known()
 		for _, name := range []string{"a.shop.svc.cluster.local:80", "b.shop.svc.cluster.local:50051"} {
-			a := (&Server{config: &config, catalog: known}).newTopic(newQuery(endpoints, name, ""))
+			a := (&Server{config: &config, catalog: known}).newTopic(endpoints, name, "")
 			snapshot := known.Service(a.name.Service)
 			for _, place := range []catalog.Client{{}, {Node: "n1", Zone: "east"}, {Node: "n2", Zone: "west"}} {
 				v := &view{viewKey: viewKey{typ: endpoints, filter: snapshot.PriorityFilters().For(place)}}

@@ -3,23 +3,28 @@ package xds
 import (
 	"errors"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// newTopic returns the topic of a query, without views. It removes the namespace of the client if it
-// makes no difference, so that more clients share a topic.
-func (s *Server) newTopic(q query) *topic {
-	if !q.route() {
-		q.namespace = ""
+// newTopic returns the topic of a name, without views. Its query has the same type and namespace for
+// all clients for which they make no difference, so that these share a topic.
+func (s *Server) newTopic(typ resourceType, name, namespace string) *topic {
+	q := query{name, namespace, listeners}
+	if typ != listeners && typ != routes {
+		q.namespace, q.typ = "", clusters
+	}
+	if strings.HasPrefix(name, "xdstp:") {
+		q.typ = typ
 	}
 	t := &topic{query: q, server: s, views: map[viewKey]*view{}}
 	t.name, t.unusable = s.config.Parse(q.typ, q.name, q.namespace)
 	if t.unusable == nil && t.name.Service.Namespace == q.namespace {
 		if _, err := s.config.Parse(q.typ, q.name, ""); err == nil {
-			t.namespace = "" // the name contains it, so that the ServiceProfiles of the Service come first for all clients
+			t.namespace = "" // the name contains it, so its ServiceProfiles come first for all clients
 		}
 	}
 	return t
@@ -68,8 +73,7 @@ func (t *topic) hides(visibleTo string, from *stream) bool {
 var errPending = errors.New("the linked cluster is not synced yet")
 
 // input returns the input for rendering. The error is the reason why the Service or port doesn't
-// exist. If the Service may be in a linked cluster that isn't synced yet, a port number is used
-// unchecked. In a hidden view, the Service doesn't exist.
+// exist. If the Service may be in a linked cluster that isn't synced yet, a port number is not checked.
 func (t *topic) input(hidden bool) (s resource.Input, err error) {
 	f := &t.state
 	if t.unusable != nil {
@@ -91,9 +95,8 @@ func (t *topic) input(hidden bool) (s resource.Input, err error) {
 	return s, err
 }
 
-// renderMissing makes the resource for a name that doesn't exist (§5). Endpoints are empty instead
-// of missing, because Envoy waits for those of each Cluster, and a gRPC client keeps the Cluster of
-// a deleted Service.
+// renderMissing makes the resource for a name that doesn't exist (§5). Endpoints are empty, because
+// Envoy waits for those of each Cluster, and a gRPC client keeps the Cluster of a deleted Service.
 func (t *topic) renderMissing(v *view, why error) *frame {
 	name := t.query.name
 	switch {
@@ -108,14 +111,13 @@ func (t *topic) renderMissing(v *view, why error) *frame {
 	}
 }
 
-// renderService makes a Listener, RouteConfiguration or Cluster of a Service.
 func (t *topic) renderService(v *view, s resource.Input) *frame {
 	config, name := t.server.config, t.query.name
 	if v.typ != clusters {
 		r, _ := config.Routes(v.typ, name, s, v.client)
 		return frameOf(r)
 	}
-	if s.Service != nil && s.Service.Policy != nil && s.Service.Policy.TLS != catalog.NoTLS {
+	if s.Service.TrafficPolicy().TLS != catalog.NoTLS {
 		s.Endpoints = catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, catalog.Filter{})).Endpoints
 	}
 	full, plain := config.Cluster(name, s, v.client)
@@ -126,7 +128,6 @@ func (t *topic) renderService(v *view, s resource.Input) *frame {
 	return made
 }
 
-// renderAssignment makes a ClusterLoadAssignment.
 func (t *topic) renderAssignment(v *view, s resource.Input) *frame {
 	set := catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, v.filter))
 	if len(set.Endpoints) == 0 && set.Pending {
@@ -137,7 +138,6 @@ func (t *topic) renderAssignment(v *view, s resource.Input) *frame {
 	return made
 }
 
-// endpointQuery returns the query for the endpoints of clients at one place.
 func (t *topic) endpointQuery(s resource.Input, f catalog.Filter) catalog.Query {
 	return catalog.Query{Port: s.Port, Hostname: t.name.Hostname, Filter: f, IPv6: t.server.config.EnableIPv6}
 }

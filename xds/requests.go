@@ -75,10 +75,9 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 	return nil
 }
 
-// subscribeDelta subscribes to a name, or sends its resource again. The client may have versions
-// from an earlier stream. If the client also subscribes to Clusters, its endpoints are always sent:
-// it uses a Cluster that has changed since the earlier stream only after another response with its
-// endpoints (§6.6), and it subscribes to both in any order.
+// subscribeDelta subscribes to a name, or sends its resource again. If the client also subscribes to
+// Clusters, its endpoints are sent whatever versions it has from an earlier stream: it needs those
+// of a changed Cluster again (§6.6), and subscribes to both in any order.
 func (s *stream) subscribeDelta(typ resourceType, name string, versions map[string]string) error {
 	in := &s.types[typ]
 	in.named = true
@@ -123,8 +122,7 @@ func (s *stream) unsubscribeDelta(typ resourceType, name string) {
 	}
 }
 
-// versionFrom returns the version of a resource that a client has from an earlier stream; "" for
-// none.
+// versionFrom returns the version of a resource that a client has from an earlier stream, if any.
 func versionFrom(versions map[string]string, name string) string {
 	if v := versions[name]; len(v) <= maxNodeText {
 		return strings.Clone(v)

@@ -24,9 +24,8 @@ func (s *stream) flush() error {
 	if err != nil {
 		return err
 	}
-	// Each topic learns of a change by itself, but the order must hold within one flush. So what a
-	// changed resource refers to is renewed before it is taken. Endpoints are taken after the Clusters
-	// are sent, because send marks those of changed Clusters.
+	// Each topic learns of a change by itself, so what a changed resource refers to is renewed before
+	// it is taken. Endpoints are taken after Clusters are sent, because send marks those of changed ones.
 	var dirty [resourceTypes][]*subscription
 	for _, typ := range [...]resourceType{routes, listeners, clusters} {
 		dirty[typ] = s.takeDirty(typ)
@@ -52,8 +51,7 @@ func (s *stream) flush() error {
 	return s.flushType(clusters, nil)
 }
 
-// renewAfter renews the resources that a resource refers to: Clusters, and endpoints, which a
-// client may have without their Cluster.
+// renewAfter renews the Clusters and endpoints that a resource refers to.
 func (s *stream) renewAfter(sub *subscription) {
 	// follow may change the view. The references of both views are renewed.
 	for _, name := range slices.Concat(sub.view.current.Load().References, sub.follow().References) {
@@ -67,8 +65,7 @@ func (s *stream) renewAfter(sub *subscription) {
 	}
 }
 
-// takeDirty removes and returns the dirty subscriptions of a type that have not ended, sorted by
-// name.
+// takeDirty returns the dirty subscriptions of a type that have not ended, sorted by name.
 func (s *stream) takeDirty(typ resourceType) []*subscription {
 	in := &s.types[typ]
 	s.mu.Lock()
@@ -132,8 +129,7 @@ func (sub *subscription) offered() *frame {
 // rejects reports whether the client has rejected a version.
 func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.Version) }
 
-// follow returns the current version of the view for the client's place. If the subscription has
-// another view, it joins that one first.
+// follow returns the current version of the view that the subscription should have, and joins it.
 func (sub *subscription) follow() *frame {
 	s := sub.stream
 	for {
@@ -146,7 +142,7 @@ func (sub *subscription) follow() *frame {
 	}
 }
 
-// item is a resource to send for a subscription.
+// item is a resource that is sent for a subscription.
 type item struct {
 	sub   *subscription
 	frame *frame
@@ -184,7 +180,7 @@ func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 	var head []byte
 	respond, limit := false, 0
 	if s.variant == variantDelta {
-		head, respond, limit = appendBytes(nil, fieldTypeURL, []byte(typ.URL())), in.mustRespond && !s.client.grpc, maxDeltaResponse
+		head, respond, limit = appendBytes(nil, fieldTypeURL, typ.URL()), in.mustRespond && !s.client.grpc, maxDeltaResponse
 	}
 	in.mustRespond = false
 	removed := s.takeRemoved(typ, list)
@@ -207,7 +203,7 @@ func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 		return nil
 	}
 	for _, name := range removed {
-		head = appendBytes(head, fieldRemoved, []byte(name))
+		head = appendBytes(head, fieldRemoved, name)
 	}
 	return s.send(typ, items, head)
 }
@@ -226,9 +222,9 @@ func (s *stream) takeRemoved(typ resourceType, list []*subscription) []string {
 	return removed
 }
 
-// send sends a response with these frames, the encoded fields more, and a new nonce.
+// send sends a response with these resources, the encoded fields more, and a new nonce.
 func (s *stream) send(typ resourceType, items []item, more []byte) error {
-	if channel.IsClosed(s.server.stopping) {
+	if channel.IsClosed(s.server.calls.Stopping()) {
 		return nil
 	}
 	if s.unread {
@@ -275,9 +271,8 @@ func (s *stream) beginSending(items []item) {
 	}
 }
 
-// reject records that a client has rejected a response. Only error_detail is a rejection (§6.4). If
-// a response has several resources, those that the reason names are rejected, because clients
-// accept the others. If it names none, all are.
+// reject records that a client has rejected a response: those resources that the reason names,
+// because clients accept the others; all, if the reason names none (§6.4).
 func (s *stream) reject(typ resourceType, nonce, why string) {
 	in := &s.types[typ]
 	if nonce == "" || nonce == in.rejected {
@@ -306,9 +301,6 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 		s.wake(laneRequest, sub) // there may be a plain variant
 	}
 }
-
-// maxReason limits the part of a reason that is searched for names, in bytes.
-const maxReason = 4 << 10
 
 // namedIn returns the subscriptions whose names are in a text. A name before another digit is part
 // of a longer port, and doesn't count.

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,30 +25,23 @@ import (
 
 // Server serves xDS from a catalog. Make it with [NewServer].
 type Server struct {
-	catalog  *catalog.Catalog
-	config   *Config
-	log      *slog.Logger
-	topics   streams.Map[query, *topic]
-	workers  workers
-	listings streams.Map[coverage, *sharedListing]
-	clients  *clientlimits.Clients
-	// connections count what clients have not read.
+	catalog     *catalog.Catalog
+	config      *Config
+	log         *slog.Logger
+	topics      streams.Map[query, *topic]
+	listings    streams.Map[coverage, *sharedListing]
+	workers     workers
+	clients     *clientlimits.Clients
 	connections *clientlimits.Connections
 	budgets     budgets
 	metrics     *metrics
 	rejections  rejections
 	leftOut     rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
-
-	// opened counts the streams.
-	opened atomic.Uint64
-	// stopping is closed when streams have to end. No stream begins after that: mu guards it.
-	stopping chan struct{}
-	mu       sync.Mutex
-	streams  streams.Set[*stream]
-	// running are the streams and the goroutines that receive their requests.
-	running sync.WaitGroup
-	// renewing are the goroutines of topics and listings.
-	renewing sync.WaitGroup
+	opened      atomic.Uint64  // counts the streams
+	streams     streams.Set[*stream]
+	// calls are those of the streams, with the goroutines that receive requests and those of topics
+	// and listings.
+	calls *streams.Calls
 }
 
 // NewServer returns a server for the catalog, with its metrics registered with r. It serves through
@@ -64,9 +56,9 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		rejections: rejections{
 			log: log, report: config.Rejected, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{},
 		},
-		leftOut:  rate.Sometimes{First: 1, Interval: 10 * time.Second},
-		workers:  workers{slots: runtime.GOMAXPROCS(0)},
-		stopping: make(chan struct{}),
+		leftOut: rate.Sometimes{First: 1, Interval: 10 * time.Second},
+		workers: workers{slots: runtime.GOMAXPROCS(0)},
+		calls:   streams.NewCalls(),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.connections = clientlimits.NewConnections(&config.Limits, s.refused, log)
@@ -74,8 +66,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 	return s
 }
 
-// ServerOptions returns the options that a gRPC server needs to send the server's messages, and to
-// hold clients to the limits.
+// ServerOptions returns the options of the gRPC server: codec, credentials and limits of clients.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	limits := &s.config.Limits
 	options := append(limits.ServerOptions(), clientlimits.KeepHeaders(s.refused, auth.Headers()...), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
@@ -97,9 +88,8 @@ func (s *Server) Listener(l net.Listener) net.Listener {
 	return s.connections.Listener(syncedListener{l, s})
 }
 
-// syncedListener closes connections until the catalog is synced (§6.11). A client would wait 15 s
-// for its first response. If its connection is closed, a client tries the other addresses of the
-// server; if only its streams were refused, it would not.
+// syncedListener closes connections until the catalog is synced (§6.11). A client tries the other
+// addresses of the server after a closed connection, but not after a refused stream.
 type syncedListener struct {
 	net.Listener
 	server *Server
@@ -136,16 +126,12 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 // and has to cut off clients that don't read. Run is called once.
 func (s *Server) Run(ctx context.Context) error {
 	s.connections.LimitUnread(ctx, s.blocked)
-	s.mu.Lock()
-	close(s.stopping)
-	s.mu.Unlock()
-	s.running.Wait()
-	s.renewing.Wait()
+	s.calls.Stop()
+	s.calls.Wait()
 	return nil
 }
 
-// blocked returns the streams, with the time for which each has been sending. What they hold is
-// counted with their messages.
+// blocked returns the streams. What they hold is counted with their messages.
 func (s *Server) blocked(now time.Time) (list []clientlimits.Blocked) {
 	for _, st := range s.streams.All() {
 		list = append(list, clientlimits.Blocked{Connection: st.call.Connection(), For: st.lag.At(now)})
@@ -153,28 +139,10 @@ func (s *Server) blocked(now time.Time) (list []clientlimits.Blocked) {
 	return list
 }
 
-// refused counts what was refused or ignored, and closed connections.
 func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
 
-// begin adds a stream, unless the server has stopped. The error is the status of a stream above the
-// limit of its host.
-func (s *Server) begin(st *stream) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if channel.IsClosed(s.stopping) {
-		return false, nil
-	}
-	if err := s.clients.BeginStream(st.client.id); err != nil {
-		return false, err
-	}
-	s.running.Add(2) // the stream, and the goroutine that receives
-	s.streams.Add(st)
-	return true, nil
-}
-
-// serve serves a stream of any service until it ends.
 func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) {
 	st := s.newStream(out, variant, only)
 	if s.config.Authenticate != nil {
@@ -183,14 +151,18 @@ func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) 
 			return err
 		}
 	}
-	if begun, err := s.begin(st); !begun {
+	if !s.calls.Begin() {
+		return nil
+	}
+	defer s.calls.End()
+	if err := s.clients.BeginStream(st.client.id); err != nil {
 		return err
 	}
+	s.streams.Add(st)
 	defer func() {
 		st.close()
 		st.call.End(out.Context(), func() { s.clients.EndStream(st.client.id) })
 		s.streams.Remove(st)
-		s.running.Done()
 		if st.panicked != nil {
 			panic(st.panicked)
 		}
@@ -198,9 +170,9 @@ func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) 
 	return st.run()
 }
 
-// resourceType is a type of resources. Their order is that in which changes are sent (§6.6).
 type resourceType = resource.Type
 
+// The types of resource, in the order in which changes are sent (§6.6).
 const (
 	clusters      = resource.Cluster
 	endpoints     = resource.Endpoints
@@ -215,8 +187,8 @@ const (
 	variantDelta = "delta"
 )
 
-// apis are the gRPC services (§1.2): the aggregated one, and those that have one type only. The packages
-// of their generated code would add the messages of all resources to the program.
+// apis are the gRPC services (§1.2): the aggregated one, and those with one type. The packages of
+// their generated code would add the messages of all resources to the program.
 var apis = []struct{ service, methods, only string }{
 	{"envoy.service.discovery.v3.AggregatedDiscoveryService", "AggregatedResources", ""},
 	{"envoy.service.cluster.v3.ClusterDiscoveryService", "Clusters", resource.ClusterURL},

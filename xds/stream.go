@@ -28,19 +28,16 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// stream is one open call of either variant. Its handler waits, and a second goroutine receives
-// requests. A worker handles requests and sends responses. While it does, it owns all fields
-// without another rule.
+// stream is one open call of either variant. A worker that handles its requests or sends responses
+// owns all fields without another rule.
 type stream struct {
-	id     uint64
-	opened time.Time
-	server *Server
-	// ctx ends when the stream has to end, with its status as the cause.
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	out    grpc.ServerStream
-	// call counts the responses that the client has not read.
-	call    *clientlimits.Call
+	id      uint64
+	opened  time.Time
+	server  *Server
+	ctx     context.Context // ends when the stream has to end, with its status as the cause
+	cancel  context.CancelCauseFunc
+	out     grpc.ServerStream
+	call    *clientlimits.Call // counts the responses that the client has not read
 	variant string
 	only    string // the type URL that the called service has; empty for all
 
@@ -58,21 +55,16 @@ type stream struct {
 	// shared lists the Clusters of a wildcard; nil without one. listing is the version that the
 	// stream is subscribed to; any goroutine may read it. users is how many streams share the
 	// listing.
-	shared  *sharedListing
-	listing atomic.Pointer[listing]
-	users   int
-	// pacedUntil is the time until which all types but endpoints wait (§6.13).
-	pacedUntil time.Time
+	shared     *sharedListing
+	listing    atomic.Pointer[listing]
+	users      int
+	pacedUntil time.Time // until then, all types but endpoints wait (§6.13)
 
-	// received has the request that waits for a worker. The owner of the stream holds working.
-	// worker is the last owner that was a worker.
-	received chan discoveryRequest
-	working  sync.Mutex
-	worker   *worker
-	panicked *panics.Carried // by a worker
-	// unread is true until the client has answered the last response. Until then, sending may
-	// block.
-	unread bool
+	received chan discoveryRequest // the request that waits for a worker
+	working  sync.Mutex            // held by the owner of the stream
+	worker   *worker               // the last one
+	panicked *panics.Carried       // by a worker
+	unread   bool                  // the client has not answered the last response: sending may block
 	// mu guards the fields below, and the subscriptions of each type for goroutines that don't own
 	// the stream.
 	mu sync.Mutex
@@ -99,23 +91,19 @@ type discoveryRequest interface {
 type typeState struct {
 	subscriptions map[string]*subscription
 	// dirty are the subscriptions whose view has changed. Some may have ended. stream.mu guards it.
-	dirty []*subscription
-	// requested is true once a request was handled. lastNames are the names of the last one, of
-	// SotW only.
-	requested bool
-	lastNames []string
-	// named is true once a resource was named. Until then, an empty list of names is a wildcard.
-	named, wildcard bool
-	// mustRespond is true if a wildcard needs a response, even one without resources.
-	mustRespond bool
+	dirty       []*subscription
+	requested   bool     // once a request was handled
+	lastNames   []string // of the last request, of SotW only
+	named       bool     // once a resource was named; until then, an empty list of names is a wildcard
+	wildcard    bool
+	mustRespond bool // a wildcard needs a response, even one without resources
 	// resumedVersion is the version of a SotW response that the client has from an earlier stream.
 	// removedNames are resources that a delta client has and that no longer exist.
 	resumedVersion string
 	removedNames   []string
-	// names is how many subscriptions are by name.
-	names int
-	// nonce is the nonce of the last response, and rejected that of the last rejected response.
-	nonce, rejected string
+	names          int    // of subscriptions by name
+	nonce          string // of the last response
+	rejected       string // the nonce of the last rejected response
 	// unsubscribed is true once the client has unsubscribed from a resource. A new subscription may
 	// then be to a resource that it was sent before.
 	unsubscribed bool
@@ -134,9 +122,9 @@ func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream 
 	return st
 }
 
-// run waits until the stream ends. The error is its status.
+// run is the handler. The error is the status of the stream.
 func (s *stream) run() error {
-	go s.receive()
+	s.server.calls.Go(s.receive)
 	moved, err := s.first()
 	if err != nil {
 		return err
@@ -147,15 +135,14 @@ func (s *stream) run() error {
 			moved = s.move()
 		case <-s.ctx.Done():
 			return s.result()
-		case <-s.server.stopping:
+		case <-s.server.calls.Stopping():
 			return nil
 		}
 	}
 }
 
 // first waits for the first request, which identifies the client, or for the end of the stream. The
-// number of streams of a client that wait, and their time, are limited, because they cost as much
-// as others. The channel closes when the client's node changes.
+// number and the time of waiting streams are limited, because they cost as much as others.
 func (s *stream) first() (moved <-chan struct{}, err error) {
 	if err := s.server.clients.BeginRequest(s.client.id); err != nil {
 		return nil, err
@@ -170,12 +157,12 @@ func (s *stream) first() (moved <-chan struct{}, err error) {
 	case <-s.identified:
 		return s.moved, nil
 	case <-s.ctx.Done():
-	case <-s.server.stopping:
+	case <-s.server.calls.Stopping():
 	}
 	return nil, nil
 }
 
-// result returns the status of an ended stream. If the client has left, there is no error.
+// result returns the status of an ended stream; nil if the client has left.
 func (s *stream) result() error {
 	err := context.Cause(s.ctx)
 	if s.out.Context().Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
@@ -202,8 +189,8 @@ func (s *stream) wake(why lane, changed ...*subscription) {
 	}
 }
 
-// work handles a pending request, and sends what has changed. A worker calls it. If there is more
-// to do, the stream is queued again behind other streams.
+// work handles a pending request, and sends what has changed. If there is more to do, the stream is
+// queued again behind other streams.
 func (s *stream) work(w *worker) {
 	s.working.Lock()
 	defer s.working.Unlock()
@@ -241,20 +228,12 @@ func (s *stream) step() error {
 	return s.flush()
 }
 
-// receive receives requests until the call ends. requestRate and the budget of the client limit
-// them: further requests wait in HTTP/2 flow control. Requests that change nothing are not passed
-// to a worker, because each response is followed by one.
+// receive receives requests until the call ends. Those above requestRate or the budget of the client
+// wait in HTTP/2 flow control. No worker gets those that change nothing: each response causes one.
 func (s *stream) receive() {
-	defer s.server.running.Done()
 	limiter := rate.NewLimiter(requestRate, requestBurst)
 	for {
-		r, size, err := s.receiveOne()
-		if err == nil && !limiter.Allow() {
-			err = limiter.Wait(s.ctx)
-		}
-		if err == nil {
-			err = s.budget.take(s.ctx, size)
-		}
+		r, err := s.receiveOne(limiter)
 		if err != nil {
 			s.cancel(err)
 			return
@@ -271,8 +250,8 @@ func (s *stream) receive() {
 	}
 }
 
-// changesNothing reports whether a request only accepts a response. It returns false while a worker
-// has the stream, because the state is then unknown.
+// changesNothing reports whether a request only accepts a response. While a worker has the stream,
+// that is unknown.
 func (s *stream) changesNothing(r discoveryRequest) bool {
 	typ, ok := resource.TypeOf(r.GetTypeUrl())
 	if !ok || r.GetErrorDetail() != nil || r.GetResponseNonce() == "" || !s.working.TryLock() {
@@ -284,35 +263,34 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 		return false
 	}
 	s.noteRead(r.GetResponseNonce())
-	switch r := r.(type) {
-	case *discovery.DeltaDiscoveryRequest:
-		return len(r.GetResourceNamesSubscribe()) == 0 && len(r.GetResourceNamesUnsubscribe()) == 0
-	case *discovery.DiscoveryRequest:
-		return slices.Equal(in.lastNames, r.GetResourceNames())
+	if d, ok := r.(*discovery.DeltaDiscoveryRequest); ok {
+		return len(d.GetResourceNamesSubscribe()) == 0 && len(d.GetResourceNamesUnsubscribe()) == 0
 	}
-	return false
+	return slices.Equal(in.lastNames, r.(*discovery.DiscoveryRequest).GetResourceNames())
 }
 
 // noteRead clears unread if the nonce is that of the last response: the client has read it, because
 // nonces can't be guessed.
 func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != s.nonce }
 
-// receiveOne receives a request and returns its size in bytes. The error is a status.
-func (s *stream) receiveOne() (r discoveryRequest, size int, err error) {
+func (s *stream) receiveOne(limiter *rate.Limiter) (r discoveryRequest, err error) {
 	var raw precoded.Raw
 	if err = s.out.RecvMsg(&raw); err != nil {
 		if status.Code(err) == codes.ResourceExhausted {
 			s.server.refused(clientlimits.RefusedMessage)
 		}
-		return nil, 0, err
+		return nil, err
 	}
 	if r = new(discovery.DiscoveryRequest); s.variant == variantDelta {
 		r = new(discovery.DeltaDiscoveryRequest)
 	}
 	if err = proto.Unmarshal(raw, r); err != nil {
-		err = status.Errorf(codes.Internal, "decode the request: %v", err)
+		return nil, status.Errorf(codes.Internal, "decode the request: %v", err)
 	}
-	return r, len(raw), err
+	if err = limiter.Wait(s.ctx); err != nil {
+		return nil, err
+	}
+	return r, s.budget.take(s.ctx, len(raw))
 }
 
 // handle applies a request to the subscriptions of the stream. The error is a status.
@@ -339,8 +317,7 @@ func (s *stream) handle(r discoveryRequest) error {
 	return s.handleSotW(typ, r.(*discovery.DiscoveryRequest))
 }
 
-// typeOf returns the type of a request. ok is false for types that are not served. The error is a
-// status.
+// typeOf returns the type of a request. ok is false for types that are not served.
 func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
 	switch url = cmp.Or(url, s.only); {
 	case url == "":
@@ -352,8 +329,7 @@ func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
 	return typ, ok, err
 }
 
-// move updates the place of the client, whose node has changed, and marks its endpoints. The
-// channel closes when the node changes again.
+// move updates the place of the client, whose node has changed, and marks its endpoints.
 func (s *stream) move() (again <-chan struct{}) {
 	s.working.Lock()
 	defer s.working.Unlock()

@@ -15,21 +15,17 @@ type subscription struct {
 	topic  *topic
 	// named is true if the client has named the resource, and covered if a wildcard covers it.
 	named, covered bool
-	// dirty is true while typeState.dirty has the subscription. stream.mu guards both.
-	dirty bool
-	view  *view
+	dirty          bool // typeState.dirty has the subscription; stream.mu guards both
+	view           *view
 	// sent is the version that the client was sent last. If resend is true, it is sent again.
 	sent   string
 	resend bool
-	// rejected are the last two versions that the client has rejected, the newest first; "" for
-	// none. There are two, because the client may reject a resource and then its plain variant.
+	// rejected are the last two versions that the client has rejected, the newest first: it may
+	// reject a resource and then its plain variant.
 	rejected [2]string
-	// refused is true if the client has rejected the last version. Any goroutine may read it.
-	refused atomic.Bool
-	// removed is true if a delta client was told that the resource is missing.
-	removed bool
-	// nonce is the nonce of the last response with the resource.
-	nonce string
+	refused  atomic.Bool // the client has rejected the last version; any goroutine may read it
+	removed  bool        // a delta client was told that the resource is missing
+	nonce    string      // of the last response with the resource
 	// resubscribed is true if the client may have subscribed again to what it was sent before. The
 	// bytes of its next response then count against the resend budget (§6.2).
 	resubscribed bool
@@ -63,13 +59,14 @@ func (s *stream) unsubscribeName(sub *subscription) {
 
 // subscribe adds a subscription that the stream doesn't have. The error is a status.
 func (s *stream) subscribe(typ resourceType, name string) (*subscription, error) {
-	if !s.budget.subscribe() {
+	if s.budget.subscriptions.Add(1) > maxSubscriptions {
+		s.budget.subscriptions.Add(-1)
 		s.server.refused(refusedSubscriptions)
 		return nil, status.Errorf(codes.ResourceExhausted, "the streams of this client are subscribed to %d resources already", maxSubscriptions)
 	}
-	t, err := s.server.acquire(newQuery(typ, name, s.client.namespace), s.client.id)
+	t, err := s.server.acquire(typ, name, &s.client)
 	if err != nil {
-		s.budget.unsubscribe()
+		s.budget.subscriptions.Add(-1)
 		return nil, err
 	}
 	in := &s.types[typ]
@@ -97,5 +94,5 @@ func (s *stream) drop(sub *subscription) {
 	s.mu.Unlock()
 	sub.topic.leave(sub)
 	s.server.topics.Release(sub.topic.query, func(t *topic) { t.end() }) // the last use ends the topic
-	s.budget.unsubscribe()
+	s.budget.subscriptions.Add(-1)
 }

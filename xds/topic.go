@@ -2,7 +2,6 @@ package xds
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -12,34 +11,19 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// query is a resource name from a client. Listeners and routes also depend on the namespace of the
-// client, because its ServiceProfiles have precedence.
+// query is a resource name, and the type that it is parsed for. Listeners and routes share a topic,
+// and so do Clusters and endpoints, except for xdstp names, which contain the type. Listeners and
+// routes depend on the namespace of the client, because its ServiceProfiles have precedence.
 type query struct {
 	name, namespace string
-	// typ is the type that the name is parsed for. Listeners and routes share a topic, and so do
-	// Clusters and endpoints, except for xdstp names, which contain the type.
-	typ resourceType
-}
-
-func newQuery(typ resourceType, name, namespace string) query {
-	q := query{name: name, namespace: namespace, typ: typ}
-	switch {
-	case strings.HasPrefix(name, "xdstp:"):
-	case q.route():
-		q.typ = listeners
-	default:
-		q.typ = clusters
-	}
-	return q
+	typ             resourceType
 }
 
 // route reports whether the query is for a Listener or routes.
-func (q query) route() bool {
-	return q.typ == listeners || q.typ == routes
-}
+func (q query) route() bool { return q.typ == listeners || q.typ == routes }
 
-// topic has the views of one query, for all types. All views are rendered from the same snapshot.
-// The goroutine of the topic renews them when the snapshot is stale.
+// topic has the views of one query, for all types, rendered from the same snapshot. Its goroutine
+// renews them when the snapshot is stale.
 type topic struct {
 	query
 	server *Server
@@ -54,7 +38,6 @@ type topic struct {
 	// clients keep its resources; empty for all.
 	visibleTo string
 	views     map[viewKey]*view
-	ended     bool
 }
 
 // viewKey has the properties of clients that a view depends on:
@@ -74,12 +57,6 @@ func (t *topic) run(ctx context.Context) {
 	if t.unusable != nil {
 		return
 	}
-	defer func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.state.release()
-		t.ended = true
-	}()
 	for {
 		f, due := t.renew()
 		var routes <-chan struct{} // never ready without a profile
@@ -91,7 +68,10 @@ func (t *topic) run(ctx context.Context) {
 			later = time.After(time.Until(due))
 		}
 		select {
-		case <-ctx.Done():
+		case <-ctx.Done(): // no stream has the topic
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.state.release()
 			return
 		case <-f.snapshot.Stale():
 		case <-routes:
@@ -132,7 +112,7 @@ func (t *topic) renew() (from catalogState, due time.Time) {
 
 // refresh renders all views again if their state is outdated. The caller holds the lock.
 func (t *topic) refresh() {
-	if t.unusable != nil || t.ended || t.state.current() {
+	if t.unusable != nil || t.state.current() {
 		return
 	}
 	before := t.state.filters
@@ -154,10 +134,7 @@ func (t *topic) look() {
 	known := t.server.catalog
 	t.state = catalogState{snapshot: known.Service(t.name.Service)}
 	if s := t.state.snapshot.Service; s != nil && t.server.config.Authenticate != nil {
-		t.visibleTo = ""
-		if s.Policy != nil {
-			t.visibleTo = s.Policy.VisibleTo
-		}
+		t.visibleTo = s.TrafficPolicy().VisibleTo
 	}
 	if !t.route() {
 		t.state.filters = t.state.snapshot.PriorityFilters()
@@ -231,12 +208,11 @@ func (t *topic) remove(v *view) {
 	v.memory.Free()
 }
 
-// acquire returns the topic of a query. Each acquire without an error is followed by one release.
-// The error is a status: the client has too many queries.
-func (s *Server) acquire(q query, by clientlimits.ClientID) (*topic, error) {
-	t := s.newTopic(q)
+// acquire returns the topic of a name for a client, until it is released. The error is a status.
+func (s *Server) acquire(typ resourceType, name string, of *client) (*topic, error) {
+	t := s.newTopic(typ, name, of.namespace)
 	return s.topics.Acquire(t.query, func() (_ *topic, err error) {
-		t.end, err = s.renewFor(by, t.run)
+		t.end, err = s.renewFor(of.id, t.run)
 		return t, err
 	})
 }
@@ -248,7 +224,7 @@ func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s.renewing.Go(func() { run(ctx) })
+	s.calls.Go(func() { run(ctx) })
 	return func() {
 		stop()
 		s.clients.EndQuery(by)

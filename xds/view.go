@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"encoding/binary"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -16,20 +15,17 @@ type view struct {
 	viewKey
 	current atomic.Pointer[frame] // what streams send; never nil once it has subscribers
 
-	// The lock of the topic guards the fields below. latest is the newest version. While it is
-	// delayed, it differs from the current one, since is the time of the first delayed change, and
-	// urgent that of the first one that removes endpoints.
-	latest *frame
-	since  time.Time
-	urgent time.Time
-	// changed is when the current version became current.
-	changed     time.Time
-	subscribers map[*subscription]struct{}
-	memory      clientlimits.Memory // that of the newest version
+	// The lock of the topic guards the fields below, and the callers of update, publish, settle and
+	// remember hold it. latest is the newest version. While it is delayed, it differs from the current
+	// one, since is the time of the first delayed change, and urgent that of one that removes endpoints.
+	latest        *frame
+	since, urgent time.Time
+	changed       time.Time // when the current version became current
+	subscribers   map[*subscription]struct{}
+	memory        clientlimits.Memory // that of the newest version
 }
 
-// update makes f the newest version, unless it equals the current one. The caller holds the lock of
-// the topic.
+// update makes f the newest version, unless it equals the current one.
 func (v *view) update(f *frame) {
 	if f.same(v.current.Load()) {
 		v.latest, v.since, v.urgent = v.current.Load(), time.Time{}, time.Time{}
@@ -46,8 +42,7 @@ func (v *view) update(f *frame) {
 	}
 }
 
-// publish makes f the current version and marks all subscriptions. The caller holds the lock of the
-// topic.
+// publish makes f the current version and marks all subscriptions.
 func (v *view) publish(f *frame, now time.Time) {
 	v.latest, v.since, v.urgent, v.changed = f, time.Time{}, time.Time{}, now
 	lane := laneOf(len(v.subscribers))
@@ -58,7 +53,7 @@ func (v *view) publish(f *frame, now time.Time) {
 }
 
 // same reports whether two frames are equal for all clients of a view. Equal Clusters have equal plain
-// variants, which are the beginning of them.
+// variants, which are their beginning.
 func (f *frame) same(g *frame) bool {
 	return f == g || f.missing == g.missing && f.Version == g.Version && f.filters.Same(g.filters) && f.visibleTo == g.visibleTo
 }
@@ -67,29 +62,21 @@ func (f *frame) same(g *frame) bool {
 func versionOf(items []item) string {
 	var content []byte
 	for _, i := range items {
-		for _, text := range []string{i.frame.Name, i.frame.Version} {
-			content = append(binary.AppendUvarint(content, uint64(len(text))), text...)
-		}
+		content = appendBytes(appendBytes(content, fieldResourceName, i.frame.Name), fieldResourceVersion, i.frame.Version)
 	}
 	return resource.VersionOf(content)
 }
 
-// The limits of the delay of a change (§6.10).
-const (
-	maxDelay = 2 * time.Second
-	// maxUrgentDelay is the limit for a change that removes endpoints.
-	maxUrgentDelay = 500 * time.Millisecond
-)
+// The limits of the delay of a change, and of one that removes endpoints (§6.10).
+const maxDelay, maxUrgentDelay = 2 * time.Second, 500 * time.Millisecond
 
-// settle publishes the newest version of a view. If it has to wait, settle returns until when. The
-// caller holds the lock of the topic.
+// settle publishes the newest version of a view, or returns until when it has to wait.
 func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	current := v.current.Load()
 	if v.latest == current {
 		return time.Time{}
 	}
 	if v.typ == endpoints && v.latest.filters.Same(current.filters) && v.latest.visibleTo == current.visibleTo { // else the clients may belong to other views
-		// Each change of endpoints is sent as a whole, because xDS has no differences of them.
 		due = v.changed.Add(budgeted(len(current.Wire), len(v.subscribers), t.server.config.EgressBudget))
 		if urgent := v.urgent.Add(maxUrgentDelay); !v.urgent.IsZero() && urgent.Before(due) {
 			due = urgent
@@ -110,8 +97,7 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 const minPace = 10 * time.Millisecond
 
 // pace delays all types but endpoints after a response, for the time that the budget needs to send
-// it to all streams with the same Clusters (§6.13). A SotW response has all Clusters of a wildcard,
-// even if one has changed.
+// it to all streams with the same Clusters (§6.13).
 func (s *stream) pace(typ resourceType, size int) {
 	if typ.Single() {
 		return
@@ -128,8 +114,7 @@ func budgeted(size, clients, budget int) time.Duration {
 	return min(maxDelay, time.Duration(seconds*float64(time.Second)))
 }
 
-// remember adds to the history that the clients of a view are sent another version. The caller
-// holds the lock of the topic.
+// remember adds to the history that the clients of a view are sent another version.
 func (t *topic) remember(v *view, before, after *frame) {
 	if t.server.config.History == nil || before == nil || len(v.subscribers) == 0 {
 		return

@@ -15,8 +15,7 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// coverage is the scope of a wildcard subscription for Clusters (§8.3). Streams with the same
-// coverage share a listing.
+// coverage is the scope of a wildcard subscription for Clusters (§8.3).
 type coverage struct {
 	// namespaces are sorted and separated by commas; empty for none, "*" for all.
 	namespaces string
@@ -26,10 +25,8 @@ type coverage struct {
 
 // listing has the Clusters of a coverage at one moment. Listings are immutable.
 type listing struct {
-	// clusters has the Service of each Cluster by its name. leftOut is the number of Clusters above
-	// the limit.
-	clusters map[string]catalog.ServiceKey
-	leftOut  int
+	clusters map[string]catalog.ServiceKey // the Service of each Cluster
+	leftOut  int                           // the number of Clusters above the limit
 	services *catalog.ServiceSet
 }
 
@@ -44,8 +41,7 @@ type sharedListing struct {
 	streams map[*stream]struct{}
 }
 
-// join wakes a stream for each new listing of a coverage until it leaves. The first stream of a
-// coverage is charged a query. The error is a status: the client has too many queries.
+// join wakes a stream for each new listing of a coverage until it leaves. The error is a status.
 func (s *Server) join(of coverage, st *stream) (*sharedListing, error) {
 	shared, err := s.listings.Acquire(of, func() (sl *sharedListing, err error) {
 		sl = &sharedListing{coverage: of, server: s, streams: map[*stream]struct{}{}}
@@ -61,7 +57,6 @@ func (s *Server) join(of coverage, st *stream) (*sharedListing, error) {
 	return shared, nil
 }
 
-// run renews the listing until the context ends.
 func (sl *sharedListing) run(ctx context.Context) {
 	for {
 		l, _ := sl.newest()
@@ -74,8 +69,7 @@ func (sl *sharedListing) run(ctx context.Context) {
 	}
 }
 
-// newest returns the listing for the current state of the catalog, and how many streams have the
-// coverage.
+// newest returns the current listing, and how many streams have the coverage.
 func (sl *sharedListing) newest() (current *listing, users int) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
@@ -107,7 +101,7 @@ func (sl *sharedListing) list() *listing {
 	var all []listed
 	ranks := map[string]int{}
 	for _, s := range l.services.Services {
-		if s.ExternalName || config.Authenticate != nil && s.Policy != nil && !catalog.Sees(sl.viewer, s.Policy.VisibleTo, s.Key.Namespace) {
+		if s.ExternalName || config.Authenticate != nil && !catalog.Sees(sl.viewer, s.TrafficPolicy().VisibleTo, s.Key.Namespace) {
 			continue
 		}
 		for _, p := range s.Ports {
@@ -130,8 +124,8 @@ func (sl *sharedListing) list() *listing {
 	return l
 }
 
-// report logs that Clusters were left out, and adds created and deleted Clusters to the history.
-// The caller holds the lock.
+// report logs that Clusters were left out, and adds created and deleted ones to the history. The
+// caller holds the lock.
 func (sl *sharedListing) report(before *listing) {
 	server, after := sl.server, sl.current
 	if after.leftOut > 0 {
@@ -165,14 +159,11 @@ func (s *stream) subscribeAll(typ resourceType, version string, versions map[str
 		return nil
 	}
 	in.wildcard, in.mustRespond = true, true
-	if typ != clusters {
+	if typ != clusters || s.client.grpc {
 		return nil
 	}
 	if in.nonce == "" && len(version) <= maxNodeText {
 		in.resumedVersion = strings.Clone(version)
-	}
-	if s.client.grpc {
-		return nil
 	}
 	shared, err := s.server.join(coverage{s.client.namespaces, s.client.identity.Namespace}, s)
 	if err != nil {
@@ -221,7 +212,7 @@ func (s *stream) leaveListing() {
 	s.listing.Store(nil)
 }
 
-// list subscribes to the Clusters of the newest listing of the wildcard. It returns the
+// list subscribes to the Clusters of the newest listing, if it is another one. It returns the
 // subscriptions that have to end. The error is a status.
 func (s *stream) list(versions map[string]string) (ended []*subscription, err error) {
 	if s.shared == nil {

@@ -251,6 +251,21 @@ func TestWildcardAndNames(t *testing.T) {
 	})
 }
 
+// A gRPC client gets no wildcard, so the version that it has counts for none: it gets what it names.
+func TestWildcardOfGRPCReconnects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		f := start(t, Config{}, objects...)
+		before, again := f.ads(), f.ads()
+		before.send(clusters, httpCluster)
+		version := before.one(clusters).GetVersionInfo()
+		again.request(&discovery.DiscoveryRequest{Node: node(pythonAgent, nil), TypeUrl: clusters.URL(), VersionInfo: version})
+		again.none("a gRPC client asks for all Clusters")
+		again.send(clusters, httpCluster)
+		again.one(clusters)
+	})
+}
+
 // Case 48, §6.5: a client that comes back gets what differs: of delta each resource, of SotW
 // nothing if all are equal.
 func TestWildcardReconnect(t *testing.T) {

@@ -5,17 +5,15 @@ import (
 	"sync"
 )
 
-// workers let a few goroutines do the work of all streams: handle requests and send. A stream that
-// has a goroutine for that would keep its stack, 8 kB, which is more than all else that an idle
-// stream costs.
+// workers let a few goroutines handle the requests and send the responses of all streams. A goroutine
+// for each stream would keep its stack, 8 kB, more than all else that an idle stream costs.
 type workers struct {
-	// slots is how many goroutines work, beside those that may wait for a client.
-	slots int
+	slots int // how many goroutines work, beside those that may wait for a client
 
 	mu   sync.Mutex
 	busy int // slots in use
-	// lanes have the streams that wait, and the next worker looks into the one after turn first:
-	// what concerns one stream doesn't wait for all of what concerns many.
+	// lanes have the streams that wait. Workers take turns between them, so that a change for few
+	// streams doesn't wait for one for many.
 	lanes [lanes][]*stream
 	turn  lane
 }
@@ -30,10 +28,10 @@ const (
 	lanes                   // how many there are
 )
 
-// maxFew is how many streams a change may concern to be one that concerns few.
+// maxFew is how many streams a change in laneFew may concern.
 const maxFew = 100
 
-// laneOf returns the lane of a change that concerns some streams.
+// laneOf returns the lane of a change.
 func laneOf(streams int) lane {
 	if streams > maxFew {
 		return laneMany
@@ -47,7 +45,6 @@ type worker struct {
 	detached bool
 }
 
-// add lets a worker do the work of a stream.
 func (ws *workers) add(s *stream, why lane) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

@@ -26,15 +26,12 @@ import (
 
 // Options are the argument and the flags of the command.
 type Options struct {
-	// Target is what a client has after xds:///. Addr is the server.
-	Target, Addr string
-	// Zone, Node and Namespace are the place of the client; each may be empty.
-	Zone, Node, Namespace string
+	Target, Addr          string // what a client has after xds:///, and the server
+	Zone, Node, Namespace string // the place of the client
 	TLS                   TLS
 	Watch                 bool
 	Timeout               time.Duration
-	// Output is the format. With Watch, a result in JSON is one line.
-	Output output.Format
+	Output                output.Format
 }
 
 // ErrUnknown is the error for a target that doesn't exist. The output has the reason.
@@ -93,7 +90,7 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		if o.Watch {
 			continue
 		}
-		if tree.unknown() {
+		if tree.Reason != "" {
 			return ErrUnknown
 		}
 		return nil
@@ -115,7 +112,6 @@ func queryError(addr string, err error) error {
 	return fmt.Errorf("query %s: %s: %s%s", addr, st.Code(), output.Clean(text), advice)
 }
 
-// print prints a result; with Watch, also the time.
 func (o Options) print(out io.Writer, a result, text string) error {
 	show := output.Print
 	if o.Watch {
@@ -128,7 +124,7 @@ func (o Options) print(out io.Writer, a result, text string) error {
 	return nil
 }
 
-// tree has the received resources of a target, and the names of the last request by type.
+// tree has the received resources of a target, and the names of the last request by type URL.
 type tree struct {
 	options   Options
 	stream    grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]
@@ -139,8 +135,7 @@ type tree struct {
 // key is the type and the name of a resource.
 type key struct{ url, name string }
 
-// request requests the resources of a type with these names. The nonce is that of the last
-// response.
+// request requests the resources of a type. The nonce is that of the last response.
 func (t *tree) request(url, nonce string, names []string) error {
 	t.requested[url] = names
 	err := t.stream.Send(&discovery.DiscoveryRequest{
@@ -214,8 +209,6 @@ func (t *tree) result() (made result, needed map[string][]string, complete bool)
 			c.Localities = localitiesOf(&a)
 		}
 	}
-	if made.unknown() {
-		made.Reason = made.reason()
-	}
+	made.Reason = made.reason()
 	return made, needed, complete
 }

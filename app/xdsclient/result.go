@@ -3,7 +3,6 @@ package xdsclient
 import (
 	"cmp"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -15,13 +14,11 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// result has the resources of a target, in the order in which a client reads them. It is printed as
-// text and as JSON.
+// result has the resources of a target, in the order in which a client reads them.
 type result struct {
-	Time   *time.Time `json:"time,omitempty"`
-	Target string     `json:"target"`
-	// Reason is why the target doesn't exist.
-	Reason string        `json:"reason,omitempty"`
+	Time   *time.Time    `json:"time,omitempty"`
+	Target string        `json:"target"`
+	Reason string        `json:"reason,omitempty"` // why the target doesn't exist
 	Routes []targetRoute `json:"routes"`
 }
 
@@ -42,13 +39,12 @@ type targetCluster struct {
 type clusterTLS struct {
 	// Transport is the name of a transport other than TLS. The other fields are then empty.
 	Transport string `json:"transport,omitempty"`
-	// CertificateProvider and AuthorityProvider are the instances in the bootstrap file of the
-	// client that have its certificate, and the authorities that it trusts.
+	// CertificateProvider and AuthorityProvider are those of the bootstrap file of the client that
+	// have its certificate, and the authorities that it trusts.
 	CertificateProvider string `json:"certificateProvider,omitempty"`
 	AuthorityProvider   string `json:"authorityProvider,omitempty"`
 	ServerName          string `json:"serverName,omitempty"`
-	// Identities are those of which the certificate of an endpoint must have one. If there are
-	// none, any is accepted.
+	// Identities are those of which an endpoint must have one. If there are none, any is accepted.
 	Identities []identity `json:"identities"`
 }
 
@@ -65,14 +61,11 @@ type targetLocality struct {
 }
 
 type targetEndpoint struct {
-	Address string `json:"address"`
-	// Additional are other addresses of the same endpoint.
-	Additional []string `json:"additionalAddresses,omitempty"`
-	// Health is empty for an endpoint that can be used.
-	Health string `json:"health,omitempty"`
+	Address    string   `json:"address"`
+	Additional []string `json:"additionalAddresses,omitempty"` // of the same endpoint
+	Health     string   `json:"health,omitempty"`              // empty if the endpoint can be used
 }
 
-// localitiesOf returns the endpoints of a ClusterLoadAssignment, none for nil.
 func localitiesOf(a *endpointpb.ClusterLoadAssignment) []targetLocality {
 	list := []targetLocality{}
 	for _, l := range a.GetEndpoints() {
@@ -100,7 +93,6 @@ func addressOf(a *corepb.Address) string {
 	return net.JoinHostPort(at.GetAddress(), strconv.Itoa(int(at.GetPortValue())))
 }
 
-// clusters returns the Clusters of all routes.
 func (a result) clusters() (list []targetCluster) {
 	for _, r := range a.Routes {
 		list = append(list, r.Clusters...)
@@ -108,7 +100,6 @@ func (a result) clusters() (list []targetCluster) {
 	return list
 }
 
-// addresses returns the addresses of all endpoints.
 func (a result) addresses() (list []string) {
 	for _, c := range a.clusters() {
 		for _, l := range c.Localities {
@@ -120,15 +111,13 @@ func (a result) addresses() (list []string) {
 	return list
 }
 
-// unknown reports whether the Listener leads nowhere, or to a Cluster that is called by a reason.
-func (a result) unknown() bool {
-	return !slices.ContainsFunc(a.clusters(), func(c targetCluster) bool { return !strings.Contains(c.Name, " ") }) // the name of a Service has no space
-}
-
-// reason returns why the target doesn't exist: the names of the Clusters, if there are any.
+// reason returns why the target doesn't exist, which the Clusters are called by; "" if it exists.
 func (a result) reason() string {
 	var reasons []string
 	for _, c := range a.clusters() {
+		if !strings.Contains(c.Name, " ") { // the name of a Service
+			return ""
+		}
 		reasons = append(reasons, c.Name)
 	}
 	return cmp.Or(strings.Join(reasons, "; "), "it has no route")
@@ -155,7 +144,6 @@ var treeText = template.Must(template.New("tree").Funcs(template.FuncMap{
 {{end}}{{else}}      no endpoints
 {{end}}{{end}}{{end}}{{end}}`))
 
-// text returns the result as text.
 func (a result) text() string {
 	var b strings.Builder
 	if err := treeText.Execute(&b, a); err != nil {

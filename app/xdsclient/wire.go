@@ -26,7 +26,6 @@ func one(message []byte, path ...int) []byte {
 	return message
 }
 
-// routesIn returns the routes of a RouteConfiguration.
 func routesIn(configuration []byte) []targetRoute {
 	routes := []targetRoute{}
 	for _, host := range all(configuration, 2) {
@@ -37,7 +36,6 @@ func routesIn(configuration []byte) []targetRoute {
 	return routes
 }
 
-// routeOf returns a route with the names and weights of its Clusters.
 func routeOf(r []byte) targetRoute {
 	match, action := one(r, 1), one(r, 2)
 	made := targetRoute{Match: matchOf(match), Clusters: []targetCluster{}}
@@ -69,7 +67,6 @@ func matchOf(match []byte) string {
 	return text
 }
 
-// tlsType is the type of the transport socket of a Cluster with TLS.
 const tlsType = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
 
 // tlsOf returns the TLS settings of a Cluster; nil if it has no transport socket.
@@ -100,7 +97,6 @@ func tlsOf(cluster []byte) *clusterTLS {
 	return made
 }
 
-// identityOf returns the pattern of a StringMatcher.
 func identityOf(matcher []byte) identity {
 	id := identity{}
 	for how, path := range map[string][]int{"exact": {1}, "prefix": {2}, "suffix": {3}, "regex": {5, 2}, "contains": {7}} {

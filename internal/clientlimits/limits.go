@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
@@ -126,10 +127,15 @@ const (
 	RefusedUnreadOfClient   Refusal = "unread_bytes_per_client"
 )
 
-// Refusals returns all reasons of this package.
-func Refusals() []Refusal {
-	return []Refusal{
+// NewRefusedCounter returns a counter of refusals by reason, with a series for each reason of this package and
+// the own ones of a server.
+func NewRefusedCounter(name, help string, own ...Refusal) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"reason"})
+	for _, why := range append([]Refusal{
 		RefusedConnection, RefusedConnectionOfHost, RefusedStreamOfHost, RefusedPending, RefusedSlow, RefusedHeaders, RefusedMessage, RefusedQuery,
 		RefusedQueryOfClient, RefusedMemory, RefusedMemoryOfClient, RefusedUnread, RefusedUnreadOfClient,
+	}, own...) {
+		c.WithLabelValues(string(why))
 	}
+	return c
 }

@@ -1,11 +1,11 @@
 // Package streams has the state of streams that the gRPC servers of packages destination and xds share: the
-// [Set] of open streams; a [Map] of values that streams share, such as the topic of a query, which is made
+// [Calls] that are open, and the [Set] of their streams; a [Map] of values that streams share, such as the topic of a query, which is made
 // for the first stream that needs it and ends with the last one; and the [Lag] of each stream.
 //
 // # Concurrency
 //
-// The methods of a Set and of a Map may be called from any goroutine. They call functions of the caller under
-// their lock. These functions must not call the methods, and delay other users. The stream sets its Lag, and
+// The methods of Calls, of a Set and of a Map may be called from any goroutine. A Set and a Map call functions of the caller
+// under their lock. These functions must not call the methods, and delay other users. The stream sets its Lag, and
 // any goroutine reads it.
 package streams
 
@@ -13,7 +13,49 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/signpostd/signpost/internal/channel"
 )
+
+// Calls are the open calls of a server. After Stop, no call begins. Make them with [NewCalls].
+type Calls struct {
+	mu       sync.Mutex
+	stopping chan struct{}
+	running  sync.WaitGroup
+}
+
+// NewCalls returns no calls.
+func NewCalls() *Calls { return &Calls{stopping: make(chan struct{})} }
+
+// Begin counts a call until End. It returns false after Stop.
+func (c *Calls) Begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if channel.IsClosed(c.stopping) {
+		return false
+	}
+	c.running.Add(1)
+	return true
+}
+
+// End undoes Begin.
+func (c *Calls) End() { c.running.Done() }
+
+// Go runs f, for which Wait waits, too. Only an open call may use it.
+func (c *Calls) Go(f func()) { c.running.Go(f) }
+
+// Stopping returns a channel that closes when the calls have to end.
+func (c *Calls) Stopping() <-chan struct{} { return c.stopping }
+
+// Stop tells the calls to end. It is called once.
+func (c *Calls) Stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.stopping)
+}
+
+// Wait waits after Stop until the last call has ended.
+func (c *Calls) Wait() { c.running.Wait() }
 
 // Set is a set of open streams. The zero Set is empty.
 type Set[S comparable] struct {

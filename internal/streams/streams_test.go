@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -22,6 +23,29 @@ func TestSet(t *testing.T) {
 	if want := []int{1, 2}; !slices.Equal(each, want) || !slices.Equal(all, want) {
 		t.Errorf("Each gave %v and All %v, want %v", each, all, want)
 	}
+}
+
+// After Stop no call begins, and Wait waits for the open ones and for what they run.
+func TestCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCalls()
+		if !c.Begin() {
+			t.Fatal("a call is refused before the stop")
+		}
+		c.Go(func() {
+			<-c.Stopping()
+			time.Sleep(2 * time.Second) // virtual time
+		})
+		time.AfterFunc(time.Second, c.End)
+		c.Stop()
+		if c.Begin() {
+			t.Error("a call begins after the stop")
+		}
+		begun := time.Now()
+		if c.Wait(); time.Since(begun) != 2*time.Second {
+			t.Errorf("Wait took %v, want 2s", time.Since(begun))
+		}
+	})
 }
 
 func TestMap(t *testing.T) {

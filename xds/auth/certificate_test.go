@@ -19,11 +19,11 @@ func TestCertificates(t *testing.T) {
 		unverified bool
 		want       Identity
 	}{
-		"a service account":  {uris: []string{"spiffe://cluster.local/ns/shop/sa/web"}, want: Identity{Namespace: "shop", ServiceAccount: "web"}},
+		"a service account":  {uris: []string{"spiffe://cluster.local/ns/shop/sa/web"}, want: Identity{Namespace: "shop"}},
 		"not verified":       {uris: []string{"spiffe://cluster.local/ns/shop/sa/web"}, unverified: true},
 		"no URI":             {},
 		"two URIs":           {uris: []string{"spiffe://cluster.local/ns/shop/sa/web", "spiffe://cluster.local/ns/other/sa/web"}},
-		"a second domain":    {uris: []string{"spiffe://east.test/ns/shop/sa/web"}, want: Identity{Namespace: "shop", ServiceAccount: "web"}},
+		"a second domain":    {uris: []string{"spiffe://east.test/ns/shop/sa/web"}, want: Identity{Namespace: "shop"}},
 		"another domain":     {uris: []string{"spiffe://other.test/ns/shop/sa/web"}},
 		"a domain with more": {uris: []string{"spiffe://cluster.local.test/ns/shop/sa/web"}},
 		"a port":             {uris: []string{"spiffe://cluster.local:80/ns/shop/sa/web"}},

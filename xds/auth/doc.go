@@ -1,12 +1,10 @@
 // Package auth says who the clients of the xds role are (docs/spec/xds.md §7.3).
 //
-// With --xds-auth token, each call has a service account token with the audience signpost-xds.
-// [Keys] verifies it with the keys that the API server publishes for its tokens: no request is made
-// for a token, so the streams of 20,000 clients can come back at once, and while the API server is
-// unreachable. With --xds-auth mtls, TLS has verified the certificate of the client, and
-// [Certificates] reads the service account in it.
-//
-// Package process makes the authenticator, and package xds calls it once for each stream.
+// With --xds-auth token, [Keys] verifies a service account token with the keys that the API server
+// publishes. No request is made for a token, so the streams of 20,000 clients can come back at once,
+// and while the API server is unreachable. With --xds-auth mtls, [Certificates] reads the service
+// account in the certificate of the client. Package process makes the authenticator, and package xds
+// calls it once for each stream.
 //
 // # Concurrency
 //

@@ -12,23 +12,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Identity is the authenticated identity of a client. Fields may be empty, except the namespace.
-type Identity struct {
-	Namespace, ServiceAccount string
-	Pod, Node                 string
-}
+// Identity is the authenticated identity of a client. Pod and Node may be empty.
+type Identity struct{ Namespace, Pod, Node string }
 
 // Authenticator returns the identity of the client of a call. The error is a status.
 type Authenticator func(context.Context) (Identity, error)
 
-// refusef returns the status UNAUTHENTICATED.
 func refusef(format string, values ...any) error {
 	return status.Errorf(codes.Unauthenticated, format, values...)
 }
 
-// Certificates returns an authenticator for connections with a client certificate, which the TLS
-// configuration of the server has verified. Its only URI is the SPIFFE ID of a service account
-// (gRFC A65) in one of the trust domains.
+// Certificates returns an authenticator for client certificates that TLS has verified. Their only URI
+// is the SPIFFE ID of a service account (gRFC A65) in one of the trust domains.
 func Certificates(trustDomains []string) Authenticator {
 	return func(ctx context.Context) (Identity, error) {
 		var info credentials.TLSInfo
@@ -50,17 +45,15 @@ func Certificates(trustDomains []string) Authenticator {
 		if id.Scheme != "spiffe" || id.Host == "" || len(parts) != 5 || parts[1] != "ns" || parts[3] != "sa" || parts[2] == "" || parts[4] == "" {
 			return Identity{}, refusef("the URI of the client certificate is not spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/SERVICE-ACCOUNT")
 		}
-		return Identity{Namespace: parts[2], ServiceAccount: parts[4]}, nil
+		return Identity{Namespace: parts[2]}, nil
 	}
 }
 
-// authorization is the header with the token of a call.
 const authorization = "authorization"
 
 // Headers returns the names of the headers that identify clients.
 func Headers() []string { return []string{authorization} }
 
-// bearer returns the token of a call.
 func bearer(ctx context.Context) (string, error) {
 	values := metadata.ValueFromIncomingContext(ctx, authorization)
 	if len(values) != 1 {

@@ -19,20 +19,16 @@ import (
 const Audience = "signpost-xds"
 
 const (
-	// maxToken limits a token in bytes.
-	maxToken = 12 << 10
-	// maxKeys limits the keys of an API server. During a rotation there are several.
-	maxKeys = 64
-	// skew is the tolerated clock difference to the API server.
-	skew = 10 * time.Second
+	maxToken = 12 << 10         // bytes
+	maxKeys  = 64               // during a rotation there are several
+	skew     = 10 * time.Second // of the clock of the API server
 	// refreshInterval is how often the keys are read, and retryInterval how soon after a failure or
 	// for a token that was signed with an unknown key.
 	refreshInterval, retryInterval = 5 * time.Minute, 5 * time.Second
-	// fetchTime limits a request to the API server.
-	fetchTime = 10 * time.Second
+	fetchTime                      = 10 * time.Second // for both documents
 )
 
-// algorithms are the signature algorithms of API servers.
+// algorithms are those of the signatures of API servers.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
 // The documents of the API server about its tokens.
@@ -55,12 +51,10 @@ type keySet struct {
 
 // Keys verify service account tokens with the keys of the API server. Make them with [NewKeys].
 type Keys struct {
-	fetch Fetch
-	log   *slog.Logger
-	// known is nil until the keys could be read.
-	known atomic.Pointer[keySet]
-	// wanted is true after a token that was signed with an unknown key.
-	wanted atomic.Bool
+	fetch  Fetch
+	log    *slog.Logger
+	known  atomic.Pointer[keySet] // nil until the keys could be read
+	wanted atomic.Bool            // after a token that was signed with an unknown key
 }
 
 // NewKeys returns keys that are unknown until Run has read them.
@@ -177,7 +171,7 @@ func (k *Keys) Authenticate(ctx context.Context) (Identity, error) {
 	if of.Namespace == "" || of.ServiceAccount.Name == "" {
 		return Identity{}, refusef("the token is not that of a service account")
 	}
-	return Identity{Namespace: of.Namespace, ServiceAccount: of.ServiceAccount.Name, Pod: of.Pod.Name, Node: of.Node.Name}, nil
+	return Identity{Namespace: of.Namespace, Pod: of.Pod.Name, Node: of.Node.Name}, nil
 }
 
 var errNoExpiry = errors.New("the token has no expiry")

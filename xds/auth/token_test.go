@@ -132,7 +132,7 @@ func TestTokens(t *testing.T) {
 	rs := func(edit func(jwt.MapClaims)) string {
 		return "Bearer " + signed(t, jwt.SigningMethodRS256, "rsa", one, shopClaims(edit))
 	}
-	everything := Identity{Namespace: "shop", ServiceAccount: "web", Pod: "web-0", Node: "n1"}
+	everything := Identity{Namespace: "shop", Pod: "web-0", Node: "n1"}
 	for name, tt := range map[string]struct {
 		values []string
 		want   Identity
@@ -143,7 +143,7 @@ func TestTokens(t *testing.T) {
 		"no pod and node": {[]string{rs(func(c jwt.MapClaims) {
 			delete(c["kubernetes.io"].(map[string]any), "pod")
 			delete(c["kubernetes.io"].(map[string]any), "node")
-		})}, Identity{Namespace: "shop", ServiceAccount: "web"}, ""},
+		})}, Identity{Namespace: "shop"}, ""},
 		"expired within 10s": {[]string{rs(func(c jwt.MapClaims) { c["exp"] = time.Now().Add(-5 * time.Second).Unix() })}, everything, ""},
 		"no token":           {nil, Identity{}, "0 authorization headers"},
 		"two tokens":         {[]string{rs(nil), rs(nil)}, Identity{}, "2 authorization headers"},

@@ -1,8 +1,5 @@
 // Package bootstrap makes the bootstrap file that gRPC clients and Envoy need to find Signpost
-// (docs/spec/xds.md §9).
-//
-// The command `signpost xds bootstrap` prints the file. For gRPC clients, the format is that of the
-// gRPC proposals A27, A47 and A71.
+// (docs/spec/xds.md §9). The command `signpost xds bootstrap` prints the file.
 //
 // # Concurrency
 //
@@ -24,25 +21,21 @@ type Options struct {
 	Server, Fallback string
 	// Authorities are those that names such as xds://AUTHORITY/web.shop:80 may have.
 	Authorities []string
-	// Files are paths in the pods of clients: of the authorities that sign the certificate of
-	// Signpost, of a token, and of a client certificate and its key. Without CA and Cert, clients
-	// connect without TLS.
-	Files Files
+	Files       Files
 	// Certs is a directory in the pods of clients with tls.crt, tls.key and ca.crt, for TLS towards
 	// endpoints of Services with the annotation signpost.dev/tls; empty for none.
 	Certs string
 }
 
-// Files are the paths of files; empty for none.
-type Files struct {
-	CA, Token, Cert, Key string
-}
+// Files are paths in the pods of clients, each may be empty: of the authorities that sign the
+// certificate of Signpost, a token, a client certificate and its key. Without CA and Cert, clients
+// connect without TLS.
+type Files struct{ CA, Token, Cert, Key string }
 
 // CertificateProvider is the name of the provider in the bootstrap file that Clusters with TLS ask for.
 const CertificateProvider = "default"
 
-// object is an object in JSON.
-type object = map[string]any
+type object = map[string]any // in JSON
 
 // File returns the bootstrap file. The error names the flag with a wrong value.
 func (o Options) File() (map[string]any, error) {
@@ -83,7 +76,6 @@ func (o Options) File() (map[string]any, error) {
 	return f, nil
 }
 
-// hasTLS reports whether clients connect with TLS.
 func (f Files) hasTLS() bool { return f.CA != "" || f.Cert != "" }
 
 // check refuses files that don't go together.
@@ -97,8 +89,7 @@ func (f Files) check() error {
 	return nil
 }
 
-// credentials returns the entry of xds_servers, as far as it says how clients connect (gRFC A65),
-// and which tokens they send (gRFC A97).
+// credentials returns the part of an entry of xds_servers about TLS (gRFC A65) and tokens (gRFC A97).
 func (f Files) credentials() (object, error) {
 	if err := f.check(); err != nil || !f.hasTLS() {
 		return object{"channel_creds": []object{{"type": "insecure"}}}, err

@@ -9,13 +9,11 @@ import (
 	"strings"
 )
 
-// serverCluster is the name of the cluster that Envoy reaches Signpost with.
-const serverCluster = "signpost"
+const serverCluster = "signpost" // the cluster with the replicas of Signpost
 
-// Envoy returns the configuration with which Envoy gets the Clusters of namespaces, and what its
-// other resources refer to by `ads: {}` (docs/spec/xds.md §8). Without namespaces, the namespace of
-// its pod counts. The keys are those of envoy.config.bootstrap.v3.Bootstrap. The error names the
-// flag with a wrong value.
+// Envoy returns the configuration (envoy.config.bootstrap.v3.Bootstrap) with which Envoy gets the
+// Clusters of namespaces, by default that of its pod, and what its other resources refer to by
+// `ads: {}` (docs/spec/xds.md §8). The error names the flag with a wrong value.
 func (o Options) Envoy(namespaces []string) (map[string]any, error) {
 	if err := o.fitsEnvoy(); err != nil {
 		return nil, err
@@ -47,7 +45,6 @@ func (o Options) Envoy(namespaces []string) (map[string]any, error) {
 // Envoy's default.
 const MaxProgramSize = 1000
 
-// fitsEnvoy refuses the options that Envoy has nothing for.
 func (o Options) fitsEnvoy() error {
 	switch {
 	case o.Fallback != "":
@@ -62,7 +59,6 @@ func (o Options) fitsEnvoy() error {
 	return nil
 }
 
-// envoyCluster returns the cluster of Signpost's replicas.
 func (o Options) envoyCluster() (object, error) {
 	host, port, err := hostPort(o.Server)
 	if err != nil {

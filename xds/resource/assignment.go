@@ -14,22 +14,13 @@ type Input struct {
 	Port uint16
 	// Service is nil if it was deleted.
 	Service *catalog.Service
-	// Profile is the ServiceProfile in force; nil for none. Only routes depend on it.
+	// Profile is the ServiceProfile in force; nil for none.
 	Profile *catalog.ServiceProfile
 	// Endpoints are all endpoints of a Service that asks for TLS. Its Cluster has their identities.
 	Endpoints []catalog.PlacedEndpoint
 }
 
-// policy returns the traffic policy of the annotations of the Service.
-func (s Input) policy() catalog.TrafficPolicy {
-	if s.Service == nil || s.Service.Policy == nil {
-		return catalog.TrafficPolicy{}
-	}
-	return *s.Service.Policy
-}
-
-// draining is the HealthStatus DRAINING.
-const draining = 3
+const draining = 3 // of HealthStatus
 
 // Assignment returns the ClusterLoadAssignment with this name (§4). Without endpoints, it is that of
 // a name that doesn't exist, too (§5.2, §5.4).
@@ -51,8 +42,7 @@ func (n Namer) Assignment(resourceName string, s Input, set catalog.PlacedSet) R
 	return newResource(Endpoints, resourceName, m)
 }
 
-// compareLocalities orders endpoints by priority and locality: those that are equal share a
-// LocalityLbEndpoints.
+// compareLocalities orders endpoints by the LocalityLbEndpoints that they belong to.
 func compareLocalities(a, b *catalog.PlacedEndpoint) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Zone, b.Zone))
 }
@@ -72,13 +62,10 @@ func (n Namer) locality(s Input, endpoints []*catalog.PlacedEndpoint) message {
 	return m.wrapped(3, max(usable, 1)).number(5, uint64(first.Priority))
 }
 
-// endpoint returns the LbEndpoint of an endpoint.
 func (n Namer) endpoint(s Input, e *catalog.PlacedEndpoint) message {
 	at := make(message, 0, 64).nested(1, address(e.Addr))
 	if e.Hostname != "" {
-		named := s.Name
-		named.Hostname = e.Hostname
-		at = at.text(3, n.host(named))
+		at = at.text(3, s.Name.Service.DNSName(e.Hostname, n.ClusterDomain))
 	}
 	if e.Additional.IsValid() {
 		at = at.nested(4, message{}.nested(1, address(e.Additional)))
@@ -87,19 +74,17 @@ func (n Namer) endpoint(s Input, e *catalog.PlacedEndpoint) message {
 	if e.Draining {
 		m = m.number(2, draining)
 	}
-	if s.policy().Balancer.Stable && e.Target != nil {
+	if s.Service.TrafficPolicy().Balancer.Stable && e.Target != nil {
 		m = m.nested(3, message{}.entry(1, "envoy.lb", message{}.structField("hash_key", hashKey(e.Source, e.Target))))
 	}
 	return m
 }
 
-// address returns an Address.
 func address(a netip.AddrPort) message {
 	return make(message, 0, 64).nested(1, make(message, 0, 64).text(2, a.Addr().String()).number(3, uint64(a.Port())))
 }
 
 // hashKey returns the place of a workload on a hash ring, which stays when its address changes.
-// Pods of several clusters may have one name.
 func hashKey(from *catalog.Source, w *catalog.Target) string {
 	if from == nil || from.Cluster == nil {
 		return w.Key.Name

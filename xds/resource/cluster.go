@@ -9,16 +9,14 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// connectTimeout is how long a client waits for a connection to an endpoint.
-const connectTimeout = 5 * time.Second
-
-// telemetryLabels is the key of metadata from which gRPC clients take labels of metrics (gRFC A89).
-const telemetryLabels = "com.google.csm.telemetry_labels"
-
-// The values of Cluster.DiscoveryType and ApiVersion.
 const (
-	clusterEDS   = 3
-	apiVersionV3 = 2
+	connectTimeout = 5 * time.Second
+	// telemetryLabels is the key of metadata from which gRPC clients take labels of metrics (gRFC A89).
+	telemetryLabels = "com.google.csm.telemetry_labels"
+
+	clusterEDS   = 3 // of DiscoveryType
+	apiVersionV3 = 2 // of ApiVersion
+	xxHash       = 1 // of RingHash.HashFunction, the only one that gRPC clients take
 )
 
 // Cluster returns the Cluster with this name for a client (§3.3, §8.3), and the Cluster without the
@@ -26,7 +24,7 @@ const (
 func (n Namer) Cluster(resourceName string, s Input, c Client) (full, plain Resource) {
 	m := slices.Clip(n.plain(resourceName, s, c))
 	plain = n.newCluster(resourceName, s, m)
-	policy := s.policy()
+	policy := s.Service.TrafficPolicy()
 	if policy.MaxRequests > 0 {
 		m = m.nested(10, message{}.nested(1, message{}.wrapped(4, policy.MaxRequests)))
 	}
@@ -45,7 +43,7 @@ func (n Namer) newCluster(resourceName string, s Input, m message) Resource {
 	return r
 }
 
-// assignmentName returns the name of the endpoints of a Cluster, if it isn't that of the Cluster.
+// assignmentName returns the name of the endpoints, if it isn't that of the Cluster.
 func (n Namer) assignmentName(s Input) string {
 	if !s.Name.structured {
 		return ""
@@ -53,9 +51,8 @@ func (n Namer) assignmentName(s Input) string {
 	return n.nameOf(Endpoints, s.Name, s.Port)
 }
 
-// plain returns a Cluster that every client understands, with labels for metrics. gRPC clients
-// always use HTTP/2; for Envoy, the Cluster says so. TLS is never left out, because a client that
-// doesn't support it must not connect without it.
+// plain returns a Cluster that every client understands, except for TLS: a client that doesn't
+// support that must not connect without it. gRPC clients always use HTTP/2.
 func (n Namer) plain(resourceName string, s Input, c Client) message {
 	labels := message{}.structField("service_name", s.Name.Service.Name).structField("service_namespace", s.Name.Service.Namespace)
 	m := plainCluster(resourceName, n.assignmentName(s)).nested(25, message{}.entry(1, telemetryLabels, labels))
@@ -82,16 +79,15 @@ func (s Input) speaksHTTP2() bool {
 	})
 }
 
-// plainCluster returns a Cluster whose endpoints come over the same stream under the name
-// assignment, or under its own name if that is empty.
+// plainCluster returns a Cluster whose endpoints come over the same stream, under its own name if
+// assignment is empty.
 func plainCluster(name, assignment string) message {
 	eds := message{}.nested(1, message{}.nested(3, nil).number(6, apiVersionV3)).text(2, assignment)
 	return message{}.text(1, name).number(2, clusterEDS).nested(3, eds).duration(4, connectTimeout)
 }
 
-// outliers returns an OutlierDetection. Envoy's detection of consecutive errors is switched off,
-// because gRPC clients have none. Envoy may always eject one endpoint, as gRPC clients may: without
-// that, it ejects none of fewer than ten, unless the Service allows more than 10 %.
+// outliers returns an OutlierDetection. Envoy's detection of consecutive errors is off, because gRPC
+// clients have none. Like them, Envoy may always eject one endpoint.
 func outliers(o *catalog.OutlierDetection) message {
 	m := message{}.duration(2, o.Interval).duration(3, o.EjectionTime).wrapped(4, o.MaxEjected).nested(5, nil)
 	if o.SuccessRate > 0 {
@@ -108,16 +104,12 @@ func outliers(o *catalog.OutlierDetection) message {
 	return m.duration(21, o.MaxEjectionTime).wrapped(25, 1)
 }
 
-// xxHash is the value XX_HASH of RingHash.HashFunction, the only one that gRPC clients take.
-const xxHash = 1
-
 // balancers is the beginning of the type of a load balancing policy.
 const balancers = "envoy.extensions.load_balancing_policies."
 
 // balancer returns a LoadBalancingPolicy, of whose policies a client takes the first one that it
-// knows. The last one is what clients have without any. For gRPC clients, algorithms that choose
-// among the endpoints of one zone are below wrr_locality, which chooses the zone by weight. Envoy
-// rejects wrr_locality with most others below it, so Envoy gets those without zones.
+// knows. For gRPC clients, those that choose an endpoint of one zone are below wrr_locality, which
+// chooses the zone by weight. Envoy rejects most policies below that, so it gets them alone.
 func balancer(b catalog.Balancer, c Client) message {
 	var policies, inZone message
 	switch b.Kind {

@@ -5,15 +5,10 @@
 // it means, and the other methods of [Namer] make the resources of that name from values of package
 // catalog. Equal values make equal bytes, so all replicas give a resource the same version.
 //
-// name.go has the names, wire.go the encoding. listener.go, route.go and match.go make Listeners
-// and routes, also those of a name that doesn't exist. cluster.go makes Clusters, and assignment.go
-// endpoints.
-//
 // # Concurrency
 //
 // All functions are pure.
 //
 // The messages are encoded by hand, because the generated code of Envoy's API would add 9 MB to the
-// binary (decision 0074). The tests decode them with that code. Section numbers in comments are
-// those of docs/spec/xds.md.
+// binary (decision 0074). Section numbers in comments are those of docs/spec/xds.md.
 package resource

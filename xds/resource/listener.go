@@ -9,8 +9,7 @@ const (
 )
 
 // Routes returns the Listener with this name, which has its routes inline (§3.1), or the
-// RouteConfiguration with the same routes. The problems are the parts of a
-// ServiceProfile that xDS can't express.
+// RouteConfiguration. The problems are the parts of a ServiceProfile that xDS can't express.
 func (n Namer) Routes(t Type, resourceName string, s Input, c Client) (r Resource, problems []string) {
 	host, names, problems := n.routes(s, c)
 	configuration := message{}.text(1, resourceName).nested(2, host)
@@ -46,12 +45,9 @@ type Client uint8
 
 // The kinds of client.
 const (
-	// GRPC is any gRPC client but GRPCGo.
-	GRPC Client = iota
-	// GRPCGo is grpc-go.
-	GRPCGo
-	// Envoy is Envoy, or any client that isn't one of gRPC.
-	Envoy
+	GRPC   Client = iota // any gRPC client but grpc-go
+	GRPCGo               // grpc-go
+	Envoy                // Envoy, or any client that isn't one of gRPC
 )
 
 // MissingListener returns the Listener of a name that doesn't exist, so that RPCs fail at once
@@ -66,9 +62,8 @@ func MissingListener(resourceName string, reason error, c Client) Resource {
 	return listener(resourceName, configuration)
 }
 
-// MissingCluster returns the Cluster of a Service or port that doesn't exist. The Cluster equals
-// that of the existing Service without a traffic policy. A client waits 15 s for a missing Cluster,
-// even if it is one of several with weights (§5.2). Clusters named by a reason exist, too.
+// MissingCluster returns the Cluster of a Service or port that doesn't exist, or of a reason (§5.2).
+// It equals that of the existing Service without a traffic policy.
 func (n Namer) MissingCluster(resourceName string, name Name) Resource {
 	if name.Service.Name == "" {
 		return newResource(Cluster, resourceName, plainCluster(resourceName, ""))

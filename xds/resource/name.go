@@ -12,11 +12,12 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// maxName is how long a resource name may be, in bytes.
-const maxName = 512
-
-// linkedAuthority is the end of the authorities that name linked clusters.
-const linkedAuthority = ".clusters.signpost"
+const (
+	// maxName limits a resource name in bytes.
+	maxName = 512
+	// linkedAuthority is the end of the authorities that name linked clusters.
+	linkedAuthority = ".clusters.signpost"
+)
 
 // Namer reads and makes resource names, and makes the resources.
 type Namer struct {
@@ -24,19 +25,16 @@ type Namer struct {
 	// Authorities are those of xdstp names that are served, beside the empty one and those of
 	// linked clusters.
 	Authorities []string
-	// TrustDomain is that of the identities of pods of our own cluster; if it is empty, they have
-	// none.
+	// TrustDomain is that of the identities of pods of our own cluster; empty if they have none.
 	TrustDomain string
 }
 
-// Name is a parsed resource name. Names are comparable. All forms of a name with the same port text
-// are equal, except for the authority.
+// Name is a parsed resource name. All forms of a name with the same port text are equal, except for
+// the authority.
 type Name struct {
-	Service catalog.ServiceKey
-	// Hostname is that of one endpoint; empty for all.
-	Hostname string
-	// Port is a number or the name of a port of the Service; empty for none.
-	Port string
+	Service  catalog.ServiceKey
+	Hostname string // of one endpoint; empty for all
+	Port     string // a number or the name of a port of the Service; empty for none
 
 	structured bool // the name begins with xdstp:
 	authority  string
@@ -51,13 +49,9 @@ func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
 	parsed := Name{Service: catalog.ServiceKey{Cluster: catalog.LocalCluster}}
 	rest := name
 	if strings.HasPrefix(name, "xdstp:") {
-		authority, plain, err := n.parseStructured(t, name)
-		if err != nil {
+		var err error
+		if rest, err = n.parseStructured(t, name, &parsed); err != nil {
 			return Name{}, err
-		}
-		rest, parsed.structured, parsed.authority = plain, true, authority
-		if cluster, linked := strings.CutSuffix(authority, linkedAuthority); linked {
-			parsed.Service.Cluster = cluster
 		}
 	}
 	host, port, found := strings.Cut(rest, ":")
@@ -83,29 +77,25 @@ func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
 	return parsed, nil
 }
 
-// parseStructured returns the authority and the plain name of an xdstp name.
-func (n Namer) parseStructured(t Type, name string) (authority, plain string, err error) {
-	wrong := fmt.Errorf("%s is no name of this type: write xdstp://AUTHORITY/%s/NAME", sanitize.Quote(name), t.message())
+// parseStructured returns the plain name of an xdstp name. It sets the authority and the cluster of parsed.
+func (n Namer) parseStructured(t Type, name string, parsed *Name) (plain string, err error) {
 	u, err := url.Parse(name)
 	if err != nil {
-		return "", "", wrong
+		u = &url.URL{}
 	}
 	kind, plain, found := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	if !strings.HasPrefix(name, "xdstp://") || !found || kind != t.message() || u.User != nil {
+		return "", fmt.Errorf("%s is no name of this type: write xdstp://AUTHORITY/%s/NAME", sanitize.Quote(name), t.message())
+	}
+	parsed.structured, parsed.authority = true, u.Host
+	cluster, linked := strings.CutSuffix(u.Host, linkedAuthority)
 	switch {
-	case !strings.HasPrefix(name, "xdstp://") || !found || kind != t.message() || u.User != nil:
-		return "", "", wrong
-	case !n.serves(u.Host):
-		return "", "", fmt.Errorf("the authority %s is not served", sanitize.Quote(u.Host))
+	case linked && isLabel(cluster) && cluster != catalog.LocalCluster:
+		parsed.Service.Cluster = cluster
+	case linked || u.Host != "" && !slices.Contains(n.Authorities, u.Host):
+		return "", fmt.Errorf("the authority %s is not served", sanitize.Quote(u.Host))
 	}
-	return u.Host, plain, nil
-}
-
-// serves reports whether names with the authority are served.
-func (n Namer) serves(authority string) bool {
-	if cluster, linked := strings.CutSuffix(authority, linkedAuthority); linked {
-		return isLabel(cluster) && cluster != catalog.LocalCluster
-	}
-	return authority == "" || slices.Contains(n.Authorities, authority)
+	return plain, nil
 }
 
 // isLabel reports whether a text can be a label of a DNS name, or a port.
@@ -113,8 +103,8 @@ func isLabel(text string) bool {
 	return text != "" && len(text) <= 63 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as
-// [MissingListener] makes it. Names of Services have no spaces.
+// IsReason reports whether the name of a Cluster is a reason, as in [MissingListener]. Names of
+// Services have no spaces.
 func IsReason(cluster string) bool {
 	return strings.Contains(cluster, " ") && len(cluster) <= maxName
 }
@@ -175,8 +165,7 @@ func portsThat(all []catalog.ServicePort, keep func(catalog.ServicePort) bool) [
 	return slices.DeleteFunc(slices.Clone(all), func(p catalog.ServicePort) bool { return !keep(p) })
 }
 
-// maxListed is how many ports a reason lists.
-const maxListed = 8
+const maxListed = 8 // ports in a reason
 
 func list(ports []catalog.ServicePort) string {
 	var texts []string
@@ -192,21 +181,11 @@ func list(ports []catalog.ServicePort) string {
 // ClusterName returns the canonical name of the Cluster of a name and port (§2.2).
 func (n Namer) ClusterName(name Name, port uint16) string { return n.nameOf(Cluster, name, port) }
 
-// nameOf returns the canonical name of a Cluster, or of its endpoints, which have another name if it
-// is an xdstp name (§2.3).
+// nameOf returns the canonical name of a Cluster, or of its endpoints, which is another xdstp name (§2.3).
 func (n Namer) nameOf(t Type, name Name, port uint16) string {
-	plain := fmt.Sprintf("%s:%d", n.host(name), port)
+	plain := fmt.Sprintf("%s:%d", name.Service.DNSName(name.Hostname, n.ClusterDomain), port)
 	if !name.structured {
 		return plain
 	}
 	return "xdstp://" + name.authority + "/" + t.message() + "/" + plain
-}
-
-// host returns the DNS name that a name means.
-func (n Namer) host(name Name) string {
-	host := name.Service.Name + "." + name.Service.Namespace + ".svc." + n.ClusterDomain
-	if name.Hostname != "" {
-		host = name.Hostname + "." + host
-	}
-	return host
 }

@@ -12,9 +12,12 @@ import (
 	"github.com/signpostd/signpost/xds/bootstrap"
 )
 
-// maxEstimate is how many instructions a regular expression may have that clients are sent. The
-// rest of the limit of Envoy is a margin.
-const maxEstimate = bootstrap.MaxProgramSize * 9 / 10
+// Numbers of instructions of RE2.
+const (
+	maxEstimate     = bootstrap.MaxProgramSize * 9 / 10 // the limit of Envoy, with a margin
+	programOverhead = 5                                 // of each program
+	anyUTF8         = 6                                 // for any rune beyond ASCII
+)
 
 // The regular expressions that clients reject, with all routes beside them.
 var (
@@ -48,13 +51,9 @@ func isClass(name string) bool {
 	return len(name) <= 2 && unicode.Categories[name] != nil && name != "LC" && name != "Cn" || unicode.Scripts[name] != nil || name == "Any"
 }
 
-// programOverhead is the number of instructions that each program has besides.
-const programOverhead = 5
-
-// instructions estimates the number of instructions of RE2 for a part of a regular expression. The
-// estimate is rather too high: RE2 has an instruction for each byte of UTF-8, and copies
-// repetitions. It may be too low where Go has merged alternatives that are classes or ".", because
-// RE2 doesn't merge them. The count ends soon after maxEstimate.
+// instructions estimates the number of instructions for a part of a regular expression. It is rather
+// too high: RE2 has an instruction for each byte of UTF-8, and copies repetitions. It may be too low
+// where Go has merged alternatives that are classes or ".". The count ends soon after maxEstimate.
 func instructions(re *syntax.Regexp) (n int) {
 	for _, sub := range re.Sub {
 		if n += instructions(sub); n > maxEstimate {
@@ -88,9 +87,6 @@ func instructions(re *syntax.Regexp) (n int) {
 	}
 	return n
 }
-
-// anyUTF8 is the number of instructions for any rune beyond ASCII.
-const anyUTF8 = 6
 
 // rangeSize returns the number of instructions for a range of runes, at most: those of n bytes are
 // up to 2n-1 products of ranges of bytes, and one if they differ in the last byte only.

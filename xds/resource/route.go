@@ -15,8 +15,7 @@ const (
 	retryableCount    = 2
 )
 
-// channelID is the key of filter state under which gRPC clients have an identifier of the channel
-// (gRFC A42).
+// channelID is the filter state of gRPC clients with an identifier of the channel (gRFC A42).
 const channelID = "io.grpc.channel_id"
 
 // maxRoutes limits the routes of a resource. A condition with any becomes several.
@@ -26,10 +25,11 @@ const maxRoutes = 1000
 // what of a ServiceProfile it lacks.
 func (n Namer) routes(s Input, c Client) (host message, names, problems []string) {
 	problem := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
-	base := action{client: c, cluster: n.ClusterName(s.Name, s.Port), policy: s.policy().Balancer}
+	policy := s.Service.TrafficPolicy()
+	base := action{client: c, cluster: n.ClusterName(s.Name, s.Port), policy: policy.Balancer}
 	var profile catalog.ServiceProfile
 	if s.Profile == nil || s.Profile.Invalid {
-		base.retry, base.timeout = s.policy().Retry, s.policy().Timeout
+		base.retry, base.timeout = policy.Retry, policy.Timeout
 	} else {
 		profile = *s.Profile
 	}
@@ -118,7 +118,6 @@ func (a action) of(r *catalog.Route) action {
 	return a
 }
 
-// encode returns the RouteAction.
 func (a action) encode() (m message) {
 	if len(a.split) == 0 {
 		m = m.text(1, a.cluster)

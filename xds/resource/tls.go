@@ -52,10 +52,11 @@ func (n Namer) identity(tls catalog.EndpointTLS, e catalog.Endpoint) string {
 
 // upstreamTLS appends the transport socket of a Cluster whose endpoints have TLS (gRFC A29).
 func (n Namer) upstreamTLS(m message, s Input) message {
-	if s.policy().TLS == catalog.NoTLS {
+	tls := s.Service.TrafficPolicy().TLS
+	if tls == catalog.NoTLS {
 		return m
 	}
-	validation := n.identityMatchers(s.policy().TLS, s.Endpoints).nested(13, provider)
+	validation := n.identityMatchers(tls, s.Endpoints).nested(13, provider)
 	common := message{}.nested(3, validation).nested(14, provider)
 	return m.nested(24, message{}.text(1, "envoy.transport_sockets.tls").any(3, tlsTypes+"UpstreamTlsContext", message{}.nested(1, common)))
 }
@@ -64,8 +65,7 @@ func (n Namer) upstreamTLS(m message, s Input) message {
 var provider = message{}.text(1, bootstrap.CertificateProvider).text(2, bootstrap.CertificateProvider)
 
 // identityMatchers returns the StringMatchers of a CertificateValidationContext (§3.4), sorted.
-// Endpoints without an identity, because their pod isn't known or they have no pod, add nothing:
-// clients refuse them.
+// Endpoints without an identity add nothing: clients refuse them.
 func (n Namer) identityMatchers(tls catalog.EndpointTLS, set []catalog.PlacedEndpoint) (m message) {
 	match := func(field protowire.Number, text string) { m = m.nested(9, message{}.text(field, text)) }
 	ids := map[string]struct{}{}

@@ -13,8 +13,8 @@ import (
 // Type is a type of resource.
 type Type uint8
 
-// The types of resource, in the order in which a client needs changes of them. A
-// ClusterLoadAssignment has the type Endpoints.
+// The types of resource, in the order in which a client needs changes of them. Endpoints are those of
+// ClusterLoadAssignments.
 const (
 	Cluster Type = iota
 	Endpoints
