@@ -26,7 +26,6 @@ const (
 // explanation collects the steps of one publisher.
 type explanation struct {
 	publisher Publisher
-	settings  publisher.NameSettings
 	// object is the subject; nil for a name.
 	object *inspect.ObjectRef
 	steps  []inspect.Step
@@ -54,7 +53,7 @@ func (w *explanation) addExclusion(what string, object *inspect.ObjectRef, name,
 func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 	var explanations []*explanation
 	for _, p := range r.publishers {
-		w := &explanation{publisher: p, settings: p.NameSettings(), takes: map[string]bool{}, published: map[string]bool{}}
+		w := &explanation{publisher: p, takes: map[string]bool{}, published: map[string]bool{}}
 		switch {
 		case q.Name != "":
 			r.explainName(ctx, w, q.Name)

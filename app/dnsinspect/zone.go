@@ -58,7 +58,7 @@ func (r *Role) follow(ctx context.Context, w *explanation, t publisher.Trace) {
 // unmanaged explains the record sets of unmanaged types.
 func (w *explanation) unmanaged(t publisher.Trace) {
 	for _, set := range t.Wanted {
-		if !slices.Contains(w.settings.Managed, set.Type) {
+		if !w.publisher.Rules.Manages(set.Type) {
 			w.add(whatFilter, inspect.StepWrong, nil, fmt.Sprintf("records of the type %s are not managed, so that of %s is not published: add --managed-record-types=%[1]s", set.Type, sanitize.Name(t.Name)))
 		}
 	}
