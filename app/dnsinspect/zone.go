@@ -139,7 +139,7 @@ func (w *explanation) shared(row publisher.Row) {
 	if !slices.ContainsFunc(row.Objects, func(o dns.Object) bool { return o.Namespace != row.Objects[0].Namespace }) {
 		return
 	}
-	titles := enumeration(row.Objects, func(o dns.Object) string { ref := objectRef(o); return ref.Title() })
+	titles := sanitize.List(row.Objects, maxEnumerated, func(o dns.Object) string { ref := objectRef(o); return ref.Title() })
 	w.add(whatRecord, inspect.StepNote, nil, fmt.Sprintf("the %s record %s has the targets of several namespaces: %s; --name-policy=namespace gives a name to one namespace",
 		row.Type, sanitize.Name(row.Name), titles))
 }
