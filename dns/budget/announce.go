@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -406,8 +405,15 @@ func (l *Ledger) changedSince(number int, excepted map[string]bool) []dns.Change
 // planChanged returns an [ErrPlanChanged] that says what has changed and what to do.
 func planChanged(changed []dns.Change) error {
 	const maxShown = 3
-	return fmt.Errorf("%w: held is now: %s: show the plans that are held and approve one of them, or leave these names out (--except)",
-		ErrPlanChanged, sanitize.List(changed, maxShown, describe))
+	var now []string
+	for _, c := range changed[:min(len(changed), maxShown)] {
+		now = append(now, describe(c))
+	}
+	text := strings.Join(now, ", ")
+	if more := len(changed) - maxShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("%w: held is now: %s: show the plans that are held and approve one of them, or leave these names out (--except)", ErrPlanChanged, text)
 }
 
 // describe returns a short text of a change. Names and targets are untrusted text.
