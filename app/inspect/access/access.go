@@ -191,7 +191,7 @@ func approvalAudience(a inspect.Attempt) string {
 		return ""
 	}
 	audience := inspect.ApproveAudience(hash)
-	if claims, isJWT := parse(a.Token); isJWT && slices.Contains(claims.Audiences, audience) {
+	if claims, isJWT := parse(a.Token); isJWT && claims.Audience.Contains(audience) {
 		return audience
 	}
 	return ""
