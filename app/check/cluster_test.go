@@ -141,16 +141,17 @@ func TestKinds(t *testing.T) {
 // An optional kind that exists in another version only is a problem (day2 B3).
 func TestKindInAnotherVersion(t *testing.T) {
 	documents := map[string]string{
-		"/version":                            `{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}`,
-		"/apis/workload.linkerd.io":           `{"versions": [{"version": "v1beta2"}]}`,
-		"/apis/workload.linkerd.io/v1beta2":   `{"resources": [{"name": "externalworkloads"}]}`,
-		"/apis/policy.linkerd.io":             `{"versions": [{"version": "v1"}]}`,
-		"/apis/policy.linkerd.io/v1":          `{"resources": [{"name": "meshtlsauthentications"}]}`,
-		"/apis/linkerd.io/v1alpha2":           `{"resources": [{"name": "serviceprofiles"}]}`,
-		"/apis/discovery.k8s.io/v1":           `{"resources": [{"name": "endpointslices"}]}`,
-		"/apis/apps/v1":                       `{"resources": [{"name": "replicasets"}]}`,
-		"/apis/batch/v1":                      `{"resources": [{"name": "jobs"}]}`,
-		"/api/v1":                             `{"resources": [{"name": "services"}, {"name": "pods"}, {"name": "nodes"}, {"name": "secrets"}]}`,
+		"/version": `{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}`,
+		"/api":     `{"kind": "APIVersions", "versions": ["v1"]}`,
+		"/apis": `{"kind": "APIGroupList", "groups": [` + groupOf("workload.linkerd.io", "v1beta2") + groupOf("policy.linkerd.io", "v1") + groupOf("linkerd.io", "v1alpha2") +
+			groupOf("discovery.k8s.io", "v1") + groupOf("apps", "v1") + strings.TrimSuffix(groupOf("batch", "v1"), ",") + `]}`,
+		"/apis/workload.linkerd.io/v1beta2":   `{"kind": "APIResourceList", "groupVersion": "workload.linkerd.io/v1beta2", "resources": [{"name": "externalworkloads"}]}`,
+		"/apis/policy.linkerd.io/v1":          `{"kind": "APIResourceList", "groupVersion": "policy.linkerd.io/v1", "resources": [{"name": "meshtlsauthentications"}]}`,
+		"/apis/linkerd.io/v1alpha2":           `{"kind": "APIResourceList", "groupVersion": "linkerd.io/v1alpha2", "resources": [{"name": "serviceprofiles"}]}`,
+		"/apis/discovery.k8s.io/v1":           `{"kind": "APIResourceList", "groupVersion": "discovery.k8s.io/v1", "resources": [{"name": "endpointslices"}]}`,
+		"/apis/apps/v1":                       `{"kind": "APIResourceList", "groupVersion": "apps/v1", "resources": [{"name": "replicasets"}]}`,
+		"/apis/batch/v1":                      `{"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": [{"name": "jobs"}]}`,
+		"/api/v1":                             `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [{"name": "services"}, {"name": "pods"}, {"name": "nodes"}, {"name": "secrets"}]}`,
 		"/apis/coordination.k8s.io/v1/leases": `{"items": []}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -172,6 +173,11 @@ func TestKindInAnotherVersion(t *testing.T) {
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
+}
+
+// groupOf returns a group with one version, as an element of a list.
+func groupOf(name, version string) string {
+	return fmt.Sprintf(`{"name": %[1]q, "versions": [{"groupVersion": "%[1]s/%[2]s", "version": %[2]q}]},`, name, version)
 }
 
 // lease creates a Lease with a holder and an age.

@@ -20,8 +20,12 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// maxPods limits the pods that are read, far above any installation.
-const maxPods = 100
+const (
+	// maxPods limits the pods that are read, far above any installation.
+	maxPods = 100
+	// maxUnled limits the listed publishers that aren't published.
+	maxUnled = 5
+)
 
 // installed checks the pods of Signpost and leader election.
 func (a checker) installed(ctx context.Context) []Result {
@@ -172,22 +176,9 @@ func (a checker) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
 	return Result{
 		State: Failed,
 		Text: fmt.Sprintf("nothing would be published for the publishers %s: %s leads by the Lease %s for other publishers or settings (%s)",
-			listed(unled), sanitize.Name(holder), at, listed(led)),
+			sanitize.List(unled, maxUnled, sanitize.Name), sanitize.Name(holder), at, sanitize.List(led, maxUnled, sanitize.Name)),
 		Hint: "if that is another installation, give this one a Lease of its own: dns.leaderElection.resourceName, or --leader-elect-resource-name; if it is this one, give it this config",
 	}, true
-}
-
-// listed returns the first names, and the number of others.
-func listed(names []string) string {
-	const limit = 5
-	var shown []string
-	for _, name := range names[:min(len(names), limit)] {
-		shown = append(shown, sanitize.Name(name))
-	}
-	if more := len(names) - limit; more > 0 {
-		shown = append(shown, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(shown, ", ")
 }
 
 // holds reports whether the holder of a Lease is one of the pods: its name is the hostname, with a

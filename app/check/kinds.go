@@ -2,14 +2,13 @@ package check
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/controllers"
@@ -76,28 +75,23 @@ func (a checker) readKinds() []*kind {
 
 // kinds checks which of the required kinds the cluster has.
 func (a checker) kinds(ctx context.Context) []Result {
+	groups, lists, err := a.own.ServerGroupsAndResourcesWithContext(ctx)
+	failed, partly := discovery.GroupDiscoveryFailedErrorGroups(err)
+	if err != nil && !partly {
+		return []Result{{State: Unknown, Text: "which kinds the cluster has: " + reason(err)}}
+	}
+	served := servedKinds{groups: groups, lists: lists}
 	read := a.readKinds()
-	served := map[schema.GroupVersion]map[string]bool{}
 	var results []Result
 	present := 0
 	for _, k := range read {
-		gv := k.GroupVersion()
-		if _, known := served[gv]; !known {
-			names, err := a.served(ctx, gv)
-			if err != nil {
-				return append(results, Result{State: Unknown, Text: fmt.Sprintf("which kinds of %s the cluster has: %s", gv, reason(err))})
-			}
-			served[gv] = names
-		}
-		if served[gv][k.Resource] {
+		if err := failed[k.GroupVersion()]; err != nil {
+			results = append(results, Result{State: Unknown, Text: fmt.Sprintf("which kinds of %s the cluster has: %s", k.GroupVersion(), reason(err))})
+		} else if served.has(k, k.Version) {
 			present++
-			continue
+		} else {
+			results = append(results, served.missing(k))
 		}
-		result, err := a.missing(ctx, k)
-		if err != nil {
-			return append(results, Result{State: Unknown, Text: fmt.Sprintf("which versions of %s the cluster has: %s", k.Group, reason(err))})
-		}
-		results = append(results, result)
 	}
 	if present > 0 {
 		results = append([]Result{{State: OK, Text: fmt.Sprintf("the cluster has %d of the %d kinds that are read", present, len(read))}}, results...)
@@ -105,15 +99,32 @@ func (a checker) kinds(ctx context.Context) []Result {
 	return results
 }
 
+// servedKinds are the kinds of the cluster.
+type servedKinds struct {
+	groups []*metav1.APIGroup
+	lists  []*metav1.APIResourceList
+}
+
+// has reports whether the cluster has a kind in a version.
+func (s servedKinds) has(k *kind, version string) bool {
+	gv := schema.GroupVersion{Group: k.Group, Version: version}.String()
+	return slices.ContainsFunc(s.lists, func(l *metav1.APIResourceList) bool {
+		return l.GroupVersion == gv && slices.ContainsFunc(l.APIResources, func(r metav1.APIResource) bool { return r.Name == k.Resource })
+	})
+}
+
 // missing describes the consequences of a missing kind.
-func (a checker) missing(ctx context.Context, k *kind) (Result, error) {
-	versions, err := a.versions(ctx, k.Group)
-	if err != nil {
-		return Result{}, err
-	}
-	others, err := a.othersThatServe(ctx, k, versions)
-	if err != nil {
-		return Result{}, err
+func (s servedKinds) missing(k *kind) Result {
+	var versions, others []string // of the group, the preferred one first, and those with the kind
+	for _, g := range s.groups {
+		for _, v := range g.Versions {
+			if g.Name == k.Group {
+				versions = append(versions, v.Version)
+			}
+			if g.Name == k.Group && s.has(k, v.Version) {
+				others = append(others, v.Version)
+			}
+		}
 	}
 	if len(others) > 0 {
 		return Result{
@@ -121,7 +132,7 @@ func (a checker) missing(ctx context.Context, k *kind) (Result, error) {
 			Text: fmt.Sprintf("the cluster has %s in %s, and not in %s, which %s would read: the objects exist and can't be read",
 				k.GroupResource(), strings.Join(others, ", "), k.Version, strings.Join(k.readers, ", ")),
 			Hint: fmt.Sprintf("serve %s in %s too (spec.versions of its CustomResourceDefinition), or run a Signpost that reads what is served", k.GroupResource(), k.Version),
-		}, nil
+		}
 	}
 	result := Result{State: Note, Text: fmt.Sprintf("the cluster has no %s (%s), which %s would read", k.GroupResource(), k.Version, strings.Join(k.readers, ", "))}
 	if len(versions) > 0 {
@@ -131,62 +142,5 @@ func (a checker) missing(ctx context.Context, k *kind) (Result, error) {
 		result.State = Failed
 		result.Hint = "install the definition of this kind in a version that has it, or leave out what reads it"
 	}
-	return result, nil
-}
-
-// othersThatServe returns the other versions of a group in which the cluster has a missing kind.
-func (a checker) othersThatServe(ctx context.Context, k *kind, versions []string) (others []string, err error) {
-	for _, version := range versions {
-		names, err := a.served(ctx, schema.GroupVersion{Group: k.Group, Version: version})
-		if err != nil {
-			return nil, err
-		}
-		if names[k.Resource] {
-			others = append(others, version)
-		}
-	}
-	return others, nil
-}
-
-// served returns the resources of a group and version; none if there is no such version.
-func (a checker) served(ctx context.Context, gv schema.GroupVersion) (map[string]bool, error) {
-	path := "/apis/" + gv.String()
-	if gv.Group == "" {
-		path = "/api/" + gv.Version
-	}
-	var list metav1.APIResourceList
-	if err := a.get(ctx, path, &list); err != nil {
-		return nil, err
-	}
-	names := map[string]bool{}
-	for _, r := range list.APIResources {
-		names[r.Name] = true
-	}
-	return names, nil
-}
-
-// versions returns the versions of a group in the API server, the preferred one first.
-func (a checker) versions(ctx context.Context, group string) ([]string, error) {
-	var served metav1.APIGroup
-	if err := a.get(ctx, "/apis/"+group, &served); err != nil {
-		return nil, err
-	}
-	var versions []string
-	for _, v := range served.Versions {
-		versions = append(versions, v.Version)
-	}
-	return versions, nil
-}
-
-// get reads a document of the API server into a value, which stays unchanged if the document is
-// missing.
-func (a checker) get(ctx context.Context, path string, into any) error {
-	text, err := a.own.Discovery().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw()
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, into)
+	return result
 }

@@ -1,12 +1,9 @@
 package check
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/app/output"
 )
@@ -14,11 +11,11 @@ import (
 // Formats of a report.
 const (
 	// FormatTable shows all results, with headings.
-	FormatTable = "table"
+	FormatTable = output.Table
 	// FormatShort shows only results that aren't OK.
 	FormatShort = "short"
-	FormatJSON  = "json"
-	FormatYAML  = "yaml"
+	FormatJSON  = output.JSON
+	FormatYAML  = output.YAML
 )
 
 // Colors says whether a report is colored.
@@ -30,28 +27,12 @@ const (
 	ANSIColors
 )
 
-// Write writes a report in a format.
+// Write writes a report in a format. Text of others is escaped, because colors must not be.
 func (r *Report) Write(w io.Writer, format string, colors Colors) error {
-	var text []byte
-	var err error
-	switch format {
-	case FormatJSON:
-		if text, err = json.MarshalIndent(r.document(), "", "  "); err == nil {
-			text = []byte(output.Escape(string(text)) + "\n")
-		}
-	case FormatYAML:
-		text, err = yaml.Marshal(r.document())
-		text = []byte(output.Escape(string(text)))
-	default:
-		text = []byte(r.table(format, colors))
+	if format == FormatJSON || format == FormatYAML {
+		w = output.NewTerminal(w)
 	}
-	if err == nil {
-		_, err = w.Write(text)
-	}
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
+	return output.Print(w, output.Format{Kind: format}, output.Result{Value: r.document(), Text: r.table(format, colors)})
 }
 
 // document is a report in JSON and YAML. Later versions may add fields, but never rename or remove

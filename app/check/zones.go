@@ -129,12 +129,5 @@ func otherOwners(z configure.ZoneSurvey, own string) string {
 
 // counted lists names with their counts.
 func counted(numbers map[string]int) string {
-	var list []string
-	for _, id := range slices.Sorted(maps.Keys(numbers)) {
-		list = append(list, fmt.Sprintf("%s (%d)", sanitize.Quote(id), numbers[id]))
-	}
-	if more := len(list) - maxOwners; more > 0 {
-		list = append(list[:maxOwners], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(list, ", ")
+	return sanitize.List(slices.Sorted(maps.Keys(numbers)), maxOwners, func(id string) string { return fmt.Sprintf("%s (%d)", sanitize.Quote(id), numbers[id]) })
 }

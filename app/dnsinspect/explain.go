@@ -26,7 +26,6 @@ const (
 // explanation collects the steps of one publisher.
 type explanation struct {
 	publisher Publisher
-	settings  publisher.NameSettings
 	// object is the subject; nil for a name.
 	object *inspect.ObjectRef
 	steps  []inspect.Step
@@ -54,7 +53,7 @@ func (w *explanation) addExclusion(what string, object *inspect.ObjectRef, name,
 func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 	var explanations []*explanation
 	for _, p := range r.publishers {
-		w := &explanation{publisher: p, settings: p.NameSettings(), takes: map[string]bool{}, published: map[string]bool{}}
+		w := &explanation{publisher: p, takes: map[string]bool{}, published: map[string]bool{}}
 		switch {
 		case q.Name != "":
 			r.explainName(ctx, w, q.Name)
@@ -262,7 +261,7 @@ func (w *explanation) sibling(ctx context.Context, name string) bool {
 	slices.Sort(labels)
 	labels = slices.Compact(labels)
 	w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has no name for a pod %s: those below %s are %s; a pod has one while it is ready and has a hostname",
-		ref.Title(), sanitize.Name(label), sanitize.Name(parent), enumeration(labels, func(l string) string { return l })))
+		ref.Title(), sanitize.Name(label), sanitize.Name(parent), sanitize.List(labels, maxEnumerated, sanitize.Name)))
 	return true
 }
 
@@ -287,20 +286,7 @@ func refOf(o desired.Origin) inspect.ObjectRef {
 // maxEnumerated limits the elements of an enumeration.
 const maxEnumerated = 6
 
-// enumeration returns the texts of the first elements of a list for a sentence, and the number of the others.
-func enumeration[T any](list []T, text func(T) string) string {
-	var shown []string
-	for _, e := range list[:min(len(list), maxEnumerated)] {
-		shown = append(shown, text(e))
-	}
-	joined := strings.Join(shown, ", ")
-	if more := len(list) - len(shown); more > 0 {
-		joined += fmt.Sprintf(" and %d more", more)
-	}
-	return joined
-}
-
 // targetsText returns targets for a sentence.
 func targetsText(targets []string) string {
-	return cmp.Or(enumeration(targets, sanitize.Quote), "nothing")
+	return cmp.Or(sanitize.List(targets, maxEnumerated, sanitize.Quote), "nothing")
 }

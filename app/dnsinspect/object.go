@@ -135,8 +135,8 @@ func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 	var sources []string
 	reads := false
 	for _, p := range r.publishers {
-		for _, name := range p.NameSettings().Sources {
-			if flag := "--source=" + name; !slices.Contains(sources, flag) {
+		for i := range p.Sources {
+			if flag := "--source=" + p.Sources[i].Name; !slices.Contains(sources, flag) {
 				sources = append(sources, flag)
 			}
 		}

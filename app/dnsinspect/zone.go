@@ -58,7 +58,7 @@ func (r *Role) follow(ctx context.Context, w *explanation, t publisher.Trace) {
 // unmanaged explains the record sets of unmanaged types.
 func (w *explanation) unmanaged(t publisher.Trace) {
 	for _, set := range t.Wanted {
-		if !slices.Contains(w.settings.Managed, set.Type) {
+		if !w.publisher.Rules.Manages(set.Type) {
 			w.add(whatFilter, inspect.StepWrong, nil, fmt.Sprintf("records of the type %s are not managed, so that of %s is not published: add --managed-record-types=%[1]s", set.Type, sanitize.Name(t.Name)))
 		}
 	}
@@ -139,7 +139,7 @@ func (w *explanation) shared(row publisher.Row) {
 	if !slices.ContainsFunc(row.Objects, func(o dns.Object) bool { return o.Namespace != row.Objects[0].Namespace }) {
 		return
 	}
-	titles := enumeration(row.Objects, func(o dns.Object) string { ref := objectRef(o); return ref.Title() })
+	titles := sanitize.List(row.Objects, maxEnumerated, func(o dns.Object) string { ref := objectRef(o); return ref.Title() })
 	w.add(whatRecord, inspect.StepNote, nil, fmt.Sprintf("the %s record %s has the targets of several namespaces: %s; --name-policy=namespace gives a name to one namespace",
 		row.Type, sanitize.Name(row.Name), titles))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/httplimits"
 )
 
@@ -23,8 +24,6 @@ const (
 	// maxUnchecked is how many checks in a row may fail, because the API server is unreachable, before
 	// a stream is ended.
 	maxUnchecked = 3
-	// joinTime limits the time until a listener is registered.
-	joinTime = 10 * time.Second
 )
 
 // listenerGuard authorises listeners, and limits them.
@@ -59,11 +58,11 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	if len(topics) == 0 {
 		topics = have
 	}
-	l, ok := s.hub.listen(r.Context().Done(), topics)
-	if !ok {
-		reply(w, http.StatusServiceUnavailable, Failure{Error: "the process is starting or stopping: try again"})
+	if channel.IsClosed(s.hub.stopped) {
+		reply(w, http.StatusServiceUnavailable, Failure{Error: "the process is stopping: try again"})
 		return
 	}
+	l := s.hub.listen(r.Context(), topics)
 	defer s.hub.unlisten(l)
 	setHeaders(w.Header())
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -96,34 +95,6 @@ func (s *Server) admitAgain(r *http.Request, end func()) {
 		}
 	}
 	end()
-}
-
-// listen adds a listener. It returns false if the hub has stopped.
-func (h *hub) listen(gone <-chan struct{}, topics []Topic) (*listener, bool) {
-	l := newListener(topics)
-	limit := time.NewTimer(joinTime)
-	defer limit.Stop()
-	select {
-	case h.join <- l:
-	case <-gone:
-		return nil, false
-	case <-h.stopped:
-		return nil, false
-	case <-limit.C:
-		return nil, false
-	}
-	select {
-	case <-l.joined:
-	case <-h.stopped:
-	}
-	return l, true
-}
-
-func (h *hub) unlisten(l *listener) {
-	select {
-	case h.leave <- l:
-	case <-h.stopped:
-	}
 }
 
 // sendChanges writes events until the client is gone or too slow, or the hub has stopped.

@@ -322,13 +322,11 @@ func (always) next(context.Context) any { return Delta[Stream]{Reset: true} }
 // A listener gets the changes of a topic although the only other listener is disconnected while it joins.
 func TestJoinWhileSlowListenerLeaves(t *testing.T) {
 	h := newHub(map[Topic]func() watch{TopicStreams: func() watch { return always{} }})
-	slow := newListener([]Topic{TopicStreams})
-	h.add(t.Context(), slow)
+	slow := h.listen(t.Context(), []Topic{TopicStreams})
 	for len(slow.events) < cap(slow.events) {
 		h.notify(t.Context(), TopicStreams)
 	}
-	l := newListener([]Topic{TopicStreams})
-	h.add(t.Context(), l)
+	l := h.listen(t.Context(), []Topic{TopicStreams})
 	if len(h.listeners) != 1 {
 		t.Fatalf("%d listeners, want the new one", len(h.listeners))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -30,16 +31,14 @@ type watch interface {
 	next(ctx context.Context) any
 }
 
-// hub sends changes to listeners. The goroutine of run owns everything but the channels. Without
-// listeners it reads nothing.
+// hub sends changes to listeners. Without listeners it reads nothing.
 type hub struct {
 	// topics create a watch for each topic of the process.
 	topics map[Topic]func() watch
-	join   chan *listener
-	leave  chan *listener
 	// stopped is closed when run has ended.
 	stopped chan struct{}
 
+	mu        sync.Mutex
 	listeners []*listener
 	watches   map[Topic]watch
 	// nextCompare has the times when topics may be compared again.
@@ -51,49 +50,40 @@ type listener struct {
 	topics []Topic
 	// events are ready to be written. The channel is closed if the listener is too slow.
 	events chan []byte
-	// joined is closed when the listener is registered.
-	joined chan struct{}
 }
 
 func newHub(topics map[Topic]func() watch) *hub {
-	return &hub{
-		topics:      topics,
-		join:        make(chan *listener),
-		leave:       make(chan *listener),
-		stopped:     make(chan struct{}),
-		watches:     map[Topic]watch{},
-		nextCompare: map[Topic]time.Time{},
-	}
-}
-
-func newListener(topics []Topic) *listener {
-	// A new listener gets an event for each topic at once.
-	return &listener{topics: topics, events: make(chan []byte, maxUnread+len(topics)), joined: make(chan struct{})}
+	return &hub{topics: topics, stopped: make(chan struct{}), watches: map[Topic]watch{}, nextCompare: map[Topic]time.Time{}}
 }
 
 func (h *hub) run(ctx context.Context) error {
 	defer close(h.stopped)
 	tick := time.NewTicker(changesEvery)
-	tick.Stop()
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case l := <-h.join:
-			if len(h.listeners) == 0 {
-				tick.Reset(changesEvery)
-			}
-			h.add(ctx, l)
-		case l := <-h.leave:
-			h.remove(l)
 		case <-tick.C:
 			h.compare(ctx)
 		}
-		if len(h.listeners) == 0 {
-			tick.Stop()
-		}
 	}
+}
+
+// listen adds a listener.
+func (h *hub) listen(ctx context.Context, topics []Topic) *listener {
+	// A new listener gets an event for each topic at once.
+	l := &listener{topics: topics, events: make(chan []byte, maxUnread+len(topics))}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.add(ctx, l)
+	return l
+}
+
+func (h *hub) unlisten(l *listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.remove(l)
 }
 
 // add starts to watch the topics of a listener. Pending changes are sent to the others now, so that
@@ -116,7 +106,6 @@ func (h *hub) add(ctx context.Context, l *listener) {
 		}
 	}
 	h.listeners = append(h.listeners, l)
-	close(l.joined)
 }
 
 // begin creates a watch of a topic, and returns the data for a new listener.
@@ -145,6 +134,8 @@ func (h *hub) remove(l *listener) {
 }
 
 func (h *hub) compare(ctx context.Context) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for topic := range h.watches {
 		if time.Now().Before(h.nextCompare[topic]) {
 			continue

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -52,22 +53,21 @@ func (s *Server) query(p parameters) (Query, error) {
 		}
 		return objectQuery(o, 0), nil
 	default:
-		t := typed{domain: s.config.ClusterDomain, namespace: p.values["namespace"], isService: s.isService}
-		return t.parse(text)
+		return Typed{Domain: s.config.ClusterDomain, Namespace: p.values["namespace"], HasService: s.hasService}.Parse(text)
 	}
 }
 
-// isService reports whether a Service is served.
-func (s *Server) isService(namespace, name string) bool {
+// hasService reports whether a Service is served.
+func (s *Server) hasService(namespace, name string) bool {
 	source := s.offered.serving.Services
 	return source != nil && source.HasService(namespace, name)
 }
 
 // parseServiceQuery parses NAMESPACE/NAME or NAMESPACE/NAME:PORT.
 func parseServiceQuery(text string) (Query, error) {
-	bare, port, ok := cutPort(text)
+	bare, port, err := cutPort(text)
 	namespace, name, slash := strings.Cut(bare, "/")
-	if !ok || !slash || !isLabel(namespace) || !isLabel(name) {
+	if err != nil || !slash || !isLabel(namespace) || !isLabel(name) {
 		return Query{}, badRequest("service is %.100q: write NAMESPACE/NAME or NAMESPACE/NAME:PORT", text)
 	}
 	return Query{Service: &ServiceQuery{Namespace: namespace, Name: name, Port: port}}, nil
@@ -98,25 +98,27 @@ func objectQuery(o *ObjectRef, port uint16) Query {
 	return Query{Object: o}
 }
 
-// typed parses free text of a search box.
-type typed struct {
-	domain string
-	// namespace is the default namespace; empty means "default".
-	namespace string
-	isService func(namespace, name string) bool
+// Typed parses free text of a search box, or the argument of a command.
+type Typed struct {
+	// Domain is the domain of the cluster; empty means any.
+	Domain string
+	// Namespace is the default namespace; empty means "default".
+	Namespace string
+	// HasService reports whether a Service exists. It is called if the result depends on that.
+	HasService func(namespace, name string) bool
 }
 
-// parse recognises, in this order: URLs, IP and IP:PORT, KIND/NAMESPACE/NAME, svc/NAME,
-// NAMESPACE/NAME, names of Services in DNS, NAME.NAMESPACE:PORT, HOSTNAME.SERVICE:PORT in the
-// namespace, and DNS names. Text of two words may end with -n NAMESPACE.
-func (t typed) parse(text string) (Query, error) {
+// Parse recognises, in this order: URLs, IP and IP:PORT, KIND/NAMESPACE/NAME, svc/NAME,
+// NAMESPACE/NAME, names of Services in DNS, DNS names with a final dot, NAME.NAMESPACE:PORT,
+// HOSTNAME.SERVICE:PORT in the namespace, and DNS names. Text of two words may end with -n NAMESPACE.
+func (t Typed) Parse(text string) (Query, error) {
 	text = strings.TrimSpace(text)
 	words := strings.Fields(text)
 	if len(words) == 3 && (words[1] == "-n" || words[1] == "--namespace") {
-		text, t.namespace = words[0], words[2]
+		text, t.Namespace = words[0], words[2]
 	}
-	if t.namespace != "" && !isLabel(t.namespace) {
-		return Query{}, badRequest("the namespace %.70q can't be one: it has letters, digits and dashes, and at most %d of them", t.namespace, maxLabel)
+	if t.Namespace != "" && !isLabel(t.Namespace) {
+		return Query{}, badRequest("the namespace %.70q can't be one: it has letters, digits and dashes, and at most %d of them", t.Namespace, maxLabel)
 	}
 	if bare, port, ok := cutPortName(text); ok {
 		return t.withPortName(bare, port)
@@ -124,7 +126,7 @@ func (t typed) parse(text string) (Query, error) {
 	if scheme, _, ok := strings.Cut(text, "://"); ok && isKind(scheme) {
 		host, ok := HostOfURL(text)
 		if !ok {
-			return Query{}, badRequest("q is %.100q: this URL has no host", text)
+			return Query{}, badRequest("the subject is %.100q: this URL has no host", text)
 		}
 		return t.host(host)
 	}
@@ -144,54 +146,59 @@ func cutPortName(text string) (bare, port string, ok bool) {
 }
 
 // withPortName parses a Service whose port has a name.
-func (t typed) withPortName(bare, port string) (Query, error) {
+func (t Typed) withPortName(bare, port string) (Query, error) {
 	// With a port, NAME.NAMESPACE is a Service and no DNS name.
-	q, err := t.parse(bare + ":1")
+	q, err := t.Parse(bare + ":1")
 	if err != nil || q.Service == nil {
-		return Query{}, badRequest("q is %.100q: only ports of Services have names: write NAMESPACE/NAME:PORT or NAME.NAMESPACE:PORT", bare+":"+port)
+		return Query{}, badRequest("the subject is %.100q: only ports of Services have names: write NAMESPACE/NAME:PORT or NAME.NAMESPACE:PORT", bare+":"+port)
 	}
 	q.Service.Port, q.Service.PortName = 0, port
 	return q, nil
 }
 
 // path parses text with slashes.
-func (t typed) path(text string) (Query, error) {
-	bare, port, ok := cutPort(text)
+func (t Typed) path(text string) (Query, error) {
+	bare, port, err := cutPort(text)
+	if err != nil {
+		return Query{}, err
+	}
 	parts := strings.Split(bare, "/")
 	kind, known := KindOf(parts[0])
 	switch {
-	case !ok:
 	case len(parts) == 3 && isKind(kind), len(parts) == 2 && known:
-		o, err := parseObject("q", bare)
+		o, err := parseObject("the subject", bare)
 		if err != nil {
 			return Query{}, err
 		}
+		if o.Kind == "Service" && strings.Contains(o.Name, ".") {
+			return Query{}, badRequest("%.60q is no name of a Service, which has no dots: write NAME.NAMESPACE, or svc/NAME with -n NAMESPACE", o.Name)
+		}
 		if o.Namespace == "" && !slices.Contains(ClusterScoped, o.Kind) {
-			o.Namespace = t.defaultNamespace()
+			o.Namespace = cmp.Or(t.Namespace, "default")
 		}
 		return objectQuery(o, port), nil
 	case len(parts) == 2 && isLabel(parts[0]) && isLabel(parts[1]):
 		return Query{Service: &ServiceQuery{Namespace: parts[0], Name: parts[1], Port: port}}, nil
 	}
-	return Query{}, badRequest("q is %.100q: write NAMESPACE/NAME of a Service, KIND/NAMESPACE/NAME, an address or a DNS name", text)
+	return Query{}, noSubject(text)
 }
 
-func (t typed) defaultNamespace() string {
-	if t.namespace == "" {
-		return "default"
-	}
-	return t.namespace
+func noSubject(text string) error {
+	return badRequest("the subject is %.100q: write NAMESPACE/NAME of a Service, KIND/NAMESPACE/NAME, an address or a DNS name", text)
 }
 
 // host parses HOST or HOST:PORT.
-func (t typed) host(text string) (Query, error) {
+func (t Typed) host(text string) (Query, error) {
 	if a, ok := ParseAddress(text); ok {
 		return Query{Address: a}, nil
 	}
-	bare, port, ok := cutPort(text)
+	bare, port, err := cutPort(text)
+	if err != nil {
+		return Query{}, err
+	}
 	name, valid := dnsName(bare)
-	if !ok || !valid {
-		return Query{}, badRequest("q is %.100q: write NAMESPACE/NAME of a Service, KIND/NAMESPACE/NAME, an address or a DNS name", text)
+	if !valid {
+		return Query{}, noSubject(text)
 	}
 	if q := t.service(name); q != nil {
 		q.Port = port
@@ -199,11 +206,13 @@ func (t typed) host(text string) (Query, error) {
 	}
 	labels := strings.Split(name, ".")
 	switch {
-	case len(labels) == 1 && t.namespace != "":
-		return Query{Service: &ServiceQuery{Namespace: t.namespace, Name: name, Port: port}}, nil
-	case len(labels) == 2 && t.namespace != "" && !t.isService(labels[1], labels[0]) && t.isService(t.namespace, labels[1]):
-		return Query{Service: &ServiceQuery{Namespace: t.namespace, Name: labels[1], Hostname: labels[0], Port: port}}, nil
-	case len(labels) == 2 && (t.isService(labels[1], labels[0]) || port != 0 && port != WebPort):
+	case strings.HasSuffix(bare, "."):
+		return Query{Name: name}, nil
+	case len(labels) == 1 && t.Namespace != "":
+		return Query{Service: &ServiceQuery{Namespace: t.Namespace, Name: name, Port: port}}, nil
+	case len(labels) == 2 && t.Namespace != "" && !t.HasService(labels[1], labels[0]) && t.HasService(t.Namespace, labels[1]):
+		return Query{Service: &ServiceQuery{Namespace: t.Namespace, Name: labels[1], Hostname: labels[0], Port: port}}, nil
+	case len(labels) == 2 && (t.HasService(labels[1], labels[0]) || port != 0 && port != WebPort):
 		return Query{Service: &ServiceQuery{Namespace: labels[1], Name: labels[0], Port: port}}, nil
 	default:
 		return Query{Name: name}, nil
@@ -211,32 +220,31 @@ func (t typed) host(text string) (Query, error) {
 }
 
 // service parses [HOSTNAME.]NAME.NAMESPACE.svc[.DOMAIN]; nil for any other name.
-func (t typed) service(name string) *ServiceQuery {
-	name = strings.TrimSuffix(name, "."+strings.ToLower(t.domain))
-	before, ok := strings.CutSuffix(name, ".svc")
-	if !ok {
-		return nil
+func (t Typed) service(name string) *ServiceQuery {
+	labels := strings.Split(name, ".")
+	for _, at := range []int{3, 2} {
+		if len(labels) <= at || labels[at] != "svc" {
+			continue
+		}
+		if domain := strings.Join(labels[at+1:], "."); domain != "" && t.Domain != "" && domain != strings.ToLower(t.Domain) {
+			continue
+		}
+		return &ServiceQuery{Hostname: strings.Join(labels[:at-2], "."), Name: labels[at-2], Namespace: labels[at-1]}
 	}
-	labels := strings.Split(before, ".")
-	switch len(labels) {
-	case 2:
-		return &ServiceQuery{Name: labels[0], Namespace: labels[1]}
-	case 3:
-		return &ServiceQuery{Hostname: labels[0], Name: labels[1], Namespace: labels[2]}
-	default:
-		return nil
-	}
+	return nil
 }
 
-// cutPort splits a port from the end of a text, 0 if there is none. It returns false for an invalid
-// port.
-func cutPort(text string) (bare string, port uint16, ok bool) {
+// cutPort splits a port from the end of a text, 0 if there is none.
+func cutPort(text string) (bare string, port uint16, err error) {
 	at := strings.LastIndexByte(text, ':')
 	if at < 0 {
-		return text, 0, true
+		return text, 0, nil
 	}
-	port, ok = ParsePort(text[at+1:])
-	return text[:at], port, ok
+	port, ok := ParsePort(text[at+1:])
+	if !ok {
+		return "", 0, badRequest("%.60q is no port: write its number, from 1 to 65535, or its name, which signpost services shows", text[at+1:])
+	}
+	return text[:at], port, nil
 }
 
 // dnsName returns the canonical form of a DNS name. As in records, labels may have an underscore or

@@ -348,6 +348,9 @@ func TestTypedQueries(t *testing.T) {
 		"https://example.org/":                  named("example.org"),
 		"https://www.example.org/a":             named("www.example.org"),
 		"*.example.org":                         named("*.example.org"),
+		"web.shop.":                             named("web.shop"),
+		"web.svc.svc":                           service("svc", "web", 0),
+		"web.shop.svc.example.org":              named("web.shop.svc.example.org"),
 		"_sip._tcp.example.org":                 named("_sip._tcp.example.org"),
 		"localhost":                             named("localhost"),
 		"pod/shop/web-1":                        object("Pod", "shop", "web-1"),
@@ -374,7 +377,7 @@ func TestTypedQueries(t *testing.T) {
 	for _, text := range []string{
 		"a b", "a b c", "web -x shop", "web:0", "web:99999", "web:", ":80", "a//b", "/", "a/b/c/d", "a..b", "http://", "http://[", "-n shop",
 		"web -n a_b", "10.0.0.7:0", "fe80::1%eth0", "svc/", "svc//web", "é.example.org", strings.Repeat("a", 64) + ".org",
-		strings.Repeat("a.", 200) + "org", "\x00", "svc/we b", "pod/shop/w\neb", "shop/web:a_b", "10.0.0.7:http", "www.example.org:http", "pod/shop/web-1:http",
+		strings.Repeat("a.", 200) + "org", "\x00", "svc/we b", "pod/shop/w\neb", "shop/web:a_b", "10.0.0.7:http", "www.example.org:http", "pod/shop/web-1:http", "svc/web.shop",
 	} {
 		if q, err := s.query(parameters{values: map[string]string{"q": text}}); err == nil {
 			t.Errorf("%q is taken for %s", text, q)

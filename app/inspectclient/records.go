@@ -11,6 +11,7 @@ import (
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // RecordFilter selects records. Empty fields select all.
@@ -63,15 +64,11 @@ func (c *Client) CheckZone(ctx context.Context, name string) error {
 
 // zonesText lists the existing zones.
 func zonesText(zones []string) string {
-	const most = 10
-	switch n := len(zones); {
-	case n == 0:
+	if len(zones) == 0 {
 		return "The processes that lead know no zones."
-	case n > most:
-		return fmt.Sprintf("The zones are %s and %d more.", output.Clean(strings.Join(zones[:most], ", ")), n-most)
-	default:
-		return fmt.Sprintf("The zones are %s.", output.Clean(strings.Join(zones, ", ")))
 	}
+	const most = 10
+	return fmt.Sprintf("The zones are %s.", sanitize.List(zones, most, output.Clean))
 }
 
 // records returns the records that pass a filter, sorted by publisher, zone, name and type.

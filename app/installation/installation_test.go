@@ -1,9 +1,10 @@
 package installation
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,9 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/manifest"
 )
 
@@ -112,75 +115,76 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// References are replaced by the values of Secrets, and lines keep their numbers. Without a value
-// there is a placeholder, and the publisher is returned.
-func TestResolve(t *testing.T) {
-	here := filepath.Join(t.TempDir(), "here")
-	if err := os.WriteFile(here, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
+// resolve returns the secrets of the publishers of a list, and which lack one.
+func resolve(t *testing.T, r *Resolver, publishers string) (secrets []string, missing map[string]error) {
+	t.Helper()
+	text := "apiVersion: signpost.dev/v1alpha1\nkind: Config\ndns:\n  publishers: " + publishers + "\n"
+	config, err := settings.DecodeFor(r.References, "signpost.yaml", []byte(text))
+	if err != nil {
+		return []string{err.Error()}, nil
 	}
-	t.Setenv("SIGNPOST_TEST_SET", "x")
-	known := func(reference string) (string, bool, error) {
-		switch reference {
-		case "${KEY}", "/secrets/key":
-			return "s3:cret\"\n", true, nil
-		case "${LOST}", "/secrets/lost":
-			return "", true, errors.New("lost")
-		}
-		return Local(reference)
+	for _, p := range config.DNS.Publishers {
+		secrets = append(secrets, p.Secrets()...)
 	}
-	for name, test := range map[string]struct {
-		text, want string
-		missing    []int
-	}{
-		"a variable":           {"dns:\n  publishers:\n    - pdns-api-key: ${KEY} # c\n", "dns:\n  publishers:\n    - pdns-api-key: \"s3:cret\\\"\\n\" # c\n", nil},
-		"in quotes":            {"dns:\n  publishers:\n    - pdns-api-key: '${KEY}'\n", "dns:\n  publishers:\n    - pdns-api-key: \"s3:cret\\\"\\n\"\n", nil},
-		"a file":               {"dns:\n  publishers:\n    - pdns-api-key-file: /secrets/key\n", "dns:\n  publishers:\n    - pdns-api-key: \"s3:cret\\\"\\n\"\n", nil},
-		"on one line":          {"dns: {publishers: [{name: ä, pdns-api-key-file: /secrets/key}]}", "dns: {publishers: [{name: ä, pdns-api-key: \"s3:cret\\\"\\n\"}]}", nil},
-		"missing":              {"dns: {publishers: [{name: a}, {pdns-api-key-file: /secrets/lost, rfc2136-tsig-secret: \"${LOST}\"}]}", "dns: {publishers: [{name: a}, {pdns-api-key: \"c2lnbnBvc3Q=\", rfc2136-tsig-secret: \"c2lnbnBvc3Q=\"}]}", []int{1}},
-		"not here":             {"dns: {publishers: [{pdns-api-key-file: /nonesuch/key}]}", "dns: {publishers: [{pdns-api-key: \"c2lnbnBvc3Q=\"}]}", []int{0}},
-		"on this machine":      {"dns: {publishers: [{pdns-api-key-file: " + here + "}, {pdns-api-key: \"${SIGNPOST_TEST_SET}\"}]}", "", nil},
-		"no secret":            {"dns: {publishers: [{pdns-server: \"${LOST}\", azure-config-file: /secrets/lost}]}", "", nil},
-		"not a publisher":      {"log: {level: \"${KEY}\"}\ndns: {publishers: [x, {}]}", "", nil},
-		"no publishers":        {"dns: {publishers: {}}", "", nil},
-		"no YAML":              {"a: [", "", nil},
-		"empty":                {"", "", nil},
-		"a value of two lines": {"dns:\n  publishers:\n    - pdns-api-key: >-\n        ${KEY}\n", "", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, missing := Resolve([]byte(test.text), known)
-			if want := test.want; want != "" && string(got) != want || want == "" && string(got) != test.text {
-				t.Errorf("it is\n%s\nwant\n%s", got, want)
-			}
-			if len(missing) != len(test.missing) {
-				t.Errorf("missing: %v, want %v", missing, test.missing)
-			}
-			for _, i := range test.missing {
-				if missing[i] == nil {
-					t.Errorf("missing: %v, want %v", missing, test.missing)
-				}
-			}
-		})
-	}
+	return secrets, r.Missing(config.DNS.Publishers)
 }
 
-// A Secret that can't be read says why.
-func TestSecrets(t *testing.T) {
+// publisher returns a publisher with a field for its secret.
+func publisher(name, secret string) string {
+	return fmt.Sprintf("\n    - name: %s\n      source: fake\n      policy: sync\n      provider: pdns\n      pdns-server: http://192.0.2.1:%d\n      txt-owner-id: %[1]s\n      %[3]s", name, 8081+len(name), secret)
+}
+
+// References are resolved by the Secrets of the installation, however they are written. A secret
+// that can't be read has a placeholder, and its publisher lacks it.
+func TestResolver(t *testing.T) {
 	found, err := fromText(t, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := fake.NewClientset(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "keys"}, Data: map[string][]byte{"api": []byte("secret\n")}})
-	for reference, want := range map[string]string{"${KEY}": "secret", "/secrets/0-tsig": "the Secret has no such key", "/old/f": "there is no such Secret"} {
-		value, known, err := found.Secrets(t.Context(), client)(reference)
-		if err != nil {
-			value = err.Error()
-		}
-		if !known || !strings.Contains(value, want) {
-			t.Errorf("%s: %q, want %q", reference, value, want)
+	t.Setenv("HERE", "of this machine")
+	client := fake.NewClientset(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "keys"}, Data: map[string][]byte{"api": []byte("s3:cret\"\n")}})
+	for name, test := range map[string]struct {
+		secret, want, missing string
+		api                   kubernetes.Interface
+	}{
+		"a variable":        {"pdns-api-key: ${KEY}", "s3:cret\"", "", client},
+		"in quotes":         {"pdns-api-key: '${KEY}'", "s3:cret\"", "", client},
+		"in several lines":  {"pdns-api-key: \"\\\n    ${KEY}\"", "s3:cret\"", "", client},
+		"a value":           {"pdns-api-key: ${OTHER}", "x", "", client},
+		"no key":            {"pdns-api-key-file: /secrets/0-tsig", "", "the key tsig of the Secret dns/keys is missing: the Secret has no such key", client},
+		"no Secret":         {"pdns-api-key-file: /old/f", "", "there is no such Secret", client},
+		"no API server":     {"pdns-api-key: ${KEY}", "", "without the API server", nil},
+		"of this machine":   {"pdns-api-key: ${HERE}", "", "the Deployment sets no variable HERE", client},
+		"a file of another": {"pdns-api-key-file: /etc/hostname", "", "the Deployment mounts no Secret as the file /etc/hostname", client},
+	} {
+		secrets, missing := resolve(t, found.Resolver(t.Context(), test.api), publisher("a", test.secret))
+		if why := missing["a"]; (why != nil) != (test.missing != "") || why != nil && !strings.Contains(why.Error(), test.missing) || why == nil && !slices.Equal(secrets, []string{test.want}) {
+			t.Errorf("%s: %q, missing %v", name, secrets, missing)
 		}
 	}
-	if _, _, err := found.Secrets(t.Context(), nil)("${KEY}"); err == nil || !strings.Contains(err.Error(), "without the API server") {
-		t.Errorf("without an API server: %v", err)
+	if faults, _ := resolve(t, found.Resolver(t.Context(), client), strings.Replace(publisher("a", "pdns-api-key: x"), "provider: pdns", "provider: ${HERE}", 1)); !strings.Contains(faults[0], "${HERE}: there is no such environment variable") {
+		t.Errorf("a variable of this machine: %q", faults)
+	}
+}
+
+// On this machine only what is missing here gets a placeholder.
+func TestLocal(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"key": "of the file\n", "empty": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("SIGNPOST_TEST_SET", "of the variable")
+	secrets, missing := resolve(t, Local(), publisher("a", "pdns-api-key-file: "+dir+"/key")+publisher("ab", "pdns-api-key: ${SIGNPOST_TEST_SET}")+
+		publisher("abc", "pdns-api-key-file: /nonesuch/key")+publisher("abcd", "pdns-api-key: ${SIGNPOST_TEST_UNSET}"))
+	if len(secrets) != 4 || secrets[0] != "of the file" || secrets[1] != "of the variable" || len(missing) != 2 {
+		t.Fatalf("%q, missing %v", secrets, missing)
+	}
+	if !strings.Contains(missing["abc"].Error(), "the file \"/nonesuch/key\" does not exist here") || !strings.Contains(missing["abcd"].Error(), "variable SIGNPOST_TEST_UNSET is not set here") {
+		t.Errorf("missing %v", missing)
+	}
+	if faults, _ := resolve(t, Local(), publisher("a", "pdns-api-key-file: "+dir+"/empty")); !strings.Contains(faults[0], "is empty: write the secret into it") {
+		t.Errorf("an empty file: %q", faults)
 	}
 }

@@ -1,18 +1,14 @@
 package installation
 
 import (
-	"bytes"
 	"context"
-	"errors"
+	"encoding/base64"
 	"fmt"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -23,136 +19,100 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// placeholder stands for a secret that can't be read. It is valid base64, as TSIG keys are.
-const placeholder = "c2lnbnBvc3Q="
-
-// Lookup returns the value of ${NAME} or of a file with a secret. known is false if the decoder
-// reads the reference itself. The error says why the value can't be read.
-type Lookup func(reference string) (value string, known bool, err error)
-
-// Local is the [Lookup] of this machine: only a variable or a file that is missing here is unknown.
-func Local(reference string) (string, bool, error) {
-	if name, ok := settings.Variable(reference); ok {
-		if _, set := os.LookupEnv(name); set {
-			return "", false, nil
-		}
-		return "", true, fmt.Errorf("the environment variable %s is not set here", sanitize.Name(name))
-	}
-	if _, err := os.Stat(reference); err == nil || !os.IsNotExist(err) {
-		return "", false, nil
-	}
-	return "", true, fmt.Errorf("the file %s does not exist here", sanitize.Name(reference))
+// Resolver resolves the references of a config file. A secret that can't be read gets a placeholder.
+type Resolver struct {
+	References settings.References
+	// missing has the reasons why secrets can't be read, by their placeholders.
+	missing map[string]error
 }
 
-// References returns the references of the config file that remain after [Resolve]: the variables
-// of the Deployment. Variables and files of this machine must not be used, because anybody who may
-// create a Deployment in some namespace writes its config file, and names the servers that get the
-// secrets.
-func (i Installation) References() settings.References {
-	return settings.References{
-		Variable: func(name string) (string, bool) { value, set := i.variables[name]; return value, set },
-		SecretFile: func(string) (string, error) {
-			return "", errors.New("files of the pod are not read on this machine: write the path in one line and without escapes, so that its Secret is found")
-		},
-	}
+// lacks returns the placeholder of a secret that can't be read. It has the length of an AES key and
+// is valid base64, as TSIG keys are.
+func (r *Resolver) lacks(format string, args ...any) string {
+	placeholder := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "missing secret %09d", len(r.missing)))
+	r.missing[placeholder] = fmt.Errorf(format, args...)
+	return placeholder
 }
 
-// Secrets returns the [Lookup] that reads the Secrets of the installation with a client, which is
-// nil if the API server can't be reached. It knows every reference, as [Installation.References] says.
-func (i Installation) Secrets(ctx context.Context, client kubernetes.Interface) Lookup {
-	return func(reference string) (string, bool, error) {
-		key, ok := i.secrets[reference]
-		if !ok {
-			return i.withoutSecret(reference)
-		}
-		name := fmt.Sprintf("the key %s of the Secret %s/%s", sanitize.Name(key.Key), sanitize.Name(i.Deployment.Namespace), sanitize.Name(key.Name))
-		if client == nil {
-			return "", true, fmt.Errorf("%s can't be read without the API server", name)
-		}
-		secret, err := client.CoreV1().Secrets(i.Deployment.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			return "", true, fmt.Errorf("%s is missing: there is no such Secret", name)
-		case apierrors.IsForbidden(err):
-			return "", true, fmt.Errorf("you may not read %s", name)
-		case err != nil:
-			return "", true, fmt.Errorf("read %s: %w", name, err)
-		}
-		value, ok := secret.Data[key.Key]
-		if !ok {
-			return "", true, fmt.Errorf("%s is missing: the Secret has no such key", name)
-		}
-		return strings.TrimRight(string(value), "\r\n"), true, nil
-	}
-}
-
-// withoutSecret returns the error of a reference to no Secret of the Deployment.
-func (i Installation) withoutSecret(reference string) (string, bool, error) {
-	name, isVariable := settings.Variable(reference)
-	if value, set := i.variables[name]; isVariable && set {
-		return value, true, nil
-	}
-	if isVariable {
-		return "", true, fmt.Errorf("the Deployment sets no variable %s, or not from a key of a Secret", sanitize.Name(name))
-	}
-	return "", true, fmt.Errorf("the Deployment mounts no Secret as the file %s", sanitize.Text(reference))
-}
-
-// edit replaces a part of a line.
-type edit struct {
-	line, column int // from 1
-	old, new     string
-}
-
-// Resolve replaces the references of a config file by the values that lookup returns. It also
-// returns the publishers that lack a value, by their index. Lines keep their numbers, so that
-// faults of the result have the lines of the file. A text that isn't YAML is returned unchanged.
-func Resolve(text []byte, lookup Lookup) (resolved []byte, missing map[int]error) {
-	missing = map[int]error{}
-	var root yaml.Node
-	if yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
-		return text, missing
-	}
-	publishers := field(field(root.Content[0], "dns"), "publishers")
-	if publishers == nil || publishers.Kind != yaml.SequenceNode {
-		return text, missing
-	}
-	var edits []edit
-	for index, p := range publishers.Content {
-		if p.Kind != yaml.MappingNode {
-			continue
-		}
-		for i := 0; i+1 < len(p.Content); i += 2 {
-			found, err := resolveField(p.Content[i], p.Content[i+1], lookup)
-			edits = append(edits, found...)
-			if err != nil && missing[index] == nil {
-				missing[index] = err
+// Missing returns the reasons why publishers lack a secret, by publisher.
+func (r *Resolver) Missing(publishers []*configure.Options) map[string]error {
+	found := map[string]error{}
+	for _, p := range publishers {
+		for _, secret := range p.Secrets() {
+			if why := r.missing[secret]; why != nil {
+				found[p.Name] = why
 			}
 		}
 	}
-	return apply(text, edits), missing
+	return found
 }
 
-// resolveField returns the edits that replace the reference of a field by its value. Only secrets
-// get a placeholder: another field without its variable is a fault of the file.
-func resolveField(key, value *yaml.Node, lookup Lookup) ([]edit, error) {
-	secret, isFile := secretOfFile(key.Value)
-	_, isVariable := settings.Variable(value.Value)
-	if value.Kind != yaml.ScalarNode || !isFile && (!isVariable || !isSecret(key.Value)) {
-		return nil, nil
+// Local returns the resolver of this machine, where variables and files may be missing.
+func Local() *Resolver {
+	r := &Resolver{missing: map[string]error{}}
+	r.References.Variable = func(field, name string) (string, bool) {
+		value, set := os.LookupEnv(name)
+		if !set && isSecret(field) {
+			return r.lacks("the environment variable %s is not set here", sanitize.Name(name)), true
+		}
+		return value, set
 	}
-	content, known, err := lookup(value.Value)
-	if !known {
-		return nil, nil
+	r.References.SecretFile = func(path string) (string, error) {
+		if _, err := os.Stat(path); os.IsNotExist(err) {
+			return r.lacks("the file %s does not exist here", sanitize.Name(path)), nil
+		}
+		return configure.SecretIn(path)
 	}
-	if err != nil {
-		content = placeholder
+	return r
+}
+
+// Resolver returns the resolver of the installation, which reads its Secrets with a client; nil if the
+// API server can't be reached. Variables and files of this machine are not used, because anybody who
+// may create a Deployment in some namespace writes its config file, and names the servers that get the
+// secrets.
+func (i Installation) Resolver(ctx context.Context, client kubernetes.Interface) *Resolver {
+	r := &Resolver{missing: map[string]error{}}
+	r.References.Variable = func(field, name string) (string, bool) {
+		value, set := i.variables[name]
+		if set || !isSecret(field) {
+			return value, set
+		}
+		key, ok := i.secrets["${"+name+"}"]
+		if !ok {
+			return r.lacks("the Deployment sets no variable %s, or not from a key of a Secret", sanitize.Name(name)), true
+		}
+		return r.secret(ctx, client, i.Deployment.Namespace, key), true
 	}
-	edits := []edit{{value.Line, value.Column, value.Value, strconv.Quote(content)}}
-	if isFile {
-		edits = append(edits, edit{key.Line, key.Column, key.Value, secret})
+	r.References.SecretFile = func(path string) (string, error) {
+		key, ok := i.secrets[path]
+		if !ok {
+			return r.lacks("the Deployment mounts no Secret as the file %s", sanitize.Text(path)), nil
+		}
+		return r.secret(ctx, client, i.Deployment.Namespace, key), nil
 	}
-	return edits, err
+	return r
+}
+
+// secret returns the value of a key of a Secret.
+func (r *Resolver) secret(ctx context.Context, client kubernetes.Interface, namespace string, key secretKey) string {
+	name := fmt.Sprintf("the key %s of the Secret %s/%s", sanitize.Name(key.Key), sanitize.Name(namespace), sanitize.Name(key.Name))
+	if client == nil {
+		return r.lacks("%s can't be read without the API server", name)
+	}
+	secret, err := client.CoreV1().Secrets(namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return r.lacks("%s is missing: there is no such Secret", name)
+	case apierrors.IsForbidden(err):
+		return r.lacks("you may not read %s", name)
+	case err != nil:
+		return r.lacks("read %s: %w", name, err)
+	}
+	value, ok := secret.Data[key.Key]
+	if !ok {
+		return r.lacks("%s is missing: the Secret has no such key", name)
+	}
+	return strings.TrimRight(string(value), "\r\n")
 }
 
 // publisherFlags are the flags that are fields of a publisher.
@@ -165,46 +125,4 @@ var publisherFlags = sync.OnceValue(func() *pflag.FlagSet {
 func isSecret(field string) bool {
 	f := publisherFlags().Lookup(field)
 	return f != nil && provider.IsSecret(f)
-}
-
-// secretOfFile returns the field that a file field, such as rfc2136-tsig-secret-file, stands for.
-func secretOfFile(field string) (secret string, ok bool) {
-	secret, ok = configure.SecretOfFile(field)
-	return secret, ok && isSecret(secret)
-}
-
-// apply makes the edits of a text. An old value may be in quotes.
-func apply(text []byte, edits []edit) []byte {
-	lines := bytes.Split(text, []byte("\n"))
-	slices.SortStableFunc(edits, func(a, b edit) int { return b.column - a.column }) // later columns first
-	for _, e := range edits {
-		if e.line > len(lines) {
-			continue
-		}
-		runes := []rune(string(lines[e.line-1]))
-		if e.column > len(runes) {
-			continue
-		}
-		before, rest := string(runes[:e.column-1]), string(runes[e.column-1:])
-		for _, old := range []string{strconv.Quote(e.old), "'" + e.old + "'", e.old} {
-			if after, ok := strings.CutPrefix(rest, old); ok {
-				lines[e.line-1] = []byte(before + e.new + after)
-				break
-			}
-		}
-	}
-	return bytes.Join(lines, []byte("\n"))
-}
-
-// field returns the value of a field of a mapping, or nil.
-func field(n *yaml.Node, name string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == name {
-			return n.Content[i+1]
-		}
-	}
-	return nil
 }

@@ -25,7 +25,7 @@ func (x *inspectedXDS) Streams() []inspect.Stream {
 // CountStreams implements [inspect.StreamsOf].
 func (x *inspectedXDS) CountStreams() (open, behind int) { return x.server.CountStreams(behindFor) }
 
-// maxNames limits the displayed names of a stream.
+// maxNames limits the displayed names of a stream or a message.
 const maxNames = 5
 
 func xdsStreamOf(o *xds.OpenStream) inspect.Stream {

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,21 +59,7 @@ func (u *unled) names() (names []string, sentence string) {
 		return nil, ""
 	}
 	return names, fmt.Sprintf("nothing is published for the publishers %s: %s has the Lease %s and leads for other publishers or settings (%s): give each installation a Lease of its own (--leader-elect-resource-name, or dns.leaderElection.resourceName in a config file), or the same settings",
-		firstNames(names), sanitize.Name(leader), u.leadership.lease, firstNames(led))
-}
-
-// firstNames returns the first names, and the number of others.
-func firstNames(names []string) string {
-	const most = 5
-	shown := make([]string, 0, most)
-	for _, name := range names[:min(len(names), most)] {
-		shown = append(shown, sanitize.Name(name))
-	}
-	text := strings.Join(shown, ", ")
-	if more := len(names) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+		sanitize.List(names, maxNames, sanitize.Name), sanitize.Name(leader), u.leadership.lease, sanitize.List(led, maxNames, sanitize.Name))
 }
 
 // run updates the metric. It reports once when the leader lacks publishers, and once when that has

@@ -39,8 +39,8 @@ func Decode(name string, text []byte) (Config, error) { return decode(name, text
 // References resolve the variables and files that a config file refers to. Nil functions use the
 // environment and the files of this process.
 type References struct {
-	// Variable returns an environment variable, and whether it is set.
-	Variable func(name string) (value string, set bool)
+	// Variable returns the environment variable that is the value of a field, and whether it is set.
+	Variable func(field, name string) (value string, set bool)
 	// SecretFile returns the secret in a file.
 	SecretFile func(path string) (string, error)
 }
@@ -61,7 +61,7 @@ func Check(name string, text []byte, also func(*configure.Options) error) error 
 
 func decode(name string, text []byte, also func(*configure.Options) error, of References) (Config, error) {
 	if of.Variable == nil {
-		of.Variable = os.LookupEnv
+		of.Variable = func(_, name string) (string, bool) { return os.LookupEnv(name) }
 	}
 	c := Default()
 	c.DNS.also, c.DNS.secretFile = also, of.SecretFile
@@ -75,7 +75,7 @@ func decode(name string, text []byte, also func(*configure.Options) error, of Re
 	if err != nil {
 		return Config{}, &UsageError{err}
 	}
-	d.variables(root, 0)
+	d.variables("", root, 0)
 	if d.checkHeader(root) {
 		d.mapping("", root)
 		_, c.RunsDestination = d.found[DestinationSection]
@@ -106,7 +106,7 @@ type configDecoder struct {
 	// name is the name of the file.
 	name string
 	// variable is [References.Variable].
-	variable func(name string) (string, bool)
+	variable func(field, name string) (string, bool)
 	// settings are all settings of a config file, by path.
 	settings map[string]Setting
 	// found has the key node of each field in the file, by path.
@@ -194,11 +194,11 @@ func Variable(value string) (name string, ok bool) {
 // maxDepth limits the depth at which variables are replaced, far above that of any setting.
 const maxDepth = 16
 
-// variables replaces values such as ${NAME} below a node by environment variables, so that a file
-// needs no secrets in it.
-func (d *configDecoder) variables(n *yaml.Node, level int) {
+// variables replaces values such as ${NAME} in or below the node of a field by environment
+// variables, so that a file needs no secrets in it.
+func (d *configDecoder) variables(field string, n *yaml.Node, level int) {
 	if name, is := Variable(n.Value); is && n.Kind == yaml.ScalarNode {
-		value, ok := d.variable(name)
+		value, ok := d.variable(field, name)
 		if !ok {
 			d.fail(n, n.Value, "there is no such environment variable: set it, or write the value here")
 			d.unset[n.Line] = true
@@ -209,9 +209,12 @@ func (d *configDecoder) variables(n *yaml.Node, level int) {
 			n.Tag = "" // it may be a number
 		}
 	}
-	if level < maxDepth {
-		for _, child := range n.Content {
-			d.variables(child, level+1)
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 {
+			field = n.Content[i-1].Value
+		}
+		if level < maxDepth {
+			d.variables(field, child, level+1)
 		}
 	}
 }

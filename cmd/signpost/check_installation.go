@@ -43,13 +43,13 @@ func (c *checkCommand) runFile(ctx context.Context) error {
 	if err != nil {
 		return settings.Usagef("read the config file: %w", err)
 	}
-	resolved, missing := installation.Resolve(text, installation.Local)
-	config, err := decodeConfig(c.configFile, resolved)
+	resolver := installation.Local()
+	config, err := decodeConfig(c.configFile, text, resolver.References)
 	if err != nil {
 		return err
 	}
 	c.kube.Default(config.Process.Kubeconfig)
-	return c.runConfig(ctx, c.configFile, config, missing)
+	return c.runConfig(ctx, c.configFile, config, resolver)
 }
 
 // readManifests returns the installation of the manifests of -f.
@@ -99,28 +99,22 @@ func (c *checkCommand) runInstallation(ctx context.Context, found installation.I
 	}
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	resolved, missing := installation.Resolve(found.Config, found.Secrets(limited, client))
-	config, err := settings.DecodeFor(found.References(), found.File, resolved)
+	resolver := found.Resolver(limited, client)
+	config, err := settings.DecodeFor(resolver.References, found.File, found.Config)
 	if err != nil {
 		return err
 	}
 	// A kubeconfig in the file is one of the pod.
-	return c.runConfig(ctx, found.File, config, missing)
+	return c.runConfig(ctx, found.File, config, resolver)
 }
 
-// runConfig checks the roles of a config file. missing has the secrets that are unknown, by the
-// index of the publisher.
-func (c *checkCommand) runConfig(ctx context.Context, name string, config settings.Config, missing map[int]error) error {
+// runConfig checks the roles of a config file that a resolver has resolved.
+func (c *checkCommand) runConfig(ctx context.Context, name string, config settings.Config, resolver *installation.Resolver) error {
 	if len(config.Roles()) == 0 {
 		return noRole(name)
 	}
 	in := c.input(config)
-	in.NoSecret = map[string]error{}
-	for index, why := range missing {
-		if index < len(config.DNS.Publishers) {
-			in.NoSecret[config.DNS.Publishers[index].Name] = why
-		}
-	}
+	in.NoSecret = resolver.Missing(config.DNS.Publishers)
 	return c.report(ctx, in)
 }
 

@@ -15,6 +15,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/signpostd/signpost/app/destclient"
+	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/inspectclient"
 	"github.com/signpostd/signpost/app/kubectlflags"
 	"github.com/signpostd/signpost/app/output"
@@ -57,14 +58,14 @@ func (c *client) flags(cmd *cobra.Command, more ...string) {
 
 // namespace returns the default namespace of names. Without a kubeconfig it is "default", because a
 // server may be queried without one, and otherwise the search for pods reports the error.
-func (c *client) namespace() (string, error) {
+func (c *client) namespace() string {
 	if given := c.flagNamespace(); given != "" {
-		return given, nil
+		return given
 	}
 	if namespace, err := c.kubectl.Namespace(); err == nil {
-		return namespace, nil
+		return namespace
 	}
-	return "default", nil
+	return "default"
 }
 
 // flagNamespace returns the namespace of the flag; "" if it wasn't set.
@@ -182,8 +183,10 @@ func oneSubject(what string) cobra.PositionalArgs {
 
 // kindAndName refuses a kind and a name as two arguments, as kubectl takes them.
 func kindAndName(args []string) error {
-	if len(args) == 2 && inspectclient.IsKind(args[0]) {
-		return settings.Usagef("unexpected argument %q: did you mean %s/%s?", args[1], args[0], args[1])
+	if len(args) == 2 {
+		if _, known := inspect.KindOf(args[0]); known {
+			return settings.Usagef("unexpected argument %q: did you mean %s/%s?", args[1], args[0], args[1])
+		}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signpostd/signpost/app/destclient"
+	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/inspectclient"
 	"github.com/signpostd/signpost/app/portforward"
 	"github.com/signpostd/signpost/app/settings"
@@ -32,7 +33,7 @@ stream ends, to another pod if its own is gone.`,
   signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086`,
 		Args: oneAuthority,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if inspectclient.IsAddress(args[0]) {
+			if _, ok := inspect.ParseAddress(strings.TrimSpace(args[0])); ok {
 				return settings.Usagef("%q is an address: get takes the name of a Service; use signpost profile for an address", args[0])
 			}
 			return q.query(cmd, args[0], func(o destclient.Options) error { return destclient.Get(cmd.Context(), o, s.out, s.err) })
@@ -66,7 +67,7 @@ func (q *destinationQuery) flags(cmd *cobra.Command) {
 func (q *destinationQuery) query(cmd *cobra.Command, authority string, f func(destclient.Options) error) error {
 	o := q.options
 	var err error
-	if o.Authority, err = inspectclient.Authority(authority, q.domain, q.namespace); err != nil {
+	if o.Authority, err = inspectclient.Authority(authority, q.domain, q.namespace()); err != nil {
 		return err
 	}
 	find := func(ctx context.Context) (*portforward.Found, error) { return q.found(ctx, cmd.Name()) }

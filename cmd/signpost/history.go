@@ -32,7 +32,7 @@ that were written, with the cause if it is known. SUBJECT is as for signpost exp
 			}
 			if len(args) > 0 {
 				var err error
-				if q.Subject, err = inspectclient.Subject(args[0], c.namespace); err != nil {
+				if q.Subject, err = inspectclient.Subject(args[0], c.namespace()); err != nil {
 					return err
 				}
 			}

@@ -145,25 +145,15 @@ func (c *client) streamSubject(filter *inspectclient.StreamFilter, args []string
 		return settings.Usagef("--pod=%s: must be NAME, or NAMESPACE/NAME", filter.Pod)
 	}
 	if filter.Pod != "" && !strings.Contains(filter.Pod, "/") {
-		namespace, err := c.namespace()
-		if err != nil {
-			return err
-		}
-		filter.Pod, filter.Namespace = namespace+"/"+filter.Pod, ""
+		filter.Pod, filter.Namespace = c.namespace()+"/"+filter.Pod, ""
 	}
 	if len(args) == 0 {
 		return nil
 	}
-	query, err := inspectclient.Subject(args[0], c.namespace)
-	if err != nil {
-		return err
-	}
-	filter.Service = inspectclient.ServiceIn(query)
-	if filter.Service == "" {
-		return settings.Usagef("%.60q is no Service: name one as svc/NAME with -n, or as NAMESPACE/NAME", args[0])
-	}
 	filter.Namespace = ""
-	return nil
+	var err error
+	filter.Service, err = inspectclient.Service(args[0], c.namespace())
+	return err
 }
 
 // namespacedList returns cmd as a command that lists what one namespace or all have, narrowed by a
@@ -324,7 +314,7 @@ something is wrong, and 2 if that couldn't be found out.`,
 			return oneSubject("subject")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			subject, err := inspectclient.Subject(args[0], c.namespace)
+			subject, err := inspectclient.Subject(args[0], c.namespace())
 			if err != nil {
 				return &exitError{err, exitUnknown}
 			}

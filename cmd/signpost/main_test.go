@@ -106,7 +106,7 @@ func TestExecute(t *testing.T) {
 		"show nothing":             {args: "approve --show", code: 2, err: "no hash given: name the plan by its hash, which `signpost approve` shows, the log and the Event"},
 		"approve without cluster":  {args: "approve --kubeconfig testdata/nonesuch", code: 1, err: "load the kubeconfig testdata/nonesuch: no such file or directory; or name the address of a server with --addr"},
 		"explain nothing":          {args: "explain", code: 2, err: "nothing to explain: name a Service, an object, an address, a DNS name or a URL"},
-		"explain a wrong port":     {args: "explain web:http", code: 2, err: `"http" is no number of a port: write the number, from 1 to 65535, which signpost services shows beside the name`},
+		"explain a wrong port":     {args: "explain web:99999", code: 2, err: `"99999" is no port: write its number, from 1 to 65535, or its name, which signpost services shows`},
 		"explain without a server": {args: "explain web --addr 127.0.0.1:1", code: 2, err: "127.0.0.1:1: ask for the status: dial tcp 127.0.0.1:1: connect: connection refused: name the address of an admin server with --addr, or leave it out to find the pods"},
 		"unknown state":            {args: "records --state hold --addr 127.0.0.1:1", code: 2, err: "--state=hold: unknown: did you mean held?"},
 		"streams of no Service":    {args: "streams 10.0.0.1 --addr 127.0.0.1:1", code: 2, err: `"10.0.0.1" is no Service: name one as svc/NAME with -n, or as NAMESPACE/NAME`},

@@ -93,7 +93,7 @@ func readConfig(file string) (settings.Config, error) {
 	if err != nil {
 		return settings.Config{}, settings.Usagef("read the config file: %w", err)
 	}
-	return decodeConfig(file, text)
+	return decodeConfig(file, text, settings.References{})
 }
 
 // withoutSecrets reads a config file for a command that contacts no provider. A secret that only the pod has
@@ -103,13 +103,12 @@ func withoutSecrets(file string) (settings.Config, error) {
 	if err != nil {
 		return settings.Config{}, settings.Usagef("read the config file: %w", err)
 	}
-	resolved, _ := installation.Resolve(text, installation.Local)
-	return decodeConfig(file, resolved)
+	return decodeConfig(file, text, installation.Local().References)
 }
 
 // decodeConfig parses a config file. A relative kubeconfig in it is relative to the directory of the file.
-func decodeConfig(file string, text []byte) (settings.Config, error) {
-	c, err := settings.Decode(file, text)
+func decodeConfig(file string, text []byte, of settings.References) (settings.Config, error) {
+	c, err := settings.DecodeFor(of, file, text)
 	if path := c.Process.Kubeconfig; path != "" && !filepath.IsAbs(path) {
 		c.Process.Kubeconfig = filepath.Join(filepath.Dir(file), path)
 	}

@@ -35,7 +35,7 @@ func addSecretFiles(flags *pflag.FlagSet) {
 
 // ReadSecretFiles sets secret flags from the files of the flags with the suffix -file, without a
 // final line break. The error says which flag is wrong, and never contains any of the content.
-func ReadSecretFiles(flags *pflag.FlagSet) error { return ReadSecretFilesBy(flags, secretIn) }
+func ReadSecretFiles(flags *pflag.FlagSet) error { return ReadSecretFilesBy(flags, SecretIn) }
 
 // ReadSecretFilesBy is [ReadSecretFiles] with another function that returns the secret in a file.
 func ReadSecretFilesBy(flags *pflag.FlagSet, read func(path string) (string, error)) error {
@@ -58,9 +58,15 @@ func eachSecretFile(flags *pflag.FlagSet, f func(secret, file *pflag.Flag)) {
 	})
 }
 
-// SecretOfFile returns the name of the secret flag that a flag with the suffix -file sets.
-func SecretOfFile(flag string) (secret string, ok bool) {
-	return strings.CutSuffix(flag, secretFileSuffix)
+// Secrets returns the values of the secret flags of a publisher.
+func (o *Options) Secrets() []string {
+	var values []string
+	o.publisherFlags.VisitAll(func(f *pflag.Flag) {
+		if provider.IsSecret(f) && f.Changed {
+			values = append(values, f.Value.String())
+		}
+	})
+	return values
 }
 
 // ChangedSecrets returns the -file flags whose file has another secret than the one that was read.
@@ -68,7 +74,7 @@ func SecretOfFile(flag string) (secret string, ok bool) {
 func (o *Options) ChangedSecrets() []string {
 	var changed []string
 	eachSecretFile(o.publisherFlags, func(secret, file *pflag.Flag) {
-		if value, err := secretIn(file.Value.String()); err == nil && value != secret.Value.String() {
+		if value, err := SecretIn(file.Value.String()); err == nil && value != secret.Value.String() {
 			changed = append(changed, "--"+file.Name)
 		}
 	})
@@ -89,8 +95,8 @@ func readSecretFile(flags *pflag.FlagSet, secret *pflag.Flag, path string, read 
 	return nil
 }
 
-// secretIn returns the secret in a file.
-func secretIn(path string) (string, error) {
+// SecretIn returns the secret in a file.
+func SecretIn(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

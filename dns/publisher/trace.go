@@ -7,7 +7,6 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
@@ -49,9 +48,8 @@ type ZoneTrace struct {
 	dns.Zone
 	// Apex is true if the name is that of the zone.
 	Apex bool
-	// Phase is as in [State]. Read is when the zone was last read; zero means never. Problem says why
-	// it can't be read or written, and RetryAt when that is tried again.
-	Phase   string
+	// Read is when the zone was last read; zero means never. Problem says why it can't be read or
+	// written, and RetryAt when that is tried again.
 	Read    time.Time
 	Problem string
 	RetryAt time.Time
@@ -60,8 +58,6 @@ type ZoneTrace struct {
 	// Wildcard is the name of the wildcard record set that responds for the name while nothing exists
 	// under it; empty if there is none.
 	Wildcard string
-	// Held is the hash of the zone's changes that wait for approval.
-	Held string
 }
 
 // Trace traces a name. It may be called in a process that doesn't lead.
@@ -126,17 +122,11 @@ func (p *Publisher) unreadReason(i int) string {
 }
 
 func (p *Publisher) traceZone(z *zone, name string) ZoneTrace {
-	h := ZoneTrace{Zone: z.Zone, Apex: dns.Canonical(z.Name) == name, Phase: settled.String(), Read: z.readAt, Rows: p.rowsAt(nameInZone{z, name})}
-	if n := z.names.all[name]; n != nil {
-		h.Phase = n.phase.String()
-	}
+	h := ZoneTrace{Zone: z.Zone, Apex: dns.Canonical(z.Name) == name, Read: z.readAt, Rows: p.rowsAt(nameInZone{z, name})}
 	for _, t := range []retryState{z.adjusting, z.writing, z.reading} {
 		if t.err != nil {
 			h.Problem, h.RetryAt = t.err.Error(), t.retryAt
 		}
-	}
-	if held, ok := z.ledger.Current(); ok {
-		h.Held = held.Hash
 	}
 	apex := dns.Canonical(z.Name)
 	for at := name; at != apex && h.Wildcard == ""; {
@@ -149,29 +139,4 @@ func (p *Publisher) traceZone(z *zone, name string) ZoneTrace {
 		}
 	}
 	return h
-}
-
-// NameSettings are the settings of a publisher that apply to all names.
-type NameSettings struct {
-	Name   string
-	Policy plan.Policy
-	// Owner is the owner ID; empty without ownership.
-	Owner   string
-	Managed []string
-	DryRun  bool
-	Sources []string
-}
-
-// NameSettings returns the settings that apply to all names. It may be called from any goroutine.
-func (p *Publisher) NameSettings() NameSettings {
-	m := NameSettings{Name: p.Name, Policy: p.Rules.Policy, Owner: p.Rules.Owner, DryRun: p.DryRun}
-	for _, t := range p.Rules.Managed {
-		if p.Rules.Manages(t) {
-			m.Managed = append(m.Managed, t)
-		}
-	}
-	for _, s := range p.Sources {
-		m.Sources = append(m.Sources, s.Name)
-	}
-	return m
 }

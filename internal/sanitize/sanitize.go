@@ -77,6 +77,20 @@ func Line(text string, most int) string {
 	}, strings.ToValidUTF8(text, "")) + end
 }
 
+// List returns the texts of the first elements of a list for a sentence, and the number of the others, such as
+// "a, b and 3 more".
+func List[T any](list []T, most int, text func(T) string) string {
+	var shown []string
+	for _, e := range list[:min(len(list), most)] {
+		shown = append(shown, text(e))
+	}
+	joined := strings.Join(shown, ", ")
+	if more := len(list) - most; more > 0 {
+		joined += fmt.Sprintf(" and %d more", more)
+	}
+	return joined
+}
+
 // unusual reports whether a character can't be in a DNS name.
 func unusual(r rune) bool {
 	switch {

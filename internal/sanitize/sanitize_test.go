@@ -96,3 +96,11 @@ func TestShorten(t *testing.T) {
 		t.Errorf("invalid text became %q", got)
 	}
 }
+
+func TestList(t *testing.T) {
+	for want, list := range map[string][]string{"": nil, "a, b": {"a", "b"}, "a, \"b\\n\" and 2 more": {"a", "b\n", "c", "d"}} {
+		if got := List(list, 2, Name); got != want {
+			t.Errorf("%q is listed as %s, want %s", list, got, want)
+		}
+	}
+}

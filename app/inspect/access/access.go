@@ -41,6 +41,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/signpostd/signpost/app/inspect"
@@ -54,6 +55,8 @@ const (
 	// allowedFor and refusedFor are how long a decision is cached. allowedFor is shorter than the
 	// interval of checks of an open stream, so that each check asks the API server.
 	allowedFor, refusedFor = 20 * time.Second, 10 * time.Second
+	// maxDecisions limits the cached decisions of each kind.
+	maxDecisions = 256
 	// maxToken limits a token in bytes.
 	maxToken = 12 << 10
 	// reviewTime limits a review.
@@ -66,8 +69,11 @@ type Reviewer struct {
 	budget *budget
 	asking singleflight.Group
 
-	mu        sync.Mutex
-	decisions decisionCache
+	// allowed and refused are the cached decisions, by [reviewKey]. They are apart, so that refusals evict no
+	// decision that allows.
+	allowed, refused *cache.LRUExpireCache
+
+	mu sync.Mutex
 	// self is the user name of this process; empty until it is known.
 	self string
 }
@@ -77,7 +83,7 @@ type reviewKey [sha256.Size]byte
 
 // New returns a reviewer with a client of the API server.
 func New(client kubernetes.Interface) *Reviewer {
-	return &Reviewer{client: client, budget: newBudget(), decisions: decisionCache{}}
+	return &Reviewer{client: client, budget: newBudget(), allowed: cache.NewLRUExpireCache(maxDecisions), refused: cache.NewLRUExpireCache(maxDecisions)}
 }
 
 // Allow implements [inspect.Access].
@@ -86,8 +92,8 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 		return &inspect.Refused{Reason: fmt.Sprintf("the token has %d bytes: it may have %d", len(a.Token), maxToken)}
 	}
 	q := reviewKey(sha256.Sum256([]byte(a.Verb + " " + a.Path + "\n" + a.Token)))
-	if known, ok := r.known(q); ok {
-		return known.err()
+	if known, err := r.known(q); known {
+		return err
 	}
 	if reason := invalid(a.Token, time.Now()); reason != "" {
 		return &inspect.Refused{Reason: reason}
@@ -95,50 +101,51 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 	who := client{token: sha256.Sum256([]byte(a.Token)), from: a.From}
 	asked := r.asking.DoChan(string(q[:]), func() (any, error) {
 		// Another request may have got a decision since.
-		if known, ok := r.known(q); ok {
-			return known, nil
+		if known, err := r.known(q); known {
+			return nil, err
 		}
 		// Other requests may wait for the result after this client has left.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTime)
 		defer cancel()
 		if err := r.budget.wait(ctx, who); err != nil {
-			return decision{}, err
+			return nil, err
 		}
-		reviewed, err := r.review(ctx, a)
-		if err == nil {
-			r.remember(q, reviewed)
-		}
-		return reviewed, err
+		err := r.review(ctx, a)
+		r.remember(q, err)
+		return nil, err
 	})
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case result := <-asked:
-		if result.Err != nil {
-			return result.Err
-		}
-		decided := result.Val.(decision)
-		if decided.refused == nil {
+		if result.Err == nil {
 			r.budget.allowed(who)
 		}
-		return decided.err()
+		return result.Err
 	}
 }
 
-func (r *Reviewer) known(q reviewKey) (decision, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.decisions.get(q, time.Now())
+// known returns the cached decision, which is nil if the request is allowed.
+func (r *Reviewer) known(q reviewKey) (known bool, decision error) {
+	if _, known = r.allowed.Get(q); known {
+		return true, nil
+	}
+	refused, known := r.refused.Get(q)
+	decision, _ = refused.(error)
+	return known, decision
 }
 
-func (r *Reviewer) remember(q reviewKey, a decision) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.decisions.put(q, a, time.Now())
+// remember caches a decision. Other errors are none.
+func (r *Reviewer) remember(q reviewKey, err error) {
+	if err == nil {
+		r.allowed.Add(q, nil, allowedFor)
+	} else if refused := new(inspect.Refused); errors.As(err, &refused) {
+		r.refused.Add(q, err, refusedFor)
+	}
 }
 
 // review asks the API server for the owner of the token and whether it is allowed.
-func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (decision, error) {
+func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) error {
 	spec := authenticationv1.TokenReviewSpec{Token: a.Token}
 	approval := approvalAudience(a)
 	if approval != "" {
@@ -146,15 +153,15 @@ func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (decision, err
 	}
 	reviewed, err := r.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
-		return decision{}, lacking("tokenreviews.authentication.k8s.io", err)
+		return lacking("tokenreviews.authentication.k8s.io", err)
 	}
 	// An API server without support for audiences returns none.
 	if !reviewed.Status.Authenticated || approval != "" && !slices.Contains(reviewed.Status.Audiences, approval) {
-		return refused("the token is not valid, or no longer: ask for a new one, with kubectl create token"), nil
+		return &inspect.Refused{Reason: "the token is not valid, or no longer: ask for a new one, with kubectl create token"}
 	}
 	user := reviewed.Status.User
 	if approval != "" && user.Username == r.ownName(ctx) {
-		return decision{until: time.Now().Add(allowedFor)}, nil
+		return nil
 	}
 	extra := map[string]authorizationv1.ExtraValue{}
 	for k, v := range user.Extra {
@@ -167,13 +174,13 @@ func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (decision, err
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return decision{}, lacking("subjectaccessreviews.authorization.k8s.io", err)
+		return lacking("subjectaccessreviews.authorization.k8s.io", err)
 	}
 	if !may.Status.Allowed {
-		return refused(fmt.Sprintf("%s may not %s %s: bind it to a role with nonResourceURLs [%q] and verbs [%q]",
-			sanitize.Quote(user.Username), a.Verb, sanitize.Quote(a.Path), Prefix+inspect.Root+"/*", a.Verb)), nil
+		return &inspect.Refused{Reason: fmt.Sprintf("%s may not %s %s: bind it to a role with nonResourceURLs [%q] and verbs [%q]",
+			sanitize.Quote(user.Username), a.Verb, sanitize.Quote(a.Path), Prefix+inspect.Root+"/*", a.Verb)}
 	}
-	return decision{until: time.Now().Add(allowedFor)}, nil
+	return nil
 }
 
 // approvalAudience returns the audience for the attempted approval, if the token claims it;
@@ -184,7 +191,7 @@ func approvalAudience(a inspect.Attempt) string {
 		return ""
 	}
 	audience := inspect.ApproveAudience(hash)
-	if claims, isJWT := parse(a.Token); isJWT && slices.Contains(claims.Audiences, audience) {
+	if claims, isJWT := parse(a.Token); isJWT && claims.Audience.Contains(audience) {
 		return audience
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
 // Rate limits of reviews: per second, and burst. Three groups of clients have separate limits, so
@@ -37,10 +38,11 @@ type client struct {
 type budget struct {
 	knownTokens, knownAddresses, unknown *rate.Limiter
 
-	mu        sync.Mutex
-	tokens    map[[sha256.Size]byte]time.Time // when they were allowed last
-	addresses map[netip.Addr]time.Time
-	rates     map[netip.Addr]*rate.Limiter // of addresses that aren't known
+	// tokens and addresses are those that were allowed.
+	tokens, addresses *cache.LRUExpireCache
+
+	mu    sync.Mutex
+	rates map[netip.Addr]*rate.Limiter // of addresses that aren't known
 }
 
 func newBudget() *budget {
@@ -48,8 +50,8 @@ func newBudget() *budget {
 		knownTokens:    rate.NewLimiter(knownTokensPerSecond, knownTokensBurst),
 		knownAddresses: rate.NewLimiter(knownAddressesPerSecond, knownAddressesBurst),
 		unknown:        rate.NewLimiter(unknownPerSecond, unknownBurst),
-		tokens:         map[[sha256.Size]byte]time.Time{},
-		addresses:      map[netip.Addr]time.Time{},
+		tokens:         cache.NewLRUExpireCache(maxKnown),
+		addresses:      cache.NewLRUExpireCache(maxKnown),
 		rates:          map[netip.Addr]*rate.Limiter{},
 	}
 }
@@ -67,22 +69,20 @@ func (b *budget) wait(ctx context.Context, who client) error {
 
 // limits returns the limiters that apply to a client.
 func (b *budget) limits(who client) []*rate.Limiter {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := time.Now()
-	switch {
-	case now.Sub(b.tokens[who.token]) < knownFor:
+	if _, known := b.tokens.Get(who.token); known {
 		return []*rate.Limiter{b.knownTokens}
-	case now.Sub(b.addresses[who.from]) < knownFor:
-		return []*rate.Limiter{b.knownAddresses}
-	default:
-		return []*rate.Limiter{b.rateOf(who.from), b.unknown}
 	}
+	if _, known := b.addresses.Get(who.from); known {
+		return []*rate.Limiter{b.knownAddresses}
+	}
+	return []*rate.Limiter{b.rateOf(who.from), b.unknown}
 }
 
 // rateOf returns the limiter of an address. If there are too many, an unused one is dropped, which
 // equals a new one.
 func (b *budget) rateOf(from netip.Addr) *rate.Limiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if limit := b.rates[from]; limit != nil {
 		return limit
 	}
@@ -103,24 +103,6 @@ func (b *budget) rateOf(from netip.Addr) *rate.Limiter {
 
 // allowed notes that a client was allowed.
 func (b *budget) allowed(who client) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := time.Now()
-	note(b.tokens, who.token, now)
-	note(b.addresses, who.from, now)
-}
-
-// note sets when a key was last allowed. If there are too many, the oldest is dropped.
-func note[K comparable](known map[K]time.Time, key K, now time.Time) {
-	if _, ok := known[key]; !ok && len(known) >= maxKnown {
-		var oldest K
-		first := now
-		for k, at := range known {
-			if !at.After(first) {
-				oldest, first = k, at
-			}
-		}
-		delete(known, oldest)
-	}
-	known[key] = now
+	b.tokens.Add(who.token, nil, knownFor)
+	b.addresses.Add(who.from, nil, knownFor)
 }

@@ -2,39 +2,26 @@ package access
 
 import (
 	"testing"
-	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
 )
 
-// Refusals evict no allowed decision from the cache, and the cache is bounded (tenants S8).
-func TestAllowedAnswersStay(t *testing.T) {
-	now := time.Now()
-	later := now.Add(time.Minute)
-	numbered := func(kind byte, i int) reviewKey { return reviewKey{kind, byte(i), byte(i >> 8)} }
-	no := &inspect.Refused{Reason: "no"}
-	c := decisionCache{}
-	for i := range maxDecisions / 2 {
-		c.put(numbered('a', i), decision{until: later}, now)
-	}
+// Refusals evict no allowed decision from the cache (tenants S8), and failures are no decisions.
+func TestAllowedDecisionsStay(t *testing.T) {
+	numbered := func(i int) reviewKey { return reviewKey{byte(i), byte(i >> 8)} }
+	r := New(nil)
+	r.remember(numbered(0), nil)
+	r.remember(numbered(1), errBusy)
 	for i := range 10 * maxDecisions {
-		c.put(numbered('r', i), decision{until: later, refused: no}, now)
+		r.remember(numbered(i+2), &inspect.Refused{Reason: "no"})
 	}
-	for i := range maxDecisions / 2 {
-		if _, ok := c.get(numbered('a', i), now); !ok {
-			t.Fatalf("the allowed answer %d is gone", i)
-		}
+	if known, err := r.known(numbered(0)); !known || err != nil {
+		t.Errorf("the allowed decision: %v, %v", known, err)
 	}
-	for i := range 10 * maxDecisions {
-		c.put(numbered('b', i), decision{until: later}, now)
+	if known, err := r.known(numbered(10*maxDecisions + 1)); !known || err == nil {
+		t.Errorf("the last refusal: %v, %v", known, err)
 	}
-	if _, ok := c.get(numbered('b', 10*maxDecisions-1), now); !ok || len(c) > maxDecisions {
-		t.Errorf("%d answers, and the last one is there: %v", len(c), ok)
-	}
-	// What is out of date makes room also for a refusal.
-	after := later.Add(time.Second)
-	c.put(numbered('r', 0), decision{until: after.Add(time.Second), refused: no}, after)
-	if got, ok := c.get(numbered('r', 0), after); !ok || got.err() == nil || len(c) != 1 {
-		t.Errorf("%d answers, %v", len(c), ok)
+	if known, _ := r.known(numbered(1)); known {
+		t.Error("a failure is cached")
 	}
 }
