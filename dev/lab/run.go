@@ -195,7 +195,7 @@ func (s *fixture) runFaults(ctx context.Context, faults schedule.Schedule) error
 		}
 	})
 	wg.Go(func() {
-		if errs[1] = schedule.Run(ctx, faults.Faults, s, s.recorder); errs[1] != nil {
+		if errs[1] = schedule.Run(ctx, faults.Faults, s.inject, s.recorder); errs[1] != nil {
 			cancel(errs[1])
 		}
 	})

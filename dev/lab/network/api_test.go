@@ -100,15 +100,6 @@ func (p path) writes(t *testing.T, number int) []history.Write {
 	return found
 }
 
-func (p path) fail(t *testing.T, f network.Failure) (end func()) {
-	t.Helper()
-	end, err := p.API.Fail(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return end
-}
-
 func (p path) slice(name string) *discoveryv1.EndpointSlice {
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: name, Namespace: p.namespace},
@@ -261,7 +252,7 @@ func TestAPIFails(t *testing.T) {
 		status  int
 		applied bool
 	}{
-		"too many":      {network.Failure{Status: 429, RetryAfter: time.Second}, apierrors.IsTooManyRequests, 429, false},
+		"too many":      {network.Failure{Status: 429}, apierrors.IsTooManyRequests, 429, false},
 		"error":         {network.Failure{Status: 500}, apierrors.IsInternalError, 500, false},
 		"unavailable":   {network.Failure{Status: 503}, apierrors.IsServiceUnavailable, 503, false},
 		"reset":         {network.Failure{Reset: true}, isReset, -1, false},
@@ -272,7 +263,7 @@ func TestAPIFails(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				p := newPath(t, version)
 				tt.failure.Share, tt.failure.Resource = 1, "configmaps"
-				end := p.fail(t, tt.failure)
+				end := p.API.Fail(tt.failure)
 				// A client without retries.
 				err := p.client.CoreV1().RESTClient().Post().Namespace(p.namespace).Resource("configmaps").
 					Body(configMap("a")).MaxRetries(0).Do(t.Context()).Error()
@@ -300,7 +291,7 @@ func TestAPIFails(t *testing.T) {
 // TestAPIRetries shows that client-go retries when it is asked to, and that each attempt is recorded.
 func TestAPIRetries(t *testing.T) {
 	p := newPath(t)
-	end := p.fail(t, network.Failure{Share: 1, Status: 429, Resource: "configmaps"})
+	end := p.API.Fail(network.Failure{Share: 1, Status: 429, Resource: "configmaps"})
 	created := make(chan error)
 	go func() {
 		_, err := p.client.CoreV1().ConfigMaps(p.namespace).Create(t.Context(), configMap("a"), metav1.CreateOptions{})
@@ -321,7 +312,7 @@ func TestAPIRetries(t *testing.T) {
 func TestAPIFailsAShare(t *testing.T) {
 	statuses := func() (all []int) {
 		p := newPath(t)
-		p.fail(t, network.Failure{Share: 0.3, Status: 500, Seed: 7})
+		p.API.Fail(network.Failure{Share: 0.3, Status: 500, Seed: 7})
 		for range 50 {
 			status := 200
 			if _, err := p.client.Discovery().ServerVersion(); err != nil {
@@ -343,22 +334,6 @@ func TestAPIFailsAShare(t *testing.T) {
 	}
 	if again := statuses(); !slices.Equal(first, again) {
 		t.Errorf("with the same seed:\n%v\n%v", first, again)
-	}
-}
-
-func TestAPIRefusesFailures(t *testing.T) {
-	p := newPath(t)
-	for want, f := range map[string]network.Failure{
-		"the share 2 is not from 0 to 1":          {Share: 2, Reset: true},
-		"the share -1 is not from 0 to 1":         {Share: -1, Reset: true},
-		"the status 200 is not from 400 to 599":   {Share: 1, Status: 200},
-		"it has a status and a reset: give one":   {Share: 1, Status: 500, Reset: true},
-		"nothing fails: give a status or a reset": {Share: 1},
-		"retry after 1ms: give whole seconds":     {Share: 1, Status: 429, RetryAfter: time.Millisecond},
-	} {
-		if _, err := p.API.Fail(f); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", f, err, want)
-		}
 	}
 }
 
@@ -403,7 +378,7 @@ func TestAPIWatches(t *testing.T) {
 				return w
 			}
 			w := watches()
-			end := p.fail(t, network.Failure{Share: 1, Status: 503, Resource: "secrets"})
+			end := p.API.Fail(network.Failure{Share: 1, Status: 503, Resource: "secrets"})
 			for _, object := range []string{"a", "b"} {
 				must[*corev1.ConfigMap](t)(maps.Create(t.Context(), configMap(object), metav1.CreateOptions{}))
 				if e := event(t, w); e == nil || e.Type != watch.Added || e.Object.(*corev1.ConfigMap).Name != object {

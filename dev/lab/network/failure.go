@@ -2,11 +2,8 @@ package network
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -19,32 +16,14 @@ type Failure struct {
 	// Resource is the plural name of the resource whose requests fail. Empty means all requests, including
 	// those without a resource, such as /version.
 	Resource string
-	// Status is the status of the response: 400 to 599.
+	// Status is the status of the response: 400 to 599. Like that of the API server, the response with 429 has
+	// the header Retry-After, of a second.
 	Status int
-	// RetryAfter is the value of the header Retry-After, in whole seconds. Zero means no header, except for
-	// the status 429: like the API server, that always has one, of a second.
-	RetryAfter time.Duration
 	// Reset resets the connection instead of a response. Other requests on it, such as watches, end too.
 	Reset bool
 	// Applied forwards the request first, so that the API server carries it out. The failure then replaces
 	// the response, if there is one.
 	Applied bool
-}
-
-func (f Failure) check() error {
-	switch {
-	case f.Share < 0 || f.Share > 1:
-		return fmt.Errorf("the share %v is not from 0 to 1", f.Share)
-	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
-		return fmt.Errorf("the status %d is not from 400 to 599", f.Status)
-	case f.Status != 0 && f.Reset:
-		return errors.New("it has a status and a reset: give one")
-	case f.Status == 0 && !f.Reset:
-		return errors.New("nothing fails: give a status or a reset")
-	case f.RetryAfter%time.Second != 0 || f.RetryAfter < 0:
-		return fmt.Errorf("retry after %v: give whole seconds", f.RetryAfter)
-	}
-	return nil
 }
 
 func (f Failure) matches(r request) bool { return f.Resource == "" || f.Resource == r.Resource }
@@ -74,13 +53,9 @@ func (f Failure) respond(w http.ResponseWriter) error {
 		Reason:   reasons[f.Status],
 		Code:     int32(f.Status),
 	}
-	seconds := int(f.RetryAfter / time.Second)
 	if f.Status == http.StatusTooManyRequests {
-		seconds = max(seconds, 1)
-	}
-	if seconds > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(seconds))
-		status.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(seconds)}
+		w.Header().Set("Retry-After", "1")
+		status.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(f.Status)
