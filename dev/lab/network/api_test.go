@@ -35,6 +35,7 @@ import (
 
 	"github.com/signpostd/signpost/controllers/writeclient"
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/history/historytest"
 	"github.com/signpostd/signpost/dev/lab/network"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
@@ -54,7 +55,7 @@ type path struct {
 func newPath(t *testing.T, options ...func(*rest.Config)) path {
 	t.Helper()
 	cluster := kubetest.Start(t)
-	p := path{recorder: newRecorder(t), namespace: cluster.Namespace(t)}
+	p := path{recorder: historytest.NewRecorder(t), namespace: cluster.Namespace(t)}
 	var err error
 	if p.APIPath, err = network.NewAPIPath(p.recorder, "replica-a", cluster.Kubeconfig, t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -575,12 +576,12 @@ func TestAPICloses(t *testing.T) {
 }
 
 func TestAPIPathNeedsAKubeconfig(t *testing.T) {
-	if _, err := network.NewAPIPath(newRecorder(t), "replica-a", "/nonesuch", t.TempDir()); err == nil || !strings.Contains(err.Error(), "connect replica-a to the API server: read the kubeconfig /nonesuch") {
+	if _, err := network.NewAPIPath(historytest.NewRecorder(t), "replica-a", "/nonesuch", t.TempDir()); err == nil || !strings.Contains(err.Error(), "connect replica-a to the API server: read the kubeconfig /nonesuch") {
 		t.Errorf("got %v", err)
 	}
 	cluster := kubetest.Start(t)
 	noDir := cluster.Kubeconfig
-	if _, err := network.NewAPIPath(newRecorder(t), "replica-a", cluster.Kubeconfig, noDir); err == nil || !strings.Contains(err.Error(), "write the kubeconfig "+noDir+"/replica-a.kubeconfig") {
+	if _, err := network.NewAPIPath(historytest.NewRecorder(t), "replica-a", cluster.Kubeconfig, noDir); err == nil || !strings.Contains(err.Error(), "write the kubeconfig "+noDir+"/replica-a.kubeconfig") {
 		t.Errorf("got %v", err)
 	}
 }
