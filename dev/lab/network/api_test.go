@@ -253,7 +253,7 @@ func TestAPIFails(t *testing.T) {
 		status  int
 		applied bool
 	}{
-		"too many":      {network.Failure{Status: 429}, apierrors.IsTooManyRequests, 429, false},
+		"too many":      {network.Failure{Status: 429, RetryAfter: time.Second}, apierrors.IsTooManyRequests, 429, false},
 		"error":         {network.Failure{Status: 500}, apierrors.IsInternalError, 500, false},
 		"unavailable":   {network.Failure{Status: 503}, apierrors.IsServiceUnavailable, 503, false},
 		"reset":         {network.Failure{Reset: true}, isReset, -1, false},

@@ -75,6 +75,13 @@ func readDestination(kubeconfig string) (destination, error) {
 	return to, nil
 }
 
+// Heal ends all faults and failures on the path.
+func (p *APIPath) Heal() {
+	p.Front.Heal()
+	p.API.faults.endAll()
+	p.Back.Heal()
+}
+
 // Close aborts everything on the path, and returns when all writes are recorded.
 func (p *APIPath) Close() {
 	if p.Front != nil {

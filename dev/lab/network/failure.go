@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -16,9 +18,11 @@ type Failure struct {
 	// Resource is the plural name of the resource whose requests fail. Empty means all requests, including
 	// those without a resource, such as /version.
 	Resource string
-	// Status is the status of the response: 400 to 599. Like that of the API server, the response with 429 has
-	// the header Retry-After, of a second.
+	// Status is the status of the response: 400 to 599.
 	Status int
+	// RetryAfter is the value of the header Retry-After, in whole seconds. Zero means no header, except for
+	// the status 429: like the API server, that always has one, of a second.
+	RetryAfter time.Duration
 	// Reset resets the connection instead of a response. Other requests on it, such as watches, end too.
 	Reset bool
 	// Applied forwards the request first, so that the API server carries it out. The failure then replaces
@@ -53,9 +57,13 @@ func (f Failure) respond(w http.ResponseWriter) error {
 		Reason:   reasons[f.Status],
 		Code:     int32(f.Status),
 	}
+	seconds := int(f.RetryAfter / time.Second)
 	if f.Status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
-		status.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+		seconds = max(seconds, 1)
+	}
+	if seconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		status.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(seconds)}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(f.Status)

@@ -39,6 +39,12 @@ func (s *faults[F]) end(f *fault[F]) {
 	close(f.over)
 }
 
+func (s *faults[F]) endAll() {
+	for _, f := range s.now() {
+		s.end(f)
+	}
+}
+
 func (s *faults[F]) now() []*fault[F] {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -91,10 +91,10 @@ func TestLinkIsSlow(t *testing.T) {
 	if took := time.Since(begun); took < 200*time.Millisecond {
 		t.Errorf("2500 bytes took %v", took)
 	}
-	slowest := l.Slow(1)
+	l.Slow(1)
 	send(t, client, "it takes an hour")
 	receives(t, target, "i")
-	slowest()
+	l.Heal()
 	receives(t, target, "t takes an hour")
 	end()
 }
@@ -300,9 +300,7 @@ func TestLinkUnderManyFaults(t *testing.T) {
 				begun = begun[1:]
 			}
 		}
-		for _, end := range begun {
-			end()
-		}
+		l.Heal()
 	})
 	clients.Wait()
 	if err := echoed(l.Addr(), "in the end", soon); err != nil {

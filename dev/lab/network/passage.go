@@ -35,6 +35,14 @@ type passage[F breach, C connection] struct {
 // Addr is where it listens, as 127.0.0.1:port. It stays the same.
 func (p *passage[F, C]) Addr() string { return p.port.addr.String() }
 
+// Heal ends all faults.
+func (p *passage[F, C]) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults.endAll()
+	p.applyLocked()
+}
+
 func (p *passage[F, C]) begin(what F) (end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

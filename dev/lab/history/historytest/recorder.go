@@ -1,4 +1,9 @@
-// Package historytest has the recorder of tests.
+// Package historytest has the recorder of tests of the lab. Tests of its network, its witnesses and its
+// workload record with it, and read what was recorded from memory.
+//
+// # Concurrency
+//
+// A recorder may be used from any goroutine until its test ends.
 package historytest
 
 import (
