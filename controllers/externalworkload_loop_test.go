@@ -28,6 +28,7 @@ import (
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 var machineLoops = flag.Int("externalworkload.loops", 30, "lives of ExternalWorkloads in TestExternalWorkloadLoops")
@@ -198,22 +199,14 @@ func (s *fixture) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn,
 // writesOfMachines returns the number of writes of slices for workloads. It fails the test if one failed.
 func (s *fixture) writesOfMachines() int {
 	s.Helper()
-	families, err := s.registry.Gather()
-	s.must(err)
 	succeeded := 0
-	for _, f := range families {
-		if f.GetName() != "controller_writes_total" {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			labels := fmt.Sprint(m.GetLabel())
-			switch n := int(m.GetCounter().GetValue()); {
-			case !strings.Contains(labels, "endpoints_controller_workqueue"):
-			case strings.Contains(labels, "success"):
-				succeeded += n
-			case n > 0:
-				s.Errorf("%d writes: %s", n, labels)
-			}
+	for series, value := range metrictest.Series(s, s.registry) {
+		switch n := int(value); {
+		case !strings.HasPrefix(series, "controller_writes_total{"), !strings.Contains(series, "endpoints_controller_workqueue"):
+		case strings.Contains(series, "success"):
+			succeeded += n
+		case n > 0:
+			s.Errorf("%d writes: %s", n, series)
 		}
 	}
 	return succeeded

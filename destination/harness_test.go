@@ -17,6 +17,7 @@ import (
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/testkit/logtest"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -174,13 +176,9 @@ func expectNoUsage(t *testing.T, s *Server) {
 // end of the process (M12).
 func expectNoOverflows(t *testing.T, registry *prometheus.Registry) {
 	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if name := family.GetName(); name == "endpoint_updates_queue_overflow" || name == "profile_updates_queue_overflow" {
-			t.Errorf("%s has %d series without streams", name, len(family.GetMetric()))
+	for _, name := range []string{"endpoint_updates_queue_overflow", "profile_updates_queue_overflow"} {
+		if n, err := testutil.GatherAndCount(registry, name); err != nil || n > 0 {
+			t.Errorf("%s has %d series without streams, %v", name, n, err)
 		}
 	}
 }
@@ -310,34 +308,7 @@ func receivedFrom(updates []*pb.Update) addressSet {
 // metrics returns the value of each series, histograms as their _count and _sum.
 func (f *fixture) metrics() map[string]float64 {
 	f.t.Helper()
-	families, err := f.registry.Gather()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			var labels []string
-			for _, l := range m.GetLabel() {
-				labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
-			}
-			name := family.GetName()
-			suffix := ""
-			if len(labels) > 0 {
-				suffix = "{" + strings.Join(labels, ",") + "}"
-			}
-			switch {
-			case m.GetHistogram() != nil:
-				values[name+"_count"+suffix] = float64(m.GetHistogram().GetSampleCount())
-				values[name+"_sum"+suffix] = m.GetHistogram().GetSampleSum()
-			case m.GetCounter() != nil:
-				values[name+suffix] = m.GetCounter().GetValue()
-			default:
-				values[name+suffix] = m.GetGauge().GetValue()
-			}
-		}
-	}
-	return values
+	return metrictest.Series(f.t, f.registry)
 }
 
 func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/testkit/heaptest"
 	"github.com/signpostd/signpost/testkit/longtest"
 )
 
@@ -319,7 +320,7 @@ func TestProfileViewsLeaveNoState(t *testing.T) {
 			}
 		}
 		comeAndGo()
-		before, goroutines := heap(), runtime.NumGoroutine()
+		before, goroutines := heaptest.InUse(), runtime.NumGoroutine()
 		for round := range rounds {
 			comeAndGo()
 			// Half of the streams see a change while they are open.
@@ -338,17 +339,8 @@ func TestProfileViewsLeaveNoState(t *testing.T) {
 			t.Errorf("%d goroutines, before %d", n, goroutines)
 		}
 		r.wantIdle(t) // wantIdle reads metrics, whose goroutines end a little later
-		if after := heap(); after > before+2<<20 {
+		if after := heaptest.InUse(); after > before+2<<20 {
 			t.Errorf("the heap grew from %d to %d bytes", before, after)
 		}
 	})
-}
-
-// heap returns the live bytes.
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/testkit/heaptest"
 	"github.com/signpostd/signpost/testkit/unreadtest"
 )
 
@@ -86,7 +87,7 @@ func TestUnreadResponses(t *testing.T) {
 					c.Call(method, request)
 				}
 				f.settle()
-				before, closed := heap(), 0
+				before, closed := heaptest.InUse(), 0
 				for i := range calls {
 					f.change([]catalog.Object{tt.change(i + 1)})
 					if attacker.IsClosed() {
@@ -97,7 +98,7 @@ func TestUnreadResponses(t *testing.T) {
 					time.Sleep(20 * time.Second) // virtual time
 					honest.newMessages()         // the test holds none
 				}
-				if grown := int(heap() - before); grown > 2*limit {
+				if grown := int(heaptest.InUse() - before); grown > 2*limit {
 					t.Errorf("the heap has grown by %d kB", grown>>10)
 				}
 				if got := f.refusedFor(clientlimits.RefusedUnreadOfClient); closed == 0 || got != float64(closed) {

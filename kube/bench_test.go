@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/testkit/heaptest"
 )
 
 // BenchmarkPodMemory reports what a pod costs in a table, interned strings included.
 func BenchmarkPodMemory(b *testing.B) {
 	const pods = 20000
 	for b.Loop() {
-		before := heap()
+		before := heaptest.InUse()
 		table := Pods().Table()
 		store := storeOf(b, binding{
 			scope:  NewScope(catalog.LocalCluster),
@@ -22,14 +23,7 @@ func BenchmarkPodMemory(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		b.ReportMetric(float64(heap()-before)/pods, "B/pod")
+		b.ReportMetric(float64(heaptest.InUse()-before)/pods, "B/pod")
 		runtime.KeepAlive(table)
 	}
-}
-
-func heap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

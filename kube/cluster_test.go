@@ -19,6 +19,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 const allKinds = `
@@ -134,13 +135,13 @@ func TestClusterSharesLagAndLetsGoOfItsMetrics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := sampleCount(t, r.registry, "services_informer_lag_seconds")
+			before := metrictest.Sum(t, r.registry, "services_informer_lag_seconds_count")
 			kubetest.Eventually(t, 30*time.Second, func() error { // the times have a resolution of 1s
 				svc.Labels = map[string]string{"at": fmt.Sprint(time.Now().UnixNano())}
 				if svc, err = api.Client.CoreV1().Services(namespace).Update(t.Context(), svc, metav1.UpdateOptions{}); err != nil {
 					t.Fatal(err)
 				}
-				if sampleCount(t, r.registry, "services_informer_lag_seconds") == before {
+				if metrictest.Sum(t, r.registry, "services_informer_lag_seconds_count") == before {
 					return errors.New("no lag was observed")
 				}
 				return nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 func TestMain(m *testing.M) {
@@ -167,22 +169,13 @@ func await(t *testing.T, c *Cluster, kind string, want State, reason Reason) {
 // gauge returns the value of a gauge or a counter with these labels, in any order; -1 without it.
 func gauge(t *testing.T, r *recorder, name string, labels ...string) float64 {
 	t.Helper()
-	families, err := r.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
 	slices.Sort(labels)
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			var got []string
-			for _, l := range m.GetLabel() {
-				got = append(got, l.GetName()+"="+l.GetValue())
-			}
-			slices.Sort(got)
-			if f.GetName() == name && slices.Equal(got, labels) {
-				return m.GetGauge().GetValue() + m.GetCounter().GetValue()
-			}
-		}
+	for i, l := range labels {
+		key, value, _ := strings.Cut(l, "=")
+		labels[i] = fmt.Sprintf("%s=%q", key, value)
+	}
+	if value, ok := metrictest.Series(t, r.registry)[name+"{"+strings.Join(labels, ",")+"}"]; ok {
+		return value
 	}
 	return -1
 }

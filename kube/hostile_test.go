@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/signpostd/signpost/testkit/heaptest"
 	"github.com/signpostd/signpost/testkit/longtest"
 )
 
@@ -146,11 +147,11 @@ func TestHeapAfterManyLivesM2(t *testing.T) {
 		}
 	}
 	life(0)
-	before := heap()
+	before := heaptest.InUse()
 	for i := range longtest.CostlyRounds(10_000) {
 		life(i + 1)
 	}
-	after := heap()
+	after := heaptest.InUse()
 	runtime.KeepAlive(tables)
 	runtime.KeepAlive(services)
 	runtime.KeepAlive(pods)

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/testkit/heaptest"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
@@ -431,14 +432,14 @@ func TestManyNamespaces(t *testing.T) {
 		names = append(names, fmt.Sprint("nowhere-", len(names)))
 	}
 	api.Apply(t, "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}", names[0])
-	before, goroutines := heap(), runtime.NumGoroutine()
+	before, goroutines := heaptest.InUse(), runtime.NumGoroutine()
 	services := Services().Table()
 	begun := time.Now()
 	c := runWith(t, Options{Config: api.Config, Registerer: newRecorder().registry, Namespaces: names},
 		services, Pods().Table(), Servers().Table(), Nodes().Table())
 	settle(t, c)
 	t.Logf("%d namespaces of 3 kinds are in sync after %v, with %d kB and %d goroutines for each namespace and kind",
-		len(names), time.Since(begun), (heap()-before)/1000/300, (runtime.NumGoroutine()-goroutines)/300)
+		len(names), time.Since(begun), (heaptest.InUse()-before)/1000/300, (runtime.NumGoroutine()-goroutines)/300)
 	for _, s := range c.Status() {
 		await(t, c, s.Kind, Synced, "")
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 // everyZone is zones without objects that can't be used. It counts how often it trims.
@@ -92,7 +93,7 @@ func TestSharedFeedObservesLagOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := sampleCount(t, f.registry, "zones_informer_lag_seconds"); n != 1 {
+	if n := metrictest.Sum(t, f.registry, "zones_informer_lag_seconds_count"); n != 1 {
 		t.Errorf("%v observations, want 1", n)
 	}
 }

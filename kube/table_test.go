@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 // zoneOf is what the kind of these tests keeps of an object: its zone. An object
@@ -184,24 +186,10 @@ func TestTableLag(t *testing.T) {
 		if err := f.Update(step.obj); err != nil {
 			t.Fatal(err)
 		}
-		if got := sampleCount(t, f.registry, "zones_informer_lag_seconds"); got != step.want {
+		if got := metrictest.Sum(t, f.registry, "zones_informer_lag_seconds_count"); got != step.want {
 			t.Errorf("step %d: %v observations, want %v", i, got, step.want)
 		}
 	}
-}
-
-func sampleCount(t *testing.T, g prometheus.Gatherer, name string) float64 {
-	t.Helper()
-	families, err := g.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == name {
-			return float64(f.GetMetric()[0].GetHistogram().GetSampleCount())
-		}
-	}
-	return 0
 }
 
 func TestTableBelongsToOneCluster(t *testing.T) {

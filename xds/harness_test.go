@@ -35,6 +35,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/testkit/logtest"
+	"github.com/signpostd/signpost/testkit/metrictest"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
@@ -172,26 +173,7 @@ func (f *fixture) expectNothingLeft() {
 // metric returns the value of a series such as xds_streams{client="go",variant="sotw"}.
 func (f *fixture) metric(series string) float64 {
 	f.t.Helper()
-	families, err := f.registry.Gather()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			var labels []string
-			for _, l := range m.GetLabel() {
-				labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
-			}
-			name := family.GetName()
-			if len(labels) > 0 {
-				name += "{" + strings.Join(labels, ",") + "}"
-			}
-			if name == series {
-				return m.GetGauge().GetValue() + m.GetCounter().GetValue()
-			}
-		}
-	}
-	return 0
+	return metrictest.Series(f.t, f.registry)[series]
 }
 
 // ads is a SotW stream and what it received.

@@ -3,7 +3,6 @@ package xds
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/testkit/heaptest"
 	"github.com/signpostd/signpost/testkit/unreadtest"
 )
 
@@ -36,7 +36,7 @@ func TestUnreadResponses(t *testing.T) {
 					return unreadtest.Dial(t, conn)
 				}
 				attacker := dial()
-				before, closed := heap(), 0
+				before, closed := int(heaptest.InUse()), 0
 				for i := range streams {
 					var addresses []string
 					for n := range 2000 {
@@ -51,7 +51,7 @@ func TestUnreadResponses(t *testing.T) {
 					attacker.Open("/envoy.service.discovery.v3.AggregatedDiscoveryService/"+method, request)
 					time.Sleep(20 * time.Second) // virtual time
 				}
-				if grown := heap() - before; grown > 3*limit {
+				if grown := int(heaptest.InUse()) - before; grown > 3*limit {
 					t.Errorf("the heap has grown by %d kB", grown>>10)
 				}
 				if closed == 0 {
@@ -63,15 +63,6 @@ func TestUnreadResponses(t *testing.T) {
 			})
 		})
 	}
-}
-
-// heap returns the live bytes.
-func heap() int {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
 }
 
 // A stream that the client has closed at its end is open until its responses are sent, also small ones. The

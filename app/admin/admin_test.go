@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/signpostd/signpost/app/admin"
+	"github.com/signpostd/signpost/testkit/metrictest"
 	"github.com/signpostd/signpost/testkit/pipetest"
 )
 
@@ -322,19 +323,8 @@ func TestPanics(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	counted, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	for _, family := range counted {
-		if family.GetName() == "http_server_panics_total" {
-			for _, m := range family.Metric {
-				got[m.Label[0].GetValue()] = m.Counter.GetValue()
-			}
-		}
-	}
-	if got["/early"] != 2 || got["/late"] != 1 {
+	got := metrictest.Series(t, registry)
+	if got[`http_server_panics_total{path="/early"}`] != 2 || got[`http_server_panics_total{path="/late"}`] != 1 {
 		t.Errorf("counted %v", got)
 	}
 	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "early") {

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/signpostd/signpost/app/admin"
+	"github.com/signpostd/signpost/testkit/heaptest"
 	"github.com/signpostd/signpost/testkit/pipetest"
 )
 
@@ -135,7 +136,7 @@ func TestProfiles(t *testing.T) {
 func TestSlowClientsHoldLittle(t *testing.T) {
 	slow := []string{"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "POST /ping HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"}
 	withServer(t, func(h hostile) {
-		goroutines, bytes := runtime.NumGoroutine(), heap()
+		goroutines, bytes := runtime.NumGoroutine(), int(heaptest.InUse())
 		for host := range 8 {
 			for i := range 200 {
 				conn := h.dial(fmt.Sprintf("192.0.2.%d", host))
@@ -147,7 +148,7 @@ func TestSlowClientsHoldLittle(t *testing.T) {
 		if n := runtime.NumGoroutine() - goroutines; n > 2*512 {
 			t.Errorf("%d goroutines for 1,600 slow clients", n)
 		}
-		if n := heap() - bytes; n > 64<<20 {
+		if n := int(heaptest.InUse()) - bytes; n > 64<<20 {
 			t.Errorf("%d kB for 1,600 slow clients", n>>10)
 		}
 		time.Sleep(time.Minute)
@@ -157,12 +158,4 @@ func TestSlowClientsHoldLittle(t *testing.T) {
 			t.Errorf("%d goroutines a minute later", n)
 		}
 	})
-}
-
-// heap returns the live bytes.
-func heap() int {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
 }

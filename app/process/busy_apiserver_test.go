@@ -37,27 +37,20 @@ const (
 )
 
 // faults are network faults between the process and the API server when the Lease is lost.
-var faults = map[string]func(t *testing.T, p *network.APIPath){
-	"reset": func(t *testing.T, p *network.APIPath) { fail(t, p, network.Failure{Share: 0.7, Reset: true}) },
-	"reset after it was applied": func(t *testing.T, p *network.APIPath) {
-		fail(t, p, network.Failure{Share: 0.7, Reset: true, Applied: true})
+var faults = map[string]func(*network.APIPath){
+	"reset": func(p *network.APIPath) { p.API.Fail(network.Failure{Share: 0.7, Reset: true}) },
+	"reset after it was applied": func(p *network.APIPath) {
+		p.API.Fail(network.Failure{Share: 0.7, Reset: true, Applied: true})
 	},
-	"half-open": func(_ *testing.T, p *network.APIPath) { p.Front.HalfOpen(network.Both) },
-	"no answer": func(_ *testing.T, p *network.APIPath) { p.Front.HalfOpen(network.ToClient) },
-	"slow":      func(_ *testing.T, p *network.APIPath) { p.Front.Slow(2000) },
-	"too many requests": func(t *testing.T, p *network.APIPath) {
-		fail(t, p, network.Failure{Share: 0.7, Status: 429, RetryAfter: 30 * time.Second})
+	"half-open": func(p *network.APIPath) { p.Front.HalfOpen(network.Both) },
+	"no answer": func(p *network.APIPath) { p.Front.HalfOpen(network.ToClient) },
+	"slow":      func(p *network.APIPath) { p.Front.Slow(2000) },
+	"too many requests": func(p *network.APIPath) {
+		p.API.Fail(network.Failure{Share: 0.7, Status: 429, RetryAfter: 30 * time.Second})
 	},
-	"unavailable": func(t *testing.T, p *network.APIPath) {
-		fail(t, p, network.Failure{Share: 0.7, Status: 503, RetryAfter: 30 * time.Second})
+	"unavailable": func(p *network.APIPath) {
+		p.API.Fail(network.Failure{Share: 0.7, Status: 503, RetryAfter: 30 * time.Second})
 	},
-}
-
-func fail(t *testing.T, p *network.APIPath, f network.Failure) {
-	t.Helper()
-	if _, err := p.API.Fail(f); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // The controllers end soon after the Lease is lost, although requests fail: client-go retries
@@ -67,7 +60,7 @@ func (api roleServer) testWorkEnds(t *testing.T) {
 	for name, begin := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			api.testWorkEndsAfter(t, func(p *network.APIPath) { begin(t, p) })
+			api.testWorkEndsAfter(t, func(p *network.APIPath) { begin(p) })
 		})
 	}
 }
@@ -92,7 +85,7 @@ func (api roleServer) testWorkEndsAfter(t *testing.T, begin func(*network.APIPat
 			return nil
 		},
 		begin: func(term context.Context) {
-			fail(t, path, network.Failure{Share: 1, Resource: "leases", Reset: true})
+			path.API.Fail(network.Failure{Share: 1, Resource: "leases", Reset: true})
 			begin(path)
 			go api.changeSlices(term, ns)
 		},
@@ -276,7 +269,7 @@ func (api roleServer) testDNSWorkEnds(t *testing.T) {
 	for name, begin := range faults {
 		t.Run("the API server: "+name, func(t *testing.T) {
 			t.Parallel()
-			api.testDNSWorkEndsAfter(t, func(_ *network.DNS, p *network.APIPath) { begin(t, p) })
+			api.testDNSWorkEndsAfter(t, func(_ *network.DNS, p *network.APIPath) { begin(p) })
 		})
 	}
 }
@@ -316,7 +309,7 @@ func (api roleServer) testDNSWorkEndsAfter(t *testing.T, begin func(*network.DNS
 			return nil
 		},
 		begin: func(term context.Context) {
-			fail(t, path, network.Failure{Share: 1, Resource: "leases", Reset: true})
+			path.API.Fail(network.Failure{Share: 1, Resource: "leases", Reset: true})
 			begin(names, path)
 			go api.changeRecords(term, ns)
 		},

@@ -23,6 +23,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/longtest"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 // bare returns a controller without a cluster.
@@ -107,7 +108,7 @@ func TestC7GaugesOfTheLibrary(t *testing.T) {
 			c.Run(ctx)
 		}()
 		kubetest.Eventually(t, 20*time.Second, func() error {
-			if got := sum(t, registry, "endpoint_slice_controller_desired_endpoint_slices"); got != 10 {
+			if got := metrictest.Sum(t, registry, "endpoint_slice_controller_desired_endpoint_slices"); got != 10 {
 				return fmt.Errorf("%v slices are desired, want 10", got)
 			}
 			return nil
@@ -115,30 +116,12 @@ func TestC7GaugesOfTheLibrary(t *testing.T) {
 		cancel()
 		<-done
 		for _, name := range []string{"num_endpoint_slices", "desired_endpoint_slices", "endpoints_desired", "services_count_by_traffic_distribution"} {
-			if got := sum(t, registry, "endpoint_slice_controller_"+name); got != 0 {
+			if got := metrictest.Sum(t, registry, "endpoint_slice_controller_"+name); got != 0 {
 				t.Errorf("after term %d, %s is %v", term, name, got)
 			}
 		}
 	}
-	if got := sum(t, registry, "endpoint_slice_controller_syncs"); got < 10 {
+	if got := metrictest.Sum(t, registry, "endpoint_slice_controller_syncs"); got < 10 {
 		t.Errorf("%v syncs are counted", got)
 	}
-}
-
-// sum returns the sum of all values of a metric.
-func sum(t *testing.T, r *prometheus.Registry, name string) float64 {
-	t.Helper()
-	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	total := 0.0
-	for _, f := range families {
-		if f.GetName() == name {
-			for _, m := range f.GetMetric() {
-				total += m.GetGauge().GetValue() + m.GetCounter().GetValue()
-			}
-		}
-	}
-	return total
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/internal/objectmeta"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 // The gauges count both families of a dual-stack Service. Those of the library count one (finding N4 of
@@ -24,7 +25,7 @@ func TestN4GaugesCountBothFamilies(t *testing.T) {
 		want := func(slices, endpoints float64) {
 			t.Helper()
 			synctest.Wait()
-			gotSlices, gotEndpoints := sum(t, registry, "controller_endpoint_slices"), sum(t, registry, "controller_endpoints")
+			gotSlices, gotEndpoints := metrictest.Sum(t, registry, "controller_endpoint_slices"), metrictest.Sum(t, registry, "controller_endpoints")
 			if gotSlices != slices || gotEndpoints != endpoints {
 				t.Errorf("%v slices and %v endpoints are counted, want %v and %v", gotSlices, gotEndpoints, slices, endpoints)
 			}

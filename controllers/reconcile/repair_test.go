@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 // Repairs of a Service wait for a second, and longer when they are repeated. Without delays, another writer
@@ -228,7 +230,7 @@ func TestC7QueueIsEmptyAfterEachTerm(t *testing.T) {
 			cancel()
 			synctest.Wait()
 			for _, name := range []string{"workqueue_depth", "workqueue_unfinished_work_seconds", "workqueue_longest_running_processor_seconds", "controller_oldest_unwritten_seconds"} {
-				if got := gauge(t, queues, name); got != 0 {
+				if got := metrictest.Only(t, queues, name); got != 0 {
 					t.Errorf("after term %d, %s is %v", term, name, got)
 				}
 			}
@@ -251,7 +253,7 @@ func TestC8OldestUnwritten(t *testing.T) {
 		all := services(10, 10)
 		f.lead(t, all, func() {
 			time.Sleep(30 * time.Minute)
-			if got := gauge(t, registry, "controller_oldest_unwritten_seconds"); got < 1799 || got > 1800 {
+			if got := metrictest.Only(t, registry, "controller_oldest_unwritten_seconds"); got < 1799 || got > 1800 {
 				t.Errorf("the oldest change waits for %v s, want 1800", got)
 			}
 			h := f.loop.Health()
@@ -310,20 +312,4 @@ func TestC8AllRefused(t *testing.T) {
 			t.Errorf("%s: all refused %t, want %t", name, got, test.want)
 		}
 	}
-}
-
-// gauge returns the only value of a gauge.
-func gauge(t *testing.T, r *prometheus.Registry, name string) float64 {
-	t.Helper()
-	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == name && len(f.GetMetric()) == 1 {
-			return f.GetMetric()[0].GetGauge().GetValue()
-		}
-	}
-	t.Fatalf("no gauge %s in %s metrics", name, strings.TrimSpace(fmt.Sprint(len(families))))
-	return 0
 }

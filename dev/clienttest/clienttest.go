@@ -1,8 +1,8 @@
 // Package clienttest has what programs share that start a local cluster and other programs:
 // [Programs], waiting for a condition, and the tables in Markdown that they print.
 //
-// They are dev/consumers, with kube-proxy and CoreDNS behind the slices, dev/xds, with xDS clients, and
-// dev/differential, with the controllers of Kubernetes.
+// They are dev/consumers, with kube-proxy and CoreDNS behind the slices, dev/xds, with xDS clients,
+// dev/differential, with the controllers of Kubernetes, dev/demo, dev/lab and dev/bench.
 //
 // # Concurrency
 //
@@ -28,6 +28,24 @@ func Pause(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// Until waits until a condition holds, for at most within, with a pause of every between two tries. The error has
+// that of the last try.
+func Until(ctx context.Context, what string, within, every time.Duration, holds func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("waited %s in vain for %s", within, what))
+	defer cancel()
+	for {
+		ok, err := holds()
+		if ok {
+			return nil
+		}
+		if ended := Pause(ctx, every); ended != nil && err != nil {
+			return fmt.Errorf("%w: %w", ended, err)
+		} else if ended != nil {
+			return ended
+		}
+	}
 }
 
 // Await waits until a condition holds, for at most within. The error begins with what.

@@ -7,9 +7,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -25,12 +28,14 @@ const (
 // Program is a process whose output goes to a file.
 type Program struct {
 	*childprocess.Process
-	name, log string
+	name string
+	// Log is the path of the file.
+	Log string
 }
 
 // Ended returns the error of a program that has ended by itself, with the end of its log.
 func (p *Program) Ended() error {
-	log, _ := os.ReadFile(p.log)
+	log, _ := os.ReadFile(p.Log)
 	return fmt.Errorf("%s has ended; the end of its log:\n%s", p.name, log[max(0, len(log)-2000):])
 }
 
@@ -56,12 +61,39 @@ func (g *Programs) StartCluster(ctx context.Context, flags ...string) (kubeconfi
 	return kubeconfig, g.Await(ctx, "the cluster is ready", func() bool { _, err := os.Stat(kubeconfig); return err == nil })
 }
 
+// ComponentPid returns the process ID of a component of the local cluster in a directory.
+func ComponentPid(dir, component string) (int, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "pids", component))
+	if err != nil {
+		return 0, fmt.Errorf("find %s: %w", component, err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0, fmt.Errorf("read the process ID of %s: %w", component, err)
+	}
+	return pid, nil
+}
+
+// KillAPIServer ends the API server of the local cluster in a directory as a crash would.
+func KillAPIServer(dir string) error {
+	pid, err := ComponentPid(dir, "kube-apiserver")
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// Serves reports whether an API server says that it is ready.
+func Serves(ctx context.Context, client kubernetes.Interface) bool {
+	return client.CoreV1().RESTClient().Get().AbsPath("/readyz").Timeout(time.Second).Do(ctx).Error() == nil
+}
+
 // ClientConfig returns the configuration of clients without a rate limit, and without warnings, which say that
 // Endpoints are deprecated.
 func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read %s: %w", kubeconfig, err)
 	}
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	return config, nil

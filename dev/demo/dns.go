@@ -99,10 +99,10 @@ func (s *environment) namesInMemory(ctx context.Context) error {
 	if err := s.startDNS(ctx, "--provider=inmemory", "--inmemory-zone="+shopZone); err != nil {
 		return err
 	}
-	log := s.processes[len(s.processes)-1]
+	log := s.last.Log
 	changes := 0
 	changed := func() (bool, error) {
-		for _, line := range log.lines("Changed a record")[changes:] {
+		for _, line := range logged(log, "Changed a record")[changes:] {
 			changes++
 			fmt.Println("  " + line)
 			if strings.Contains(line, hostname) && strings.Contains(line, webAddress) {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/internal/manifest"
 	"github.com/signpostd/signpost/testkit/bindtest"
@@ -32,7 +33,9 @@ type environment struct {
 	client     *kubernetes.Clientset
 	dynamic    dynamic.Interface
 	manifests  *manifest.Client
-	processes  []*process
+	programs   clienttest.Programs
+	started    int
+	last       *clienttest.Program
 	stream     stream
 	profile    transcript
 	bind       *bindtest.Server // nil where it can't be started
@@ -164,9 +167,7 @@ func (s *environment) ready(ctx context.Context, admin, beginning string) (line 
 
 // stop ends all processes, the last started first, and then BIND, which they use.
 func (s *environment) stop() {
-	for i := len(s.processes) - 1; i >= 0; i-- {
-		s.processes[i].stop()
-	}
+	s.programs.Stop()
 	if s.bind == nil {
 		return
 	}

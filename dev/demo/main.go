@@ -28,6 +28,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/signpostd/signpost/dev/clienttest"
 )
 
 func main() {
@@ -63,7 +65,7 @@ func demo(ctx context.Context, story func(*environment, context.Context) error, 
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s := &environment{dir: dir}
+	s := &environment{dir: dir, programs: clienttest.Programs{Dir: dir, Target: "demo"}}
 	defer s.stop()
 	if err := story(s, ctx); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
@@ -53,24 +54,7 @@ func (c *child) ended() error {
 
 // await polls until the condition holds.
 func await(ctx context.Context, what string, limit time.Duration, holds func() (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s in vain for %s", limit, what))
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		ok, err := holds()
-		if ok {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			if err != nil {
-				return fmt.Errorf("%w: %w", context.Cause(ctx), err)
-			}
-			return context.Cause(ctx)
-		case <-tick.C:
-		}
-	}
+	return clienttest.Until(ctx, what, limit, 50*time.Millisecond, holds)
 }
 
 // exists reports whether there is a file at a path.

@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/lab/etcdctl"
 )
 
@@ -61,16 +61,12 @@ func startControlPlane(ctx context.Context, dir, program string) (*controlPlane,
 
 // pid returns the process ID of a component, or 0 if it doesn't run.
 func (c *controlPlane) pid(component string) (int, error) {
-	text, err := os.ReadFile(filepath.Join(c.dir, "pids", component))
-	if errors.Is(err, os.ErrNotExist) {
+	pid, err := clienttest.ComponentPid(c.dir, component)
+	// The file is empty for a moment while it is written.
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, strconv.ErrSyntax) {
 		return 0, nil
 	}
-	if err != nil {
-		return 0, fmt.Errorf("find %s: %w", component, err)
-	}
-	// The file is empty for a moment while it is written.
-	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	return pid, nil
+	return pid, err
 }
 
 // takeDown kills a component, and stops its replacement before that serves, until bringUp is called.

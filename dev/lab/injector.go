@@ -17,47 +17,65 @@ import (
 	"github.com/signpostd/signpost/dev/lab/schedule"
 )
 
-var _ schedule.Injector = (*fixture)(nil)
-
 // thief is the holder of a stolen Lease. No replica has this name.
 const thief = "thief"
 
 // keptRevisions is the number of revisions that a compaction keeps.
 const keptRevisions = 5
 
-// Replica implements [schedule.Injector].
-func (s *fixture) Replica(ctx context.Context, f schedule.Fault) (schedule.End, error) {
-	r := s.replicas[f.Target]
+// inject begins a fault. It is a [schedule.Injector].
+func (s *fixture) inject(ctx context.Context, f schedule.Fault) (schedule.End, error) {
 	switch f.Kind {
-	case schedule.Pause:
-		return func(context.Context) error { return r.signal(syscall.SIGCONT) }, r.signal(syscall.SIGSTOP)
-	case schedule.Terminate:
-		r.end(ctx, syscall.SIGTERM)
 	case schedule.Kill:
-		r.end(ctx, syscall.SIGKILL)
-	}
-	return func(context.Context) error { return r.start() }, nil
-}
-
-// Cluster implements [schedule.Injector].
-func (s *fixture) Cluster(ctx context.Context, f schedule.Fault) (schedule.End, error) {
-	switch f.Kind {
-	case schedule.EtcdFull:
-		clear, err := s.control.fill(ctx)
-		return clear, err
+		return s.stopReplica(ctx, f.Target, syscall.SIGKILL), nil
+	case schedule.Terminate:
+		return s.stopReplica(ctx, f.Target, syscall.SIGTERM), nil
+	case schedule.Pause:
+		r := s.replicas[f.Target]
+		return func(context.Context) error { return r.signal(syscall.SIGCONT) }, r.signal(syscall.SIGSTOP)
+	case schedule.APIServerKill:
+		return s.takeDown(ctx, apiServer)
+	case schedule.EtcdKill:
+		return s.takeDown(ctx, etcd)
 	case schedule.EtcdCompact:
 		return s.compact(ctx, f)
 	case schedule.EtcdCopy:
 		return ends(), etcdctl.CopyData(s.control.dir, s.control.etcdCopy())
 	case schedule.EtcdRestore:
 		return s.restoreEtcd(ctx, f)
+	case schedule.EtcdFull:
+		clear, err := s.control.fill(ctx)
+		return clear, err
 	case schedule.DropVersion:
 		return s.dropVersion(ctx, f.Target)
-	case schedule.EtcdKill:
-		return s.takeDown(ctx, etcd)
-	default:
-		return s.takeDown(ctx, apiServer)
+	case schedule.Delay, schedule.Slow, schedule.Cut, schedule.HalfOpen:
+		return s.breakPath(f)
+	case schedule.APIErrors, schedule.WithdrawRight:
+		return s.failRequests(f)
+	case schedule.DNSDrop, schedule.ProviderStorm:
+		return s.dropMessages(f)
+	case schedule.BINDPause:
+		return func(context.Context) error { return s.names.Resume() }, s.names.Pause(ctx)
+	case schedule.BINDRestart:
+		return s.names.Restart, s.names.Kill()
+	case schedule.StealLease:
+		// A replica takes an empty Lease at once.
+		return func(ctx context.Context) error { return s.writeHolder(ctx, f.Target, "") }, s.writeHolder(ctx, f.Target, thief)
+	case schedule.RotateCertificates:
+		return ends(), s.paths[f.Target].API.RotateCertificate()
+	case schedule.SlowClient:
+		number := s.clients[f.Target]
+		s.streams.Pause(number)
+		return ends(func() { s.streams.Resume(number) }), nil
 	}
+	return nil, fmt.Errorf("nobody knows the kind %q", f.Kind)
+}
+
+// stopReplica ends a replica with a signal.
+func (s *fixture) stopReplica(ctx context.Context, name string, with syscall.Signal) schedule.End {
+	r := s.replicas[name]
+	r.end(ctx, with)
+	return func(context.Context) error { return r.start() }
 }
 
 func (s *fixture) takeDown(ctx context.Context, component string) (schedule.End, error) {
@@ -144,16 +162,12 @@ func ends(all ...func()) schedule.End {
 	}
 }
 
-// Link implements [schedule.Injector].
-func (s *fixture) Link(_ context.Context, f schedule.Fault) (schedule.End, error) {
+// breakPath breaks a link, or the nearest equivalent of one.
+func (s *fixture) breakPath(f schedule.Fault) (schedule.End, error) {
 	if proxy, ok := s.dns[f.Target]; ok {
 		return ends(breakDNS(proxy, f)), nil
 	}
-	link, ok := s.links[f.Target]
-	if !ok {
-		return nil, fmt.Errorf("there is no link %s", f.Target)
-	}
-	all := []func(){breakLink(link, f)}
+	all := []func(){breakLink(s.links[f.Target], f)}
 	if other, ok := s.xdsLinks[f.Target]; ok {
 		all = append(all, breakLink(other, f))
 	}
@@ -187,23 +201,19 @@ func breakDNS(proxy *network.DNS, f schedule.Fault) (end func()) {
 	}
 }
 
-// API implements [schedule.Injector].
-func (s *fixture) API(_ context.Context, f schedule.Fault) (schedule.End, error) {
-	path, ok := s.paths[f.Target]
-	if !ok {
-		return nil, fmt.Errorf("there is no link %s to the API server", f.Target)
-	}
+// failRequests makes requests of a replica to the API server fail.
+func (s *fixture) failRequests(f schedule.Fault) (schedule.End, error) {
+	api := s.paths[f.Target].API
 	if f.Kind == schedule.WithdrawRight {
-		end, err := path.API.Fail(network.Failure{Share: 1, Resource: f.Resource, Status: http.StatusForbidden})
-		path.API.CutWatches() // or open watches would continue
-		return ends(end), err
+		end := api.Fail(network.Failure{Share: 1, Resource: f.Resource, Status: http.StatusForbidden})
+		api.CutWatches() // or open watches would continue
+		return ends(end), nil
 	}
-	end, err := path.API.Fail(network.Failure{Share: f.Share, Seed: uint64(f.ID), Status: max(0, f.Status), Reset: f.Status == schedule.Reset, Applied: f.Applied})
-	return ends(end), err
+	return ends(api.Fail(network.Failure{Share: f.Share, Seed: uint64(f.ID), Status: max(0, f.Status), Reset: f.Status == schedule.Reset, Applied: f.Applied})), nil
 }
 
-// DNS implements [schedule.Injector].
-func (s *fixture) DNS(_ context.Context, f schedule.Fault) (schedule.End, error) {
+// dropMessages drops and delays messages between a replica, or all replicas, and the name server.
+func (s *fixture) dropMessages(f schedule.Fault) (schedule.End, error) {
 	var all []func()
 	for name, proxy := range s.dns {
 		if name != f.Target && f.Target != schedule.AllDNS {
@@ -218,23 +228,7 @@ func (s *fixture) DNS(_ context.Context, f schedule.Fault) (schedule.End, error)
 			all = append(all, proxy.Delay(f.Delay, f.Delay/2))
 		}
 	}
-	if all == nil {
-		return nil, fmt.Errorf("there is no link %s to the name server", f.Target)
-	}
 	return ends(all...), nil
-}
-
-// NameServer implements [schedule.Injector].
-func (s *fixture) NameServer(ctx context.Context, f schedule.Fault) (schedule.End, error) {
-	if f.Kind == schedule.BINDRestart {
-		return s.names.Restart, s.names.Kill()
-	}
-	return func(context.Context) error { return s.names.Resume() }, s.names.Pause(ctx)
-}
-
-// Lease implements [schedule.Injector]. A replica takes an empty Lease at once.
-func (s *fixture) Lease(ctx context.Context, f schedule.Fault) (schedule.End, error) {
-	return func(ctx context.Context) error { return s.writeHolder(ctx, f.Target, "") }, s.writeHolder(ctx, f.Target, thief)
 }
 
 // writeHolder writes the holder of a Lease, and retries until the API server accepts.
@@ -259,23 +253,4 @@ func (s *fixture) writeHolder(ctx context.Context, lease, holder string) error {
 		})
 		return err == nil, err
 	})
-}
-
-// Certificates implements [schedule.Injector].
-func (s *fixture) Certificates(_ context.Context, f schedule.Fault) (schedule.End, error) {
-	path, ok := s.paths[f.Target]
-	if !ok {
-		return nil, fmt.Errorf("there is no certificate of %s", f.Target)
-	}
-	return ends(), path.API.RotateCertificate()
-}
-
-// Client implements [schedule.Injector].
-func (s *fixture) Client(_ context.Context, f schedule.Fault) (schedule.End, error) {
-	number, ok := s.clients[f.Target]
-	if !ok {
-		return nil, fmt.Errorf("there is no client %s", f.Target)
-	}
-	s.streams.Pause(number)
-	return ends(func() { s.streams.Resume(number) }), nil
 }

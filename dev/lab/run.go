@@ -101,7 +101,7 @@ func writeFindings(r result) error {
 
 // play starts all parts, injects the faults, and returns how long the calm took.
 func (s *fixture) play(ctx context.Context, seed uint64) (calm time.Duration, err error) {
-	plan, err := workload.New(workload.Settings{Seed: seed, Rate: s.options.rate, Namespace: namespace, Zone: zone + ".", Headless: workload.WithNames})
+	plan, err := workload.New(workload.Settings{Seed: seed, Rate: s.options.rate, Namespace: namespace, Zone: zone + "."})
 	if err != nil {
 		return 0, err
 	}
@@ -195,7 +195,7 @@ func (s *fixture) runFaults(ctx context.Context, faults schedule.Schedule) error
 		}
 	})
 	wg.Go(func() {
-		if errs[1] = schedule.Run(ctx, faults.Faults, s, s.recorder); errs[1] != nil {
+		if errs[1] = schedule.Run(ctx, faults.Faults, s.inject, s.recorder); errs[1] != nil {
 			cancel(errs[1])
 		}
 	})

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -124,27 +122,6 @@ func (c *cluster) awaitReplicas(ctx context.Context) error {
 // endReplica ends a replica with a signal, and waits until it has ended.
 func (c *cluster) endReplica(i int, with syscall.Signal) error {
 	return c.Kill(c.replicas[i], with)
-}
-
-// killAPIServer ends the API server as a crash would. It comes back after the outage.
-func (c *cluster) killAPIServer() error {
-	path := filepath.Join(c.Dir, "cluster", "pids", "kube-apiserver")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("kill the API server: %w", err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return fmt.Errorf("kill the API server: read %s: %w", path, err)
-	}
-	return syscall.Kill(pid, syscall.SIGKILL)
-}
-
-// serves reports whether the API server is ready.
-func (c *cluster) serves(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	return c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil
 }
 
 // metric returns the sum of a metric's series over all replicas.

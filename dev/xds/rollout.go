@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -75,17 +76,17 @@ func killed(ctx context.Context, st *stage, s *shop) error {
 
 // apiServerAway kills the API server, which comes back after a minute (case 53). Then a pod is replaced.
 func apiServerAway(ctx context.Context, st *stage, s *shop) error {
-	if err := st.killAPIServer(); err != nil {
+	if err := clienttest.KillAPIServer(filepath.Join(st.Dir, "cluster")); err != nil {
 		return err
 	}
 	begun := time.Now()
 	if err := clienttest.Pause(ctx, time.Second); err != nil {
 		return err
 	}
-	if st.serves(ctx) {
+	if clienttest.Serves(ctx, st.client) {
 		return fmt.Errorf("the API server serves although it was killed")
 	}
-	if err := st.Await(ctx, "the API server is back", func() bool { return st.serves(ctx) }); err != nil {
+	if err := st.Await(ctx, "the API server is back", func() bool { return clienttest.Serves(ctx, st.client) }); err != nil {
 		return err
 	}
 	st.say("the API server was away for %.0f s", time.Since(begun).Seconds())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/testkit/heaptest"
 )
 
 // line draws a record set, which may be invalid.
@@ -158,25 +159,17 @@ func service(i int) (desired.Origin, []*dns.RecordSet) {
 func TestMemory(t *testing.T) {
 	const names, most = 50_000, 800
 	s := newSet(t, desired.Options{})
-	before := heap()
+	before := heaptest.InUse()
 	for i := range names {
 		s.Put(service(i))
 	}
 	s.Stats()
-	each := (int64(heap()) - int64(before)) / names
+	each := (int64(heaptest.InUse()) - int64(before)) / names
 	if each > most {
 		t.Errorf("%d names need %d bytes each, more than %d", names, each, most)
 	}
 	t.Logf("%d bytes for each name", each)
 	runtime.KeepAlive(s)
-}
-
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // BenchmarkPut measures an object that changes among many.

@@ -19,6 +19,7 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/dynamodbtest"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 // A name is held by the public zones with the longest name, and by every private zone that
@@ -362,25 +363,6 @@ func TestZonesComeAndGo(t *testing.T) {
 	})
 }
 
-// gauges returns the values of metrics, by name and labels.
-func gauges(t *testing.T, registry *prometheus.Registry) map[string]float64 {
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			key := f.GetName()
-			for _, l := range m.GetLabel() {
-				key += " " + l.GetName() + "=" + l.GetValue()
-			}
-			values[key] = m.GetGauge().GetValue()
-		}
-	}
-	return values
-}
-
 // The metrics of a deleted zone are removed (D14).
 func TestMetricsOfADeletedZone(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
@@ -398,13 +380,13 @@ func TestMetricsOfADeletedZone(t *testing.T) {
 		waitIdle()
 		v.fails.Store(&other)
 		time.Sleep(2 * DefaultInterval)
-		got := gauges(t, registry)
-		if got["signpost_dns_zone_failing id=other.test zone=other.test"] != 1 || got["external_dns_registry_endpoints_total"] != 2 {
+		got := metrictest.Series(t, registry)
+		if got[`signpost_dns_zone_failing{id="other.test",zone="other.test"}`] != 1 || got["external_dns_registry_endpoints_total"] != 2 {
 			t.Fatalf("metrics while the zone fails: %v", got)
 		}
 		v.lacks.Store(&other)
 		time.Sleep(2 * DefaultInterval)
-		got = gauges(t, registry)
+		got = metrictest.Series(t, registry)
 		for name, value := range got {
 			if strings.Contains(name, other) {
 				t.Errorf("%s is %v", name, value)
@@ -437,13 +419,13 @@ func TestMetricsAfterTheTerm(t *testing.T) {
 			w.objects.set(fmt.Sprint("o", i))
 		}
 		waitIdle()
-		const held = "signpost_dns_deletions_held id=shop.test zone=shop.test"
-		if got := gauges(t, registry)[held]; got != 100 {
+		const held = `signpost_dns_deletions_held{id="shop.test",zone="shop.test"}`
+		if got := metrictest.Series(t, registry)[held]; got != 100 {
 			t.Errorf("%v deletions are held, want 100", got)
 		}
 		end()
 		time.Sleep(10 * DefaultInterval)
-		for name, value := range gauges(t, registry) {
+		for name, value := range metrictest.Series(t, registry) {
 			if strings.Contains(name, zoneName) || strings.HasPrefix(name, "external_dns_registry_") && value != 0 {
 				t.Errorf("after the term %s is %v", name, value)
 			}

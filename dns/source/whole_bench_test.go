@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/heaptest"
 )
 
 // readable is an object in protobuf.
@@ -44,7 +45,7 @@ func BenchmarkWholeMemory(b *testing.B) {
 			reader := source.NewReader(s, source.Subject{Source: kind.name, Kind: corev1.SchemeGroupVersion.WithKind(kind.name)})
 			for b.Loop() {
 				kept := make([]source.Object, count)
-				before := heap()
+				before := heaptest.InUse()
 				scope := kube.NewScope("local")
 				for i := range kept {
 					message, err := kind.of(i).Marshal()
@@ -58,18 +59,11 @@ func BenchmarkWholeMemory(b *testing.B) {
 					obj.SetManagedFields(nil) // as package kube does
 					kept[i] = reader.Read(scope, obj)
 				}
-				b.ReportMetric(float64(heap()-before)/count, "B/"+kind.name)
+				b.ReportMetric(float64(heaptest.InUse()-before)/count, "B/"+kind.name)
 				runtime.KeepAlive(kept)
 			}
 		})
 	}
-}
-
-func heap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // metaOf returns the metadata of an object that was applied by kubectl.

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
@@ -147,18 +148,7 @@ func (c *candidate) set(down bool) { c.store.set(func() { c.down = down }) }
 // metric returns the only value of a metric.
 func (c *candidate) metric(t *testing.T, name string) float64 {
 	t.Helper()
-	families, err := c.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == name {
-			m := f.GetMetric()[0]
-			return m.GetGauge().GetValue() + m.GetCounter().GetValue()
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return 0
+	return metrictest.Only(t, c.registry, name)
 }
 
 // messages returns the messages of the log, without attributes.

@@ -23,6 +23,7 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 func TestMain(m *testing.M) {
@@ -254,23 +255,10 @@ func (f *fixture) wantGone(cluster string) {
 	})
 }
 
-// gauge returns the value of a metric, the sum if it has several series; -1 without any.
+// gauge returns the sum of the series of a metric.
 func (f *fixture) gauge(name string) float64 {
 	f.t.Helper()
-	families, err := f.registry.Gather()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == name {
-			sum := 0.0
-			for _, m := range family.GetMetric() {
-				sum += m.GetGauge().GetValue()
-			}
-			return sum
-		}
-	}
-	return -1
+	return metrictest.Sum(f.t, f.registry, name)
 }
 
 func applyService(t *testing.T, api *kubetest.Cluster, namespace, name string) {

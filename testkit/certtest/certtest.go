@@ -1,7 +1,8 @@
 // Package certtest makes certificates for servers and clients of tests: certificates that sign themselves,
 // and those that an [Authority] signs.
 //
-// Tests of TLS servers use it, package bindtest for DNS over TLS, and the scenarios of dev/xds.
+// Tests of TLS servers use it, package bindtest for DNS over TLS, the scenarios of dev/xds, and the simulated API
+// servers of dev/lab and dev/bench.
 //
 // # Concurrency
 //
@@ -72,14 +73,15 @@ type Authority struct {
 func NewAuthority() (*Authority, error) {
 	a := &Authority{}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	var err error
 	a.cert, a.key, err = a.sign(template)
 	return a, err
 }
 
-// sign returns a certificate, which is valid from 1970 to 2100, and its key. The first one signs itself.
+// sign returns a certificate with a random serial number, which is valid from 1970 to 2100, and its key. The first
+// one signs itself.
 func (a *Authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -105,6 +107,11 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
+// PEM returns the certificate of the authority in PEM.
+func (a *Authority) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
+}
+
 // Issue returns a certificate for servers and clients with a URI, such as a SPIFFE ID, and with addresses.
 func (a *Authority) Issue(uri string, addresses ...netip.Addr) (tls.Certificate, error) {
 	id, err := url.Parse(uri)
@@ -112,7 +119,7 @@ func (a *Authority) Issue(uri string, addresses ...netip.Addr) (tls.Certificate,
 		return tls.Certificate{}, fmt.Errorf("make a certificate: %w", err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), URIs: []*url.URL{id}, KeyUsage: x509.KeyUsageDigitalSignature,
+		URIs: []*url.URL{id}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	for _, address := range addresses {

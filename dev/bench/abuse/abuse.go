@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/signpostd/signpost/dev/bench/measure"
 	"github.com/signpostd/signpost/dev/bench/workload"
-	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 // Well-behaved streams of a Service that changes at a steady pace, while others attack the server, one attack
@@ -80,12 +78,11 @@ func measureAbuse(ctx context.Context, r *measure.Report, c measure.Options) err
 
 // run is a server under one attack.
 type run struct {
-	cluster     *measure.Cluster
-	server      *measure.Process
-	addr, admin string
-	all         *workload.Clients
-	toggler     *workload.Toggler
-	canary      *canary
+	cluster *measure.Cluster
+	server  *measure.Server
+	all     *workload.Clients
+	toggler *workload.Toggler
+	canary  *canary
 }
 
 func measureAttack(ctx context.Context, r *measure.Report, k *measure.Cluster, a attack) error {
@@ -115,27 +112,19 @@ func measureAttack(ctx context.Context, r *measure.Report, k *measure.Cluster, a
 // behind.
 func newAbuseRun(ctx context.Context, k *measure.Cluster) (*run, error) {
 	run := &run{cluster: k, toggler: &workload.Toggler{Client: k.Client, Endpoints: abuseEndpoints}}
-	var err error
-	if run.addr, err = childprocess.Address(); err != nil {
-		return nil, err
-	}
-	if run.admin, err = childprocess.Address(); err != nil {
-		return nil, err
-	}
 	// The changes begin with all pods, whatever the last attack removed.
 	if err := run.toggler.Reset(ctx); err != nil {
 		return nil, err
 	}
-	run.server, err = measure.Start(ctx, k.Dir, measure.SignpostBinary, "destination", "-addr", run.addr, "-metrics-addr", run.admin,
-		"-kubeconfig", k.Kubeconfig, "-enable-ipv6=false", "-enable-pprof")
-	if err != nil {
+	var err error
+	if run.server, err = workload.StartSignpost(ctx, k); err != nil {
 		return nil, err
 	}
-	if run.all, err = workload.Open(ctx, run.addr, abuseStreams, abuseEndpoints); err != nil {
+	if run.all, err = workload.Open(ctx, run.server.Addr, abuseStreams, abuseEndpoints); err != nil {
 		run.close()
 		return nil, err
 	}
-	if run.canary, err = newCanary(ctx, k.Client, run.addr); err != nil {
+	if run.canary, err = newCanary(ctx, k.Client, run.server.Addr); err != nil {
 		run.close()
 		return nil, err
 	}
@@ -226,7 +215,7 @@ func (run *run) attacked(ctx context.Context, a attack) (attackFigures, error) {
 		return f, err
 	}
 	logged := run.logSize()
-	attacker, err := startAttacker(ctx, run.cluster, a, run.addr)
+	attacker, err := startAttacker(ctx, run.cluster, a, run.server.Addr)
 	if err != nil {
 		return f, err
 	}
@@ -261,7 +250,8 @@ func (run *run) memoryAfter(ctx context.Context, limit float64) (float64, time.D
 		if err := measure.Pause(ctx, abuseCollect); err != nil {
 			return 0, 0, err
 		}
-		if err := run.collect(ctx); err != nil {
+		// The profile is thrown away: asking for it collects the garbage.
+		if _, _, err := measure.AdminGet(ctx, "/debug/pprof/heap?gc=1"); err != nil {
 			return 0, 0, err
 		}
 		u, err := run.server.Usage()
@@ -269,19 +259,6 @@ func (run *run) memoryAfter(ctx context.Context, limit float64) (float64, time.D
 			return u.Rss, took, err
 		}
 	}
-}
-
-// collect makes the server collect its garbage.
-func (run *run) collect(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+run.admin+"/debug/pprof/heap?gc=1", nil)
-	if err != nil {
-		return err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask the server to collect garbage: %w", err)
-	}
-	return answer.Body.Close()
 }
 
 func (run *run) logSize() float64 {

@@ -127,14 +127,15 @@ func (t *target) countFrames(c *rawConn) {
 
 // again makes connections until the context ends: when the server has ended one, another one follows.
 func (t *target) again(ctx context.Context, conns int, use func(*rawConn) error) error {
+	return repeat(ctx, conns, reconnectAfter, func(int) { t.once(ctx, use) })
+}
+
+// repeat calls a function with each number below n again and again, with pauses, until the context ends.
+func repeat(ctx context.Context, n int, pause time.Duration, do func(int)) error {
 	var all sync.WaitGroup
-	for range conns {
+	for i := range n {
 		all.Go(func() {
-			for {
-				t.once(ctx, use)
-				if measure.Pause(ctx, reconnectAfter) != nil {
-					return
-				}
+			for do(i); measure.Pause(ctx, pause) == nil; do(i) {
 			}
 		})
 	}
@@ -230,17 +231,7 @@ func attackRapidReset(ctx context.Context, t *target) error {
 
 // attackSlow opens streams whose answers nobody reads, or a byte every few milliseconds.
 func attackSlow(ctx context.Context, t *target) error {
-	var all sync.WaitGroup
-	for i := range slowConns {
-		all.Go(func() {
-			for ctx.Err() == nil {
-				t.slow(ctx, i%2 == 0)
-				_ = measure.Pause(ctx, reconnectAfter)
-			}
-		})
-	}
-	all.Wait()
-	return ctx.Err()
+	return repeat(ctx, slowConns, reconnectAfter, func(i int) { t.slow(ctx, i%2 == 0) })
 }
 
 func (t *target) slow(ctx context.Context, reads bool) {
@@ -269,17 +260,7 @@ func (t *target) slow(ctx context.Context, reads bool) {
 
 // attackHalfOpen opens connections that send nothing, or only the preface of HTTP/2.
 func attackHalfOpen(ctx context.Context, t *target) error {
-	var all sync.WaitGroup
-	for i := range 2 * halfOpenConns {
-		all.Go(func() {
-			for ctx.Err() == nil {
-				t.halfOpen(ctx, []string{"", http2.ClientPreface}[i%2])
-				_ = measure.Pause(ctx, 10*reconnectAfter)
-			}
-		})
-	}
-	all.Wait()
-	return ctx.Err()
+	return repeat(ctx, 2*halfOpenConns, 10*reconnectAfter, func(i int) { t.halfOpen(ctx, []string{"", http2.ClientPreface}[i%2]) })
 }
 
 // halfOpen sends a text and holds the connection until the server or the context ends it.

@@ -46,13 +46,13 @@ func (f *flipper) measure(ctx context.Context, rate int) (flipFigures, error) {
 	if _, err := measure.UntilIdle(ctx, f.process); err != nil {
 		return flipFigures{}, err
 	}
-	idle, err := f.cpuDuring(func() error { return measure.Pause(ctx, measure.IdleWindow) })
+	idle, err := f.process.CpuOf(func() error { return measure.Pause(ctx, measure.IdleWindow) })
 	if err != nil {
 		return flipFigures{}, err
 	}
 	f.board.takeLatencies()
 	begun := time.Now()
-	busy, err := f.cpuDuring(func() error { return f.flipAtRate(ctx, rate, back, out) })
+	busy, err := f.process.CpuOf(func() error { return f.flipAtRate(ctx, rate, back, out) })
 	if err != nil {
 		return flipFigures{}, err
 	}
@@ -64,18 +64,6 @@ func (f *flipper) measure(ctx context.Context, rate int) (flipFigures, error) {
 		p99: measure.Quantile(latencies, .99),
 	}
 	return figures, f.flipAll(ctx, out, true)
-}
-
-func (f *flipper) cpuDuring(do func() error) (time.Duration, error) {
-	before, err := f.process.Usage()
-	if err != nil {
-		return 0, err
-	}
-	if err := do(); err != nil {
-		return 0, err
-	}
-	after, err := f.process.Usage()
-	return after.Cpu - before.Cpu, err
 }
 
 // flipAtRate flips pods at a steady rate, whether or not the objects keep up, and

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -125,25 +126,43 @@ func (d *run) close() {
 	if d.cluster != nil {
 		d.cluster.Stop()
 	}
-	d.server.close()
+	if d.server != nil {
+		d.server.close()
+	}
 }
 
 // start starts the publisher.
 func (d *run) start(ctx context.Context) error {
+	return d.publish(ctx, nil, slices.Concat([]string{"--interval", dnsInterval.String(), "--txt-prefix=%{record_type}-"}, d.server.flags(), d.flags)...)
+}
+
+// publish starts the publisher with further flags.
+func (d *run) publish(ctx context.Context, env []string, flags ...string) error {
 	metrics, err := childprocess.Address()
 	if err != nil {
 		return err
 	}
-	addr := d.server.bind.Addr
-	d.process, err = measure.Start(ctx, d.cluster.Dir, measure.SignpostBinary, append([]string{
-		"dns",
-		"--kubeconfig", d.cluster.Kubeconfig, "--metrics-address", metrics, "--interval", dnsInterval.String(),
-		"--source=service", "--policy=sync", "--txt-prefix=%{record_type}-",
-		"--provider=rfc2136", "--rfc2136-host=" + addr.Addr().String(), fmt.Sprintf("--rfc2136-port=%d", addr.Port()),
-		"--rfc2136-zone=" + dnsZone, "--rfc2136-axfr", "--rfc2136-tsig-keyname=" + d.server.key.Name,
-		"--rfc2136-tsig-secret-alg=" + d.server.key.Algorithm, "--rfc2136-tsig-secret=" + d.server.key.Secret,
-	}, d.flags...)...)
+	d.process, err = measure.StartWith(ctx, d.cluster.Dir, env, measure.SignpostBinary, append([]string{
+		"dns", "--kubeconfig", d.cluster.Kubeconfig, "--metrics-address", metrics, "--source=service", "--policy=sync",
+	}, flags...)...)
 	return err
+}
+
+// await waits until the condition holds. It fails if the publisher ends.
+func (d *run) await(ctx context.Context, what string, limit, every time.Duration, holds func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, measure.ErrTimeout)
+	defer cancel()
+	for {
+		if ok, err := holds(); ok || err != nil {
+			return err
+		}
+		if err := d.process.Ended(); err != nil {
+			return err
+		}
+		if measure.Pause(ctx, every) != nil {
+			return fmt.Errorf("wait for %s: %w: see %s", what, context.Cause(ctx), d.process.Log)
+		}
+	}
 }
 
 // measureFirst measures from the start of the publisher until BIND answers for all Services.
@@ -184,20 +203,12 @@ func (d *run) measureFirst(ctx context.Context, r *measure.Report) error {
 
 // awaitName waits until BIND answers for a Service with the right address.
 func (d *run) awaitName(ctx context.Context, i int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, measure.WaitLimit, measure.ErrTimeout)
-	defer cancel()
-	for {
-		found, err := d.server.answers(dnsName(i), dnsAddress(i))
-		if found || err != nil {
-			return err
-		}
-		if err := d.process.Ended(); err != nil {
-			return err
-		}
-		if measure.Pause(ctx, dnsPoll) != nil {
-			return fmt.Errorf("wait for %s: %w: see %s", dnsName(i), context.Cause(ctx), d.process.Log)
-		}
-	}
+	return d.awaitAddress(ctx, dnsName(i), dnsAddress(i))
+}
+
+// awaitAddress waits until BIND answers with this address for a name.
+func (d *run) awaitAddress(ctx context.Context, name string, want netip.Addr) error {
+	return d.await(ctx, name+" to be "+want.String(), measure.WaitLimit, dnsPoll, func() (bool, error) { return d.server.answers(name, want) })
 }
 
 // measureNew gives Services that have none an address, one after the other, and measures
@@ -211,25 +222,23 @@ func (d *run) measureNew(ctx context.Context, r *measure.Report) error {
 	if _, err := measure.UntilIdle(ctx, d.process); err != nil {
 		return err
 	}
-	before, err := d.process.CpuTime()
-	if err != nil {
-		return err
-	}
 	var latencies []time.Duration
-	for i := d.services; i < d.services+n; i++ {
-		if err := measure.Pause(ctx, 150*time.Millisecond+rand.N(200*time.Millisecond)); err != nil {
-			return err
+	used, err := d.process.CpuOf(func() error {
+		for i := d.services; i < d.services+n; i++ {
+			if err := measure.Pause(ctx, 150*time.Millisecond+rand.N(200*time.Millisecond)); err != nil {
+				return err
+			}
+			begun := time.Now()
+			if err := d.setAddress(ctx, i); err != nil {
+				return err
+			}
+			if err := d.awaitName(ctx, i); err != nil {
+				return err
+			}
+			latencies = append(latencies, time.Since(begun))
 		}
-		begun := time.Now()
-		if err := d.setAddress(ctx, i); err != nil {
-			return err
-		}
-		if err := d.awaitName(ctx, i); err != nil {
-			return err
-		}
-		latencies = append(latencies, time.Since(begun))
-	}
-	after, err := d.process.CpuTime()
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -237,7 +246,7 @@ func (d *run) measureNew(ctx context.Context, r *measure.Report) error {
 	slices.Sort(latencies)
 	r.Note("%d more get an address, one at a time; from that write to BIND's first answer with it:", n)
 	r.Note("p50 %.1f ms, most %.1f ms, CPU of signpost %.1f ms each, what goes on beside it included",
-		measure.Quantile(latencies, .5), measure.Quantile(latencies, 1), measure.Ms(after-before)/float64(n))
+		measure.Quantile(latencies, .5), measure.Quantile(latencies, 1), measure.Ms(used)/float64(n))
 	r.AtMost("p99 from the Service's status to BIND's answer", "ms", measure.Quantile(latencies, .99), dnsNewWithin)
 	r.Note("(ExternalDNS with --events, measured once with as many records: %.1f s each)", float64(dnsOtherNew)/1000)
 	return nil

@@ -52,18 +52,8 @@ func (d *run) awaitVerification(ctx context.Context) error {
 	if _, err := measure.UntilIdle(ctx, d.process); err != nil {
 		return err
 	}
-	before := d.server.calls()
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*dnsInterval, measure.ErrTimeout)
-	defer cancel()
-	for d.server.calls().transfers == before.transfers {
-		if err := d.process.Ended(); err != nil {
-			return err
-		}
-		if measure.Pause(ctx, time.Second) != nil {
-			return fmt.Errorf("wait for a verification: %w: see %s", context.Cause(ctx), d.process.Log)
-		}
-	}
-	return nil
+	before := d.server.calls().transfers
+	return d.await(ctx, "a verification", 2*dnsInterval, time.Second, func() (bool, error) { return d.server.calls().transfers > before, nil })
 }
 
 // idleSample is what has been used and asked for so far.

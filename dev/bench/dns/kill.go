@@ -17,7 +17,6 @@ import (
 	"github.com/signpostd/signpost/dev/bench/measure"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 const (
@@ -159,20 +158,13 @@ func (k *killing) round(ctx context.Context) error {
 }
 
 func (k *killing) startOn(ctx context.Context) error {
-	metrics, err := childprocess.Address()
-	if err != nil {
-		return err
-	}
 	// With a namespace the budget is stored. Without, each start would hold deletions, because what was
 	// deleted before is unknown. Half of the objects may change between a kill and the next start, so updates
 	// have no limit.
 	stored := []string{"POD_NAMESPACE=" + dnsNamespace}
-	k.process, err = measure.StartWith(ctx, k.cluster.Dir, stored, measure.SignpostBinary, append([]string{
-		"dns", "--kubeconfig", k.cluster.Kubeconfig, "--metrics-address", metrics, "--interval", killInterval.String(),
-		"--source=service", "--policy=sync", "--txt-prefix=" + killTXTPrefix, "--max-deletions=1000000",
-		"--max-updates-percent=100",
+	return k.publish(ctx, stored, append([]string{
+		"--interval", killInterval.String(), "--txt-prefix=" + killTXTPrefix, "--max-deletions=1000000", "--max-updates-percent=100",
 	}, k.target.flags...)...)
-	return err
 }
 
 // churn gives a Service another address, or deletes it, or makes it again.
@@ -289,20 +281,15 @@ func (k *killing) converge(ctx context.Context) (time.Duration, error) {
 		k.process.Stop()
 		k.process = nil
 	}()
-	for {
-		missing, err := k.missing(ctx)
-		switch {
-		case err != nil:
-			return 0, err
-		case missing == "":
-			return time.Since(begun), k.look(ctx)
-		case time.Since(begun) > killWithin:
-			return 0, fmt.Errorf("after %s %s: see %s", killWithin, missing, k.process.Log)
-		}
-		if err := measure.Pause(ctx, 100*time.Millisecond); err != nil {
-			return 0, err
-		}
+	missing := ""
+	err = k.await(ctx, "all records", killWithin, 100*time.Millisecond, func() (bool, error) {
+		missing, err = k.missing(ctx)
+		return missing == "", err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s", err, missing)
 	}
+	return time.Since(begun), k.look(ctx)
 }
 
 // missing says what isn't there yet, or is there still.

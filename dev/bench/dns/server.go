@@ -42,6 +42,15 @@ func startServer(ctx context.Context) (*server, error) {
 	return s, nil
 }
 
+// flags are those of a publisher for the zone.
+func (s *server) flags() []string {
+	return []string{
+		"--provider=rfc2136", "--rfc2136-host=" + s.bind.Addr.Addr().String(), fmt.Sprintf("--rfc2136-port=%d", s.bind.Addr.Port()),
+		"--rfc2136-zone=" + dnsZone, "--rfc2136-axfr", "--rfc2136-tsig-keyname=" + s.key.Name,
+		"--rfc2136-tsig-secret-alg=" + s.key.Algorithm, "--rfc2136-tsig-secret=" + s.key.Secret,
+	}
+}
+
 func (s *server) close() {
 	_ = s.conn.Close()
 	_ = s.bind.Stop()

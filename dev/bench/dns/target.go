@@ -80,14 +80,7 @@ func startBINDTarget(ctx context.Context) (*dnsTarget, error) {
 		return nil, err
 	}
 	addr := s.bind.Addr
-	t := &dnsTarget{
-		flags: []string{
-			"--provider=rfc2136", "--rfc2136-host=" + addr.Addr().String(), fmt.Sprintf("--rfc2136-port=%d", addr.Port()),
-			"--rfc2136-zone=" + dnsZone, "--rfc2136-axfr", "--rfc2136-tsig-keyname=" + s.key.Name,
-			"--rfc2136-tsig-secret-alg=" + s.key.Algorithm, "--rfc2136-tsig-secret=" + s.key.Secret,
-		},
-		close: s.close,
-	}
+	t := &dnsTarget{flags: s.flags(), close: s.close}
 	return t.open(ctx, &rfc2136.Config{
 		Hosts: []string{addr.Addr().String()}, Port: int(addr.Port()), Zones: []string{dnsZone}, AXFR: true, BatchChangeSize: 50,
 		TSIGKeyName: s.key.Name, TSIGSecret: s.key.Secret, TSIGAlgorithm: s.key.Algorithm, Strategy: "disabled",

@@ -97,23 +97,8 @@ func (d *run) measureChanges(ctx context.Context) (float64, error) {
 		if err := d.setTarget(ctx, 0, target.String()); err != nil {
 			return 0, err
 		}
-		for {
-			found, err := d.server.answers(dnsName(0), target)
-			if err != nil {
-				return 0, err
-			}
-			if found {
-				break
-			}
-			if err := d.process.Ended(); err != nil {
-				return 0, err
-			}
-			if time.Since(begun) > measure.WaitLimit {
-				return 0, fmt.Errorf("%s isn't %s after %s: see %s", dnsName(0), target, measure.WaitLimit, d.process.Log)
-			}
-			if err := measure.Pause(ctx, dnsPoll); err != nil {
-				return 0, err
-			}
+		if err := d.awaitAddress(ctx, dnsName(0), target); err != nil {
+			return 0, err
 		}
 		most = max(most, time.Since(begun))
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
-	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 const (
@@ -111,27 +110,14 @@ func (w *webhookRun) begin(ctx context.Context, p provider.Provider) error {
 	if err := w.load(ctx); err != nil {
 		return fmt.Errorf("load the cluster: %w", err)
 	}
-	metrics, err := childprocess.Address()
-	if err != nil {
-		return err
-	}
-	w.process, err = measure.Start(ctx, w.cluster.Dir, measure.SignpostBinary, append([]string{
-		"dns", "--kubeconfig", w.cluster.Kubeconfig, "--metrics-address", metrics, "--interval", dnsInterval.String(),
-		"--source=service", "--policy=sync", "--txt-prefix=" + killTXTPrefix,
-	}, w.target.flags...)...)
-	if err != nil {
+	if err := w.publish(ctx, nil, append([]string{"--interval", dnsInterval.String(), "--txt-prefix=" + killTXTPrefix}, w.target.flags...)...); err != nil {
 		return err
 	}
 	return w.awaitRecords(ctx, 0, w.services)
 }
 
 func (w *webhookRun) end() {
-	if w.process != nil {
-		w.process.Stop()
-	}
-	if w.cluster != nil {
-		w.cluster.Stop()
-	}
+	w.close()
 	if w.target != nil {
 		w.target.close()
 	}

@@ -1,33 +1,28 @@
 package measure
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/signpostd/signpost/dev/clienttest"
 )
 
 // QuickClient returns a client that takes as little CPU time as possible: it shares the
 // machine with what is measured.
 func (c *Cluster) QuickClient() (*kubernetes.Clientset, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	config, err := clienttest.ClientConfig(c.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", c.Kubeconfig, err)
+		return nil, err
 	}
-	config.QPS = -1
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf
-	config.WarningHandler = rest.NoWarnings{} // that Endpoints are deprecated
 	return kubernetes.NewForConfig(config)
 }
 
@@ -90,23 +85,7 @@ func (c *Cluster) Stop() {
 }
 
 // KillAPIServer ends the API server as a crash would.
-func (c *Cluster) KillAPIServer() error {
-	f, err := os.Open(filepath.Join(c.Dir, "pids", "kube-apiserver"))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	line, _ := bufio.NewReader(f).ReadString('\n')
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
-		return fmt.Errorf("read the process id of the API server: %w", err)
-	}
-	return syscall.Kill(pid, syscall.SIGKILL)
-}
+func (c *Cluster) KillAPIServer() error { return clienttest.KillAPIServer(c.Dir) }
 
 // Serves reports whether the API server says that it is ready.
-func (c *Cluster) Serves(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	return c.Client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil
-}
+func (c *Cluster) Serves(ctx context.Context) bool { return clienttest.Serves(ctx, c.Client) }

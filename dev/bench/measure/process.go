@@ -7,6 +7,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -144,6 +145,25 @@ func (p *Process) Usage() (Usage, error) {
 	}
 	pages, err := strconv.Atoi(f[1])
 	return Usage{cpu, float64(pages) * float64(os.Getpagesize())}, err
+}
+
+// CpuOf returns the CPU time that the process uses while do runs.
+func (p *Process) CpuOf(do func() error) (time.Duration, error) {
+	before, err := p.CpuTime()
+	if err != nil {
+		return 0, err
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	after, err := p.CpuTime()
+	return after - before, err
+}
+
+// AwaitLine waits until the last line that the process wrote is the wanted one, or the process has ended.
+func (p *Process) AwaitLine(ctx context.Context, limit time.Duration, wanted func(line string) bool) error {
+	err := PollSlowly(ctx, limit, func() bool { return wanted(p.LastLine()) || p.Ended() != nil })
+	return cmp.Or(err, p.Ended())
 }
 
 // cpuClock returns the clock of all threads of a process, as clock_getcpuclockid(3) makes it.

@@ -82,6 +82,29 @@ type Server struct {
 	Addr string
 }
 
+// FanOut is what a server spent on streams: CPU time to open them, memory that they hold, and CPU time for
+// changes.
+type FanOut struct {
+	Setup, Changes time.Duration
+	Memory         float64
+}
+
+// FanOut returns what the server spends on streams and on changes that they hear of.
+func (s *Server) FanOut(ctx context.Context, open, change func() error) (FanOut, error) {
+	var at [4]Usage // idle, with streams, a second later, in the end
+	settle := func() error { return Pause(ctx, time.Second) }
+	for i, step := range []func() error{func() error { return nil }, open, settle, change} {
+		if err := step(); err != nil {
+			return FanOut{}, err
+		}
+		var err error
+		if at[i], err = s.Usage(); err != nil {
+			return FanOut{}, err
+		}
+	}
+	return FanOut{Setup: at[1].Cpu - at[0].Cpu, Changes: at[3].Cpu - at[2].Cpu, Memory: at[2].Rss - at[0].Rss}, nil
+}
+
 // StartDestination starts a destination server beside the API server of a kubeconfig.
 func StartDestination(ctx context.Context, dir, kubeconfig string, env ...string) (*Server, error) {
 	return StartDestinationWith(ctx, dir, kubeconfig, nil, env...)

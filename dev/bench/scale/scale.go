@@ -14,11 +14,6 @@ import (
 	"github.com/signpostd/signpost/dev/bench/simulation"
 )
 
-// The halves of scale begin in scale_memory.go, scale_start.go, scale_streams.go, scale_herd.go,
-// scale_reconnect.go, scale_churn.go and scale_slope.go. The simulated cluster is in scale_objects.go and
-// scale_pod.go (what is in it), scale_state.go (what changes), scale_encode.go, scale_server.go and
-// scale_identity.go (how it is served). Its proxies are in scale_mesh.go.
-
 // The cluster that scale measures. It is simulated, because an etcd on this machine would take
 // longer to fill than everything else takes.
 const (

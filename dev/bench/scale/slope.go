@@ -95,14 +95,16 @@ func measureCosts(ctx context.Context, k *simulation.Cluster, c measure.Options)
 
 // cost returns the CPU time of one of n events, in µs.
 func (run *run) cost(ctx context.Context, n int, of func([]int) simulation.Changes) (float64, error) {
-	before, err := run.server.Usage()
-	if err != nil {
-		return 0, err
-	}
+	used, err := run.server.CpuOf(func() error { return run.play(ctx, n, of) })
+	return float64(used.Nanoseconds()) / 1000 / float64(n), err
+}
+
+// play makes n events, and waits until the server has nothing to do.
+func (run *run) play(ctx context.Context, n int, of func([]int) simulation.Changes) error {
 	begun := time.Now()
 	for sent := 0; sent < n; {
 		if err := measure.Pause(ctx, time.Until(begun.Add(time.Duration(sent)*time.Second/slopeRate))); err != nil {
-			return 0, err
+			return err
 		}
 		numbers := make([]int, min(slopeBatch, n-sent))
 		for i := range numbers {
@@ -110,15 +112,11 @@ func (run *run) cost(ctx context.Context, n int, of func([]int) simulation.Chang
 			numbers[i] = (sent + i) * 7919 % run.cluster.Services
 		}
 		if err := run.cluster.Change(ctx, of(numbers)); err != nil {
-			return 0, err
+			return err
 		}
 		sent += len(numbers)
 	}
-	if err := run.quiet(ctx); err != nil {
-		return 0, err
-	}
-	after, err := run.server.Usage()
-	return float64((after.Cpu - before.Cpu).Nanoseconds()) / 1000 / float64(n), err
+	return run.quiet(ctx)
 }
 
 // quiet waits until the server has nothing to do.

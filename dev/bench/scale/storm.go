@@ -232,12 +232,7 @@ func (p stormProxies) come(ctx context.Context, dir string) (result stormResult,
 		child.Stop()
 		_ = os.Remove(child.Log) // the next storm's begins anew
 	}
-	err = measure.PollSlowly(ctx, 3*time.Minute, func() bool {
-		return json.Unmarshal([]byte(child.LastLine()), &result) == nil || child.Ended() != nil
-	})
-	if err == nil {
-		err = child.Ended()
-	}
+	err = child.AwaitLine(ctx, 3*time.Minute, func(line string) bool { return json.Unmarshal([]byte(line), &result) == nil })
 	if err != nil {
 		leave()
 		return stormResult{}, nil, fmt.Errorf("run the proxies of a storm: %w", err)

@@ -1,18 +1,12 @@
 package simulation
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
-	"time"
+	"net/netip"
+
+	"github.com/signpostd/signpost/testkit/certtest"
 )
 
 // identity is a certificate of 127.0.0.1 that nobody else has signed.
@@ -22,23 +16,12 @@ type identity struct {
 }
 
 func newIdentity() (*identity, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	cert, key, err := certtest.SelfSigned("simulated-api-server", netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 	if err != nil {
 		return nil, err
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "simulated API server"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return nil, err
-	}
-	return &identity{
-		certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
-		pem:         pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-	}, nil
+	pair, err := tls.X509KeyPair(cert, key)
+	return &identity{certificate: pair, pem: cert}, err
 }
 
 func (i *identity) config() *tls.Config {

@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -79,13 +78,11 @@ func writeAtomically(path string, text []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// apiServer answers the requests for a simulation. It has a state of its own only for counting.
+// apiServer answers the requests for a simulation.
 type apiServer struct {
 	*clusterState
 	// listsOnly is true if the server doesn't know streaming lists.
 	listsOnly bool
-	// lists and sent count the lists, streamed or not, and the bytes of all answers.
-	lists, sent atomic.Int64
 }
 
 // ServeHTTP implements http.Handler.
@@ -95,8 +92,6 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/bench/changes":
 		err = s.change(r)
-	case r.URL.Path == "/bench/counts":
-		err = json.NewEncoder(w).Encode(map[string]int64{"lists": s.lists.Load(), "sent": s.sent.Load()})
 	case r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch:
 		// Leases and Events: whoever writes them gets them back as they are.
 		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
@@ -228,7 +223,6 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, resource colle
 	after, _ := strconv.Atoi(query.Get("resourceVersion"))
 	if initial {
 		after = s.now()
-		s.lists.Add(1)
 	}
 	watch, version := s.clusterState.watch(resource.Resource, after)
 	defer s.unwatch(watch)
@@ -338,14 +332,12 @@ func (e *eventWriter) send(event string, object message) error {
 	if e.buffer, err = appendFrame(e.buffer[:0], event, e.kind, object); err != nil {
 		return fmt.Errorf("encode an object of %s: %w", e.resource.Resource, err)
 	}
-	e.server.sent.Add(int64(len(e.buffer)))
 	_, err = e.out.Write(e.buffer)
 	return err
 }
 
 // list answers with all objects, or with the page that the client asks for.
 func (s *apiServer) list(w http.ResponseWriter, r *http.Request, resource collection) error {
-	s.lists.Add(1)
 	version := s.now()
 	contentType := preferred(r.Header.Get("Accept"))
 	w.Header().Set("Content-Type", contentType)
@@ -376,7 +368,6 @@ func (s *apiServer) list(w http.ResponseWriter, r *http.Request, resource collec
 		if len(buffer) < 64<<10 && i+1 < page.to {
 			continue
 		}
-		s.sent.Add(int64(len(buffer)))
 		if _, err := w.Write(buffer); err != nil {
 			return err
 		}

@@ -128,48 +128,42 @@ func measureServer(ctx context.Context, k *measure.Cluster, c fanoutCase, startS
 }
 
 func fan(ctx context.Context, k *measure.Cluster, s *measure.Server, c fanoutCase) (fanned, error) {
-	idle, err := s.Usage()
-	if err != nil {
-		return fanned{}, err
+	var all *workload.Clients
+	var before int64
+	used, err := s.FanOut(ctx, func() (err error) {
+		all, err = workload.Open(ctx, s.Addr, c.streams, c.endpoints)
+		return err
+	}, func() error {
+		before = all.Messages.Load()
+		return changes(ctx, all, &workload.Toggler{Client: k.Client, Endpoints: c.endpoints}, updates)
+	})
+	if all != nil {
+		defer all.Close()
 	}
-	all, err := workload.Open(ctx, s.Addr, c.streams, c.endpoints)
-	if err != nil {
-		return fanned{}, err
-	}
-	defer all.Close()
-	subscribed, err := s.Usage()
-	if err != nil {
-		return fanned{}, err
-	}
-	if err := measure.Pause(ctx, time.Second); err != nil {
-		return fanned{}, err
-	}
-	settled, err := s.Usage()
-	if err != nil {
-		return fanned{}, err
-	}
-	before := all.Messages.Load()
-	t := &workload.Toggler{Client: k.Client, Endpoints: c.endpoints}
-	for range updates {
-		if err := all.Update(ctx, t, c.streams); err != nil {
-			return fanned{}, err
-		}
-		if err := measure.Pause(ctx, 100*time.Millisecond); err != nil {
-			return fanned{}, err
-		}
-	}
-	end, err := s.Usage()
 	if err != nil {
 		return fanned{}, err
 	}
 	latencies := all.Latencies()
 	return fanned{
-		setupCPU:    (subscribed.Cpu - idle.Cpu).Seconds(),
-		perUpdate:   float64((end.Cpu - settled.Cpu).Microseconds()) / float64(all.Messages.Load()-before),
-		kBPerStream: (settled.Rss - idle.Rss) / 1024 / float64(c.streams),
+		setupCPU:    used.Setup.Seconds(),
+		perUpdate:   float64(used.Changes.Microseconds()) / float64(all.Messages.Load()-before),
+		kBPerStream: used.Memory / 1024 / float64(c.streams),
 		p50:         measure.Quantile(latencies, .5),
 		p99:         measure.Quantile(latencies, .99),
 	}, nil
+}
+
+// changes makes changes of one pod, each of which all streams hear of before the next one.
+func changes(ctx context.Context, all *workload.Clients, t *workload.Toggler, n int) error {
+	for range n {
+		if err := all.Update(ctx, t, len(all.Streams)); err != nil {
+			return err
+		}
+		if err := measure.Pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // historyRounds is how often the server is measured with and without a history, in turns. The limit is close

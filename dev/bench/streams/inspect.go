@@ -84,23 +84,11 @@ func measureReader(ctx context.Context, r *measure.Report, l inspectedLoad) erro
 // deliveries, in ms.
 func (l inspectedLoad) fanOut(ctx context.Context) (cpu, p99 float64, err error) {
 	l.Streams.Latencies() // those of the setup
-	before, err := l.Server.Usage()
+	used, err := l.Server.CpuOf(func() error { return changes(ctx, l.Streams, l.Toggler, inspectedUpdates) })
 	if err != nil {
 		return 0, 0, err
 	}
-	for range inspectedUpdates {
-		if err := l.Streams.Update(ctx, l.Toggler, l.streams); err != nil {
-			return 0, 0, err
-		}
-		if err := measure.Pause(ctx, 100*time.Millisecond); err != nil {
-			return 0, 0, err
-		}
-	}
-	after, err := l.Server.Usage()
-	if err != nil {
-		return 0, 0, err
-	}
-	return (after.Cpu - before.Cpu).Seconds() * 1000 / inspectedUpdates, measure.Quantile(l.Streams.Latencies(), .99), nil
+	return used.Seconds() * 1000 / inspectedUpdates, measure.Quantile(l.Streams.Latencies(), .99), nil
 }
 
 // firstBytes returns how long it takes until a list begins to come, in ms.

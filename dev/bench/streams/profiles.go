@@ -131,24 +131,18 @@ func measureStorms(ctx context.Context, s *measure.Server) (stormFigures, error)
 	}
 	var cpu, p99 []float64
 	for range storms {
-		before, err := s.Usage()
+		var latencies []time.Duration
+		used, err := s.CpuOf(func() (err error) {
+			latencies, err = runStorm(ctx, s.Addr, stormStreams)
+			return err
+		})
 		if err != nil {
 			return stormFigures{}, err
 		}
-		latencies, err := runStorm(ctx, s.Addr, stormStreams)
-		if err != nil {
-			return stormFigures{}, err
-		}
-		after, err := s.Usage()
-		if err != nil {
-			return stormFigures{}, err
-		}
-		cpu = append(cpu, (after.Cpu - before.Cpu).Seconds())
+		cpu = append(cpu, used.Seconds())
 		p99 = append(p99, measure.Quantile(latencies, .99))
 	}
-	slices.Sort(cpu)
-	slices.Sort(p99)
-	return stormFigures{cpu[storms/2], p99[storms/2]}, nil
+	return stormFigures{measure.Median(cpu, measure.Itself), measure.Median(p99, measure.Itself)}, nil
 }
 
 // runStorm opens n streams spread over stormWithin, waits for the first answer of

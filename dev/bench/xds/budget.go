@@ -82,20 +82,16 @@ func measureBudget(ctx context.Context, r *measure.Report, c measure.Options) er
 		return err
 	}
 	defer streams.Stop()
-	before, err := s.Usage()
-	if err != nil {
-		return err
-	}
 	begun := time.Now()
-	beside, err := changer.watchCanary(ctx, canary, func(ctx context.Context) error { return changer.play(ctx, c.Share(budgetFor), time.Hour) })
+	var beside []time.Duration
+	used, err := s.CpuOf(func() (err error) {
+		beside, err = changer.watchCanary(ctx, canary, func(ctx context.Context) error { return changer.play(ctx, c.Share(budgetFor), time.Hour) })
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	ended := time.Now()
-	after, err := s.Usage()
-	if err != nil {
-		return err
-	}
 	if err := changer.play(ctx, c.Share(removalsFor), c.Share(removalEvery)); err != nil {
 		return err
 	}
@@ -103,7 +99,7 @@ func measureBudget(ctx context.Context, r *measure.Report, c measure.Options) er
 	if err != nil {
 		return err
 	}
-	budgetReport{c.Scaled(budgetStreams, 20), endpoints, full, begun, ended, after.Cpu - before.Cpu, alone, beside, changer, got}.print(r)
+	budgetReport{c.Scaled(budgetStreams, 20), endpoints, full, begun, ended, used, alone, beside, changer, got}.print(r)
 	return nil
 }
 
@@ -312,11 +308,7 @@ func startMarked(ctx context.Context, k *measure.Cluster, addr string, streams i
 		return nil, err
 	}
 	m := &markedStreams{Process: p}
-	err = measure.PollSlowly(ctx, 2*time.Minute, func() bool { return p.LastLine() == readyLine || p.Ended() != nil })
-	if err == nil {
-		err = p.Ended()
-	}
-	if err != nil {
+	if err := p.AwaitLine(ctx, 2*time.Minute, func(line string) bool { return line == readyLine }); err != nil {
 		m.Stop()
 		return nil, fmt.Errorf("open %d streams: %w: see %s", streams, err, p.Log)
 	}

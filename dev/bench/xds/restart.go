@@ -76,15 +76,11 @@ func measureRestart(ctx context.Context, r *measure.Report, c measure.Options) e
 		return err
 	}
 	ready := time.Now()
-	before, err := s.Usage()
-	if err != nil {
+	var got stageReport
+	used, err := s.CpuOf(func() (err error) {
+		got, err = awaitStage(ctx, p, stageChanged, streams)
 		return err
-	}
-	got, err := awaitStage(ctx, p, stageChanged, streams)
-	if err != nil {
-		return err
-	}
-	after, err := s.Usage()
+	})
 	if err != nil {
 		return err
 	}
@@ -111,7 +107,7 @@ func measureRestart(ctx context.Context, r *measure.Report, c measure.Options) e
 	r.None("streams that the server lacks", streams-int(open), fmt.Sprint(streams-int(open)))
 	r.Note("p50 %.1f s, p99 %.1f s; the server was ready %.1f s after it began to stop", measure.Quantile(took, .5)/1000, measure.Quantile(took, .99)/1000,
 		ready.Sub(stopped).Seconds())
-	r.Note("%.0f µs of CPU of the server for each stream, %.0f MiB at the peak", float64((after.Cpu-before.Cpu).Microseconds())/float64(streams), peak/measure.Mebibyte)
+	r.Note("%.0f µs of CPU of the server for each stream, %.0f MiB at the peak", float64(used.Microseconds())/float64(streams), peak/measure.Mebibyte)
 	r.Note("streams that ended before a response, by code: %v; connections and streams that the server refused, by reason: %s", got.Codes, refused)
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -138,11 +137,7 @@ func startSignpost(ctx context.Context, k *measure.Cluster) (*measure.Server, er
 		return nil, err
 	}
 	s := &measure.Server{Process: p, Addr: measure.SignpostAddr}
-	err = measure.Poll(ctx, time.Minute, func() bool {
-		status, _, err := measure.AdminGet(ctx, "/ready")
-		return s.Ended() != nil || err == nil && status == http.StatusOK
-	})
-	return s, err
+	return s, s.AwaitReady(ctx)
 }
 
 func measureServer(ctx context.Context, k *measure.Cluster, shape testCase, start func(context.Context, *measure.Cluster) (*measure.Server, error)) (result, error) {
@@ -167,37 +162,27 @@ func measureServer(ctx context.Context, k *measure.Cluster, shape testCase, star
 }
 
 func fanXDS(ctx context.Context, k *measure.Cluster, s *measure.Server, shape testCase, full int) (result, error) {
-	idle, err := s.Usage()
-	if err != nil {
-		return result{}, err
-	}
-	x, err := openStreams(ctx, s.Addr, shape.streams, shape.perConnection, full)
-	if err != nil {
-		return result{}, err
-	}
-	defer x.Close()
-	subscribed, err := s.Usage()
-	if err != nil {
-		return result{}, err
-	}
-	if err := measure.Pause(ctx, time.Second); err != nil {
-		return result{}, err
-	}
-	settled, err := s.Usage()
-	if err != nil {
-		return result{}, err
-	}
-	responses, bytes := x.responses.Load(), x.bytes.Load()
+	var x *xdsStreams
+	var responses, bytes int64
 	t := &workload.Toggler{Client: k.Client, Endpoints: shape.endpoints}
-	for range shape.updates {
-		if err := x.update(ctx, t); err != nil {
-			return result{}, err
+	used, err := s.FanOut(ctx, func() (err error) {
+		x, err = openStreams(ctx, s.Addr, shape.streams, shape.perConnection, full)
+		return err
+	}, func() error {
+		responses, bytes = x.responses.Load(), x.bytes.Load()
+		for range shape.updates {
+			if err := x.update(ctx, t); err != nil {
+				return err
+			}
+			if err := measure.Pause(ctx, shape.pause); err != nil {
+				return err
+			}
 		}
-		if err := measure.Pause(ctx, shape.pause); err != nil {
-			return result{}, err
-		}
+		return nil
+	})
+	if x != nil {
+		defer x.Close()
 	}
-	end, err := s.Usage()
 	if err != nil {
 		return result{}, err
 	}
@@ -209,9 +194,9 @@ func fanXDS(ctx context.Context, k *measure.Cluster, s *measure.Server, shape te
 	delivered := float64(x.responses.Load() - responses)
 	all, last := x.latencies()
 	return result{
-		setupCPU:    (subscribed.Cpu - idle.Cpu).Seconds(),
-		perUpdate:   float64((end.Cpu - settled.Cpu).Microseconds()) / delivered,
-		kBPerStream: (settled.Rss - idle.Rss) / 1024 / float64(shape.streams),
+		setupCPU:    used.Setup.Seconds(),
+		perUpdate:   float64(used.Changes.Microseconds()) / delivered,
+		kBPerStream: used.Memory / 1024 / float64(shape.streams),
 		p99:         measure.Quantile(all, .99),
 		last:        measure.Quantile(last, .5),
 		bytes:       float64(x.bytes.Load()-bytes) / delivered,

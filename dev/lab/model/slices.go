@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -96,7 +97,7 @@ func PodSlices(service *corev1.Service, pod *corev1.Pod, zones Zones) []Entry {
 	}
 	ports := podPorts(service, pod)
 	var out []Entry
-	for _, family := range families(service) {
+	for _, family := range Families(service) {
 		if addresses := podAddresses(pod, family); len(addresses) > 0 {
 			out = append(out, Entry{Group: groupText(family, ports), Address: strings.Join(addresses, ","), Target: podTarget(pod), State: state.String(), Ready: ready})
 		}
@@ -167,7 +168,7 @@ func WorkloadSlices(service *corev1.Service, w *ExternalWorkload) []Entry {
 	ports := workloadPorts(service, w)
 	target := targetText("ExternalWorkload", w.Metadata.Namespace, w.Metadata.Name, w.Metadata.UID)
 	var out []Entry
-	for _, family := range families(service) {
+	for _, family := range Families(service) {
 		var addresses []string
 		for _, ip := range w.Spec.WorkloadIPs {
 			if address := ofFamily(ip.IP, family); address != "" {
@@ -185,13 +186,10 @@ func workloadPorts(service *corev1.Service, w *ExternalWorkload) []string {
 	var out []string
 	for _, p := range service.Spec.Ports {
 		for _, have := range w.Spec.Ports {
-			protocol := corev1.Protocol(have.Protocol)
-			if protocol == "" {
-				protocol = corev1.ProtocolTCP
-			}
+			protocol := protocolOf(corev1.Protocol(have.Protocol))
 			named := p.TargetPort.Type == intstr.String && p.TargetPort.StrVal == have.Name
 			numbered := p.TargetPort.Type == intstr.Int && p.TargetPort.IntVal == have.Port
-			if protocolOf(p) == protocol && (named || numbered) {
+			if protocolOf(p.Protocol) == protocol && (named || numbered) {
 				// Linkerd's writer omits the appProtocol (docs/spec/destination.md §8.4).
 				out = append(out, portText(p.Name, string(protocol), have.Port, nil))
 				break
@@ -231,8 +229,9 @@ func targetText(kind, namespace, name, uid string) string {
 	return kind + " " + namespace + "/" + name + " " + uid
 }
 
-// families returns the families of the slices of a Service (docs/spec/endpoints.md §13.6).
-func families(service *corev1.Service) []discoveryv1.AddressType {
+// Families returns the families for which a Service must have a slice, even an empty one (docs/spec/endpoints.md
+// §13.6).
+func Families(service *corev1.Service) []discoveryv1.AddressType {
 	var out []discoveryv1.AddressType
 	for _, f := range service.Spec.IPFamilies {
 		out = append(out, discoveryv1.AddressType(f))
@@ -245,9 +244,6 @@ func families(service *corev1.Service) []discoveryv1.AddressType {
 	}
 	return []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
 }
-
-// Families returns the families for which a Service must have a slice, even an empty one.
-func Families(service *corev1.Service) []discoveryv1.AddressType { return families(service) }
 
 // endpointsFamily returns the only family of Endpoints (docs/spec/endpoints.md §5.4).
 func endpointsFamily(service *corev1.Service, pod *corev1.Pod) discoveryv1.AddressType {
@@ -296,7 +292,7 @@ func podPorts(service *corev1.Service, pod *corev1.Pod) []string {
 	var out []string
 	for _, p := range service.Spec.Ports {
 		if number, ok := podPort(pod, p); ok {
-			out = append(out, portText(p.Name, string(protocolOf(p)), number, p.AppProtocol))
+			out = append(out, portText(p.Name, string(protocolOf(p.Protocol)), number, p.AppProtocol))
 		}
 	}
 	slices.Sort(out)
@@ -315,11 +311,7 @@ func podPort(pod *corev1.Pod, p corev1.ServicePort) (int32, bool) {
 	}
 	for _, c := range containers {
 		for _, have := range c.Ports {
-			protocol := have.Protocol
-			if protocol == "" {
-				protocol = corev1.ProtocolTCP
-			}
-			if have.Name == p.TargetPort.StrVal && protocol == protocolOf(p) {
+			if have.Name == p.TargetPort.StrVal && protocolOf(have.Protocol) == protocolOf(p.Protocol) {
 				return have.ContainerPort, true
 			}
 		}
@@ -327,23 +319,11 @@ func podPort(pod *corev1.Pod, p corev1.ServicePort) (int32, bool) {
 	return 0, false
 }
 
-func protocolOf(p corev1.ServicePort) corev1.Protocol {
-	if p.Protocol == "" {
-		return corev1.ProtocolTCP
-	}
-	return p.Protocol
-}
-
-func deref[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
-}
+// protocolOf returns a protocol, or the default one.
+func protocolOf(p corev1.Protocol) corev1.Protocol { return cmp.Or(p, corev1.ProtocolTCP) }
 
 func portText(name, protocol string, number int32, application *string) string {
-	return fmt.Sprintf("%s:%s:%d:%s", name, protocol, number, deref(application))
+	return fmt.Sprintf("%s:%s:%d:%s", name, protocol, number, value(application))
 }
 
 func groupText(family discoveryv1.AddressType, ports []string) string {

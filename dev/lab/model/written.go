@@ -17,7 +17,7 @@ import (
 func SliceEntries(s *discoveryv1.EndpointSlice) []Entry {
 	var ports []string
 	for _, p := range s.Ports {
-		ports = append(ports, portText(deref(p.Name), string(deref(p.Protocol)), deref(p.Port), p.AppProtocol))
+		ports = append(ports, portText(value(p.Name), string(value(p.Protocol)), value(p.Port), p.AppProtocol))
 	}
 	slices.Sort(ports)
 	group := groupText(s.AddressType, ports)
@@ -25,7 +25,7 @@ func SliceEntries(s *discoveryv1.EndpointSlice) []Entry {
 	for _, e := range s.Endpoints {
 		state := stateText{
 			ready: conditionText(e.Conditions.Ready), serving: conditionText(e.Conditions.Serving), terminating: conditionText(e.Conditions.Terminating),
-			hostname: deref(e.Hostname), node: deref(e.NodeName), zone: deref(e.Zone),
+			hostname: value(e.Hostname), node: value(e.NodeName), zone: value(e.Zone),
 		}
 		out = append(out, Entry{
 			Group: group, Address: strings.Join(e.Addresses, ","), Target: referenceText(e.TargetRef), State: state.String(),
@@ -89,7 +89,7 @@ func addressEntry(a corev1.EndpointAddress, port string, ready bool) Entry {
 	if ip, err := netip.ParseAddr(a.IP); err == nil {
 		family, text = familyOf(ip), ip.String()
 	}
-	state := stateText{ready: fmt.Sprint(ready), hostname: a.Hostname, node: deref(a.NodeName), port: port}
+	state := stateText{ready: fmt.Sprint(ready), hostname: a.Hostname, node: value(a.NodeName), port: port}
 	return Entry{Group: string(family), Address: text, Target: referenceText(a.TargetRef), State: state.String(), Ready: ready}
 }
 

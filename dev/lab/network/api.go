@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/signpostd/signpost/testkit/certtest"
 )
 
 // bodyLimit is the maximum size of a request body, above that of the API server.
@@ -32,7 +34,7 @@ type API struct {
 	server   *http.Server
 	addr     string
 	faults   faults[failing]
-	ca       *authority
+	ca       *certtest.Authority
 	cert     atomic.Pointer[tls.Certificate]
 	serving  sync.WaitGroup // of the listener
 
@@ -43,8 +45,8 @@ type API struct {
 }
 
 // newAPI listens with a certificate of an authority. Requests must have the token.
-func newAPI(recorder Recorder, replica string, to destination, ca *authority, token string) (*API, error) {
-	cert, err := ca.issue()
+func newAPI(recorder Recorder, replica string, to destination, ca *certtest.Authority, token string) (*API, error) {
+	cert, err := issue(ca)
 	if err != nil {
 		return nil, err
 	}
@@ -80,19 +82,16 @@ func newAPI(recorder Recorder, replica string, to destination, ca *authority, to
 	return a, nil
 }
 
-// Fail begins a Failure. The error tells what is invalid in it.
-func (a *API) Fail(f Failure) (end func(), err error) {
-	if err := f.check(); err != nil {
-		return nil, fmt.Errorf("let requests of %s fail: %w", a.replica, err)
-	}
+// Fail begins a Failure.
+func (a *API) Fail(f Failure) (end func()) {
 	begun := a.faults.begin(failing{f, newDice(f.Share, f.Seed)})
-	return func() { a.faults.end(begun) }, nil
+	return func() { a.faults.end(begun) }
 }
 
 // RotateCertificate replaces the server's certificate by another one of the same authority. Open connections
 // keep their certificate, but watches are aborted.
 func (a *API) RotateCertificate() error {
-	cert, err := a.ca.issue()
+	cert, err := issue(a.ca)
 	if err != nil {
 		return fmt.Errorf("rotate the certificate that %s sees: %w", a.replica, err)
 	}
@@ -111,9 +110,6 @@ func (a *API) CutWatches() {
 		}
 	}
 }
-
-// Heal ends all failures.
-func (a *API) Heal() { a.faults.endAll() }
 
 // close aborts all exchanges, and returns when all are recorded.
 func (a *API) close() {

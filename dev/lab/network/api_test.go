@@ -35,6 +35,7 @@ import (
 
 	"github.com/signpostd/signpost/controllers/writeclient"
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/history/historytest"
 	"github.com/signpostd/signpost/dev/lab/network"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
@@ -54,7 +55,7 @@ type path struct {
 func newPath(t *testing.T, options ...func(*rest.Config)) path {
 	t.Helper()
 	cluster := kubetest.Start(t)
-	p := path{recorder: newRecorder(t), namespace: cluster.Namespace(t)}
+	p := path{recorder: historytest.NewRecorder(t), namespace: cluster.Namespace(t)}
 	var err error
 	if p.APIPath, err = network.NewAPIPath(p.recorder, "replica-a", cluster.Kubeconfig, t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -98,15 +99,6 @@ func (p path) writes(t *testing.T, number int) []history.Write {
 		return nil
 	})
 	return found
-}
-
-func (p path) fail(t *testing.T, f network.Failure) (end func()) {
-	t.Helper()
-	end, err := p.API.Fail(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return end
 }
 
 func (p path) slice(name string) *discoveryv1.EndpointSlice {
@@ -272,7 +264,7 @@ func TestAPIFails(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				p := newPath(t, version)
 				tt.failure.Share, tt.failure.Resource = 1, "configmaps"
-				end := p.fail(t, tt.failure)
+				end := p.API.Fail(tt.failure)
 				// A client without retries.
 				err := p.client.CoreV1().RESTClient().Post().Namespace(p.namespace).Resource("configmaps").
 					Body(configMap("a")).MaxRetries(0).Do(t.Context()).Error()
@@ -300,7 +292,7 @@ func TestAPIFails(t *testing.T) {
 // TestAPIRetries shows that client-go retries when it is asked to, and that each attempt is recorded.
 func TestAPIRetries(t *testing.T) {
 	p := newPath(t)
-	end := p.fail(t, network.Failure{Share: 1, Status: 429, Resource: "configmaps"})
+	end := p.API.Fail(network.Failure{Share: 1, Status: 429, Resource: "configmaps"})
 	created := make(chan error)
 	go func() {
 		_, err := p.client.CoreV1().ConfigMaps(p.namespace).Create(t.Context(), configMap("a"), metav1.CreateOptions{})
@@ -321,7 +313,7 @@ func TestAPIRetries(t *testing.T) {
 func TestAPIFailsAShare(t *testing.T) {
 	statuses := func() (all []int) {
 		p := newPath(t)
-		p.fail(t, network.Failure{Share: 0.3, Status: 500, Seed: 7})
+		p.API.Fail(network.Failure{Share: 0.3, Status: 500, Seed: 7})
 		for range 50 {
 			status := 200
 			if _, err := p.client.Discovery().ServerVersion(); err != nil {
@@ -343,22 +335,6 @@ func TestAPIFailsAShare(t *testing.T) {
 	}
 	if again := statuses(); !slices.Equal(first, again) {
 		t.Errorf("with the same seed:\n%v\n%v", first, again)
-	}
-}
-
-func TestAPIRefusesFailures(t *testing.T) {
-	p := newPath(t)
-	for want, f := range map[string]network.Failure{
-		"the share 2 is not from 0 to 1":          {Share: 2, Reset: true},
-		"the share -1 is not from 0 to 1":         {Share: -1, Reset: true},
-		"the status 200 is not from 400 to 599":   {Share: 1, Status: 200},
-		"it has a status and a reset: give one":   {Share: 1, Status: 500, Reset: true},
-		"nothing fails: give a status or a reset": {Share: 1},
-		"retry after 1ms: give whole seconds":     {Share: 1, Status: 429, RetryAfter: time.Millisecond},
-	} {
-		if _, err := p.API.Fail(f); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", f, err, want)
-		}
 	}
 }
 
@@ -403,7 +379,7 @@ func TestAPIWatches(t *testing.T) {
 				return w
 			}
 			w := watches()
-			end := p.fail(t, network.Failure{Share: 1, Status: 503, Resource: "secrets"})
+			end := p.API.Fail(network.Failure{Share: 1, Status: 503, Resource: "secrets"})
 			for _, object := range []string{"a", "b"} {
 				must[*corev1.ConfigMap](t)(maps.Create(t.Context(), configMap(object), metav1.CreateOptions{}))
 				if e := event(t, w); e == nil || e.Type != watch.Added || e.Object.(*corev1.ConfigMap).Name != object {
@@ -600,12 +576,12 @@ func TestAPICloses(t *testing.T) {
 }
 
 func TestAPIPathNeedsAKubeconfig(t *testing.T) {
-	if _, err := network.NewAPIPath(newRecorder(t), "replica-a", "/nonesuch", t.TempDir()); err == nil || !strings.Contains(err.Error(), "connect replica-a to the API server: read the kubeconfig /nonesuch") {
+	if _, err := network.NewAPIPath(historytest.NewRecorder(t), "replica-a", "/nonesuch", t.TempDir()); err == nil || !strings.Contains(err.Error(), "connect replica-a to the API server: read the kubeconfig /nonesuch") {
 		t.Errorf("got %v", err)
 	}
 	cluster := kubetest.Start(t)
 	noDir := cluster.Kubeconfig
-	if _, err := network.NewAPIPath(newRecorder(t), "replica-a", cluster.Kubeconfig, noDir); err == nil || !strings.Contains(err.Error(), "write the kubeconfig "+noDir+"/replica-a.kubeconfig") {
+	if _, err := network.NewAPIPath(historytest.NewRecorder(t), "replica-a", cluster.Kubeconfig, noDir); err == nil || !strings.Contains(err.Error(), "write the kubeconfig "+noDir+"/replica-a.kubeconfig") {
 		t.Errorf("got %v", err)
 	}
 }

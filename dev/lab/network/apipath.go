@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/signpostd/signpost/testkit/certtest"
 )
 
 // APIPath is the path of one replica to the API server: replica → Front → API → Back → API server.
@@ -38,7 +40,7 @@ func (p *APIPath) build(recorder Recorder, replica, adminKubeconfig string) erro
 		return err
 	}
 	to.dial = p.Back.Addr()
-	ca, err := newAuthority()
+	ca, err := certtest.NewAuthority()
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (p *APIPath) build(recorder Recorder, replica, adminKubeconfig string) erro
 	if p.Front, err = NewLink(p.API.addr); err != nil {
 		return err
 	}
-	return writeKubeconfig(p.Kubeconfig, p.Front.Addr(), ca.encoded, token)
+	return writeKubeconfig(p.Kubeconfig, p.Front.Addr(), ca.PEM(), token)
 }
 
 // readDestination returns the API server of a kubeconfig, without a Link.
@@ -76,7 +78,7 @@ func readDestination(kubeconfig string) (destination, error) {
 // Heal ends all faults and failures on the path.
 func (p *APIPath) Heal() {
 	p.Front.Heal()
-	p.API.Heal()
+	p.API.faults.endAll()
 	p.Back.Heal()
 }
 

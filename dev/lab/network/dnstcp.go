@@ -2,83 +2,43 @@ package network
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
-	"sync"
 )
 
 // dnsStream is a TCP connection of a client, and the one to the name server that belongs to it. On
 // both, each message follows its length (RFC 1035, section 4.2.2).
 type dnsStream struct {
-	dns    *DNS
-	client *net.TCPConn
-	ctx    context.Context
-	cancel context.CancelFunc
-
-	mu     sync.Mutex
-	target *net.TCPConn // nil until it is connected
-	// pending has the updates without an answer by their ID.
+	ends
+	dns *DNS
+	// pending has the updates without an answer by their ID. The mutex guards it too.
 	pending map[uint16]*update
 }
 
 func (d *DNS) newStream(client *net.TCPConn) *dnsStream {
-	s := &dnsStream{dns: d, client: client, pending: map[uint16]*update{}}
-	s.ctx, s.cancel = context.WithCancel(d.ctx)
+	s := &dnsStream{dns: d, pending: map[uint16]*update{}}
+	s.begin(d.ctx, client)
 	return s
-}
-
-// reset ends both connections at once.
-func (s *dnsStream) reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cancel()
-	reset(s.client)
-	if s.target != nil {
-		reset(s.target)
-	}
 }
 
 // run returns when both sides are done.
 func (s *dnsStream) run() {
 	defer s.end()
-	target := s.connect()
-	if target == nil {
+	target, err := s.dial(s.dns.target)
+	if err != nil {
 		s.reset()
 		return
 	}
-	var back sync.WaitGroup
-	back.Go(func() { s.pump(target, s.client, s.response) })
-	s.pump(s.client, target, s.request)
-	back.Wait()
-}
-
-// connect returns nil if the name server can't be reached.
-func (s *dnsStream) connect() *net.TCPConn {
-	target, err := dial(s.ctx, s.dns.target)
-	if err != nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.target = target
-	if s.ctx.Err() != nil {
-		reset(target)
-	}
-	return target
+	pass(func() { s.pump(s.client, target, s.request) }, func() { s.pump(target, s.client, s.response) })
 }
 
 // end closes what is open, and records the updates that got no answer.
 func (s *dnsStream) end() {
-	s.cancel()
+	s.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.client.Close()
-	if s.target != nil {
-		_ = s.target.Close()
-	}
 	for _, u := range s.pending {
 		s.dns.record(u, nil)
 	}

@@ -10,7 +10,7 @@
 // A fault begins with a call, which returns a function that ends the fault. A fault affects open and new
 // connections. Faults add up: delays are added, and the lowest speed counts. Heal ends all.
 //
-// Reading order: faults.go, port.go, link.go, pair.go; request.go, body.go, failure.go, upstream.go, api.go,
+// Reading order: faults.go, port.go, passage.go, ends.go, link.go, pair.go; request.go, body.go, failure.go, upstream.go, api.go,
 // exchange.go, kubeconfig.go, apipath.go; dns.go, dnsudp.go, dnstcp.go.
 //
 // # Concurrency

@@ -2,7 +2,6 @@ package network
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -29,22 +28,6 @@ type Failure struct {
 	// Applied forwards the request first, so that the API server carries it out. The failure then replaces
 	// the response, if there is one.
 	Applied bool
-}
-
-func (f Failure) check() error {
-	switch {
-	case f.Share < 0 || f.Share > 1:
-		return fmt.Errorf("the share %v is not from 0 to 1", f.Share)
-	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
-		return fmt.Errorf("the status %d is not from 400 to 599", f.Status)
-	case f.Status != 0 && f.Reset:
-		return errors.New("it has a status and a reset: give one")
-	case f.Status == 0 && !f.Reset:
-		return errors.New("nothing fails: give a status or a reset")
-	case f.RetryAfter%time.Second != 0 || f.RetryAfter < 0:
-		return fmt.Errorf("retry after %v: give whole seconds", f.RetryAfter)
-	}
-	return nil
 }
 
 func (f Failure) matches(r request) bool { return f.Resource == "" || f.Resource == r.Resource }

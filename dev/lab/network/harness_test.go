@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -23,21 +22,6 @@ const (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
-
-// newRecorder returns a recorder that ends with the test.
-func newRecorder(t *testing.T) *history.Recorder {
-	t.Helper()
-	r, err := history.NewRecorder(history.Setup{}, filepath.Join(t.TempDir(), "history"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
-}
 
 // writes returns the writes of replicas so far.
 func writes(r *history.Recorder) []history.Entry {

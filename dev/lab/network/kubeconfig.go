@@ -1,74 +1,20 @@
 package network
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
-	"time"
+	"net/netip"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/signpostd/signpost/testkit/certtest"
 )
 
-// validity is how long a certificate is valid before and after the beginning of a run, because processes may
-// have wrong clocks.
-const validity = 7 * 24 * time.Hour
-
-// authority issues the certificates of one server.
-type authority struct {
-	key         *ecdsa.PrivateKey
-	certificate *x509.Certificate
-	encoded     []byte // in PEM
-}
-
-func newAuthority() (*authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
-	}
-	template := newTemplate()
-	template.KeyUsage, template.BasicConstraintsValid, template.IsCA = x509.KeyUsageCertSign, true, true
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return nil, fmt.Errorf("make the certificate of an authority: %w", err)
-	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, fmt.Errorf("read the certificate of an authority: %w", err)
-	}
-	return &authority{key, certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
-}
-
-// issue issues a certificate for 127.0.0.1.
-func (a *authority) issue() (*tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
-	}
-	template := newTemplate()
-	template.KeyUsage, template.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
-	if err != nil {
-		return nil, fmt.Errorf("make a certificate: %w", err)
-	}
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
-}
-
-func newTemplate() *x509.Certificate {
-	return &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()),
-		Subject:      pkix.Name{CommonName: "lab"},
-		NotBefore:    time.Now().Add(-validity),
-		NotAfter:     time.Now().Add(validity),
-	}
+// issue issues a certificate for 127.0.0.1. It is valid for processes with wrong clocks too.
+func issue(ca *certtest.Authority) (*tls.Certificate, error) {
+	cert, err := ca.Issue("spiffe://lab/kube-apiserver", netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	return &cert, err
 }
 
 // writeKubeconfig writes a kubeconfig with a certificate authority in PEM and a bearer token.

@@ -285,6 +285,7 @@ func TestLinkUnderManyFaults(t *testing.T) {
 	}
 	clients.Go(func() {
 		random := rand.New(rand.NewPCG(1, 2))
+		var begun []func() // ends of faults
 		for range 200 {
 			faults := []func() func(){
 				l.Cut,
@@ -292,12 +293,11 @@ func TestLinkUnderManyFaults(t *testing.T) {
 				func() func() { return l.Slow(1000) },
 				func() func() { return l.Delay(time.Millisecond, time.Millisecond) },
 			}
-			end := faults[random.IntN(len(faults))]()
+			begun = append(begun, faults[random.IntN(len(faults))]())
 			_ = echoed(l.Addr(), "x", time.Duration(random.IntN(10))*time.Millisecond)
-			if random.IntN(3) > 0 {
-				end()
-			} else {
-				l.Heal()
+			for len(begun) > random.IntN(3) {
+				begun[0]()
+				begun = begun[1:]
 			}
 		}
 		l.Heal()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -22,20 +21,15 @@ const (
 
 // pair is a connection of a client, and the one to the target that belongs to it.
 type pair struct {
-	client  *net.TCPConn
+	ends
 	address string // of the target
 	faults  *faults[linkFault]
-	ctx     context.Context // ends with reset, and when both sides are done
-	cancel  context.CancelFunc
 	dead    atomic.Uint32 // the directions in which everything is swallowed, for ever
-
-	mu     sync.Mutex
-	target *net.TCPConn // nil until it is connected
 }
 
 func newPair(client *net.TCPConn, address string, faults *faults[linkFault]) *pair {
-	p := &pair{client: client, address: address, faults: faults}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p := &pair{address: address, faults: faults}
+	p.begin(context.Background(), client)
 	bound(client)
 	return p
 }
@@ -65,17 +59,6 @@ func (p *pair) kill(d Direction) {
 // isDead reports whether one of the directions is swallowed.
 func (p *pair) isDead(d Direction) bool { return p.dead.Load()&uint32(d) != 0 }
 
-// reset ends both connections at once.
-func (p *pair) reset() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cancel()
-	reset(p.client)
-	if p.target != nil {
-		reset(p.target)
-	}
-}
-
 // run returns when both sides are done.
 func (p *pair) run() {
 	defer p.close()
@@ -88,20 +71,7 @@ func (p *pair) run() {
 		p.pump(ToTarget, p.client, nil)
 		return
 	}
-	var back sync.WaitGroup
-	back.Go(func() { p.pump(ToClient, target, p.client) })
-	p.pump(ToTarget, p.client, target)
-	back.Wait()
-}
-
-func (p *pair) close() {
-	p.cancel()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_ = p.client.Close()
-	if p.target != nil {
-		_ = p.target.Close()
-	}
+	pass(func() { p.pump(ToTarget, p.client, target) }, func() { p.pump(ToClient, target, p.client) })
 }
 
 // connect returns nil without an error if the client mustn't notice that there is no target.
@@ -109,7 +79,7 @@ func (p *pair) connect() (*net.TCPConn, error) {
 	if p.isDead(ToTarget) {
 		return nil, nil
 	}
-	target, err := dial(p.ctx, p.address)
+	target, err := p.dial(p.address)
 	if err != nil && p.isDead(Both) {
 		p.kill(ToTarget)
 		return nil, nil
@@ -118,12 +88,6 @@ func (p *pair) connect() (*net.TCPConn, error) {
 		return nil, err
 	}
 	bound(target)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.target = target
-	if p.ctx.Err() != nil {
-		reset(target)
-	}
 	return target, nil
 }
 

@@ -43,47 +43,23 @@ func (n *notes) Record(e history.Entry) {
 	n.add("recorded %d %s %s %q ended=%t", e.Fault.ID, e.Fault.Kind, e.Fault.Target, e.Fault.Detail, e.Fault.Ended)
 }
 
-func (n *notes) inject(group string) func(context.Context, Fault) (End, error) {
-	return func(_ context.Context, f Fault) (End, error) {
-		n.add("begin %d by %s", f.ID, group)
-		n.pass()
-		if err := n.fail[fmt.Sprint("begin ", f.ID)]; err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			n.add("end %d", f.ID)
-			n.pass()
-			return n.fail[fmt.Sprint("end ", f.ID)]
-		}, nil
+func (n *notes) inject(_ context.Context, f Fault) (End, error) {
+	n.add("begin %d", f.ID)
+	n.pass()
+	if err := n.fail[fmt.Sprint("begin ", f.ID)]; err != nil {
+		return nil, err
 	}
+	return func(ctx context.Context) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n.add("end %d", f.ID)
+		n.pass()
+		return n.fail[fmt.Sprint("end ", f.ID)]
+	}, nil
 }
 
 func (n *notes) pass() { <-time.After(n.takes) }
-
-func (n *notes) Replica(ctx context.Context, f Fault) (End, error) {
-	return n.inject("Replica")(ctx, f)
-}
-
-func (n *notes) Cluster(ctx context.Context, f Fault) (End, error) {
-	return n.inject("Cluster")(ctx, f)
-}
-func (n *notes) Link(ctx context.Context, f Fault) (End, error) { return n.inject("Link")(ctx, f) }
-func (n *notes) API(ctx context.Context, f Fault) (End, error)  { return n.inject("API")(ctx, f) }
-func (n *notes) DNS(ctx context.Context, f Fault) (End, error)  { return n.inject("DNS")(ctx, f) }
-func (n *notes) NameServer(ctx context.Context, f Fault) (End, error) {
-	return n.inject("NameServer")(ctx, f)
-}
-
-func (n *notes) Lease(ctx context.Context, f Fault) (End, error) { return n.inject("Lease")(ctx, f) }
-
-func (n *notes) Certificates(ctx context.Context, f Fault) (End, error) {
-	return n.inject("Certificates")(ctx, f)
-}
-
-func (n *notes) Client(ctx context.Context, f Fault) (End, error) { return n.inject("Client")(ctx, f) }
 
 var three = []Fault{
 	{ID: 1, At: time.Second, Until: 10 * time.Second, Kind: Pause, Target: "replica-a"},
@@ -96,19 +72,19 @@ var three = []Fault{
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notes{start: time.Now(), takes: time.Millisecond}
-		if err := Run(t.Context(), three, n, n); err != nil {
+		if err := Run(t.Context(), three, n.inject, n); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{
 			`10.001s recorded 1 pause replica-a "" ended=true`,
 			`10s end 1`,
-			`1s begin 1 by Replica`,
+			`1s begin 1`,
 			`1s recorded 1 pause replica-a "" ended=false`,
 			`20.001s end 3`,
 			`20.002s recorded 3 etcd-compact etcd "" ended=true`,
-			`20s begin 3 by Cluster`,
+			`20s begin 3`,
 			`20s recorded 3 etcd-compact etcd "" ended=false`,
-			`2s begin 2 by Link`,
+			`2s begin 2`,
 			`2s recorded 2 delay replica-b→bind "delay 1s" ended=false`,
 			`4.001s recorded 2 delay replica-b→bind "delay 1s" ended=true`,
 			`4s end 2`,
@@ -126,7 +102,7 @@ func TestRunIsStopped(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		n := &notes{start: time.Now()}
-		err := Run(ctx, three, n, n)
+		err := Run(ctx, three, n.inject, n)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)
 		}
@@ -149,7 +125,7 @@ func TestRunFails(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := &notes{start: time.Now(), fail: map[string]error{step: broken}}
-			err := Run(t.Context(), three, n, n)
+			err := Run(t.Context(), three, n.inject, n)
 			if !errors.Is(err, broken) || err.Error() != want {
 				t.Errorf("%s: error %v, want %s", step, err, want)
 			}
@@ -166,24 +142,7 @@ func TestRunReturnsAllErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := errors.New("first"), errors.New("second")
 		n := &notes{start: time.Now(), fail: map[string]error{"end 1": first, "end 2": second}}
-		if err := Run(t.Context(), three, n, n); !errors.Is(err, first) || !errors.Is(err, second) {
-			t.Errorf("error %v", err)
-		}
-	})
-}
-
-// TestEveryKindHasAGroup shows that every kind has a method of the Injector, and that every kind of a
-// schedule is dealt.
-func TestEveryKindHasAGroup(t *testing.T) {
-	r := &play{injector: &notes{}}
-	for _, k := range append(slices.Clone(dealt), EtcdCopy) {
-		if r.group(k) == nil {
-			t.Errorf("%s has none", k)
-		}
-	}
-	synctest.Test(t, func(t *testing.T) {
-		n := &notes{start: time.Now()}
-		if err := Run(t.Context(), []Fault{{ID: 1, Kind: "flood"}}, n, n); err == nil || !strings.Contains(err.Error(), `"flood"`) {
+		if err := Run(t.Context(), three, n.inject, n); !errors.Is(err, first) || !errors.Is(err, second) {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -32,11 +32,10 @@ func XDS() []Validator {
 
 // assignmentJudge holds the data that all checks of xDS streams share.
 type assignmentJudge struct {
-	objects  *objects
-	tables   map[string]*served
-	texts    map[string]history.AssignedEndpoint
-	end      time.Duration // of the judged time
-	findings []Finding
+	objects *objects
+	tables  map[string]*served
+	texts   map[string]history.AssignedEndpoint
+	end     time.Duration // of the judged time
 }
 
 func judgeAssignments(h history.History) []Finding {
@@ -53,16 +52,18 @@ func judgeAssignments(h history.History) []Finding {
 	if end, ok := calmEnd(h); ok {
 		j.end = end
 	}
+	var findings []Finding
 	for _, s := range streams {
 		target, err := model.ParseTarget(s.target)
 		if err != nil || target.IP.IsValid() {
 			continue
 		}
-		f := assignmentFollower{assignmentJudge: j, served: j.table(s.target, target), stream: s, troubles: troubles[s.replica], reported: map[string]bool{}}
+		f := assignmentFollower{assignmentJudge: j, served: j.table(s.target, target), reporter: reporter{subject: s.subject()}, stream: s, troubles: troubles[s.replica], reported: map[string]bool{}}
 		f.follow()
+		findings = append(findings, f.findings...)
 	}
-	slices.SortStableFunc(j.findings, func(a, b Finding) int { return int(a.At - b.At) })
-	return j.findings
+	slices.SortStableFunc(findings, func(a, b Finding) int { return int(a.At - b.At) })
+	return findings
 }
 
 func (j *assignmentJudge) table(path string, target model.Target) *served {
@@ -90,6 +91,7 @@ func (j *assignmentJudge) endpoint(text string) (history.AssignedEndpoint, error
 type assignmentFollower struct {
 	*assignmentJudge
 	*served
+	reporter
 	stream   *stream
 	troubles troubles
 	// reported has the validator and address of each current finding. An entry is dropped when the endpoint
@@ -197,10 +199,6 @@ func (f *assignmentFollower) reportNew(at time.Duration, problems map[string]str
 			f.report(key[:2], at, "%s", problem)
 		}
 	}
-}
-
-func (f *assignmentFollower) report(validator string, at time.Duration, format string, args ...any) {
-	f.findings = append(f.findings, Finding{Validator: validator, At: at, Subject: f.stream.subject(), Message: fmt.Sprintf(format, args...)})
 }
 
 // problemsOfAssignment compares the ClusterLoadAssignment of a client with a state.

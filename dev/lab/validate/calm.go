@@ -142,7 +142,7 @@ func (c *settledCheck) compare(subject string, want, got []model.Entry) {
 	}{{"is missing", missing}, {"is there and shouldn't be", surplus}} {
 		if len(part.entries) > 0 {
 			slices.Sort(part.entries)
-			c.report(subject, "%s %s.", strings.Join(firstFew(part.entries), ", "), part.problem)
+			c.report(subject, "%s %s.", some(part.entries), part.problem)
 		}
 	}
 }

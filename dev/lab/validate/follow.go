@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -20,7 +19,7 @@ import (
 type follower struct {
 	*table
 	*reader
-	subject  string
+	reporter
 	troubles troubles
 
 	opened    time.Duration
@@ -34,12 +33,6 @@ type follower struct {
 	unexplained bool
 	// stale is true if the last update was too old. The next one that is too old is not reported.
 	stale bool
-
-	findings []Finding
-}
-
-func (f *follower) report(validator string, at time.Duration, format string, args ...any) {
-	f.findings = append(f.findings, Finding{Validator: validator, At: at, Subject: f.subject, Message: fmt.Sprintf(format, args...)})
 }
 
 // updated checks an update.

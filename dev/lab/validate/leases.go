@@ -128,7 +128,7 @@ func (c *leaseCheck) read(e history.Entry) {
 		c.steals = append(c.steals, interval{e.At, e.At + c.duration})
 	case e.Write == nil || e.Write.Replica == history.Person:
 	case e.Write.Update != nil:
-		what := "the update of " + strings.Join(firstFew(e.Write.Update.Names), ", ")
+		what := "the update of " + some(e.Write.Update.Names)
 		c.requireLease(e, updateLeases, e.Write.Replica+" to the name server", what)
 	case e.Write.Kubernetes != nil && e.Write.Kubernetes.Resource == "leases":
 		c.lease(e.At, *e.Write)
@@ -336,13 +336,15 @@ func linkFaults(h history.History) map[string][]interval {
 	return out
 }
 
-// firstFew returns the beginning of a list, for a message.
-func firstFew(names []string) []string {
-	const most = 5
-	if len(names) <= most {
-		return names
+// mostShown is the maximum number of items of a list in a message.
+const mostShown = 5
+
+// some returns the beginning of a list, for a message.
+func some(items []string) string {
+	if len(items) <= mostShown {
+		return strings.Join(items, ", ")
 	}
-	return append(slices.Clone(names[:most]), fmt.Sprintf("and %d more", len(names)-most))
+	return fmt.Sprintf("%s and %d more", strings.Join(items[:mostShown], ", "), len(items)-mostShown)
 }
 
 func quoted(s string) string { return fmt.Sprintf("%q", s) }

@@ -290,11 +290,3 @@ func TestOutsideLeaseRandomly(t *testing.T) {
 		t.Errorf("objects to %d of 40 runs with a late fence", found)
 	}
 }
-
-func BenchmarkOutsideLease(b *testing.B) {
-	h := electedRun(1, 4, 24000)
-	b.ReportMetric(float64(len(h.Entries)), "entries")
-	for b.Loop() {
-		outsideLease().Check(h)
-	}
-}

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"bytes"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,16 +67,15 @@ func (t *profileTable) explain(from position, reported model.Profile, q query) [
 // profileFollower checks the updates of one stream of GetProfile.
 type profileFollower struct {
 	*profileTable
-	subject  string
+	reporter
 	troubles troubles
 	known    []byte
 	settled  []position
-	findings []Finding
 }
 
 func (j *judge) followProfile(s *stream, target model.Target) {
 	f := &profileFollower{
-		profileTable: j.profileTable(s.target, target), subject: s.subject(), troubles: j.troubles[s.replica],
+		profileTable: j.profileTable(s.target, target), reporter: reporter{subject: s.subject()}, troubles: j.troubles[s.replica],
 		settled: []position{{0, 0}},
 	}
 	for _, e := range s.events {
@@ -86,10 +84,6 @@ func (j *judge) followProfile(s *stream, target model.Target) {
 		}
 	}
 	j.findings = append(j.findings, f.findings...)
-}
-
-func (f *profileFollower) report(validator string, at time.Duration, format string, args ...any) {
-	f.findings = append(f.findings, Finding{Validator: validator, At: at, Subject: f.subject, Message: fmt.Sprintf(format, args...)})
 }
 
 func (f *profileFollower) updated(at time.Duration, u *history.Stream) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
@@ -139,14 +138,4 @@ func (f *follower) difference(q query) string {
 		return fmt.Sprintf("it has %s, which the slices at the time don't serve", some(extra))
 	}
 	return fmt.Sprintf("it has %s, which the slices at the time don't serve, and lacks %s", some(extra), some(lacks))
-}
-
-// mostShown is the maximum number of items of a list in a message.
-const mostShown = 5
-
-func some(items []string) string {
-	if len(items) <= mostShown {
-		return strings.Join(items, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(items[:mostShown], ", "), len(items)-mostShown)
 }

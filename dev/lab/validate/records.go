@@ -83,7 +83,7 @@ func (c *recordCheck) serial(at time.Duration, z history.Zone) {
 	author := c.authors.authorOf(c.state, d, at)
 	switch author {
 	case unknownAuthor:
-		c.report(at, strings.Join(firstFew(slices.Sorted(maps.Keys(d.names()))), ", "), "serial %d changes it, and no update was seen that asks for this change.", z.Serial)
+		c.report(at, some(slices.Sorted(maps.Keys(d.names()))), "serial %d changes it, and no update was seen that asks for this change.", z.Serial)
 		c.state.apply(d)
 	case history.Person:
 		c.byPerson(d)
@@ -337,5 +337,5 @@ func quotedRecords(records ...zoneRecord) string {
 		texts[i] = fmt.Sprintf("%q", fmt.Sprintf("%s %d %s", r.set, r.ttl, r.data))
 	}
 	slices.Sort(texts)
-	return strings.Join(firstFew(texts), ", ")
+	return some(texts)
 }

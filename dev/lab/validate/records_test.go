@@ -344,11 +344,3 @@ func TestUnownedRecordsRandomly(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkUnownedRecords(b *testing.B) {
-	h := publishedRun(1, 100000, "")
-	b.ReportMetric(float64(len(h.Entries)), "entries")
-	for b.Loop() {
-		unownedRecords().Check(h)
-	}
-}

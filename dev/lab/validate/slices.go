@@ -308,7 +308,7 @@ func (t *track) shown(w model.Writer, groups map[string]bool, owner string) stri
 		return "nothing in " + strings.Join(slices.Sorted(maps.Keys(groups)), " and ")
 	}
 	slices.Sort(texts)
-	return strings.Join(firstFew(texts), ", ")
+	return some(texts)
 }
 
 // duplicates reports an endpoint that is twice in the slices of a Service with the same ports. While a

@@ -234,29 +234,6 @@ func TestSettledNever(t *testing.T) {
 	wantFinding(t, settledWriters(), newClusterRun(1).history(), "no time at which everything was calm")
 }
 
-func BenchmarkSlices(b *testing.B) {
-	h := benchmarkRun()
-	b.ReportMetric(float64(len(h.Entries)), "entries")
-	for b.Loop() {
-		sliceOrder().Check(h)
-		settledWriters().Check(h)
-	}
-}
-
-// benchmarkRun returns a history as long as one of the lab. Only the last revisions are seen late, because
-// the leader of the tests searches the whole past each time.
-func benchmarkRun() history.History {
-	r := newClusterRun(1)
-	for range 400 {
-		for range 20 {
-			r.edit()
-		}
-		r.podsSeen, r.servicesSeen = r.revision, r.revision
-		r.sync()
-	}
-	return r.calm().history()
-}
-
 // TestOtherSlices shows that mirrored slices and slices of ExternalWorkloads are checked like those of pods.
 func TestOtherSlices(t *testing.T) {
 	hand := func(ip string) *corev1.Endpoints {

@@ -166,7 +166,7 @@ func (j *judge) follow(s *stream) {
 
 func (j *judge) followGet(s *stream, target model.Target) {
 	f := &follower{
-		table: j.table(s.target, target), reader: j.reader, subject: s.subject(), troubles: j.troubles[s.replica],
+		table: j.table(s.target, target), reader: j.reader, reporter: reporter{subject: s.subject()}, troubles: j.troubles[s.replica],
 		known: map[string]knownAddress{},
 	}
 	ends := f.troubles.ends()

@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,16 @@ func TestStreams(t *testing.T) {
 			m.slice("web-1", "web", "b=10.0.0.2", "c=10.0.0.3")
 			c.adds("c=" + c1) // a change is an Add, then a Remove
 			c.removes(a1)
+		}, nil},
+		{"seventy pods come at once", func(m *made, c *client) {
+			slice, added := []string{"a=10.0.0.1", "b=10.0.0.2"}, []string(nil)
+			for i := range 70 {
+				pod, ip := fmt.Sprint("many-", i), fmt.Sprint("10.0.1.", i)
+				m.pod(pod)
+				slice, added = append(slice, pod+"="+ip), append(added, pod+"="+ip+":8080")
+			}
+			m.slice("web-1", "web", slice...)
+			c.adds(added...)
 		}, nil},
 		{"states are skipped", func(m *made, c *client) {
 			m.slice("web-1", "web", "a=10.0.0.1")

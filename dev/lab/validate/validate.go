@@ -27,6 +27,16 @@ type Finding struct {
 	Message   string        // a sentence with what was seen and what would have been right
 }
 
+// reporter collects the findings about a subject.
+type reporter struct {
+	subject  string
+	findings []Finding
+}
+
+func (r *reporter) report(validator string, at time.Duration, format string, args ...any) {
+	r.findings = append(r.findings, Finding{Validator: validator, At: at, Subject: r.subject, Message: fmt.Sprintf(format, args...)})
+}
+
 func (f Finding) String() string {
 	return fmt.Sprintf("%s at %s: %s: %s", f.Validator, f.At.Round(time.Millisecond), f.Subject, f.Message)
 }

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/backoff"
 
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -141,7 +142,7 @@ func (c *Cluster) run(ctx context.Context) error {
 		if last, err = c.follow(ctx, last); err != nil {
 			return err
 		}
-		if !sleep(ctx, retryAfter) {
+		if pause.For(ctx, retryAfter) != nil {
 			return nil
 		}
 	}
@@ -236,7 +237,7 @@ func (c *Cluster) read(ctx context.Context, key string, options ...clientv3.OpOp
 			return answer, err
 		}
 		c.progress.fail(err)
-		if !sleep(ctx, retryAfter) {
+		if pause.For(ctx, retryAfter) != nil {
 			return nil, err
 		}
 	}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/signpostd/signpost/dev/lab/etcdctl"
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/history/historytest"
 	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/longtest"
 )
@@ -156,7 +157,7 @@ func TestCluster(t *testing.T) {
 	a.create("services", a.namespace, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}}`)
 	// The key of the node sorts before that of the Service, and its revision is higher.
 	a.create("nodes", "", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-1"}}`)
-	recorder, fromFirst := newRecorder(t), newRecorder(t)
+	recorder, fromFirst := historytest.NewRecorder(t), historytest.NewRecorder(t)
 	c, first := a.witness(recorder, 0), a.witness(fromFirst, 1)
 	c.page = 7 // small, for many pages
 	background(t, c.Run)
@@ -258,7 +259,7 @@ func whatCounts(o *unstructured.Unstructured) string {
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t, kubetest.StartOwn(t, kubetest.Options{}).Cluster)
-	recorder := newRecorder(t)
+	recorder := historytest.NewRecorder(t)
 	c := a.witness(recorder, 1)
 	background(t, c.Run)
 	a.create("services", a.namespace, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}}`)
@@ -274,7 +275,7 @@ func TestCompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.want(recorder)
-	late := a.witness(newRecorder(t), 2)
+	late := a.witness(historytest.NewRecorder(t), 2)
 	err := late.Run(soon(t))
 	if err == nil || !strings.Contains(err.Error(), "the revisions 2 to") || !strings.Contains(err.Error(), "were compacted before they were read") {
 		t.Errorf("Run of a compacted revision: %v", err)
@@ -291,7 +292,7 @@ func TestRestore(t *testing.T) {
 	t.Parallel()
 	own := kubetest.StartOwn(t, kubetest.Options{RestartDelay: 2 * time.Second})
 	a := newAPIServer(t, own.Cluster)
-	recorder := newRecorder(t)
+	recorder := historytest.NewRecorder(t)
 	c := a.witness(recorder, 1)
 	background(t, c.Run)
 	service := func(name string) {
@@ -348,7 +349,7 @@ func TestRestore(t *testing.T) {
 // TestNoEtcd shows that a waiter for an unreachable etcd gets the reason.
 func TestNoEtcd(t *testing.T) {
 	t.Parallel()
-	c, err := NewCluster(ClusterConfig{Etcd: "http://127.0.0.1:1"}, newRecorder(t))
+	c, err := NewCluster(ClusterConfig{Etcd: "http://127.0.0.1:1"}, historytest.NewRecorder(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +369,7 @@ func TestRecordAll(t *testing.T) {
 	event := func(revision int64) *clientv3.Event {
 		return &clientv3.Event{Type: mvccpb.DELETE, Kv: &mvccpb.KeyValue{Key: []byte("/registry/pods/lab/a"), ModRevision: revision}}
 	}
-	recorder := newRecorder(t)
+	recorder := historytest.NewRecorder(t)
 	c, err := NewCluster(ClusterConfig{Etcd: "http://127.0.0.1:1", Namespaces: []string{"lab"}}, recorder)
 	if err != nil {
 		t.Fatal(err)

@@ -3,14 +3,12 @@ package witness
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
@@ -19,21 +17,6 @@ const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../../deploy/crds")))
-}
-
-// newRecorder returns a recorder whose file is not used.
-func newRecorder(t *testing.T) *history.Recorder {
-	t.Helper()
-	r, err := history.NewRecorder(history.Setup{}, filepath.Join(t.TempDir(), "history"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
 }
 
 // background runs f until end is called, which may be twice, or the test ends. end returns the result of f.

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // Calls of a Client. The last two are ADS streams of xDS, as state of the world and as delta.
@@ -196,7 +197,7 @@ func (s *Streams) run(ctx context.Context, c *client) {
 		if s.call(ctx, c, n%len(c.Replicas)) {
 			wait = retryFirst
 		}
-		if !sleep(ctx, wait) {
+		if pause.For(ctx, wait) != nil {
 			return
 		}
 		wait = min(2*wait, retryAtMost)

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +19,8 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/history/historytest"
+	"github.com/signpostd/signpost/dev/lab/network"
 )
 
 // server is a server under test.
@@ -174,7 +173,7 @@ func (h recorded) start(clients ...Client) *Streams {
 // client whose stream has ended reconnects, to its replica or the next one.
 func TestStreams(t *testing.T) {
 	t.Parallel()
-	h := recorded{t, newRecorder(t)}
+	h := recorded{t, historytest.NewRecorder(t)}
 	a, b := newReplica(t, "a"), newReplica(t, "b")
 	both := func(ips ...string) {
 		a.endpoints(ips...)
@@ -266,7 +265,7 @@ func (h recorded) consistent(client int) {
 // TestPause shows that a client that was paused receives the merged difference, not each step.
 func TestPause(t *testing.T) {
 	t.Parallel()
-	h := recorded{t, newRecorder(t)}
+	h := recorded{t, historytest.NewRecorder(t)}
 	r := newReplica(t, "a")
 	const crowd, steps = 400, 60
 	sets := make([][]string, 2)
@@ -326,16 +325,20 @@ func (h recorded) updates(client int) (n int) {
 // TestHalfOpen shows that pings end a dead connection, and that the client then uses another replica.
 func TestHalfOpen(t *testing.T) {
 	t.Parallel()
-	h := recorded{t, newRecorder(t)}
+	h := recorded{t, historytest.NewRecorder(t)}
 	a, b := newReplica(t, "a"), newReplica(t, "b")
 	a.endpoints("10.64.0.1")
 	b.endpoints("10.64.0.1")
-	relay := newRelay(t, a.address)
-	h.start(Client{Replicas: []Replica{{"a", relay.address}, b.as()}, Call: CallGet, Target: target})
+	link, err := network.NewLink(a.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(link.Close)
+	h.start(Client{Replicas: []Replica{{"a", link.Addr()}, b.as()}, Call: CallGet, Target: target})
 	if on := h.awaitAddresses(0, "10.64.0.1:8080").Replica; on != "a" {
 		t.Fatalf("the client is at %s", on)
 	}
-	relay.dead.Store(true)
+	link.HalfOpen(network.Both)
 	h.await(0, func(s history.Stream) bool { return s.Replica == "b" && s.Event == history.StreamUpdated })
 	closed := slices.IndexFunc(h.by(0), func(s history.Stream) bool { return s.Event == history.StreamClosed })
 	if s := h.by(0)[closed]; !strings.Contains(s.Problem, "keepalive") {
@@ -343,71 +346,20 @@ func TestHalfOpen(t *testing.T) {
 	}
 }
 
-// relay forwards connections. When it is dead, it drops all bytes.
-type relay struct {
-	address string
-	dead    atomic.Bool
-}
-
-func newRelay(t *testing.T, to string) *relay {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &relay{address: listener.Addr().String()}
-	background(t, func(ctx context.Context) error {
-		var passing sync.WaitGroup
-		defer passing.Wait()
-		defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return nil
-			}
-			passing.Go(func() { r.pass(ctx, conn, to) })
-		}
-	})
-	return r
-}
-
-func (r *relay) pass(ctx context.Context, conn net.Conn, to string) {
-	defer conn.Close()
-	other, err := net.Dial("tcp", to)
-	if err != nil {
-		return
-	}
-	defer context.AfterFunc(ctx, func() { _, _ = conn.Close(), other.Close() })()
-	var back sync.WaitGroup
-	back.Go(func() { _, _ = io.Copy(swallow{r, conn}, other) })
-	_, _ = io.Copy(swallow{r, other}, conn)
-	_ = other.Close()
-	back.Wait()
-}
-
-type swallow struct {
-	*relay
-	net.Conn
-}
-
-// Write implements [io.Writer].
-func (s swallow) Write(p []byte) (int, error) {
-	if s.dead.Load() {
-		return len(p), nil
-	}
-	return s.Conn.Write(p)
-}
-
 // TestNewStreams shows that invalid clients are refused.
 func TestNewStreams(t *testing.T) {
 	for name, c := range map[string]Client{
-		"no replicas": {Call: CallGet, Target: "web.lab.svc.cluster.local:80"},
-		"no call":     {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: "Got", Target: "web.lab.svc.cluster.local:80"},
-		"no target":   {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallGet},
-		"no names":    {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallEDS},
+		"no replicas":        {Call: CallGet, Target: "web.lab.svc.cluster.local:80"},
+		"no call":            {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: "Got", Target: "web.lab.svc.cluster.local:80"},
+		"no target":          {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallGet},
+		"no names":           {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallEDS},
+		"no replicas of xDS": {Call: CallEDS, Names: []string{target}},
+		"a target of xDS":    {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallEDS, Target: target},
+		"names of Get":       {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallGet, Names: []string{target}},
+		"another call":       {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: "LDS", Names: []string{target}},
 	} {
 		good := Client{Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallGet, Target: "web.lab.svc.cluster.local:80"}
-		if _, err := NewStreams([]Client{good, c}, newRecorder(t)); err == nil || !strings.Contains(err.Error(), "client 1") {
+		if _, err := NewStreams([]Client{good, c}, historytest.NewRecorder(t)); err == nil || !strings.Contains(err.Error(), "client 1") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

@@ -103,15 +103,3 @@ func (p *progress[T]) wait(ctx context.Context, enough func(T) bool) error {
 		}
 	}
 }
-
-// sleep waits. It returns false if ctx ends.
-func sleep(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}

@@ -12,6 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/history/historytest"
 	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
@@ -32,7 +33,7 @@ func newFixture(t *testing.T, options, records string) *fixture {
 		Keys:    []bindtest.Key{{Name: "lab", Algorithm: "hmac-sha256", Secret: secret}},
 		Options: options,
 	})
-	return &fixture{T: t, server: server, recorder: newRecorder(t), config: ZoneConfig{
+	return &fixture{T: t, server: server, recorder: historytest.NewRecorder(t), config: ZoneConfig{
 		Server: server.Addr.String(), Name: "Lab.Example", Key: &Key{"lab", "hmac-sha256", secret},
 	}}
 }

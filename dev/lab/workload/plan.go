@@ -15,18 +15,7 @@ type Settings struct {
 	Namespace string  // of all objects but the nodes; "lab" if empty
 	Zone      string  // absolute name; "lab.example." if empty
 	Rate      float64 // average number of edits per second, of objects and zone together; 10 if zero
-	// Headless tells whether headless Services ask for names too.
-	Headless HeadlessNames
 }
-
-// HeadlessNames tells whether headless Services have the hostname annotation.
-type HeadlessNames string
-
-// Values of HeadlessNames.
-const (
-	WithoutNames HeadlessNames = ""      // only LoadBalancers and DNSEndpoints ask for names
-	WithNames    HeadlessNames = "named" // head-N asks for the name head-N with the addresses of its ready pods
-)
 
 // Plan is a workload. All its methods are pure.
 type Plan struct{ settings Settings }

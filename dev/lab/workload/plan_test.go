@@ -97,7 +97,7 @@ func TestRate(t *testing.T) {
 // an existing one, and sets fields that its object has.
 func TestEditsFit(t *testing.T) {
 	for seed := range uint64(12) {
-		p := mustNew(t, Settings{Seed: seed, Headless: WithNames})
+		p := mustNew(t, Settings{Seed: seed})
 		there := map[string]Object{}
 		last := time.Duration(0)
 		number := 0

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -119,13 +120,13 @@ func (p *Player) Play(ctx context.Context, duration time.Duration) (Played, erro
 	var errs [2]error
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if objects, errs[0] = p.playObjects(ctx, start, duration); errs[0] != nil {
+		if objects, errs[0] = p.playSome(ctx, start, duration, false, p.cluster.attempt); errs[0] != nil {
 			cancel()
 		}
 	})
 	if p.zone != nil {
 		wg.Go(func() {
-			if zone, errs[1] = p.playZone(ctx, start, duration); errs[1] != nil {
+			if zone, errs[1] = p.playSome(ctx, start, duration, true, p.zone.attempt); errs[1] != nil {
 				cancel()
 			}
 		})
@@ -134,20 +135,20 @@ func (p *Player) Play(ctx context.Context, duration time.Duration) (Played, erro
 	return objects.plus(zone), errors.Join(errs[:]...)
 }
 
-// playObjects makes the edits of objects, with the required gaps.
-func (p *Player) playObjects(ctx context.Context, start time.Time, duration time.Duration) (total Played, err error) {
+// playSome makes the edits of objects, or those of the zone, with the required gaps.
+func (p *Player) playSome(ctx context.Context, start time.Time, duration time.Duration, ofZone bool, attempt attempt) (total Played, err error) {
 	madeAt := map[int]time.Time{}
 	for e := range p.plan.Edits() {
 		if e.At >= duration {
 			break
 		}
-		if e.Object == nil {
+		if (e.Zone != nil) != ofZone {
 			continue
 		}
 		if err := wait(ctx, time.Until(e.due(start, madeAt))); err != nil {
 			return total, fmt.Errorf("wait for edit %s: %w", e, err)
 		}
-		one, err := p.insist(ctx, e, p.cluster.attempt)
+		one, err := p.insist(ctx, e, attempt)
 		if total = total.plus(one); err != nil {
 			return total, err
 		}
@@ -167,27 +168,11 @@ func (e Edit) due(start time.Time, madeAt map[int]time.Time) time.Time {
 	return due
 }
 
-func (p *Player) playZone(ctx context.Context, start time.Time, duration time.Duration) (total Played, err error) {
-	for e := range p.plan.Edits() {
-		if e.At >= duration {
-			break
-		}
-		if e.Zone == nil {
-			continue
-		}
-		if err := wait(ctx, time.Until(start.Add(e.At))); err != nil {
-			return total, fmt.Errorf("wait for edit %s: %w", e, err)
-		}
-		one, err := p.insist(ctx, e, p.zone.attempt)
-		if total = total.plus(one); err != nil {
-			return total, err
-		}
-	}
-	return total, nil
-}
+// attempt tries to make an edit once.
+type attempt func(context.Context, Edit) (outcome, error)
 
 // insist repeats an edit until it is made or pointless.
-func (p *Player) insist(ctx context.Context, e Edit, attempt func(context.Context, Edit) (outcome, error)) (Played, error) {
+func (p *Player) insist(ctx context.Context, e Edit, attempt attempt) (Played, error) {
 	deadline := time.Now().Add(patience)
 	var count Played
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -214,12 +199,6 @@ func (p *Player) insist(ctx context.Context, e Edit, attempt func(context.Contex
 
 // wait waits for d. It returns the cause if ctx ends.
 func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return context.Cause(ctx)
-	}
+	_ = pause.For(ctx, d)
+	return context.Cause(ctx)
 }

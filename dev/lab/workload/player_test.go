@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/history/historytest"
 	"github.com/signpostd/signpost/testkit/bindtest"
 	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/longtest"
@@ -36,20 +36,6 @@ func startBIND(t *testing.T, p Plan) *bindtest.Server {
 		Zones: []bindtest.Zone{{Name: name, Key: personKey.Name, Records: p.ZoneRecords()}},
 		Keys:  []bindtest.Key{{Name: personKey.Name, Algorithm: personKey.Algorithm, Secret: personKey.Secret}},
 	})
-}
-
-func newRecorder(t *testing.T) *history.Recorder {
-	t.Helper()
-	r, err := history.NewRecorder(history.Setup{}, filepath.Join(t.TempDir(), "history"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
 }
 
 // faultyTransport makes some requests fail, before they are sent or after the response, and counts all.
@@ -120,7 +106,7 @@ func TestPlayer(t *testing.T) {
 			cluster := kubetest.Start(t)
 			// This seed has zone edits with each requirement in a short time.
 			plan := mustNew(t, Settings{Seed: 84, Namespace: cluster.Namespace(t), Rate: 30})
-			bind, recorder := startBIND(t, plan), newRecorder(t)
+			bind, recorder := startBIND(t, plan), historytest.NewRecorder(t)
 			p := newPlayer(t, plan, cluster.Config, bind.Addr, recorder, &faultyTransport{fail: fail})
 			played := play(t, p, 6*time.Second)
 			if name == "undisturbed" && played.Repeated != 0 || name != "undisturbed" && played.Repeated < 20 {
@@ -165,7 +151,7 @@ func TestPlayerSurvives(t *testing.T) {
 	const length = 15 * time.Second
 	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: crds, RestartDelay: 2 * time.Second})
 	plan := mustNew(t, Settings{Seed: 6, Rate: 25})
-	bind, recorder := startBIND(t, plan), newRecorder(t)
+	bind, recorder := startBIND(t, plan), historytest.NewRecorder(t)
 	reached := make(chan int64, 10000)
 	p := newPlayer(t, plan, cluster.Config, bind.Addr, recorder, &faultyTransport{reached: func(number int64) { reached <- number }})
 	if err := p.Prepare(t.Context()); err != nil {
@@ -228,7 +214,7 @@ func TestPlayerSurvives(t *testing.T) {
 func TestPlayerFails(t *testing.T) {
 	cluster := kubetest.Start(t)
 	plan := mustNew(t, Settings{Seed: 1, Namespace: cluster.Namespace(t)})
-	p := newPlayer(t, plan, cluster.Config, netip.AddrPort{}, newRecorder(t), &faultyTransport{})
+	p := newPlayer(t, plan, cluster.Config, netip.AddrPort{}, historytest.NewRecorder(t), &faultyTransport{})
 	if err := p.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +239,7 @@ func TestPlayerFails(t *testing.T) {
 func TestPlayerAfterARestore(t *testing.T) {
 	cluster := kubetest.Start(t)
 	plan := mustNew(t, Settings{Seed: 1, Namespace: cluster.Namespace(t)})
-	p := newPlayer(t, plan, cluster.Config, netip.AddrPort{}, newRecorder(t), &faultyTransport{})
+	p := newPlayer(t, plan, cluster.Config, netip.AddrPort{}, historytest.NewRecorder(t), &faultyTransport{})
 	if err := p.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +277,7 @@ func TestPlayerIsStopped(t *testing.T) {
 		fail:    func(int64) string { return "lost before" },
 		reached: func(n int64) { cancelAfter(n, 3, func() { cancel(errors.New("the lab ends")) }) },
 	}
-	p := newPlayer(t, plan, &rest.Config{Host: "https://127.0.0.1:1"}, netip.AddrPort{}, newRecorder(t), m)
+	p := newPlayer(t, plan, &rest.Config{Host: "https://127.0.0.1:1"}, netip.AddrPort{}, historytest.NewRecorder(t), m)
 	_, err := p.Play(ctx, time.Minute)
 	if err == nil || !strings.Contains(err.Error(), "make edit 1 ") || !strings.Contains(err.Error(), "the lab ends") {
 		t.Errorf("error %v", err)
@@ -308,7 +294,7 @@ func cancelAfter(n, last int64, cancel func()) {
 // and that the next attempt succeeds.
 func TestPausedNameServer(t *testing.T) {
 	plan := mustNew(t, Settings{Seed: 2})
-	bind, recorder := startBIND(t, plan), newRecorder(t)
+	bind, recorder := startBIND(t, plan), historytest.NewRecorder(t)
 	z := &zone{name: plan.Settings().Zone, server: bind.Addr, recorder: recorder, key: personKey}
 	e := Edit{Zone: &ZoneEdit{Name: "human-0.lab.example.", Type: "A", Require: Unused, New: []string{"192.0.2.1"}, TTL: 60}}
 	if err := bind.Pause(t.Context()); err != nil {
@@ -339,16 +325,16 @@ func TestZoneResponses(t *testing.T) {
 		}
 	}
 	bind := startBIND(t, plan)
-	wrong := &zone{name: plan.Settings().Zone, server: bind.Addr, recorder: newRecorder(t), key: Key{Name: "person", Algorithm: "hmac-sha256", Secret: "d3Jvbmd3cm9uZ3dyb25nd3Jvbmc="}}
+	wrong := &zone{name: plan.Settings().Zone, server: bind.Addr, recorder: historytest.NewRecorder(t), key: Key{Name: "person", Algorithm: "hmac-sha256", Secret: "d3Jvbmd3cm9uZ3dyb25nd3Jvbmc="}}
 	if became, err := wrong.attempt(t.Context(), first); became != retry || err == nil {
 		t.Errorf("with a wrong key: %s, %v", became, err)
 	}
-	nobody := &zone{name: plan.Settings().Zone, server: netip.MustParseAddrPort("127.0.0.1:1"), recorder: newRecorder(t), key: personKey}
+	nobody := &zone{name: plan.Settings().Zone, server: netip.MustParseAddrPort("127.0.0.1:1"), recorder: historytest.NewRecorder(t), key: personKey}
 	began := time.Now()
 	if became, err := nobody.attempt(t.Context(), first); became != retry || err == nil || time.Since(began) > responseTimeout {
 		t.Errorf("nobody listens: %s, %v after %s", became, err, time.Since(began))
 	}
-	other := &zone{name: "nonesuch.example.", server: bind.Addr, recorder: newRecorder(t), key: personKey}
+	other := &zone{name: "nonesuch.example.", server: bind.Addr, recorder: historytest.NewRecorder(t), key: personKey}
 	if became, err := other.attempt(t.Context(), first); became == made || err == nil {
 		t.Errorf("another zone: %s, %v", became, err)
 	}

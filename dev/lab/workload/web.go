@@ -31,9 +31,7 @@ func (s *simulation) beginWeb() {
 	for i := range heads {
 		service := s.newService(headName(i), map[string]string{"app": headName(i)})
 		service.Spec.ClusterIP = corev1.ClusterIPNone
-		if s.settings.Headless == WithNames {
-			service.Annotations = map[string]string{hostnameAnnotation: headName(i) + "." + s.domain()}
-		}
+		service.Annotations = map[string]string{hostnameAnnotation: headName(i) + "." + s.domain()}
 		s.create(service)
 		for number := range i {
 			s.startMember(headName(i), number)

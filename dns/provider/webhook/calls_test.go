@@ -16,6 +16,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 func TestRecords(t *testing.T) {
@@ -79,13 +80,9 @@ func TestRecords(t *testing.T) {
 
 func gauges(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 	t.Helper()
-	families, err := g.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]float64{}
-	for _, f := range families {
-		all[strings.TrimPrefix(f.GetName(), "external_dns_webhook_provider_")] = f.GetMetric()[0].GetGauge().GetValue()
+	for series, value := range metrictest.Series(t, g) {
+		all[strings.TrimPrefix(series, "external_dns_webhook_provider_")] = value
 	}
 	return all
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/source/gateway"
 	"github.com/signpostd/signpost/internal/objectserver"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/heaptest"
 )
 
 // Sizes of the benchmarks: the routes are on 10 Gateways. The Gateway that changes has 100 routes, one of
@@ -206,20 +206,12 @@ func BenchmarkStart(b *testing.B) {
 	const routes = 10_000
 	s := newBench(b, routes)
 	for b.Loop() {
-		before, used := heap(), cpu(b)
+		before, used := heaptest.InUse(), cpu(b)
 		end := s.open()
 		s.evaluate(routes)
 		used = cpu(b) - used
 		b.ReportMetric(float64(used.Milliseconds()), "cpu-ms/start")
-		b.ReportMetric(float64(heap()-before)/routes, "B/route")
+		b.ReportMetric(float64(heaptest.InUse()-before)/routes, "B/route")
 		end()
 	}
-}
-
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/heaptest"
 )
 
 // row is the entry of an object in a table of package kube, and rowKey the key of that entry and of each
@@ -82,7 +83,7 @@ func TestMemoryOfPods(t *testing.T) {
 		s := newServices(*NewConfig(), source.Input{Settings: source.Settings{Prefixes: source.DefaultPrefixes}}, allTypes)
 		shared := sharedTexts{}
 		rows, index := map[rowKey]row{}, map[string]map[rowKey]struct{}{}
-		before := heap()
+		before := heaptest.InUse()
 		for n := range count {
 			obj := sent(t, podOf(n))
 			obj.Status.Phase = phase
@@ -102,7 +103,7 @@ func TestMemoryOfPods(t *testing.T) {
 				index[under][key] = struct{}{}
 			}
 		}
-		after := heap()
+		after := heaptest.InUse()
 		runtime.KeepAlive([]any{rows, index, shared, s})
 		return (after - before) / count
 	}
@@ -115,13 +116,4 @@ func TestMemoryOfPods(t *testing.T) {
 	if finished >= 150 {
 		t.Errorf("a pod that has finished costs %d bytes, want less than 150: its name", finished)
 	}
-}
-
-// heap returns the memory in use.
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
