@@ -12,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // maxLoneFailures is how many names in a row may fail alone and without a reason. Up to that number
@@ -84,7 +85,7 @@ func (p *Publisher) apply(z *zone) {
 // describe returns a change as text for logs.
 func describe(c dns.Change) string {
 	r := c.RecordSet()
-	text := fmt.Sprintf("%s %s %v", r.Name, r.Type, r.Targets)
+	text := fmt.Sprintf("%s %s %s", r.Name, r.Type, shownTargets(r.Targets))
 	if r.SetIdentifier != "" {
 		text += " (" + r.SetIdentifier + ")"
 	}
@@ -94,8 +95,24 @@ func describe(c dns.Change) string {
 	case c.New == nil:
 		return "delete " + text
 	default:
-		return fmt.Sprintf("update %s, was %v", text, c.Old.Targets)
+		return fmt.Sprintf("update %s, was %s", text, shownTargets(c.Old.Targets))
 	}
+}
+
+// maxTargetsShown and maxTargetShown limit the targets in a text, and the bytes of each. Objects may
+// ask for thousands.
+const maxTargetsShown, maxTargetShown = 20, 300
+
+// shownTargets returns targets as text for logs.
+func shownTargets(targets []string) string {
+	shown := make([]string, 0, maxTargetsShown)
+	for _, t := range targets[:min(len(targets), maxTargetsShown)] {
+		shown = append(shown, sanitize.CutTo(t, maxTargetShown))
+	}
+	if more := len(targets) - len(shown); more > 0 {
+		return fmt.Sprintf("%v and %d more", shown, more)
+	}
+	return fmt.Sprint(shown)
 }
 
 // applyBatch applies a batch. It is called outside of the loop.

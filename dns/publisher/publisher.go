@@ -58,6 +58,8 @@ type Publisher struct {
 	zoneList zoneList
 	// zones is nil until the zones have been listed.
 	zones *zoneSet
+	// changedNames are the names whose wanted record sets have changed in this pass of the loop.
+	changedNames []string
 	// unverified is true while the metric of verified records may be out of date.
 	unverified bool
 	// metricsStale is true if the metrics of the wanted record sets are out of date. filtered is true
@@ -342,6 +344,7 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 	p.pollSources(ctx, now)
 	p.watchTables(now)
 	p.readObjects(now)
+	p.touchChanged()
 	p.unzonedLog.reset(p.Log, "Can't publish further records whose names are in no zone")
 	p.faultyLog.reset(p.Log, "Ignore further parts of objects that can't be used")
 	// Most of these numbers result from planning, so they are taken last.

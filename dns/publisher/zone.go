@@ -281,16 +281,13 @@ func (p *Publisher) noZone(name string) {
 	p.Notify(Notice{Objects: objectsOf(wanted), Record: wanted[0], Action: ActionFailed, Reason: ReasonError, Message: message})
 }
 
+// objectsOf returns the objects of record sets, each once.
 func objectsOf(records []*dns.RecordSet) []dns.Object {
-	var objects []dns.Object
-	for _, r := range records {
-		for _, o := range r.Objects {
-			if !slices.Contains(objects, o) {
-				objects = append(objects, o)
-			}
-		}
+	lists := make([][]dns.Object, len(records))
+	for i, r := range records {
+		lists[i] = r.Objects
 	}
-	return objects
+	return dns.JoinObjects(lists...)
 }
 
 // operationFailed delays an operation after an error that isn't about a single record.
