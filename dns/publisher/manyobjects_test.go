@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -8,6 +9,9 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/source"
 )
 
 // If thousands of objects ask for one name and some of them change, the name is planned once for
@@ -40,6 +44,45 @@ func TestManyObjectsOfOneName(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Inspections of thousands of objects that ask for one name merge their record sets once, and not for
+// each of them: the statuses of as many DNSEndpoints are written after each change of the name.
+func TestOutcomesOfManyObjects(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		const objects = 1500
+		ask := func(i int, target string) { w.asks("tenant", fmt.Sprint("o", i), "many."+zoneName, "A", target) }
+		for i := range objects {
+			ask(i, fmt.Sprintf("10.0.%d.%d", i>>8, i&255))
+		}
+		w.start()
+		waitIdle()
+		o := Outcomes(func() *Publisher { return w.publisher }, "service")
+		outcome := func(i int) *source.Outcome {
+			got, err := o.Outcome(t.Context(), source.Key{Kind: "Service", Namespace: "tenant", Name: fmt.Sprint("o", i)})
+			if err != nil || got == nil {
+				t.Fatal(got, err)
+			}
+			return got
+		}
+		before := allocated()
+		for i := range 200 {
+			if got := outcome(i); !got.Programmed.True {
+				t.Errorf("object %d: %+v", i, got.Programmed)
+			}
+		}
+		const perObject = 20_000
+		if n := allocated() - before; n > perObject*objects {
+			t.Errorf("%d bytes were allocated for 200 outcomes, want at most %d for each of %d objects", n, perObject, objects)
+		}
+		// What is kept ends with the next change.
+		w.zones.SetHooks(inmemory.Hooks{Before: func(context.Context, inmemory.Call) error { return provider.ErrRejected }})
+		ask(1, "10.1.0.1")
+		waitIdle()
+		if got := outcome(1); got.Programmed.True {
+			t.Errorf("after a refused change: %+v", got.Programmed)
+		}
+	})
 }
 
 // allocated returns how many bytes the process has allocated.

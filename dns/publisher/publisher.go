@@ -95,6 +95,7 @@ type Publisher struct {
 	once *onceState
 	// followers are notified of changed names; mostly there are none.
 	followers map[*Follower]struct{}
+	memo      memo
 	// panics confines panics of sources and of the provider to the object or call.
 	panics *panics.Reporter
 }
@@ -190,7 +191,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 			}
 			f()
 		case f := <-p.visits:
-			f()
+			p.visited(f)
 			continue
 		case t := <-p.terms:
 			p.begin(t)
@@ -341,6 +342,7 @@ func noMetrics(string, []dns.Change) {}
 
 // work does everything that is due, without waiting.
 func (p *Publisher) work(ctx context.Context, now time.Time) {
+	p.memo = memo{}
 	p.pollSources(ctx, now)
 	p.watchTables(now)
 	p.readObjects(now)

@@ -38,9 +38,8 @@ func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
 	return sets
 }
 
-// want returns the demand for a name in a zone. Without a zone, the first zone that holds the name
-// counts.
-func (p *Publisher) want(z *zone, name string) demand {
+// demandFor computes the result of want.
+func (p *Publisher) demandFor(z *zone, name string) demand {
 	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
 		w, rank := demand{}, p.rank(z, name)
 		w.wanted, w.unsupported = p.splitSupported(p.Desired.Candidates(name, rank), rank)
