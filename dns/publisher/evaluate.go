@@ -238,11 +238,15 @@ const (
 	// objectCost, plus one for each of its names.
 	evaluationCost = 500
 	objectCost     = 4
+	// evaluationTime limits how long that takes. An object with thousands of pods takes milliseconds.
+	evaluationTime = 20 * time.Millisecond
 )
 
-// evaluate evaluates objects of the backlog up to a cost, at least one. Namespaces take turns.
+// evaluate evaluates objects of the backlog up to a cost and for a limited time, at least one, or all of
+// them. Namespaces take turns.
 func (p *Publisher) evaluate(cost int) {
-	for cost > 0 {
+	all, begun := cost == math.MaxInt, time.Now()
+	for cost > 0 && (all || time.Since(begun) < evaluationTime) {
 		o, ok := p.backlog.next()
 		if !ok {
 			break

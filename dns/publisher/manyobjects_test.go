@@ -46,6 +46,37 @@ func TestManyObjectsOfOneName(t *testing.T) {
 	}
 }
 
+// Objects that take long to evaluate, such as headless Services with thousands of pods, delay those of
+// another namespace by the time of few of them.
+func TestSlowObjects(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		const takes = 50 * time.Millisecond
+		w.change = func(c *Config) {
+			c.Sources[0].Evaluate = func(key source.Key) source.Result {
+				if key.Namespace == "tenant" {
+					time.Sleep(takes)
+				}
+				return w.objects.evaluate(key)
+			}
+		}
+		w.start()
+		waitIdle()
+		for i := range 400 {
+			w.asks("tenant", fmt.Sprint("o", i), fmt.Sprintf("o%d.%s", i, zoneName), "A", "192.0.2.1")
+		}
+		time.Sleep(takes)
+		w.asks("bank", "www", "www."+zoneName, "A", "192.0.2.1")
+		time.Sleep(10 * takes)
+		if w.zones.Get(dns.Key{Name: "www." + zoneName, Type: "A"}) == nil {
+			t.Errorf("the name of another namespace isn't published after %v", 10*takes)
+		}
+		time.Sleep(time.Minute)
+		if n := len(w.zone()); n != 401 {
+			t.Errorf("%d of 401 names are published", n)
+		}
+	})
+}
+
 // Inspections of thousands of objects that ask for one name merge their record sets once, and not for
 // each of them: the statuses of as many DNSEndpoints are written after each change of the name.
 func TestOutcomesOfManyObjects(t *testing.T) {
