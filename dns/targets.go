@@ -90,19 +90,31 @@ func sortKey(target string) string {
 	return strings.ToLower(target)
 }
 
-// CountCommon returns how many targets of a list are also in another one.
-func CountCommon(of, in []string) (count int) {
-	keys := make(map[string]struct{}, len(in))
-	for _, t := range in {
-		keys[strings.ToLower(sortKey(t))] = struct{}{}
+// TargetSet is an index of targets, which are equal as in [SameTarget]. A list that is compared with
+// many others is indexed once.
+type TargetSet map[string]struct{}
+
+// NewTargetSet returns the index of a list.
+func NewTargetSet(targets []string) TargetSet {
+	s := make(TargetSet, len(targets))
+	for _, t := range targets {
+		s[setKey(t)] = struct{}{}
 	}
-	for _, t := range of {
-		if _, has := keys[strings.ToLower(sortKey(t))]; has {
+	return s
+}
+
+// Count returns how many targets of a list are in the set.
+func (s TargetSet) Count(targets []string) (count int) {
+	for _, t := range targets {
+		if _, has := s[setKey(t)]; has {
 			count++
 		}
 	}
 	return count
 }
+
+// setKey returns the key of a target in a [TargetSet]. The zone of an address may have upper-case letters.
+func setKey(target string) string { return strings.ToLower(sortKey(target)) }
 
 // Less orders lists of targets. A shorter list is less. Lists of the same length are sorted, and
 // the first difference decides: addresses come before names, addresses are ordered by value, and

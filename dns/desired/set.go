@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/tenancy"
 )
 
 // Origin is an object of a source that asks for record sets. For a polled source, it is the source
@@ -23,6 +24,9 @@ type Set struct {
 	origins  map[Origin]*request
 	// names has the requests for each canonical name.
 	names map[string]*nameRequests
+	// describing has, for each name, the requested names that may say something about it
+	// ([tenancy.DescribedBy]).
+	describing map[string]map[string]struct{}
 	// unresolved counts, by name and namespace, the objects that ask for a name with a record set that
 	// can't be published.
 	unresolved map[string]map[string]int
@@ -63,6 +67,7 @@ func New(o Options) (*Set, error) {
 		settings:   settings,
 		origins:    map[Origin]*request{},
 		names:      map[string]*nameRequests{},
+		describing: map[string]map[string]struct{}{},
 		unresolved: map[string]map[string]int{},
 		stats:      Stats{Records: map[string]int{}, Invalid: map[Kind]int{}, Deduplicated: map[Kind]int{}},
 		stale:      map[string]struct{}{},
@@ -109,6 +114,7 @@ func (s *Set) update(a *request, d difference) {
 	if entry == nil {
 		entry = &nameRequests{}
 		s.names[d.name] = entry
+		s.describe(d.name)
 	}
 	i, _ := slices.BinarySearchFunc(entry.requests, a, compareRequests)
 	switch {
@@ -121,10 +127,33 @@ func (s *Set) update(a *request, d difference) {
 		s.stats.recount(entry.counts, nil)
 		delete(s.names, d.name)
 		delete(s.stale, d.name)
+		s.undescribe(d.name)
 		return
 	}
 	s.stale[d.name] = struct{}{}
 }
+
+// describe notes which names a requested name may say something about.
+func (s *Set) describe(name string) {
+	for _, other := range tenancy.DescribedBy(name) {
+		if s.describing[other] == nil {
+			s.describing[other] = map[string]struct{}{}
+		}
+		s.describing[other][name] = struct{}{}
+	}
+}
+
+func (s *Set) undescribe(name string) {
+	for _, other := range tenancy.DescribedBy(name) {
+		if delete(s.describing[other], name); len(s.describing[other]) == 0 {
+			delete(s.describing, other)
+		}
+	}
+}
+
+// Describing returns the requested names that may say something about a canonical name, such as
+// _acme-challenge.www.example.org about www.example.org, in no order.
+func (s *Set) Describing(name string) iter.Seq[string] { return maps.Keys(s.describing[name]) }
 
 func compareRequests(a, b *request) int {
 	return cmp.Or(

@@ -487,3 +487,19 @@ func TestMergedByRank(t *testing.T) {
 		}
 	}
 }
+
+// The names that say something about another name are known as long as objects ask for them.
+func TestDescribing(t *testing.T) {
+	s := newSet(t, desired.Options{})
+	describing := func(name string) []string { return slices.Sorted(s.Describing(name)) }
+	put(s, "service/a/one", "_3a1f.www.example.org CNAME 0 x.example.net", "www.example.org A 0 192.0.2.1")
+	put(s, "service/b/two", "_3a1f.www.example.org CNAME 0 y.example.net", "_sip._tcp.www.example.org CNAME 0 y.example.net")
+	both := []string{"_3a1f.www.example.org", "_sip._tcp.www.example.org"}
+	wantLines(t, describing("www.example.org"), both)
+	wantLines(t, describing("*.www.example.org"), both)
+	wantLines(t, describing("example.org"), nil)
+	put(s, "service/b/two")
+	wantLines(t, describing("www.example.org"), both[:1])
+	put(s, "service/a/one")
+	wantLines(t, describing("www.example.org"), nil)
+}

@@ -55,7 +55,7 @@ func Choose(current []Current, wanted []Candidate, rules *Rules) (chosen []Candi
 }
 
 // Rank returns a function that ranks the objects of a name: 0 for the holder, more for others.
-// Package desired merges record sets in this order.
+// Package desired merges record sets in this order. The function is for one goroutine.
 func Rank(current []Current, rules *Rules) func(*dns.RecordSet) int {
 	n := name{current: current, rules: rules}
 	return func(r *dns.RecordSet) int {
@@ -63,9 +63,9 @@ func Rank(current []Current, rules *Rules) func(*dns.RecordSet) int {
 		switch {
 		case c != nil && resource(c) != "" && resource(c) == resource(r):
 			return 0
-		case c != nil && commonTargets(r, c) == len(r.Targets) && (r.TTL <= 0 || r.TTL == c.TTL):
+		case c != nil && n.commonTargets(r, c) == len(r.Targets) && (r.TTL <= 0 || r.TTL == c.TTL):
 			return 1
-		case c != nil && commonTargets(r, c) == len(r.Targets):
+		case c != nil && n.commonTargets(r, c) == len(r.Targets):
 			return 2
 		case n.holdsAny(r):
 			return 3
@@ -77,14 +77,14 @@ func Rank(current []Current, rules *Rules) func(*dns.RecordSet) int {
 
 func resource(r *dns.RecordSet) string { return r.Labels[dns.LabelResource] }
 
-// fewTargets is the maximum number of targets that are compared pairwise. More are looked up in a
-// map.
+// fewTargets is the maximum number of targets that are compared pairwise. More are looked up in an
+// index.
 const fewTargets = 16
 
-// commonTargets counts the targets of r that c has.
-func commonTargets(r, c *dns.RecordSet) (count int) {
+// commonTargets counts the targets of r that c, a record set of the zone, has.
+func (n *name) commonTargets(r, c *dns.RecordSet) (count int) {
 	if len(c.Targets) > fewTargets {
-		return dns.CountCommon(r.Targets, c.Targets)
+		return n.targetsOf(c).Count(r.Targets)
 	}
 	for _, target := range r.Targets {
 		for _, other := range c.Targets {
@@ -95,6 +95,18 @@ func commonTargets(r, c *dns.RecordSet) (count int) {
 		}
 	}
 	return count
+}
+
+// targetsOf returns the index of the targets of a record set of the zone. All candidates use the same
+// one: thousands of objects may share a record set with as many targets.
+func (n *name) targetsOf(c *dns.RecordSet) dns.TargetSet {
+	if n.targets[c] == nil {
+		if n.targets == nil {
+			n.targets = map[*dns.RecordSet]dns.TargetSet{}
+		}
+		n.targets[c] = dns.NewTargetSet(c.Targets)
+	}
+	return n.targets[c]
 }
 
 // currentOf returns the zone's record set with the key of r if we may change it, or nil.
@@ -166,7 +178,7 @@ type precedence struct {
 func (n *name) precedenceOf(w Candidate) (m precedence) {
 	c := n.currentOf(w.Set)
 	if c != nil {
-		m.kept = commonTargets(w.Set, c)
+		m.kept = n.commonTargets(w.Set, c)
 	}
 	switch {
 	case c != nil && resource(c) == resource(w.Set):

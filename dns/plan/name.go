@@ -43,7 +43,9 @@ type name struct {
 	// win, and winner is the deciding candidate.
 	mixed, cname bool
 	winner       int
-	out          Outcome
+	// targets has an index for each record set of the zone with many targets that was compared.
+	targets map[*dns.RecordSet]dns.TargetSet
+	out     Outcome
 }
 
 // refusals records the winning candidates that the provider refuses.

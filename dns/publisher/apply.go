@@ -12,12 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
-
-// maxLoneFailures is how many names in a row may fail alone and without a reason. Up to that number
-// each name counts as the cause of its failure, so that other names needn't wait. After that, the
-// provider does.
-const maxLoneFailures = 3
 
 // errRefused is the error of changes that the registry refuses. The registry itself reports the
 // reason.
@@ -48,9 +44,8 @@ type part struct {
 	applied []dns.Change
 }
 
-// apply starts a job that applies the groups at the head of the queue.
-func (p *Publisher) apply(z *zone) {
-	groups := z.names.take(z.limit, z.batch.limit(p.batchSize))
+// apply starts a job that applies groups.
+func (p *Publisher) apply(z *zone, groups []group) {
 	if len(groups) == 0 {
 		return
 	}
@@ -84,7 +79,7 @@ func (p *Publisher) apply(z *zone) {
 // describe returns a change as text for logs.
 func describe(c dns.Change) string {
 	r := c.RecordSet()
-	text := fmt.Sprintf("%s %s %v", r.Name, r.Type, r.Targets)
+	text := fmt.Sprintf("%s %s %s", r.Name, r.Type, shownTargets(r.Targets))
 	if r.SetIdentifier != "" {
 		text += " (" + r.SetIdentifier + ")"
 	}
@@ -94,8 +89,24 @@ func describe(c dns.Change) string {
 	case c.New == nil:
 		return "delete " + text
 	default:
-		return fmt.Sprintf("update %s, was %v", text, c.Old.Targets)
+		return fmt.Sprintf("update %s, was %s", text, shownTargets(c.Old.Targets))
 	}
+}
+
+// maxTargetsShown and maxTargetShown limit the targets in a text, and the bytes of each. Objects may
+// ask for thousands.
+const maxTargetsShown, maxTargetShown = 20, 300
+
+// shownTargets returns targets as text for logs.
+func shownTargets(targets []string) string {
+	shown := make([]string, 0, maxTargetsShown)
+	for _, t := range targets[:min(len(targets), maxTargetsShown)] {
+		shown = append(shown, sanitize.CutTo(t, maxTargetShown))
+	}
+	if more := len(targets) - len(shown); more > 0 {
+		return fmt.Sprintf("%v and %d more", shown, more)
+	}
+	return fmt.Sprint(shown)
 }
 
 // applyBatch applies a batch. It is called outside of the loop.
@@ -213,7 +224,8 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	remaining := p.splitFailed(z, b)
 	switch {
 	case b.err == nil:
-		p.throttles, z.loneFailures = 0, 0
+		p.throttles = 0
+		z.acquit()
 		p.operationSucceeded(&z.writing, "apply changes in zone "+z.Name)
 		if z.limit > 0 {
 			if z.limit *= 2; z.limit >= defaultBatch {
@@ -236,20 +248,23 @@ func (p *Publisher) applied(z *zone, b *batch) {
 
 // failed retries a batch that failed in the registry, or in the provider without a reason. A single
 // record may make a provider fail, so both halves are tried at once, and a name that fails alone
-// backs off by itself.
+// backs off by itself. If several names fail alone, the zone backs off, or only their namespaces.
 func (p *Publisher) failed(z *zone, b *batch, remaining []group) {
 	operation := "apply changes in zone " + z.Name
 	switch {
-	case !b.byProvider, provider.StopsAll(b.err), z.loneFailures >= maxLoneFailures:
+	case !b.byProvider, provider.StopsAll(b.err):
 		retryAll(z, remaining)
+		z.pausedFor = nil
 		p.operationFailed(&z.writing, operation, b.err)
 	case len(b.groups) > 1:
 		p.Metrics.registryErrors.Inc()
 		p.Log.Warn("Can't apply changes; trying half of them", "zone", z.Name, "names", len(b.groups), "err", b.err)
 		retryAll(z, remaining)
+	case z.suspect(b.groups[0].name):
+		retryAll(z, remaining)
+		p.operationFailed(&z.writing, operation, b.err)
 	default:
 		p.Metrics.registryErrors.Inc()
-		z.loneFailures++
 		p.postponeAll(z, remaining, b.err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,12 @@ func TestOneRecordFailsItsBatch(t *testing.T) {
 // A provider that fails every write is called less and less often. Everything is published when it
 // works again.
 func TestEveryBatchFails(t *testing.T) {
+	for _, namespaces := range []int{1, 2, 3, 100} {
+		t.Run(fmt.Sprint(namespaces, " namespaces"), func(t *testing.T) { everyBatchFails(t, namespaces) })
+	}
+}
+
+func everyBatchFails(t *testing.T, namespaces int) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		c := called{fail: func(call inmemory.Call) error {
 			if call.Operation == inmemory.Apply {
@@ -63,7 +70,7 @@ func TestEveryBatchFails(t *testing.T) {
 		w.zones.SetHooks(c.hooks(0))
 		for i := range 500 {
 			name := fmt.Sprintf("o%03d", i)
-			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+			w.asks(fmt.Sprint("n", i%namespaces), name, name+"."+zoneName, "A", "192.0.2.1")
 		}
 		w.start()
 		time.Sleep(30 * time.Minute)
@@ -79,6 +86,44 @@ func TestEveryBatchFails(t *testing.T) {
 		time.Sleep(2 * DefaultInterval)
 		if n := len(w.zone()); n != 500 {
 			t.Errorf("%d of 500 records", n)
+		}
+	})
+}
+
+// If the records of one namespace make the provider fail without a reason, however many they are and
+// however often they change, those of other namespaces are published at once.
+func TestFailingNamesOfOneNamespace(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		c := called{fail: func(call inmemory.Call) error {
+			if slices.ContainsFunc(call.Changes, func(c dns.Change) bool { return strings.HasPrefix(c.RecordSet().Name, "bad") }) {
+				return errBare
+			}
+			return nil
+		}}
+		w.zones.SetHooks(c.hooks(50 * time.Millisecond))
+		w.start()
+		waitIdle()
+		bad := func(version int) {
+			for i := range 8 {
+				w.asks("tenant", fmt.Sprint("bad", i), fmt.Sprintf("bad%d.%s", i, zoneName), "A", fmt.Sprintf("10.0.%d.%d", version, i))
+			}
+		}
+		bad(0)
+		time.Sleep(time.Minute)
+		for i := range 20 {
+			if i >= 10 {
+				bad(i)
+			}
+			name := fmt.Sprint("good", i)
+			w.asks("bank", name, name+"."+zoneName, "A", "192.0.2.1")
+			time.Sleep(2 * time.Second)
+			if w.zones.Get(dns.Key{Name: name + "." + zoneName, Type: "A"}) == nil {
+				t.Errorf("%s isn't published after 2 s", name)
+			}
+			time.Sleep(30 * time.Second)
+		}
+		if n := len(c.times(inmemory.Apply)); n > 300 {
+			t.Errorf("%d writes in 12 minutes", n)
 		}
 	})
 }

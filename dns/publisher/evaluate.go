@@ -238,11 +238,15 @@ const (
 	// objectCost, plus one for each of its names.
 	evaluationCost = 500
 	objectCost     = 4
+	// evaluationTime limits how long that takes. An object with thousands of pods takes milliseconds.
+	evaluationTime = 20 * time.Millisecond
 )
 
-// evaluate evaluates objects of the backlog up to a cost, at least one. Namespaces take turns.
+// evaluate evaluates objects of the backlog up to a cost and for a limited time, at least one, or all of
+// them. Namespaces take turns.
 func (p *Publisher) evaluate(cost int) {
-	for cost > 0 {
+	all, begun := cost == math.MaxInt, time.Now()
+	for cost > 0 && (all || time.Since(begun) < evaluationTime) {
 		o, ok := p.backlog.next()
 		if !ok {
 			break
@@ -342,10 +346,21 @@ func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
 	for _, problem := range problems {
 		p.problem(origin, problem)
 	}
-	for _, name := range names {
-		p.touch(name)
-	}
+	p.changedNames = append(p.changedNames, names...)
 	p.unverified = p.unverified || len(names) > 0
+}
+
+// touchChanged plans the names again whose wanted record sets have changed, each once: thousands of
+// objects may ask for one name, and each touch merges all of their record sets.
+func (p *Publisher) touchChanged() {
+	touched := make(map[string]struct{}, len(p.changedNames))
+	for _, name := range p.changedNames {
+		if _, done := touched[name]; !done {
+			touched[name] = struct{}{}
+			p.touch(name)
+		}
+	}
+	p.changedNames = nil
 }
 
 func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
@@ -405,10 +420,5 @@ func (p *Publisher) holdReason(c dns.Change, explained bool, concerned func(name
 
 // holdsAll reports whether targets contains all of some.
 func holdsAll(targets, some []string) bool {
-	for _, t := range some {
-		if !slices.ContainsFunc(targets, func(o string) bool { return strings.EqualFold(o, t) }) {
-			return false
-		}
-	}
-	return true
+	return dns.NewTargetSet(targets).Count(some) == len(some)
 }

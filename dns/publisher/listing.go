@@ -205,6 +205,9 @@ func (p *Publisher) listRecords(z *zone) {
 		if err == nil {
 			p.Log.Debug("Zone is listed", "zone", z.Name, "records", len(records), "took", time.Since(begun))
 			found = z.mirror.compare(records)
+			err = found.err
+		}
+		if err == nil {
 			p.observe(ctx, zones.listing(z, records))
 		}
 		known := p.changedOwnership()

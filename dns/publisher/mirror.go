@@ -1,12 +1,14 @@
 package publisher
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"weak"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // mirror is our copy of a zone. Only the loop changes it. Any goroutine may look up names and
@@ -78,7 +80,13 @@ func (m *mirror) node(name string) node {
 type difference struct {
 	names map[string][]*dns.RecordSet
 	first weak.Pointer[*dns.RecordSet]
+	// err says why the listing can't be used; nil if it can.
+	err error
 }
+
+// maxListedSets limits the record sets that a listing may have of one name, by type and set identifier.
+// Objects can get maxRecordSets. Comparing those of a name takes the square of their number.
+const maxListedSets = 2 * maxRecordSets
 
 // compare compares the mirror with a listing. It is slow for a large listing, so it is called in a
 // job, not in the loop.
@@ -97,6 +105,10 @@ func (m *mirror) compare(sets []*dns.RecordSet) difference {
 	for _, r := range sets {
 		name := dns.Canonical(r.Name)
 		byName[name] = withListed(byName[name], unlabelled(r))
+		if len(byName[name]) > maxListedSets {
+			d.err = fmt.Errorf("the zone has more than %d record sets of the name %s: delete those that are not needed", maxListedSets, sanitize.Name(name))
+			return d
+		}
 	}
 	m.mu.RLock()
 	for name, n := range m.names {

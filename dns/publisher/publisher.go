@@ -58,6 +58,8 @@ type Publisher struct {
 	zoneList zoneList
 	// zones is nil until the zones have been listed.
 	zones *zoneSet
+	// changedNames are the names whose wanted record sets have changed in this pass of the loop.
+	changedNames []string
 	// unverified is true while the metric of verified records may be out of date.
 	unverified bool
 	// metricsStale is true if the metrics of the wanted record sets are out of date. filtered is true
@@ -93,6 +95,7 @@ type Publisher struct {
 	once *onceState
 	// followers are notified of changed names; mostly there are none.
 	followers map[*Follower]struct{}
+	memo      memo
 	// panics confines panics of sources and of the provider to the object or call.
 	panics *panics.Reporter
 }
@@ -188,7 +191,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 			}
 			f()
 		case f := <-p.visits:
-			f()
+			p.visited(f)
 			continue
 		case t := <-p.terms:
 			p.begin(t)
@@ -339,9 +342,11 @@ func noMetrics(string, []dns.Change) {}
 
 // work does everything that is due, without waiting.
 func (p *Publisher) work(ctx context.Context, now time.Time) {
+	p.memo = memo{}
 	p.pollSources(ctx, now)
 	p.watchTables(now)
 	p.readObjects(now)
+	p.touchChanged()
 	p.unzonedLog.reset(p.Log, "Can't publish further records whose names are in no zone")
 	p.faultyLog.reset(p.Log, "Ignore further parts of objects that can't be used")
 	// Most of these numbers result from planning, so they are taken last.

@@ -66,6 +66,33 @@ func (s *names) take(maxNames, maxChanges int) []group {
 	return taken
 }
 
+// firstOutside returns the planned name whose turn it is among those of other than the given namespaces,
+// or nil.
+func (s *names) firstOutside(namespaces map[string]bool) *nameState {
+	in := &s.in[planned]
+	first := -1
+	for i, n := range in.names {
+		if !namespaces[n.namespace] && (first < 0 || in.Less(i, first)) {
+			first = i
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	return in.names[first]
+}
+
+// takeOutside is take for one name, of other than the given namespaces.
+func (s *names) takeOutside(namespaces map[string]bool) []group {
+	n := s.firstOutside(namespaces)
+	if n == nil {
+		return nil
+	}
+	s.turns.serve(n.ticket)
+	s.move(n, applying)
+	return []group{n.due()}
+}
+
 // phaseHeap is a heap of the names in a phase. Planned names are ordered by ticket. Dirty names are
 // too, but those that may lose record sets come first. Waiting names are ordered by time.
 type phaseHeap struct {

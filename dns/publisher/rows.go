@@ -79,8 +79,8 @@ func compareRowKeys(a, b RowKey) int {
 // pair has the wanted record set of a key, and the zone's current one. Either may be nil.
 type pair struct{ wanted, current *dns.RecordSet }
 
-// rowsAt returns the rows of a name, by type and set identifier. It is called in the loop.
-func (p *Publisher) rowsAt(at nameInZone) []Row {
+// makeRows computes the result of rowsAt.
+func (p *Publisher) makeRows(at nameInZone) []Row {
 	pairs, refused, lost := p.pairs(at)
 	rows := make([]Row, 0, len(pairs)+len(refused))
 	for k, both := range pairs {

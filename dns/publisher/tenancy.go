@@ -38,9 +38,8 @@ func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
 	return sets
 }
 
-// want returns the demand for a name in a zone. Without a zone, the first zone that holds the name
-// counts.
-func (p *Publisher) want(z *zone, name string) demand {
+// demandFor computes the result of want.
+func (p *Publisher) demandFor(z *zone, name string) demand {
 	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
 		w, rank := demand{}, p.rank(z, name)
 		w.wanted, w.unsupported = p.splitSupported(p.Desired.Candidates(name, rank), rank)
@@ -155,15 +154,17 @@ type ownershipDescriber interface {
 	Describes(ownershipName string) []string
 }
 
-// dependencyOf returns the name that a name belongs to, if a namespace has that one. The name of an
-// ACME challenge belongs to the name that it validates, and the name of an ownership record to that
-// of its record set. Two names with a common ownership record belong together.
+// dependencyOf returns the name that a name belongs to, if a namespace has that one. A name whose
+// records say something about another one, such as that of an ACME challenge, belongs to that one, and
+// the name of an ownership record to that of its record set. Two names with a common ownership record belong together.
 func (p *Publisher) dependencyOf(z *zone, name string) (other, namespace string) {
 	var candidates []string
 	if o, ok := p.Owner.(ownershipDescriber); ok && p.blocksOwnership(name) {
 		candidates = o.Describes(name)
 	}
-	candidates = append(candidates, tenancy.ChallengedBy(name)...)
+	if p.asksForAttribute(name) {
+		candidates = append(candidates, tenancy.DescribedBy(name)...)
+	}
 	twin := p.twin(name)
 	for _, other := range append(candidates, twin) {
 		if other == name || other == "" {
@@ -191,6 +192,17 @@ func (p *Publisher) blocksOwnership(name string) bool {
 	return false
 }
 
+// asksForAttribute reports whether objects ask for record sets under a name that say something about
+// another name.
+func (p *Publisher) asksForAttribute(name string) bool {
+	for r := range p.Desired.Each(name) {
+		if tenancy.IsAttribute(name, r.Type) {
+			return true
+		}
+	}
+	return false
+}
+
 // touchDependents plans the names again that depend on the holder of another name, which may have
 // changed.
 func (p *Publisher) touchDependents(name string) {
@@ -202,7 +214,9 @@ func (p *Publisher) touchDependents(name string) {
 			p.touchName(dependent)
 		}
 	}
-	again(tenancy.ChallengeOf(name))
+	for dependent := range p.Desired.Describing(name) {
+		again(dependent)
+	}
 	again(p.twin(name))
 	if o, ok := p.Owner.(ownershipRecordNamer); ok {
 		for _, recordType := range p.Rules.Managed {

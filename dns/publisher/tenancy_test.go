@@ -143,10 +143,15 @@ func TestNamesThatDependOnAnother(t *testing.T) {
 		w.asks("zzz", "challenge", "_acme-challenge.v.shop.test", "CNAME", "evil.example.net")
 		w.asks("zzz", "wildcard", "_acme-challenge.w.shop.test", "CNAME", "evil.example.net")
 		w.asks("zzz", "owner", "own-aaaa-v.shop.test", "CNAME", "evil.example.net")
+		w.asks("zzz", "token", "_3a1f.v.shop.test", "CNAME", "evil.example.net")
+		w.asks("bank", "mine", "_7c2d.v.shop.test", "CNAME", "mine.example.net")
 		w.asks("zzz", "free", "_acme-challenge.free.shop.test", "CNAME", "mine.example.net")
 		waitIdle()
-		w.expectZone("*.w.shop.test A 192.0.2.10", "_acme-challenge.free.shop.test CNAME mine.example.net", "v.shop.test A 192.0.2.10")
-		if got := slices.Sorted(slices.Values(w.takeNoticesOf(ReasonTaken))); !slices.Equal(got, []string{"zzz/challenge", "zzz/owner", "zzz/wildcard"}) {
+		w.expectZone(
+			"*.w.shop.test A 192.0.2.10", "_7c2d.v.shop.test CNAME mine.example.net", "_acme-challenge.free.shop.test CNAME mine.example.net",
+			"v.shop.test A 192.0.2.10",
+		)
+		if got := slices.Sorted(slices.Values(w.takeNoticesOf(ReasonTaken))); !slices.Equal(got, []string{"zzz/challenge", "zzz/owner", "zzz/token", "zzz/wildcard"}) {
 			t.Errorf("refused: %q", got)
 		}
 		// Nobody has the name any more.
@@ -154,6 +159,7 @@ func TestNamesThatDependOnAnother(t *testing.T) {
 		w.asks("bank", "wildcard", "", "")
 		time.Sleep(10 * time.Second)
 		w.expectZone(
+			"_3a1f.v.shop.test CNAME evil.example.net", "_7c2d.v.shop.test CNAME mine.example.net",
 			"_acme-challenge.free.shop.test CNAME mine.example.net", "_acme-challenge.v.shop.test CNAME evil.example.net",
 			"_acme-challenge.w.shop.test CNAME evil.example.net", "own-aaaa-v.shop.test CNAME evil.example.net",
 		)

@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,4 +58,46 @@ func TestZoneTooLarge(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.other.test A 192.0.2.1", "c.other.test A 192.0.2.3")
 	})
+}
+
+// crowded is a provider that lists very many record sets of one name.
+type crowded struct {
+	*inmemory.Provider
+	sets int
+}
+
+func (c *crowded) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	records, err := c.Provider.Records(ctx, zone)
+	for i := range c.sets {
+		if zone.Name == zoneName {
+			records = append(records, &dns.RecordSet{Name: "many." + zoneName, Type: "A", Targets: []string{"192.0.2.1"}, SetIdentifier: fmt.Sprint(i)})
+		}
+	}
+	return records, err
+}
+
+// A zone with too many record sets of one name is an error of that zone. Comparing them takes the
+// square of their number, in the loop that all zones share.
+func TestTooManyRecordSetsListed(t *testing.T) {
+	for sets, readable := range map[int]bool{maxListedSets: true, maxListedSets + 1: false, 50_000: false} {
+		t.Run(fmt.Sprint(sets), func(t *testing.T) {
+			withFixture(t, func(t *testing.T, w *fixture) {
+				if err := w.zones.CreateZone("other.test"); err != nil {
+					t.Fatal(err)
+				}
+				w.provider = &crowded{Provider: w.zones, sets: sets}
+				w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "many.shop.test", "A", "192.0.2.1"))
+				w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
+				w.start()
+				time.Sleep(DefaultInterval)
+				published := w.zones.Get(dns.Key{Name: "a.shop.test", Type: "A"}) != nil
+				if published != readable || w.zones.Get(dns.Key{Name: "b.other.test", Type: "A"}) == nil {
+					t.Errorf("zone: %q", w.zone())
+				}
+				if notices := strings.Join(w.takeNotices(), "\n"); readable == strings.Contains(notices, "record sets of the name many.shop.test") {
+					t.Errorf("notices: %s", notices)
+				}
+			})
+		})
+	}
 }

@@ -63,8 +63,10 @@ type zone struct {
 	limit int
 	// batch is the adaptive size of batches.
 	batch batchPace
-	// loneFailures counts the names in a row that failed alone, without a reason from the provider.
-	loneFailures int
+	// suspects are the names that failed alone, without a reason from the provider, since the last
+	// success. pausedFor are the namespaces that have to wait until writing.retryAt; nil means all.
+	suspects  suspects
+	pausedFor map[string]bool
 	// unselectedLogged is true after a log line said that the provider's filter excludes names of the
 	// zone.
 	unselectedLogged bool
@@ -85,7 +87,7 @@ type retryState struct {
 func (p *Publisher) newZone(z dns.Zone) *zone {
 	l := p.budgets.book.Ledger(z)
 	l.Forget()
-	made := &zone{Zone: z, version: z.Version, mirror: newMirror(), names: newNames(l.Note), ledger: l, shares: newShares(p.MaxNames), refused: refusedBy{}}
+	made := &zone{Zone: z, version: z.Version, mirror: newMirror(), names: newNames(l.Note), ledger: l, shares: newShares(p.MaxNames), refused: refusedBy{}, suspects: suspects{}}
 	changed := func(name string) { p.changedAt(made, name) }
 	made.mirror.changed, made.names.changed = changed, changed
 	made.names.namespaceOf = func(name string) string { return p.namespaceOf(made, name) }
@@ -131,12 +133,12 @@ func (p *Publisher) nextDueIn(z *zone, latest time.Time) time.Time {
 	case !p.sourcesEvaluated:
 		// These names wait for sources.
 	case z.names.count(dirty) > 0:
-		due = earliest(due, z.writing.retryAt)
+		due = earliest(due, z.planAt())
 	case z.names.count(planned) > 0:
-		due = earliest(due, later(z.applyAt, z.writing.retryAt))
+		due = earliest(due, later(z.applyAt, z.writeAt()))
 	}
 	if next := z.names.in[waiting].names; len(next) > 0 && p.sourcesEvaluated {
-		due = earliest(due, later(next[0].next, z.writing.retryAt))
+		due = earliest(due, later(next[0].next, z.planAt()))
 	}
 	if next := z.ledger.Due(); p.sourcesEvaluated && !next.IsZero() {
 		due = earliest(due, next)
@@ -157,7 +159,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 		}
 		return
 	}
-	if !p.sourcesEvaluated || now.Before(z.writing.retryAt) {
+	if !p.sourcesEvaluated || now.Before(z.planAt()) {
 		return
 	}
 	z.names.due(now)
@@ -177,7 +179,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 	}
 	// Planned changes are applied before the provider is asked about more names.
 	if !now.Before(z.applyAt) {
-		p.apply(z)
+		p.apply(z, z.take(now, p.batchSize))
 	}
 	if !z.busy {
 		p.adjust(z)
@@ -281,16 +283,13 @@ func (p *Publisher) noZone(name string) {
 	p.Notify(Notice{Objects: objectsOf(wanted), Record: wanted[0], Action: ActionFailed, Reason: ReasonError, Message: message})
 }
 
+// objectsOf returns the objects of record sets, each once.
 func objectsOf(records []*dns.RecordSet) []dns.Object {
-	var objects []dns.Object
-	for _, r := range records {
-		for _, o := range r.Objects {
-			if !slices.Contains(objects, o) {
-				objects = append(objects, o)
-			}
-		}
+	lists := make([][]dns.Object, len(records))
+	for i, r := range records {
+		lists[i] = r.Objects
 	}
-	return objects
+	return dns.JoinObjects(lists...)
 }
 
 // operationFailed delays an operation after an error that isn't about a single record.

@@ -240,8 +240,9 @@ func (d *Domains) special(name, recordType string) string {
 		return "a record of the type " + recordType
 	case name == "*" || strings.HasPrefix(name, wildcard):
 		return "a wildcard"
-	case strings.HasPrefix(name, acmeChallenge):
-		return "a name that begins with _acme-challenge"
+	case recordType != dns.TypeSRV && IsAttribute(name, recordType):
+		// An SRV record names a service of its host, and Services publish both.
+		return "a record of the type " + recordType + " under a label that begins with an underscore"
 	case (recordType == dns.TypeCNAME || recordType == dns.TypeTXT) && d.isOwnershipName(name):
 		// Record sets of other types can't be ownership records.
 		return "a name of the form of an ownership record"
@@ -256,18 +257,38 @@ const acmeChallenge = "_acme-challenge."
 // wildcard is the first label of a wildcard name.
 const wildcard = "*."
 
-// ChallengedBy returns the names whose ACME challenge has the given name: a name and its wildcard
-// (RFC 8555, 7.1.3), or none.
-func ChallengedBy(name string) []string {
-	rest, found := strings.CutPrefix(name, acmeChallenge)
-	if !found || rest == "" {
+// IsAttribute reports whether a record set says something about another name: it is under a label
+// that begins with an underscore (RFC 8552). Certificate authorities accept a CNAME or TXT record under
+// any such label as the proof of control over the rest of the name, and mail servers find keys and
+// policies there. Hosts may have such names too, so addresses count under _acme-challenge only, where
+// they would block the CNAME of a challenge.
+func IsAttribute(name, recordType string) bool {
+	if recordType == dns.TypeA || recordType == dns.TypeAAAA {
+		return strings.HasPrefix(name, acmeChallenge)
+	}
+	return attributed(name) != ""
+}
+
+// attributed returns the part of a name after the last label that begins with an underscore, or "" if
+// there is none.
+func attributed(name string) string {
+	start := strings.LastIndex(name, "._") + 1
+	if start == 0 && !strings.HasPrefix(name, "_") {
+		return ""
+	}
+	_, rest, _ := strings.Cut(name[start:], ".")
+	return rest
+}
+
+// DescribedBy returns the names that a record set under name may say something about ([IsAttribute]): a
+// name and its wildcard, which have one ACME challenge (RFC 8555, 7.1.3), or none.
+func DescribedBy(name string) []string {
+	rest := attributed(name)
+	if rest == "" {
 		return nil
 	}
 	return []string{rest, wildcard + rest}
 }
-
-// ChallengeOf returns the name of the ACME challenge of a name.
-func ChallengeOf(name string) string { return acmeChallenge + strings.TrimPrefix(name, wildcard) }
 
 // within reports whether a name is a domain or below it.
 func within(name, domain string) bool {

@@ -57,6 +57,17 @@ func TestDomains(t *testing.T) {
 		{shared, "a", "victim.example.org", "NS", false},
 		{shared, "a", "victim.example.org", "DNAME", false},
 		{shared, "a", "_acme-challenge.victim.example.org", "TXT", false},
+		{shared, "a", "_token._acme-challenge.victim.example.org", "TXT", false},
+		{shared, "a", "_3a1f.victim.example.org", "CNAME", false},
+		{shared, "a", "_3a1f.example.org", "CNAME", false},
+		{shared, "a", "_validation-persist.victim.example.org", "TXT", false},
+		{shared, "a", "s1._domainkey.victim.example.org", "TXT", false},
+		{shared, "a", "_dmarc.victim.example.org", "TXT", false},
+		{shared, "a", "_443._tcp.victim.example.org", "TLSA", false},
+		{shared, "a", "_http._tcp.www.example.org", "SRV", true},
+		{shared, "a", "_x.www.example.org", "A", true},
+		{shared, "a", "a_b.example.org", "CNAME", true},
+		{own, "a", "_3a1f.www.a.example.org", "CNAME", true},
 		{shared, "a", "cname-victim.example.org", "CNAME", false},
 		{shared, "a", "cname-victim.example.org", "A", true},
 		{shared, "", "n1.nodes.example.org", "A", true},
@@ -78,6 +89,28 @@ func TestDomains(t *testing.T) {
 		reason := domainsOf(t, test.rules...).Refuses(test.namespace, test.name, test.recordType)
 		if (reason == "") != test.allowed {
 			t.Errorf("%q: %s %s of %q: %q", test.rules, test.name, test.recordType, test.namespace, reason)
+		}
+	}
+}
+
+func TestAttributed(t *testing.T) {
+	for name, want := range map[string]string{
+		"www.example.org":                          "",
+		"a_b.example.org":                          "",
+		"_acme-challenge.www.example.org":          "www.example.org",
+		"_token._acme-challenge.www.example.org":   "www.example.org",
+		"_sip._tcp.example.org":                    "example.org",
+		"s1._domainkey.www.example.org":            "www.example.org",
+		"*._domainkey.www.example.org":             "www.example.org",
+		"_x.*.example.org":                         "*.example.org",
+		"_x":                                       "",
+		"_x._y":                                    "",
+		"www.example._x":                           "",
+		"_acme-challenge.a_b.example.org":          "a_b.example.org",
+		"deep.below._attribute.of.www.example.org": "of.www.example.org",
+	} {
+		if got := attributed(name); got != want {
+			t.Errorf("%s is an attribute of %q, want %q", name, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -21,23 +22,28 @@ const (
 )
 
 // Adjust implements provider.Adjuster. The protocol has one response for a whole list, so the list
-// is halved until the record set is isolated that the program refuses, or fails for.
+// is halved until the record set is isolated that the program refuses, or fails for. It is halved between
+// namespaces first, so that the refused record sets of one namespace don't use up the requests for all.
 //
 // Ownership records are left out. ExternalDNS sends them to programs only when they are applied, so
 // a program may not expect them here, and each request takes time.
 func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	results := make([]provider.Adjusted, len(wanted))
-	var asked []*dns.RecordSet
 	var places []int
 	for i, r := range wanted {
 		if r.IsOwnershipRecord() {
 			results[i].Sets = []*dns.RecordSet{r}
 			continue
 		}
-		asked, places = append(asked, r), append(places, i)
+		places = append(places, i)
 	}
-	if len(asked) == 0 {
+	if len(places) == 0 {
 		return results, nil
+	}
+	slices.SortStableFunc(places, func(i, j int) int { return strings.Compare(namespaceOf(wanted[i]), namespaceOf(wanted[j])) })
+	asked := make([]*dns.RecordSet, len(places))
+	for n, i := range places {
+		asked[n] = wanted[i]
 	}
 	s := search{adjust: p.adjust, left: maxRequests, results: make([]provider.Adjusted, len(asked))}
 	if err := s.run(ctx, asked); err != nil {
@@ -99,7 +105,7 @@ func (s *search) run(ctx context.Context, wanted []*dns.RecordSet) error {
 			s.refuse(part{at.first, at.end, err})
 		default:
 			last = err
-			middle := (at.first + at.end) / 2
+			middle := at.first + middleOf(wanted[at.first:at.end])
 			queue = append(queue, part{at.first, middle, err}, part{middle, at.end, err})
 		}
 	}
@@ -107,6 +113,28 @@ func (s *search) run(ctx context.Context, wanted []*dns.RecordSet) error {
 		return last
 	}
 	return nil
+}
+
+// namespaceOf returns the namespace of the first object that asks for a record set.
+func namespaceOf(r *dns.RecordSet) string {
+	if len(r.Objects) == 0 {
+		return ""
+	}
+	return r.Objects[0].Namespace
+}
+
+// middleOf returns where to halve a list that is sorted by namespace: between two namespaces, as near
+// to the middle as possible, or in the middle if there is one namespace only.
+func middleOf(sets []*dns.RecordSet) int {
+	half := len(sets) / 2
+	for distance := range half + 1 {
+		for _, at := range []int{half - distance, half + distance} {
+			if 0 < at && at < len(sets) && namespaceOf(sets[at-1]) != namespaceOf(sets[at]) {
+				return at
+			}
+		}
+	}
+	return half
 }
 
 // refuse gives a part its error.

@@ -95,6 +95,35 @@ func TestAdjustFindsTheOne(t *testing.T) {
 	}
 }
 
+// However many record sets of one namespace the program refuses, those of other namespaces are
+// adjusted, wherever they are in the list.
+func TestAdjustOfOtherNamespaces(t *testing.T) {
+	of := func(namespace, name string) *dns.RecordSet {
+		r := set(name, "A", "192.0.2.1")
+		r.Objects = []dns.Object{{Kind: "Service", Namespace: namespace, Name: name}}
+		return r
+	}
+	var wanted []*dns.RecordSet
+	for i := range 600 {
+		wanted = append(wanted, of("tenant", fmt.Sprintf("bad%d.test", i)))
+		if i%60 == 0 {
+			wanted = append(wanted, of(fmt.Sprint("n", i%180), fmt.Sprintf("good%d.test", i)))
+		}
+	}
+	j := &judge{status: 500}
+	in := input(nil)
+	in.Wrap = func(http.RoundTripper) http.RoundTripper { return j }
+	answers, err := open(t, in).Adjust(t.Context(), dns.Zone{}, wanted)
+	if err != nil || j.asked > maxRequests {
+		t.Fatalf("%d requests, %v", j.asked, err)
+	}
+	for i, answer := range answers {
+		if bad := strings.HasPrefix(wanted[i].Name, "bad"); bad != (answer.Err != nil) || !bad && (len(answer.Sets) != 1 || answer.Sets[0].Name != wanted[i].Name) {
+			t.Errorf("%s: %v", wanted[i].Name, answer)
+		}
+	}
+}
+
 // A name whose adjusted record set can't be used would lose its record sets if it counted as
 // not stored.
 func TestAdjustedToNothingUsable(t *testing.T) {
