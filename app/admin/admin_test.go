@@ -375,11 +375,25 @@ func TestConnectionsOfHosts(t *testing.T) {
 			return n
 		}
 		var greedy []net.Conn
-		for i := range 8000 {
-			greedy = append(greedy, dial(fmt.Sprintf("2001:db8::%x", i))) // one host has all addresses of a /64
+		for host := range 4 {
+			for range 200 {
+				greedy = append(greedy, dial(fmt.Sprintf("2001:db8::%x", host)))
+			}
+			if n, want := count(greedy), 128*(host+1); n != want {
+				t.Errorf("%d hosts have %d connections, want %d", host+1, n, want)
+			}
 		}
-		if n := count(greedy); n != 128 {
-			t.Errorf("one host has %d connections, want 128", n)
+		probe := func(from string) {
+			c := dial(from)
+			go func() { _, _ = io.WriteString(c, "GET /ping HTTP/1.0\r\n\r\n") }()
+			_ = c.SetReadDeadline(time.Now().Add(time.Second))
+			if answer, err := io.ReadAll(c); !strings.Contains(string(answer), "pong") {
+				t.Errorf("a probe of %s meanwhile: %q, %v", from, answer, err)
+			}
+		}
+		probe("2001:db8::99") // another pod of the node whose pods share the /64
+		for i := range 8000 {
+			greedy = append(greedy, dial(fmt.Sprintf("2001:db8::1:%x", i))) // a host with all addresses of the /64
 		}
 		for host := range 8 {
 			for range 200 {
@@ -389,11 +403,9 @@ func TestConnectionsOfHosts(t *testing.T) {
 		if n := count(all); n != 512 {
 			t.Errorf("%d connections in all, want 512", n)
 		}
-		kubelet := dial("198.51.100.1")
-		go func() { _, _ = io.WriteString(kubelet, "GET /ping HTTP/1.0\r\n\r\n") }()
-		_ = kubelet.SetReadDeadline(time.Now().Add(time.Second))
-		if answer, err := io.ReadAll(kubelet); !strings.Contains(string(answer), "pong") {
-			t.Errorf("a probe meanwhile: %q, %v", answer, err)
+		probe("198.51.100.1")
+		if n := count(greedy); n > 256 {
+			t.Errorf("hosts of one /64 still have %d connections of 512", n)
 		}
 		stop()
 		if err := <-done; err != nil {

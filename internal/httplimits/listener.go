@@ -46,7 +46,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 type limitedConn struct {
 	net.Conn
 	listener *limitedListener
-	host     netip.Prefix
+	host     netip.Addr
 }
 
 // Close implements net.Conn.

@@ -5,23 +5,29 @@ import (
 	"slices"
 )
 
-// hostBits is the prefix of an IPv6 address that identifies a host, which may choose the rest.
-const hostBits = 64
+// networkBits is the length of the IPv6 prefix that one host may have to itself. In Kubernetes, the pods of a
+// node usually share one.
+const networkBits = 64
 
-// hostOf returns the key by which connections and requests are counted. All non-IP addresses are one host.
-func hostOf(address string) netip.Prefix {
+// hostOf returns the address by which connections and requests are counted. All non-IP addresses are one
+// host.
+func hostOf(address string) netip.Addr {
 	from, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return netip.Prefix{}
+		return netip.Addr{}
 	}
-	ip := from.Addr().Unmap().WithZone("")
-	bits := ip.BitLen()
-	if ip.Is6() && !ip.IsLoopback() {
-		bits = hostBits
+	return from.Addr().Unmap().WithZone("")
+}
+
+// networkOf returns the addresses that one host may have.
+func networkOf(host netip.Addr) netip.Prefix {
+	bits := host.BitLen()
+	if host.Is6() && !host.IsLoopback() {
+		bits = networkBits
 	}
-	// The number of bits fits the address.
-	host, _ := ip.Prefix(bits)
-	return host
+	// The number of bits fits the address. All non-IP addresses are one network.
+	network, _ := host.Prefix(bits)
+	return network
 }
 
 // places are a number of places for connections or requests. The zero value has none. Its user locks it.
@@ -29,21 +35,21 @@ type places[T comparable] struct {
 	// all is the number of places, and perHost how many of them one host may have.
 	all, perHost int
 	taken        int
-	byHost       map[netip.Prefix][]T // the oldest first
+	byHost       map[netip.Addr][]T // the oldest first
 }
 
 func newPlaces[T comparable](all, perHost int) places[T] {
-	return places[T]{all: all, perHost: perHost, byHost: map[netip.Prefix][]T{}}
+	return places[T]{all: all, perHost: perHost, byHost: map[netip.Addr][]T{}}
 }
 
 // take gives a place to a host, or returns false. If another host has lost its place, it is the victim.
-func (p *places[T]) take(host netip.Prefix, of T) (victim T, lost, ok bool) {
+func (p *places[T]) take(host netip.Addr, of T) (victim T, lost, ok bool) {
 	if len(p.byHost[host]) >= p.perHost {
 		return victim, false, false
 	}
 	if p.taken >= p.all {
-		greedy := p.greediest()
-		if len(p.byHost[greedy]) <= len(p.byHost[host])+1 {
+		greedy, excess := p.greediest(host)
+		if excess <= 1 {
 			return victim, false, false
 		}
 		victim, lost = p.byHost[greedy][0], true
@@ -54,18 +60,33 @@ func (p *places[T]) take(host netip.Prefix, of T) (victim T, lost, ok bool) {
 	return victim, lost, true
 }
 
-// greediest returns the host with the most places.
-func (p *places[T]) greediest() (most netip.Prefix) {
+// greediest returns the host with the most places, of those in the network with the most. excess says how many
+// places more than another host it has or, in another network, its network.
+func (p *places[T]) greediest(other netip.Addr) (greedy netip.Addr, excess int) {
+	networks := map[netip.Prefix]int{}
 	for host, of := range p.byHost {
-		if len(of) > len(p.byHost[most]) {
-			most = host
+		networks[networkOf(host)] += len(of)
+	}
+	most := networkOf(other)
+	for network, n := range networks {
+		if n > networks[most] {
+			most = network
 		}
 	}
-	return most
+	taken := 0
+	for host, of := range p.byHost {
+		if networkOf(host) == most && len(of) > taken {
+			greedy, taken = host, len(of)
+		}
+	}
+	if most == networkOf(other) {
+		return greedy, taken - len(p.byHost[other])
+	}
+	return greedy, networks[most] - networks[networkOf(other)]
 }
 
 // leave frees a place. It is idempotent.
-func (p *places[T]) leave(host netip.Prefix, of T) {
+func (p *places[T]) leave(host netip.Addr, of T) {
 	before := len(p.byHost[host])
 	after := slices.DeleteFunc(p.byHost[host], func(other T) bool { return other == of })
 	p.taken -= before - len(after)
