@@ -55,12 +55,10 @@ func (s *Server) handle(operations map[string]operation) http.HandlerFunc {
 
 // call runs an operation when no other one is running.
 func (s *Server) call(ctx context.Context, run operation, body io.Reader) (any, error) {
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for another request: %w", ctx.Err())
+	if err := s.turn.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("wait for another request: %w", err)
 	}
-	defer func() { s.turn <- struct{}{} }()
+	defer s.turn.Release(1)
 	return run(ctx, body)
 }
 
