@@ -105,17 +105,8 @@ func said(err error) string { return sanitize.Shorten(err.Error(), maxSaid) }
 
 // decode reads the body of a request.
 func decode(body io.Reader, into any) error {
-	decoder := json.NewDecoder(body)
-	if err := decoder.Decode(into); err != nil {
+	if err := httpapi.Decode(body, into); err != nil {
 		return requestError{err: fmt.Errorf("decode the request: %w", err)}
 	}
-	// Data after the value means that the body is malformed.
-	switch _, err := decoder.Token(); {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err != nil:
-		return requestError{err: fmt.Errorf("decode the request: read what follows the value: %w", err)}
-	default:
-		return requestError{err: errors.New("decode the request: something follows the value")}
-	}
+	return nil
 }
