@@ -117,7 +117,7 @@ func (f *DomainFilter) MatchParent(zone string) bool {
 	if f.exclude.match(zone) {
 		return false
 	}
-	return len(f.include.names) == 0 || f.include.above(zone)
+	return len(f.include.names) == 0 || f.include.domains[zone].above
 }
 
 // MarshalJSON implements [json.Marshaler] (spec/dns.md §2.5). For a nil filter it returns {}, but
@@ -164,10 +164,11 @@ func (f *DomainFilter) UnmarshalJSON(data []byte) error {
 type domainList struct {
 	// names are in Unicode and sorted, without duplicates.
 	names []string
-	tree  suffixTree[inDomain]
+	// domains has the domains and all names above them.
+	domains map[string]inDomain
 }
 
-// inDomain says how a list contains a name of the tree.
+// inDomain says how a list contains a name.
 type inDomain struct {
 	// whole is true if the list has the domain with all names below it, below if it has only the names
 	// below it.
@@ -177,23 +178,23 @@ type inDomain struct {
 }
 
 func newDomainList(domains []string) domainList {
-	var l domainList
+	l := domainList{domains: map[string]inDomain{}}
 	for _, domain := range domains {
 		name, below := strings.CutPrefix(strings.TrimSpace(domain), ".")
 		if name = Canonical(name); name == "" {
 			continue
 		}
-		nodes := l.tree.path(name)
-		last := len(nodes) - 1
-		letters := Unicode(name)
+		d, letters := l.domains[name], Unicode(name)
+		d.whole, d.below = d.whole || !below, d.below || below
+		l.domains[name] = d
 		if below {
-			nodes[last].value.below = true
 			letters = "." + letters
-		} else {
-			nodes[last].value.whole = true
-			for _, n := range nodes[:last] {
-				n.value.above = true
-			}
+		}
+		for at := name; at != "" && !below; {
+			_, at, _ = strings.Cut(at, ".")
+			d := l.domains[at]
+			d.above = true
+			l.domains[at] = d
 		}
 		l.names = append(l.names, letters)
 	}
@@ -204,21 +205,10 @@ func newDomainList(domains []string) domainList {
 
 // match reports whether a canonical name is in one of the domains.
 func (l *domainList) match(name string) bool {
-	node, rest := l.tree.step(name)
-	for node != nil {
-		if node.value.whole || (node.value.below && rest != "") {
+	for at := name; at != ""; _, at, _ = strings.Cut(at, ".") {
+		if d := l.domains[at]; d.whole || d.below && at != name {
 			return true
 		}
-		node, rest = node.step(rest)
 	}
 	return false
-}
-
-// above reports whether a whole domain of the list is below a canonical name.
-func (l *domainList) above(name string) bool {
-	node, rest := &l.tree, name
-	for node != nil && rest != "" {
-		node, rest = node.step(rest)
-	}
-	return node != nil && node.value.above
 }

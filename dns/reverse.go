@@ -2,8 +2,9 @@ package dns
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
+
+	mdns "github.com/miekg/dns"
 )
 
 // Zones of the names of PTR records, for IPv4 (RFC 1035, 3.5) and IPv6 (RFC 3596, 2.5).
@@ -15,20 +16,9 @@ const (
 // ReverseName returns the name of the PTR record of an address, without a final dot. An IPv4-mapped
 // IPv6 address counts as IPv4.
 func ReverseName(addr netip.Addr) string {
-	addr = addr.Unmap()
-	octets := addr.AsSlice()
-	var name []byte
-	if addr.Is4() {
-		for i := len(octets) - 1; i >= 0; i-- {
-			name = append(strconv.AppendUint(name, uint64(octets[i]), 10), '.')
-		}
-		return string(append(name, reverse4...))
-	}
-	const digits = "0123456789abcdef"
-	for i := len(octets) - 1; i >= 0; i-- {
-		name = append(name, digits[octets[i]&0xf], '.', digits[octets[i]>>4], '.')
-	}
-	return string(append(name, reverse6...))
+	// A valid address always has such a name.
+	name, _ := mdns.ReverseAddr(addr.Unmap().WithZone("").String())
+	return strings.TrimSuffix(name, ".")
 }
 
 // IsReverseName reports whether a name is in one of the zones for PTR records.

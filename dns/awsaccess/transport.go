@@ -11,9 +11,9 @@ import (
 // responses, and drops writes in a dry run.
 type LimitedTransport struct {
 	Next http.RoundTripper
-	// Pace returns the rate limit of a request.
+	// Pace returns the rate limit of a request. Nil means no limit.
 	Pace func(*http.Request) *Pace
-	// Reads reports whether a request changes nothing.
+	// Reads reports whether a request changes nothing. It may be nil without Pace and DryRun.
 	Reads func(*http.Request) bool
 	// DryRun drops requests that change something.
 	DryRun bool
@@ -25,14 +25,16 @@ type LimitedTransport struct {
 // RoundTrip implements [http.RoundTripper].
 func (g LimitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	u := Writing
-	if g.Reads(r) {
+	if g.Reads != nil && g.Reads(r) {
 		u = Reading
 	}
 	if u == Writing && g.DryRun {
 		return nil, httpapi.Unsent(r, provider.ErrDryRun)
 	}
-	if err := g.Pace(r).Wait(r.Context(), u); err != nil {
-		return nil, httpapi.Unsent(r, err)
+	if g.Pace != nil {
+		if err := g.Pace(r).Wait(r.Context(), u); err != nil {
+			return nil, httpapi.Unsent(r, err)
+		}
 	}
 	resp, err := g.Next.RoundTrip(r)
 	if err != nil {

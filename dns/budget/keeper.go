@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // ErrNoStore is the error of a [Store] that refuses requests until somebody changes something: a
@@ -33,8 +35,8 @@ type Keeper struct {
 	window time.Duration
 	log    *slog.Logger
 
-	// turn has room for one value, which is a lock of the store and of the fields below.
-	turn chan struct{}
+	// turn is a lock of the store and of the fields below.
+	turn *semaphore.Weighted
 	// last is the text that this process has loaded or stored last. number is that of its snapshot.
 	last   []byte
 	number uint64
@@ -46,27 +48,16 @@ type Keeper struct {
 
 // NewKeeper returns a keeper. If store is nil, the limits apply within this process only.
 func NewKeeper(store Store, window time.Duration, log *slog.Logger) *Keeper {
-	return &Keeper{store: store, window: window, log: log, turn: make(chan struct{}, 1)}
-}
-
-// lock waits for the store.
-func (k *Keeper) lock(ctx context.Context) (unlock func(), err error) {
-	select {
-	case k.turn <- struct{}{}:
-		return func() { <-k.turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return &Keeper{store: store, window: window, log: log, turn: semaphore.NewWeighted(1)}
 }
 
 // Load returns the stored state for [Book.Restore]; nil if there is no store. No counted change may
 // be made before Load has returned nil or [ErrNoStore].
 func (k *Keeper) Load(ctx context.Context) (*Loaded, error) {
-	unlock, err := k.lock(ctx)
-	if err != nil {
+	if err := k.turn.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer k.turn.Release(1)
 	if k.store == nil {
 		return nil, nil
 	}
@@ -82,15 +73,14 @@ func (k *Keeper) Load(ctx context.Context) (*Loaded, error) {
 // charged must not be made before Keep has returned nil, unless the store is known to refuse
 // requests.
 func (k *Keeper) Keep(ctx context.Context, s Snapshot) error {
-	unlock, err := k.lock(ctx)
-	if err != nil {
+	if err := k.turn.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer unlock()
+	defer k.turn.Release(1)
 	if k.store == nil || s.number <= k.number {
 		return nil
 	}
-	err = k.store.Update(ctx, func(stored []byte) []byte {
+	err := k.store.Update(ctx, func(stored []byte) []byte {
 		k.sent = k.combine(stored, s)
 		return k.sent
 	})

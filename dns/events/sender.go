@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -71,9 +72,9 @@ type Sender struct {
 	dropped         prometheus.Counter
 	limit           *rate.Limiter
 
-	// turn has room for one value, which is a lock of sending and of forbidden: the namespaces in
-	// which this process may not create Events.
-	turn      chan struct{}
+	// turn is a lock of sending and of forbidden: the namespaces in which this process may not create
+	// Events.
+	turn      *semaphore.Weighted
 	forbidden map[string]bool
 	// countForbidden is true once the right to count Events was found missing. turn guards it too.
 	countForbidden bool
@@ -96,7 +97,7 @@ func New(c Config) (*Sender, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Sender{config: c, queue: make(chan event, capacity), problems: make(chan event, capacity), dropped: dropped, limit: rate.NewLimiter(perSecond, burst), turn: make(chan struct{}, 1), forbidden: map[string]bool{}, lastSent: lru.New(remembered)}, nil
+	return &Sender{config: c, queue: make(chan event, capacity), problems: make(chan event, capacity), dropped: dropped, limit: rate.NewLimiter(perSecond, burst), turn: semaphore.NewWeighted(1), forbidden: map[string]bool{}, lastSent: lru.New(remembered)}, nil
 }
 
 // For returns a function that sends the notices of a publisher. The function doesn't block.
@@ -201,30 +202,18 @@ func (s *Sender) Flush(ctx context.Context) {
 		default:
 		}
 		// Run may still be sending the last one.
-		if s.begin(ctx) {
-			s.end()
+		if s.turn.Acquire(ctx, 1) == nil {
+			s.turn.Release(1)
 		}
 		return
 	}
 }
 
-// begin waits until no other Event is being sent. It returns false if ctx ends first.
-func (s *Sender) begin(ctx context.Context) bool {
-	select {
-	case s.turn <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (s *Sender) end() { <-s.turn }
-
 func (s *Sender) send(ctx context.Context, e event) {
-	if !s.begin(ctx) {
+	if s.turn.Acquire(ctx, 1) != nil {
 		return
 	}
-	defer s.end()
+	defer s.turn.Release(1)
 	if s.forbidden[e.Namespace] {
 		s.drop(e)
 		return

@@ -55,12 +55,10 @@ func (s *Server) handle(operations map[string]operation) http.HandlerFunc {
 
 // call runs an operation when no other one is running.
 func (s *Server) call(ctx context.Context, run operation, body io.Reader) (any, error) {
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for another request: %w", ctx.Err())
+	if err := s.turn.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("wait for another request: %w", err)
 	}
-	defer func() { s.turn <- struct{}{} }()
+	defer s.turn.Release(1)
 	return run(ctx, body)
 }
 
@@ -107,17 +105,8 @@ func said(err error) string { return sanitize.Shorten(err.Error(), maxSaid) }
 
 // decode reads the body of a request.
 func decode(body io.Reader, into any) error {
-	decoder := json.NewDecoder(body)
-	if err := decoder.Decode(into); err != nil {
+	if err := httpapi.Decode(body, into); err != nil {
 		return requestError{err: fmt.Errorf("decode the request: %w", err)}
 	}
-	// Data after the value means that the body is malformed.
-	switch _, err := decoder.Token(); {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err != nil:
-		return requestError{err: fmt.Errorf("decode the request: read what follows the value: %w", err)}
-	default:
-		return requestError{err: errors.New("decode the request: something follows the value")}
-	}
+	return nil
 }

@@ -245,43 +245,13 @@ func batches(changes []dns.Change, size int) [][]dns.Change {
 	}
 	var all [][]dns.Change
 	var batch []dns.Change
-	for _, group := range groups(changes) {
-		if len(batch) > 0 && len(batch)+len(group) > size {
+	for _, places := range provider.Together(changes) {
+		if len(batch) > 0 && len(batch)+len(places) > size {
 			all, batch = append(all, batch), nil
 		}
-		batch = append(batch, group...)
+		for _, i := range places {
+			batch = append(batch, changes[i])
+		}
 	}
 	return append(all, batch)
-}
-
-// groups divides changes into those that belong together: all of a name, and those of its ownership
-// records ([dns.Change.Subject]). A provider that refuses a record set because another writer has
-// changed it refuses the ownership record too, but only if it gets both in one call.
-func groups(changes []dns.Change) [][]dns.Change {
-	// groupOf has, by name, the first change of its group. next leads from a group to one that it was
-	// joined to.
-	groupOf, next := map[string]int{}, make([]int, len(changes))
-	find := func(i int) int {
-		for next[i] != i {
-			i = next[i]
-		}
-		return i
-	}
-	for i, c := range changes {
-		next[i] = i
-		for _, name := range []string{c.RecordSet().Key().Name, c.Subject()} {
-			first, known := groupOf[name]
-			if !known {
-				groupOf[name] = find(i)
-				continue
-			}
-			a, b := find(first), find(i)
-			next[max(a, b)] = min(a, b)
-		}
-	}
-	byGroup := make([][]dns.Change, len(changes))
-	for i, c := range changes {
-		byGroup[find(i)] = append(byGroup[find(i)], c)
-	}
-	return slices.DeleteFunc(byGroup, func(group []dns.Change) bool { return len(group) == 0 })
 }

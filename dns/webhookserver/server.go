@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/webhook"
@@ -39,8 +41,8 @@ type Config struct {
 // Server serves a provider. [New] creates it.
 type Server struct {
 	config Config
-	// turn is a lock of the provider. It has a value while no call is running.
-	turn chan struct{}
+	// turn is held by a call of the provider.
+	turn *semaphore.Weighted
 	// applied is when changes were last applied, for a provider that needs pauses between calls. It is
 	// guarded by turn.
 	applied time.Time
@@ -55,8 +57,7 @@ func New(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{config: c, turn: make(chan struct{}, 1)}
-	s.turn <- struct{}{}
+	s := &Server{config: c, turn: semaphore.NewWeighted(1)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", s.handle(map[string]operation{http.MethodGet: s.negotiate}))
 	mux.HandleFunc("/records", s.handle(map[string]operation{http.MethodGet: s.list, http.MethodPost: s.apply}))

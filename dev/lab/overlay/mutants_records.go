@@ -27,9 +27,9 @@ var recordMutants = []Mutant{
 				New:  "",
 			},
 			{
-				File: "dns/provider/rfc2136/update.go",
-				Old:  "join(byName, &all, name, c.Subject())",
-				New:  "join(byName, &all, name, name)",
+				File: "dns/provider/together.go",
+				Old:  "[]string{c.RecordSet().Key().Name, c.Subject()}",
+				New:  "[]string{c.RecordSet().Key().Name}",
 			},
 			{
 				File: "dns/provider/rfc2136/apply.go",

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 )
@@ -34,7 +36,7 @@ type Owner struct {
 	Options
 
 	// calls is a lock for calls of the store. It guards the fields up to mu.
-	calls chan struct{}
+	calls *semaphore.Weighted
 	// before has, for each change that is being applied, the claim from before.
 	before map[dns.Key]*Claim
 	zones  zones
@@ -73,7 +75,7 @@ func New(o Options) *Owner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Owner{Options: o, calls: make(chan struct{}, 1), before: map[dns.Key]*Claim{}, zones: newZones(), entries: map[dns.Key]entry{}, changed: map[string]struct{}{}}
+	return &Owner{Options: o, calls: semaphore.NewWeighted(1), before: map[dns.Key]*Claim{}, zones: newZones(), entries: map[dns.Key]entry{}, changed: map[string]struct{}{}}
 }
 
 // ID implements [owner.Owner].
@@ -81,15 +83,13 @@ func (o *Owner) ID() string { return o.Options.ID }
 
 // begin waits for the lock of the store. After an error the lock isn't held.
 func (o *Owner) begin(ctx context.Context) error {
-	select {
-	case o.calls <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the calls about other zones: %w", ctx.Err())
+	if err := o.calls.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for the calls about other zones: %w", err)
 	}
+	return nil
 }
 
-func (o *Owner) end() { <-o.calls }
+func (o *Owner) end() { o.calls.Release(1) }
 
 // Load implements [owner.Owner]. After an error the owner keeps the former claims.
 func (o *Owner) Load(ctx context.Context) error {

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns"
@@ -67,13 +67,20 @@ func better(c, other *claims.Claim) bool {
 func (s *store) Write(ctx context.Context, writes []claims.Write) []claims.Result {
 	results := make([]claims.Result, len(writes))
 	objects := make([]*externaldns.DNSRecord, len(writes))
-	inParallel(len(writes), func(i int) {
-		if writes[i].Claim == nil {
-			results[i].Err = s.remove(ctx, writes[i].Was)
-			return
-		}
-		objects[i], results[i] = s.write(ctx, writes[i])
-	})
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i, w := range writes {
+		group.Go(func() error {
+			if w.Claim == nil {
+				results[i].Err = s.remove(ctx, w.Was)
+			} else {
+				objects[i], results[i] = s.write(ctx, w)
+			}
+			return nil
+		})
+	}
+	// Errors are in the results.
+	_ = group.Wait()
 	for i, w := range writes {
 		if object := objects[i]; object != nil && w.Claim.Progress == claims.Underway {
 			s.live[w.Key()] = object
@@ -120,17 +127,3 @@ func objectName(w claims.Write) string {
 
 // atOnce limits the parallel requests.
 const atOnce = 8
-
-// inParallel calls f with each index below n, and returns when all calls have returned.
-func inParallel(n int, f func(i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(n, atOnce) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
-}

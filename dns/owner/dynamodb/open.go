@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -23,19 +22,7 @@ func Open(ctx context.Context, access awsaccess.Access) (*dynamodb.Client, error
 		return nil, errors.New("the DynamoDB registry: no region: give --dynamodb-region, or set AWS_REGION")
 	}
 	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
-		o.HTTPClient = awsaccess.Client(limited{awsaccess.Transport(o.HTTPClient)})
+		// A page of a scan has at most 1 MiB (API Reference, Scan).
+		o.HTTPClient = awsaccess.Client(awsaccess.LimitedTransport{Next: awsaccess.Transport(o.HTTPClient), Limit: httpapi.DefaultDecoded})
 	}), nil
-}
-
-// limited is a transport that limits the memory of decoded responses. A page of a scan has at most
-// 1 MiB (API Reference, Scan).
-type limited struct{ next http.RoundTripper }
-
-// RoundTrip implements [http.RoundTripper].
-func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := l.next.RoundTrip(r)
-	if err == nil {
-		resp.Body = httpapi.LimitDecoded(resp.Body, httpapi.DefaultDecoded)
-	}
-	return resp, err
 }

@@ -1,18 +1,16 @@
 package azure
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"github.com/signpostd/signpost/dns/provider"
@@ -91,22 +89,12 @@ type message struct {
 	Message string `json:"message"`
 }
 
-// body parses the body of a failed response.
+// body parses the body of a failed response, which the SDK has buffered.
 func body(resp *http.Response) said {
 	var s said
 	// An unreadable body has no message.
-	_ = json.Unmarshal(kept(resp), &s)
+	_ = runtime.UnmarshalAsJSON(resp, &s)
 	return s
-}
-
-// kept returns the body of a response that the SDK has buffered, without consuming it.
-func kept(resp *http.Response) []byte {
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(text))
-	return text
 }
 
 // tokenFailure returns the error for a token that couldn't be got. No change was sent then.
@@ -124,7 +112,7 @@ func tokenFailure(ctx context.Context, err error) error {
 			Code        string `json:"error"`
 			Description string `json:"error_description"`
 		}
-		if json.Unmarshal(kept(failed.RawResponse), &response) == nil && response.Code != "" {
+		if runtime.UnmarshalAsJSON(failed.RawResponse, &response) == nil && response.Code != "" {
 			// After this mark come IDs and the time, which differ each time.
 			description, _, _ := strings.Cut(response.Description, " Trace ID:")
 			text = shorten(response.Code + ": " + strings.TrimSpace(description))

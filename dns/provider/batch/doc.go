@@ -9,9 +9,11 @@
 //   - [Applying] sends batches. It takes out the groups that the API refuses by name, and halves a batch that is
 //     refused without a name (aws, cloudflare, google).
 //   - [ZoneCache.Units] and [Divide] make batches of record sets within the limits of the API (aws, google).
-//   - [ZoneCache] corrects listings that are older than the last changes (aws, google).
+//   - [Recent] corrects listings that are older than the last changes: record by record (cloudflare), or as a part
+//     of [ZoneCache] (aws, google).
 //
 // # Concurrency
 //
 // Groups, units and an Applying belong to one call of Apply. A ZoneCache may be used from any goroutine.
+// A Recent is a map, which its user guards.
 package batch

@@ -1,6 +1,8 @@
 package batch
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,20 +13,54 @@ import (
 // lag is how long a listing may lag behind a change (spec/clouds.md §1.9, §3.9).
 const lag = 10 * time.Second
 
-// ZoneCache remembers the last listing and the last writes of a zone. The zero value is empty.
-type ZoneCache[R any] struct {
-	mu sync.Mutex
-	// exact has the listed record sets that Records can't return in full.
-	exact map[dns.Key]*R
-	// recent are the writes that a listing may not show yet.
-	recent map[dns.Key]*pastWrite[R]
-}
+// Recent has the writes that a listing may not show yet, by what identifies a record at its server. R is the
+// type of the server's records.
+type Recent[K comparable, R any] map[K]*pastWrite[R]
 
 // pastWrite has the old states of a key, and its current one; nil means none.
 type pastWrite[R any] struct {
 	before []*R
 	after  *R
 	at     time.Time
+}
+
+// Note remembers a write. Before or after is nil if there is none.
+func (r Recent[K, R]) Note(key K, before, after *R, at time.Time) {
+	w := r[key]
+	if w == nil {
+		w = &pastWrite[R]{}
+		r[key] = w
+	}
+	w.before, w.after, w.at = append(w.before, before), after, at
+}
+
+// Expire drops the writes that every listing from now on shows.
+func (r Recent[K, R]) Expire(now time.Time) {
+	maps.DeleteFunc(r, func(_ K, w *pastWrite[R]) bool { return now.Sub(w.at) > lag })
+}
+
+// Forget drops the writes of records that meet a condition. Of a deleted record, it is called with the last
+// state.
+func (r Recent[K, R]) Forget(meets func(*R) bool) {
+	maps.DeleteFunc(r, func(_ K, w *pastWrite[R]) bool { return meets(cmp.Or(w.after, w.before[len(w.before)-1])) })
+}
+
+// Current returns the state of a key for the one in a listing, which may be an old one; nil means none. Any
+// other state was changed externally, and stays.
+func (r Recent[K, R]) Current(key K, shown *R, same func(a, b *R) bool) *R {
+	w := r[key]
+	if w == nil || same(shown, w.after) || !slices.ContainsFunc(w.before, func(b *R) bool { return same(b, shown) }) {
+		return shown
+	}
+	return w.after
+}
+
+// ZoneCache remembers the last listing and the last writes of a zone. The zero value is empty.
+type ZoneCache[R any] struct {
+	mu sync.Mutex
+	// exact has the listed record sets that Records can't return in full.
+	exact  map[dns.Key]*R
+	recent Recent[dns.Key, R]
 }
 
 // exactListed returns the listed record set if Records couldn't return it in full, or nil.
@@ -38,25 +74,16 @@ func (m *ZoneCache[R]) exactListed(key dns.Key) *R {
 func (m *ZoneCache[R]) Note(units []*Unit[R], now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.expire(now)
+	if m.recent == nil {
+		m.recent = Recent[dns.Key, R]{}
+	}
+	m.recent.Expire(now)
 	for _, u := range units {
 		for _, s := range u.Swaps {
-			m.note(s, now)
+			m.recent.Note(s.Key, s.Gone, s.New, now)
 			delete(m.exact, s.Key)
 		}
 	}
-}
-
-func (m *ZoneCache[R]) note(s Swap[R], now time.Time) {
-	w := m.recent[s.Key]
-	if w == nil {
-		if m.recent == nil {
-			m.recent = map[dns.Key]*pastWrite[R]{}
-		}
-		w = &pastWrite[R]{}
-		m.recent[s.Key] = w
-	}
-	w.before, w.after, w.at = append(w.before, s.Gone), s.New, now
 }
 
 // Forget drops the writes of a unit after an external change. It implements Forget of [Zone].
@@ -65,15 +92,6 @@ func (m *ZoneCache[R]) Forget(u *Unit[R]) {
 	defer m.mu.Unlock()
 	for _, s := range u.Swaps {
 		delete(m.recent, s.Key)
-	}
-}
-
-// expire drops the writes that every listing from now on shows.
-func (m *ZoneCache[R]) expire(now time.Time) {
-	for key, w := range m.recent {
-		if now.Sub(w.at) > lag {
-			delete(m.recent, key)
-		}
 	}
 }
 
@@ -87,8 +105,14 @@ func (m *ZoneCache[R]) Take(f Format[R], sets []*R, begun time.Time) []*dns.Reco
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.expire(begun)
-	m.correct(listing, f.Same)
+	m.recent.Expire(begun)
+	for key := range m.recent {
+		if now := m.recent.Current(key, listing[key], f.Same); now != nil {
+			listing[key] = now
+		} else {
+			delete(listing, key)
+		}
+	}
 	m.exact = map[dns.Key]*R{}
 	list := make([]*dns.RecordSet, 0, len(listing))
 	for key, raw := range listing {
@@ -99,20 +123,4 @@ func (m *ZoneCache[R]) Take(f Format[R], sets []*R, begun time.Time) []*dns.Reco
 		list = append(list, r)
 	}
 	return list
-}
-
-// correct replaces the old states in a listing. A record set in any other state was changed externally, and
-// stays.
-func (m *ZoneCache[R]) correct(listing map[dns.Key]*R, same func(a, b *R) bool) {
-	for key, w := range m.recent {
-		shown := listing[key]
-		if same(shown, w.after) || !slices.ContainsFunc(w.before, func(b *R) bool { return same(b, shown) }) {
-			continue
-		}
-		if w.after == nil {
-			delete(listing, key)
-		} else {
-			listing[key] = w.after
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -143,7 +144,7 @@ func pages[T any](ctx context.Context, k listKind[T], page func(options ...optio
 		for _, r := range rows {
 			ids[k.id(r)] = true
 		}
-		if complete || sameIDs(ids, last) {
+		if complete || maps.Equal(ids, last) {
 			return rows, nil
 		}
 		last = ids
@@ -190,16 +191,4 @@ func readOnce[T any](ctx context.Context, k listKind[T], l *listlimit.Listing, p
 			return nil, false, err
 		}
 	}
-}
-
-func sameIDs(a, b map[string]bool) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for id := range a {
-		if !b[id] {
-			return false
-		}
-	}
-	return true
 }

@@ -40,7 +40,7 @@ func (p *cloudflareProvider) readCurrent(ctx context.Context, z *managedZone, un
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	return group(z.recent.correct(found, names)), nil
+	return group(z.correct(found, names)), nil
 }
 
 // read returns the records that queries find. A record may match several of them.

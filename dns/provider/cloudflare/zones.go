@@ -133,8 +133,8 @@ func lastListed(l *batch.List[managedZone], id string) (z zone, known bool) {
 func (z *managedZone) listed(rows []record, begun time.Time) groups {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.recent.expire(begun)
-	rows = z.recent.correct(rows, nil)
+	z.recent.Expire(begun)
+	rows = z.correct(rows, nil)
 	z.rows = len(rows)
 	g := group(rows)
 	z.creations.check(g, begun)

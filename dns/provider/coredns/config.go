@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/properties"
@@ -67,8 +68,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		return nil, err
 	}
 	client.Context = ctx
-	s := &store{ctx: ctx, config: client, lock: make(chan struct{}, 1)}
-	s.lock <- struct{}{}
+	s := &store{ctx: ctx, config: client, lock: semaphore.NewWeighted(1)}
 	if in.DryRun {
 		s.wrap = func(kv clientv3.KV) clientv3.KV { return dryRun{KV: kv} }
 	}

@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -39,19 +40,17 @@ type store struct {
 	// wrap may restrict the client, for dry runs. It may be nil.
 	wrap func(clientv3.KV) clientv3.KV
 
-	// lock has a value while the client isn't being created. It guards kv.
-	lock chan struct{}
+	// lock guards kv.
+	lock *semaphore.Weighted
 	kv   clientv3.KV
 }
 
 // open returns the client.
 func (s *store) open(ctx context.Context) (clientv3.KV, error) {
-	select {
-	case <-s.lock:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := s.lock.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
-	defer func() { s.lock <- struct{}{} }()
+	defer s.lock.Release(1)
 	if s.kv != nil {
 		return s.kv, nil
 	}

@@ -51,8 +51,8 @@ func Decode(body io.Reader, into any) error {
 	switch _, err := decoder.Token(); {
 	case errors.Is(err, io.EOF):
 		return nil
-	case errors.Is(err, ErrTooLarge):
-		return err
+	case err != nil:
+		return fmt.Errorf("read what follows the value: %w", err)
 	default:
 		return errors.New("something follows the value")
 	}

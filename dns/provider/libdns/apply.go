@@ -41,11 +41,10 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	if err != nil {
 		return err
 	}
-	end, err := a.acquire(ctx)
-	if err != nil {
+	if err := a.slot.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer end()
+	defer a.slot.Release(1)
 	units := unitsOf(changes)
 	for _, u := range units {
 		u.Err = a.checkChanges(zone, partition, u)

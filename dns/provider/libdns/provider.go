@@ -9,6 +9,7 @@ import (
 	"time"
 
 	lib "github.com/libdns/libdns"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
@@ -45,7 +46,7 @@ type adapter struct {
 	names     provider.ZoneNames
 	// slot limits the calls to one at a time. libdns requires modules to be safe for more, but few
 	// prove it.
-	slot  chan struct{}
+	slot  *semaphore.Weighted
 	zones batch.KnownZones[dns.Zone]
 
 	mu      sync.Mutex
@@ -65,23 +66,13 @@ func newAdapter(in provider.Input, m module.Module, c *caller, zones []dns.Zone)
 	return &adapter{
 		module: m, caller: c, log: in.Log, dryRun: in.DryRun, given: zones,
 		budget: in.Budget, domains: in.Domains, zoneIDs: in.ZoneIDs, zoneNames: dns.NewZoneNameFilter(in.ZoneNames),
-		slot: make(chan struct{}, 1), learned: learned{}, failureCounts: failureCounts{}, listAfter: map[string]time.Time{},
+		slot: semaphore.NewWeighted(1), learned: learned{}, failureCounts: failureCounts{}, listAfter: map[string]time.Time{},
 	}
 }
 
 // Capabilities implements [provider.Provider].
 func (a *adapter) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Stepwise: true, Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1, ListingTime: provider.MeteredListingTime}
-}
-
-// acquire waits for the slot. The function releases it.
-func (a *adapter) acquire(ctx context.Context) (end func(), err error) {
-	select {
-	case a.slot <- struct{}{}:
-		return func() { <-a.slot }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // Zones implements [provider.Provider].
@@ -100,15 +91,14 @@ func (a *adapter) list(ctx context.Context) ([]dns.Zone, error) {
 	if a.given != nil || !ok {
 		return a.given, nil
 	}
-	end, err := a.acquire(ctx)
-	if err != nil {
+	if err := a.slot.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer end()
+	defer a.slot.Release(1)
 	var listed []lib.Zone
 	counted := a.budget.Zones("the libdns module " + a.module.Name)
 	defer counted.End(nil)
-	err = a.caller.list(ctx, a.budget, "list the zones with the libdns module "+a.module.Name, func(ctx context.Context) (err error) {
+	err := a.caller.list(ctx, a.budget, "list the zones with the libdns module "+a.module.Name, func(ctx context.Context) (err error) {
 		listed, err = lister.ListZones(ctx)
 		return err
 	})
@@ -128,11 +118,10 @@ func (a *adapter) list(ctx context.Context) ([]dns.Zone, error) {
 
 // Records implements [provider.Provider].
 func (a *adapter) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	end, err := a.acquire(ctx)
-	if err != nil {
+	if err := a.slot.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer end()
+	defer a.slot.Release(1)
 	current, err := a.read(ctx, zone)
 	if err != nil {
 		return nil, err

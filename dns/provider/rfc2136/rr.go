@@ -140,55 +140,22 @@ var errShort = errors.New("the record is cut short")
 
 // targetOf returns the target of a record. It fails for unsupported types and incomplete records.
 func targetOf(rr mdns.RR) (string, error) {
-	switch rr := rr.(type) {
-	case *mdns.A:
-		return addressTarget(rr.A.To4())
-	case *mdns.AAAA:
-		return addressTarget(rr.AAAA.To16())
-	case *mdns.TXT:
-		return textTargetOf(rr.Txt)
+	if txt, ok := rr.(*mdns.TXT); ok {
+		return textTargetOf(txt.Txt)
 	}
-	name, format := nameIn(rr)
+	recordType := mdns.TypeToString[rr.Header().Rrtype]
+	if _, known := rrTypes[recordType]; !known {
+		return "", fmt.Errorf("the type %s is not supported", recordType)
+	}
+	target := strings.TrimPrefix(rr.String(), rr.Header().String())
 	switch {
-	case format == "":
-		return "", fmt.Errorf("the type %s is not supported", mdns.TypeToString[rr.Header().Rrtype])
-	case name == "":
+	case target == "" || strings.HasSuffix(target, " "):
 		return "", errShort
+	case recordType == dns.TypeSRV, recordType == dns.TypeNAPTR, target == ".", strings.HasSuffix(target, " ."):
+		// In SRV and NAPTR the name keeps its dot (spec/dns.md §1.3), and the root is nothing but a dot.
+		return target, nil
 	}
-	if naptr, ok := rr.(*mdns.NAPTR); ok {
-		return naptrTarget(naptr)
-	}
-	return fmt.Sprintf(format, name), nil
-}
-
-// nameIn returns the name at the end of a record, and a format for the target. In SRV and
-// NAPTR the name keeps its dot (spec/dns.md §1.3).
-func nameIn(rr mdns.RR) (name, format string) {
-	switch rr := rr.(type) {
-	case *mdns.CNAME:
-		return withoutDot(rr.Target), "%s"
-	case *mdns.DNAME:
-		return withoutDot(rr.Target), "%s"
-	case *mdns.NS:
-		return withoutDot(rr.Ns), "%s"
-	case *mdns.PTR:
-		return withoutDot(rr.Ptr), "%s"
-	case *mdns.MX:
-		return withoutDot(rr.Mx), fmt.Sprintf("%d %%s", rr.Preference)
-	case *mdns.SRV:
-		return rr.Target, fmt.Sprintf("%d %d %d %%s", rr.Priority, rr.Weight, rr.Port)
-	case *mdns.NAPTR:
-		return rr.Replacement, "%s"
-	}
-	return "", ""
-}
-
-func addressTarget(octets []byte) (string, error) {
-	addr, ok := netip.AddrFromSlice(octets)
-	if !ok {
-		return "", errShort
-	}
-	return addr.String(), nil
+	return strings.TrimSuffix(target, "."), nil
 }
 
 func textTargetOf(list []string) (string, error) {
@@ -203,18 +170,6 @@ func textTargetOf(list []string) (string, error) {
 		}
 	}
 	return textTarget(all), nil
-}
-
-func naptrTarget(rr *mdns.NAPTR) (string, error) {
-	var quoted [3]string
-	for i, s := range []string{rr.Flags, rr.Service, rr.Regexp} {
-		text, err := dns.UnescapeString(s)
-		if err != nil {
-			return "", err
-		}
-		quoted[i] = dns.QuoteString(text)
-	}
-	return fmt.Sprintf("%d %d %s %s %s %s", rr.Order, rr.Preference, quoted[0], quoted[1], quoted[2], rr.Replacement), nil
 }
 
 // newRRs returns the records of a record set in the order of their targets, without

@@ -95,20 +95,19 @@ func minus(a, b []mdns.RR) []mdns.RR {
 // has an error, because an ownership record must not exist without its record.
 func (p *Provider) groups(z *zone, changes []dns.Change) []*group {
 	var all []*group
-	byName := map[string]*group{}
-	for i, c := range changes {
-		name := dns.Canonical(c.RecordSet().Name)
-		g := join(byName, &all, name, c.Subject())
-		e, err := p.newEdit(z, i, c)
-		if err != nil {
-			g.err = errors.Join(g.err, fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, name, c.RecordSet().Type, err))
-			e = &edit{index: i}
+	for _, places := range provider.Together(changes) {
+		g := &group{}
+		for _, i := range places {
+			e, err := p.newEdit(z, i, changes[i])
+			if err != nil {
+				r := changes[i].RecordSet()
+				g.err = errors.Join(g.err, fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, dns.Canonical(r.Name), r.Type, err))
+				e = &edit{index: i}
+			}
+			g.edits = append(g.edits, e)
 		}
-		g.edits = append(g.edits, e)
-	}
-	all = slices.DeleteFunc(all, func(g *group) bool { return len(g.edits) == 0 })
-	for _, g := range all {
 		g.err = cmp.Or(g.err, g.cnameConflict())
+		all = append(all, g)
 	}
 	return all
 }
@@ -127,28 +126,6 @@ func (g *group) cnameConflict() error {
 		made[e.name] = e.rrtype
 	}
 	return nil
-}
-
-// join returns the common group of two names.
-func join(byName map[string]*group, all *[]*group, name, subject string) *group {
-	a, b := byName[name], byName[subject]
-	switch {
-	case a == nil && b == nil:
-		a = &group{}
-		*all = append(*all, a)
-	case a == nil:
-		a = b
-	case b != nil && a != b:
-		a.edits, a.err = append(a.edits, b.edits...), errors.Join(a.err, b.err)
-		b.edits = nil
-		for other, g := range byName {
-			if g == b {
-				byName[other] = a
-			}
-		}
-	}
-	byName[name], byName[subject] = a, a
-	return a
 }
 
 // refused returns the error for a server that refuses the group although it accepts the

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
@@ -22,8 +24,8 @@ var attempts = httpapi.Retry{Tries: 5, FirstPause: 500 * time.Millisecond, Again
 
 // negotiation is the filter of the names that the provider can have.
 type negotiation struct {
-	// lock has a value while no negotiation is running.
-	lock chan struct{}
+	// running is held by a negotiation.
+	running *semaphore.Weighted
 
 	mu sync.Mutex
 	// filter is the last one that the provider returned. fresh is false if the provider may have
@@ -33,9 +35,7 @@ type negotiation struct {
 }
 
 func newNegotiation() *negotiation {
-	n := &negotiation{lock: make(chan struct{}, 1)}
-	n.lock <- struct{}{}
-	return n
+	return &negotiation{running: semaphore.NewWeighted(1)}
 }
 
 func (n *negotiation) get() (filter dns.Filter, fresh bool) {
@@ -61,12 +61,10 @@ func (p *remote) negotiate(ctx context.Context) (dns.Filter, error) {
 	if filter, fresh := p.negotiation.get(); fresh {
 		return filter, nil
 	}
-	select {
-	case <-p.negotiation.lock:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for the negotiation with the webhook provider: %w", ctx.Err())
+	if err := p.negotiation.running.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("wait for the negotiation with the webhook provider: %w", err)
 	}
-	defer func() { p.negotiation.lock <- struct{}{} }()
+	defer p.negotiation.running.Release(1)
 	if filter, fresh := p.negotiation.get(); fresh {
 		return filter, nil
 	}

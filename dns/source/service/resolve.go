@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"k8s.io/client-go/util/workqueue"
 )
 
 const (
@@ -33,12 +35,11 @@ type lookups struct {
 	// inUse reports whether a Service needs a name. changed is called if the result of get changes.
 	inUse   func(host string) bool
 	changed func(host string)
-	// wake has room for one value.
-	wake chan struct{}
 
 	mu    sync.Mutex
 	hosts map[string]*lookup
-	busy  int
+	// queue has each of hosts once, from when run begins.
+	queue workqueue.TypedDelayingInterface[string]
 }
 
 // lookup is the cached result for a name.
@@ -46,9 +47,7 @@ type lookup struct {
 	// addresses are those of the last success, sorted. They stay if a later lookup fails.
 	addresses []string
 	// err says why there are no addresses or, beside addresses, that the name doesn't exist any more.
-	err  error
-	busy bool
-	due  time.Time
+	err error
 }
 
 // pendingError is the error for a name that has not been looked up yet.
@@ -67,19 +66,19 @@ func notFound(err error) bool {
 }
 
 func newLookups(r resolver, inUse func(string) bool, changed func(string)) *lookups {
-	return &lookups{resolver: r, inUse: inUse, changed: changed, wake: make(chan struct{}, 1), hosts: map[string]*lookup{}}
+	return &lookups{resolver: r, inUse: inUse, changed: changed, hosts: map[string]*lookup{}}
 }
 
 // schedule schedules the lookup of a new name.
 func (l *lookups) schedule(host string) {
 	l.mu.Lock()
-	known := l.hosts[host] != nil
-	if !known {
-		l.hosts[host] = &lookup{err: &pendingError{host}}
+	defer l.mu.Unlock()
+	if l.hosts[host] != nil {
+		return
 	}
-	l.mu.Unlock()
-	if !known {
-		l.wakeUp()
+	l.hosts[host] = &lookup{err: &pendingError{host}}
+	if l.queue != nil {
+		l.queue.Add(host)
 	}
 }
 
@@ -97,59 +96,56 @@ func (l *lookups) get(host string) ([]string, error) {
 
 // run looks up names until ctx ends.
 func (l *lookups) run(ctx context.Context) {
-	var under sync.WaitGroup
-	defer under.Wait()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-l.wake:
-		case <-timer.C:
-		}
-		now := time.Now()
-		due, next := l.takeDue(now)
-		for _, host := range due {
-			under.Go(func() { l.lookUp(ctx, host) })
-		}
-		timer.Reset(next.Sub(now))
-	}
-}
-
-// takeDue returns the names to look up now, and when to call it again at the latest. It removes the
-// names that no Service needs any more.
-func (l *lookups) takeDue(now time.Time) (hosts []string, next time.Time) {
+	queue := workqueue.NewTypedDelayingQueue[string]()
+	context.AfterFunc(ctx, queue.ShutDown)
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	next = now.Add(lookupRefresh)
-	for host, h := range l.hosts {
-		switch {
-		case h.busy:
-		case h.due.After(now):
-			if h.due.Before(next) {
-				next = h.due
-			}
-		case !l.inUse(host):
-			// A Service that needs the name later calls schedule after this.
-			delete(l.hosts, host)
-		case l.busy < lookupLimit:
-			l.busy++
-			h.busy = true
-			hosts = append(hosts, host)
-		}
-		// Names without a free slot are taken when another lookup ends.
+	l.queue = queue
+	for host := range l.hosts {
+		queue.Add(host)
 	}
-	return hosts, next
+	l.mu.Unlock()
+	var workers sync.WaitGroup
+	for range lookupLimit {
+		workers.Go(func() {
+			for host, ended := queue.Get(); !ended; host, ended = queue.Get() {
+				if after := l.lookUp(ctx, host); after > 0 {
+					queue.AddAfter(host, after)
+				}
+				queue.Done(host)
+			}
+		})
+	}
+	workers.Wait()
 }
 
-// lookUp looks up a name and stores the result.
-func (l *lookups) lookUp(ctx context.Context, host string) {
+// lookUp looks up a name and stores the result. It returns when to look it up again, or zero if no Service
+// needs the name any more or ctx has ended.
+func (l *lookups) lookUp(ctx context.Context, host string) (after time.Duration) {
+	if ctx.Err() != nil || l.forgotten(host) {
+		return 0
+	}
 	addresses, err := l.resolve(ctx, host)
-	if l.store(ctx, host, addresses, err) {
+	if ctx.Err() != nil {
+		return 0
+	}
+	if l.store(host, addresses, err) {
 		l.changed(host)
 	}
-	l.wakeUp()
+	if err != nil {
+		return lookupRetry
+	}
+	return lookupRefresh
+}
+
+// forgotten forgets a name that no Service needs. A Service that needs it later calls schedule after this.
+func (l *lookups) forgotten(host string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inUse(host) {
+		return false
+	}
+	delete(l.hosts, host)
+	return true
 }
 
 func (l *lookups) resolve(ctx context.Context, host string) ([]string, error) {
@@ -169,23 +165,16 @@ func (l *lookups) resolve(ctx context.Context, host string) ([]string, error) {
 	return sorted(addresses), nil
 }
 
-// store stores the result of a lookup, and reports whether the result of get has changed. A cancelled lookup
-// is ignored.
-func (l *lookups) store(ctx context.Context, host string, addresses []string, err error) bool {
+// store stores the result of a lookup, and reports whether the result of get has changed.
+func (l *lookups) store(host string, addresses []string, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.hosts[host]
-	h.busy = false
-	l.busy--
-	switch {
-	case ctx.Err() != nil:
-		return false
-	case err == nil:
+	if err == nil {
 		same := h.err == nil && slices.Equal(h.addresses, addresses)
-		h.due, h.addresses, h.err = time.Now().Add(lookupRefresh), addresses, nil
+		h.addresses, h.err = addresses, nil
 		return !same
 	}
-	h.due = time.Now().Add(lookupRetry)
 	if len(h.addresses) > 0 {
 		if h.err != nil || !notFound(err) {
 			return false
@@ -197,11 +186,4 @@ func (l *lookups) store(ctx context.Context, host string, addresses []string, er
 	}
 	h.err = err
 	return true
-}
-
-func (l *lookups) wakeUp() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
 }

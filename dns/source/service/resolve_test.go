@@ -286,8 +286,8 @@ func TestLookupsEnd(t *testing.T) {
 		cancel()
 		<-done
 		q.expect(t, 0, "lb", "not done yet")
-		if q.busy != 0 {
-			t.Errorf("%d lookups are still under way", q.busy)
+		if z.running != 0 {
+			t.Errorf("%d lookups are still under way", z.running)
 		}
 	})
 }
