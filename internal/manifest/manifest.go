@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 
@@ -112,10 +113,11 @@ func (c *Client) resource(object *unstructured.Unstructured, namespace string) (
 
 // DecodeAtMost is [Decode] with a limit in bytes. Longer input is an error, and never truncated.
 func DecodeAtMost(manifests io.Reader, limit int) ([]*unstructured.Unstructured, error) {
-	bounded := &boundedReader{from: manifests, left: limit}
+	bounded := http.MaxBytesReader(nil, io.NopCloser(manifests), int64(limit))
 	objects, err := Decode(bounded)
-	if bounded.left < 0 {
-		// The decoder would report an incomplete document.
+	// The decoder may report an incomplete document. The reader repeats its own error.
+	_, last := bounded.Read(nil)
+	if _, exceeded := errors.AsType[*http.MaxBytesError](last); exceeded {
 		return nil, fmt.Errorf("read manifests: there are more than %d MiB of them: leave out those that aren't needed, or name several files", limit>>20)
 	}
 	return objects, err
@@ -129,24 +131,6 @@ func DecodeFile(path string, limit int) ([]*unstructured.Unstructured, error) {
 	}
 	defer f.Close()
 	return DecodeAtMost(f, limit)
-}
-
-// boundedReader fails after left bytes; left is negative then.
-type boundedReader struct {
-	from io.Reader
-	left int
-}
-
-// Read implements io.Reader.
-func (b *boundedReader) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	n, err := b.from.Read(p)
-	if b.left -= n; b.left < 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	return n, err
 }
 
 // Decode reads YAML documents. The items of a List are returned one by one.

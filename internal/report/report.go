@@ -18,7 +18,6 @@
 package report
 
 import (
-	"container/list"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -26,6 +25,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/lru"
 
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
@@ -54,10 +54,9 @@ type Reporter struct {
 	seed     maphash.Seed
 
 	mu sync.Mutex
-	// recent has the hashes of the remembered problems, the most recent first; seen finds them. Hashes bound
-	// the memory, whatever the length of a reason. A collision costs one log line.
-	seen   map[uint64]*list.Element
-	recent *list.List
+	// seen has the hashes of the remembered problems. Hashes bound the memory, whatever the length of a reason.
+	// A collision costs one log line.
+	seen *lru.Cache
 	// minute is the start of the present minute, and lines the number of lines logged in it, by the hash of
 	// the object. It has at most capacity entries.
 	minute time.Time
@@ -86,8 +85,7 @@ func New(c Config) (*Reporter, error) {
 		total:    total,
 		capacity: c.Capacity,
 		seed:     maphash.MakeSeed(),
-		seen:     make(map[uint64]*list.Element),
-		recent:   list.New(),
+		seen:     lru.New(c.Capacity),
 		problems: newProblemList(),
 	}, nil
 }
@@ -119,16 +117,9 @@ func (r *Reporter) remember(p objectmeta.Problem, hash uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.problems.record(p, hash, time.Now())
-	if e, ok := r.seen[hash]; ok {
-		r.recent.MoveToFront(e)
-		return false
-	}
-	if r.recent.Len() == r.capacity {
-		oldest := r.recent.Remove(r.recent.Back()).(uint64)
-		delete(r.seen, oldest)
-	}
-	r.seen[hash] = r.recent.PushFront(hash)
-	return true
+	_, known := r.seen.Get(hash)
+	r.seen.Add(hash, nil)
+	return !known
 }
 
 // line returns the number of new problems of an object in the present minute, including this one.

@@ -1,5 +1,11 @@
 package wire
 
+import (
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
 // Fields are the wanted fields of a message, by encoding. The bit 1<<n stands for field number n; numbers
 // from 64 on can't be represented.
 type Fields struct {
@@ -24,9 +30,10 @@ type Reader struct {
 	// Varint is the value of the field, if it is a number or a bool.
 	Varint uint64
 
-	message           []byte
-	start, value, end int // of the field
-	err               error
+	message    []byte
+	start, end int // of the field
+	bytes      []byte
+	err        error
 }
 
 // Read returns a Reader of a message, before the first field.
@@ -34,51 +41,32 @@ func Read(message []byte) Reader { return Reader{message: message} }
 
 // Next advances to the next wanted field and reports whether there is one. It returns false at the end of the
 // message, and if it is malformed; Err tells which.
-//
-// The loop has no function call for the usual fields, because that would make it half as slow again.
 func (r *Reader) Next(want Fields) bool {
-	message, i := r.message, r.end
-	for i < len(message) {
-		start, tag := i, uint64(message[i])
-		if i++; tag >= 0x80 {
-			tag, i = long(message, start)
-		}
-		if !valid(tag) || i >= len(message) {
+	for r.end < len(r.message) {
+		rest := r.message[r.end:]
+		number, kind, n := protowire.ConsumeTag(rest)
+		if n < 0 || number > protowire.MaxValidNumber {
 			return r.fail()
 		}
-		number := tag >> 3
-		switch tag & 7 {
-		case bytesType:
-			length, begin := uint64(message[i]), i+1
-			if length >= 0x80 {
-				length, begin = long(message, i)
-			}
-			if length > uint64(len(message)-begin) {
-				return r.fail()
-			}
-			if i = begin + int(length); want.Bytes>>number&1 != 0 {
-				r.Number, r.start, r.value, r.end = int(number), start, begin, i
-				return true
-			}
-		case varintType:
-			value, end := uint64(message[i]), i+1
-			if value >= 0x80 {
-				value, end = long(message, i)
-			}
-			if i = end; end < 0 {
-				return r.fail()
-			}
-			if want.Varints>>number&1 != 0 {
-				r.Number, r.Varint, r.start, r.end = int(number), value, start, i
-				return true
-			}
+		value, wanted, m := rest[n:], false, 0
+		switch kind {
+		case protowire.BytesType:
+			r.bytes, m = protowire.ConsumeBytes(value)
+			wanted = want.Bytes>>number&1 != 0
+		case protowire.VarintType:
+			r.Varint, m = protowire.ConsumeVarint(value)
+			wanted = want.Varints>>number&1 != 0
 		default:
-			if i = endOfValue(message, tag, i); i < 0 {
-				return r.fail()
-			}
+			m = protowire.ConsumeFieldValue(number, kind, value)
+		}
+		if m < 0 {
+			return r.fail()
+		}
+		r.Number, r.start, r.end = int(number), r.end, r.end+n+m
+		if wanted {
+			return true
 		}
 	}
-	r.end = i
 	return false
 }
 
@@ -89,7 +77,7 @@ func (r *Reader) fail() bool {
 }
 
 // Bytes returns the value of the current field, if it is length-delimited.
-func (r *Reader) Bytes() []byte { return r.message[r.value:r.end:r.end] }
+func (r *Reader) Bytes() []byte { return slices.Clip(r.bytes) }
 
 // Start returns the offset of the current field, with its tag, in the message.
 func (r *Reader) Start() int { return r.start }
