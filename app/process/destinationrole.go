@@ -48,7 +48,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 	r := role{
 		Name:          settings.DestinationSection,
 		Addr:          o.Addr,
-		AddrFlag:      "addr",
+		AddrSetting:   settings.DestinationAddress,
 		ServerOptions: server.ServerOptions(),
 		Listener:      server.Listener,
 		Register:      server.Register,

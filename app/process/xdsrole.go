@@ -50,7 +50,7 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	r := role{
 		Name:          settings.XDSSection,
 		Addr:          o.Addr,
-		AddrFlag:      "xds-addr",
+		AddrSetting:   settings.XDSAddress,
 		ServerOptions: server.ServerOptions(),
 		Listener:      server.Listener,
 		Register:      server.Register,
