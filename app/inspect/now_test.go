@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns/budget"
@@ -185,6 +186,49 @@ func TestCausesAreKept(t *testing.T) {
 	w.services[0].State, w.steps = ServicePartly, []Step{{State: StepNote, Text: "as somebody wants it"}}
 	if found := s.finder.find(t.Context(), false).findings; len(found) > 0 {
 		t.Errorf("%+v", found)
+	}
+}
+
+// Fifty Services are explained within the time limit, also if each takes a quarter of a second, and a panic of an
+// explanation is one of the search.
+func TestManyCauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &lateExplainer{}
+		for i := range 50 {
+			w.services = append(w.services, Service{Namespace: fmt.Sprint("shop-", i/10), Name: fmt.Sprint("web-", i), State: ServiceEmpty})
+		}
+		s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
+		for _, f := range s.finder.find(t.Context(), false).findings {
+			if !strings.HasPrefix(f.Cause, "no pod") {
+				t.Errorf("%s: %s", f.Subject, f.Cause)
+			}
+		}
+		w.panics = true
+		w.services = append(w.services, Service{Namespace: "shop", Name: "other", State: ServiceEmpty})
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		s.finder.search(t.Context(), nil, false)
+	})
+}
+
+// lateExplainer takes a quarter of a second for an explanation.
+type lateExplainer struct {
+	fixture
+	panics bool
+}
+
+func (e *lateExplainer) Explain(ctx context.Context, q Query) []Step {
+	if e.panics {
+		panic("bad")
+	}
+	select {
+	case <-time.After(250 * time.Millisecond):
+		return []Step{{State: StepWrong, Text: "no pod of " + q.Service.Name}}
+	case <-ctx.Done():
+		return []Step{{State: StepUnknown, Text: "out of time"}}
 	}
 }
 
