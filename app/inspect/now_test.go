@@ -42,6 +42,22 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
+// The refusals of one DNS server are one finding, though each names its record. The cause has the name of the first.
+func TestRefusalsOfAServerAreOneFinding(t *testing.T) {
+	at := time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC)
+	record := func(name, cause string) Finding {
+		return Finding{Area: AreaRecord, Severity: SeverityError, Subject: "record " + name + " A", Explain: name, Cause: cause, Count: 1}
+	}
+	var all []Finding
+	for _, name := range []string{"a.example.org", "b.example.org", "c.example.org"} {
+		all = append(all, record(name, "update "+name+" and a-"+name+": the server refuses it (REFUSED)"))
+	}
+	now := Summarize(append(all, record("d.example.org", "update d.example.org and a-d.example.org: throttled")), at)
+	if len(now.Findings) != 2 || now.Total != 4 || now.Findings[0].Count != 3 || now.Findings[0].Cause != all[0].Cause || len(now.Findings[0].Others) != 2 {
+		t.Errorf("%+v", now)
+	}
+}
+
 // Split-horizon: zones of one name, and their records and plans, are findings of their own.
 func TestNowOfZonesWithOneName(t *testing.T) {
 	w := &fixture{
