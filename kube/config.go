@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -105,23 +104,6 @@ func fromEnvironment() string {
 		return ""
 	}
 	return " (of KUBECONFIG)"
-}
-
-// ExplainRequest returns an error of a request to an API server in words for users: with the server
-// instead of the URL if the server can't be reached.
-func ExplainRequest(err error) error {
-	var failed *url.Error
-	if !errors.As(err, &failed) {
-		return err
-	}
-	server, cause := failed.URL, failed.Err
-	if u, wrong := url.Parse(failed.URL); wrong == nil {
-		server = u.Scheme + "://" + u.Host
-	}
-	if failed.Timeout() {
-		cause = errors.New("no answer in time")
-	}
-	return fmt.Errorf("the API server %s can't be reached: %w", server, cause)
 }
 
 // ofFile matches client-go's error about a file, with its path.

@@ -1,9 +1,6 @@
 package kube
 
 import (
-	"context"
-	"errors"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,23 +110,6 @@ func TestConfigSourceErrors(t *testing.T) {
 		t.Setenv("KUBECONFIG", test.environment)
 		if _, err := test.source.Load("me/1"); err == nil || err.Error() != test.want {
 			t.Errorf("got %v, want %s", err, test.want)
-		}
-	}
-}
-
-// An error of a request names the server, not the whole URL.
-func TestExplainRequest(t *testing.T) {
-	cause := errors.New("connection refused")
-	for _, test := range []struct {
-		err  error
-		want string
-	}{
-		{cause, "connection refused"},
-		{&url.Error{Op: "Get", URL: "https://192.0.2.1:6443/api/v1/pods?limit=500", Err: cause}, "the API server https://192.0.2.1:6443 can't be reached: connection refused"},
-		{&url.Error{Op: "Get", URL: "https://192.0.2.1:6443/version", Err: context.DeadlineExceeded}, "the API server https://192.0.2.1:6443 can't be reached: no answer in time"},
-	} {
-		if got := ExplainRequest(test.err); got.Error() != test.want {
-			t.Errorf("got %v, want %s", got, test.want)
 		}
 	}
 }

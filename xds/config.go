@@ -30,6 +30,9 @@ type Config struct {
 	// Rejected is called with the reason, once for each version of a resource of a Service that a
 	// kind of client rejects. Rejected must not block, and may be nil.
 	Rejected func(of catalog.ServiceKey, message string)
+	// Outdated returns why the catalog may lack a Service, such as an interrupted watch; "" if it has all. It
+	// may be nil.
+	Outdated func() string
 	Limits   clientlimits.Limits
 	// History records the changes that streams were sent; nil records nothing.
 	History *history.Log

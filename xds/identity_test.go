@@ -64,6 +64,35 @@ func TestIdentity(t *testing.T) {
 	})
 }
 
+// A replica that can't see changes says so of a Service that it doesn't know, in the same words of one that
+// the client may not see. Subscribers are told when it sees changes again.
+func TestUnknownWhileOutdated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, objects := shop()
+		web.Policy = &catalog.TrafficPolicy{VisibleTo: "."}
+		why := "it can't read services (unreachable)"
+		f := start(t, Config{Authenticate: byHeader, Outdated: func() string { return why }}, objects...)
+		const known = ", as far as this replica knows: it can't read services (unreachable)"
+		other := f.as("other")
+		for _, name := range []string{"nope", "web"} {
+			if got, want := other.listener(t, name+".shop:80"), "no Service "+name+" in namespace shop"; got != want+known {
+				t.Errorf("told %q, want %q", got, want+known)
+			}
+		}
+		if got := f.as("shop").listener(t, "web.shop:80"); got != httpCluster {
+			t.Errorf("a known Service leads to %s", got)
+		}
+		nope := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "shop", Name: "nope"}
+		if got := f.server.Explain(nope, "", 80).Refusal; got == nil || got.Error() != "no Service nope in namespace shop"+known {
+			t.Errorf("explained as %v", got)
+		}
+		why = ""
+		if got := f.as("shop").listener(t, "nope.shop:80"); got != "no Service nope in namespace shop" {
+			t.Errorf("afterwards told %q", got)
+		}
+	})
+}
+
 // Case 60: for clients in other namespaces, a Service that isn't visible to them doesn't exist,
 // until it is visible.
 func TestVisibility(t *testing.T) {

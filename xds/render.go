@@ -2,6 +2,7 @@ package xds
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ type catalogState struct {
 	snapshot *catalog.Snapshot        // nil until first needed, and for a query that watches nothing
 	profile  *catalog.ProfileSnapshot // nil unless routes need one
 	filters  *catalog.Filters         // nil unless endpoints need them
+	outdated string                   // why the catalog may lack the Service; set if clients may be told that it does
 }
 
 // render makes the resource of a view. The Listener, routes and Cluster of a deleted Service are
@@ -80,19 +82,32 @@ func (t *topic) input(hidden bool) (s resource.Input, err error) {
 		return s, t.unusable
 	}
 	if hidden {
-		_, err = t.name.ChoosePort(nil)
-		return s, err
+		return s, t.missing()
 	}
 	s = resource.Input{Name: t.name, Service: f.snapshot.Service}
 	if f.profile != nil {
 		s.Profile = f.profile.Profile
 	}
-	if s.Service != nil || !f.snapshot.Pending() {
+	switch {
+	case s.Service != nil:
 		s.Port, err = t.name.ChoosePort(s.Service)
-	} else if s.Port = t.name.PortNumber(); s.Port == 0 {
-		err = errPending
+	case !f.snapshot.Pending():
+		err = t.missing()
+	default:
+		if s.Port = t.name.PortNumber(); s.Port == 0 {
+			err = errPending
+		}
 	}
 	return s, err
+}
+
+// missing returns the reason for clients that the Service doesn't exist, the same for a hidden one.
+func (t *topic) missing() error {
+	_, err := t.name.ChoosePort(nil)
+	if t.state.outdated != "" {
+		err = fmt.Errorf("%w, as far as this replica knows: %s", err, t.state.outdated)
+	}
+	return err
 }
 
 // renderMissing makes the resource for a name that doesn't exist (§5). Endpoints are empty, because

@@ -91,8 +91,19 @@ func (f *catalogState) release() {
 }
 
 // current reports whether the state is that of the catalog.
-func (f catalogState) current() bool {
-	return f.snapshot != nil && !channel.IsClosed(f.snapshot.Stale()) && (f.profile == nil || !channel.IsClosed(f.profile.Stale()))
+func (t *topic) current() bool {
+	f := &t.state
+	return f.snapshot != nil && !channel.IsClosed(f.snapshot.Stale()) && (f.profile == nil || !channel.IsClosed(f.profile.Stale())) &&
+		(f.outdated == "") == (t.outdated() == "")
+}
+
+// outdated returns why the catalog may lack the Service, if clients may be told that it does.
+func (t *topic) outdated() string {
+	hides := t.state.snapshot.Service == nil || t.visibleTo != ""
+	if !hides || t.server.config.Outdated == nil {
+		return ""
+	}
+	return t.server.config.Outdated()
 }
 
 // renew refreshes the views, and publishes those whose delay is over. It returns their state, and
@@ -112,7 +123,7 @@ func (t *topic) renew() (from catalogState, due time.Time) {
 
 // refresh renders all views again if their state is outdated. The caller holds the lock.
 func (t *topic) refresh() {
-	if t.unusable != nil || t.state.current() {
+	if t.unusable != nil || t.current() {
 		return
 	}
 	before := t.state.filters
@@ -136,6 +147,7 @@ func (t *topic) look() {
 	if s := t.state.snapshot.Service; s != nil && t.server.config.Authenticate != nil {
 		t.visibleTo = s.TrafficPolicy().VisibleTo
 	}
+	t.state.outdated = t.outdated()
 	if !t.route() {
 		t.state.filters = t.state.snapshot.PriorityFilters()
 	} else if port, err := t.name.ChoosePort(t.state.snapshot.Service); err == nil {

@@ -217,6 +217,9 @@ func (w *explanation) unrequested(ctx context.Context, t publisher.Trace) {
 	if len(missing) > 0 {
 		return
 	}
+	if !t.Leads && !t.Unresolved {
+		return // follow says that the leader knows
+	}
 	if hasRows(t) {
 		w.add(whatObject, inspect.StepNote, nil, "no object asks for "+sanitize.Name(t.Name))
 		return

@@ -94,6 +94,12 @@ func TestExplainOnStandby(t *testing.T) {
 		}
 		return nil
 	})
+	// Only the leader knows whether a zone has a name that no object asks for.
+	e := inspect.Conclude("mail.example.test", role.Explain(t.Context(), inspect.Query{Name: "mail.example.test"}))
+	const want = "no object asks for mail.example.test, and only the leader knows whether a zone has it: this process does not lead: ask the leader, pod-1"
+	if e.Verdict != inspect.VerdictUnknown || e.Summary != want || len(e.Steps) != 1 {
+		t.Errorf("a name that no object asks for: %+v", e)
+	}
 }
 
 // A part of an object that can't be used is a problem until it is corrected.

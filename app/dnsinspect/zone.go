@@ -34,7 +34,11 @@ func (r *Role) follow(ctx context.Context, w *explanation, t publisher.Trace) {
 	switch {
 	case !t.Leads:
 		_, leader := r.leadership()
-		w.add(whatZone, inspect.StepUnknown, nil, "only the leader knows the content of the zones: "+(&inspect.NotLeading{Leader: leader}).Error())
+		text := "only the leader knows the content of the zones: "
+		if len(t.Asks) == 0 && len(w.steps) == 0 {
+			text = fmt.Sprintf("no object asks for %s, and only the leader knows whether a zone has it: ", name)
+		}
+		w.add(whatZone, inspect.StepUnknown, nil, text+(&inspect.NotLeading{Leader: leader}).Error())
 		return
 	case !t.Listed && t.ListProblem != "":
 		w.add(whatZone, inspect.StepWrong, nil, "the zones of the provider can't be listed, and this is tried again: "+t.ListProblem)

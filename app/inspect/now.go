@@ -157,15 +157,25 @@ func (f *Finding) compareCause(other *Finding) int {
 	return cmp.Or(cmp.Compare(len(other.Cause), len(f.Cause)), strings.Compare(f.Cause, other.Cause))
 }
 
+// causeKey returns the cause, of a record without its name: a server that refuses many records says the
+// same of each.
+func (f *Finding) causeKey() string {
+	if f.Area != AreaRecord || f.Explain == "" {
+		return f.Cause
+	}
+	return strings.ReplaceAll(f.Cause, f.Explain, "NAME")
+}
+
 // byCause joins findings with the same cause, under the worst of their areas.
 func byCause(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int { return a.compare(&b) })
 	at := map[string]int{}
 	var list []Finding
 	for _, f := range all {
-		i, known := at[f.Cause]
+		key := f.causeKey()
+		i, known := at[key]
 		if !known {
-			at[f.Cause] = len(list)
+			at[key] = len(list)
 			f.Others = slices.Clone(f.Others)
 			list = append(list, f)
 			continue

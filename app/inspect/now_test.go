@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/signpostd/signpost/dns/budget"
@@ -38,6 +39,22 @@ func TestSummarize(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || now.Total != 6 {
 		t.Errorf("%d subjects:\n%s\nwant:\n%s", now.Total, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// The refusals of one DNS server are one finding, though each names its record. The cause has the name of the first.
+func TestRefusalsOfAServerAreOneFinding(t *testing.T) {
+	at := time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC)
+	record := func(name, cause string) Finding {
+		return Finding{Area: AreaRecord, Severity: SeverityError, Subject: "record " + name + " A", Explain: name, Cause: cause, Count: 1}
+	}
+	var all []Finding
+	for _, name := range []string{"a.example.org", "b.example.org", "c.example.org"} {
+		all = append(all, record(name, "update "+name+" and a-"+name+": the server refuses it (REFUSED)"))
+	}
+	now := Summarize(append(all, record("d.example.org", "update d.example.org and a-d.example.org: throttled")), at)
+	if len(now.Findings) != 2 || now.Total != 4 || now.Findings[0].Count != 3 || now.Findings[0].Cause != all[0].Cause || len(now.Findings[0].Others) != 2 {
+		t.Errorf("%+v", now)
 	}
 }
 
@@ -185,6 +202,49 @@ func TestCausesAreKept(t *testing.T) {
 	w.services[0].State, w.steps = ServicePartly, []Step{{State: StepNote, Text: "as somebody wants it"}}
 	if found := s.finder.find(t.Context(), false).findings; len(found) > 0 {
 		t.Errorf("%+v", found)
+	}
+}
+
+// Fifty Services are explained within the time limit, also if each takes a quarter of a second, and a panic of an
+// explanation is one of the search.
+func TestManyCauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &lateExplainer{}
+		for i := range 50 {
+			w.services = append(w.services, Service{Namespace: fmt.Sprint("shop-", i/10), Name: fmt.Sprint("web-", i), State: ServiceEmpty})
+		}
+		s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
+		for _, f := range s.finder.find(t.Context(), false).findings {
+			if !strings.HasPrefix(f.Cause, "no pod") {
+				t.Errorf("%s: %s", f.Subject, f.Cause)
+			}
+		}
+		w.panics = true
+		w.services = append(w.services, Service{Namespace: "shop", Name: "other", State: ServiceEmpty})
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		s.finder.search(t.Context(), nil, false)
+	})
+}
+
+// lateExplainer takes a quarter of a second for an explanation.
+type lateExplainer struct {
+	fixture
+	panics bool
+}
+
+func (e *lateExplainer) Explain(ctx context.Context, q Query) []Step {
+	if e.panics {
+		panic("bad")
+	}
+	select {
+	case <-time.After(250 * time.Millisecond):
+		return []Step{{State: StepWrong, Text: "no pod of " + q.Service.Name}}
+	case <-ctx.Done():
+		return []Step{{State: StepUnknown, Text: "out of time"}}
 	}
 }
 

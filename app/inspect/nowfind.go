@@ -9,6 +9,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/signpostd/signpost/internal/panics"
 )
 
 const (
@@ -19,6 +23,8 @@ const (
 	// causesTimeout limits the search for the causes of Services, which sends requests to the API
 	// server.
 	causesTimeout = 2 * time.Second
+	// parallelCauses is how many Services are explained at once.
+	parallelCauses = 8
 	// causeTTL is how long the cause of a Service is cached. maxEarlyAge is how old an early
 	// response may be.
 	causeTTL, maxEarlyAge = time.Minute, time.Minute
@@ -311,22 +317,13 @@ func (f *search) services(ctx context.Context) {
 		return
 	}
 	list := source.Services(ServiceFilter{States: wrongServices, Limit: maxSubjects})
-	limit, cancel := context.WithTimeout(ctx, causesTimeout)
-	defer cancel()
+	more := list.Total - len(list.Services)
+	list.Services = slices.DeleteFunc(list.Services, f.unwritten)
+	f.findCauses(ctx, list.Services)
 	for _, s := range list.Services {
-		if f.unwritten(s) {
-			continue
-		}
-		key := s.Namespace + "/" + s.Name + " " + string(s.State)
-		c, known := f.lastCauses[key]
-		if !f.early && (!known || time.Since(c.at) > causeTTL) {
-			c, known = f.causeOf(limit, s)
-		}
+		c, known := f.causes[causeKey(s)]
 		if !known {
-			c = cause{text: stateCause(s.State)}
-		}
-		if !c.at.IsZero() {
-			f.causes[key] = c
+			c.text = stateCause(s.State)
 		}
 		if c.text == "" {
 			continue
@@ -338,7 +335,55 @@ func (f *search) services(ctx context.Context) {
 		}
 		f.add(Finding{Area: AreaService, Severity: severity, Subject: "Service " + s.Namespace + "/" + s.Name, Explain: "Service/" + s.Namespace + "/" + s.Name, Cause: c.text})
 	}
-	f.more(AreaService, SeverityWarning, list.Total-len(list.Services), "Services", "signpost services")
+	f.more(AreaService, SeverityWarning, more, "Services", "signpost services")
+}
+
+func causeKey(s Service) string { return s.Namespace + "/" + s.Name + " " + string(s.State) }
+
+// findCauses sets the causes of Services: those of the last search, and those that explanations find
+// in time, several at once. Explanations that don't end in time are left to later searches.
+func (f *search) findCauses(ctx context.Context, services []Service) {
+	var unknown []Service
+	for _, s := range services {
+		if c, known := f.lastCauses[causeKey(s)]; known && (f.early || time.Since(c.at) <= causeTTL) {
+			f.causes[causeKey(s)] = c
+		} else if !f.early {
+			unknown = append(unknown, s)
+		}
+	}
+	limited, cancel := context.WithTimeout(WithShared(ctx, shareable(unknown)), causesTimeout)
+	defer cancel()
+	found := make([]cause, len(unknown))
+	inParallel(parallelCauses, len(unknown), func(i int) { found[i], _ = f.causeOf(limited, unknown[i]) })
+	for i, s := range unknown {
+		if !found[i].at.IsZero() {
+			f.causes[causeKey(s)] = found[i]
+		}
+	}
+}
+
+// inParallel calls f with the numbers below n, some at once. A panic of f continues in the caller.
+func inParallel(limit, n int, f func(i int)) {
+	var calls errgroup.Group
+	calls.SetLimit(limit)
+	panicked := make([]any, n)
+	for i := range n {
+		calls.Go(func() error {
+			defer func() {
+				if value := recover(); value != nil {
+					panicked[i] = panics.Of(value)
+				}
+			}()
+			f(i)
+			return nil
+		})
+	}
+	_ = calls.Wait() // no call returns an error
+	for _, value := range panicked {
+		if value != nil {
+			panic(value)
+		}
+	}
 }
 
 // unwritten reports whether a finding says that the Endpoints or slices of a Service can't be written.

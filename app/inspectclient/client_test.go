@@ -64,7 +64,7 @@ func check(t *testing.T, what, got, want string) {
 // Each state of a server can be queried, and is counted.
 func TestAllRecordStates(t *testing.T) {
 	all := []inspect.Record{{Name: "a.example.org", Type: "A", State: inspect.RecordPublished}, {Name: "b.example.org", Type: "A", State: inspect.RecordUnwanted}}
-	if got, want := recordResult(all, time.Now()).Text, "\n2 records: published 1, unwanted 1.\n"; got != want {
+	if got, want := recordResult(all, RecordFilter{}, time.Now()).Text, "\n2 records: published 1, unwanted 1.\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -95,8 +95,33 @@ func TestStreams(t *testing.T) {
 	check(t, "behind", printed(t, "table", a), "CLIENT      NODE  METHOD  TARGET                       STATE   ENDPOINTS  SENT  LAG\n"+
 		"10.0.0.1:5  -     Get     b.shop.svc.cluster.local:80  BEHIND  0          1/3   1.3s\n\n1 stream, 1 of them not synced.\n")
 	check(t, "names", printed(t, "name", a), "stream/p1/1\n")
-	if a, err = c.Streams(t.Context(), StreamFilter{Namespace: "other"}); err != nil || !strings.HasPrefix(printed(t, "table", a), "No stream is open") {
+	if a, err = c.Streams(t.Context(), StreamFilter{Namespace: "other"}); err != nil || printed(t, "table", a) != "No stream is open (filters: namespace=other).\n" {
 		t.Errorf("%v, %s", err, printed(t, "table", a))
+	}
+}
+
+// TestEmptyLists: an empty list names the filters that were given, and no others.
+func TestEmptyLists(t *testing.T) {
+	empty := destination()
+	empty.Streams, empty.Services, empty.Problems = []inspect.Stream{}, []inspect.Service{}, []inspect.Problem{}
+	for want, list := range map[string]func(*Client) (output.Result, error){
+		"No stream is open.\n": func(c *Client) (output.Result, error) { return c.Streams(t.Context(), StreamFilter{}) },
+		"No stream is open (filters: service=shop/web, state=behind).\n": func(c *Client) (output.Result, error) {
+			return c.Streams(t.Context(), StreamFilter{Service: "shop/web", State: "behind"})
+		},
+		"No Service is served.\n": func(c *Client) (output.Result, error) { return c.Services(t.Context(), "", "") },
+		"No Service is served (filters: namespace=shop, search=x).\n": func(c *Client) (output.Result, error) {
+			return c.Services(t.Context(), "shop", "x")
+		},
+		"No object has a part that can't be used.\n": func(c *Client) (output.Result, error) { return c.Problems(t.Context(), "", "") },
+		"No object has a part that can't be used (filters: namespace=shop).\n": func(c *Client) (output.Result, error) {
+			return c.Problems(t.Context(), "shop", "")
+		},
+	} {
+		c, _ := newClient(t, empty)
+		if a, err := list(c); err != nil || printed(t, "table", a) != want {
+			t.Errorf("%v, %q, want %q", err, printed(t, "table", a), want)
+		}
 	}
 }
 
@@ -367,8 +392,8 @@ func TestRecordsByName(t *testing.T) {
 	}{
 		"web.example.org": {rows: 1},
 		"example.org":     {rows: 3},
-		"empty.test":      {text: "No record, or none that the filters let through.\n"},
-		"x.example.org":   {text: "No zone and no record is named x.example.org, or the filters leave it out. The zones are empty.test, example.org.\n"},
+		"empty.test":      {text: "No record is wanted or published (filters: zone=empty.test).\n"},
+		"x.example.org":   {text: "No zone and no record is named x.example.org. The zones are empty.test, example.org.\n"},
 	} {
 		c, _ := newClient(t, p)
 		a, _, err := c.Records(t.Context(), RecordFilter{Zone: argument})
@@ -388,7 +413,7 @@ func TestZoneFile(t *testing.T) {
 		{Zone: "example.org", Name: "alias.example.org", Type: "ALIAS", Targets: []string{"lb.test."}},
 		{Zone: "", Name: "wanted.example.net", Type: "A", Wanted: []string{"192.0.2.1"}},
 		{Zone: "example.com", Publisher: "inside\nx", Name: "example.com", Type: "MX", Targets: []string{"10 mail.example.com."}},
-	})
+	}, RecordFilter{})
 	check(t, "zone file", got, `; the zone example.com of the publisher inside x, without the records that signpost doesn't look at
 example.com.	0	IN	MX	10 mail.example.com.
 ; the zone example.org, without the records that signpost doesn't look at
@@ -402,7 +427,8 @@ t.example.org.	0	IN	TXT	"a b" "c\"d"
 ; g.example.org. 60 IN A 192.0.2.1 ; set eu
 ; not in the form of master files: alias.example.org. 0 IN ALIAS lb.test.
 `)
-	check(t, "nothing", ZoneFile(nil), "; no zone has a record that the filters let through\n")
+	check(t, "nothing", ZoneFile(nil, RecordFilter{}), "; no record is published.\n")
+	check(t, "nothing of a zone", ZoneFile(nil, RecordFilter{Zone: "a.test", States: []string{"held"}}), "; no record is published (filters: zone=a.test, state=held).\n")
 }
 
 // Equal problems of several processes are merged.

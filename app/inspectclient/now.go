@@ -89,12 +89,16 @@ func nowResult(now inspect.Now, processes int) output.Result {
 	return a
 }
 
-// nowSubject names the subject of a finding, and the number of others with the same cause.
+// nowSubject names the first two subjects of a finding, and the number of others with the same cause.
 func nowSubject(f inspect.Finding) string {
-	if f.Count <= 1 || len(f.Others) == 0 {
+	switch {
+	case f.Count <= 1 || len(f.Others) == 0:
 		return f.Subject
+	case f.Count == 2:
+		return f.Subject + ", " + f.Others[0]
+	default:
+		return fmt.Sprintf("%s, %s + %d more", f.Subject, f.Others[0], f.Count-2)
 	}
-	return fmt.Sprintf("%s + %d more", f.Subject, f.Count-1)
 }
 
 // nowSummary returns the number of problems, and a command that explains one of them.

@@ -23,9 +23,9 @@ func TestNow(t *testing.T) {
 	if err != nil || verdict != inspect.VerdictWrong {
 		t.Fatal(verdict, err)
 	}
-	check(t, "table", printed(t, "wide", a), "SEVERITY  AREA     SUBJECT                     FOR  CAUSE                        PROCESSES\n"+
-		"ERROR     zone     zone example.org            3m   REFUSED\\u001b[31m            p1\n"+
-		"ERROR     service  Service shop/cart + 1 more  -    the selector matches no pod  p0,p1\n"+
+	check(t, "table", printed(t, "wide", a), "SEVERITY  AREA     SUBJECT                              FOR  CAUSE                        PROCESSES\n"+
+		"ERROR     zone     zone example.org                     3m   REFUSED\\u001b[31m            p1\n"+
+		"ERROR     service  Service shop/cart, Service shop/web  -    the selector matches no pod  p0,p1\n"+
 		"\nWrong: 3 subjects, 2 causes. More of one: signpost explain Service/shop/web\n"+
 		"Not known: what is wrong in p2: its version doesn't have `signpost now`\n")
 	check(t, "names", printed(t, "name", a), "zone/zone/example.org\nservice/Service/shop/cart\n")

@@ -41,16 +41,16 @@ func (c *Client) Problems(ctx context.Context, namespace, search string) (output
 		return cmp.Or(strings.Compare(objectText(a.Object), objectText(b.Object)), strings.Compare(a.Field, b.Field), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Value, b.Value))
 	})
 	all.Total = len(all.Problems)
-	return problemResult(all, time.Now()), nil
+	a := problemResult(all, time.Now())
+	if len(all.Problems) == 0 {
+		a.Text = emptyText("No object has a part that can't be used", "namespace", namespace, "search", search)
+	}
+	return a, nil
 }
 
 func problemResult(all inspect.ProblemList, now time.Time) output.Result {
-	a := output.List(all, all.Problems, "OBJECT|FIELD|AGE|REASON…|VALUE+", func(p inspect.Problem) (string, []string) {
+	return output.List(all, all.Problems, "OBJECT|FIELD|AGE|REASON…|VALUE+", func(p inspect.Problem) (string, []string) {
 		return strings.ToLower(p.Object.Kind) + "/" + strings.TrimPrefix(p.Object.Namespace+"/"+p.Object.Name, "/"),
 			[]string{objectText(p.Object), p.Field, age(p.Since, now), sentence(p.Reason), p.Value}
 	})
-	if len(all.Problems) == 0 {
-		a.Text = "No object has a part that can't be used.\n"
-	}
-	return a
 }

@@ -22,6 +22,11 @@ type RecordFilter struct {
 	States []string
 }
 
+// given returns the names and values of the filters.
+func (f RecordFilter) given() []string {
+	return []string{"publisher", f.Publisher, "zone", f.Zone, "search", f.Search, "object", f.Object, "state", strings.Join(f.States, ",")}
+}
+
 // Records returns the records of the leaders. If no zone has the name [RecordFilter.Zone], it is
 // used as the name of records.
 func (c *Client) Records(ctx context.Context, filter RecordFilter) (output.Result, []inspect.Record, error) {
@@ -30,24 +35,26 @@ func (c *Client) Records(ctx context.Context, filter RecordFilter) (output.Resul
 		return output.Result{}, nil, err
 	}
 	if len(all) > 0 || filter.Zone == "" {
-		return recordResult(all, time.Now()), all, nil
+		return recordResult(all, filter, time.Now()), all, nil
 	}
 	zones, err := c.ZoneNames(ctx)
 	if err != nil {
 		return output.Result{}, nil, err
 	}
 	if slices.Contains(zones, filter.Zone) {
-		return recordResult(all, time.Now()), all, nil
+		return recordResult(all, filter, time.Now()), all, nil
 	}
 	name := filter.Zone
+	others := filter
+	others.Zone = ""
 	filter.Zone, filter.Search = "", cmp.Or(filter.Search, name)
 	if all, err = c.records(ctx, filter); err != nil {
 		return output.Result{}, nil, err
 	}
 	all = slices.DeleteFunc(all, func(r inspect.Record) bool { return strings.TrimSuffix(strings.ToLower(r.Name), ".") != name })
-	a := recordResult(all, time.Now())
+	a := recordResult(all, filter, time.Now())
 	if len(all) == 0 {
-		a.Text = fmt.Sprintf("No zone and no record is named %s, or the filters leave it out. %s\n", output.Clean(name), zonesText(zones))
+		a.Text = strings.TrimSuffix(emptyText("No zone and no record is named "+output.Clean(name), others.given()...), "\n") + " " + zonesText(zones) + "\n"
 	}
 	return a, all, nil
 }
@@ -77,7 +84,7 @@ func (c *Client) records(ctx context.Context, filter RecordFilter) ([]inspect.Re
 	if err != nil {
 		return nil, err
 	}
-	parameters := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(filter.States, ","))
+	parameters := queryOf(filter.given()...)
 	responses, err := query(c, members, "records", func(m *member) ([]inspect.Record, error) {
 		return list(ctx, c, m, inspect.RecordsPath, parameters, func(l inspect.RecordList) ([]inspect.Record, inspect.Page) { return l.Records, l.Page })
 	}, func(err error) bool {
@@ -182,7 +189,7 @@ func (d difference) name(r inspect.Record) string {
 	return strings.Join(parts, "/")
 }
 
-func recordResult(records []inspect.Record, now time.Time) output.Result {
+func recordResult(records []inspect.Record, filter RecordFilter, now time.Time) output.Result {
 	all := inspect.RecordList{Records: records, Page: inspect.Page{Total: len(records)}}
 	d := differenceOf(records)
 	columns, cells := d.columns(now)
@@ -192,7 +199,7 @@ func recordResult(records []inspect.Record, now time.Time) output.Result {
 		return d.name(r), cells(r)
 	})
 	if len(records) == 0 {
-		a.Text = "No record, or none that the filters let through.\n"
+		a.Text = emptyText("No record is wanted or published", filter.given()...)
 		return a
 	}
 	var parts []string

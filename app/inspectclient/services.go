@@ -25,12 +25,8 @@ func (c *Client) Services(ctx context.Context, namespace, search string) (output
 			s.Namespace, s.Name, string(s.State), strings.Join(s.Ports, ","), strconv.Itoa(s.Ready), strconv.Itoa(s.NotReady), strconv.Itoa(s.Streams), s.Remote, yes(s.Federated),
 		}
 	})
-	switch {
-	case len(all.Services) > 0:
-	case namespace == "" && search == "":
-		a.Text = "No Service is served.\n"
-	default:
-		a.Text = "No Service is served, or none that the filters let through.\n"
+	if len(all.Services) == 0 {
+		a.Text = emptyText("No Service is served", "namespace", namespace, "search", search)
 	}
 	return a, nil
 }

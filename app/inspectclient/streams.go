@@ -30,8 +30,8 @@ func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Resul
 	if err != nil {
 		return output.Result{}, err
 	}
-	query := queryOf("service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", filter.State)
-	responses, err := lists(ctx, c, members, "streams", inspect.StreamsPath, query, func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
+	given := []string{"service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", filter.State}
+	responses, err := lists(ctx, c, members, "streams", inspect.StreamsPath, queryOf(given...), func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
 	if err != nil {
 		return output.Result{}, err
 	}
@@ -49,8 +49,8 @@ func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Resul
 	})
 	all.Total = len(all.Streams)
 	a := streamResult(all, time.Now())
-	if len(all.Streams) == 0 && filter == (StreamFilter{}) {
-		a.Text = "No stream is open.\n"
+	if len(all.Streams) == 0 {
+		a.Text = emptyText("No stream is open", append(given, "namespace", filter.Namespace)...)
 	}
 	return a, nil
 }
@@ -89,11 +89,7 @@ func streamResult(all inspect.StreamList, now time.Time) output.Result {
 			fmt.Sprintf("%d/%d", s.Sent, s.Current), seconds(s.LagSeconds), age(s.Opened, now), s.View, s.Peer, s.Process,
 		}
 	})
-	if len(all.Streams) == 0 {
-		a.Text = "No stream is open, or none that the filters let through.\n"
-	} else {
-		a.Text = fmt.Sprintf("\n%s, %d of them not synced.\n", inspect.Plural(len(all.Streams), "stream"), behind)
-	}
+	a.Text = fmt.Sprintf("\n%s, %d of them not synced.\n", inspect.Plural(len(all.Streams), "stream"), behind)
 	return a
 }
 

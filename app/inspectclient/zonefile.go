@@ -13,8 +13,9 @@ import (
 )
 
 // ZoneFile returns the records of zones in master file format (RFC 1035, section 5), one zone after
-// the other. A record that can't be written, or not be read back, is a comment.
-func ZoneFile(records []inspect.Record) string {
+// the other. A record that can't be written, or not be read back, is a comment. The filter is that of
+// the records.
+func ZoneFile(records []inspect.Record, filter RecordFilter) string {
 	var text strings.Builder
 	zone := ""
 	for _, r := range inZones(records) {
@@ -30,7 +31,7 @@ func ZoneFile(records []inspect.Record) string {
 		}
 	}
 	if text.Len() == 0 {
-		return comment("no zone has a record that the filters let through")
+		return comment("%s", strings.TrimSpace(emptyText("no record is published", filter.given()...)))
 	}
 	return text.String()
 }

@@ -30,6 +30,9 @@ func (t *Target) pods(ctx context.Context, cfg *rest.Config) (running []corev1.P
 	if _, err := labels.Parse(t.Selector); err != nil {
 		return nil, nil, settings.Usagef("--selector=%s: %w", t.Selector, err)
 	}
+	if _, err := kube.Reach(ctx, cfg); err != nil {
+		return nil, nil, fmt.Errorf("find the pods of signpost: %w: name the address of a server with --addr to do without", err)
+	}
 	client, err := corev1client.NewForConfig(cfg)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a client of the API server: %w", err)

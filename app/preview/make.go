@@ -50,6 +50,9 @@ type Options struct {
 // Make returns the changes that the publishers of a config would make, and makes none. The config
 // and the inputs must be valid.
 func Make(ctx context.Context, o Options) (*Plan, error) {
+	if err := o.reach(ctx); err != nil {
+		return nil, err
+	}
 	plan := &Plan{Zones: []Zone{}, Problems: []Problem{}, Errors: []string{}}
 	var unread map[schema.GroupKind]Unread
 	accounts := &provider.Accounts{}
@@ -71,6 +74,27 @@ func Make(ctx context.Context, o Options) (*Plan, error) {
 	})
 	plan.Complete = len(plan.Errors) == 0
 	return plan, nil
+}
+
+// reach returns an error if the cluster is needed and unreachable.
+func (o Options) reach(ctx context.Context) error {
+	if len(o.Inputs.Manifests) > 0 || !o.Config.NeedsCluster() {
+		return nil
+	}
+	config, err := o.Config.RESTConfig("plan")
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, o.Limit)
+	defer cancel()
+	_, err = kube.Reach(limited, config)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if err != nil {
+		return fmt.Errorf("read the objects of the cluster: %w: check the kubeconfig, or name manifests with -f", err)
+	}
+	return nil
 }
 
 // addTo adds what one publisher would change to a plan. It returns the kinds of manifests that no

@@ -35,7 +35,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 		return role{}, nil, err
 	}
 	config.Tracer, config.History = in.Tracer, in.History
-	inspected := &inspectedDestination{known: found.known, links: found.links.set.Status, secrets: found.links.set.Secrets}
+	inspected := &inspectedDestination{known: found.known, links: found.links.set.Status, freshness: found.fresh}
 	config.Outdated, config.UnusableLink = inspected.outdated, inspected.unusable
 	server := destination.NewServer(found.known, config, in.Registerer, in.Log)
 	// The connections of this client are closed with those of the links.
@@ -48,7 +48,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 	r := role{
 		Name:          settings.DestinationSection,
 		Addr:          o.Addr,
-		AddrFlag:      "addr",
+		AddrSetting:   settings.DestinationAddress,
 		ServerOptions: server.ServerOptions(),
 		Listener:      server.Listener,
 		Register:      server.Register,
@@ -61,7 +61,6 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 		Ready:       func() bool { return channel.IsClosed(found.known.Synced()) },
 		SendWarning: podWarnings(found.links.client.CoreV1(), "signpost-destination", in.Log),
 		Offer:       inspect.Offer{Streams: inspected, Services: inspected, Explains: explainer},
-		UseTables:   inspected.useTables,
 	}
 	found.addTo(&r)
 	return r, found, nil

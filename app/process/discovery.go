@@ -19,6 +19,7 @@ type discovery struct {
 	known  *catalog.Catalog
 	links  *links
 	tables []kube.AnyTable
+	fresh  *freshness
 }
 
 // discoveryConfig has the settings of a catalog and its inputs.
@@ -44,7 +45,7 @@ func newDiscovery(in roleInput, c discoveryConfig) (*discovery, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &discovery{known: known, links: links, tables: kinds.CatalogTables(known, c.from)}, nil
+	return &discovery{known: known, links: links, tables: kinds.CatalogTables(known, c.from), fresh: &freshness{secrets: links.set.Secrets}}, nil
 }
 
 // actors returns the actors that keep the catalog up to date. settled is closed when the tables are
@@ -65,6 +66,7 @@ func (d *discovery) addTo(r *role) {
 	r.Details = func() []string { return missing(d.links.set.Secrets()) }
 	r.Handlers = map[string]http.Handler{linked.StatusPath: d.links.handler()}
 	r.Report = d.links.report
+	r.UseTables = d.fresh.useTables
 	r.Clusters = func() []inspect.Cluster { return clustersOf(d.links.set.Status()) }
 	r.Replicas = d.replicas
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
@@ -20,11 +19,9 @@ import (
 const (
 	// behindFor is how long a stream may wait for a message before it counts as behind.
 	behindFor = time.Second
-	// silentFor is how long changes of our own cluster may be missed before streams count as stale.
-	// Gaps between two watches are shorter.
-	silentFor = 5 * time.Second
-	// explainRate and explainBurst limit the requests of explanations.
-	explainRate, explainBurst = 10, 20
+	// explainRate and explainBurst limit the requests of explanations. An explanation takes up to five
+	// requests, and `signpost now` explains Services of many namespaces within two seconds.
+	explainRate, explainBurst = 20, 200
 )
 
 // inspectedDestination is the inspection of the destination role. It implements [inspect.StreamsOf]
@@ -35,14 +32,8 @@ type inspectedDestination struct {
 	// stateOf returns the state of a Service with a number of ready endpoints.
 	stateOf func(s *catalog.Service, ready int) inspect.ServiceState
 	links   func() []linked.Status
-	// secrets is the condition of the Secrets that link clusters.
-	secrets func() kube.TableStatus
-	// tables are those of our own cluster; nil until the process is complete.
-	tables atomic.Pointer[func() []kube.TableStatus]
+	*freshness
 }
-
-// useTables sets the condition of our own cluster.
-func (d *inspectedDestination) useTables(status func() []kube.TableStatus) { d.tables.Store(&status) }
 
 // staleClusters returns the clusters whose changes can't be seen now.
 func (d *inspectedDestination) staleClusters() map[string]bool {
@@ -56,30 +47,6 @@ func (d *inspectedDestination) staleClusters() map[string]bool {
 		stale[catalog.LocalCluster] = true
 	}
 	return stale
-}
-
-func (d *inspectedDestination) ownTables() []kube.TableStatus {
-	if status := d.tables.Load(); status != nil {
-		return (*status)()
-	}
-	return nil
-}
-
-// isStale reports whether changes of a kind can't be seen now.
-func isStale(t kube.TableStatus) bool { return t.State == kube.Waiting || t.Stale > silentFor }
-
-// outdated is the Outdated of [destination.Config].
-func (d *inspectedDestination) outdated(resources ...string) string {
-	for _, t := range append(d.ownTables(), d.secrets()) {
-		if !slices.Contains(resources, t.Resource.String()) && !slices.Contains(resources, t.Resource.Resource) || !isStale(t) {
-			continue
-		}
-		if t.State == kube.Waiting {
-			return fmt.Sprintf("it can't read %s (%s)", t.Resource, t.Reason)
-		}
-		return fmt.Sprintf("it has seen no changes of %s for %s", t.Resource, t.Stale.Round(time.Second))
-	}
-	return ""
 }
 
 // unusable is the UnusableLink of [destination.Config].

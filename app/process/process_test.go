@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/run"
@@ -172,7 +173,7 @@ func (e ending) Run(ctx context.Context) error {
 
 // registered returns what a role with this server registers.
 func registered(server pb.DestinationServer) []grpcServer {
-	s := grpcServer{Flag: "addr"}
+	s := grpcServer{Setting: settings.DestinationAddress}
 	pb.RegisterDestinationServer(&s.Services, server)
 	return []grpcServer{s}
 }
@@ -346,10 +347,16 @@ func TestServeProcessNeedsItsAddresses(t *testing.T) {
 	for flag, change := range map[string]func(*process, *serving){
 		"addr":         func(p *process, _ *serving) { p.Servers[0].Addr = taken.Addr().String() },
 		"metrics-addr": func(_ *process, s *serving) { s.options.MetricsAddr = taken.Addr().String() },
+		"inspect-addr": func(p *process, s *serving) {
+			p.Inspection.Status = func() inspect.Status { return inspect.Status{} }
+			s.options.InspectAddr = taken.Addr().String()
+		},
 	} {
 		p := process{Servers: registered(ending{})}
 		p.Servers[0].Addr = "127.0.0.1:0"
-		s := serving{options: settings.Default().Process, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
+		config := settings.Default()
+		config.RunsDestination = true
+		s := serving{options: config.Process, origin: config.Origin, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
 		s.options.MetricsAddr = "127.0.0.1:0"
 		change(&p, &s)
 		err := serveProcess(t.Context(), p, s)

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -20,10 +19,10 @@ import (
 // serving has the settings for serving a process.
 type serving struct {
 	options settings.Process
-	// metricsFlag is as in [settings.Config].
-	metricsFlag string
-	log         *slog.Logger
-	registry    *prometheus.Registry
+	// origin is [settings.Config.Origin].
+	origin   func(path string) string
+	log      *slog.Logger
+	registry *prometheus.Registry
 	// panicked is called when a gRPC call has panicked. Tests fail then; otherwise it is nil.
 	panicked func(value any, stack []byte)
 	// bound is called with the addresses once all are bound: those of the gRPC servers in the order of
@@ -44,7 +43,7 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 	if err != nil {
 		return err
 	}
-	l, err := listen(ctx, cmp.Or(s.metricsFlag, "metrics-addr"), s.options.MetricsAddr)
+	l, err := s.listen(ctx, settings.AdminAddress, s.options.MetricsAddr)
 	if err != nil {
 		return err
 	}
@@ -88,7 +87,7 @@ func listenGRPC(ctx context.Context, p process, s serving) (actors []run.Actor, 
 	}
 	shared := newInterceptors(s)
 	for _, server := range p.Servers {
-		l, err := listen(ctx, server.Flag, server.Addr)
+		l, err := s.listen(ctx, server.Setting, server.Addr)
 		if err != nil {
 			return nil, listeners, err
 		}
@@ -125,10 +124,17 @@ func runAll(ctx context.Context, p process, s serving, servers ...run.Actor) err
 	return group.Run(ctx)
 }
 
-func listen(ctx context.Context, flag, address string) (net.Listener, error) {
+// listen listens on the address that the user gave with a setting.
+func (s *serving) listen(ctx context.Context, setting, address string) (net.Listener, error) {
+	origin := func() string { return s.origin(setting) }
+	return listen(ctx, origin, address, "choose one that is free on this host")
+}
+
+// listen listens on an address. origin says how the user gave it, and advice what to do after an error.
+func listen(ctx context.Context, origin func() string, address, advice string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on the address of --%s: %w: choose one that is free on this host", flag, err)
+		return nil, fmt.Errorf("listen on the address of %s: %w: %s", origin(), err, advice)
 	}
 	return l, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signpostd/signpost/app/admin"
 	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/app/webui"
 	"github.com/signpostd/signpost/internal/ownsocket"
 	"github.com/signpostd/signpost/internal/run"
@@ -59,7 +60,7 @@ func (p *process) openInspectionServers(ctx context.Context, s serving, config *
 	if s.options.InspectAddr == "" {
 		config.Handlers = handlers
 	} else {
-		l, err := listen(ctx, "inspect-addr", s.options.InspectAddr)
+		l, err := s.listen(ctx, settings.InspectionAddress, s.options.InspectAddr)
 		if err != nil {
 			return nil, err
 		}

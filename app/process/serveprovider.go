@@ -30,7 +30,8 @@ func serveProvider(ctx context.Context, c *settings.DNSFlags, log *slog.Logger) 
 		Provider: provider, Limits: c.Publisher.WebhookLimits(),
 		Declared: c.Publisher.Source.Declared, Prefixes: c.Publisher.Source.Prefixes(), Log: log,
 	}
-	l, err := listen(ctx, "webhook-server", webhookserver.DefaultAddress)
+	origin := func() string { return c.Origin("webhook-server") }
+	l, err := listen(ctx, origin, webhookserver.DefaultAddress, "end the process that listens there, because the webhook protocol has no other address")
 	if err != nil {
 		return err
 	}
@@ -38,5 +39,5 @@ func serveProvider(ctx context.Context, c *settings.DNSFlags, log *slog.Logger) 
 	server := run.Actor{Name: "webhook server", Run: func(ctx context.Context) error { return webhookserver.New(served).Run(ctx, l) }}
 	log.Info("Serving the provider", "address", l.Addr().String())
 	p := process{Actors: []run.Actor{server}, Ready: func() (bool, []string) { return true, nil }}
-	return serveProcess(ctx, p, serving{options: c.Config.Process, metricsFlag: c.Config.MetricsFlag, log: log, registry: registry})
+	return serveProcess(ctx, p, serving{options: c.Config.Process, origin: c.Config.Origin, log: log, registry: registry})
 }

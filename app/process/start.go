@@ -91,5 +91,5 @@ func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
 		return err
 	}
 	defer p.Tracer.Close()
-	return serveProcess(ctx, p, serving{options: c.Process, metricsFlag: c.MetricsFlag, log: log, registry: registry})
+	return serveProcess(ctx, p, serving{options: c.Process, origin: c.Origin, log: log, registry: registry})
 }

@@ -38,6 +38,7 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	config := xds.Config{
 		Namer:      resource.Namer{ClusterDomain: o.ClusterDomain, TrustDomain: o.IdentityTrustDomain, Authorities: o.Authorities},
 		EnableIPv6: o.EnableIPv6, EgressBudget: o.EgressBudget, MaxConnectionAge: o.MaxConnectionAge, Limits: o.Limits, History: in.History,
+		Outdated: found.fresh.outdatedServices,
 		Rejected: reportRejection(found.links.events.For("signpost-xds")),
 	}
 	access, err := newXDSAccess(o, found.links.client, in.Log)
@@ -50,7 +51,7 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	r := role{
 		Name:          settings.XDSSection,
 		Addr:          o.Addr,
-		AddrFlag:      "xds-addr",
+		AddrSetting:   settings.XDSAddress,
 		ServerOptions: server.ServerOptions(),
 		Listener:      server.Listener,
 		Register:      server.Register,

@@ -21,9 +21,8 @@ type Config struct {
 	// RunsDestination, RunsControllers, RunsDNS and RunsXDS say which roles run. The settings of the
 	// others don't matter.
 	RunsDestination, RunsControllers, RunsDNS, RunsXDS bool
-	// MetricsFlag is the flag for the address of the admin server, if that isn't
-	// metrics-addr.
-	MetricsFlag string
+	// origins says how the settings were given, by path: see [Config.Origin].
+	origins map[string]string
 	// server overrides the API server's address of the kubeconfig.
 	server string
 	// Remarks are about settings that are not used as given. They must be logged.

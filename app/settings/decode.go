@@ -98,6 +98,7 @@ func decode(name string, text []byte, also func(*configure.Options) error, of Re
 		c.XDS.IdentityTrustDomain = cmp.Or(c.XDS.IdentityTrustDomain, c.Destination.IdentityTrustDomain)
 	}
 	c.XDS = c.XDS.Settled()
+	c.origins = d.origins()
 	return c, nil
 }
 

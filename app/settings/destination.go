@@ -90,7 +90,7 @@ func (o *Destination) Settings() []Setting {
 
 func (o *Destination) discoverySettings() []Setting {
 	return []Setting{
-		{Flag: "addr", Path: "destination.addr", Value: textValue{&o.Addr}, Usage: "`address` to serve the Destination API on, without TLS"},
+		{Flag: "addr", Path: DestinationAddress, Value: textValue{&o.Addr}, Usage: "`address` to serve the Destination API on, without TLS"},
 		{Flag: "controller-namespace", Path: "destination.controllerNamespace", Value: textValue{&o.ControllerNamespace}, Usage: "`namespace` of the mesh's control plane"},
 		{Flag: "link-namespace", Path: "destination.linkNamespace", Value: textValue{&o.LinkNamespace}, Usage: "`namespace` of the Secrets that link clusters, all of which this process may read; empty for that of the mesh's control plane, which also has the key of the identity issuer"},
 		{Flag: "outbound-transport-mode", Path: "destination.outboundTransportMode", Value: textValue{&o.OutboundTransportMode}, Usage: "`mode`: with transport-header, proxies send all traffic for a meshed pod to the inbound port of its proxy; with transparent, only that for opaque ports"},

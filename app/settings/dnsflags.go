@@ -24,6 +24,8 @@ type DNSFlags struct {
 	// These have no effect, because one request reads all objects of a kind, and doesn't end.
 	requestTimeout, oldTimeout time.Duration
 	qps, burst                 int
+	// variables has the flags that environment variables have set.
+	variables map[string]bool
 }
 
 // NewDNSFlags returns the flags with their defaults.
@@ -34,7 +36,7 @@ func NewDNSFlags() *DNSFlags {
 	c.Config.RunsDNS = true
 	c.Config.DNS.Publishers = []*configure.Options{c.Publisher}
 	c.Config.DNS.Leader.Elect = false
-	c.Config.Process.MetricsAddr, c.Config.MetricsFlag = ":7979", "metrics-address"
+	c.Config.Process.MetricsAddr = ":7979"
 	return c
 }
 
@@ -85,9 +87,11 @@ func checkPositive(flag string, n int) error {
 
 // Settle sets the flags that were not given from the environment, and checks all values.
 func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
-	if err := configure.FromEnvironment(flags, os.LookupEnv); err != nil {
+	var err error
+	if c.variables, err = configure.FromEnvironment(flags, os.LookupEnv); err != nil {
 		return &UsageError{err}
 	}
+	c.Config.SetOrigins(flags, c.variables)
 	if err := configure.ReadSecretFiles(flags); err != nil {
 		return &UsageError{err}
 	}
@@ -105,10 +109,28 @@ func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
 	if c.Publisher.Once && c.Config.DNS.Leader.Elect {
 		return Usagef("--once, --leader-elect: a process that publishes once doesn't take part in elections: leave one of them out")
 	}
-	for _, p := range append(c.Config.Process.validate(), c.Config.DNS.Leader.validate()...) {
-		if p.severity != remarked {
-			return Usagef("--%s=%s: %s", p.flags[0], flags.Lookup(p.flags[0]).Value, p.describe(flagName))
+	for _, section := range []Section{&c.Config.Process, &c.Config.DNS} {
+		if err := c.check(section); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// check returns an error for the first refused value of a section.
+func (c *DNSFlags) check(section Section) error {
+	settings := map[string]Setting{}
+	for _, s := range section.Settings() {
+		settings[s.Flag] = s
+	}
+	name := func(flag string) string { return c.Config.Origin(settings[flag].Path) }
+	for _, p := range section.validate() {
+		if p.severity != remarked {
+			return Usagef("%s=%s: %s", name(p.flags[0]), settings[p.flags[0]].Value, p.describe(name))
+		}
+	}
+	return nil
+}
+
+// Origin returns how the user gave a flag: its name, or the environment variable.
+func (c *DNSFlags) Origin(flag string) string { return originOfFlag(flag, c.variables) }

@@ -62,7 +62,7 @@ func defaultXDS() XDS {
 // Settings implements [Section].
 func (o *XDS) Settings() []Setting {
 	own := []Setting{
-		{Flag: "xds-addr", Path: "xds.addr", Value: textValue{&o.Addr}, Usage: "`address` to serve xDS on, with TLS if --xds-tls-cert is set"},
+		{Flag: "xds-addr", Path: XDSAddress, Value: textValue{&o.Addr}, Usage: "`address` to serve xDS on, with TLS if --xds-tls-cert is set"},
 		{Flag: "cluster-domain", Path: "xds.clusterDomain", Value: textValue{&o.ClusterDomain}, Usage: "`domain` that the names of Services end in; empty for " + defaultDomain},
 		{Flag: "identity-trust-domain", Path: "xds.identityTrustDomain", Value: textValue{&o.IdentityTrustDomain}, Usage: "`domain` of the TLS identities of pods, for Services with the annotation signpost.dev/tls; empty for " + defaultDomain},
 		{Flag: "enable-ipv6", Path: "xds.enableIPv6", Value: boolValue(&o.EnableIPv6), Usage: "serve IPv6 addresses"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -13,6 +14,7 @@ import (
 	"github.com/signpostd/signpost/app/installation"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/manifest"
+	"github.com/signpostd/signpost/kube"
 )
 
 // maxManifests limits manifests in bytes, far above those of any chart.
@@ -71,22 +73,47 @@ func (c *checkCommand) readManifests() (installation.Installation, error) {
 
 // find returns the installation of the cluster.
 func (c *checkCommand) find(ctx context.Context) (installation.Installation, error) {
-	client, err := c.client()
+	const advice = "find the installation to check: %w; or name a config file with --config, or manifests with -f"
+	cfg, err := c.ownConfig()
 	if err != nil {
-		return installation.Installation{}, fmt.Errorf("find the installation to check: %w; or name a config file with --config, or manifests with -f", err)
+		return installation.Installation{}, fmt.Errorf(advice, err)
+	}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return installation.Installation{}, fmt.Errorf(advice, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	if _, err := kube.Reach(ctx, cfg); err != nil {
+		return installation.Installation{}, &exitError{err: fmt.Errorf(advice, err), code: reachCode(err)}
+	}
 	return installation.Find(ctx, client, c.kube.GivenNamespace())
 }
 
-// client returns a client as the user of the kubeconfig.
-func (c *checkCommand) client() (kubernetes.Interface, error) {
+// reachCode returns the exit code for an error of [kube.Reach]: refused credentials are known to be wrong.
+func reachCode(err error) int {
+	if apierrors.IsUnauthorized(err) {
+		return exitFailure
+	}
+	return exitUnknown
+}
+
+// ownConfig returns the connection as the user of the kubeconfig.
+func (c *checkCommand) ownConfig() (*rest.Config, error) {
 	cfg, err := c.kube.RESTConfig("check")
 	if err != nil {
 		return nil, err
 	}
 	cfg.Impersonate = rest.ImpersonationConfig{}
+	return cfg, nil
+}
+
+// client returns a client as the user of the kubeconfig.
+func (c *checkCommand) client() (kubernetes.Interface, error) {
+	cfg, err := c.ownConfig()
+	if err != nil {
+		return nil, err
+	}
 	return kubernetes.NewForConfig(cfg)
 }
 

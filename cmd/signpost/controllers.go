@@ -29,7 +29,7 @@ and the names that the controller manager has for them are accepted too.`,
 		Example: "  signpost controllers --controllers=endpoints,endpointslices",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runFlags(cmd.Context(), c, s)
+			return runFlags(cmd.Context(), c, cmd.Flags(), s)
 		},
 	}
 	settings.AddFlags(cmd.Flags(), c.Settings())

@@ -23,7 +23,7 @@ The flags are those of that program, with one dash or two; a few flags are added
 			if printOnly {
 				return printVersion(s.out, output.Format{})
 			}
-			return runFlags(cmd.Context(), c, s)
+			return runFlags(cmd.Context(), c, cmd.Flags(), s)
 		},
 	}
 	settings.AddFlags(cmd.Flags(), c.Settings())

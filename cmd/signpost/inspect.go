@@ -250,7 +250,7 @@ name, say which one with --publisher.`,
 				if err := errors.Join(err, inspectclient.OneZone(records)); err != nil {
 					return output.Result{}, settings.Usagef("-o %s: %w", outputZone, err)
 				}
-				return output.Result{Text: inspectclient.ZoneFile(records)}, nil
+				return output.Result{Text: inspectclient.ZoneFile(records, filter)}, nil
 			})
 		},
 	}

@@ -66,7 +66,11 @@ func TestWatchOutlivesItsPod(t *testing.T) {
 	var running atomic.Pointer[corev1.Pod]
 	before, after := reachtest.Pod("signpost", "before"), reachtest.Pod("signpost", "after")
 	running.Store(&before)
-	pods := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	pods := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/version" {
+			_, _ = io.WriteString(w, `{"gitVersion": "v1.36.0"}`) // the client reports the error
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		list := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{*running.Load()}}
 		_ = json.NewEncoder(w).Encode(list) // the client reports the error

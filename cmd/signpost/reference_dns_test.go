@@ -265,7 +265,7 @@ func TestVariableOfFlag(t *testing.T) {
 	c := settings.NewDNSFlags()
 	flags := pflag.NewFlagSet("dns", pflag.ContinueOnError)
 	c.AddFlags(flags)
-	if err := configure.FromEnvironment(flags, func(name string) (string, bool) { return "x.example", name == variable("txt-owner-id") }); err != nil {
+	if _, err := configure.FromEnvironment(flags, func(name string) (string, bool) { return "x.example", name == variable("txt-owner-id") }); err != nil {
 		t.Fatal(err)
 	}
 	if c.Publisher.Registry.OwnerID != "x.example" {

@@ -116,8 +116,9 @@ func decodeConfig(file string, text []byte, of settings.References) (settings.Co
 }
 
 // runFlags runs the roles that a command has configured from its flags.
-func runFlags(ctx context.Context, c settings.Config, s streams) error {
+func runFlags(ctx context.Context, c settings.Config, flags *pflag.FlagSet, s streams) error {
 	var err error
+	c.SetOrigins(flags, nil)
 	if c.Remarks, err = settings.CheckFlags(c.Sections()...); err != nil {
 		return err
 	}

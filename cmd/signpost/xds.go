@@ -24,7 +24,7 @@ func newXDSCommand(s streams) *cobra.Command {
 Nothing is written. Each replica serves.`,
 		Example: "  signpost xds\n  signpost xds --xds-auth token --xds-tls-cert tls.crt --xds-tls-key tls.key",
 		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runFlags(cmd.Context(), c, s) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runFlags(cmd.Context(), c, cmd.Flags(), s) },
 	}
 	settings.AddFlags(cmd.Flags(), c.Settings())
 	cmd.AddCommand(newXDSGetCommand(s), newXDSBootstrapCommand(s))

@@ -67,7 +67,7 @@ func TestEnvironment(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			o, flags := given(t, tt.args...)
-			err := configure.FromEnvironment(flags, func(name string) (string, bool) {
+			_, err := configure.FromEnvironment(flags, func(name string) (string, bool) {
 				short, ok := strings.CutPrefix(name, "EXTERNAL_DNS_")
 				value, set := tt.env[short]
 				return value, ok && set
@@ -98,7 +98,7 @@ func show(list []string) string { return "[" + strings.Join(list, " ") + "]" }
 func TestEveryFlagHasAVariable(t *testing.T) {
 	_, flags := given(t)
 	asked := map[string]int{}
-	if err := configure.FromEnvironment(flags, func(name string) (string, bool) {
+	if _, err := configure.FromEnvironment(flags, func(name string) (string, bool) {
 		asked[name]++
 		return "", false
 	}); err != nil {

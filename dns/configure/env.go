@@ -16,16 +16,18 @@ const envPrefix = "EXTERNAL_DNS_"
 
 // FromEnvironment sets flags that were not given from environment variables: --some-flag from
 // EXTERNAL_DNS_SOME_FLAG. The variable of a repeatable flag has one value per line (spec/dns.md
-// §5.4). The error lists all faults.
-func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+// §5.4). It returns the names of the flags that it has set. The error lists all faults.
+func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) (set map[string]bool, err error) {
 	var wrong []string
+	set = map[string]bool{}
 	flags.VisitAll(func(f *pflag.Flag) {
-		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		name := VariableOf(f.Name)
 		value, ok := lookup(name)
 		// ExternalDNS also ignores empty variables, because charts set them.
 		if !ok || value == "" || f.Changed {
 			return
 		}
+		set[f.Name] = true
 		values := []string{value}
 		if _, list := f.Value.(pflag.SliceValue); list {
 			values = nil
@@ -42,9 +44,14 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		}
 	})
 	if len(wrong) > 0 {
-		return fmt.Errorf("%s", strings.Join(wrong, "\n"))
+		return nil, fmt.Errorf("%s", strings.Join(wrong, "\n"))
 	}
-	return nil
+	return set, nil
+}
+
+// VariableOf returns the environment variable of a flag.
+func VariableOf(flag string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // withoutValue returns an error of a flag without the flag's name and value, because the value may

@@ -1,0 +1,52 @@
+package process
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/signpostd/signpost/kube"
+)
+
+// silentFor is how long changes of our own cluster may be missed before streams count as stale.
+// Gaps between two watches are shorter.
+const silentFor = 5 * time.Second
+
+// freshness knows whether a catalog follows the changes of our own cluster.
+type freshness struct {
+	// secrets is the condition of the Secrets that link clusters.
+	secrets func() kube.TableStatus
+	// tables are those of our own cluster; nil until the process is complete.
+	tables atomic.Pointer[func() []kube.TableStatus]
+}
+
+// useTables sets the condition of our own cluster.
+func (f *freshness) useTables(status func() []kube.TableStatus) { f.tables.Store(&status) }
+
+func (f *freshness) ownTables() []kube.TableStatus {
+	if status := f.tables.Load(); status != nil {
+		return (*status)()
+	}
+	return nil
+}
+
+// isStale reports whether changes of a kind can't be seen now.
+func isStale(t kube.TableStatus) bool { return t.State == kube.Waiting || t.Stale > silentFor }
+
+// outdated is the Outdated of [destination.Config].
+func (f *freshness) outdated(resources ...string) string {
+	for _, t := range append(f.ownTables(), f.secrets()) {
+		if !slices.Contains(resources, t.Resource.String()) && !slices.Contains(resources, t.Resource.Resource) || !isStale(t) {
+			continue
+		}
+		if t.State == kube.Waiting {
+			return fmt.Sprintf("it can't read %s (%s)", t.Resource, t.Reason)
+		}
+		return fmt.Sprintf("it has seen no changes of %s for %s", t.Resource, t.Stale.Round(time.Second))
+	}
+	return ""
+}
+
+// outdatedServices is the Outdated of [xds.Config].
+func (f *freshness) outdatedServices() string { return f.outdated("services") }
