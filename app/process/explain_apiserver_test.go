@@ -47,6 +47,18 @@ func TestExplanationsOnAPIServer(t *testing.T) {
 	t.Run("tokens", func(t *testing.T) { api.testTokens(t, ns) })
 	t.Run("without rights", func(t *testing.T) { api.testExplainRights(t) })
 	s.stop(t)
+	t.Run("controllers only", func(t *testing.T) { api.testExplainControllers(t) })
+}
+
+// testExplainControllers queries a process that has no role but controllers.
+func (api roleServer) testExplainControllers(t *testing.T) {
+	ns := api.Namespace(t)
+	c := api.destinationConfig(ns)
+	c.RunsDestination, c.RunsControllers, c.Controllers.Leader = false, true, quickLeader(c.Controllers.Leader, ns)
+	s := serveConfig(t, c)
+	s.awaitReady(t, "ok")
+	api.playExplanations(t, s, filepath.Join(explainDir, "controllers", "written.txtar"))
+	s.stop(t)
 }
 
 func (api roleServer) playExplanations(t *testing.T, s served, path string) {

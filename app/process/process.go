@@ -159,7 +159,7 @@ func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process,
 			return r, err
 		}},
 		{c.DestinationWrites(), settings.DestinationSection, func(in roleInput) (role, error) { return newDestinationWriter(in, c.Destination) }},
-		{c.RunsControllers, settings.ControllersSection, func(in roleInput) (role, error) { return newControllersRole(in, c.Controllers) }},
+		{c.RunsControllers, settings.ControllersSection, func(in roleInput) (role, error) { return newControllersRole(in, c.Controllers, !c.RunsDestination) }},
 		{c.RunsDNS, settings.DNSSection, func(in roleInput) (role, error) {
 			r, err := newDNSRole(ctx, in, c.DNS)
 			if err != nil {
