@@ -231,6 +231,28 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
+// Only the pods of the installation count, and what it needs must exist.
+func TestInstallation(t *testing.T) {
+	t.Parallel()
+	api := kubetest.Start(t)
+	namespace, other := api.Namespace(t), api.Namespace(t)
+	const labels = "app.kubernetes.io/name: signpost, app.kubernetes.io/instance: "
+	ready := `{phase: Running, conditions: [{type: Ready, status: "True"}]}`
+	api.Apply(t, pod("ours", labels+"here", "", ready), namespace)
+	api.Apply(t, pod("neighbour", labels+"there", "", ready), namespace)
+	api.Apply(t, pod("theirs", labels+"here", "", ready), other)
+	api.Apply(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\n", namespace)
+	s := inputOf(api.Config, wholeConfig(t, namespace, settings.DestinationSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
+	s.Config.Destination.ExternalWorkloadWriter = false
+	s.Pods = Pods{namespace, "app.kubernetes.io/name=signpost,app.kubernetes.io/instance=here"}
+	s.Needs = Needs{Secrets: []string{"cert", "key"}, Namespaces: map[string]string{other: "Role a", "no-such-namespace": "Role b"}}
+	eventually(t, s, "installation", []string{
+		"failed the namespace no-such-namespace doesn't exist: Role b of the manifests can't be created in it",
+		"failed the Secret " + namespace + "/cert doesn't exist: no pod starts",
+		"ok 1 of 1 pods of Signpost are ready",
+	})
+}
+
 // A Lease that is held before the installation is a note; a released one isn't.
 func TestLeases(t *testing.T) {
 	t.Parallel()

@@ -162,6 +162,33 @@ func TestNotRefused(t *testing.T) {
 	}
 }
 
+// Without Linkerd, a release with xds needs no other namespace.
+func TestNamespacesOfXDS(t *testing.T) {
+	for name, test := range map[string]struct{ values, want string }{
+		"alone":            {`xds: {enabled: true}`, "signpost"},
+		"other links":      {`xds: {enabled: true, config: {linkNamespace: links}}`, "links"},
+		"with destination": {`{xds: {enabled: true}, destination: {enabled: true}}`, "linkerd"},
+	} {
+		values := map[string]any{}
+		if err := yaml.Unmarshal([]byte(test.values), &values); err != nil {
+			t.Fatal(err)
+		}
+		objects, err := render(t, values, "signpost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects {
+			if n := o.GetNamespace(); n != "" && n != "signpost" && n != test.want {
+				t.Errorf("%s: the %s %s is in the namespace %s", name, o.GetKind(), o.GetName(), n)
+			}
+			text, _, _ := unstructured.NestedString(o.Object, "data", "signpost.yaml")
+			if named := strings.Contains(text, "linkNamespace: "+test.want); o.GetKind() == "ConfigMap" && named == (test.want == "linkerd") {
+				t.Errorf("%s: the config file is\n%s", name, text)
+			}
+		}
+	}
+}
+
 // A real API server that enforces the restricted standard accepts everything, the pods included.
 func TestAccepted(t *testing.T) {
 	cluster := kubetest.Start(t)
