@@ -39,6 +39,8 @@ type fixture struct {
 	streams []destination.OpenStream
 	forbids string
 	ipv6    bool
+	// unreadable is a cluster that can't be read.
+	unreadable string
 }
 
 // StreamsOfService is as in [Server].
@@ -164,7 +166,15 @@ func (w *fixture) explain(t *testing.T, q inspect.Query) inspect.Explanation {
 	<-known.Synced()
 	defer func() { stop(); <-done }()
 	server := destination.NewServer(known, w.config(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-	return inspect.Conclude(q.String(), (&Explainer{Catalog: known, Server: serverWithStreams{server, w}, Client: client, IPv6: w.ipv6}).Explain(ctx, q))
+	return inspect.Conclude(q.String(), (&Explainer{Catalog: known, Server: serverWithStreams{server, w}, Client: client, IPv6: w.ipv6, Unreadable: w.why}).Explain(ctx, q))
+}
+
+// why is an Unreadable.
+func (w *fixture) why(cluster string) string {
+	if cluster != w.unreadable {
+		return ""
+	}
+	return "since noon (unreachable)"
 }
 
 // serverWithStreams is a real server whose streams are those of the fixture.
@@ -441,6 +451,26 @@ func TestMembers(t *testing.T) {
 				t.Errorf("%s: %s", e.Verdict, e.Summary)
 			}
 		})
+	}
+}
+
+// The explanation says that the endpoints of a cluster are the last known ones.
+func TestMemberInUnreadableCluster(t *testing.T) {
+	federated := &catalog.Service{
+		Key: key("web"), Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}},
+		Federation: &catalog.Federation{Remote: []catalog.RemoteMember{{Service: "web", Cluster: "east"}, {Service: "db", Cluster: "east"}, {Service: "web", Cluster: "west"}}},
+	}
+	w := new(fixture).service("web", nil)
+	w.known, w.unreadable = []catalog.Object{federated, &catalog.Cluster{Name: "east", Synced: true}, &catalog.Cluster{Name: "west", Synced: true}}, "east"
+	var got []string
+	for _, s := range w.explain(t, web(80)).Steps {
+		if strings.Contains(s.Text, "can't be read") {
+			got = append(got, string(s.State)+" "+s.Text)
+		}
+	}
+	want := "note the cluster east can't be read since noon (unreachable): its last known endpoints are served; signpost clusters shows its state"
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
