@@ -297,7 +297,11 @@ func TestWriters(t *testing.T) {
 		if _, err := slices.Create(context.Background(), sliceOf(step.name, step.label), metav1.CreateOptions{FieldManager: step.writer}); err != nil {
 			t.Fatal(err)
 		}
-		lines := group(Run(context.Background(), Checks(s), testLimit), "other writers")
+		report := Run(context.Background(), Checks(s), testLimit)
+		lines := group(report, "other writers")
+		if text := fmt.Sprintf("%+v", report); strings.HasPrefix(step.want, "failed") && !strings.Contains(text, "; if that was done since, check again in 10 min") {
+			t.Errorf("%s: no hint says until when a write counts: %s", step.name, text)
+		}
 		if len(lines) != 1 || !strings.HasPrefix(lines[0], step.want) {
 			t.Errorf("%s by %s: got %q, want %q", step.name, step.writer, lines, step.want)
 		}
