@@ -49,6 +49,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Report receives the problems of objects; nil drops them.
 	Report Report
+	// Fixed, if not nil, receives the objects whose problems are fixed. When Run returns, all are.
+	Fixed Fixed
 	// Changed, if not nil, is called after each state change of a resource, from any goroutine. It must not
 	// block.
 	Changed func()
@@ -223,6 +225,7 @@ func (c *Cluster) feedFor(r watchSpec, o Options) (*feed, error) {
 		scope:      NewScope(o.Name),
 		namespaces: namespaces,
 		report:     o.Report,
+		fixed:      o.Fixed,
 		untrusted:  o.Untrusted,
 		rewinds:    c.rewinds,
 		now:        time.Now,
@@ -255,6 +258,9 @@ func (c *Cluster) Run(ctx context.Context) error {
 		}
 	}
 	running.Wait()
+	for _, f := range c.feeds {
+		f.reported.gone(func(key) bool { return true })
+	}
 	return nil
 }
 

@@ -82,9 +82,11 @@ func (m *entries) of(obj any) (*entry, error) {
 	// full objects keep them without.
 	o.SetManagedFields(nil)
 	m.makeValues(e)
+	begun := m.feed.reported.begin()
 	for i, t := range m.feed.tables {
 		e.values[i] = t.trim(whole)
 	}
+	m.feed.reported.end(e.key, begun)
 	return e, nil
 }
 
@@ -108,6 +110,7 @@ func (m *entries) read(message []byte, objects *objects) (*entry, error) {
 		}
 	}
 	m.makeValues(e)
+	begun := m.feed.reported.begin()
 	decode := false
 	for i, t := range m.feed.tables {
 		if !t.reads() {
@@ -117,8 +120,11 @@ func (m *entries) read(message []byte, objects *objects) (*entry, error) {
 		}
 	}
 	if decode {
-		return e, m.decode(e, message, objects)
+		if err := m.decode(e, message, objects); err != nil {
+			return e, err
+		}
 	}
+	m.feed.reported.end(e.key, begun)
 	return e, nil
 }
 

@@ -35,6 +35,7 @@ type binding struct {
 	// namespaces are as in [Options].
 	namespaces []string
 	report     Report
+	fixed      Fixed
 	now        func() time.Time
 	// lagObserver returns the function that observes update times of a kind, in Unix seconds.
 	lagObserver func(kind string) (func(updated int64), error)
@@ -103,7 +104,8 @@ type feed struct {
 	watchSpec
 	tables []AnyTable
 	scope  Scope
-	report Report
+	// reported reports problems, and their fixes.
+	reported *reported
 	// observeLag is called by the first table only, because all tables see the same updates.
 	observeLag func(updated int64)
 	// parts are the units that are watched separately: one per namespace, or one for all objects.
@@ -122,7 +124,7 @@ func newFeed(r watchSpec, b binding) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{watchSpec: r, scope: b.scope, report: b.report, observeLag: observe, untrusted: b.untrusted}
+	f := &feed{watchSpec: r, scope: b.scope, reported: newReported(b.report, b.fixed), observeLag: observe, untrusted: b.untrusted}
 	f.parts = newParts(f, b)
 	return f, nil
 }
@@ -137,7 +139,7 @@ func (f *feed) add(t AnyTable) error {
 	if len(f.tables) > 0 {
 		observe = func(int64) {}
 	}
-	if err := t.bind(tableBinding{scope: f.scope, report: f.report, observeLag: observe, status: f.status, parts: func() []*part { return f.parts }, index: len(f.tables)}); err != nil {
+	if err := t.bind(tableBinding{scope: f.scope, report: f.reported.add, observeLag: observe, status: f.status, parts: func() []*part { return f.parts }, index: len(f.tables)}); err != nil {
 		return err
 	}
 	f.watchSpec, f.tables = joint, append(f.tables, t)

@@ -46,11 +46,13 @@ func (s *store) Delete(obj any) error {
 	if err != nil {
 		return fmt.Errorf("delete from tables of %s: %w", s.feed.kind, err)
 	}
+	deleted := key{m.GetNamespace(), m.GetName()}
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
 	for _, t := range s.feed.tables {
-		t.remove(key{m.GetNamespace(), m.GetName()}, s.version(m.GetResourceVersion()))
+		t.remove(deleted, s.version(m.GetResourceVersion()))
 	}
+	s.feed.reported.end(deleted, s.feed.reported.begin())
 	s.part.advance(m.GetResourceVersion(), true)
 	if s.part.removable() {
 		s.part.suspect()
@@ -85,6 +87,7 @@ func (s *store) replace(entries []*entry, version string) {
 	for _, t := range s.feed.tables {
 		t.replace(l)
 	}
+	s.feed.reported.gone(l.lacks())
 	s.part.watches.filledTo(version)
 }
 

@@ -97,6 +97,24 @@ type listing struct {
 	complete bool
 }
 
+// lacks returns whether an object of the namespace is missing in the listing.
+func (l *listing) lacks() func(key) bool {
+	listed := sync.OnceValue(func() map[key]struct{} {
+		all := make(map[key]struct{}, len(l.entries))
+		for _, e := range l.entries {
+			all[e.key] = struct{}{}
+		}
+		return all
+	})
+	return func(k key) bool {
+		if l.namespace != "" && k.namespace != l.namespace {
+			return false
+		}
+		_, found := listed()[k]
+		return !found
+	}
+}
+
 // TableOption configures a [Table].
 type TableOption[T any] func(*Table[T])
 
@@ -292,18 +310,9 @@ func (t *Table[T]) replace(l listing) {
 
 // without returns the table's other objects of the namespace.
 func (t *Table[T]) without(l listing) (others []key) {
-	if len(t.rows) == 0 {
-		return nil
-	}
-	listed := make(map[key]struct{}, len(l.entries))
-	for _, e := range l.entries {
-		listed[e.key] = struct{}{}
-	}
+	lacks := l.lacks()
 	for k := range t.rows {
-		if l.namespace != "" && k.namespace != l.namespace {
-			continue
-		}
-		if _, ok := listed[k]; !ok {
+		if lacks(k) {
 			others = append(others, k)
 		}
 	}

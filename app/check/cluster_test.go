@@ -237,6 +237,28 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
+// Only the pods of the installation count, and what it needs must exist.
+func TestInstallation(t *testing.T) {
+	t.Parallel()
+	api := kubetest.Start(t)
+	namespace, other := api.Namespace(t), api.Namespace(t)
+	const labels = "app.kubernetes.io/name: signpost, app.kubernetes.io/instance: "
+	ready := `{phase: Running, conditions: [{type: Ready, status: "True"}]}`
+	api.Apply(t, pod("ours", labels+"here", "", ready), namespace)
+	api.Apply(t, pod("neighbour", labels+"there", "", ready), namespace)
+	api.Apply(t, pod("theirs", labels+"here", "", ready), other)
+	api.Apply(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\n", namespace)
+	s := inputOf(api.Config, wholeConfig(t, namespace, settings.DestinationSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
+	s.Config.Destination.ExternalWorkloadWriter = false
+	s.Pods = Pods{namespace, "app.kubernetes.io/name=signpost,app.kubernetes.io/instance=here"}
+	s.Needs = Needs{Secrets: []string{"cert", "key"}, Namespaces: map[string]string{other: "Role a", "no-such-namespace": "Role b"}}
+	eventually(t, s, "installation", []string{
+		"failed the namespace no-such-namespace doesn't exist: Role b of the manifests can't be created in it",
+		"failed the Secret " + namespace + "/cert doesn't exist: no pod starts",
+		"ok 1 of 1 pods of Signpost are ready",
+	})
+}
+
 // A Lease that is held before the installation is a note; a released one isn't.
 func TestLeases(t *testing.T) {
 	t.Parallel()
@@ -281,7 +303,11 @@ func TestWriters(t *testing.T) {
 		if _, err := slices.Create(context.Background(), sliceOf(step.name, step.label), metav1.CreateOptions{FieldManager: step.writer}); err != nil {
 			t.Fatal(err)
 		}
-		lines := group(Run(context.Background(), Checks(s), testLimit), "other writers")
+		report := Run(context.Background(), Checks(s), testLimit)
+		lines := group(report, "other writers")
+		if text := fmt.Sprintf("%+v", report); strings.HasPrefix(step.want, "failed") && !strings.Contains(text, "; if that was done since, check again in 10 min") {
+			t.Errorf("%s: no hint says until when a write counts: %s", step.name, text)
+		}
 		if len(lines) != 1 || !strings.HasPrefix(lines[0], step.want) {
 			t.Errorf("%s by %s: got %q, want %q", step.name, step.writer, lines, step.want)
 		}

@@ -24,10 +24,25 @@ type Input struct {
 	As string
 	// Account is the service account of Signpost, in the namespace where Signpost runs or will run.
 	Account types.NamespacedName
+	// Pods says which pods are those of the installation; the zero value is for all pods of Signpost.
+	Pods Pods
+	// Needs has what must exist before the installation.
+	Needs Needs
 	// NoSecret has the reasons why publishers lack a secret here, by publisher. Their zones are
 	// unknown.
 	NoSecret map[string]error
 	Log      *slog.Logger
+}
+
+// Pods selects pods by a namespace and labels.
+type Pods struct{ Namespace, Selector string }
+
+// Needs are objects that an installation doesn't create, and without which it fails.
+type Needs struct {
+	// Secrets are those that pods mount, in the namespace of the account.
+	Secrets []string
+	// Namespaces has an object that will be created in each namespace.
+	Namespaces map[string]string
 }
 
 // Checks returns the checks for an input. The first is that of the API server.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,7 +30,9 @@ const (
 
 // installed checks the pods of Signpost and leader election.
 func (a checker) installed(ctx context.Context) []Result {
-	pods, results := a.pods(ctx)
+	results := a.needs(ctx)
+	pods, found := a.pods(ctx)
+	results = append(results, found...)
 	for _, e := range a.elections() {
 		results = append(results, a.leads(ctx, e, pods))
 	}
@@ -38,10 +41,13 @@ func (a checker) installed(ctx context.Context) []Result {
 
 // pods returns the pods of Signpost, and results about them.
 func (a checker) pods(ctx context.Context) ([]corev1.Pod, []Result) {
-	where := "all namespaces"
-	options := metav1.ListOptions{LabelSelector: portforward.DefaultSelector, Limit: maxPods}
-	list, err := a.own.CoreV1().Pods("").List(ctx, options)
-	if apierrors.IsForbidden(err) {
+	where, namespace := "all namespaces", a.Pods.Namespace
+	if namespace != "" {
+		where = "the namespace " + namespace
+	}
+	options := metav1.ListOptions{LabelSelector: cmp.Or(a.Pods.Selector, portforward.DefaultSelector), Limit: maxPods}
+	list, err := a.own.CoreV1().Pods(namespace).List(ctx, options)
+	if apierrors.IsForbidden(err) && namespace == "" {
 		where = "the namespace " + a.Account.Namespace
 		list, err = a.own.CoreV1().Pods(a.Account.Namespace).List(ctx, options)
 	}
@@ -51,7 +57,7 @@ func (a checker) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 	case err != nil:
 		return nil, []Result{{State: Unknown, Text: "which pods of Signpost run: " + reason(err)}}
 	case len(list.Items) == 0:
-		return nil, []Result{{State: Note, Text: fmt.Sprintf("no pod of Signpost runs yet: none in %s has the label %s", where, portforward.DefaultSelector)}}
+		return nil, []Result{{State: Note, Text: fmt.Sprintf("no pod of Signpost runs yet: none in %s has the label %s", where, options.LabelSelector)}}
 	}
 	var results []Result
 	ready, counted := 0, 0

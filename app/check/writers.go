@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -134,12 +135,18 @@ func (a checker) managerWrites(ctx context.Context) Result {
 	case last.at.IsZero():
 		return Result{State: OK, Text: "no other program wrote an existing EndpointSlice that Signpost would write"}
 	case ago < recently:
-		return Result{State: Failed, Text: fmt.Sprintf("%s writes EndpointSlices: it wrote %s %v ago", last.by, last.name, ago), Hint: hint}
+		return Result{State: Failed, Text: fmt.Sprintf("%s writes EndpointSlices: it wrote %s %v ago", last.by, last.name, ago), Hint: hint + wasRecent(ago)}
 	case leads && last.by == manager:
 		return Result{State: Warning, Text: fmt.Sprintf("%s runs, and wrote the EndpointSlice %s at %s", manager, last.name, last.at.UTC().Format(time.RFC3339)), Hint: hint}
 	default:
 		return Result{State: Note, Text: fmt.Sprintf("%s wrote the EndpointSlice %s at %s", last.by, last.name, last.at.UTC().Format(time.RFC3339)), Hint: hint}
 	}
+}
+
+// wasRecent says when a writer that was stopped no longer counts as active.
+func wasRecent(ago time.Duration) string {
+	minutes := int(math.Ceil((recently - ago).Minutes()))
+	return fmt.Sprintf("; if that was done since, check again in %d min", minutes)
 }
 
 // managerLeads reports whether a controller manager renews its Lease.

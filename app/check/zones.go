@@ -28,7 +28,7 @@ func (s Input) zones(p *configure.Options) func(context.Context) []Result {
 		return func(context.Context) []Result {
 			return []Result{{
 				State: Unknown, Text: fmt.Sprintf("%s: was not asked, because a secret is missing: %v", strings.Join(p.Providers, ", "), why),
-				Hint: "make it available here, or check in the pod: kubectl exec POD -- signpost check --config FILE",
+				Hint: "make it available here, or check in a running pod: kubectl exec POD -- signpost check --config FILE",
 			}}
 		}
 	}

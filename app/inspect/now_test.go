@@ -133,7 +133,7 @@ func TestNow(t *testing.T) {
 		Process: "p", Ready: false, Details: []string{"pods: waiting"},
 		Leading:  []Leading{{Role: "controllers", Lease: "a/b"}, {Role: "dns", Lease: "a/c", Leader: "other"}},
 		Tables:   []Table{{Kind: "pods", State: "waiting", Reason: "unreachable", Detail: fmt.Sprintf(refused, "pods"), Required: true}, {Kind: "nodes", State: "waiting", Reason: "unreachable", Detail: fmt.Sprintf(refused, "nodes"), Required: true}, {Kind: "services", State: "synced", StaleSeconds: 2}},
-		Clusters: []Cluster{{Name: "east", State: "synced"}, {Name: "west", State: "stale", Since: since}},
+		Clusters: []Cluster{{Name: "east", State: "synced"}, {Name: "west", State: "stale", Since: since}, {Name: "west", Secret: "to-west", State: "unusable", Reason: "not a kubeconfig", Since: since}, {Secret: "nameless", State: "unusable", Reason: "no name", Since: since}},
 	}
 	offers := append(w.offers(), Offer{Role: "controllers", Writes: unwritten{{Namespace: "shop", Name: "big", Reason: "quota exceeded", Since: since}}})
 	s := New(Config{
@@ -151,7 +151,7 @@ func TestNow(t *testing.T) {
 	for _, want := range []string{
 		"leader role controllers []: no process is known to lead by the Lease a/b",
 		"kind kind nodes [kind pods]: the API server https://10.0.0.1:6443 can't be reached: dial tcp",
-		"cluster cluster west []: it is stale", "zone zone example.org []: REFUSED", "write Service shop/big []: quota exceeded", "2 more Services",
+		"cluster cluster west []: it is stale", "cluster Secret to-west of the cluster west []: not a kubeconfig", "cluster Secret nameless []: no name", "zone zone example.org []: REFUSED", "write Service shop/big []: quota exceeded", "2 more Services",
 		"service Service shop/ports [Service shop/typo]: the selector matches no pod", "stream client shop/cart-1 of web.shop", "record record www.example.org A []: no zone holds it",
 		"problem Service shop/web []: ttl: is no number",
 	} {
@@ -159,11 +159,11 @@ func TestNow(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	if len(now.Findings) != 10 || len(now.Unknown) > 0 || now.Findings[0].Area != AreaLeader {
+	if len(now.Findings) != 12 || len(now.Unknown) > 0 || now.Findings[0].Area != AreaLeader {
 		t.Errorf("%d findings, unknown %v:\n%s", len(now.Findings), now.Unknown, text)
 	}
 	each := decodeResponse[Now](t, ask(s, NowPath+"?each=true"))
-	if len(each.Findings) != 12 || each.Total != now.Total {
+	if len(each.Findings) != 14 || each.Total != now.Total {
 		t.Errorf("%d of %d subjects on their own, want those of %d", len(each.Findings), each.Total, now.Total)
 	}
 }

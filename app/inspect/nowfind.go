@@ -256,8 +256,13 @@ func (f *search) clusters(linked []Cluster) {
 		if c.Reason == "" && (c.State == "synced" || c.State == "connecting") {
 			continue
 		}
+		subject := "cluster " + c.Name
+		if c.State == "unusable" {
+			// Another version of the Secret, or another Secret, may be in force for the same cluster.
+			subject = strings.TrimSuffix("Secret "+c.Secret+" of the cluster "+c.Name, " of the cluster ")
+		}
 		f.add(Finding{
-			Area: AreaCluster, Severity: SeverityError, Subject: "cluster " + cmp.Or(c.Name, "of the Secret "+c.Secret), Since: new(c.Since),
+			Area: AreaCluster, Severity: SeverityError, Subject: subject, Since: new(c.Since),
 			Cause: cmp.Or(c.Reason, "it is "+c.State+": what was known last is served"),
 		})
 	}

@@ -170,7 +170,8 @@ type Problem struct {
 	Value  string    `json:"value,omitempty"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
-	// Last is when the problem was last seen. The object may have been fixed since.
+	// Last is when the problem was last seen. If it was seen while a response was built, not while the
+	// object was read, the object may have been fixed since.
 	Last *time.Time `json:"last,omitempty"`
 }
 

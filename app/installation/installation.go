@@ -36,6 +36,13 @@ type Installation struct {
 	// File describes the config file in errors, Config is its text.
 	File   string
 	Config []byte
+	// Selector selects its pods.
+	Selector string
+	// Mounted are the Secrets without which no pod starts, in the namespace of the Deployment.
+	Mounted []string
+	// Namespaces are those of further objects of the manifests, which don't create the namespaces, with an object
+	// in each.
+	Namespaces map[string]string
 	// secrets are the keys of Secrets by their reference in the pod: ${NAME} or the path of a file.
 	secrets map[string]secretKey
 	// variables are the environment variables with values in the Deployment.
@@ -76,12 +83,14 @@ func FromManifests(objects []*unstructured.Unstructured) (Installation, error) {
 	if err != nil {
 		return Installation{}, err
 	}
-	return d.installation(func(name string) (*corev1.ConfigMap, error) {
+	i, err := d.installation(func(name string) (*corev1.ConfigMap, error) {
 		if c := configs[d.Namespace+"/"+name]; c != nil {
 			return c, nil
 		}
 		return nil, errors.New("the manifests lack it")
 	})
+	i.Namespaces = namespacesOf(objects, d.Namespace)
+	return i, err
 }
 
 // Find returns the installation in a namespace, or the only one of the cluster if the namespace is
@@ -166,8 +175,59 @@ func (d deployment) installation(get func(name string) (*corev1.ConfigMap, error
 	return Installation{
 		Deployment: types.NamespacedName{Namespace: d.Namespace, Name: d.Name},
 		Account:    types.NamespacedName{Namespace: d.Namespace, Name: account},
-		File:       file + ":" + sanitize.Name(key), Config: []byte(text), secrets: d.secrets(), variables: d.variables(),
+		Selector:   metav1.FormatLabelSelector(d.Spec.Selector), Mounted: d.mounted(),
+		File: file + ":" + sanitize.Name(key), Config: []byte(text), secrets: d.secrets(), variables: d.variables(),
 	}, nil
+}
+
+// mounted returns the Secrets without which the kubelet starts no pod.
+func (d deployment) mounted() []string {
+	var all []string
+	required := func(name string, optional *bool) {
+		if optional == nil || !*optional {
+			all = append(all, name)
+		}
+	}
+	for _, e := range d.container.Env {
+		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+			required(e.ValueFrom.SecretKeyRef.Name, e.ValueFrom.SecretKeyRef.Optional)
+		}
+	}
+	for _, v := range d.Spec.Template.Spec.Volumes {
+		if v.Secret != nil {
+			required(v.Secret.SecretName, v.Secret.Optional)
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for _, source := range v.Projected.Sources {
+			if source.Secret != nil {
+				required(source.Secret.Name, source.Secret.Optional)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// namespacesOf returns the namespaces of objects, with an object in each, without those that the objects create,
+// and without that of the release, which helm install --create-namespace creates.
+func namespacesOf(objects []*unstructured.Unstructured, release string) map[string]string {
+	var all map[string]string
+	for _, o := range objects {
+		if namespace := o.GetNamespace(); namespace != "" && namespace != release && all[namespace] == "" {
+			if all == nil {
+				all = map[string]string{}
+			}
+			all[namespace] = sanitize.Name(o.GetKind()) + " " + sanitize.Name(o.GetName())
+		}
+	}
+	for _, o := range objects {
+		if o.GetKind() == "Namespace" {
+			delete(all, o.GetName())
+		}
+	}
+	return all
 }
 
 // configMap returns the ConfigMap and the key with the config file.

@@ -69,6 +69,19 @@ func TestFound(t *testing.T) {
 	if diff := cmp.Diff(secrets, found.secrets); diff != "" {
 		t.Error(diff)
 	}
+	if diff := cmp.Diff([]string{"keys", "more"}, found.Mounted); diff != "" {
+		t.Error(diff)
+	}
+	elsewhere, err := fromText(t, plain+`---
+{apiVersion: v1, kind: Namespace, metadata: {name: made}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: links, namespace: linkerd}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: s, namespace: made}}
+`)
+	if diff := cmp.Diff(map[string]string{"linkerd": "Role links"}, elsewhere.Namespaces); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
 	client := fake.NewClientset(objectsOf(t, plain)...)
 	for _, namespace := range []string{"", "dns"} {
 		inCluster, err := Find(t.Context(), client, namespace)

@@ -11,8 +11,9 @@ import (
 	"github.com/signpostd/signpost/internal/run"
 )
 
-// newControllersRole creates the role that writes Endpoints and EndpointSlices.
-func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
+// newControllersRole creates the role that writes Endpoints and EndpointSlices. explains is false if another role
+// explains the Services.
+func newControllersRole(in roleInput, o settings.Controllers, explains bool) (role, error) {
 	names, err := o.Names()
 	if err != nil {
 		return role{}, err
@@ -40,6 +41,8 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 		leader: o.Leader,
 		qps:    o.KubeAPIQPS,
 		burst:  o.KubeAPIBurst,
+
+		explains: explains,
 	})
 	if err != nil {
 		return role{}, err
@@ -54,6 +57,6 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 		SendWarning: w.sendWarning,
 		Leading:     func() inspect.Leading { return w.leadership.leading(settings.ControllersSection) },
 		Problems:    w.leadership.problems,
-		Offer:       inspect.Offer{Explains: waitExplainer{set: w.set, leadership: w.leadership}, Writes: unwritten{w.set}},
+		Offer:       inspect.Offer{Explains: waitExplainer{set: w.set, leadership: w.leadership, objects: w.objects}, Writes: unwritten{w.set}},
 	}, nil
 }

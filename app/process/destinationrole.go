@@ -43,7 +43,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 	if err != nil {
 		return role{}, nil, err
 	}
-	explainer := &whyserved.Explainer{Catalog: found.known, Server: server, Client: live, IPv6: o.EnableIPv6}
+	explainer := &whyserved.Explainer{Catalog: found.known, Server: server, Client: live, IPv6: o.EnableIPv6, Unreadable: inspected.unreadable}
 	inspected.server, inspected.stateOf = server, explainer.StateOf
 	r := role{
 		Name:          settings.DestinationSection,

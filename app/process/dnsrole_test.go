@@ -49,7 +49,7 @@ func TestDNSMetrics(t *testing.T) {
 	o.Sources, o.Providers, o.Policy = []string{"service"}, []string{"webhook"}, "sync"
 	withoutAPIServer(t, &c.Config)
 	known := &knownMetrics{Registerer: prometheus.NewRegistry(), rows: map[string][]string{}}
-	p, err := newProcess(t.Context(), c.Config, slog.New(slog.DiscardHandler), known, func(objectmeta.Problem) {})
+	p, err := newProcess(t.Context(), c.Config, slog.New(slog.DiscardHandler), known, func(objectmeta.Problem) {}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

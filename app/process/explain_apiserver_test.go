@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/inspect/access"
 	"github.com/signpostd/signpost/internal/golden"
+	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
@@ -46,6 +49,57 @@ func TestExplanationsOnAPIServer(t *testing.T) {
 	}
 	t.Run("tokens", func(t *testing.T) { api.testTokens(t, ns) })
 	t.Run("without rights", func(t *testing.T) { api.testExplainRights(t) })
+	s.stop(t)
+	t.Run("controllers only", func(t *testing.T) { api.testExplainControllers(t) })
+	t.Run("problems end", func(t *testing.T) { api.testProblemsEnd(t) })
+}
+
+// testProblemsEnd fixes one object and deletes another one, whose problems then are no longer listed.
+func (api roleServer) testProblemsEnd(t *testing.T) {
+	ns, registry := api.Namespace(t), prometheus.NewRegistry()
+	reporter, err := report.New(report.Config{Registerer: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newProcess(t.Context(), api.destinationConfig(ns), slog.New(slog.DiscardHandler), registry, reporter.Report, reporter.Fixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Inspection.Problems = func() []inspect.Problem { return inspectedProblems(reporter.Problems()) }
+	s := serveRegistered(t, p, registry, nil)
+	s.awaitReady(t, "ok")
+	service := func(name, annotations string) string {
+		return "apiVersion: v1\nkind: Service\nmetadata: {name: " + name + ", annotations: {" + annotations + "}}\nspec: {ports: [{port: 80}]}\n"
+	}
+	bad := "config.linkerd.io/opaque-ports: 99999x"
+	api.Apply(t, service("fixed", bad), ns)
+	api.Apply(t, service("deleted", bad), ns)
+	listed := func(want int) func() error {
+		return func() error {
+			if all := fetchAs[inspect.ProblemList](t, s, inspect.ProblemsPath+"?search="+ns); len(all.Problems) != want {
+				return fmt.Errorf("%d problems, want %d: %+v", len(all.Problems), want, all.Problems)
+			}
+			return nil
+		}
+	}
+	kubetest.Eventually(t, deliveryTimeout, listed(2))
+	api.Apply(t, service("fixed", "a: b"), ns)
+	kubetest.Eventually(t, deliveryTimeout, listed(1))
+	if err := api.Client.CoreV1().Services(ns).Delete(t.Context(), "deleted", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	kubetest.Eventually(t, deliveryTimeout, listed(0))
+	s.stop(t)
+}
+
+// testExplainControllers queries a process that has no role but controllers.
+func (api roleServer) testExplainControllers(t *testing.T) {
+	ns := api.Namespace(t)
+	c := api.destinationConfig(ns)
+	c.RunsDestination, c.RunsControllers, c.Controllers.Leader = false, true, quickLeader(c.Controllers.Leader, ns)
+	s := serveConfig(t, c)
+	s.awaitReady(t, "ok")
+	api.playExplanations(t, s, filepath.Join(explainDir, "controllers", "written.txtar"))
 	s.stop(t)
 }
 

@@ -24,13 +24,24 @@ type waitExplainer struct {
 		leads() (leads bool, leader string)
 		trouble() (sentence string, since time.Time)
 	}
+	// objects explains the Service itself; nil if another role does.
+	objects inspect.Explainer
 }
 
 // Explain implements [inspect.Explainer].
-func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Step {
+func (x waitExplainer) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 	if q.Service == nil {
 		return nil
 	}
+	var steps []inspect.Step
+	if x.objects != nil {
+		steps = x.objects.Explain(ctx, q)
+	}
+	return append(steps, x.writes(q)...)
+}
+
+// writes says whether the writes for a Service fail.
+func (x waitExplainer) writes(q inspect.Query) []inspect.Step {
 	ref := &inspect.ObjectRef{Kind: "Service", Namespace: q.Service.Namespace, Name: q.Service.Name}
 	if leads, leader := x.leadership.leads(); !leads {
 		return []inspect.Step{x.elsewhere(leader, ref)}

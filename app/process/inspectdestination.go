@@ -59,6 +59,16 @@ func (d *inspectedDestination) unusable(cluster string) string {
 	return ""
 }
 
+// unreadable is the Unreadable of [whyserved.Explainer].
+func (d *inspectedDestination) unreadable(cluster string) string {
+	for _, l := range d.links() {
+		if l.Cluster == cluster && l.State == linked.Stale {
+			return fmt.Sprintf("since %s (%s)", l.Since.UTC().Format(time.RFC3339), l.Reason)
+		}
+	}
+	return ""
+}
+
 // Streams implements [inspect.StreamsOf].
 func (d *inspectedDestination) Streams() []inspect.Stream {
 	open := d.server.OpenStreams()

@@ -134,7 +134,7 @@ func TestExplainWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string
-			for _, s := range (waitExplainer{test.waits, test.leads}).Explain(t.Context(), test.query) {
+			for _, s := range (waitExplainer{test.waits, test.leads, nil}).Explain(t.Context(), test.query) {
 				got += string(s.State) + ": " + s.Text
 			}
 			if !strings.HasPrefix(got, test.want) || (test.want == "") != (got == "") {

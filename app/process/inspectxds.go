@@ -56,6 +56,9 @@ func xdsNamesOf(o *xds.OpenStream) string {
 	if more := len(o.Names) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
+	if len(o.Names) == 1 && o.Names[0] == "*" {
+		text += " (no Clusters: check signpost.dev/namespaces in the metadata of the node)"
+	}
 	if o.LeftOut > 0 {
 		text += fmt.Sprintf(" (%d Clusters left out: too many)", o.LeftOut)
 	}

@@ -37,7 +37,7 @@ func newLinks(in roleInput, o linked.Options) (*links, error) {
 	}
 	l.events = eventsink.NewRecorders(l.client.CoreV1(), l.log)
 	l.recorder = l.events.For("signpost-destination")
-	o.Config, o.Registerer, o.Report, o.Logger, o.Events = in.REST, in.Registerer, in.Report, in.Log, l.recorder
+	o.Config, o.Registerer, o.Report, o.Fixed, o.Logger, o.Events = in.REST, in.Registerer, in.Report, in.Fixed, in.Log, l.recorder
 	l.set, err = linked.New(o)
 	return l, err
 }

@@ -34,8 +34,9 @@ type roleInput struct {
 	NamespacesOf map[schema.GroupResource][]string
 	Log          *slog.Logger
 	Registerer   prometheus.Registerer
-	// Report receives the problems of objects.
+	// Report receives the problems of objects, and Fixed the objects whose problems are fixed; Fixed may be nil.
 	Report objectmeta.Report
+	Fixed  objectmeta.Fixed
 	// Tracer begins spans; nil disables traces.
 	Tracer *tracing.Tracer
 	// History records the responses and writes of all roles; nil records nothing.
@@ -115,7 +116,7 @@ type process struct {
 
 // newProcess creates the roles of a config. It starts nothing and doesn't contact the API server.
 // Everything that the roles open stays open until ctx ends.
-func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, registerer prometheus.Registerer, report objectmeta.Report) (process, error) {
+func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, registerer prometheus.Registerer, report objectmeta.Report, fixed objectmeta.Fixed) (process, error) {
 	// roleInput.of sets a User-Agent for each role.
 	restConfig, err := c.RESTConfig(strings.Join(c.Roles(), ","))
 	if err != nil && c.NeedsCluster() {
@@ -132,7 +133,7 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 		return process{}, err
 	}
 	p, err := makeProcess(ctx, c, roleInput{
-		REST: restConfig, NamespacesOf: c.NamespacesOf(), Log: log, Registerer: registerer, Report: report, Tracer: tracer,
+		REST: restConfig, NamespacesOf: c.NamespacesOf(), Log: log, Registerer: registerer, Report: report, Fixed: fixed, Tracer: tracer,
 		History: history.New(c.Process.HistoryBytes, nil),
 	})
 	if err != nil {
@@ -158,7 +159,7 @@ func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process,
 			return r, err
 		}},
 		{c.DestinationWrites(), settings.DestinationSection, func(in roleInput) (role, error) { return newDestinationWriter(in, c.Destination) }},
-		{c.RunsControllers, settings.ControllersSection, func(in roleInput) (role, error) { return newControllersRole(in, c.Controllers) }},
+		{c.RunsControllers, settings.ControllersSection, func(in roleInput) (role, error) { return newControllersRole(in, c.Controllers, !c.RunsDestination) }},
 		{c.RunsDNS, settings.DNSSection, func(in roleInput) (role, error) {
 			r, err := newDNSRole(ctx, in, c.DNS)
 			if err != nil {
@@ -216,7 +217,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	var settled <-chan struct{} = none
 	if len(tables) > 0 {
 		var err error
-		cluster, err = kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), ""), Rewound: warnOfRewind(roles)}, tables...)
+		cluster, err = kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), ""), Fixed: kinds.FixedTo(in.Fixed, ""), Rewound: warnOfRewind(roles)}, tables...)
 		if err != nil {
 			return process{}, err
 		}

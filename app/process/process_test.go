@@ -49,7 +49,7 @@ func serveConfig(t *testing.T, c settings.Config) served {
 func serveConfigWith(t *testing.T, c settings.Config, log *slog.Logger) served {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	p, err := newProcess(t.Context(), c, log, registry, func(objectmeta.Problem) {})
+	p, err := newProcess(t.Context(), c, log, registry, func(objectmeta.Problem) {}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

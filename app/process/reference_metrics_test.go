@@ -99,7 +99,7 @@ func registeredRows(t *testing.T, c settings.Config) (map[string][]string, error
 		return nil, err
 	}
 	log := slog.New(slog.DiscardHandler)
-	p, err := newProcess(t.Context(), c, log, known, reporter.Report)
+	p, err := newProcess(t.Context(), c, log, known, reporter.Report, reporter.Fixed)
 	if err != nil {
 		return nil, err
 	}

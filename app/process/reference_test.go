@@ -170,7 +170,7 @@ func registeredMetrics(t *testing.T, c settings.Config) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newProcess(t.Context(), c, log, registry, reporter.Report)
+	p, err := newProcess(t.Context(), c, log, registry, reporter.Report, reporter.Fixed)
 	if err != nil {
 		t.Fatal(err)
 	}

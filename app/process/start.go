@@ -80,7 +80,7 @@ func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	p, err := newProcess(ctx, c, log, registry, reporter.Report)
+	p, err := newProcess(ctx, c, log, registry, reporter.Report, reporter.Fixed)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/inspect/whyserved"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/controllers"
 )
@@ -19,6 +21,8 @@ type writerConfig struct {
 	// qps and burst are as in [clientConfig].
 	qps   float64
 	burst int
+	// explains is true if the writer explains the Services.
+	explains bool
 }
 
 // writer runs controllers while this process leads.
@@ -31,6 +35,8 @@ type writer struct {
 	log           *slog.Logger
 	// sendWarning sends Events about the process; nil without a pod.
 	sendWarning sendWarning
+	// objects explains the Services; nil without explains.
+	objects inspect.Explainer
 	// closeIdle closes the connections of its clients.
 	closeIdle func()
 }
@@ -53,10 +59,19 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 		return nil, err
 	}
 	c.set.Metrics, c.set.Logger, c.set.Tracer, c.set.History = in.Metrics, in.Log, in.Tracer, in.History
-	return &writer{
-		set: controllers.New(c.set), leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: clients.closeIdle,
+	w := &writer{
+		leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log,
 		sendWarning: podWarnings(c.set.EventClient.CoreV1(), "signpost-controllers", in.Log),
-	}, nil
+	}
+	if c.explains {
+		live, err := clients.client(in.REST, clientConfig{timeout: requestTimeout, qps: explainRate, burst: explainBurst, wrap: whyserved.Bounded})
+		if err != nil {
+			return nil, err
+		}
+		w.objects = whyserved.WrittenExplainer{Client: live}
+	}
+	w.set, w.closeIdle = controllers.New(c.set), clients.closeIdle
+	return w, nil
 }
 
 // requestTimeout returns the time limit of a write, which the API server gets too. So a write that

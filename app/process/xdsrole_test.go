@@ -24,7 +24,7 @@ func TestXDSRole(t *testing.T) {
 			c.RunsXDS, c.RunsDestination, c.Destination.ExternalWorkloadWriter = true, destination, false
 			withoutAPIServer(t, &c)
 			registry := prometheus.NewRegistry()
-			p, err := newProcess(t.Context(), c, slog.New(slog.DiscardHandler), registry, func(objectmeta.Problem) {})
+			p, err := newProcess(t.Context(), c, slog.New(slog.DiscardHandler), registry, func(objectmeta.Problem) {}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/app/check"
+	"github.com/signpostd/signpost/app/installation"
 	"github.com/signpostd/signpost/app/kubectlflags"
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/process"
@@ -51,14 +52,14 @@ type checkCommand struct {
 	// manifests is the path of manifests, - for standard input.
 	manifests string
 	kube      *kubectlflags.Flags
-	// installed is the service account of the installation; account is its user name if the rights
+	// found is the installation; account is the user name of its service account if the rights
 	// are those of that account.
-	installed types.NamespacedName
-	account   string
-	wait      time.Duration
-	timeout   time.Duration
-	output    string
-	streams   streams
+	found   installation.Installation
+	account string
+	wait    time.Duration
+	timeout time.Duration
+	output  string
+	streams streams
 }
 
 // errUnfit and errUnknown mean that the printed report has failed or unknown results.

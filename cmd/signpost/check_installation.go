@@ -119,7 +119,7 @@ func (c *checkCommand) client() (kubernetes.Interface, error) {
 
 // runInstallation checks an installation, with the values of its Secrets.
 func (c *checkCommand) runInstallation(ctx context.Context, found installation.Installation) error {
-	c.installed = found.Account
+	c.found = found
 	client, err := c.client()
 	if err != nil {
 		client = nil // the report says why
@@ -147,9 +147,11 @@ func (c *checkCommand) runConfig(ctx context.Context, name string, config settin
 
 // asInstalled sets the account of an installation that was found.
 func (c *checkCommand) asInstalled(s *check.Input) {
-	if c.installed.Namespace != "" && c.kube.As() == "" {
-		s.Account = c.installed
+	if c.found.Account.Namespace != "" && c.kube.As() == "" {
+		s.Account = c.found.Account
 	}
+	s.Pods = check.Pods{Namespace: c.found.Deployment.Namespace, Selector: c.found.Selector}
+	s.Needs = check.Needs{Secrets: c.found.Mounted, Namespaces: c.found.Namespaces}
 	if c.account != "" {
 		s.As = c.account
 		s.Rights.Impersonate.UserName = c.account

@@ -132,6 +132,10 @@ func TestRefused(t *testing.T) {
 		{"an address in the pod", `{xds: {enabled: true, config: {addr: "127.0.0.1:8087"}}}`, "xds.config.addr"},
 		{"two writers", `{controllers: {enabled: true, config: {leaderElection: {leaderElect: false}}}}`, "controllers.config.leaderElection.leaderElect"},
 		{"two writers of slices", `{destination: {enabled: true, config: {leaderElection: {leaderElect: false}}}}`, "destination.config.leaderElection.leaderElect"},
+		{"no pod may be evicted", `{destination: {enabled: true}, replicas: 2, podDisruptionBudget: {minAvailable: 2}}`, "podDisruptionBudget.minAvailable is 2 and replicas is 2"},
+		{"none at all", `{destination: {enabled: true}, podDisruptionBudget: {minAvailable: "100%"}}`, "podDisruptionBudget.minAvailable is 100%"},
+		{"clients without tokens", `xds: {enabled: true, tlsSecret: s, config: {auth: token}, bootstrap: {namespaces: [shop]}}`, "set xds.bootstrap.token"},
+		{"clients without certificates", `xds: {enabled: true, tlsSecret: s, config: {auth: mtls}, bootstrap: {namespaces: [shop], cert: c}}`, "set xds.bootstrap.cert and xds.bootstrap.key"},
 		{"replicas", `{destination: {enabled: true}, replicas: two}`, "replicas"},
 	}
 	for _, test := range tests {
@@ -150,6 +154,8 @@ func TestNotRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"the address of the chart":      `{destination: {enabled: true, config: {addr: "0.0.0.0:8086"}}, xds: {enabled: true, config: {addr: "[::]:8087"}}}`,
 		"nothing is written":            `{destination: {enabled: true, config: {externalWorkloadWriter: false, leaderElection: {leaderElect: false}}}}`,
+		"a share of the pods":           `{destination: {enabled: true}, replicas: 4, podDisruptionBudget: {minAvailable: "50%"}}`,
+		"one replica":                   `{destination: {enabled: true}, replicas: 1}`,
 		"settings of a role that's off": `{controllers: {config: {leaderElection: {leaderElect: false}}}, destination: {enabled: true}}`,
 	} {
 		values := map[string]any{}
@@ -158,6 +164,33 @@ func TestNotRefused(t *testing.T) {
 		}
 		if _, err := render(t, values, "dns"); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Without Linkerd, a release with xds needs no other namespace.
+func TestNamespacesOfXDS(t *testing.T) {
+	for name, test := range map[string]struct{ values, want string }{
+		"alone":            {`xds: {enabled: true}`, "signpost"},
+		"other links":      {`xds: {enabled: true, config: {linkNamespace: links}}`, "links"},
+		"with destination": {`{xds: {enabled: true}, destination: {enabled: true}}`, "linkerd"},
+	} {
+		values := map[string]any{}
+		if err := yaml.Unmarshal([]byte(test.values), &values); err != nil {
+			t.Fatal(err)
+		}
+		objects, err := render(t, values, "signpost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects {
+			if n := o.GetNamespace(); n != "" && n != "signpost" && n != test.want {
+				t.Errorf("%s: the %s %s is in the namespace %s", name, o.GetKind(), o.GetName(), n)
+			}
+			text, _, _ := unstructured.NestedString(o.Object, "data", "signpost.yaml")
+			if named := strings.Contains(text, "linkNamespace: "+test.want); o.GetKind() == "ConfigMap" && named == (test.want == "linkerd") {
+				t.Errorf("%s: the config file is\n%s", name, text)
+			}
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package objectmeta
 
+import "time"
+
 // Problem is a part of an object that can't be used: an address, a port, a selector. The rest of the object
 // stays in use.
 type Problem struct {
@@ -18,3 +20,7 @@ type Problem struct {
 // Report receives problems. It is called from many goroutines, and repeatedly for the same problem; it must
 // not block.
 type Report func(Problem)
+
+// Fixed receives an object, as a problem without field and reason, whose problems from before a time are fixed,
+// or which is gone. It is called from many goroutines; it must not block.
+type Fixed func(object Problem, before time.Time)

@@ -87,8 +87,19 @@ func (k *problemList) drop(hash uint64) {
 	}
 }
 
+// Fixed is an objectmeta.Fixed: it no longer lists the problems of an object that were last met before a time.
+func (r *Reporter) Fixed(object objectmeta.Problem, before time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, hash := range slices.Clone(r.problems.byObject[objectOf(object)]) {
+		if r.problems.byHash[hash].Value.(*Known).Last.Before(before) {
+			r.problems.drop(hash)
+		}
+	}
+}
+
 // Problems returns the known problems, the most recently met first. It may include problems that were fixed,
-// because nothing reports fixes.
+// because readers report fixes, but the builders of responses don't.
 func (r *Reporter) Problems() []Known {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -59,6 +59,31 @@ func TestProblems(t *testing.T) {
 	})
 }
 
+// A fixed problem is not listed, and one that was met since is.
+func TestFixed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReporter(t)
+		web := objectmeta.Problem{Kind: "Service", Namespace: "shop", Name: "web"}
+		for _, field := range []string{"a", "b"} {
+			p := web
+			p.Field, p.Reason, p.UID = field, "bad", "1"
+			r.Report(p)
+			time.Sleep(time.Second)
+		}
+		east := web
+		east.Cluster, east.Reason = "east", "bad"
+		r.Report(east)
+		r.Fixed(web, time.Now().Add(-time.Second))
+		if diff := cmp.Diff([]string{"web  bad", "web b bad"}, listed(r)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		r.Fixed(east, time.Now().Add(time.Second))
+		if diff := cmp.Diff([]string{"web b bad"}, listed(r)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // The listed problems are bounded, in number and length.
 func TestListedProblemsAreBounded(t *testing.T) {
 	r := newReporter(t)

@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"time"
+
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 )
@@ -16,5 +18,15 @@ func ReportTo(report objectmeta.Report, cluster string) kube.Report {
 			Kind: of.Kind, Namespace: of.Namespace, Name: of.Name, UID: of.UID, Cluster: cluster,
 			Field: p.Field, Reason: p.Reason,
 		})
+	}
+}
+
+// FixedTo is as [ReportTo], for problems that are fixed.
+func FixedTo(fixed objectmeta.Fixed, cluster string) kube.Fixed {
+	if fixed == nil {
+		return nil
+	}
+	return func(of kube.ObjectRef, before time.Time) {
+		fixed(objectmeta.Problem{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name, UID: of.UID, Cluster: cluster}, before)
 	}
 }

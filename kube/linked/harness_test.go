@@ -47,6 +47,7 @@ type fixture struct {
 	log      strings.Builder
 	events   []string
 	problems []string
+	fixed    []string
 }
 
 func start(t *testing.T, api *kubetest.Cluster) *fixture {
@@ -66,7 +67,7 @@ func startWith(t *testing.T, api *kubetest.Cluster, from kinds.EndpointsFrom, ed
 	var err error
 	f.set, err = New(Options{
 		Config: api.Config, Namespace: f.namespace, Catalog: f.catalog, From: from, Registerer: f.registry,
-		Report: f.report, Events: f, Logger: slog.New(slog.NewTextHandler(f, nil)),
+		Report: f.report, Fixed: f.fix, Events: f, Logger: slog.New(slog.NewTextHandler(f, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +124,25 @@ func (f *fixture) report(p objectmeta.Problem) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.problems = append(f.problems, p.Kind+" "+p.Name+" "+p.Reason)
+}
+
+func (f *fixture) fix(p objectmeta.Problem, _ time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fixed = append(f.fixed, fmt.Sprint(p.Kind, " ", p.Namespace == f.namespace, " ", p.Name))
+}
+
+// wantFixed waits until the problems of a Secret are reported as fixed.
+func (f *fixture) wantFixed(secret string) {
+	f.t.Helper()
+	kubetest.Eventually(f.t, soon, func() error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if !slices.Contains(f.fixed, "Secret true "+secret) {
+			return fmt.Errorf("fixed are %q", f.fixed)
+		}
+		return nil
+	})
 }
 
 // wantEvent waits for an Event that has all these parts.

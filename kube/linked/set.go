@@ -33,6 +33,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 	// Report receives the problems of objects of all clusters.
 	Report objectmeta.Report
+	// Fixed receives the objects whose problems are fixed; it may be nil.
+	Fixed objectmeta.Fixed
 	// Events sends Events about Secrets. It must not block.
 	Events Events
 	// Logger defaults to slog.Default().
@@ -92,7 +94,7 @@ func New(o Options) (*Set, error) {
 	}
 	var err error
 	// There is no Registerer, because spec/destination.md §7.1 has no metrics for Secrets.
-	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespaces: namespaces, Logger: o.Logger, Report: kinds.ReportTo(o.Report, "")}, s.table)
+	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespaces: namespaces, Logger: o.Logger, Report: kinds.ReportTo(o.Report, ""), Fixed: kinds.FixedTo(o.Fixed, "")}, s.table)
 	if err != nil {
 		return nil, fmt.Errorf("read the links of other clusters: %w", err)
 	}
@@ -236,11 +238,29 @@ func (s *Set) reportUnusable(all []*secret, problems map[string]string) {
 			b.since = old.since
 		} else {
 			s.options.Report(objectmeta.Problem{Kind: "Secret", Namespace: secret.Namespace, Name: secret.Name, Reason: reason})
-			s.event(secret, corev1.EventTypeWarning, "LinkUnusable", "this Secret links no cluster: "+reason)
+			s.event(secret, corev1.EventTypeWarning, "LinkUnusable", s.effect(secret)+reason)
 		}
 		bad[secret.Name] = b
 	}
+	s.reportFixed(bad)
 	s.bad = bad
+}
+
+// reportFixed reports the Secrets that could not be used, and are fixed or deleted.
+func (s *Set) reportFixed(bad map[string]badSecret) {
+	for name := range s.bad {
+		if _, still := bad[name]; !still && s.options.Fixed != nil {
+			s.options.Fixed(objectmeta.Problem{Kind: "Secret", Namespace: s.options.Namespace, Name: name}, time.Now())
+		}
+	}
+}
+
+// effect starts the message about a Secret that can't be used.
+func (s *Set) effect(unusable *secret) string {
+	if s.inForce[unusable.Name] {
+		return "this Secret can't be used, and its last usable version stays in force: "
+	}
+	return "this Secret links no cluster: "
 }
 
 func (s *Set) event(about *secret, eventType, reason, message string) {

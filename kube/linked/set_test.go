@@ -150,6 +150,9 @@ func TestBadLinks(t *testing.T) {
 	}
 	f.await("good", Synced, "")
 
+	f.remove(linkTo("program", api, t))
+	f.wantFixed("cluster-credentials-program")
+
 	// When the older of two Secrets goes, the other one takes its place.
 	f.remove(linkTo("good", api, t))
 	kubetest.Eventually(t, soon, func() error {
@@ -160,6 +163,13 @@ func TestBadLinks(t *testing.T) {
 		}
 		return fmt.Errorf("%+v", f.set.Status())
 	})
+	f.wantFixed("cluster-credentials-duplicate")
+
+	t.Log("the Event says whether an earlier version stays in force")
+	s := linkTo("duplicate", api, t)
+	s.Labels[clusterNameLabel], s.Data[kubeconfigKey] = "good", []byte("\x00{")
+	f.update(s)
+	f.wantEvent("cluster-credentials-duplicate", "LinkUnusable", "its last usable version stays in force: its kubeconfig can't be used")
 }
 
 // Nothing is left of an unlinked cluster, however often clusters come and go.

@@ -33,6 +33,9 @@ type Explainer struct {
 	Client kubernetes.Interface
 	// IPv6 is as in [catalog.Query].
 	IPv6 bool
+	// Unreadable says since when and why a linked cluster can't be read, and is empty if it can; nil without
+	// linked clusters.
+	Unreadable func(cluster string) string
 }
 
 // Server provides the open calls and the responses to calls; [destination.Server] implements it.
@@ -97,6 +100,8 @@ type facts struct {
 
 	streams    []destination.OpenStream
 	allStreams int
+	// unreadable is that of the [Explainer].
+	unreadable func(cluster string) string
 }
 
 // portExplanation has the responses to calls for a port, and their causes.
@@ -119,7 +124,7 @@ func (x *Explainer) service(ctx context.Context, q *inspect.ServiceQuery) []insp
 
 // gather reads the facts of a Service, except those that an earlier fact makes useless.
 func (x *Explainer) gather(ctx context.Context, q *inspect.ServiceQuery) *facts {
-	f := &facts{query: q}
+	f := &facts{query: q, unreadable: x.Unreadable}
 	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: q.Namespace, Name: q.Name}
 	f.known, _ = x.Catalog.FindService(key)
 	from := live{x.Client, q.Namespace}

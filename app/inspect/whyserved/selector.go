@@ -47,7 +47,7 @@ func selectorSteps(f *facts) []inspect.Step {
 			return []inspect.Step{step("Selector", inspect.StepWrong,
 				"the Service has neither a selector nor EndpointSlices: give it a selector in spec.selector, or make slices with its name in the label kubernetes.io/service-name", f.ref())}
 		}
-		return []inspect.Step{step("Selector", inspect.StepNote, "the Service has no selector: its slices are written by another program", f.ref())}
+		return []inspect.Step{step("Selector", inspect.StepNote, "the Service has no selector: its slices are written by another program, or mirrored from its Endpoints", f.ref())}
 	}
 	text := selectorText(selector)
 	switch {

@@ -148,9 +148,29 @@ func memberSteps(f *facts) []inspect.Step {
 			steps = append(steps, step("Member", inspect.StepOK, fmt.Sprintf("the member %s exists %s", name, where), ref))
 		}
 	}
+	steps = append(steps, unreadableSteps(f)...)
 	if len(steps) == 0 {
 		steps = append(steps, step("Member", inspect.StepWrong,
 			"the Service is remote or federated, and names no member: its labels or annotations multicluster.linkerd.io/… are incomplete", f.ref()))
+	}
+	return steps
+}
+
+// unreadableSteps names the clusters of members whose changes can't be followed.
+func unreadableSteps(f *facts) (steps []inspect.Step) {
+	if f.unreadable == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, m := range f.ports[0].explanation.Members {
+		cluster := m.Key.Cluster
+		if seen[cluster] || !m.Synced {
+			continue
+		}
+		seen[cluster] = true
+		if why := f.unreadable(cluster); why != "" {
+			steps = append(steps, step("Cluster", inspect.StepNote, fmt.Sprintf("the cluster %s can't be read %s: its last known endpoints are served; signpost clusters shows its state", cluster, why), f.ref()))
+		}
 	}
 	return steps
 }

@@ -43,6 +43,8 @@ type fixture struct {
 	// more is a resource whose lists have further pages.
 	more string
 	ipv6 bool
+	// unreadable is a cluster that can't be read.
+	unreadable string
 }
 
 // StreamsOfService is as in [Server].
@@ -182,7 +184,7 @@ func (w *fixture) explainAll(t *testing.T, in context.Context, queries ...inspec
 	<-known.Synced()
 	defer func() { stop(); <-done }()
 	server := destination.NewServer(known, w.config(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-	explainer := &Explainer{Catalog: known, Server: serverWithStreams{server, w}, Client: client, IPv6: w.ipv6}
+	explainer := &Explainer{Catalog: known, Server: serverWithStreams{server, w}, Client: client, IPv6: w.ipv6, Unreadable: w.why}
 	for _, q := range queries {
 		all = append(all, inspect.Conclude(q.String(), explainer.Explain(ctx, q)))
 	}
@@ -212,6 +214,14 @@ func TestSharedReads(t *testing.T) {
 	if diff := cmp.Diff(all, many); diff != "" {
 		t.Errorf("with too many Services (-want +got):\n%s", diff)
 	}
+}
+
+// why is an Unreadable.
+func (w *fixture) why(cluster string) string {
+	if cluster != w.unreadable {
+		return ""
+	}
+	return "since noon (unreachable)"
 }
 
 // serverWithStreams is a real server whose streams are those of the fixture.
@@ -488,6 +498,26 @@ func TestMembers(t *testing.T) {
 				t.Errorf("%s: %s", e.Verdict, e.Summary)
 			}
 		})
+	}
+}
+
+// The explanation says that the endpoints of a cluster are the last known ones.
+func TestMemberInUnreadableCluster(t *testing.T) {
+	federated := &catalog.Service{
+		Key: key("web"), Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}},
+		Federation: &catalog.Federation{Remote: []catalog.RemoteMember{{Service: "web", Cluster: "east"}, {Service: "db", Cluster: "east"}, {Service: "web", Cluster: "west"}}},
+	}
+	w := new(fixture).service("web", nil)
+	w.known, w.unreadable = []catalog.Object{federated, &catalog.Cluster{Name: "east", Synced: true}, &catalog.Cluster{Name: "west", Synced: true}}, "east"
+	var got []string
+	for _, s := range w.explain(t, web(80)).Steps {
+		if strings.Contains(s.Text, "can't be read") {
+			got = append(got, string(s.State)+" "+s.Text)
+		}
+	}
+	want := "note the cluster east can't be read since noon (unreachable): its last known endpoints are served; signpost clusters shows its state"
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -96,6 +96,8 @@ SIGNPOST_{{ .index }}_{{ .field | upper | replace "-" "_" }}
 {{- $_ := set $files "tls" (dict "cert" "/etc/signpost-xds/tls.crt" "key" "/etc/signpost-xds/tls.key") -}}
 {{- if eq (get .Values.xds.config "auth" | toString) "mtls" }}{{ $_ := set $files.tls "clientCA" "/etc/signpost-xds/ca.crt" }}{{ end -}}
 {{- end -}}
+{{- /* Without Linkerd there is no namespace linkerd, which is the default of the program. */ -}}
+{{- if not .Values.destination.enabled }}{{ $_ := set $files "linkNamespace" .Release.Namespace }}{{ end -}}
 {{- $_ := set $file "xds" (mergeOverwrite $files (deepCopy .Values.xds.config)) -}}
 {{- end -}}
 {{- if .Values.dns.enabled -}}
