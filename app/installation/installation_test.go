@@ -132,7 +132,7 @@ func TestNotFound(t *testing.T) {
 func resolve(t *testing.T, r *Resolver, publishers string) (secrets []string, missing map[string]error) {
 	t.Helper()
 	text := "apiVersion: signpost.dev/v1alpha1\nkind: Config\ndns:\n  publishers: " + publishers + "\n"
-	config, err := settings.DecodeFor(r.References, "signpost.yaml", []byte(text))
+	config, err := settings.Decode("signpost.yaml", []byte(text), r.References)
 	if err != nil {
 		return []string{err.Error()}, nil
 	}

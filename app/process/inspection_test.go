@@ -73,7 +73,7 @@ destination: {clusterDomain: shop.test}
 dns:
   publishers:
   - {name: inside, source: [service], provider: pdns, pdns-server: "http://user:`+secret+`@pdns.example", pdns-api-key: `+secret+`, txt-owner-id: a, policy: sync}
-`))
+`), settings.References{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ dns:
 	if err != nil || strings.Contains(string(text), secret) || !strings.Contains(string(text), `"pdns-server":"http://******@pdns.example"`) {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err := settings.Decode("again", text); err != nil {
+	if _, err := settings.Decode("again", text, settings.References{}); err != nil {
 		t.Errorf("it can't be read again: %v", err)
 	}
 }

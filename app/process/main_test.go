@@ -51,7 +51,7 @@ func runConfigAsCommand() error {
 	if err != nil {
 		return err
 	}
-	c, err := settings.Decode(file, text)
+	c, err := settings.Decode(file, text, settings.References{})
 	if err != nil {
 		return err
 	}

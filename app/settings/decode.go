@@ -32,10 +32,6 @@ const (
 	XDSSection         = "xds"
 )
 
-// Decode parses a config file. Its error has a line for each fault, with the name of the file, the
-// line, the field and the reason.
-func Decode(name string, text []byte) (Config, error) { return decode(name, text, nil, References{}) }
-
 // References resolve the variables and files that a config file refers to. Nil functions use the
 // environment and the files of this process.
 type References struct {
@@ -45,10 +41,11 @@ type References struct {
 	SecretFile func(path string) (string, error)
 }
 
-// DecodeFor is [Decode] for the config file of another process, such as that of a pod. With the
-// references of that process, the file reveals nothing of this machine to the servers that it
-// names.
-func DecodeFor(of References, name string, text []byte) (Config, error) {
+// Decode parses a config file. Its error has a line for each fault, with the name of the file, the
+// line, the field and the reason. If the file is that of another process, such as that of a pod, of
+// has the references of that process, so that the file reveals nothing of this machine to the servers
+// that it names.
+func Decode(name string, text []byte, of References) (Config, error) {
 	return decode(name, text, nil, of)
 }
 

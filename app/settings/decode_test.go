@@ -88,7 +88,7 @@ func rewrite(t *testing.T, file, source, got string) {
 
 // describeConfig returns the errors of a config file, or the flags that say the same.
 func describeConfig(source string) string {
-	c, err := Decode("config.yaml", []byte(source))
+	c, err := Decode("config.yaml", []byte(source), References{})
 	if err != nil {
 		return err.Error() + "\n"
 	}
@@ -138,7 +138,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := Decode("config.yaml", text)
+		c, err := Decode("config.yaml", text, References{})
 		if err == nil {
 			for _, part := range c.Sections() {
 				for _, p := range part.validate() {

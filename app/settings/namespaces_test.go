@@ -57,7 +57,7 @@ func TestNamespacesOf(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			c, err := Decode("config.yaml", []byte(tt.file))
+			c, err := Decode("config.yaml", []byte(tt.file), References{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func TestNamespacesAreRefused(t *testing.T) {
 		`config.yaml:5: dns.publishers[0].namespace: one of several names is empty`:                        publishing(`source: service, namespace: [shop, ""]`),
 		`config.yaml:5: dns.publishers[0].namespace: must be a string or a list of strings, not a mapping`: publishing("source: service, namespace: {a: b}"),
 	} {
-		if _, err := Decode("config.yaml", []byte(file)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Decode("config.yaml", []byte(file), References{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

@@ -35,7 +35,7 @@ dns:
 		"a bad namespace": {value: "B_=a.test", err: "no namespace has such a name"},
 	}
 	for name, test := range tests {
-		c, err := Decode("config.yaml", []byte(file+test.value+"\n"))
+		c, err := Decode("config.yaml", []byte(file+test.value+"\n"), References{})
 		if test.err != "" {
 			if err == nil || !strings.Contains(err.Error(), test.err) {
 				t.Errorf("%s: the error is %v, want %q", name, err, test.err)
@@ -61,7 +61,7 @@ func TestNamePolicyOfFiles(t *testing.T) {
 	for fields, want := range map[string]string{
 		"": "namespace", "name-policy: shared": "shared", "registry: noop": "shared", "registry: noop\n      name-policy: shared": "shared",
 	} {
-		c, err := Decode("config.yaml", []byte("apiVersion: signpost.dev/v1alpha1\nkind: Config\ndns:\n  publishers:\n    - source: service\n      provider: inmemory\n      policy: sync\n      "+fields+"\n"))
+		c, err := Decode("config.yaml", []byte("apiVersion: signpost.dev/v1alpha1\nkind: Config\ndns:\n  publishers:\n    - source: service\n      provider: inmemory\n      policy: sync\n      "+fields+"\n"), References{})
 		if err != nil {
 			t.Errorf("%q: %v", fields, err)
 			continue

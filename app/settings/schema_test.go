@@ -114,7 +114,7 @@ func TestExamplesOfTheDocs(t *testing.T) {
 			if err := validates(schema, m[1]); err != nil {
 				t.Errorf("%s: %v in\n%s", page, err, m[1])
 			}
-			if _, err := Decode(page, m[1]); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if _, err := Decode(page, m[1], References{}); err != nil && !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%s: %v", page, err)
 			}
 		}
@@ -161,7 +161,7 @@ func TestPrint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := Decode(file, text)
+		c, err := Decode(file, text, References{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestPrint(t *testing.T) {
 		if diff := cmp.Diff(withoutRemarks(string(text)), withoutRemarks(printed)); diff != "" {
 			t.Errorf("%s, printed (-want +got):\n%s\n%s", file, diff, printed)
 		}
-		again, err := Decode(file, []byte(printed))
+		again, err := Decode(file, []byte(printed), References{})
 		if err != nil {
 			t.Fatal(err)
 		}

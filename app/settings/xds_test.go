@@ -33,7 +33,7 @@ func TestClientTrustDomains(t *testing.T) {
 
 // A process with both roles has one trust domain, unless the section of xds says another.
 func TestTrustDomainOfDestination(t *testing.T) {
-	c, err := Decode("config.yaml", []byte("apiVersion: signpost.dev/v1alpha1\nkind: Config\ndestination:\n  identityTrustDomain: pods.test\nxds: {}\n"))
+	c, err := Decode("config.yaml", []byte("apiVersion: signpost.dev/v1alpha1\nkind: Config\ndestination:\n  identityTrustDomain: pods.test\nxds: {}\n"), References{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func (c *checkCommand) runInstallation(ctx context.Context, found installation.I
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	resolver := found.Resolver(limited, client)
-	config, err := settings.DecodeFor(resolver.References, found.File, found.Config)
+	config, err := settings.Decode(found.File, found.Config, resolver.References)
 	if err != nil {
 		return err
 	}

@@ -360,7 +360,7 @@ func TestGuideConfig(t *testing.T) {
 		t.Fatal("docs/dns.md has no config file")
 	}
 	t.Setenv("TSIG_SECRET", "c2VjcmV0")
-	if c, err := settings.Decode("docs/dns.md", config[1]); err != nil || len(c.DNS.Publishers) < 2 {
+	if c, err := settings.Decode("docs/dns.md", config[1], settings.References{}); err != nil || len(c.DNS.Publishers) < 2 {
 		t.Errorf("the config file has %d publishers, error %v; want several", len(c.DNS.Publishers), err)
 	}
 }

@@ -108,7 +108,7 @@ func withoutSecrets(file string) (settings.Config, error) {
 
 // decodeConfig parses a config file. A relative kubeconfig in it is relative to the directory of the file.
 func decodeConfig(file string, text []byte, of settings.References) (settings.Config, error) {
-	c, err := settings.DecodeFor(of, file, text)
+	c, err := settings.Decode(file, text, of)
 	if path := c.Process.Kubeconfig; path != "" && !filepath.IsAbs(path) {
 		c.Process.Kubeconfig = filepath.Join(filepath.Dir(file), path)
 	}
