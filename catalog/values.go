@@ -45,7 +45,8 @@ type ServiceKey struct {
 	Cluster, Namespace, Name string
 }
 
-// DNSName returns the name of the Service in DNS, or that of its endpoint with a hostname, unless that is empty.
+// DNSName returns the name of the Service in DNS, or that of its endpoint with a hostname, unless
+// that is empty.
 func (k ServiceKey) DNSName(hostname, clusterDomain string) string {
 	name := k.Name + "." + k.Namespace + ".svc." + clusterDomain
 	if hostname != "" {
@@ -208,8 +209,8 @@ type Workload struct {
 	// IPs are status.podIPs of a pod, or spec.workloadIPs of an ExternalWorkload.
 	IPs []netip.Addr
 
-	// HostIPs are status.hostIPs of a pod with a hostPort; empty for other pods. HostNetwork pods have the IPs
-	// of their host.
+	// HostIPs are status.hostIPs of a pod with a hostPort; empty for other pods. HostNetwork pods
+	// have the IPs of their host.
 	HostIPs     []netip.Addr
 	HostNetwork bool
 	// Running is true in the phase Running. Finished is true in the phases Succeeded and Failed. Terminating
@@ -249,8 +250,9 @@ func (w *Workload) ServiceAccountName() string {
 type WorkloadPort struct {
 	Name string
 	Port uint16
-	// HostPort is the TCP port of the host that is mapped to the port; zero for none. HostIP is the address of
-	// the host. An unspecified address stands for all addresses of its family, the zero Addr for all addresses.
+	// HostPort is the TCP port of the host that is mapped to the port; zero for none. HostIP is the
+	// address of the host. An unspecified address stands for all addresses of its family, the zero
+	// Addr for all addresses.
 	HostPort uint16
 	HostIP   netip.Addr
 }

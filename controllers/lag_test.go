@@ -359,6 +359,9 @@ func TestAD13OtherRefusals(t *testing.T) {
 	if e.InvolvedObject.UID != service.UID || e.Type != corev1.EventTypeWarning {
 		t.Errorf("Event %+v, want a warning about the Service", e)
 	}
+	if !strings.Contains(e.Message, "exceeded quota: none") || !strings.Contains(e.Message, "raise this ResourceQuota") {
+		t.Errorf("the Event says %q, want the quota and what to do", e.Message)
+	}
 	s.must(quotas.Delete(t.Context(), "none", metav1.DeleteOptions{}))
 	s.wantMixed()
 }

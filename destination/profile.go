@@ -24,9 +24,9 @@ const (
 // weightScale converts thousandths to the unit of WeightedDst, a ten-thousandth.
 const weightScale = 10
 
-// profileParts encodes the profile of a snapshot in two parts: the fields of the query, and those of its
-// ServiceProfile, which other queries share; nil for none. If the ServiceProfile can't be encoded, the problem
-// is reported, and the default profile is sent.
+// profileParts encodes the profile of a snapshot in two parts: the fields of the query, and those
+// of its ServiceProfile, which other queries share; nil for none. If the ServiceProfile can't be
+// encoded, the problem is reported, and the default profile is sent.
 func (c *Config) profileParts(q catalog.ProfileQuery, s *catalog.ProfileSnapshot, described *description) (own, shared []byte) {
 	if described == nil {
 		return c.profileBytes(q, s), nil
@@ -122,7 +122,8 @@ func defaultRetryBudget() *pb.RetryBudget {
 	return &pb.RetryBudget{RetryRatio: defaultRetryRatio, MinRetriesPerSecond: defaultMinRetriesPerSecond, Ttl: durationpb.New(defaultRetryTTL)}
 }
 
-// describeProfile returns the fields of a ServiceProfile, for a port. A number that is out of range is clamped.
+// describeProfile returns the fields of a ServiceProfile, for a port. A number that is out of range
+// is clamped.
 func describeProfile(sp *catalog.ServiceProfile, port uint16) (*pb.DestinationProfile, error) {
 	p := &pb.DestinationProfile{
 		RetryBudget: defaultRetryBudget(), ProfileRef: resource(&metapb.Resource{Group: "linkerd.io", Name: sp.Name, Namespace: sp.Namespace}),

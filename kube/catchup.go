@@ -38,18 +38,18 @@ const (
 // it replaces the watch by short ones: the API server first sends the missing changes and, after one or two
 // seconds, a bookmark.
 //
-// Without bookmarks, or if watches don't reach the version of a consistent read while no object of the kind
-// changes, CatchUp returns after one whole short watch (about 3 s). Changes that the API server itself had
-// not read from etcd by then are missed. An optional kind that the cluster lacks is skipped, and so is one that
-// it forbids: that takes two refusals in a row, the second one after all required kinds were read. The status of
-// its tables is then not Synced.
+// Without bookmarks, or if watches don't reach the version of a consistent read while no object of
+// the kind changes, CatchUp returns after one whole short watch (about 3 s). Changes that the API
+// server itself had not read from etcd by then are missed. An optional kind that the cluster lacks
+// is skipped, and so is one that it forbids: that takes two refusals in a row, the second one after
+// all required kinds were read. The status of its tables is then not Synced.
 func CatchUp(ctx context.Context, tables ...AnyTable) error {
 	var mu sync.Mutex
 	var errs []error
 	var waiting sync.WaitGroup
 	parts := map[*part]bool{}
-	// unread is how many parts of required kinds have not been read. An API server that starts refuses requests
-	// for them, too.
+	// unread is how many parts of required kinds have not been read. An API server that starts
+	// refuses requests for them, too.
 	var unread atomic.Int64
 	for _, t := range tables {
 		for _, p := range t.parts() {
@@ -92,9 +92,10 @@ func Versions(tables ...AnyTable) map[string]string {
 	return versions
 }
 
-// Contain waits until the tables contain everything up to the [Versions] of another process. It returns false
-// if ctx ends before, or if versions lacks one of the tables. An optional kind that the cluster lacks, or forbids,
-// for both processes is contained. Unlike [CatchUp], it sends no requests.
+// Contain waits until the tables contain everything up to the [Versions] of another process. It
+// returns false if ctx ends before, or if versions lacks one of the tables. An optional kind that
+// the cluster lacks, or forbids, for both processes is contained. Unlike [CatchUp], it sends no
+// requests.
 func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable) bool {
 	look := time.NewTicker(catchUpPoll)
 	defer look.Stop()

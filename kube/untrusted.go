@@ -235,9 +235,9 @@ func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 	return kind, object, err
 }
 
-// check returns an error if the server makes this process keep too many objects, a few events late, or sends
-// too large a listing. Each object that is added or modified may be another one, and what is deleted may never
-// have been there.
+// check returns an error if the server makes this process keep too many objects, a few events late,
+// or sends too large a listing. Each object that is added or modified may be another one, and what
+// is deleted may never have been there.
 func (g *guarded) check() error {
 	limits := g.meter.untrusted
 	if g.filled() {

@@ -43,13 +43,18 @@ func TestIdentity(t *testing.T) {
 		_, objects := shop()
 		f := start(t, Config{Authenticate: byHeader}, append(objects, callingPod("other", "n2"),
 			&catalog.Node{Cluster: catalog.LocalCluster, Name: "n1", Zone: "a"}, &catalog.Node{Cluster: catalog.LocalCluster, Name: "n2", Zone: "b"})...)
-		nobody := f.as("")
-		nobody.send(listeners, "web.shop:80")
-		if got := nobody.ended(); got != "Unauthenticated" {
-			t.Errorf("without an identity: %s", got)
+		for range 2 {
+			nobody := f.as("")
+			nobody.send(listeners, "web.shop:80")
+			if got := nobody.ended(); got != "Unauthenticated" {
+				t.Errorf("without an identity: %s", got)
+			}
 		}
-		if n := f.metric(`xds_refused_total{reason="identity"}`); n != 1 {
+		if n := f.metric(`xds_refused_total{reason="identity"}`); n != 2 {
 			t.Errorf("%v clients were refused for their identity", n)
+		}
+		if log := f.log.String(); strings.Count(log, "didn't prove who it is") != 1 || !strings.Contains(log, "say who you are") {
+			t.Errorf("the log has %s", log)
 		}
 		a := f.as("shop/n1")
 		a.request(&discovery.DiscoveryRequest{

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
@@ -37,6 +38,7 @@ type Server struct {
 	metrics     *metrics
 	rejections  rejections
 	leftOut     rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
+	unproved    rate.Sometimes // and one about a client that didn't prove who it is
 	opened      atomic.Uint64  // counts the streams
 	streams     streams.Set[*stream]
 	// calls are those of the streams, with the goroutines that receive requests and those of topics
@@ -56,9 +58,10 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		rejections: rejections{
 			log: log, report: config.Rejected, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{},
 		},
-		leftOut: rate.Sometimes{First: 1, Interval: 10 * time.Second},
-		workers: workers{slots: runtime.GOMAXPROCS(0)},
-		calls:   streams.NewCalls(),
+		leftOut:  rate.Sometimes{First: 1, Interval: logInterval},
+		unproved: rate.Sometimes{First: 1, Interval: logInterval},
+		workers:  workers{slots: runtime.GOMAXPROCS(0)},
+		calls:    streams.NewCalls(),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.connections = clientlimits.NewConnections(&config.Limits, s.refused, log)
@@ -77,6 +80,8 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 	}
 	return options
 }
+
+const logInterval = 10 * time.Second // between two lines about clients of one kind of fault
 
 // connectionGrace is the time for which streams continue after MaxConnectionAge. A client that has
 // had a response sees no error when its stream ends.
@@ -148,6 +153,9 @@ func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) 
 	if s.config.Authenticate != nil {
 		if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
 			s.refused(refusedIdentity)
+			s.unproved.Do(func() {
+				s.log.Warn("Refused a client that didn't prove who it is", "client", st.client.peer.String(), "err", status.Convert(err).Message())
+			})
 			return err
 		}
 	}

@@ -19,5 +19,6 @@
 //
 // Handlers are called from any goroutine, in a limited number, and call the offers. Only while
 // there are listeners, the goroutine of [Server.Run] compares the offers with their former state
-// once a second; a new listener has them compared, too. A second goroutine reads a few counts every [FigureInterval] (recorder.go).
+// once a second; a new listener has them compared, too. A second goroutine reads a few counts every
+// [FigureInterval] (recorder.go).
 package inspect

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// The rules of this file are those of the texts with which users name subjects. The server applies them to the
-// parameters of requests, and commands to their arguments (package inspectclient).
+// The rules of this file are those of the texts with which users name subjects. The server applies
+// them to the parameters of requests, and commands to their arguments (package inspectclient).
 
 // Kinds are the spellings of kinds that users type, in lower case.
 var Kinds = map[string]string{
@@ -38,7 +38,8 @@ var ClusterScoped = []string{"Node", "Namespace", "CustomResourceDefinition"}
 func KnownKind(kind string) bool { return slices.Contains(slices.Collect(maps.Values(Kinds)), kind) }
 
 // KindOf returns the kind that a word stands for, with any plural and with a group, as in
-// ingresses.networking.k8s.io. Words with a capital letter are kinds, too. Otherwise it returns the word and false.
+// ingresses.networking.k8s.io. Words with a capital letter are kinds, too. Otherwise it returns the
+// word and false.
 func KindOf(word string) (kind string, known bool) {
 	lower, _, _ := strings.Cut(strings.ToLower(word), ".")
 	for _, candidate := range []string{lower, strings.TrimSuffix(lower, "s"), strings.TrimSuffix(lower, "es")} {

@@ -40,8 +40,8 @@ type Installation struct {
 	Selector string
 	// Mounted are the Secrets without which no pod starts, in the namespace of the Deployment.
 	Mounted []string
-	// Namespaces are those of further objects of the manifests, which don't create the namespaces, with an object
-	// in each.
+	// Namespaces are those of further objects of the manifests, which don't create the namespaces,
+	// with an object in each.
 	Namespaces map[string]string
 	// secrets are the keys of Secrets by their reference in the pod: ${NAME} or the path of a file.
 	secrets map[string]secretKey
@@ -210,8 +210,8 @@ func (d deployment) mounted() []string {
 	return slices.Compact(all)
 }
 
-// namespacesOf returns the namespaces of objects, with an object in each, without those that the objects create,
-// and without that of the release, which helm install --create-namespace creates.
+// namespacesOf returns the namespaces of objects, with an object in each, without those that the
+// objects create, and without that of the release, which helm install --create-namespace creates.
 func namespacesOf(objects []*unstructured.Unstructured, release string) map[string]string {
 	var all map[string]string
 	for _, o := range objects {

@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/internal/run"
 )
 
-// newControllersRole creates the role that writes Endpoints and EndpointSlices. explains is false if another role
-// explains the Services.
+// newControllersRole creates the role that writes Endpoints and EndpointSlices. explains is false
+// if another role explains the Services.
 func newControllersRole(in roleInput, o settings.Controllers, explains bool) (role, error) {
 	names, err := o.Names()
 	if err != nil {

@@ -34,7 +34,8 @@ type roleInput struct {
 	NamespacesOf map[schema.GroupResource][]string
 	Log          *slog.Logger
 	Registerer   prometheus.Registerer
-	// Report receives the problems of objects, and Fixed the objects whose problems are fixed; Fixed may be nil.
+	// Report receives the problems of objects, and Fixed the objects whose problems are fixed;
+	// Fixed may be nil.
 	Report objectmeta.Report
 	Fixed  objectmeta.Fixed
 	// Tracer begins spans; nil disables traces.
@@ -61,8 +62,8 @@ type role struct {
 	// Tables have to be filled by the cluster.
 	Tables []kube.AnyTable
 	// Register adds the services of the role to its own gRPC server, which listens at Addr; nil for
-	// a role without services. AddrSetting is the path of the address in a config file, for errors. Listener wraps the
-	// listener; it may be nil.
+	// a role without services. AddrSetting is the path of the address in a config file, for errors.
+	// Listener wraps the listener; it may be nil.
 	Register          func(grpc.ServiceRegistrar)
 	Addr, AddrSetting string
 	ServerOptions     []grpc.ServerOption

@@ -79,13 +79,14 @@ type desired struct {
 	firstInvalid string
 	// overLimit is the number of addresses beyond the maximum.
 	overLimit int
-	// overTotal is the number of addresses beyond [maxEndpoints], and overSlices of those that would need more
-	// than maxSlices slices.
+	// overTotal is the number of addresses beyond [maxEndpoints], and overSlices of those that
+	// would need more than maxSlices slices.
 	overTotal, overSlices int
 }
 
-// maxEndpoints bounds the addresses of Endpoints, counted once for each port of their subset, because each port
-// may need a slice of its own. An object of 1 MB could ask for a billion endpoints.
+// maxEndpoints bounds the addresses of Endpoints, counted once for each port of their subset,
+// because each port may need a slice of its own. An object of 1 MB could ask for a billion
+// endpoints.
 const maxEndpoints = 250_000
 
 // desire converts subsets (spec/endpoints.md §14.3). At most maxPerSubset addresses of each are used, ready

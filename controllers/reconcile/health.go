@@ -78,8 +78,8 @@ type writes struct {
 type Wait struct {
 	// Since is the time when the sync first failed or was held back.
 	Since time.Time
-	// Reason is the error of the last sync, cut to 300 bytes. It is empty if the Service was only held back
-	// because writes of other Services fail.
+	// Reason is the error of the last sync, cut to 300 bytes, and what to do if a quota is used up. It is empty
+	// if the Service was only held back because writes of other Services fail.
 	Reason string
 	// Until is when another writer's change is reverted; zero if the Service waits for another reason. By is
 	// the field manager of the change, empty if unknown. Repairs is how many such changes in a row have been
@@ -138,7 +138,7 @@ func (w *writes) waits(key Key, now time.Time, err error) {
 		wait.Since = now
 	}
 	if err != nil {
-		wait.Reason = sanitize.Shorten(err.Error(), maxReason)
+		wait.Reason = sanitize.Shorten(err.Error(), maxReason) + advice(err)
 	}
 	w.waiting[key] = wait
 }

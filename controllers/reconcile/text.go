@@ -16,10 +16,18 @@ import (
 // maxText is how many bytes the text of an Event has.
 const maxText = 1000
 
-// Text returns the text of an error for an Event, shortened if it is long. Errors that differ only in the
-// order of their parts, or in the indexes of endpoints in a slice, have equal texts, so that a retry sends no
-// second Event.
-func Text(err error) string { return sanitize.Shorten(textOf(err), maxText) }
+// Text returns the text of an error for an Event, shortened if it is long, and what to do. Errors
+// that differ only in the order of their parts, or in the indexes of endpoints in a slice, have
+// equal texts, so that a retry sends no second Event.
+func Text(err error) string { return sanitize.Shorten(textOf(err), maxText) + advice(err) }
+
+// advice says what to do about an error that names a ResourceQuota; "" for others.
+func advice(err error) string {
+	if strings.Contains(err.Error(), "exceeded quota: ") { // a Status has no field for this
+		return ": raise this ResourceQuota, or delete objects that it counts"
+	}
+	return ""
+}
 
 func textOf(err error) string {
 	text := err.Error()

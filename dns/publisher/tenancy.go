@@ -155,8 +155,9 @@ type ownershipDescriber interface {
 }
 
 // dependencyOf returns the name that a name belongs to, if a namespace has that one. A name whose
-// records say something about another one, such as that of an ACME challenge, belongs to that one, and
-// the name of an ownership record to that of its record set. Two names with a common ownership record belong together.
+// records say something about another one, such as that of an ACME challenge, belongs to that one,
+// and the name of an ownership record to that of its record set. Two names with a common ownership
+// record belong together.
 func (p *Publisher) dependencyOf(z *zone, name string) (other, namespace string) {
 	var candidates []string
 	if o, ok := p.Owner.(ownershipDescriber); ok && p.blocksOwnership(name) {

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Call knows which messages of a call gRPC has not sent. Without it, a client that ends its requests and
-// doesn't read would have any number of calls: the handler of each has ended, but gRPC keeps the call with its
-// messages. Make it with [Connections.Call].
+// Call knows which messages of a call gRPC has not sent. Without it, a client that ends its
+// requests and doesn't read would have any number of calls: the handler of each has ended, but gRPC
+// keeps the call with its messages. Make it with [Connections.Call].
 type Call struct {
 	connection *Connection
 	// marker is the empty part at the end of each message.
@@ -22,8 +22,8 @@ type Call struct {
 	free func()
 }
 
-// markerMemory is shared by all markers. gRPC only reports that it has freed a buffer if its capacity is above
-// the threshold of [mem.IsBelowBufferPoolingThreshold].
+// markerMemory is shared by all markers. gRPC only reports that it has freed a buffer if its
+// capacity is above the threshold of [mem.IsBelowBufferPoolingThreshold].
 var markerMemory [minUnread]byte
 
 // Call returns the call of a context.

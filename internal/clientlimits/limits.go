@@ -127,8 +127,8 @@ const (
 	RefusedUnreadOfClient   Refusal = "unread_bytes_per_client"
 )
 
-// NewRefusedCounter returns a counter of refusals by reason, with a series for each reason of this package and
-// the own ones of a server.
+// NewRefusedCounter returns a counter of refusals by reason, with a series for each reason of this
+// package and the own ones of a server.
 func NewRefusedCounter(name, help string, own ...Refusal) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"reason"})
 	for _, why := range append([]Refusal{

@@ -60,8 +60,8 @@ func (p *places[T]) take(host netip.Addr, of T) (victim T, lost, ok bool) {
 	return victim, lost, true
 }
 
-// greediest returns the host with the most places, of those in the network with the most. excess says how many
-// places more than another host it has or, in another network, its network.
+// greediest returns the host with the most places, of those in the network with the most. excess
+// says how many places more than another host it has or, in another network, its network.
 func (p *places[T]) greediest(other netip.Addr) (greedy netip.Addr, excess int) {
 	networks := map[netip.Prefix]int{}
 	for host, of := range p.byHost {

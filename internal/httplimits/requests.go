@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Limit limits the requests that a handler serves at a time. It returns a function that wraps handlers, which
-// share the limit. Others are served by refuse. If the host with the most loses a request to another host, the
-// context of that request ends, and its client is disconnected.
+// Limit limits the requests that a handler serves at a time. It returns a function that wraps
+// handlers, which share the limit. Others are served by refuse. If the host with the most loses a
+// request to another host, the context of that request ends, and its client is disconnected.
 func Limit(atATime int, refuse http.HandlerFunc) func(next http.Handler) http.Handler {
 	limited := &limitedRequests{places: newPlaces[*request](atATime, atATime)}
 	return func(next http.Handler) http.Handler {

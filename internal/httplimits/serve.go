@@ -12,9 +12,9 @@ import (
 // maxHeaderBytes limits the headers of a request. net/http adds 4 kB.
 const maxHeaderBytes = 16 << 10
 
-// Serve serves on a listener until ctx ends, and closes the listener. Requests that are running then end within
-// grace, or are cut off. The caller sets the times of the server. Serve returns an error if it can't serve; what
-// names the requests in it, such as "admin requests".
+// Serve serves on a listener until ctx ends, and closes the listener. Requests that are running
+// then end within grace, or are cut off. The caller sets the times of the server. Serve returns an
+// error if it can't serve; what names the requests in it, such as "admin requests".
 func Serve(ctx context.Context, server *http.Server, what string, l net.Listener, grace time.Duration) error {
 	server.MaxHeaderBytes = maxHeaderBytes
 	stopped := make(chan struct{})
@@ -43,8 +43,9 @@ func stop(ctx context.Context, server *http.Server, grace time.Duration) {
 	}
 }
 
-// DropBody is for a handler that refuses a request and doesn't read its body. Otherwise net/http would wait
-// for a part of it. Without a body the deadline would end the contexts of all later requests on the connection.
+// DropBody is for a handler that refuses a request and doesn't read its body. Otherwise net/http
+// would wait for a part of it. Without a body the deadline would end the contexts of all later
+// requests on the connection.
 func DropBody(w http.ResponseWriter, r *http.Request) {
 	if r.Body != http.NoBody {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a reader without a deadline isn't a connection's

@@ -21,6 +21,6 @@ type Problem struct {
 // not block.
 type Report func(Problem)
 
-// Fixed receives an object, as a problem without field and reason, whose problems from before a time are fixed,
-// or which is gone. It is called from many goroutines; it must not block.
+// Fixed receives an object, as a problem without field and reason, whose problems from before a
+// time are fixed, or which is gone. It is called from many goroutines; it must not block.
 type Fixed func(object Problem, before time.Time)

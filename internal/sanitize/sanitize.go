@@ -77,8 +77,8 @@ func Line(text string, most int) string {
 	}, strings.ToValidUTF8(text, "")) + end
 }
 
-// List returns the texts of the first elements of a list for a sentence, and the number of the others, such as
-// "a, b and 3 more".
+// List returns the texts of the first elements of a list for a sentence, and the number of the
+// others, such as "a, b and 3 more".
 func List[T any](list []T, most int, text func(T) string) string {
 	var shown []string
 	for _, e := range list[:min(len(list), most)] {

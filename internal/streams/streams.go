@@ -1,12 +1,13 @@
-// Package streams has the state of streams that the gRPC servers of packages destination and xds share: the
-// [Calls] that are open, and the [Set] of their streams; a [Map] of values that streams share, such as the topic of a query, which is made
-// for the first stream that needs it and ends with the last one; and the [Lag] of each stream.
+// Package streams has the state of streams that the gRPC servers of packages destination and xds
+// share: the [Calls] that are open, and the [Set] of their streams; a [Map] of values that streams
+// share, such as the topic of a query, which is made for the first stream that needs it and ends
+// with the last one; and the [Lag] of each stream.
 //
 // # Concurrency
 //
-// The methods of Calls, of a Set and of a Map may be called from any goroutine. A Set and a Map call functions of the caller
-// under their lock. These functions must not call the methods, and delay other users. The stream sets its Lag, and
-// any goroutine reads it.
+// The methods of Calls, of a Set and of a Map may be called from any goroutine. A Set and a Map
+// call functions of the caller under their lock. These functions must not call the methods, and
+// delay other users. The stream sets its Lag, and any goroutine reads it.
 package streams
 
 import (

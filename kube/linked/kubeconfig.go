@@ -86,8 +86,8 @@ func checkServer(c *api.Cluster, detours Detours) error {
 // proxySchemes are the schemes of proxy-url that client-go knows.
 var proxySchemes = []string{"http", "https", "socks5"}
 
-// checkProxy returns an error for an invalid proxy-url. That of client-go would quote the URL, which may have a
-// password.
+// checkProxy returns an error for an invalid proxy-url. That of client-go would quote the URL,
+// which may have a password.
 func checkProxy(text string) error {
 	if text == "" {
 		return nil

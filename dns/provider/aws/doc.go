@@ -2,9 +2,10 @@
 // the SDK of AWS, with the credentials of dns/awsaccess.
 //
 //   - A batch of changes is one request, which Route 53 makes as a whole or not at all (dns/provider/batch).
-//   - A change is a DELETE of exactly what was listed, a CREATE, or both. So Route 53 itself compares Old, and a changed
-//     name always resolves. An UPSERT would overwrite external changes.
-//   - If the listed form of a record set lacks something that the DELETE needs, the provider keeps what Route 53 listed.
+//   - A change is a DELETE of exactly what was listed, a CREATE, or both. So Route 53 itself
+//     compares Old, and a changed name always resolves. An UPSERT would overwrite external changes.
+//   - If the listed form of a record set lacks something that the DELETE needs, the provider keeps
+//     what Route 53 listed.
 //   - All requests of an account pass one limiter (awsaccess.Pace), changes first.
 //   - In a dry run, a transport refuses every request that could change something.
 //

@@ -155,8 +155,9 @@ func (u *unit) undo(ctx context.Context, done []*step) {
 //
 //   - Ownership records are created before their record sets, and deleted after them.
 //   - Creations come before deletions, so that the name always resolves.
-//   - A CNAME excludes all others. Before it is created, record sets that aren't addresses are deleted first, and
-//     addresses last, so that the outage is short and nothing foreseeable can fail in it.
+//   - A CNAME excludes all others. Before it is created, record sets that aren't addresses are
+//     deleted first, and addresses last, so that the outage is short and nothing foreseeable can
+//     fail in it.
 const (
 	first = iota
 	inTheWay

@@ -6,11 +6,11 @@
 // zones; pdns uses it, too.
 //
 // APIs that make all changes of a request or none also use the following:
-//   - [Applying] sends batches. It takes out the groups that the API refuses by name, and halves a batch that is
-//     refused without a name (aws, cloudflare, google).
+//   - [Applying] sends batches. It takes out the groups that the API refuses by name, and halves a
+//     batch that is refused without a name (aws, cloudflare, google).
 //   - [ZoneCache.Units] and [Divide] make batches of record sets within the limits of the API (aws, google).
-//   - [Recent] corrects listings that are older than the last changes: record by record (cloudflare), or as a part
-//     of [ZoneCache] (aws, google).
+//   - [Recent] corrects listings that are older than the last changes: record by record
+//     (cloudflare), or as a part of [ZoneCache] (aws, google).
 //
 // # Concurrency
 //

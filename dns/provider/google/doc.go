@@ -2,9 +2,10 @@
 // generated client for Cloud DNS and Google's library for credentials.
 //
 //   - A batch of changes is one request, which Cloud DNS makes as a whole or not at all (dns/provider/batch).
-//   - A change deletes exactly what was listed, adds a record set, or does both. So Cloud DNS itself compares Old, and a
-//     changed name always resolves.
-//   - If the listed form of a record set lacks something that the deletion needs, the provider keeps what was listed.
+//   - A change deletes exactly what was listed, adds a record set, or does both. So Cloud DNS
+//     itself compares Old, and a changed name always resolves.
+//   - If the listed form of a record set lacks something that the deletion needs, the provider
+//     keeps what was listed.
 //   - After a response "too many requests", the provider sends nothing for a while (throttle.go).
 //   - Record sets with a routing policy are listed, and never changed.
 //
