@@ -148,34 +148,44 @@ func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
 
-func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) {
+func (s *Server) serve(out grpc.ServerStream, variant, only string) error {
 	st := s.newStream(out, variant, only)
+	if begun, err := s.begin(st); !begun {
+		return err
+	}
+	defer func() {
+		st.close()
+		st.call.End(out.Context(), func() { s.clients.EndStream(st.client.id) })
+		s.streams.Remove(st)
+		s.calls.End()
+		if st.panicked != nil {
+			panic(st.panicked)
+		}
+	}()
+	return st.run()
+}
+
+// begin counts a stream, unless it is refused or the server has stopped. It has a frame of its own,
+// because the stack of the handler is kept while the stream is open. The error is a status.
+func (s *Server) begin(st *stream) (begun bool, err error) {
 	if s.config.Authenticate != nil {
 		if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
 			s.refused(refusedIdentity)
 			s.unproved.Do(func() {
 				s.log.Warn("Refused a client that didn't prove who it is", "client", st.client.peer.String(), "err", status.Convert(err).Message())
 			})
-			return err
+			return false, err
 		}
 	}
 	if !s.calls.Begin() {
-		return nil
+		return false, nil
 	}
-	defer s.calls.End()
 	if err := s.clients.BeginStream(st.client.id); err != nil {
-		return err
+		s.calls.End()
+		return false, err
 	}
 	s.streams.Add(st)
-	defer func() {
-		st.close()
-		st.call.End(out.Context(), func() { s.clients.EndStream(st.client.id) })
-		s.streams.Remove(st)
-		if st.panicked != nil {
-			panic(st.panicked)
-		}
-	}()
-	return st.run()
+	return true, nil
 }
 
 type resourceType = resource.Type

@@ -47,7 +47,7 @@ func TestStackOfHandlers(t *testing.T) {
 		"xDS": {
 			"/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources",
 			&discoverypb.DiscoveryRequest{Node: &corepb.Node{UserAgentName: "gRPC Go"}, TypeUrl: resource.EndpointsURL, ResourceNames: []string{get.GetPath()}},
-			serveXDS, 11 << 10,
+			serveXDS, 10 << 10,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
