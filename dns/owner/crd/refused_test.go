@@ -9,6 +9,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,6 +63,7 @@ func (s *fixture) ownerOf(user string, verbs ...string) *claims.Owner {
 	return o
 }
 
+// grant gives a user some verbs, and waits until the API server knows them.
 func (s *fixture) grant(user string, verbs []string) {
 	s.t.Helper()
 	client := s.kubernetes()
@@ -79,6 +81,16 @@ func (s *fixture) grant(user string, verbs []string) {
 	if _, err := client.RbacV1().RoleBindings(s.namespace).Create(s.t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
+	kubetest.Eventually(s.t, time.Minute, func() error {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: s.namespace, Verb: verbs[0], Group: externaldns.SchemeGroupVersion.Group, Resource: dnsRecords,
+		}}}
+		made, err := client.AuthorizationV1().SubjectAccessReviews().Create(s.t.Context(), review, metav1.CreateOptions{})
+		if err == nil && !made.Status.Allowed {
+			err = fmt.Errorf("%s may not %s yet", user, verbs[0])
+		}
+		return err
+	})
 }
 
 // quota lets the namespace have so many DNSRecords. The admission plug-in counts them itself.
