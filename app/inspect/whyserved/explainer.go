@@ -118,6 +118,13 @@ type portExplanation struct {
 	explanation catalog.Explanation
 }
 
+// readPods reads the pods that a selector selects, or, if there are none, the other pods of the namespace.
+func (f *facts) readPods(ctx context.Context, from live, selector map[string]string) {
+	if f.matched, f.podsErr = from.pods(ctx, selector); f.podsErr == nil && len(f.matched.pods) == 0 {
+		f.nearby, f.podsErr = from.pods(ctx, nil)
+	}
+}
+
 func (x *Explainer) service(ctx context.Context, q *inspect.ServiceQuery) []inspect.Step {
 	return serviceSteps(x.gather(ctx, q))
 }
@@ -140,9 +147,7 @@ func (x *Explainer) gather(ctx context.Context, q *inspect.ServiceQuery) *facts 
 	f.slices, f.slicesErr = from.slices(ctx, q.Name)
 	if selector := f.service.Spec.Selector; len(selector) > 0 {
 		f.workloads = x.Catalog.CountExternalWorkloads(q.Namespace, selector)
-		if f.matched, f.podsErr = from.pods(ctx, selector); f.podsErr == nil && len(f.matched.pods) == 0 {
-			f.nearby, f.podsErr = from.pods(ctx, nil)
-		}
+		f.readPods(ctx, from, selector)
 		if len(f.matched.pods) > 0 {
 			f.policies, f.policiesErr = from.policies(ctx)
 		}

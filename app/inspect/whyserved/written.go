@@ -54,9 +54,7 @@ func (x WrittenExplainer) gather(ctx context.Context, q *inspect.ServiceQuery) *
 	f.slices, f.slicesErr = from.slices(ctx, q.Name)
 	f.workloads = workloadsIn(f.slices)
 	if selector := f.service.Spec.Selector; len(selector) > 0 {
-		if f.matched, f.podsErr = from.pods(ctx, selector); f.podsErr == nil && len(f.matched.pods) == 0 {
-			f.nearby, f.podsErr = from.pods(ctx, nil)
-		}
+		f.readPods(ctx, from, selector)
 	}
 	return f
 }

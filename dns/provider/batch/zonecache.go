@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// lag is how long a listing may lag behind a change (spec/clouds.md §1.9, §3.9).
-const lag = 10 * time.Second
+// Lag is how long a listing may lag behind a change (spec/clouds.md §1.9, §3.9).
+const Lag = 10 * time.Second
 
 // Recent has the writes that a listing may not show yet, by what identifies a record at its server. R is the
 // type of the server's records.
@@ -36,7 +36,7 @@ func (r Recent[K, R]) Note(key K, before, after *R, at time.Time) {
 
 // Expire drops the writes that every listing from now on shows.
 func (r Recent[K, R]) Expire(now time.Time) {
-	maps.DeleteFunc(r, func(_ K, w *pastWrite[R]) bool { return now.Sub(w.at) > lag })
+	maps.DeleteFunc(r, func(_ K, w *pastWrite[R]) bool { return now.Sub(w.at) > Lag })
 }
 
 // Forget drops the writes of records that meet a condition. Of a deleted record, it is called with the last

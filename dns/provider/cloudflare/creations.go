@@ -7,6 +7,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // creations are the record sets that were created recently. Cloudflare can't create on condition that none
@@ -62,7 +63,7 @@ func targetsOf(r *dns.RecordSet) map[string]bool {
 // check is called with a listing that began at a time. It forgets the creations whose records are all ours.
 func (c creations) check(g groups, begun time.Time) {
 	for key, creation := range c {
-		if rows := g[key]; len(creation.ours(rows)) == len(rows) && begun.Sub(creation.at) > lag {
+		if rows := g[key]; len(creation.ours(rows)) == len(rows) && begun.Sub(creation.at) > batch.Lag {
 			delete(c, key)
 		}
 	}

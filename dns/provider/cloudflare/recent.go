@@ -7,9 +7,6 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// lag is how long a listing may lag behind a change.
-const lag = 10 * time.Second
-
 // recent are the recently written records by ID. A listing may still show their old state.
 type recent = batch.Recent[string, record]
 
