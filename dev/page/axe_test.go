@@ -22,9 +22,9 @@ func TestAxe(t *testing.T) {
 	}
 	url := shop().serve(t)
 	for _, width := range []int64{390, 1600} {
-		b := newTab(t)
+		b := newTab(t, url)
 		b.run(chromedp.EmulateViewport(width, 1000))
-		b.open(url + "/#q=shop%2Fweb-01")
+		b.open("#q=shop%2Fweb-01")
 		b.awaitText("#verdict", "targetPort http")
 		b.await(`document.querySelectorAll("#figures path[d]").length === 4`)
 		b.run(chromedp.Evaluate[chromedp.Void](string(axe) + "; undefined"))

@@ -61,18 +61,19 @@ func withBrowser(run func() int) int {
 type tab struct {
 	*testing.T
 	ctx   context.Context
+	url   string // of the server
 	mu    sync.Mutex
 	wrong []string
 }
 
-// newTab opens a window, which is closed before the servers that were started before it. Errors of the
-// console, violations of the policy, exceptions and dialogs fail the test at its end, unless the test removes
-// them.
-func newTab(t *testing.T) *tab {
+// newTab opens a window for a server at url, which must be started before: cleanup then closes the window
+// first, and the page sees no broken connection. Errors of the console, violations of the policy, exceptions
+// and dialogs fail the test at its end, unless the test removes them.
+func newTab(t *testing.T, url string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chrome, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	b := &tab{T: t, ctx: ctx}
+	b := &tab{T: t, ctx: ctx, url: url}
 	if err := chromedp.Listen(ctx, b.hear); err != nil {
 		t.Fatal(err)
 	}
@@ -151,10 +152,10 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	return result
 }
 
-// open opens a page and waits until it has its numbers and its event stream.
-func (b *tab) open(url string) {
+// open opens the server's page with a hash, and waits until it has its numbers and its event stream.
+func (b *tab) open(hash string) {
 	b.Helper()
-	b.run(chromedp.Navigate(url))
+	b.run(chromedp.Navigate(b.url + "/" + hash))
 	b.await(`document.querySelector("#live").textContent.includes("live") && document.querySelector("#panel").children.length > 0 && document.querySelector("#panel").getAttribute("aria-busy") !== "true"`)
 }
 

@@ -66,9 +66,9 @@ func TestHostileText(t *testing.T) {
 	w := badFixture()
 	url := w.serve(t)
 	for _, width := range []int64{390, 1600} {
-		b := newTab(t)
+		b := newTab(t, url)
 		b.run(chromedp.EmulateViewport(width, 900))
-		b.open(url + "/#q=shop/web&tab=records")
+		b.open("#q=shop/web&tab=records")
 		b.awaitText("#verdict", hostile[0])
 		for _, tab := range []string{"services", "streams", "records", "plans", "problems", "clusters", "tables"} {
 			b.run(chromedp.Click(chromedp.CSS("#tab-" + tab)))
@@ -116,11 +116,11 @@ func TestHostileText(t *testing.T) {
 // TestHostileHash shows that a crafted hash selects what is shown, and has no other effect.
 func TestHostileHash(t *testing.T) {
 	url := shop().serve(t)
-	b := newTab(t)
+	b := newTab(t, url)
 	for _, hash := range []string{
 		"#q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "#%", "#tab=__proto__", "#tab=constructor&offset=-5", "#offset=NaN", "#state=%3Cb%3E&tab=records", "#tab=records&offset=1e300",
 	} {
-		b.open(url + "/" + hash)
+		b.open(hash)
 		if n := eval[int](b, made); n != 0 {
 			t.Errorf("%s: %d elements are not ours", hash, n)
 		}
@@ -161,7 +161,7 @@ func TestOtherOrigin(t *testing.T) {
 		fmt.Fprintf(rw, attack, url)
 	}))
 	for _, from := range []string{other, strings.Replace(other, "127.0.0.1", "rebound.example", 1), strings.Replace(other, "127.0.0.1", "localhost", 1)} {
-		b := newTab(t)
+		b := newTab(t, from)
 		b.run(chromedp.Navigate(from))
 		b.await(`window.results !== undefined`)
 		for name, result := range eval[map[string]string](b, `window.results`) {
@@ -183,9 +183,9 @@ func TestOtherOrigin(t *testing.T) {
 func TestRebinding(t *testing.T) {
 	w := shop()
 	rebound := strings.Replace(w.serve(t), "127.0.0.1", "rebound.example", 1)
-	b := newTab(t) // opened after the server, so that it is closed first
+	b := newTab(t, rebound)
 	for _, path := range []string{"/", "/assets/app.js", "/api/v1alpha1/status", "/api/v1alpha1/changes"} {
-		b.run(chromedp.Navigate(rebound + path))
+		b.run(chromedp.Navigate(b.url + path))
 		if text := b.text("body"); !strings.Contains(text, "another host than localhost") {
 			t.Errorf("%s: %.200s", path, text)
 		}

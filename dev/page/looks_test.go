@@ -34,10 +34,10 @@ func TestLooks(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		for _, size := range [][2]int64{{390, 844}, {900, 1000}, {1600, 1000}} {
 			t.Run(fmt.Sprintf("%s %d", scheme, size[0]), func(t *testing.T) {
-				b := newTab(t)
+				b := newTab(t, url)
 				b.run(chromedp.EmulateViewport(size[0], size[1]))
 				call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-				b.open(url + "/#q=shop%2Fweb-01&tab=records")
+				b.open("#q=shop%2Fweb-01&tab=records")
 				b.awaitText("#verdict", "targetPort http")
 				back := eval[string](b, `getComputedStyle(document.body).backgroundColor`)
 				if dark := back == "rgb(18, 22, 21)"; dark != (scheme == "dark") {

@@ -20,8 +20,8 @@ import (
 func TestShows(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
-	b := newTab(t)
-	b.open(url)
+	b := newTab(t, url)
+	b.open("")
 	for _, want := range []string{"40\nServices", "30\nstreams", "1\nstreams behind", "60\nrecords", "published\n24", "conflict\n6", "12\nheld deletions in 1 zone", "2\nproblems", "1\nclusters"} {
 		compact := strings.ReplaceAll(b.text("#tiles"), "\n\n", "\n")
 		if !strings.Contains(compact, want) {
@@ -56,8 +56,8 @@ func TestShows(t *testing.T) {
 func TestNow(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
-	b := newTab(t)
-	b.open(url)
+	b := newTab(t, url)
+	b.open("")
 	b.awaitText("#panel .now.is-wrong", "things are not as objects ask for")
 	b.awaitText("#panel .findings", "The server answered REFUSED")
 	if n := eval[int](b, `[...document.querySelectorAll("#panel .finding")].filter((e) => e.innerText.includes("No zone of the provider holds this name")).length`); n != 1 {
@@ -89,8 +89,8 @@ func TestNow(t *testing.T) {
 func TestFilters(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
-	b := newTab(t)
-	b.open(url + "/#tab=records")
+	b := newTab(t, url)
+	b.open("#tab=records")
 	b.click("#panel", "conflict")
 	b.await(`document.querySelectorAll("#panel tbody tr").length === 6`)
 	b.awaitText("#panel", "belongs to the owner")
@@ -108,8 +108,8 @@ func TestFilters(t *testing.T) {
 func TestChanges(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
-	b := newTab(t)
-	b.open(url + "/#tab=records&search=www-02")
+	b := newTab(t, url)
+	b.open("#tab=records&search=www-02")
 	b.await(`document.querySelectorAll("#panel tbody tr").length === 1 && (window.same = document.querySelector("#panel tbody tr"))`)
 	changed := w.records[slices.IndexFunc(w.records, func(r inspect.Record) bool { return strings.HasPrefix(r.Name, "www-02") })]
 	changed.State, changed.Message = inspect.RecordFailing, "The server answered SERVFAIL."
@@ -143,8 +143,8 @@ func TestLateFirstRequests(t *testing.T) {
 		}
 	}
 	url := w.serve(t)
-	b := newTab(t)
-	b.open(url + "/#tab=records&search=www-02")
+	b := newTab(t, url)
+	b.open("#tab=records&search=www-02")
 	b.await(`performance.getEntriesByType("resource").some((e) => e.name.endsWith("first.js") && e.responseEnd > 0)`)
 	added := w.records[slices.IndexFunc(w.records, func(r inspect.Record) bool { return strings.HasPrefix(r.Name, "www-02") })]
 	added.ID, added.Name = "new", "www-02-new.example.net"
@@ -156,8 +156,8 @@ func TestLateFirstRequests(t *testing.T) {
 func TestExplains(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
-	b := newTab(t)
-	b.open(url)
+	b := newTab(t, url)
+	b.open("")
 	call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "/"})
 	b.await(`document.activeElement.id === "q"`)
 	b.run(chromedp.KeyEvent("shop/web-01:80" + kb.Enter))
@@ -170,8 +170,8 @@ func TestExplains(t *testing.T) {
 	if q.Service == nil || q.Service.Name != "web-01" || q.Service.Port != 80 {
 		t.Errorf("asked for %v", q)
 	}
-	shared := newTab(t)
-	shared.open(eval[string](b, "location.href"))
+	shared := newTab(t, url)
+	shared.open(eval[string](b, "location.hash"))
 	shared.awaitText("#verdict", "Service shop/web-01, port 80")
 	b.run(chromedp.NavigateBack())
 	b.await(`document.querySelector("#answer").hidden`)
@@ -196,8 +196,8 @@ func allow(b *tab, code string) {
 func TestApproves(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
-	b := newTab(t)
-	b.open(url + "/#tab=plans")
+	b := newTab(t, url)
+	b.open("#tab=plans")
 	b.await(`document.querySelectorAll("#panel .changes li").length === 12`)
 	b.run(chromedp.Click(chromedp.CSS("#panel .changes li:nth-child(3) input")))
 	b.click("#panel", "Approve…")
@@ -248,8 +248,8 @@ func TestPlanShowsWhatIsApproved(t *testing.T) {
 	plan.Changes[1].Old.Targets = six
 	w.plans = []budget.Plan{plan}
 	url := w.serve(t)
-	b := newTab(t)
-	b.open(url + "/#tab=plans")
+	b := newTab(t, url)
+	b.open("#tab=plans")
 	b.await(`document.querySelectorAll("#panel .changes li").length === 100`)
 	for row, want := range map[int]string{1: "set blue 192.0.2.6 → nothing, 5 stay", 2: "192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4 and 2 more"} {
 		if got := strings.Join(strings.Fields(b.text(fmt.Sprintf("#panel .changes li:nth-child(%d)", row))), " "); !strings.HasSuffix(got, want) {
@@ -274,8 +274,8 @@ func TestRoles(t *testing.T) {
 		"dns": "now records plans problems clusters tables", "destination": "now services streams problems clusters tables", "none": "now problems clusters tables",
 	} {
 		url := shop().serve(t, role)
-		b := newTab(t)
-		b.open(url)
+		b := newTab(t, url)
+		b.open("")
 		if got := eval[string](b, `[...document.querySelectorAll("#tabs button")].map((e) => e.id.slice(4)).join(" ")`); got != want {
 			t.Errorf("%s: %s, want %s", role, got, want)
 		}
@@ -286,8 +286,8 @@ func TestRoles(t *testing.T) {
 func TestDisconnected(t *testing.T) {
 	w := shop()
 	proxy := newProxy(t, w.serve(t))
-	b := newTab(t)
-	b.open(proxy.url)
+	b := newTab(t, proxy.url)
+	b.open("")
 	proxy.cut()
 	b.awaitText("#live", "disconnected since ")
 	w.do(func() { w.status.Version = "v9.9.9" })
@@ -302,8 +302,8 @@ func TestDisconnected(t *testing.T) {
 // focus.
 func TestKeyboard(t *testing.T) {
 	url := shop().serve(t)
-	b := newTab(t)
-	b.open(url)
+	b := newTab(t, url)
+	b.open("")
 	b.run(chromedp.Focus(chromedp.CSS("#tab-services")), chromedp.KeyEvent(kb.ArrowRight))
 	b.await(`document.activeElement.id === "tab-streams" && document.activeElement.getAttribute("aria-selected") === "true"`)
 	b.run(chromedp.KeyEvent(kb.End))
@@ -334,8 +334,8 @@ func TestManyRecords(t *testing.T) {
 		w.records = append(w.records, inspect.Record{ID: fmt.Sprint(i), Zone: "example.org", Name: fmt.Sprintf("n%06d.example.org", i), Type: "A", State: inspect.RecordPublished, Targets: []string{"192.0.2.1"}})
 	}
 	url := w.serve(t)
-	b := newTab(t)
-	b.open(url + "/#tab=records")
+	b := newTab(t, url)
+	b.open("#tab=records")
 	b.await(`document.querySelectorAll("#panel tbody tr").length === 100`)
 	// The time of a search, from the key to the rows, includes 200 ms in which the page waits for the next
 	// key.

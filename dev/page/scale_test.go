@@ -89,7 +89,7 @@ func TestScale(t *testing.T) {
 		p.load = openStreams(t, cluster.Client, fmt.Sprintf("web-%d", i), grpcAddr, streams)
 		all = append(all, p)
 	}
-	b := newTab(t)
+	b := newTab(t, all[0].url)
 	call(b, network.Enable, network.EnableParams{})
 	call(b, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 	for _, p := range all {

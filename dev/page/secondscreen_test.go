@@ -15,8 +15,8 @@ import (
 // when it holds them, and one of another revision.
 func TestReplicas(t *testing.T) {
 	w := shop()
-	b := newTab(t)
-	b.open(w.serve(t))
+	b := newTab(t, w.serve(t))
+	b.open("")
 	b.awaitText(".replicas li:nth-child(1)", "ready signpost-7c9d-x2x this page leads dns since 3 h v0.0.0-test up")
 	b.awaitText(".replicas li:nth-child(2)", "not ready signpost-5f01-b8r stands by other revision 5f01 up")
 	b.awaitText(".replicas li:nth-child(3)", "ready signpost-7c9d-k4q stands by v0.0.0-test up")
@@ -33,8 +33,8 @@ func TestReplicas(t *testing.T) {
 // values are a gap.
 func TestFigures(t *testing.T) {
 	w := shop()
-	b := newTab(t)
-	b.open(w.serve(t))
+	b := newTab(t, w.serve(t))
+	b.open("")
 	b.await(`document.querySelectorAll("#figures svg[role=img] path[d]").length === 4`)
 	b.awaitText("#figures .figure:nth-child(2)", "1 streams behind 0 to 1")
 	if got, want := eval[string](b, `document.querySelectorAll("#figures svg")[1].getAttribute("aria-label")`), "streams behind in the last 15 minutes: 1 now, lowest 0, highest 1"; got != want {
@@ -54,8 +54,8 @@ func TestFigures(t *testing.T) {
 func TestFiguresOfProcess(t *testing.T) {
 	w := shop()
 	w.figures = nil
-	b := newTab(t)
-	b.open(w.serve(t))
+	b := newTab(t, w.serve(t))
+	b.open("")
 	b.awaitText("#figures", "30 open streams")
 }
 
@@ -63,9 +63,9 @@ func TestFiguresOfProcess(t *testing.T) {
 func TestPhoneRows(t *testing.T) {
 	w := shop()
 	url := w.serve(t)
-	b := newTab(t)
+	b := newTab(t, url)
 	b.run(chromedp.EmulateViewport(360, 800))
-	b.open(url)
+	b.open("")
 	for _, tab := range []string{"services", "streams", "records", "problems", "clusters", "tables"} {
 		b.run(chromedp.Click(chromedp.CSS("#tab-" + tab)))
 		b.await(`document.querySelector("#tab-` + tab + `").getAttribute("aria-selected") === "true" && document.querySelectorAll("#panel tbody tr").length > 0 && document.querySelector("#panel").getAttribute("aria-busy") !== "true"`)
