@@ -21,6 +21,7 @@ import (
 // Default ports: AdminPort for a process of several roles, and DNSAdminPort for `signpost dns`.
 const (
 	destinationPort = 8086
+	xdsPort         = 8087
 	AdminPort       = 9996
 	DNSAdminPort    = 7979
 )
@@ -96,8 +97,11 @@ func (t *Target) port(pod *corev1.Pod) int {
 		return t.Port
 	}
 	names, fallback := []string{"inspect", "admin", "admin-http", "metrics"}, AdminPort
-	if t.Server == Destination {
+	switch t.Server {
+	case Destination:
 		names, fallback = []string{"grpc", "destination"}, destinationPort
+	case XDS:
+		names, fallback = []string{"xds"}, xdsPort
 	}
 	containers := ours(pod.Spec.Containers)
 	for _, name := range names {

@@ -32,6 +32,8 @@ const (
 	Admin Server = "admin"
 	// Destination serves the Destination API over gRPC.
 	Destination Server = "destination"
+	// XDS serves xDS over gRPC.
+	XDS Server = "xds"
 )
 
 // Target selects processes, and one of their servers.

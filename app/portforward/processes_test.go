@@ -85,6 +85,7 @@ func TestFind(t *testing.T) {
 		"port of the flag": {pods: []corev1.Pod{withPort(reachtest.Pod("a", "x"), "admin", 7000)}, ports: map[string]string{"a/x:7001": three}, change: func(t *portforward.Target) { t.Port = 7001 }, want: "x=3"},
 		"Linkerd's pod":    {pods: []corev1.Pod{linkerd}, ports: map[string]string{"linkerd/dst:9996": one}, change: func(t *portforward.Target) { t.Selector = "app.kubernetes.io/name=destination" }, want: "dst=1"},
 		"Destination API":  {pods: []corev1.Pod{withPort(reachtest.Pod("a", "x"), "admin", 7000)}, ports: map[string]string{"a/x:8086": two}, change: func(t *portforward.Target) { t.Server = portforward.Destination }, want: "x=2"},
+		"xDS":              {pods: []corev1.Pod{withPort(reachtest.Pod("a", "x"), "xds", 8090)}, ports: map[string]string{"a/x:8090": two}, change: func(t *portforward.Target) { t.Server = portforward.XDS }, want: "x=2"},
 		"one is enough":    {pods: []corev1.Pod{reachtest.Pod("a", "x"), ready(reachtest.Pod("a", "y"))}, ports: map[string]string{"a/y:9996": two}, change: func(t *portforward.Target) { t.First = portforward.One }, want: "y=2"},
 	} {
 		for _, protocol := range []reachtest.Protocol{reachtest.SPDY, reachtest.WebSocket} {

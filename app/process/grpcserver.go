@@ -20,10 +20,11 @@ const readBuffer = 4 << 10
 
 // grpcServer is a gRPC server of a process, before it listens.
 type grpcServer struct {
-	// Addr is the address to listen on. Setting is the path of the address in a config file, for errors.
-	Setting, Addr string
-	Options       []grpc.ServerOption
-	Services      services
+	// Addr is the address to listen on. Setting is the path of the address in a config file, for errors, and
+	// LogKey its key in the log.
+	Setting, LogKey, Addr string
+	Options               []grpc.ServerOption
+	Services              services
 	// Listener wraps the listener of the server; it may be nil.
 	Listener func(net.Listener) net.Listener
 }

@@ -62,12 +62,12 @@ type role struct {
 	// Tables have to be filled by the cluster.
 	Tables []kube.AnyTable
 	// Register adds the services of the role to its own gRPC server, which listens at Addr; nil for
-	// a role without services. AddrSetting is the path of the address in a config file, for errors.
-	// Listener wraps the listener; it may be nil.
-	Register          func(grpc.ServiceRegistrar)
-	Addr, AddrSetting string
-	ServerOptions     []grpc.ServerOption
-	Listener          func(net.Listener) net.Listener
+	// a role without services. AddrSetting is the path of the address in a config file, for errors, and
+	// AddrLogKey its key in the log. Listener wraps the listener; it may be nil.
+	Register                      func(grpc.ServiceRegistrar)
+	Addr, AddrSetting, AddrLogKey string
+	ServerOptions                 []grpc.ServerOption
+	Listener                      func(net.Listener) net.Listener
 	// Actors returns the actors that run until the process ends. An actor without a Grace gets the
 	// grace period of the settings. settled is closed when the tables are filled. When the context
 	// of the actors ends, open streams must end too, because the gRPC server waits for them.
@@ -241,7 +241,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 // roles can't have the same path.
 func (p *process) serve(r role) error {
 	if r.Register != nil {
-		server := grpcServer{Setting: r.AddrSetting, Addr: r.Addr, Options: r.ServerOptions, Listener: r.Listener}
+		server := grpcServer{Setting: r.AddrSetting, LogKey: r.AddrLogKey, Addr: r.Addr, Options: r.ServerOptions, Listener: r.Listener}
 		r.Register(&server.Services)
 		p.Servers = append(p.Servers, server)
 	}

@@ -73,7 +73,7 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 	if s.bound != nil {
 		s.bound(addresses, l.Addr(), inspectAddr)
 	}
-	s.logServing(addresses, l.Addr(), inspectAddr)
+	s.logServing(p.Servers, addresses, l.Addr(), inspectAddr)
 	err = runAll(ctx, p, s, servers...)
 	s.log.Info("Stopped")
 	return err
@@ -97,11 +97,12 @@ func listenGRPC(ctx context.Context, p process, s serving) (actors []run.Actor, 
 	return actors, listeners, nil
 }
 
-// logServing logs the addresses. Without a server of its own for the inspection API, that address is nil.
-func (s *serving) logServing(grpcAddrs []net.Addr, adminAddr, inspectAddr net.Addr) {
+// logServing logs the addresses, those of gRPC servers in their order. Without a server of its own for the
+// inspection API, that address is nil.
+func (s *serving) logServing(servers []grpcServer, grpcAddrs []net.Addr, adminAddr, inspectAddr net.Addr) {
 	addresses := []any{"version", version.Current()}
-	for _, a := range grpcAddrs {
-		addresses = append(addresses, "grpc", a.String())
+	for i, a := range grpcAddrs {
+		addresses = append(addresses, servers[i].LogKey, a.String())
 	}
 	addresses = append(addresses, "admin", adminAddr.String())
 	if inspectAddr != nil {

@@ -52,6 +52,7 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 		Name:          settings.XDSSection,
 		Addr:          o.Addr,
 		AddrSetting:   settings.XDSAddress,
+		AddrLogKey:    "xds",
 		ServerOptions: server.ServerOptions(),
 		Listener:      server.Listener,
 		Register:      server.Register,

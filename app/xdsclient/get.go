@@ -30,7 +30,7 @@ type Options struct {
 	Zone, Node, Namespace string // the place of the client
 	TLS                   TLS
 	Watch                 bool
-	Timeout               time.Duration
+	Timeout               time.Duration // until the first complete response
 	Output                output.Format
 }
 

@@ -24,7 +24,7 @@ import (
 )
 
 // running is a separate signpost process.
-type running struct{ grpc, admin string }
+type running struct{ grpc, xds, admin string }
 
 // startProcess runs a command of signpost until the test ends, and returns its addresses.
 func startProcess(t *testing.T, args ...string) running {
@@ -48,7 +48,7 @@ func startProcess(t *testing.T, args ...string) running {
 			line := lines.Text()
 			log.WriteString(line + "\n")
 			if _, rest, ok := strings.Cut(line, "msg=Serving"); ok {
-				serving <- running{grpc: field(rest, "grpc="), admin: field(rest, "admin=")}
+				serving <- running{grpc: field(rest, "grpc="), xds: field(rest, "xds="), admin: field(rest, "admin=")}
 			}
 		}
 	})
@@ -119,7 +119,7 @@ func TestCommandsAskAllReplicas(t *testing.T) {
 	for i, name := range []string{"signpost-0", "signpost-1"} {
 		config := filepath.Join(t.TempDir(), "signpost.yaml")
 		text := fmt.Sprintf(`{apiVersion: signpost.dev/v1alpha1, kind: Config, kubeconfig: %q, admin: {address: "127.0.0.1:0"},
-  destination: {addr: "127.0.0.1:0", externalWorkloadWriter: false},
+  destination: {addr: "127.0.0.1:0", externalWorkloadWriter: false}, xds: {addr: "127.0.0.1:0"},
   dns: {leaderElection: {resourceNamespace: %q}, publishers: [{source: service, namespace: %[2]q, provider: inmemory, inmemory-zone: shop.invalid, policy: sync, registry: noop}]}}`, cluster.Kubeconfig, namespace)
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -131,6 +131,7 @@ func TestCommandsAskAllReplicas(t *testing.T) {
 		server.Pods = append(server.Pods, pod)
 		server.Ports[fmt.Sprintf("signpost/signpost-%d:9996", i)] = r.admin
 		server.Ports[fmt.Sprintf("signpost/signpost-%d:8086", i)] = r.grpc
+		server.Ports[fmt.Sprintf("signpost/signpost-%d:8087", i)] = r.xds
 	}
 	kubeconfig := server.Start(t)
 	signpost := func(args ...string) (int, string, string) {
@@ -143,6 +144,9 @@ func TestCommandsAskAllReplicas(t *testing.T) {
 		}
 		return nil
 	})
+	if code, out, errText := signpost("xds", "get", "web:80", "-n", namespace); code != 0 || !strings.Contains(out, "10.42.0.7:8080") || errText != "" {
+		t.Errorf("xds get: %d, %s, %s", code, out, errText)
+	}
 	eventually(t, "a record that is published", func() error {
 		code, out, errText := signpost("records", "-o", "jsonpath={.records[?(@.name=='www.shop.invalid')].state}")
 		if code != 0 || strings.TrimSpace(out) != "published" {

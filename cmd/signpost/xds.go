@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/signpostd/signpost/app/portforward"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/app/xdsclient"
 	"github.com/signpostd/signpost/xds/bootstrap"
@@ -91,40 +95,57 @@ func bootstrapText(o bootstrap.Options, envoy bool, namespaces []string) ([]byte
 }
 
 func newXDSGetCommand(s streams) *cobra.Command {
-	o := xdsclient.Options{Addr: "127.0.0.1:8087", Timeout: 10 * time.Second}
+	var o xdsclient.Options
+	c := newClient(portforward.XDS, 8087, 10*time.Second)
+	c.target.First = portforward.One
 	cmd := &cobra.Command{
 		Use:   "get TARGET",
 		Short: "Show what a gRPC client gets for a target",
 		Long: `Show what a gRPC client gets for xds:///TARGET: routes, Clusters with their TLS settings,
-and endpoints. Any xDS server can be asked. The exit code is 2 for a target that doesn't
-exist.`,
-		Example: `  kubectl -n signpost port-forward deploy/signpost 8087 &
-  signpost xds get web.shop:80 --zone zone-a --watch
-  signpost xds get web.shop:80 --tls-ca ca.crt --tls-server-name signpost-xds.signpost.svc --token-file token`,
+and endpoints. A pod of signpost that is ready is asked, unless --addr names a server, which
+may be any xDS server. The exit code is 2 for a target that doesn't exist.`,
+		Example: `  signpost xds get web.shop:80 --zone zone-a --watch
+  signpost xds get web.shop:80 --tls-ca ca.crt --token-file token
+  signpost xds get web.shop:80 --addr 127.0.0.1:8087`,
 		Args: oneTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Target = strings.TrimPrefix(args[0], "xds:///")
-			err := xdsclient.Get(cmd.Context(), o, s.out)
-			if errors.Is(err, xdsclient.ErrUnknown) {
-				return &exitError{code: exitUsage}
-			}
-			return err
+			return getXDS(cmd.Context(), c, o, s.out)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Addr, "addr", o.Addr, "`address` of the server")
 	flags.StringVar(&o.TLS.CA, "tls-ca", "", "`path` of the certificates of the authorities that sign that of the server; empty for no TLS")
-	flags.StringVar(&o.TLS.ServerName, "tls-server-name", "", "`name` in the certificate of the server; empty for the host in --addr")
+	flags.StringVar(&o.TLS.ServerName, "tls-server-name", "", "`name` in the certificate of the server; empty for the host in --addr, or signpost-xds in the namespace of the pod")
 	flags.StringVar(&o.TLS.TokenFile, "token-file", "", "`path` of a service account token with the audience signpost-xds, for --xds-auth=token")
 	flags.StringVar(&o.TLS.Cert, "tls-cert", "", "`path` of a client certificate, for --xds-auth=mtls")
 	flags.StringVar(&o.TLS.Key, "tls-key", "", "`path` of the key of --tls-cert")
 	flags.BoolVarP(&o.Watch, "watch", "w", false, "print each change until interrupted")
 	flags.StringVar(&o.Zone, "zone", "", "`zone` of the client")
 	flags.StringVar(&o.Node, "node", "", "`node` of the client")
-	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`namespace` of the client, for names without one")
-	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long the first answer may take")
-	o.Output.AddFlag(cmd)
+	c.flags(cmd)
+	flags.Lookup("timeout").Usage = "how long it may take to find a pod, and to get the first answer"
+	flags.Lookup("namespace").Usage = "`namespace` of the client, for names without one"
 	return cmd
+}
+
+// getXDS finds a server and queries it for a target. A pod is expected to have the certificate of the
+// chart's Service.
+func getXDS(ctx context.Context, c *client, o xdsclient.Options, out io.Writer) error {
+	found, err := c.found(ctx, "xds get")
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	server := found.Processes[0]
+	o.Addr, o.Namespace, o.Timeout, o.Output = server.Addr, c.namespace(), c.timeout, c.format
+	if o.TLS.CA != "" && o.TLS.ServerName == "" && server.Pod != nil {
+		o.TLS.ServerName = fmt.Sprintf("signpost-xds.%s.svc", server.Pod.Namespace)
+	}
+	err = xdsclient.Get(ctx, o, out)
+	if errors.Is(err, xdsclient.ErrUnknown) {
+		return &exitError{code: exitUsage}
+	}
+	return err
 }
 
 // oneTarget accepts exactly one argument, a target.
