@@ -547,7 +547,7 @@ func TestPlansAreNotEvicted(t *testing.T) {
 	if len(w.plans) > 21 {
 		t.Errorf("%d plans were announced in ten minutes", len(w.plans))
 	}
-	if l := w.book.Ledger(shop); l.number(hash) == 0 {
+	if l := w.book.Ledger(shop); l.announcement(hash).number == 0 {
 		t.Error("the first plan is forgotten")
 	}
 }

@@ -137,7 +137,7 @@ func TestEarlierFormOfApprovals(t *testing.T) {
 func TestHashOfTwoZones(t *testing.T) {
 	w, hash := newHeldFixture(t, 30)
 	other := w.book.Ledger(dns.Zone{ID: "Z2", Name: "shop.test"})
-	other.announced.plans = []announcement{{hash: hash, number: 1}}
+	other.announced.plans = []Announcement{{Hash: hash, number: 1}}
 	if _, err := w.book.Approve(w.now, hash, nil); !errors.Is(err, ErrAmbiguousPlan) {
 		t.Errorf("approve the plan of two zones: %v", err)
 	}

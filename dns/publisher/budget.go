@@ -198,9 +198,6 @@ func (p *Publisher) holdOverBudget(z *zone, now time.Time) {
 	for name := range z.ledger.Counted() {
 		p.holdNameOverBudget(z, z.names.all[name])
 	}
-	for _, name := range z.ledger.Freed() {
-		p.holdNameOverBudget(z, z.names.all[name])
-	}
 	p.markComplete(z)
 	p.measure(z)
 }
