@@ -159,7 +159,7 @@ func (t *TXT) Twin(name string) string { return t.names.twin(name) }
 // Orphan reports whether an ownership record is in the current format, has only texts of ours, and
 // describes no record set of the zone. One in a historic format may belong to an owner with another
 // prefix.
-func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, ownership *dns.RecordSet) bool {
+func (t *TXT) Orphan(zone Lookup, ownership *dns.RecordSet) bool {
 	if ownership.Type != dns.TypeTXT || len(ownership.Targets) == 0 {
 		return false
 	}

@@ -236,7 +236,7 @@ func (p *Publisher) planned() bool {
 		return false
 	}
 	for _, z := range p.zones.all() {
-		if !z.failedOnce() && (!z.upToDate || z.names.count(dirty, asking) > 0) {
+		if !z.failed() && (!z.upToDate || z.names.count(dirty, asking) > 0) {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"reflect"
@@ -79,7 +80,7 @@ func errorText(err error) string {
 func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) {
 	l := &p.zoneList
 	l.busy = false
-	defer func() { p.Metrics.zoneList(l) }()
+	defer func() { p.Metrics.totals(p.zones.all(), l) }()
 	if errors.Is(err, provider.ErrThrottled) {
 		p.throttle(err)
 	}
@@ -229,7 +230,7 @@ func (p *Publisher) read(ctx context.Context, z *zone) ([]*dns.RecordSet, error)
 
 // observe passes the listing of a zone to a registry outside of the zones.
 func (p *Publisher) observe(ctx context.Context, l owner.Listing) {
-	if o, ok := p.Owner.(owner.Observer); ok && !p.DryRun && p.MayWrite() == nil {
+	if o, ok := p.Owner.(owner.Outside); ok && !p.DryRun && p.MayWrite() == nil {
 		o.Listed(ctx, l)
 	}
 }
@@ -288,17 +289,12 @@ func (p *Publisher) vanished(z *zone, found difference) map[string][]*dns.Record
 	return gone
 }
 
-// measure sets the metrics of a zone that still exists.
+// measure sets the metrics of a zone, if it still exists, and of all zones.
 func (p *Publisher) measure(z *zone) {
 	if p.zones.has(z) {
 		p.Metrics.zone(z)
 	}
-	taken, tooMany := 0, 0
-	for _, z := range p.zones.all() {
-		taken += len(z.refused)
-		tooMany += z.shares.refused()
-	}
-	p.Metrics.names(taken, tooMany)
+	p.Metrics.totals(p.zones.all(), &p.zoneList)
 }
 
 // untilNext returns how long a listing of a zone is used. If zones have to wait for each other,
@@ -346,15 +342,14 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	}
 	changedHands := map[*zone]bool{}
 	for a := range affected {
-		before := a.z.mirror.node(a.name).holder
-		owned, holder := p.owned(a.z, a.name)
-		if a.z.mirror.setOwned(a.name, p.plain(a.z, a.name), owned, p.ofOtherInstances(a.z, a.name), holder); holder != nobody {
+		before, now := a.z.mirror.node(a.name).holder, p.holdings(a.z, a.name)
+		if a.z.mirror.setHoldings(a.name, now); now.holder != nobody {
 			a.z.shares.release(a.name)
 		}
 		if p.concerns(a.z, a.name) {
 			a.z.names.differ(a.name)
 		}
-		if before != holder {
+		if before != now.holder {
 			changedHands[a.z] = true
 			p.touchDependents(a.name)
 		}
@@ -389,30 +384,27 @@ func (p *Publisher) current(z *zone, name string) []plan.Current {
 	return current
 }
 
-// plain returns the number of record sets under a name without ownership records.
-func (p *Publisher) plain(z *zone, name string) int32 {
-	plain := int32(0)
-	for _, r := range z.mirror.lookup(name) {
-		if !p.isOwnershipRecord(r) {
-			plain++
-		}
-	}
-	return plain
-}
-
-// owned returns how many record sets under a name are ours, and which namespace has them. A record
-// set that the listing of a parent zone shows in a child zone isn't ours.
-func (p *Publisher) owned(z *zone, name string) (owned int32, holder tenantID) {
-	if !p.zones.holds(z, name) {
-		return 0, nobody
-	}
-	rules, current := plan.Rules{Owner: p.Owner.ID(), Instance: p.Rules.Instance}, p.current(z, name)
+// holdings returns who has the record sets under a name. A record set that the listing of a parent
+// zone shows in a child zone isn't ours.
+func (p *Publisher) holdings(z *zone, name string) (h holdings) {
+	current, holds := p.current(z, name), p.zones.holds(z, name)
+	rules := plan.Rules{Owner: p.Owner.ID(), Instance: p.Rules.Instance}
 	for _, c := range current {
+		if h.plain++; !holds {
+			continue
+		}
 		if rules.Owns(c.Set) {
-			owned++
+			h.owned++
+		}
+		if instance := p.otherInstance(c.Set); instance != "" {
+			z.otherOwners.example = fmt.Sprintf("%s %s of the instance %s", c.Set.Name, c.Set.Type, quote(instance))
+			h.otherInstances++
 		}
 	}
-	return owned, p.holderIn(current)
+	if holds {
+		h.holder = p.holderIn(current)
+	}
+	return h
 }
 
 // tally adds record sets to the counters of a zone, or subtracts them.

@@ -3,7 +3,6 @@ package publisher
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -15,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/logtest"
 )
 
-// A standby keeps its notices. When it takes over, it sends those that still apply (B1).
+// A standby sends no notices. When it takes over, it sends those of the problems that still exist, also if
+// it has met one several times (B1).
 func TestStandbySendsNoNotices(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		w.standby = true
@@ -30,6 +29,7 @@ func TestStandbySendsNoNotices(t *testing.T) {
 		w.start()
 		waitIdle()
 		w.objects.set("mended", record(t, "mended", "b.shop.test", "A", "192.0.2.1"))
+		w.objects.fail("broken", errors.New("no address"))
 		waitIdle()
 		if notices := w.takeNotices(); len(notices) > 0 {
 			t.Errorf("a standby says\n%s", strings.Join(notices, "\n"))
@@ -50,27 +50,6 @@ func TestStandbySendsNoNotices(t *testing.T) {
 			t.Errorf("the new leader says (-want +got):\n%s", diff)
 		}
 	})
-}
-
-// The notices of a standby are limited, and dropped object by object.
-func TestPendingNoticesAreBounded(t *testing.T) {
-	var u pendingNotices
-	of := func(i int) desired.Origin { return desired.Origin{Source: "service", Name: fmt.Sprintf("%05d", i)} }
-	for i := range 2 * maxPendingNotices {
-		u.keep(of(i), Notice{Message: fmt.Sprint(i)})
-	}
-	if u.n != maxPendingNotices {
-		t.Errorf("%d notices are kept", u.n)
-	}
-	for i := 1; i < 2*maxPendingNotices; i++ {
-		u.drop(of(i))
-	}
-	u.keep(of(1), Notice{Message: "again"})
-	var notices []string
-	u.send(func(n Notice) { notices = append(notices, n.Message) })
-	if diff := cmp.Diff([]string{"0", "again"}, notices); diff != "" || u.n != 0 {
-		t.Errorf("%d left, (-want +got):\n%s", u.n, diff)
-	}
 }
 
 // takeLines returns the lines since the last call, without times and durations.

@@ -84,8 +84,6 @@ type Publisher struct {
 	calls          int
 	throttledUntil time.Time
 	throttles      int
-	// pendingNotices are notices from before the term.
-	pendingNotices pendingNotices
 	objectProblems objectProblems
 
 	// instance is the last argument of SetInstance.
@@ -105,19 +103,20 @@ type sourceState struct {
 	// read is true once all objects of the source are known.
 	read bool
 	// open is true once its objects may be evaluated: its tables are filled, or no longer awaited.
-	// Until then beforeOpen collects the changed objects.
-	open       bool
-	beforeOpen map[source.Key]struct{}
+	// Until then its changed objects stay in the intake.
+	open bool
 	// refused is when the API server first refused to let one of its tables be read.
 	refused time.Time
 	// conditions has the errors of the source's tables at the last check. readableSince has the time
 	// since which each namespace is readable; none for an unreadable one.
 	conditions    conditions
 	readableSince map[string]time.Time
-	// For a polled source: the time of the next poll, whether one is running, and the last error.
+	// For a polled source: the time of the next poll, and whether one is running.
 	pollAt  time.Time
 	polling bool
-	err     error
+	// err says why the source can't be read, and stay which records are kept because of that.
+	err  error
+	stay string
 }
 
 // term is a period in which this process may write.
@@ -135,7 +134,7 @@ func New(c Config) (*Publisher, error) {
 	}
 	can := c.Provider.Capabilities()
 	batchSize := cmp.Or(stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch)
-	if _, namesRecords := c.Owner.(ownershipRecordNamer); namesRecords {
+	if _, inZones := c.Owner.(*owner.TXT); inZones {
 		// Each change of a record set may come with a change of its ownership record.
 		batchSize = max(batchSize/2, 1)
 	}
@@ -246,7 +245,7 @@ func (p *Publisher) begin(t term) {
 	p.zoneList = zoneList{}
 	p.unzoned = p.newUnzoned()
 	p.budgets.beginTerm(time.Now())
-	p.pendingNotices.send(p.Notify)
+	p.sendProblems()
 }
 
 func (p *Publisher) end() {

@@ -149,19 +149,14 @@ func (p *Publisher) transferTime(z *zone, name string) time.Time {
 	return time.Time{}
 }
 
-// ownershipDescriber is implemented by registries that know which names an ownership record could describe.
-type ownershipDescriber interface {
-	Describes(ownershipName string) []string
-}
-
 // dependencyOf returns the name that a name belongs to, if a namespace has that one. A name whose
 // records say something about another one, such as that of an ACME challenge, belongs to that one,
 // and the name of an ownership record to that of its record set. Two names with a common ownership
 // record belong together.
 func (p *Publisher) dependencyOf(z *zone, name string) (other, namespace string) {
 	var candidates []string
-	if o, ok := p.Owner.(ownershipDescriber); ok && p.blocksOwnership(name) {
-		candidates = o.Describes(name)
+	if txt := p.txt(); txt != nil && p.blocksOwnership(name) {
+		candidates = txt.Describes(name)
 	}
 	if p.asksForAttribute(name) {
 		candidates = append(candidates, tenancy.DescribedBy(name)...)
@@ -219,9 +214,9 @@ func (p *Publisher) touchDependents(name string) {
 		again(dependent)
 	}
 	again(p.twin(name))
-	if o, ok := p.Owner.(ownershipRecordNamer); ok {
+	if txt := p.txt(); txt != nil {
 		for _, recordType := range p.Rules.Managed {
-			again(dns.Canonical(o.OwnershipRecordName(name, recordType)))
+			again(dns.Canonical(txt.OwnershipRecordName(name, recordType)))
 		}
 	}
 }

@@ -216,7 +216,7 @@ func (p *Publisher) verify() {
 			}
 		}
 	}
-	p.Metrics.verified(there)
+	setByType(p.Metrics.verifiedRecords, there)
 }
 
 // isOwnershipRecord reports whether a record set is an ownership record of the registry in use.
