@@ -59,6 +59,15 @@ type Listing struct {
 	Records []*dns.RecordSet
 }
 
+// inZone is embedded by registries that keep ownership in the zones.
+type inZone struct{}
+
+// Load implements [Owner]. There is nothing to read outside of the zones.
+func (inZone) Load(context.Context) error { return nil }
+
+// After implements [Owner]. Ownership was written with the changes.
+func (inZone) After(context.Context, []dns.Change) error { return nil }
+
 // LabelsOnly reports whether a change concerns labels only, so that the provider has nothing to do.
 func LabelsOnly(c dns.Change) bool {
 	return c.Old != nil && c.New != nil &&
