@@ -63,8 +63,9 @@ func (p *Publisher) noteUnlisted(unlisted error) {
 	if unlisted != nil {
 		p.Notify(Notice{Action: ActionFailed, Reason: ReasonProvider, Message: "list the zones: " + unlisted.Error()})
 	}
-	for name, n := range p.unzoned.all {
-		p.unzoned.drop(n)
+	again := p.unzoned
+	p.unzoned = map[string]string{}
+	for name := range again {
 		p.touch(name)
 	}
 }
@@ -156,7 +157,7 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 			p.touch(name)
 		}
 	}
-	p.unzoned.dropWhere(func(name string) bool { return len(p.zones.zonesFor(name)) > 0 })
+	maps.DeleteFunc(p.unzoned, func(name, _ string) bool { return len(p.zones.zonesFor(name)) > 0 })
 }
 
 // refilter plans the names again that the provider's filter selects now and didn't before, and those
@@ -440,19 +441,15 @@ type ownershipChange struct{ removed, added []*dns.RecordSet }
 // described returns the names that the given ownership records describe, with these records.
 func (p *Publisher) described(gone, added []*dns.RecordSet) map[string]ownershipChange {
 	found := map[string]ownershipChange{}
-	for _, r := range gone {
+	for i, r := range slices.Concat(gone, added) {
 		names, _ := p.Owner.OwnershipRecord(r)
 		for _, name := range names {
 			m := found[name]
-			m.removed = append(m.removed, r)
-			found[name] = m
-		}
-	}
-	for _, r := range added {
-		names, _ := p.Owner.OwnershipRecord(r)
-		for _, name := range names {
-			m := found[name]
-			m.added = append(m.added, r)
+			if i < len(gone) {
+				m.removed = append(m.removed, r)
+			} else {
+				m.added = append(m.added, r)
+			}
 			found[name] = m
 		}
 	}

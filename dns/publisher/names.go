@@ -470,12 +470,3 @@ func (s *names) outdated(n *nameState) bool {
 	n.stale = true
 	return first
 }
-
-// dropWhere forgets the names for which matches returns true.
-func (s *names) dropWhere(matches func(name string) bool) {
-	for name, n := range s.all {
-		if matches(name) {
-			s.drop(n)
-		}
-	}
-}

@@ -66,8 +66,8 @@ type Publisher struct {
 	// if the domain filter excludes all wanted names.
 	metricsStale, filtered bool
 	troubles               atomic.Pointer[[]Trouble]
-	// unzoned has the names that are in no zone of the provider.
-	unzoned *names
+	// unzoned has the wanted names that are in no zone of the provider, with the message to their objects.
+	unzoned map[string]string
 	budgets budgetState
 	// capabilities are those of the provider. batchSize, batchInterval and maxConcurrentCalls are the
 	// stricter of its limits and the user's. batchSize doesn't count ownership records.
@@ -155,6 +155,7 @@ func New(c Config) (*Publisher, error) {
 		terms:           make(chan term),
 		sources:         make([]sourceState, len(c.Sources)),
 		unresolved:      map[desired.Origin]unresolved{},
+		unzoned:         map[string]string{},
 		pendingRemovals: map[desired.Origin]time.Time{},
 		budgets:         newBudgetState(&c),
 		panics:          panics.New(c.Log, c.Metrics.panics),
@@ -165,7 +166,6 @@ func New(c Config) (*Publisher, error) {
 	for _, s := range c.Sources {
 		c.Metrics.panics.WithLabelValues(s.Name)
 	}
-	p.unzoned = p.newUnzoned()
 	return p, nil
 }
 
@@ -243,7 +243,7 @@ func (p *Publisher) begin(t term) {
 		o.Outdate()
 	}
 	p.zoneList = zoneList{}
-	p.unzoned = p.newUnzoned()
+	p.unzoned = map[string]string{}
 	p.budgets.beginTerm(time.Now())
 	p.sendProblems()
 }
@@ -336,7 +336,7 @@ func contained[T any](p *Publisher, f func() (T, error)) (result T, err error) {
 	return result, err
 }
 
-// noMetrics is the note function of names without a budget.
+// noMetrics is the note function of names that a budget doesn't count.
 func noMetrics(string, []dns.Change) {}
 
 // work does everything that is due, without waiting.

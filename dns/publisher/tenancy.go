@@ -180,23 +180,13 @@ func (p *Publisher) dependencyOf(z *zone, name string) (other, namespace string)
 // blocksOwnership reports whether objects ask for a CNAME or TXT record set under a name, which can't
 // coexist with an ownership record.
 func (p *Publisher) blocksOwnership(name string) bool {
-	for r := range p.Desired.Each(name) {
-		if r.Type == dns.TypeCNAME || r.Type == dns.TypeTXT {
-			return true
-		}
-	}
-	return false
+	return p.asked(name, func(r *dns.RecordSet) bool { return r.Type == dns.TypeCNAME || r.Type == dns.TypeTXT })
 }
 
 // asksForAttribute reports whether objects ask for record sets under a name that say something about
 // another name.
 func (p *Publisher) asksForAttribute(name string) bool {
-	for r := range p.Desired.Each(name) {
-		if tenancy.IsAttribute(name, r.Type) {
-			return true
-		}
-	}
-	return false
+	return p.asked(name, func(r *dns.RecordSet) bool { return tenancy.IsAttribute(name, r.Type) })
 }
 
 // touchDependents plans the names again that depend on the holder of another name, which may have
