@@ -406,12 +406,7 @@ func TestMetricsAfterTheTerm(t *testing.T) {
 		for i := range 100 {
 			w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
 		}
-		p := w.make()
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { _ = p.Run(ctx) })
-		term, end := context.WithCancel(ctx)
-		running.Go(func() { _ = p.Lead(term) })
+		w.start()
 		waitIdle()
 		w.objects.set("nobody")
 		synctest.Wait()
@@ -423,14 +418,12 @@ func TestMetricsAfterTheTerm(t *testing.T) {
 		if got := metrictest.Series(t, registry)[held]; got != 100 {
 			t.Errorf("%v deletions are held, want 100", got)
 		}
-		end()
+		w.endTerm()
 		time.Sleep(10 * DefaultInterval)
 		for name, value := range metrictest.Series(t, registry) {
 			if strings.Contains(name, zoneName) || strings.HasPrefix(name, "external_dns_registry_") && value != 0 {
 				t.Errorf("after the term %s is %v", name, value)
 			}
 		}
-		cancel()
-		running.Wait()
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,19 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
-
-// ownedBy gives a fixture another owner.
-func ownedBy(t *testing.T, o owner.TXTOptions) func(*Config) {
-	return func(c *Config) {
-		txt, err := owner.NewTXT(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Owner = txt
-	}
-}
 
 // A record whose ownership record would be in no zone isn't created, because it would have no
 // owner.
@@ -156,19 +143,14 @@ func TestAdjust(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		adjusts := &rounding{Provider: w.zones}
 		w.provider = adjusts
-		var applies atomic.Int32
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			if c.Operation == inmemory.Apply {
-				applies.Add(1)
-			}
-			return nil
-		}})
+		var c called
+		w.zones.SetHooks(c.hooks(0))
 		a := record(t, "a", "a.shop.test", "A", "192.0.2.1")
 		a.TTL = 61
 		w.objects.set("a", a)
 		w.start()
 		time.Sleep(5 * DefaultInterval)
-		if n := applies.Load(); n != 1 {
+		if n := len(c.batches()); n != 1 {
 			t.Errorf("%d batches, want 1", n)
 		}
 		for i := range 20 {
@@ -184,27 +166,16 @@ func TestAdjust(t *testing.T) {
 // nothing.
 func TestTerms(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		p := w.make()
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() {
-			if err := p.Run(ctx); err != nil {
-				t.Error(err)
-			}
-		})
+		w.standby = true
+		w.start()
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		waitIdle()
 		w.expectZone()
 		for range 3 {
-			term, end := context.WithCancel(ctx)
-			running.Go(func() {
-				if err := p.Lead(term); err != nil {
-					t.Error(err)
-				}
-			})
+			w.lead()
 			waitIdle()
 			w.expectZone("a.shop.test A 192.0.2.1")
-			end()
+			w.endTerm()
 			waitIdle()
 			for _, r := range w.listing() {
 				w.byHand(dns.Change{Old: r})
@@ -212,8 +183,6 @@ func TestTerms(t *testing.T) {
 			time.Sleep(3 * DefaultInterval)
 			w.expectZone()
 		}
-		cancel()
-		running.Wait()
 	})
 }
 
