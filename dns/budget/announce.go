@@ -52,17 +52,20 @@ type Plan struct {
 	Spent Spent
 	// Earlier are the plans that were announced before. Their changes that are still held are in this
 	// plan.
-	Earlier []Earlier
+	Earlier []Announcement
 	// Excepted is the number of Changes whose names an approval left out. No limit ends their hold.
 	Excepted int
 	// shown has, for each of Changes, the number of the first plan that has shown it.
 	shown []int
 }
 
-// Earlier is a plan that a later one has replaced.
-type Earlier struct {
+// Announcement is a plan that users may have seen.
+type Announcement struct {
 	Hash   string
 	number int
+	at     time.Time
+	// changes is the number of changes of the plan.
+	changes int
 }
 
 // Spent is the used part of a limit.
@@ -81,7 +84,7 @@ func (p *Plan) Remaining(hash string) (Plan, bool) {
 	if p.Hash == hash {
 		return *p, true
 	}
-	i := slices.IndexFunc(p.Earlier, func(e Earlier) bool { return e.Hash == hash })
+	i := slices.IndexFunc(p.Earlier, func(e Announcement) bool { return e.Hash == hash })
 	if i < 0 {
 		return Plan{}, false
 	}
@@ -121,7 +124,7 @@ type Approval struct {
 type announcements struct {
 	// plans are the latest ones, oldest first. A plan consists of the changes that it or an earlier
 	// plan was the first to show and that are still planned, so it needs no memory for its changes.
-	plans []announcement
+	plans []Announcement
 	last  int
 	// current is the last announced plan, or nil if nothing is held. sum is the sum of its digests.
 	current *Plan
@@ -137,14 +140,6 @@ type expectation struct {
 	until time.Time
 	// used is true if the hash has approved changes. Until everything is planned, more may follow.
 	used bool
-}
-
-type announcement struct {
-	hash   string
-	number int
-	at     time.Time
-	// changes is the number of changes of the plan.
-	changes int
 }
 
 // Announce returns the plan to announce now, if there is a new one. Except after an approval, plans are
@@ -164,13 +159,7 @@ func (l *Ledger) Announce() (Plan, bool) {
 		l.scheduleDecide(a.next)
 		return Plan{}, false
 	}
-	p := l.Plan()
-	a.plans = slices.DeleteFunc(a.plans, func(old announcement) bool { return old.hash == p.Hash })
 	a.last++
-	a.plans = append(a.plans, announcement{p.Hash, a.last, l.now, len(p.Changes)})
-	if len(a.plans) > maxPlans {
-		a.plans = a.plans[1:]
-	}
 	for i := range l.all() {
 		switch {
 		case !l.isHeld(i):
@@ -179,10 +168,10 @@ func (l *Ledger) Announce() (Plan, bool) {
 			i.shown = a.last
 		}
 	}
-	p.shown = l.shownFirst(p.Changes)
-	for _, old := range a.plans[:len(a.plans)-1] {
-		p.Earlier = append(p.Earlier, Earlier{old.hash, old.number})
-	}
+	p := l.Plan()
+	earlier := slices.DeleteFunc(a.plans, func(old Announcement) bool { return old.Hash == p.Hash })
+	p.Earlier = slices.Clone(earlier[max(0, len(earlier)-maxPlans+1):])
+	a.plans = append(slices.Clone(p.Earlier), Announcement{p.Hash, a.last, l.now, len(p.Changes)})
 	known := a.current != nil && a.current.Hash == p.Hash
 	a.current, a.sum, a.next = &p, l.heldSum, l.now.Add(announceEvery)
 	l.book.bump()
@@ -192,25 +181,12 @@ func (l *Ledger) Announce() (Plan, bool) {
 // allShown reports whether plans have shown all held changes. A change that was planned again, after
 // other changes of its name were made, has not been shown.
 func (l *Ledger) allShown() bool {
-	for i := range l.all() {
-		if l.isHeld(i) && i.shown == 0 {
+	for i := range l.heldItems() {
+		if i.shown == 0 {
 			return false
 		}
 	}
 	return true
-}
-
-// shownFirst returns, for each change, the number of the first plan that has shown it.
-func (l *Ledger) shownFirst(changes []dns.Change) []int {
-	numbers := map[digest]int{}
-	for i := range l.all() {
-		numbers[i.digest] = i.shown
-	}
-	list := make([]int, len(changes))
-	for n, c := range changes {
-		list[n] = numbers[digestOf(c)]
-	}
-	return list
 }
 
 // PlanOf returns the last announced plan if it has all held changes of a name. It returns false for
@@ -238,8 +214,8 @@ func (l *Ledger) deletionsSpent() Spent {
 	left, recent := l.spent[Deletion].within(l.now, window)
 	s := Spent{Changes: recent, Limit: limit.max(l.owned + recent)}
 	held := 0
-	for i := range l.all() {
-		if i.kind == Deletion && l.isHeld(i) && !i.excepted {
+	for i := range l.heldItems() {
+		if i.kind == Deletion && !i.excepted {
 			held++
 		}
 	}
@@ -266,15 +242,14 @@ func (l *Ledger) Current() (Plan, bool) {
 // Plan returns the currently held changes, announced or not.
 func (l *Ledger) Plan() Plan {
 	p := Plan{Zone: l.zone, At: l.now, Owned: l.owned, UnknownUntil: l.UnknownUntil(), Spent: l.deletionsSpent()}
-	for i := range l.all() {
-		if l.isHeld(i) {
-			p.Changes = append(p.Changes, i.Change)
-			if i.excepted {
-				p.Excepted++
-			}
+	held := slices.Collect(l.heldItems())
+	slices.SortFunc(held, func(a, b *item) int { return compareChanges(a.Change, b.Change) })
+	for _, i := range held {
+		p.Changes, p.shown = append(p.Changes, i.Change), append(p.shown, i.shown)
+		if i.excepted {
+			p.Excepted++
 		}
 	}
-	sortChanges(p.Changes)
 	h := sha256.New()
 	fmt.Fprintf(h, "publisher %q owner %q zone %q %q\n", l.book.publisher.Name, l.book.publisher.Owner, l.zone.ID, l.zone.Name)
 	for _, c := range p.Changes {
@@ -294,12 +269,10 @@ func ValidHash(hash string) bool {
 	return len(hash) == 16
 }
 
-// sortChanges sorts changes by name, type and set identifier.
-func sortChanges(changes []dns.Change) {
-	slices.SortFunc(changes, func(a, b dns.Change) int {
-		x, y := a.RecordSet().Key(), b.RecordSet().Key()
-		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Type, y.Type), strings.Compare(x.SetIdentifier, y.SetIdentifier))
-	})
+// compareChanges orders changes by name, type and set identifier.
+func compareChanges(a, b dns.Change) int {
+	x, y := a.RecordSet().Key(), b.RecordSet().Key()
+	return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Type, y.Type), strings.Compare(x.SetIdentifier, y.SetIdentifier))
 }
 
 // expect approves a plan that may not exist yet.
@@ -326,7 +299,7 @@ func (l *Ledger) approveExpected() bool {
 		expected[hash] = expectation{e.until, true}
 	}
 	for hash, e := range expected {
-		if n := l.number(hash); n > 0 && len(l.changedSince(n, nil)) == 0 && l.approve(e.until, func(i *item) bool { return 0 < i.shown && i.shown <= n }) {
+		if n := l.announcement(hash).number; n > 0 && len(l.changedSince(n, nil)) == 0 && l.approve(e.until, func(i *item) bool { return 0 < i.shown && i.shown <= n }) {
 			approved = true
 			expected[hash] = expectation{e.until, true}
 		}
@@ -348,8 +321,8 @@ func (l *Ledger) endExpected() {
 // approve approves the held changes that meet a condition. It reports whether there was any.
 func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 	found := false
-	for i := range l.all() {
-		if l.isHeld(i) && meets(i) {
+	for i := range l.heldItems() {
+		if meets(i) {
 			i.userState.approved = until
 			found = true
 		}
@@ -368,37 +341,27 @@ func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 	return found
 }
 
-// number returns the number of an announced plan; 0 if unknown.
-func (l *Ledger) number(hash string) int {
+// announcement returns the announced plan with a hash; its number is 0 if there is none.
+func (l *Ledger) announcement(hash string) Announcement {
 	for _, known := range l.announced.plans {
-		if known.hash == hash {
-			return known.number
+		if known.Hash == hash {
+			return known
 		}
 	}
-	return 0
-}
-
-// shownBy returns how many changes a plan has shown; 0 if unknown.
-func (l *Ledger) shownBy(hash string) int {
-	for _, known := range l.announced.plans {
-		if known.hash == hash {
-			return known.changes
-		}
-	}
-	return 0
+	return Announcement{}
 }
 
 // changedSince returns the held changes of record sets that a plan has shown with other changes,
 // except under some names.
 func (l *Ledger) changedSince(number int, excepted map[string]bool) []dns.Change {
 	var changed []dns.Change
-	for i := range l.all() {
+	for i := range l.heldItems() {
 		shown := 0 < i.shown && i.shown <= number
-		if l.isHeld(i) && !shown && 0 < i.replaces && i.replaces <= number && !excepted[dns.Canonical(i.RecordSet().Name)] {
+		if !shown && 0 < i.replaces && i.replaces <= number && !excepted[dns.Canonical(i.RecordSet().Name)] {
 			changed = append(changed, i.Change)
 		}
 	}
-	sortChanges(changed)
+	slices.SortFunc(changed, compareChanges)
 	return changed
 }
 
@@ -434,7 +397,8 @@ func first(targets []string) []string { return targets[:min(len(targets), 3)] }
 // next Decide applies the approval.
 func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval, error) {
 	l.now = now
-	number := l.number(hash)
+	announced := l.announcement(hash)
+	number := announced.number
 	if number == 0 {
 		return Approval{}, ErrUnknownPlan
 	}
@@ -464,7 +428,7 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 			a.Updates++
 		}
 	}
-	a.Gone = max(0, l.shownBy(hash)-a.Deletions-a.Updates-a.Excepted)
+	a.Gone = max(0, announced.changes-a.Deletions-a.Updates-a.Excepted)
 	switch {
 	case !l.complete && a.Gone > 0:
 		return Approval{}, ErrNotPlanned

@@ -147,7 +147,7 @@ func (b *Book) Retain(now time.Time, exist []dns.Zone) {
 func (b *Book) Approve(now time.Time, hash string, except []string) (Approval, error) {
 	var known []*Ledger
 	for _, l := range b.zones {
-		if l.number(hash) > 0 {
+		if l.announcement(hash).number > 0 {
 			known = append(known, l)
 		}
 	}

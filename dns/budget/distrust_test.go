@@ -141,8 +141,8 @@ func TestStoreIsReadLate(t *testing.T) {
 	w.sync()
 	w.wantZone(80)
 	l := w.book.Ledger(shop)
-	if l.number(before) == 0 || l.number(before) >= l.number(meanwhile) {
-		t.Errorf("the plans have the numbers %d and %d", l.number(before), l.number(meanwhile))
+	if l.announcement(before).number == 0 || l.announcement(before).number >= l.announcement(meanwhile).number {
+		t.Errorf("the plans have the numbers %d and %d", l.announcement(before).number, l.announcement(meanwhile).number)
 	}
 	if a := w.approve(before); a.Deletions != 6 {
 		t.Errorf("%d deletions were approved, want 6", a.Deletions)
@@ -153,7 +153,7 @@ func TestStoreIsReadLate(t *testing.T) {
 	w.sync()
 	w.wantZone(73)
 	w.start("settings")
-	if l := w.book.Ledger(shop); l.number(before) == 0 || l.number(meanwhile) == 0 {
+	if l := w.book.Ledger(shop); l.announcement(before).number == 0 || l.announcement(meanwhile).number == 0 {
 		t.Error("the plans are not stored")
 	}
 }

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"fmt"
 	"testing"
 	"time"
 )
@@ -10,15 +9,10 @@ import (
 // none.
 func TestEarlierPlans(t *testing.T) {
 	w := newFilledFixture(t, 100)
-	drop := func(from, to int) {
-		for i := from; i < to; i++ {
-			w.drop(fmt.Sprint("n", i))
-		}
-	}
-	drop(0, 30)
+	w.dropRange(0, 30)
 	w.sync()
 	first := w.announced(30)
-	drop(30, 31)
+	w.dropRange(30, 31)
 	w.sync()
 	l := w.book.Ledger(shop)
 	if _, ok := l.PlanOf("n30.shop.test"); ok {
@@ -47,9 +41,7 @@ func TestEarlierPlans(t *testing.T) {
 // A plan has the used part of the limit, and when the held changes are within it.
 func TestSpent(t *testing.T) {
 	w := newFilledFixture(t, 30)
-	for i := range 10 {
-		w.drop(fmt.Sprint("n", i))
-	}
+	w.dropRange(0, 10)
 	w.sync()
 	w.wantZone(20)
 	made := w.now
@@ -60,9 +52,7 @@ func TestSpent(t *testing.T) {
 	if s := p.Spent; s.Changes != 10 || s.Limit != 10 || s.AvailableAt.Sub(made).Round(time.Second) != w.limits.Window {
 		t.Errorf("spent %d of %d, room %v after the first deletions, want 10 of 10 and %v", s.Changes, s.Limit, s.AvailableAt.Sub(made), w.limits.Window)
 	}
-	for i := 11; i < 29; i++ {
-		w.drop(fmt.Sprint("n", i))
-	}
+	w.dropRange(11, 29)
 	w.now = w.now.Add(announceEvery)
 	w.sync()
 	if s := w.announced(19).Spent; !s.AvailableAt.IsZero() {

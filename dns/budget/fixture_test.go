@@ -76,9 +76,7 @@ func newFilledFixture(t *testing.T, names int) *fixture {
 func newHeldFixture(t *testing.T, deletions int) (w *fixture, hash string) {
 	t.Helper()
 	w = newFilledFixture(t, 100)
-	for i := range deletions {
-		w.drop(fmt.Sprint("n", i))
-	}
+	w.dropRange(0, deletions)
 	w.sync()
 	return w, w.announced(deletions).Hash
 }
@@ -158,6 +156,13 @@ func (w *fixture) drop(names ...string) {
 		if slices.Contains(names, strings.TrimSuffix(key.Name, ".shop.test")) {
 			delete(w.want, key)
 		}
+	}
+}
+
+// dropRange deletes the objects that ask for the names from n0 on with these numbers.
+func (w *fixture) dropRange(from, to int) {
+	for i := from; i < to; i++ {
+		w.drop(fmt.Sprint("n", i))
 	}
 }
 

@@ -20,9 +20,7 @@ func TestKeeperMerges(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	book, keeper := w.book, w.keeper
 	w.start("settings")
-	for i := range 15 {
-		w.drop(fmt.Sprint("n", i))
-	}
+	w.dropRange(0, 15)
 	w.sync()
 	w.wantZone(85)
 	w.book, w.keeper = book, keeper

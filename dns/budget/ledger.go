@@ -22,8 +22,6 @@ type Ledger struct {
 	newSettings bool
 
 	names map[string]*entry
-	// freed are names that had counted changes only until the store was read.
-	freed []string
 	spent [kinds]spendings
 	// exceeded says which limits the planned changes exceed. held counts the changes that are held
 	// because of that, and heldSum is the sum of their digests.
@@ -60,7 +58,8 @@ type Ledger struct {
 	recalledKeys map[uint64]int
 }
 
-// entry is a name with counted changes.
+// entry is a name with counted changes. It has no items if its changes were counted only until the
+// store was read.
 type entry struct {
 	changes []dns.Change
 	items   []item
@@ -240,16 +239,20 @@ func (l *Ledger) all() iter.Seq[*item] {
 	}
 }
 
-// Counted returns the names with counted changes, in no order.
-func (l *Ledger) Counted() iter.Seq[string] { return maps.Keys(l.names) }
-
-// Freed returns the names, since the last call, whose changes are the same but no longer counted,
-// because more kinds are counted until the store was read. None of their changes is held.
-func (l *Ledger) Freed() []string {
-	freed := l.freed
-	l.freed = nil
-	return freed
+// heldItems returns the held changes of all names, in no order.
+func (l *Ledger) heldItems() iter.Seq[*item] {
+	return func(yield func(*item) bool) {
+		for i := range l.all() {
+			if l.isHeld(i) && !yield(i) {
+				return
+			}
+		}
+	}
 }
+
+// Counted returns the names with counted changes, in no order, and those whose changes were counted
+// only until the store was read.
+func (l *Ledger) Counted() iter.Seq[string] { return maps.Keys(l.names) }
 
 // alreadyCharged reports whether a change was charged within the window. It counts as made.
 func (l *Ledger) alreadyCharged(i *item) bool {
@@ -347,11 +350,9 @@ func (l *Ledger) checkLimits() {
 		}
 	}
 	l.held, l.heldSum = 0, 0
-	for i := range l.all() {
-		if l.isHeld(i) {
-			l.held++
-			l.heldSum += i.change
-		}
+	for i := range l.heldItems() {
+		l.held++
+		l.heldSum += i.change
 	}
 }
 
@@ -465,19 +466,14 @@ func (l *Ledger) setSettings(settings string) {
 
 // recount counts the planned changes again, after the store was read.
 func (l *Ledger) recount() {
-	before := l.names
-	l.names, l.changed = map[string]*entry{}, true
-	for name, e := range before {
-		l.Note(name, e.changes)
-		now := l.names[name]
-		if now == nil {
-			l.freed = append(l.freed, name)
-			continue
-		}
-		for i := range now.items {
-			for _, old := range e.items {
-				if old.digest == now.items[i].digest {
-					now.items[i].charged = old.charged
+	l.changed = true
+	for name, e := range l.names {
+		charged := e.items
+		e.items = l.itemsOf(name, e.changes, nil)
+		for i := range e.items {
+			for _, old := range charged {
+				if old.digest == e.items[i].digest {
+					e.items[i].charged = old.charged
 				}
 			}
 		}
@@ -491,7 +487,7 @@ func (l *Ledger) endPlans() {
 		l.book.bump()
 	}
 	l.forgetRecalled()
-	l.announced.plans, l.freed = nil, nil
+	l.announced.plans = nil
 	l.endExpected()
 }
 

@@ -147,9 +147,7 @@ func TestNoStore(t *testing.T) {
 // ends when the changes are made or no longer needed.
 func TestApproval(t *testing.T) {
 	w := newFilledFixture(t, 100)
-	for i := range 40 {
-		w.drop(fmt.Sprint("n", i))
-	}
+	w.dropRange(0, 40)
 	w.sync()
 	first := w.announced(40)
 	w.drop("n40", "n41")
@@ -170,9 +168,7 @@ func TestApproval(t *testing.T) {
 	w.drop("n5")
 	w.number(100, 160, "n%d A 192.0.2.1")
 	w.sync()
-	for i := 100; i < 160; i++ {
-		w.drop(fmt.Sprint("n", i))
-	}
+	w.dropRange(100, 160)
 	w.sync()
 	if _, ok := w.zone[dns.Key{Name: "n5.shop.test", Type: "A"}]; ok {
 		t.Log("n5 is held, with those that came later")
@@ -189,22 +185,17 @@ func TestApproval(t *testing.T) {
 // Changes that are added to a plan, or were excepted from an approval, are held under another hash.
 func TestLaterChangesAreHeld(t *testing.T) {
 	w := newFilledFixture(t, 100)
-	drop := func(from, to int) {
-		for i := from; i < to; i++ {
-			w.drop(fmt.Sprint("n", i))
-		}
-	}
-	drop(0, 30)
+	w.dropRange(0, 30)
 	w.sync()
 	first := w.announced(30)
-	drop(30, 60)
+	w.dropRange(30, 60)
 	w.now = w.now.Add(announceEvery)
 	w.sync()
 	second := w.announced(60)
 	if second.Hash == first.Hash {
 		t.Error("two plans have one hash")
 	}
-	drop(60, 70) // nobody has seen these
+	w.dropRange(60, 70) // nobody has seen these
 	w.sync()
 	if a := w.approve(first.Hash, "n0.shop.test"); a.Deletions != 29 || a.Excepted != 1 {
 		t.Errorf("approved %+v", a)
@@ -228,12 +219,7 @@ func TestLaterChangesAreHeld(t *testing.T) {
 // TestExceptedNameIsHeld shows that a name that an approval leaves out is held, although the rest of the budget
 // would allow its deletion, also after a restart, and takes no budget from others. Another approval ends that.
 func TestExceptedNameIsHeld(t *testing.T) {
-	w := newFilledFixture(t, 100)
-	for i := range 30 {
-		w.drop(fmt.Sprint("n", i))
-	}
-	w.sync()
-	hash := w.announced(30).Hash
+	w, hash := newHeldFixture(t, 30)
 	if a := w.approve(hash, "n0.shop.test"); a.Deletions != 29 || a.Excepted != 1 {
 		t.Errorf("approved %+v", a)
 	}
@@ -259,12 +245,7 @@ func TestExceptedNameIsHeld(t *testing.T) {
 // TestHeldNameIsPlannedAgain shows that an approval covers a name of the plan whose other changes were made
 // since, which is planned again.
 func TestHeldNameIsPlannedAgain(t *testing.T) {
-	w := newFilledFixture(t, 100)
-	for i := range 30 {
-		w.drop(fmt.Sprint("n", i))
-	}
-	w.sync()
-	hash := w.announced(30).Hash
+	w, hash := newHeldFixture(t, 30)
 	w.book.Ledger(shop).Note("n0.shop.test", nil)
 	w.now = w.now.Add(2 * announceEvery)
 	w.sync()
@@ -281,9 +262,7 @@ func TestApprovalErrors(t *testing.T) {
 	if _, err := w.book.Approve(w.now, "0123456789abcdef", nil); !errors.Is(err, ErrUnknownPlan) {
 		t.Errorf("nothing is held: %v", err)
 	}
-	for i := range 30 {
-		w.drop(fmt.Sprint("n", i))
-	}
+	w.dropRange(0, 30)
 	w.sync()
 	hash := w.announced(30).Hash
 	for _, name := range []string{"n40.shop.test", "x", ""} {
@@ -325,9 +304,7 @@ func TestApprovalSurvivesRestart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, hash := newHeldFixture(t, 30)
-			for i := 30; i < 70; i++ {
-				w.drop(fmt.Sprint("n", i))
-			}
+			w.dropRange(30, 70)
 			w.now = w.now.Add(announceEvery)
 			if name == "in a next term" {
 				w.keeper = NewKeeper(nil, time.Minute, w.keeper.log) // nothing was loaded
@@ -346,9 +323,7 @@ func TestApprovalByFlagWithoutStore(t *testing.T) {
 	w.start("settings")
 	w.number(0, 100, "n%d A 192.0.2.1")
 	w.fill()
-	for i := range 30 {
-		w.drop(fmt.Sprint("n", i))
-	}
+	w.dropRange(0, 30)
 	w.sync()
 	hash := w.announced(30).Hash
 	w.startApproving("settings", "0123456789abcdef")
@@ -378,9 +353,7 @@ func TestFlagApprovesOnce(t *testing.T) {
 			w.number(0, 30, "n%d A 192.0.2.1")
 			w.sync()
 			w.wantZone(100)
-			for i := range 30 {
-				w.drop(fmt.Sprint("n", i))
-			}
+			w.dropRange(0, 30)
 			w.now = w.now.Add(time.Hour)
 			w.sync()
 			w.wantZone(100)
@@ -547,7 +520,7 @@ func TestPlansAreNotEvicted(t *testing.T) {
 	if len(w.plans) > 21 {
 		t.Errorf("%d plans were announced in ten minutes", len(w.plans))
 	}
-	if l := w.book.Ledger(shop); l.number(hash) == 0 {
+	if l := w.book.Ledger(shop); l.announcement(hash).number == 0 {
 		t.Error("the first plan is forgotten")
 	}
 }

@@ -2,7 +2,7 @@ package budget
 
 import (
 	"errors"
-	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -42,29 +42,21 @@ func TestRemovedZoneKeepsItsProtection(t *testing.T) {
 		deleted int
 	}{
 		"a held plan": {func(w *fixture) {
-			for i := range 50 {
-				w.drop(fmt.Sprint("n", i))
-			}
+			w.dropRange(0, 50)
 			w.sync()
 		}, 0},
 		"spent budget": {func(w *fixture) {
-			for i := range 20 {
-				w.drop(fmt.Sprint("n", i))
-			}
+			w.dropRange(0, 20)
 			w.sync()
 			w.drop("n20", "n21")
 		}, 0},
 		"an approved plan": {func(w *fixture) {
-			for i := range 50 {
-				w.drop(fmt.Sprint("n", i))
-			}
+			w.dropRange(0, 50)
 			w.sync()
 			w.approve(w.announced(50).Hash)
 		}, 0},
 		"an excepted name": {func(w *fixture) {
-			for i := range 50 {
-				w.drop(fmt.Sprint("n", i))
-			}
+			w.dropRange(0, 50)
 			w.sync()
 			w.approve(w.announced(50).Hash, "n0.shop.test")
 			w.sync()
@@ -112,10 +104,7 @@ func TestRemovedZoneStaysUnknown(t *testing.T) {
 // records.
 func TestPlanApprovedAtTheStartOfARemovedZone(t *testing.T) {
 	w, hash := newHeldFixture(t, 50)
-	records := map[dns.Key]*dns.RecordSet{}
-	for key, r := range w.zone {
-		records[key] = r
-	}
+	records := maps.Clone(w.zone)
 	w.startApproving("settings", hash)
 	if made := w.sync(); made != 50 {
 		t.Fatalf("%d records were deleted, want the 50 of the approved plan", made)

@@ -86,12 +86,8 @@ func TestChangedPlanIsNotApproved(t *testing.T) {
 
 // An approval ends for a record set that gets another target before the change is made.
 func TestApprovalEndsWithTheTarget(t *testing.T) {
-	w := newFilledFixture(t, 100)
-	for i := range 30 {
-		w.drop(fmt.Sprint("n", i))
-	}
-	w.sync()
-	w.approve(w.announced(30).Hash)
+	w, hash := newHeldFixture(t, 30)
+	w.approve(hash)
 	for i := range 30 {
 		edited := parse(t, fmt.Sprintf("n%d A 192.0.2.77", i))
 		w.zone[edited.Key()] = edited
@@ -119,9 +115,7 @@ func TestEarlierFormOfApprovals(t *testing.T) {
 	w.store.text = []byte(`{"version":1,"zones":[{"id":"Z1","name":"shop.test","settings":["settings"],"deletions":[[` + fmt.Sprint(w.now.UnixMilli()) + `,5]],` +
 		`"plans":[{"hash":"1b2ce5d55119ce84","at":1767323045000,"shown":"AAAAAAAAAAE="}],"approved":[{"until":` + fmt.Sprint(w.now.Add(time.Hour).UnixMilli()) + `,"changes":"AAAAAAAAAAE="}]}]}`)
 	w.start("settings")
-	for i := range 17 {
-		w.drop(fmt.Sprint("n", i))
-	}
+	w.dropRange(0, 17)
 	if made := w.sync(); made != 0 {
 		t.Errorf("%d deletions were made, though 5 are spent of 21", made)
 	}
@@ -137,7 +131,7 @@ func TestEarlierFormOfApprovals(t *testing.T) {
 func TestHashOfTwoZones(t *testing.T) {
 	w, hash := newHeldFixture(t, 30)
 	other := w.book.Ledger(dns.Zone{ID: "Z2", Name: "shop.test"})
-	other.announced.plans = []announcement{{hash: hash, number: 1}}
+	other.announced.plans = []Announcement{{Hash: hash, number: 1}}
 	if _, err := w.book.Approve(w.now, hash, nil); !errors.Is(err, ErrAmbiguousPlan) {
 		t.Errorf("approve the plan of two zones: %v", err)
 	}

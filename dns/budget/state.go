@@ -209,7 +209,7 @@ func (a *announcements) state(shown map[int]digests) []planState {
 		}
 		before = p.number
 		slices.SortFunc(first, digest.compare)
-		plans = append(plans, planState{p.hash, p.at.UnixMilli(), p.changes, first})
+		plans = append(plans, planState{p.Hash, p.at.UnixMilli(), p.changes, first})
 	}
 	return plans
 }
@@ -320,9 +320,9 @@ func (l *Ledger) restore(z zoneState) {
 	for k, list := range z.spendings() {
 		l.spent[k] = mergeSpendings(l.spent[k], *list)
 	}
-	var earlier []announcement
+	var earlier []Announcement
 	for i, p := range z.Plans {
-		earlier = append(earlier, announcement{p.Hash, i + 1, time.UnixMilli(p.At), p.Changes})
+		earlier = append(earlier, Announcement{p.Hash, i + 1, time.UnixMilli(p.At), p.Changes})
 		for _, d := range p.Shown {
 			if m := l.recalled[d]; m.shown == 0 || m.shown > i+1 {
 				m.shown = i + 1
@@ -330,8 +330,8 @@ func (l *Ledger) restore(z zoneState) {
 			}
 		}
 	}
-	later := slices.DeleteFunc(l.announced.plans, func(p announcement) bool {
-		return slices.ContainsFunc(earlier, func(e announcement) bool { return e.hash == p.hash })
+	later := slices.DeleteFunc(l.announced.plans, func(p Announcement) bool {
+		return slices.ContainsFunc(earlier, func(e Announcement) bool { return e.Hash == p.Hash })
 	})
 	all := append(earlier, later...)
 	l.announced.plans = all[max(0, len(all)-maxPlans):]

@@ -109,7 +109,7 @@ func TestLargePlan(t *testing.T) {
 	for i := range 2000 {
 		l.Note("joins.shop.test", []dns.Change{{Old: &dns.RecordSet{Name: "joins.shop.test", Type: "A", SetIdentifier: fmt.Sprint(i)}}})
 		l.heldSum++ // Decide and Announce would need a second for all
-		l.announced.plans = append(l.announced.plans, announcement{fmt.Sprint(i), i + 2, begun, 1})
+		l.announced.plans = append(l.announced.plans, Announcement{fmt.Sprint(i), i + 2, begun, 1})
 		l.announced.plans = l.announced.plans[max(0, len(l.announced.plans)-maxPlans):]
 		b.bump()
 	}

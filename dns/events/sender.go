@@ -188,24 +188,18 @@ func (s *Sender) Run(ctx context.Context) error {
 
 // Flush sends all waiting Events. It returns early when ctx ends.
 func (s *Sender) Flush(ctx context.Context) {
-	for {
-		select {
-		case e := <-s.problems:
-			s.send(ctx, e)
-			continue
-		default:
+	for _, queue := range []chan event{s.problems, s.queue} {
+		for len(queue) > 0 {
+			select {
+			case e := <-queue:
+				s.send(ctx, e)
+			default: // Run has taken it
+			}
 		}
-		select {
-		case e := <-s.queue:
-			s.send(ctx, e)
-			continue
-		default:
-		}
-		// Run may still be sending the last one.
-		if s.turn.Acquire(ctx, 1) == nil {
-			s.turn.Release(1)
-		}
-		return
+	}
+	// Run may still be sending the last one.
+	if s.turn.Acquire(ctx, 1) == nil {
+		s.turn.Release(1)
 	}
 }
 

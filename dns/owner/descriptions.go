@@ -34,6 +34,7 @@ const maxDescription = 1024
 // of a name are in one service, so they have one owner. All methods may be called from any
 // goroutine.
 type Descriptions struct {
+	inZone
 	id, oldID string
 	problems  func(dns.Problem)
 }
@@ -61,12 +62,6 @@ func NewDescriptions(o DescriptionOptions) (*Descriptions, error) {
 
 // ID implements [Owner].
 func (d *Descriptions) ID() string { return d.id }
-
-// Load implements [Owner]. There is nothing to read, because everything is in the zones.
-func (d *Descriptions) Load(context.Context) error { return nil }
-
-// After implements [Owner]. The descriptions were written with the changes.
-func (d *Descriptions) After(context.Context, []dns.Change) error { return nil }
 
 // OwnershipRecord implements [Owner]. There are no ownership records. Without ownership, record
 // sets without a description are hidden from the plan, because they would count as ours.

@@ -6,16 +6,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Instanced is an [Owner] that writes the instance of the process into its ownership records
-// ([dns.LabelInstance]). Record sets of our owner ID and another instance aren't ours.
-type Instanced interface {
-	// SetInstance sets the instance; empty means none. It is called before zones are read.
-	SetInstance(instance string)
-}
-
-var _ Instanced = (*TXT)(nil)
-
-// SetInstance implements [Instanced].
+// SetInstance sets the instance of the process, which is written into ownership records
+// ([dns.LabelInstance]); empty means none. Record sets of our owner ID and another instance aren't
+// ours. It is called before zones are read.
 func (t *TXT) SetInstance(instance string) { t.instance = instance }
 
 // signed adds our owner and instance to the labels that are written. If an existing text only lacks

@@ -8,15 +8,12 @@ import (
 
 // None is the [Owner] of --registry=noop. There are no ownership records, and every record set of
 // the managed types may be changed (spec/dns.md §4.1).
-type None struct{}
+type None struct{ inZone }
 
 var _ Owner = None{}
 
 // ID implements [Owner]. It returns "".
 func (None) ID() string { return "" }
-
-// Load implements [Owner]. There is nothing to read.
-func (None) Load(context.Context) error { return nil }
 
 // OwnershipRecord implements [Owner]. No record set is an ownership record.
 func (None) OwnershipRecord(*dns.RecordSet) (describes []string, ownership bool) { return nil, false }
@@ -30,6 +27,3 @@ func (None) Labels(Lookup, *dns.RecordSet) (labels map[string]string, rewrite bo
 func (None) Before(_ context.Context, _ Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
 	return changes, nil, nil
 }
-
-// After implements [Owner]. There is nothing to store.
-func (None) After(context.Context, []dns.Change) error { return nil }

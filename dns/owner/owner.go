@@ -43,18 +43,10 @@ type Outside interface {
 	// Outdate makes the next Load read everything, because another process may have written. It doesn't
 	// wait.
 	Outdate()
-}
-
-// FailureObserver is an [Owner] that is also notified of failures.
-type FailureObserver interface {
 	// Failed is called with changes that Before returned, and the error of the provider.
 	Failed(ctx context.Context, changes []dns.Change, err error)
-}
-
-// Observer is an [Owner] that needs the listings of zones. It isn't called in a dry run, because it
-// may write.
-type Observer interface {
-	// Listed is called with each complete listing of a zone, while no change of the zone is running.
+	// Listed is called with each complete listing of a zone, while no change of the zone is running. It
+	// isn't called in a dry run, because it may write.
 	Listed(ctx context.Context, l Listing)
 }
 
@@ -66,6 +58,15 @@ type Listing struct {
 	// Records are all record sets of the zone.
 	Records []*dns.RecordSet
 }
+
+// inZone is embedded by registries that keep ownership in the zones.
+type inZone struct{}
+
+// Load implements [Owner]. There is nothing to read outside of the zones.
+func (inZone) Load(context.Context) error { return nil }
+
+// After implements [Owner]. Ownership was written with the changes.
+func (inZone) After(context.Context, []dns.Change) error { return nil }
 
 // LabelsOnly reports whether a change concerns labels only, so that the provider has nothing to do.
 func LabelsOnly(c dns.Change) bool {

@@ -1,7 +1,6 @@
 package owner
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,6 +41,7 @@ type TXTOptions struct {
 // ownership. Only our own texts are ever changed or deleted. The others are kept in the record that
 // replaces it.
 type TXT struct {
+	inZone
 	id, oldID, instance string
 	names               *names
 	// seal is nil without a key. encrypt is true if texts are written encrypted.
@@ -90,12 +90,6 @@ func (t *TXT) ID() string { return t.id }
 
 // OldID returns the owner whose record sets become ours when they are updated, or "".
 func (t *TXT) OldID() string { return t.oldID }
-
-// Load implements [Owner]. There is nothing to read, because everything is in the zones.
-func (t *TXT) Load(context.Context) error { return nil }
-
-// After implements [Owner]. The ownership records were among the changes.
-func (t *TXT) After(context.Context, []dns.Change) error { return nil }
 
 // OwnershipRecordName returns the name of the ownership record of a record set in the current
 // format. It is empty if a label would exceed 63 bytes: such a record set can't be owned. An
@@ -159,7 +153,7 @@ func (t *TXT) Twin(name string) string { return t.names.twin(name) }
 // Orphan reports whether an ownership record is in the current format, has only texts of ours, and
 // describes no record set of the zone. One in a historic format may belong to an owner with another
 // prefix.
-func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, ownership *dns.RecordSet) bool {
+func (t *TXT) Orphan(zone Lookup, ownership *dns.RecordSet) bool {
 	if ownership.Type != dns.TypeTXT || len(ownership.Targets) == 0 {
 		return false
 	}

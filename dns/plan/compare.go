@@ -2,7 +2,7 @@ package plan
 
 import (
 	"cmp"
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -76,38 +76,10 @@ func compareSets(a, b *dns.RecordSet) int {
 		cmp.Compare(a.TTL, b.TTL),
 		strings.Compare(a.Name, b.Name),
 		slices.Compare(a.Targets, b.Targets),
-		compareProperties(a.Properties, b.Properties),
-		compareObjects(a.Objects, b.Objects),
 	); order != 0 {
 		return order
 	}
-	return compareLabels(a.Labels, b.Labels)
-}
-
-func compareProperties(a, b []dns.Property) int {
-	return slices.CompareFunc(a, b, func(p, q dns.Property) int {
-		return cmp.Or(strings.Compare(p.Name, q.Name), strings.Compare(p.Value, q.Value))
-	})
-}
-
-func compareLabels(a, b map[string]string) int {
-	return slices.Compare(sortedLabels(a), sortedLabels(b))
-}
-
-// sortedLabels returns labels as a sorted list, to order record sets that are otherwise equal.
-func sortedLabels(labels map[string]string) []string {
-	sorted := make([]string, 0, 2*len(labels))
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		sorted = append(sorted, key, labels[key])
-	}
-	return sorted
-}
-
-func compareObjects(a, b []dns.Object) int {
-	return slices.CompareFunc(a, b, func(p, q dns.Object) int {
-		return cmp.Or(
-			strings.Compare(p.Source, q.Source), strings.Compare(p.APIVersion, q.APIVersion), strings.Compare(p.Kind, q.Kind),
-			strings.Compare(p.Namespace, q.Namespace), strings.Compare(p.Name, q.Name), strings.Compare(p.UID, q.UID),
-		)
-	})
+	// Maps are printed in the order of their keys.
+	rest := func(r *dns.RecordSet) string { return fmt.Sprintf("%q %q %q", r.Properties, r.Objects, r.Labels) }
+	return strings.Compare(rest(a), rest(b))
 }

@@ -256,12 +256,7 @@ func (n *name) outranks(i, j int) bool {
 
 // exists reports whether the zone has a record set with the key of a wanted one.
 func (n *name) exists(w *dns.RecordSet) bool {
-	for _, c := range n.current {
-		if sameKey(c.Set, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.current, func(c Current) bool { return sameKey(c.Set, w) })
 }
 
 // eligible reports whether a wanted record set may win: its type is managed, and its side (CNAME or
@@ -285,10 +280,5 @@ func (n *name) firstOfKey(i int) bool {
 
 // isWanted reports whether a record set with the key of c is wanted, and not refused.
 func (n *name) isWanted(c *dns.RecordSet) bool {
-	for _, w := range n.wanted {
-		if w.Err == nil && sameKey(w.Set, c) && n.eligible(w.Set) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.wanted, func(w Candidate) bool { return w.Err == nil && sameKey(w.Set, c) && n.eligible(w.Set) })
 }

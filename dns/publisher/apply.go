@@ -156,7 +156,7 @@ func (p *Publisher) applyPart(ctx context.Context, z *zone, b *batch, part *part
 	p.Metrics.applied(part.zone, took, err)
 	p.logApplied(part, took, err)
 	p.trace(span, part, err)
-	if o, ok := p.Owner.(owner.FailureObserver); ok && err != nil {
+	if o, ok := p.Owner.(owner.Outside); ok && err != nil {
 		o.Failed(ctx, part.changes, err)
 	}
 	each, err := provider.Outcomes(err, len(part.changes))

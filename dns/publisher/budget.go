@@ -198,9 +198,6 @@ func (p *Publisher) holdOverBudget(z *zone, now time.Time) {
 	for name := range z.ledger.Counted() {
 		p.holdNameOverBudget(z, z.names.all[name])
 	}
-	for _, name := range z.ledger.Freed() {
-		p.holdNameOverBudget(z, z.names.all[name])
-	}
 	p.markComplete(z)
 	p.measure(z)
 }
@@ -239,7 +236,7 @@ func (p *Publisher) planned() bool {
 		return false
 	}
 	for _, z := range p.zones.all() {
-		if !z.failedOnce() && (!z.upToDate || z.names.count(dirty, asking) > 0) {
+		if !z.failed() && (!z.upToDate || z.names.count(dirty, asking) > 0) {
 			return false
 		}
 	}

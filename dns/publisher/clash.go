@@ -62,15 +62,10 @@ func (p *Publisher) objectsOfName(name string) []dns.Object {
 	return objects
 }
 
-// sharedRecordOwner is implemented by registries whose ownership records may fit two names.
-type sharedRecordOwner interface {
-	// Twin returns the other name that has the same ownership records as a canonical name, or "".
-	Twin(name string) string
-}
-
+// twin returns the other name that has the same ownership records as a canonical name, or "".
 func (p *Publisher) twin(name string) string {
-	if o, ok := p.Owner.(sharedRecordOwner); ok {
-		return o.Twin(name)
+	if txt := p.txt(); txt != nil {
+		return txt.Twin(name)
 	}
 	return ""
 }
@@ -113,8 +108,8 @@ func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 // cnameOverOwnership returns why a CNAME can't be created: an ownership record has the same name, and no
 // record may stand beside a CNAME. It returns "" if there is no such conflict.
 func (p *Publisher) cnameOverOwnership(z *zone, c dns.Change) string {
-	o, ok := p.Owner.(ownershipRecordNamer)
-	if !ok || c.Old != nil {
+	txt := p.txt()
+	if txt == nil || c.Old != nil {
 		return ""
 	}
 	name := dns.Canonical(c.New.Name)
@@ -132,7 +127,7 @@ func (p *Publisher) cnameOverOwnership(z *zone, c dns.Change) string {
 	for _, other := range described {
 		w := p.want(z, other)
 		for _, w := range w.sets() {
-			if other != name && p.Rules.Manages(w.Type) && p.admits(z, other) && dns.Canonical(o.OwnershipRecordName(w.Name, w.Type)) == name {
+			if other != name && p.Rules.Manages(w.Type) && p.admits(z, other) && dns.Canonical(txt.OwnershipRecordName(w.Name, w.Type)) == name {
 				return taken(other)
 			}
 		}

@@ -219,13 +219,7 @@ func TestSharedOwnershipRecord(t *testing.T) {
 	for ours, hers := range map[string]string{"*.foo.": "any.foo.", "any.foo.": "*.foo."} {
 		t.Run(ours, func(t *testing.T) {
 			withFixture(t, func(t *testing.T, w *fixture) {
-				w.change = func(c *Config) {
-					o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
-					if err != nil {
-						t.Fatal(err)
-					}
-					c.Owner = o
-				}
+				w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
 				w.objects.set("web", record(t, "web", ours+zoneName, "A", "192.0.2.1"))
 				w.start()
 				waitIdle()
@@ -258,13 +252,7 @@ func TestSharedOwnershipRecord(t *testing.T) {
 // Both names with one ownership record can be ours. Each is deleted when no object asks for it.
 func TestSharedOwnershipRecordOfOurs(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		w.change = func(c *Config) {
-			o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.Owner = o
-		}
+		w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
 		w.objects.set("wild", record(t, "wild", "*.foo."+zoneName, "A", "192.0.2.1"))
 		w.objects.set("any", record(t, "any", "any.foo."+zoneName, "A", "192.0.2.2"))
 		w.start()

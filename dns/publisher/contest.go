@@ -96,15 +96,8 @@ func (p *Publisher) lossMessage(l plan.Loss) string {
 // differInIdentifiers reports whether the wanted record sets of a name have set identifiers, which
 // the provider doesn't support.
 func (p *Publisher) differInIdentifiers(r *dns.RecordSet) bool {
-	if p.capabilities.SetIdentifiers {
-		return false
-	}
-	for asked := range p.Desired.Each(dns.Canonical(r.Name)) {
-		if asked.Type == r.Type && asked.SetIdentifier != "" {
-			return true
-		}
-	}
-	return false
+	return !p.capabilities.SetIdentifiers &&
+		p.asked(dns.Canonical(r.Name), func(a *dns.RecordSet) bool { return a.Type == r.Type && a.SetIdentifier != "" })
 }
 
 func sameObject(a, b *dns.RecordSet) bool {

@@ -17,39 +17,11 @@ import (
 
 const childName = "eu.shop.test"
 
-// partlyRefusing refuses the changes of some names in one zone, each alone or the whole call.
-type partlyRefusing struct {
-	*inmemory.Provider
-	refused atomic.Pointer[refusedChanges]
-}
-
+// refusedChanges are the changes that a provider refuses: of a name in a zone, or all of the zone.
 type refusedChanges struct {
 	zone, subject string
 	// whole refuses all changes of a call.
 	whole bool
-}
-
-func (p *partlyRefusing) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-	r := p.refused.Load()
-	if r == nil || r.zone != zone.Name {
-		return p.Provider.Apply(ctx, zone, changes)
-	}
-	if r.whole {
-		return fmt.Errorf("%w: no right to change %s", provider.ErrCredentials, zone.Name)
-	}
-	errs := make([]error, len(changes))
-	var rest []dns.Change
-	for i, c := range changes {
-		if c.Subject() == r.subject {
-			errs[i] = fmt.Errorf("%w: no", provider.ErrRejected)
-			continue
-		}
-		rest = append(rest, c)
-	}
-	if err := p.Provider.Apply(ctx, zone, rest); err != nil {
-		return err
-	}
-	return &provider.ApplyError{Errs: errs}
 }
 
 // An apex record has its ownership record in the zone above. Whichever of the two changes fails, no
@@ -79,8 +51,19 @@ func playZoneAbove(t *testing.T, refused refusedChanges, exists bool) {
 	if err := w.zones.CreateZone(childName); err != nil {
 		t.Fatal(err)
 	}
-	p := &partlyRefusing{Provider: w.zones}
-	w.provider, w.store = p, establishedIn(zoneName, childName)
+	var refuses atomic.Bool
+	w.provider, w.store = &picky{Provider: w.zones, judge: func(_ int, zone dns.Zone, c dns.Change) error {
+		if refuses.Load() && zone.Name == refused.zone && c.Subject() == refused.subject {
+			return fmt.Errorf("%w: no", provider.ErrRejected)
+		}
+		return nil
+	}}, establishedIn(zoneName, childName)
+	w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+		if refuses.Load() && refused.whole && c.Operation == inmemory.Apply && c.Zone.Name == refused.zone {
+			return fmt.Errorf("%w: no right to change %s", provider.ErrCredentials, c.Zone.Name)
+		}
+		return nil
+	}})
 	w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me"})
 	w.start()
 	defer w.stop()
@@ -90,7 +73,7 @@ func playZoneAbove(t *testing.T, refused refusedChanges, exists bool) {
 		w.objects.set("apex", apex)
 		waitIdle()
 	}
-	p.refused.Store(&refused)
+	refuses.Store(true)
 	w.inOnePass(func() {
 		// The change of another name comes first in the batch.
 		w.objects.set("a", record(t, "a", "a."+childName, "A", "192.0.2.1"))
@@ -111,7 +94,7 @@ func playZoneAbove(t *testing.T, refused refusedChanges, exists bool) {
 	if other := "a." + childName + " A 192.0.2.1"; !slices.Contains(w.zone(), other) && (!refused.whole || refused.zone == zoneName) {
 		t.Errorf("the other name waits; zone: %v", w.zone())
 	}
-	p.refused.Store(nil)
+	refuses.Store(false)
 	time.Sleep(5 * DefaultInterval)
 	if there := slices.Contains(w.zone(), childName+" A 192.0.2.1"); there == exists {
 		t.Errorf("the record exists: %v", there)

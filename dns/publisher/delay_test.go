@@ -125,10 +125,8 @@ func TestNoDeletionDelay(t *testing.T) {
 		w.objects.set("web")
 		w.change = func(c *Config) { c.DeletionDelay = time.Hour }
 		p := w.make()
-		settled := make(chan struct{})
-		close(settled)
 		begun := time.Now()
-		if _, err := p.Once(t.Context(), settled, time.Hour); err != nil || time.Since(begun) > time.Minute {
+		if _, err := p.Once(t.Context(), closedChannel(), time.Hour); err != nil || time.Since(begun) > time.Minute {
 			t.Errorf("error %v, after %v", err, time.Since(begun))
 		}
 		w.expectZone()

@@ -5,20 +5,13 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// objector is implemented by registries that know in advance which changes Before refuses.
-type objector interface {
-	// Objections returns, for each change, why Before refuses it, or "".
-	Objections(zone owner.Lookup, changes []dns.Change) []string
-}
-
 // objection returns why the registry would refuse a change of the group, or "".
 func (p *Publisher) objection(z *zone, g group) string {
-	o, ok := p.Owner.(objector)
-	if !ok {
+	txt := p.txt()
+	if txt == nil {
 		return ""
 	}
 	lookup := p.zones.lookup(z)
@@ -26,7 +19,7 @@ func (p *Publisher) objection(z *zone, g group) string {
 	remaining := func(name string) []*dns.RecordSet {
 		return slices.DeleteFunc(slices.Clone(lookup(name)), func(r *dns.RecordSet) bool { return r.Type == dns.TypeCNAME && p.deletes(z, r) })
 	}
-	reasons := o.Objections(remaining, g.changes)
+	reasons := txt.Objections(remaining, g.changes)
 	if i := slices.IndexFunc(reasons, func(why string) bool { return why != "" }); i >= 0 {
 		return reasons[i]
 	}

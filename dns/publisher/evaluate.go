@@ -1,10 +1,8 @@
 package publisher
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -20,15 +18,18 @@ import (
 // readObjects evaluates the objects that have changed, and notes which sources have been read
 // completely. Passes are at least quiet apart, unless a source has just been filled.
 func (p *Publisher) readObjects(now time.Time) {
-	// The order matters: once a source is filled, the intake has all of its objects. Objects of a
-	// source that isn't open yet aren't evaluated.
+	// The order matters: once a source is filled, the intake has all of its objects.
 	opened := p.openSources(now)
 	filled := p.newlyFilled()
 	if len(filled) == 0 && !opened && p.backlog.len() == 0 && (!p.intakePending || now.Sub(p.lastPass) < quiet) {
 		return
 	}
 	p.intakePending, p.lastPass = false, now
-	p.takeIn(p.intake.take())
+	// Objects of a source that isn't open yet stay in the intake, because their references may be
+	// missing only because a table is still empty.
+	for _, o := range p.intake.take(func(i int) bool { return p.sources[i].open }) {
+		p.backlog.add(o)
+	}
 	// All objects of a filled source have to be evaluated before it counts as read.
 	if len(filled) > 0 || opened || !p.sourcesEvaluated || p.once != nil {
 		p.evaluate(math.MaxInt)
@@ -191,7 +192,6 @@ func (p *Publisher) polled(i int, records []*dns.RecordSet, err error) {
 // sourceRead notes that a source can be read.
 func (p *Publisher) sourceRead(s *sourceState, name string) {
 	if s.err != nil {
-		p.pendingNotices.drop(desired.Origin{Source: name})
 		p.Log.Info("Source is read again", "source", name)
 		s.err = nil
 	}
@@ -204,32 +204,10 @@ func (p *Publisher) sourceFailed(s *sourceState, name string, err error, stay st
 	p.Metrics.sourceRead(name, err)
 	// The text of an error may change, for example in the port of a connection, so only the first
 	// error is reported.
-	if s.err == nil {
+	known := s.err != nil
+	if s.err, s.stay = err, stay; !known {
 		p.Log.Error("Can't read a source; "+stay, "source", name, "err", err)
-		p.sendNotice(desired.Origin{Source: name}, Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; " + stay})
-	}
-	s.err = err
-}
-
-// takeIn adds objects to the backlog, source by source in a fixed order. Objects of a source that
-// isn't open yet wait until it is, because their references may be missing only because a table is
-// still empty.
-func (p *Publisher) takeIn(changed map[int]map[source.Key]struct{}) {
-	for i := range p.sources {
-		s := &p.sources[i]
-		keys := changed[i]
-		if len(s.beforeOpen) > 0 {
-			maps.Copy(s.beforeOpen, keys)
-			keys = s.beforeOpen
-		}
-		if !s.open {
-			s.beforeOpen = keys
-			continue
-		}
-		s.beforeOpen = nil
-		for key := range keys {
-			p.backlog.add(changedObject{i, key})
-		}
+		p.sendNotice(s.notice(name))
 	}
 }
 
@@ -260,7 +238,6 @@ func (p *Publisher) evaluate(cost int) {
 func (p *Publisher) evaluateObject(i int, key source.Key) (records int) {
 	src := p.Sources[i]
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
-	p.pendingNotices.drop(origin)
 	before := p.objectProblems.begin(origin)
 	defer func() { p.objectProblems.keepTimes(origin, before) }()
 	result := p.evaluated(&src, key)
@@ -319,8 +296,8 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 	for _, problem := range result.Problems {
 		object = problem.Object
 	}
-	stay := message + "; its records stay unchanged"
-	p.objectProblems.add(origin, dns.Problem{Object: withKind(object, origin), Reason: stay})
+	problem := dns.Problem{Object: object, Reason: message + "; its records stay unchanged"}
+	p.objectProblems.add(origin, problem)
 	if !p.Desired.Has(origin) {
 		now := unresolved{message: message}
 		if p.unresolved[origin] == now {
@@ -329,15 +306,7 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 		p.unresolved[origin] = now
 	}
 	p.Log.Warn("Can't evaluate an object; its records stay unchanged", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
-	p.sendNotice(origin, Notice{Objects: []dns.Object{object}, Action: ActionFailed, Reason: ReasonInvalid, Message: stay})
-}
-
-// withKind returns an object with the kind of its origin, if it has none.
-func withKind(o dns.Object, origin desired.Origin) dns.Object {
-	if o.Kind == "" {
-		o.Kind, _, _ = strings.Cut(origin.Kind, ".")
-	}
-	return o
+	p.sendNotice(problemNotice(problem))
 }
 
 // put replaces the records that an origin asks for.
@@ -366,11 +335,11 @@ func (p *Publisher) touchChanged() {
 func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 	p.Metrics.problems.Inc()
 	p.objectProblems.add(origin, problem)
-	message := problem.Text(quote)
+	notice := problemNotice(problem)
 	if p.faultyLog.allow() {
-		p.Log.Warn("Ignored a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
+		p.Log.Warn("Ignored a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", notice.Message)
 	}
-	p.sendNotice(origin, Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: cmp.Or(problem.Event, ReasonInvalid), Message: message})
+	p.sendNotice(notice)
 }
 
 // quote returns a value in quotes, cut if it is long.

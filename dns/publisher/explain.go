@@ -3,6 +3,7 @@ package publisher
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -50,10 +51,6 @@ type Explanations struct {
 	More int
 }
 
-// explainAtOnce is how many objects the loop evaluates for an explanation before it does other
-// things.
-const explainAtOnce = 256
-
 // Explain evaluates objects and returns why they lack some or all of their records. It changes no
 // state, and may be called from any goroutine, while Run is running or after it has ended. The
 // error is that of ctx. Objects of sources that aren't read yet are left out. Polled sources have
@@ -61,29 +58,18 @@ const explainAtOnce = 256
 func (p *Publisher) Explain(ctx context.Context, q ExplainQuery) (Explanations, error) {
 	limit := cmp.Or(max(q.Limit, 0), DefaultExplanations)
 	var likely, meant Explanations
-	for i := range p.Sources {
-		src := &p.Sources[i]
-		if src.Keys == nil {
-			continue
+	err := p.explainEach(ctx, q.Selects, func(e Explanation) (more bool) {
+		switch {
+		case q.OnlyIncomplete && !e.incomplete():
+		case e.intended():
+			meant.add(e, limit)
+		default:
+			likely.add(e, limit)
 		}
-		keys := slices.DeleteFunc(slices.Clone(src.Keys()), func(key source.Key) bool { return q.Selects != nil && !q.Selects(src.Name, key) })
-		slices.SortFunc(keys, compareKeys)
-		for chunk := range slices.Chunk(keys, explainAtOnce) {
-			err := p.inLoop(ctx, func() {
-				for _, key := range chunk {
-					if e, ok := p.explain(i, key); !ok || q.OnlyIncomplete && !e.incomplete() {
-						continue
-					} else if e.intended() {
-						meant.add(e, limit)
-					} else {
-						likely.add(e, limit)
-					}
-				}
-			})
-			if err != nil {
-				return Explanations{}, err
-			}
-		}
+		return true
+	})
+	if err != nil {
+		return Explanations{}, err
 	}
 	for _, e := range meant.List {
 		likely.add(e, limit)
@@ -104,20 +90,61 @@ func (e *Explanations) add(one Explanation, limit int) {
 	}
 }
 
-// inLoop calls a function in the loop, or directly if the loop has ended.
-func (p *Publisher) inLoop(ctx context.Context, f func()) error {
-	done := make(chan struct{})
-	select {
-	case p.visits <- func() {
-		defer close(done)
-		f()
-	}:
-		<-done
-	case <-p.stopped:
-		f()
-	case <-ctx.Done():
+// explainEach explains the selected objects in steps, sorted by source, namespace and name, until
+// use returns false. selects may be nil.
+func (p *Publisher) explainEach(ctx context.Context, selects func(source string, key source.Key) bool, use func(Explanation) (more bool)) error {
+	for i := range p.Sources {
+		src := &p.Sources[i]
+		if src.Keys == nil {
+			continue
+		}
+		keys := slices.DeleteFunc(slices.Clone(src.Keys()), func(key source.Key) bool { return selects != nil && !selects(src.Name, key) })
+		slices.SortFunc(keys, compareKeys)
+		enough := false
+		next := func() (more bool) {
+			if enough || len(keys) == 0 {
+				return false
+			}
+			if e, ok := p.explain(i, keys[0]); ok {
+				enough = !use(e)
+			}
+			keys = keys[1:]
+			return true
+		}
+		switch err := p.visitAll(ctx, next); {
+		case errors.Is(err, ErrNotRunning):
+			for ctx.Err() == nil && next() { // nothing else uses the state any more
+			}
+		case err != nil:
+			return err
+		}
+		if err := ctx.Err(); err != nil || enough {
+			return err
+		}
 	}
-	return ctx.Err()
+	return nil
+}
+
+// Missing returns at most the given number of objects that would ask for a name, but have a skip
+// about it or are excluded by the settings. It visits all objects in steps.
+func (p *Publisher) Missing(ctx context.Context, name string, limit int) (found []Explanation, err error) {
+	err = p.explainEach(ctx, nil, func(e Explanation) (more bool) {
+		if e.skips(name) || e.Wants(name) {
+			found = append(found, e)
+		}
+		return len(found) < limit
+	})
+	return found, err
+}
+
+// skips reports whether the explanation has a skip about a name.
+func (e *Explanation) skips(name string) bool {
+	return slices.ContainsFunc(e.Skipped, func(s source.Skip) bool { return strings.EqualFold(strings.TrimSuffix(s.Subject, "."), name) })
+}
+
+// Wants reports whether the object asks for a canonical name that the settings exclude.
+func (e *Explanation) Wants(name string) bool {
+	return slices.ContainsFunc(e.Wanted, func(wanted string) bool { return dns.Canonical(wanted) == name })
 }
 
 // explain explains an object of a source. ok is false if the source has not been read yet.

@@ -122,10 +122,7 @@ func TestExplainDefaultTargets(t *testing.T) {
 	} {
 		withFixture(t, func(t *testing.T, w *fixture) {
 			w.change = func(c *Config) {
-				var err error
-				if c.Desired, err = desired.New(desired.Options{Sources: []string{"service"}, DefaultTargets: test.defaults}); err != nil {
-					t.Fatal(err)
-				}
+				c.Desired = desiredOf(t, desired.Options{Sources: []string{"service"}, DefaultTargets: test.defaults})
 				c.Sources[0].Keys = func() []source.Key { return []source.Key{{Namespace: "default", Name: "pending"}} }
 				c.Sources[0].Evaluate = func(source.Key) source.Result {
 					return source.Result{Skipped: []source.Skip{{Reason: source.SkipNoTarget, Subject: "a.shop.test", Message: without}}}

@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -61,7 +60,7 @@ func (s *rowFiltering) begin() {
 	without := pick(s, []string{"", "", "b.shop.test"})
 	owned := s.random.IntN(5) > 0
 	failing := s.random.IntN(5) == 0
-	s.fixture.zones.SetHooks(inmemory.Hooks{})
+	s.fixture.working()
 	s.fixture.change = func(c *Config) {
 		c.Rules.Policy, c.Rules.Managed = policy, managed
 		if without != "" {
@@ -72,12 +71,7 @@ func (s *rowFiltering) begin() {
 		}
 	}
 	if failing {
-		s.fixture.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, call inmemory.Call) error {
-			if call.Operation == inmemory.Apply {
-				return errors.New("out of order")
-			}
-			return nil
-		}})
+		s.fixture.failing(errors.New("out of order"), inmemory.Apply)
 	}
 	s.fixture.start()
 }

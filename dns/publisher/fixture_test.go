@@ -129,6 +129,8 @@ type fixture struct {
 	// standby keeps a publisher that starts from leading until lead is called.
 	standby bool
 	lead    func()
+	// endTerm ends what lead has begun.
+	endTerm func()
 
 	// panics is true when the source or the provider may panic.
 	panics bool
@@ -165,8 +167,10 @@ func (w *fixture) start() {
 		}
 	})
 	w.lead = func() {
+		var term context.Context
+		term, w.endTerm = context.WithCancel(ctx)
 		running.Go(func() {
-			if err := p.Lead(ctx); err != nil {
+			if err := p.Lead(term); err != nil {
 				w.t.Error(err)
 			}
 		})
@@ -191,25 +195,18 @@ func (w *fixture) start() {
 
 func (w *fixture) make() *Publisher {
 	w.t.Helper()
-	want, err := desired.New(desired.Options{Sources: []string{"service"}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", Prefix: "own-"})
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	if w.store == nil {
 		w.store = establishedIn(zoneName)
 	}
 	c := Config{
 		Sources: []NamedSource{{Name: "service", Source: source.Source{Evaluate: w.objects.evaluate}}},
-		Desired: want, Owner: o, Provider: w.provider,
-		Rules:  plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()},
+		Desired: desiredOf(w.t, desired.Options{Sources: []string{"service"}}), Provider: w.provider,
+		Rules:  plan.Rules{Policy: plan.Sync, Managed: plan.DefaultManaged()},
 		Budget: budget.DefaultLimits(), Store: w.store,
 		Notify: w.notice,
 		Log:    slog.New(slog.NewTextHandler(w.t.Output(), nil)),
 	}
+	ownedBy(w.t, owner.TXTOptions{OwnerID: "me", Prefix: "own-"})(&c)
 	if w.change != nil {
 		w.change(&c)
 	}
@@ -224,6 +221,38 @@ func (w *fixture) make() *Publisher {
 	w.objects.listen(Changed(func() *Publisher { return p }, 0))
 	return p
 }
+
+func desiredOf(t testing.TB, o desired.Options) *desired.Set {
+	t.Helper()
+	set, err := desired.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// ownedBy gives a publisher a TXT registry.
+func ownedBy(t testing.TB, o owner.TXTOptions) func(*Config) {
+	return func(c *Config) {
+		txt, err := owner.NewTXT(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Owner, c.Rules.Owner, c.Rules.OldOwner = txt, o.OwnerID, o.OldOwnerID
+	}
+}
+
+// failing makes some operations of the provider fail until working is called.
+func (w *fixture) failing(err error, operations ...inmemory.Operation) {
+	w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+		if slices.Contains(operations, c.Operation) {
+			return err
+		}
+		return nil
+	}})
+}
+
+func (w *fixture) working() { w.zones.SetHooks(inmemory.Hooks{}) }
 
 // establishedIn returns a store that knows zones without recent deletions.
 func establishedIn(zones ...string) *textStore {

@@ -180,19 +180,18 @@ func (f *Follower) note(at nameInZone) {
 
 // priorRecordsAt returns the record sets of a name that is about to change.
 func (p *Publisher) priorRecordsAt(at nameInZone) (b priorRecords) {
-	states := p.unzoned
-	if at.zone != nil {
-		states = at.zone.names
-		for _, r := range at.zone.mirror.node(at.name).raw {
-			if !p.isOwnershipRecord(r) {
-				b.records = append(b.records, r.Key())
-			}
+	if at.zone == nil {
+		_, b.incomplete = p.unzoned[at.name]
+		return b
+	}
+	for _, r := range at.zone.mirror.node(at.name).raw {
+		if !p.isOwnershipRecord(r) {
+			b.records = append(b.records, r.Key())
 		}
 	}
 	// A state that was just created has no heap index yet.
-	if n := states.all[at.name]; n != nil && n.heapIndex >= 0 {
-		b.incomplete = true
-	}
+	n := at.zone.names.all[at.name]
+	b.incomplete = n != nil && n.heapIndex >= 0
 	return b
 }
 

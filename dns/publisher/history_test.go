@@ -1,11 +1,9 @@
 package publisher
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,22 +18,15 @@ func TestHistory(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		log := history.New(history.DefaultBytes, nil)
 		w.change = func(c *Config) { c.History, c.Name = log, "public" }
-		var fails atomic.Bool
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			if fails.Load() && c.Operation == inmemory.Apply {
-				return fmt.Errorf("%w: no", provider.ErrRejected)
-			}
-			return nil
-		}})
 		w.start()
 		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.1"))
 		waitIdle()
 		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.2"))
 		waitIdle()
-		fails.Store(true)
+		w.failing(fmt.Errorf("%w: no", provider.ErrRejected), inmemory.Apply)
 		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.3"))
 		waitIdle()
-		fails.Store(false)
+		w.working()
 		time.Sleep(2 * firstBackoff)
 		waitIdle()
 		w.objects.set("web")

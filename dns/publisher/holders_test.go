@@ -18,6 +18,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/testkit/dynamodbtest"
 	"github.com/signpostd/signpost/testkit/metrictest"
 )
@@ -282,24 +283,25 @@ func TestOrphanInParent(t *testing.T) {
 	})
 }
 
-// vanishing is a provider whose zones come and go, and fail.
+// vanishing is a provider whose zones come and go. While incomplete is true, one of its accounts can't
+// be listed.
 type vanishing struct {
 	provider.Provider
-	fails, lacks atomic.Pointer[string]
+	lacks      atomic.Pointer[string]
+	incomplete atomic.Bool
 }
-
-func is(name *string, z dns.Zone) bool { return name != nil && *name == z.Name }
 
 func (v *vanishing) Zones(ctx context.Context) ([]dns.Zone, error) {
 	zones, err := v.Provider.Zones(ctx)
-	return slices.DeleteFunc(zones, func(z dns.Zone) bool { return is(v.lacks.Load(), z) }), err
+	lacks := v.lacks.Load()
+	return slices.DeleteFunc(zones, func(z dns.Zone) bool { return lacks != nil && *lacks == z.Name }), err
 }
 
-func (v *vanishing) Records(ctx context.Context, z dns.Zone) ([]*dns.RecordSet, error) {
-	if is(v.fails.Load(), z) {
-		return nil, errors.New("no such hosted zone")
+func (v *vanishing) Unlisted() error {
+	if v.incomplete.Load() {
+		return errors.New("list the zones of the profile b: AccessDenied")
 	}
-	return v.Provider.Records(ctx, z)
+	return nil
 }
 
 // Names move into a new zone of their own, and back when that zone is deleted, also while changes
@@ -378,7 +380,12 @@ func TestMetricsOfADeletedZone(t *testing.T) {
 		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
 		w.start()
 		waitIdle()
-		v.fails.Store(&other)
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			if c.Operation == inmemory.Records && c.Zone.Name == other {
+				return errors.New("no such hosted zone")
+			}
+			return nil
+		}})
 		time.Sleep(2 * DefaultInterval)
 		got := metrictest.Series(t, registry)
 		if got[`signpost_dns_zone_failing{id="other.test",zone="other.test"}`] != 1 || got["external_dns_registry_endpoints_total"] != 2 {
@@ -406,12 +413,7 @@ func TestMetricsAfterTheTerm(t *testing.T) {
 		for i := range 100 {
 			w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
 		}
-		p := w.make()
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { _ = p.Run(ctx) })
-		term, end := context.WithCancel(ctx)
-		running.Go(func() { _ = p.Lead(term) })
+		w.start()
 		waitIdle()
 		w.objects.set("nobody")
 		synctest.Wait()
@@ -423,14 +425,12 @@ func TestMetricsAfterTheTerm(t *testing.T) {
 		if got := metrictest.Series(t, registry)[held]; got != 100 {
 			t.Errorf("%v deletions are held, want 100", got)
 		}
-		end()
+		w.endTerm()
 		time.Sleep(10 * DefaultInterval)
 		for name, value := range metrictest.Series(t, registry) {
 			if strings.Contains(name, zoneName) || strings.HasPrefix(name, "external_dns_registry_") && value != 0 {
 				t.Errorf("after the term %s is %v", name, value)
 			}
 		}
-		cancel()
-		running.Wait()
 	})
 }

@@ -39,23 +39,18 @@ type RowPage struct {
 // so that the loop isn't blocked: names that change meanwhile are shown in either state. The error
 // is [ErrNotLeading] if this process doesn't lead.
 func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (RowPage, error) {
-	w, err := p.newWalk(ctx)
-	if err != nil {
-		return RowPage{}, err
-	}
-	defer w.stop()
 	best := selection{limit: min(offset, maxRows) + limit}
 	page := RowPage{}
 	var found []match
-	for more := true; more; {
-		found = found[:0]
-		err := w.visit(ctx, func(at nameInZone) {
-			p.filterRows(at, f, func(h match) { page.Total++; found = append(found, h) })
-		})
-		if more = err == nil && !w.done; err != nil {
-			return RowPage{}, err
-		}
+	filter := func(at nameInZone) {
+		p.filterRows(at, f, func(h match) { page.Total++; found = append(found, h) })
+	}
+	err := p.walk(ctx, filter, func() {
 		best.add(found)
+		found = found[:0]
+	})
+	if err != nil {
+		return RowPage{}, err
 	}
 	chosen := best.from(offset)
 	err = p.visitAll(ctx, func() (more bool) {
@@ -89,49 +84,39 @@ func (p *Publisher) placesOf(name string) []nameInZone {
 	return places
 }
 
-// walk iterates over all names of a publisher that leads.
-type walk struct {
-	publisher *Publisher
-	term      *term
-	next      func() ([]nameInZone, bool)
-	stop      func()
-	done      bool
-}
-
-func (p *Publisher) newWalk(ctx context.Context) (*walk, error) {
-	w := &walk{publisher: p, stop: func() {}}
-	err := p.visit(ctx, func() {
-		if w.term = p.term; p.term != nil {
-			w.next, w.stop = iter.Pull(p.places())
-		}
-	})
-	if err == nil && w.term == nil {
-		err = ErrNotLeading
-	}
-	return w, err
-}
-
-// visit calls look with some names. It sets done after the last ones.
-func (w *walk) visit(ctx context.Context, inspect func(nameInZone)) error {
-	lost := false
-	err := w.publisher.visit(ctx, func() {
-		if lost = w.publisher.term != w.term; lost {
-			return
-		}
-		for begun := time.Now(); !w.done && time.Since(begun) < visitTime; {
-			some, more := w.next()
-			w.done = !more
-			for _, at := range some {
-				if at.zone == nil || w.publisher.zones.has(at.zone) {
-					inspect(at)
+// walk calls inspect in the loop with each name that may have a row, in several visits, and between
+// after each of them, outside of the loop. The error is [ErrNotLeading] if this process doesn't lead.
+func (p *Publisher) walk(ctx context.Context, inspect func(nameInZone), between func()) error {
+	var t *term
+	var next func() ([]nameInZone, bool)
+	stop := func() {}
+	defer func() { stop() }()
+	for more := true; more; between() {
+		leads := false
+		err := p.visit(ctx, func() {
+			if t == nil && p.term != nil {
+				t = p.term
+				next, stop = iter.Pull(p.places())
+			}
+			leads = t != nil && p.term == t
+			for begun := time.Now(); leads && more && time.Since(begun) < visitTime; {
+				var some []nameInZone
+				some, more = next()
+				for _, at := range some {
+					if at.zone == nil || p.zones.has(at.zone) {
+						inspect(at)
+					}
 				}
 			}
+		})
+		if err != nil {
+			return err
 		}
-	})
-	if err == nil && lost {
-		err = ErrNotLeading
+		if !leads {
+			return ErrNotLeading
+		}
 	}
-	return err
+	return nil
 }
 
 // visitBatch is how many names are visited between two checks of the time.
@@ -142,7 +127,7 @@ func (p *Publisher) unzonedNames() iter.Seq[string] {
 	if p.zones == nil {
 		return p.Desired.Names()
 	}
-	return maps.Keys(p.unzoned.all)
+	return maps.Keys(p.unzoned)
 }
 
 // places returns all names that may have a row, in chunks. A name that a zone lacks has a state and
@@ -191,7 +176,7 @@ func (p *Publisher) filterRows(at nameInZone, f RowFilter, found func(match)) {
 	if f.Zone != "" && (at.zone == nil || dns.Canonical(at.zone.Name) != f.Zone) {
 		return
 	}
-	if f.Object != nil && !p.asked(at.name, *f.Object) {
+	if f.Object != nil && !p.asked(at.name, func(r *dns.RecordSet) bool { return asksFor(r.Objects, *f.Object) }) {
 		return
 	}
 	named := f.Search == "" || strings.Contains(at.name, f.Search)
@@ -246,12 +231,7 @@ func (p *Publisher) askedMentions(name string, r *dns.RecordSet, text string) bo
 	if mentions(nil, r.Targets, nil, text) {
 		return true
 	}
-	for a := range p.Desired.Each(name) {
-		if sameKind(a, r) && mentions(a.Targets, nil, a.Objects, text) {
-			return true
-		}
-	}
-	return false
+	return p.asked(name, func(a *dns.RecordSet) bool { return sameKind(a, r) && mentions(a.Targets, nil, a.Objects, text) })
 }
 
 // sameKind reports whether two record sets of one name have the same key.
@@ -268,21 +248,17 @@ func (p *Publisher) settledAsAsked(at nameInZone, n *node) bool {
 		if p.isOwnershipRecord(r) {
 			continue
 		}
-		wanted := false
-		for a := range p.Desired.Each(at.name) {
-			wanted = wanted || sameKind(a, r)
-		}
-		if !wanted || !p.Rules.Manages(r.Type) {
+		if !p.asked(at.name, func(a *dns.RecordSet) bool { return sameKind(a, r) }) || !p.Rules.Manages(r.Type) {
 			return false
 		}
 	}
 	return true
 }
 
-// asked reports whether an object asks for a name.
-func (p *Publisher) asked(name string, o dns.Object) bool {
+// asked reports whether objects ask for a record set of a name that meets a condition.
+func (p *Publisher) asked(name string, meets func(*dns.RecordSet) bool) bool {
 	for r := range p.Desired.Each(name) {
-		if asksFor(r.Objects, o) {
+		if meets(r) {
 			return true
 		}
 	}

@@ -23,22 +23,15 @@ type ZoneRow struct {
 // ZoneRows returns the zones by name, and the number of unzoned rows in each state. The error is
 // that of [Publisher.Rows].
 func (p *Publisher) ZoneRows(ctx context.Context) (zones []ZoneRow, unzoned map[RowState]int, err error) {
-	w, err := p.newWalk(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer w.stop()
 	counts := map[*zone]map[RowState]int{}
-	for !w.done {
-		err := w.visit(ctx, func(at nameInZone) {
-			if counts[at.zone] == nil {
-				counts[at.zone] = map[RowState]int{}
-			}
-			p.filterRows(at, RowFilter{}, func(h match) { counts[at.zone][h.state]++ })
-		})
-		if err != nil {
-			return nil, nil, err
+	count := func(at nameInZone) {
+		if counts[at.zone] == nil {
+			counts[at.zone] = map[RowState]int{}
 		}
+		p.filterRows(at, RowFilter{}, func(h match) { counts[at.zone][h.state]++ })
+	}
+	if err := p.walk(ctx, count, func() {}); err != nil {
+		return nil, nil, err
 	}
 	err = p.visit(ctx, func() {
 		for _, z := range p.zones.sorted() {

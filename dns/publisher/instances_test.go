@@ -149,13 +149,7 @@ func TestOwnerIsChanged(t *testing.T) {
 				waitIdle()
 				w.stop()
 				w.takeNotices()
-				w.change = func(c *Config) {
-					o, err := owner.NewTXT(test.options)
-					if err != nil {
-						t.Fatal(err)
-					}
-					c.Owner, c.Rules.Owner = o, test.options.OwnerID
-				}
+				w.change = ownedBy(t, test.options)
 				w.start()
 				waitIdle()
 				notices := strings.Join(w.takeNotices(), "\n")

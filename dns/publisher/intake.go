@@ -1,6 +1,8 @@
 package publisher
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/signpostd/signpost/dns/source"
@@ -34,11 +36,18 @@ func (in *intake) add(src int, key source.Key) {
 	}
 }
 
-// take returns what was added since the last call.
-func (in *intake) take() map[int]map[source.Key]struct{} {
+// take removes and returns the objects of the open sources, in the order of the sources.
+func (in *intake) take(open func(src int) bool) (taken []changedObject) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	taken := in.dirty
-	in.dirty = make(map[int]map[source.Key]struct{}, len(taken))
+	for _, src := range slices.Sorted(maps.Keys(in.dirty)) {
+		if !open(src) {
+			continue
+		}
+		for key := range in.dirty[src] {
+			taken = append(taken, changedObject{src, key})
+		}
+		delete(in.dirty, src)
+	}
 	return taken
 }

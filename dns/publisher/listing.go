@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"reflect"
@@ -62,8 +63,9 @@ func (p *Publisher) noteUnlisted(unlisted error) {
 	if unlisted != nil {
 		p.Notify(Notice{Action: ActionFailed, Reason: ReasonProvider, Message: "list the zones: " + unlisted.Error()})
 	}
-	for name, n := range p.unzoned.all {
-		p.unzoned.drop(n)
+	again := p.unzoned
+	p.unzoned = map[string]string{}
+	for name := range again {
 		p.touch(name)
 	}
 }
@@ -79,7 +81,7 @@ func errorText(err error) string {
 func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) {
 	l := &p.zoneList
 	l.busy = false
-	defer func() { p.Metrics.zoneList(l) }()
+	defer func() { p.Metrics.totals(p.zones.all(), l) }()
 	if errors.Is(err, provider.ErrThrottled) {
 		p.throttle(err)
 	}
@@ -155,7 +157,7 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 			p.touch(name)
 		}
 	}
-	p.unzoned.dropWhere(func(name string) bool { return len(p.zones.zonesFor(name)) > 0 })
+	maps.DeleteFunc(p.unzoned, func(name, _ string) bool { return len(p.zones.zonesFor(name)) > 0 })
 }
 
 // refilter plans the names again that the provider's filter selects now and didn't before, and those
@@ -229,7 +231,7 @@ func (p *Publisher) read(ctx context.Context, z *zone) ([]*dns.RecordSet, error)
 
 // observe passes the listing of a zone to a registry outside of the zones.
 func (p *Publisher) observe(ctx context.Context, l owner.Listing) {
-	if o, ok := p.Owner.(owner.Observer); ok && !p.DryRun && p.MayWrite() == nil {
+	if o, ok := p.Owner.(owner.Outside); ok && !p.DryRun && p.MayWrite() == nil {
 		o.Listed(ctx, l)
 	}
 }
@@ -288,17 +290,12 @@ func (p *Publisher) vanished(z *zone, found difference) map[string][]*dns.Record
 	return gone
 }
 
-// measure sets the metrics of a zone that still exists.
+// measure sets the metrics of a zone, if it still exists, and of all zones.
 func (p *Publisher) measure(z *zone) {
 	if p.zones.has(z) {
 		p.Metrics.zone(z)
 	}
-	taken, tooMany := 0, 0
-	for _, z := range p.zones.all() {
-		taken += len(z.refused)
-		tooMany += z.shares.refused()
-	}
-	p.Metrics.names(taken, tooMany)
+	p.Metrics.totals(p.zones.all(), &p.zoneList)
 }
 
 // untilNext returns how long a listing of a zone is used. If zones have to wait for each other,
@@ -346,15 +343,14 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	}
 	changedHands := map[*zone]bool{}
 	for a := range affected {
-		before := a.z.mirror.node(a.name).holder
-		owned, holder := p.owned(a.z, a.name)
-		if a.z.mirror.setOwned(a.name, p.plain(a.z, a.name), owned, p.ofOtherInstances(a.z, a.name), holder); holder != nobody {
+		before, now := a.z.mirror.node(a.name).holder, p.holdings(a.z, a.name)
+		if a.z.mirror.setHoldings(a.name, now); now.holder != nobody {
 			a.z.shares.release(a.name)
 		}
 		if p.concerns(a.z, a.name) {
 			a.z.names.differ(a.name)
 		}
-		if before != holder {
+		if before != now.holder {
 			changedHands[a.z] = true
 			p.touchDependents(a.name)
 		}
@@ -389,30 +385,27 @@ func (p *Publisher) current(z *zone, name string) []plan.Current {
 	return current
 }
 
-// plain returns the number of record sets under a name without ownership records.
-func (p *Publisher) plain(z *zone, name string) int32 {
-	plain := int32(0)
-	for _, r := range z.mirror.lookup(name) {
-		if !p.isOwnershipRecord(r) {
-			plain++
-		}
-	}
-	return plain
-}
-
-// owned returns how many record sets under a name are ours, and which namespace has them. A record
-// set that the listing of a parent zone shows in a child zone isn't ours.
-func (p *Publisher) owned(z *zone, name string) (owned int32, holder tenantID) {
-	if !p.zones.holds(z, name) {
-		return 0, nobody
-	}
-	rules, current := plan.Rules{Owner: p.Owner.ID(), Instance: p.Rules.Instance}, p.current(z, name)
+// holdings returns who has the record sets under a name. A record set that the listing of a parent
+// zone shows in a child zone isn't ours.
+func (p *Publisher) holdings(z *zone, name string) (h holdings) {
+	current, holds := p.current(z, name), p.zones.holds(z, name)
+	rules := plan.Rules{Owner: p.Owner.ID(), Instance: p.Rules.Instance}
 	for _, c := range current {
+		if h.plain++; !holds {
+			continue
+		}
 		if rules.Owns(c.Set) {
-			owned++
+			h.owned++
+		}
+		if instance := p.otherInstance(c.Set); instance != "" {
+			z.otherOwners.example = fmt.Sprintf("%s %s of the instance %s", c.Set.Name, c.Set.Type, quote(instance))
+			h.otherInstances++
 		}
 	}
-	return owned, p.holderIn(current)
+	if holds {
+		h.holder = p.holderIn(current)
+	}
+	return h
 }
 
 // tally adds record sets to the counters of a zone, or subtracts them.
@@ -448,19 +441,15 @@ type ownershipChange struct{ removed, added []*dns.RecordSet }
 // described returns the names that the given ownership records describe, with these records.
 func (p *Publisher) described(gone, added []*dns.RecordSet) map[string]ownershipChange {
 	found := map[string]ownershipChange{}
-	for _, r := range gone {
+	for i, r := range slices.Concat(gone, added) {
 		names, _ := p.Owner.OwnershipRecord(r)
 		for _, name := range names {
 			m := found[name]
-			m.removed = append(m.removed, r)
-			found[name] = m
-		}
-	}
-	for _, r := range added {
-		names, _ := p.Owner.OwnershipRecord(r)
-		for _, name := range names {
-			m := found[name]
-			m.added = append(m.added, r)
+			if i < len(gone) {
+				m.removed = append(m.removed, r)
+			} else {
+				m.added = append(m.added, r)
+			}
 			found[name] = m
 		}
 	}

@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -107,7 +106,7 @@ func TestOutcomesOfManyObjects(t *testing.T) {
 			t.Errorf("%d bytes were allocated for 200 outcomes, want at most %d for each of %d objects", n, perObject, objects)
 		}
 		// What is kept ends with the next change.
-		w.zones.SetHooks(inmemory.Hooks{Before: func(context.Context, inmemory.Call) error { return provider.ErrRejected }})
+		w.failing(provider.ErrRejected, inmemory.Apply)
 		ask(1, "10.1.0.1")
 		waitIdle()
 		if got := outcome(1); got.Programmed.True {

@@ -1,11 +1,11 @@
 package publisher
 
 import (
-	"maps"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
@@ -43,19 +43,13 @@ type Metrics struct {
 	panics         *prometheus.CounterVec
 	refused        *prometheus.GaugeVec
 
-	// registry has the number of record sets of each zone by type. mismatched has the counts of each
-	// name of a zone.
-	registry   map[zoneKey]map[string]int
-	failures   map[zoneKey]int
+	// mismatched has the labels of the conflicts of each name of a zone.
 	mismatched map[zoneKey]map[string][]prometheus.Labels
 }
 
 // NewMetrics creates metrics and registers them. The registerer may be nil.
 func NewMetrics(r prometheus.Registerer) *Metrics {
-	if r == nil {
-		r = prometheus.NewRegistry()
-	}
-	b := builder{r}
+	b := builder{promauto.With(r)}
 	return &Metrics{
 		lastReconcile:     b.gauge("external_dns_controller_last_reconcile_timestamp_seconds", "When a zone was last read, or was found to need no reading."),
 		lastSync:          b.gauge("external_dns_controller_last_sync_timestamp_seconds", "When a zone was last known to have all records that are asked for."),
@@ -85,43 +79,33 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),
 		applySeconds: b.histograms("signpost_dns_apply_duration_seconds", "How long the provider took for a batch of changes.",
 			"zone", "id", "result"),
-		panics:   b.counters("signpost_dns_panics_total", "Objects that could not be evaluated, and calls of the provider that failed, because of a mistake in the code. The log has the stack.", "plugin"),
-		refused:  b.gauges("signpost_dns_names_refused", "Names that a namespace asks for and doesn't get, by reason: NameTaken, TooManyNames and NameNotAllowed, which counts record sets.", "reason"),
-		registry: map[zoneKey]map[string]int{}, failures: map[zoneKey]int{}, mismatched: map[zoneKey]map[string][]prometheus.Labels{},
+		panics:     b.counters("signpost_dns_panics_total", "Objects that could not be evaluated, and calls of the provider that failed, because of a mistake in the code. The log has the stack.", "plugin"),
+		refused:    b.gauges("signpost_dns_names_refused", "Names that a namespace asks for and doesn't get, by reason: NameTaken, TooManyNames and NameNotAllowed, which counts record sets.", "reason"),
+		mismatched: map[zoneKey]map[string][]prometheus.Labels{},
 	}
 }
 
 // builder creates and registers metrics.
-type builder struct{ r prometheus.Registerer }
+type builder struct{ promauto.Factory }
 
 func (b builder) gauge(name, help string) prometheus.Gauge {
-	m := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-	b.r.MustRegister(m)
-	return m
-}
-
-func (b builder) counter(name, help string) prometheus.Counter {
-	m := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	b.r.MustRegister(m)
-	return m
-}
-
-func (b builder) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	m := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	b.r.MustRegister(m)
-	return m
+	return b.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 }
 
 func (b builder) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
-	m := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	b.r.MustRegister(m)
-	return m
+	return b.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+}
+
+func (b builder) counter(name, help string) prometheus.Counter {
+	return b.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+func (b builder) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return b.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
 func (b builder) histograms(name, help string, labels ...string) *prometheus.HistogramVec {
-	m := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, labels)
-	b.r.MustRegister(m)
-	return m
+	return b.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, labels)
 }
 
 // sourceRead sets whether a source can be read. err says why not, or is nil.
@@ -140,11 +124,10 @@ func number(b bool) float64 {
 func (m *Metrics) desired(s *desired.Set) {
 	stats := s.Stats()
 	total := 0
-	m.sourceRecords.Reset()
-	for recordType, n := range stats.Records {
-		m.sourceRecords.WithLabelValues(strings.ToLower(recordType)).Set(float64(n))
+	for _, n := range stats.Records {
 		total += n
 	}
+	setByType(m.sourceRecords, stats.Records)
 	m.sourceTotal.Set(float64(total))
 	m.refused.WithLabelValues(string(tenancy.NotAllowed)).Set(float64(stats.NotAllowed))
 	m.invalid.Reset()
@@ -162,18 +145,38 @@ func (m *Metrics) zone(z *zone) {
 	m.dirty.WithLabelValues(z.Name, z.ID).Set(float64(z.names.count(dirty, asking, planned)))
 	m.waiting.WithLabelValues(z.Name, z.ID).Set(float64(z.names.failing))
 	m.repeating.WithLabelValues(z.Name, z.ID).Set(float64(z.names.repeated))
-	m.zoneFailed.WithLabelValues(z.Name, z.ID).Set(number(z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil))
+	m.zoneFailed.WithLabelValues(z.Name, z.ID).Set(number(z.failed()))
 	m.held.WithLabelValues(z.Name, z.ID).Set(float64(z.ledger.Held()))
 	m.otherInstances.WithLabelValues(z.Name, z.ID).Set(float64(z.mirror.otherInstances))
-	m.fail(keyOf(z.Zone), z.reading.failures+z.writing.failures)
-	m.count(z)
 }
 
-// names sets how many names are refused because another namespace has them, and because their
-// namespace has too many.
-func (m *Metrics) names(taken, tooMany int) {
+// totals sets the metrics of all zones together, and of listing the zones.
+func (m *Metrics) totals(zones map[zoneKey]*zone, l *zoneList) {
+	failures, taken, tooMany, sets := l.failures, 0, 0, 0
+	records := map[string]int{}
+	for _, z := range zones {
+		failures += z.reading.failures + z.writing.failures
+		taken += len(z.refused)
+		tooMany += z.shares.refused()
+		for recordType, n := range z.mirror.records {
+			records[recordType] += n
+			sets += n
+		}
+	}
+	m.providerFailed.Set(number(l.err != nil))
+	m.consecutiveErrors.Set(float64(failures))
 	m.refused.WithLabelValues(string(tenancy.Taken)).Set(float64(taken))
 	m.refused.WithLabelValues(string(tenancy.TooMany)).Set(float64(tooMany))
+	setByType(m.registryRecords, records)
+	m.registryTotal.Set(float64(sets))
+}
+
+// setByType replaces the values of a metric with the label record_type.
+func setByType(m *prometheus.GaugeVec, counts map[string]int) {
+	m.Reset()
+	for recordType, n := range counts {
+		m.WithLabelValues(strings.ToLower(recordType)).Set(float64(n))
+	}
 }
 
 // forget deletes the metrics of a removed zone.
@@ -182,12 +185,7 @@ func (m *Metrics) forget(z *zone) {
 		of.DeleteLabelValues(z.Name, z.ID)
 	}
 	m.applySeconds.DeletePartialMatch(prometheus.Labels{"zone": z.Name, "id": z.ID})
-	k := keyOf(z.Zone)
-	delete(m.registry, k)
-	m.sum()
-	m.fail(k, 0)
-	delete(m.failures, k)
-	for name := range m.mismatched[k] {
+	for name := range m.mismatched[keyOf(z.Zone)] {
 		m.conflicts(z, name, nil, "")
 	}
 }
@@ -197,54 +195,8 @@ func (m *Metrics) end(zones map[zoneKey]*zone) {
 	for _, z := range zones {
 		m.forget(z)
 	}
-	m.zoneList(&zoneList{})
-	m.names(0, 0)
+	m.totals(nil, &zoneList{})
 	m.verifiedRecords.Reset()
-	m.registryRecords.Reset()
-}
-
-func (m *Metrics) verified(counts map[string]int) {
-	m.verifiedRecords.Reset()
-	for recordType, n := range counts {
-		m.verifiedRecords.WithLabelValues(strings.ToLower(recordType)).Set(float64(n))
-	}
-}
-
-// zoneList sets the metric of listing the zones.
-func (m *Metrics) zoneList(l *zoneList) {
-	m.providerFailed.Set(number(l.err != nil))
-	m.fail(zoneKey{}, l.failures)
-}
-
-// fail sets the number of failures in a row, of a zone or of listing the zones.
-func (m *Metrics) fail(k zoneKey, failures int) {
-	m.failures[k] = failures
-	sum := 0
-	for _, n := range m.failures {
-		sum += n
-	}
-	m.consecutiveErrors.Set(float64(sum))
-}
-
-// count sets the numbers of record sets of a zone.
-func (m *Metrics) count(z *zone) {
-	m.registry[keyOf(z.Zone)] = maps.Clone(z.mirror.records)
-	m.sum()
-}
-
-func (m *Metrics) sum() {
-	sums, total := map[string]int{}, 0
-	for _, counts := range m.registry {
-		for recordType, n := range counts {
-			sums[recordType] += n
-			total += n
-		}
-	}
-	m.registryRecords.Reset()
-	for recordType, n := range sums {
-		m.registryRecords.WithLabelValues(strings.ToLower(recordType)).Set(float64(n))
-	}
-	m.registryTotal.Set(float64(total))
 }
 
 // conflicts counts the record sets of other owners that block a name of a zone.

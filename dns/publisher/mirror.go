@@ -41,14 +41,19 @@ type node struct {
 	raw []*dns.RecordSet
 	// ownership are the ownership records that describe this name, whatever their own names are.
 	ownership []*dns.RecordSet
+	holdings
+	// allWanted is true if evaluated objects ask for all record sets of the name. Targets from before
+	// this process or from another writer may belong to other objects.
+	allWanted bool
+}
+
+// holdings says who has the record sets of a name.
+type holdings struct {
 	// plain counts the record sets without ownership records, owned those of them that are ours, and
 	// otherInstances those that another instance with our owner ID wrote.
 	plain, owned, otherInstances int32
 	// holder is the namespace of the object in the labels of these record sets, or nobody.
 	holder tenantID
-	// allWanted is true if evaluated objects ask for all record sets of the name. Targets from before
-	// this process or from another writer may belong to other objects.
-	allWanted bool
 }
 
 func newMirror() *mirror {
@@ -244,19 +249,20 @@ func (m *mirror) setOwnership(describes string, removed, added []*dns.RecordSet)
 	m.set(describes, n)
 }
 
-// setOwned sets the counts and the holder of a node.
-func (m *mirror) setOwned(name string, plain, owned, others int32, holder tenantID) {
+// setHoldings replaces the holdings of a node.
+func (m *mirror) setHoldings(name string, h holdings) {
 	n := m.node(name)
-	if n.holder != holder {
+	if n.holdings == h {
+		return
+	}
+	if n.holder != h.holder {
 		m.count(n.holder, -1)
-		m.count(holder, +1)
+		m.count(h.holder, +1)
 	}
-	m.owned += int(owned - n.owned)
-	m.otherInstances += int(others - n.otherInstances)
-	if n.owned != owned || n.plain != plain || n.otherInstances != others || n.holder != holder {
-		n.plain, n.owned, n.otherInstances, n.holder = plain, owned, others, holder
-		m.set(name, n)
-	}
+	m.owned += int(h.owned - n.owned)
+	m.otherInstances += int(h.otherInstances - n.otherInstances)
+	n.holdings = h
+	m.set(name, n)
 }
 
 // count adds to the number of names of a namespace.

@@ -212,9 +212,9 @@ func (s *names) responded(n *nameState, a *adjustedSets) {
 	s.move(n, dirty)
 }
 
-// replan replaces the plan of a name, and drops what was permitted of the former one.
+// replan replaces the plan of a name. All of it is permitted until permit is called.
 func (s *names) replan(n *nameState, g group) {
-	n.plan, n.permitted, n.reduced = g, group{}, false
+	n.plan, n.permitted = g, g
 	s.note(n.name, g.changes)
 }
 
@@ -273,8 +273,7 @@ func (s *names) contest(n *nameState, lost map[candidateID]string, refused map[c
 // permit sets the permitted changes of a planned or held name. All others are held.
 func (s *names) permit(n *nameState, permitted []dns.Change) {
 	n.permitted = group{name: n.name, changes: permitted, orphans: n.plan.orphans}
-	n.reduced = n.permitted.size() < n.plan.size()
-	if n.due().size() == 0 {
+	if n.permitted.size() == 0 {
 		s.park(n, held)
 		return
 	}
@@ -470,13 +469,4 @@ func (s *names) outdated(n *nameState) bool {
 	first := !n.stale
 	n.stale = true
 	return first
-}
-
-// dropWhere forgets the names for which matches returns true.
-func (s *names) dropWhere(matches func(name string) bool) {
-	for name, n := range s.all {
-		if matches(name) {
-			s.drop(n)
-		}
-	}
 }

@@ -215,7 +215,7 @@ func (m *namesModel) apply(t *rapid.T) {
 }
 
 func (m *namesModel) applied(t *rapid.T, n *nameState) {
-	g := n.due()
+	g := n.permitted
 	switch rapid.IntRange(0, 5).Draw(t, "outcome of "+n.name) {
 	case 0:
 		m.names.attempt(n, g, nil)
@@ -232,7 +232,7 @@ func (m *namesModel) applied(t *rapid.T, n *nameState) {
 	case 3:
 		m.names.propose(n, g)
 	default:
-		if !n.reduced {
+		if g.size() == n.plan.size() {
 			m.made[n.name] = m.about[n.name]
 		}
 		m.names.made(n, m.now)
@@ -316,7 +316,7 @@ func (m *namesModel) problem(n *nameState) string {
 		return "it doesn't say why"
 	case n.phase == waiting && n.next.IsZero():
 		return "nothing wakes it"
-	case n.phase == planned && n.due().size() == 0:
+	case n.phase == planned && n.permitted.size() == 0:
 		return "it has no changes"
 	case n.phase != dirty && n.adjusted != nil && n.phase != planned && n.phase != applying && n.phase != asking:
 		return "it keeps a response"

@@ -26,10 +26,8 @@ type nameState struct {
 	requeue bool
 	// adjusted is the provider's form of the wanted record sets, if it was asked.
 	adjusted *adjustedSets
-	// plan has the changes that the name needs. If the budget holds some of them, permitted has the
-	// others.
+	// plan has the changes that the name needs. permitted has those that the budget doesn't hold.
 	plan, permitted group
-	reduced         bool
 	// reason and message say why the zone doesn't have the wanted record sets; empty if no problem is
 	// known. next is the time of the next attempt.
 	reason, message string
@@ -81,14 +79,6 @@ func (n *nameState) attempted(r *dns.RecordSet) bool {
 func (n *nameState) mayBeOurs(r *dns.RecordSet) bool {
 	same := func(o *dns.RecordSet) bool { return o.Key() == r.Key() && dns.SameTargets(o.Targets, r.Targets) }
 	return slices.ContainsFunc(n.attempts, same) || slices.ContainsFunc(n.unseen, same)
-}
-
-// due returns the changes of the plan that may be made.
-func (n *nameState) due() group {
-	if n.reduced {
-		return n.permitted
-	}
-	return n.plan
 }
 
 // maxUnseen limits the remembered record sets of a name that listings don't show.

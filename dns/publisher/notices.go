@@ -4,64 +4,42 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
-// maxPendingNotices limits the notices that are kept for the next term.
-const maxPendingNotices = 1000
-
-// pendingNotices are the notices of a standby. A standby evaluates all objects too, but only the leader
-// sends Events. When it takes over, it sends the notices that still apply.
-type pendingNotices struct {
-	of map[desired.Origin][]Notice
-	n  int
-}
-
-func (u *pendingNotices) keep(origin desired.Origin, n Notice) {
-	if u.n == maxPendingNotices {
-		return
+// sendNotice sends a notice if this process leads: only the leader sends Events.
+func (p *Publisher) sendNotice(n Notice) {
+	if p.term != nil {
+		p.Notify(n)
 	}
-	if u.of == nil {
-		u.of = map[desired.Origin][]Notice{}
-	}
-	u.of[origin] = append(u.of[origin], n)
-	u.n++
 }
 
-// drop removes the notices about an object that is being evaluated again.
-func (u *pendingNotices) drop(origin desired.Origin) {
-	u.n -= len(u.of[origin])
-	delete(u.of, origin)
-}
-
-// send sends all notices, in the order of the objects.
-func (u *pendingNotices) send(notify func(Notice)) {
-	for _, origin := range slices.SortedFunc(maps.Keys(u.of), compareOrigins) {
-		for _, n := range u.of[origin] {
-			notify(n)
+// sendProblems sends the notices of all problems that still exist, in the order of the sources and
+// objects. It is called at the start of a term, because a standby sends none.
+func (p *Publisher) sendProblems() {
+	for i := range p.sources {
+		if s := &p.sources[i]; s.err != nil {
+			p.Notify(s.notice(p.Sources[i].Name))
 		}
 	}
-	*u = pendingNotices{}
-}
-
-func compareOrigins(a, b desired.Origin) int {
-	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}
-
-// sendNotice sends a notice about an object, or keeps it until there is a term.
-func (p *Publisher) sendNotice(origin desired.Origin, n Notice) {
-	if p.term == nil {
-		p.pendingNotices.keep(origin, n)
-		return
+	for _, problem := range p.objectProblems.list() {
+		p.Notify(problemNotice(problem.Problem))
 	}
-	p.Notify(n)
+}
+
+// notice returns the notice of a source that can't be read.
+func (s *sourceState) notice(name string) Notice {
+	return Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + s.err.Error() + "; " + s.stay}
+}
+
+// problemNotice returns the notice of a part of an object that can't be used.
+func problemNotice(problem dns.Problem) Notice {
+	return Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: cmp.Or(problem.Event, ReasonInvalid), Message: problem.Text(quote)}
 }
 
 // operations counts changes by operation.

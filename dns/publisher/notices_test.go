@@ -3,11 +3,11 @@ package publisher
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,12 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/logtest"
 )
 
-// A standby keeps its notices. When it takes over, it sends those that still apply (B1).
+// A standby sends no notices. When it takes over, it sends those of the problems that still exist, also if
+// it has met one several times (B1).
 func TestStandbySendsNoNotices(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		w.standby = true
@@ -30,6 +30,7 @@ func TestStandbySendsNoNotices(t *testing.T) {
 		w.start()
 		waitIdle()
 		w.objects.set("mended", record(t, "mended", "b.shop.test", "A", "192.0.2.1"))
+		w.objects.fail("broken", errors.New("no address"))
 		waitIdle()
 		if notices := w.takeNotices(); len(notices) > 0 {
 			t.Errorf("a standby says\n%s", strings.Join(notices, "\n"))
@@ -52,83 +53,31 @@ func TestStandbySendsNoNotices(t *testing.T) {
 	})
 }
 
-// The notices of a standby are limited, and dropped object by object.
-func TestPendingNoticesAreBounded(t *testing.T) {
-	var u pendingNotices
-	of := func(i int) desired.Origin { return desired.Origin{Source: "service", Name: fmt.Sprintf("%05d", i)} }
-	for i := range 2 * maxPendingNotices {
-		u.keep(of(i), Notice{Message: fmt.Sprint(i)})
-	}
-	if u.n != maxPendingNotices {
-		t.Errorf("%d notices are kept", u.n)
-	}
-	for i := 1; i < 2*maxPendingNotices; i++ {
-		u.drop(of(i))
-	}
-	u.keep(of(1), Notice{Message: "again"})
-	var notices []string
-	u.send(func(n Notice) { notices = append(notices, n.Message) })
-	if diff := cmp.Diff([]string{"0", "again"}, notices); diff != "" || u.n != 0 {
-		t.Errorf("%d left, (-want +got):\n%s", u.n, diff)
-	}
-}
-
 // takeLines returns the lines since the last call, without times and durations.
 func takeLines(log *logtest.Buffer) []string {
 	text := regexp.MustCompile(`(?m)^time=\S+ | took=\S+`).ReplaceAllString(log.Take(), "")
 	return strings.Split(strings.TrimSpace(text), "\n")
 }
 
-// refusing is a provider that rejects changes of some names.
-type refusing struct {
+// picky is a provider that judges each change by itself, and makes those that judge has no error for.
+type picky struct {
 	provider.Provider
-	names []string
+	// judge gets the number of the call of Apply, from 1 on.
+	judge func(call int, z dns.Zone, c dns.Change) error
+	calls atomic.Int32
 }
 
 // Apply implements provider.Provider.
-func (r refusing) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) error {
+func (p *picky) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) error {
+	call := int(p.calls.Add(1))
 	errs := make([]error, len(changes))
 	var made []dns.Change
 	for i, c := range changes {
-		if slices.Contains(r.names, c.RecordSet().Name) {
-			errs[i] = errors.New("not today")
-		} else {
+		if errs[i] = p.judge(call, z, c); errs[i] == nil {
 			made = append(made, c)
 		}
 	}
-	if err := r.Provider.Apply(ctx, z, made); err != nil {
-		return err
-	}
-	if len(made) < len(changes) {
-		return &provider.ApplyError{Errs: errs}
-	}
-	return nil
-}
-
-// distracted is a provider that doesn't try changes of some names in its first call, because it has refused
-// others.
-type distracted struct {
-	provider.Provider
-	refused, notTried string
-	calls             *[]int
-}
-
-// Apply implements provider.Provider.
-func (d distracted) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) error {
-	*d.calls = append(*d.calls, len(changes))
-	errs := make([]error, len(changes))
-	var made []dns.Change
-	for i, c := range changes {
-		switch {
-		case c.Subject() == d.refused:
-			errs[i] = provider.ErrRejected
-		case c.Subject() != d.notTried || len(*d.calls) > 1:
-			made = append(made, c)
-		default:
-			errs[i] = provider.ErrNotTried
-		}
-	}
-	if err := d.Provider.Apply(ctx, z, made); err != nil {
+	if err := p.Provider.Apply(ctx, z, made); err != nil || len(made) == len(changes) {
 		return err
 	}
 	return &provider.ApplyError{Errs: errs}
@@ -138,15 +87,23 @@ func (d distracted) Apply(ctx context.Context, z dns.Zone, changes []dns.Change)
 // again at once, and isn't reported as failed.
 func TestNotTried(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		var calls []int
-		w.provider = distracted{w.zones, "bad.shop.test", "good.shop.test", &calls}
+		p := &picky{Provider: w.zones, judge: func(call int, _ dns.Zone, c dns.Change) error {
+			switch {
+			case c.Subject() == "bad.shop.test":
+				return provider.ErrRejected
+			case call == 1:
+				return provider.ErrNotTried
+			}
+			return nil
+		}}
+		w.provider = p
 		w.objects.set("a", record(t, "a", "bad.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "good.shop.test", "A", "192.0.2.2"))
 		began := time.Now()
 		w.start()
 		synctest.Wait()
-		if took := time.Since(began); took > 0 || len(calls) != 2 {
-			t.Errorf("after %v, %v changes were sent", took, calls)
+		if took, calls := time.Since(began), p.calls.Load(); took > 0 || calls != 2 {
+			t.Errorf("after %v, %d batches were sent", took, calls)
 		}
 		w.expectZone("good.shop.test A 192.0.2.2")
 	})
@@ -157,7 +114,12 @@ func TestDebugLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logtest.Buffer{}
 		w := newFixture(t)
-		w.provider = refusing{w.zones, []string{"c.shop.test"}}
+		w.provider = &picky{Provider: w.zones, judge: func(_ int, _ dns.Zone, c dns.Change) error {
+			if c.RecordSet().Name == "c.shop.test" {
+				return errors.New("not today")
+			}
+			return nil
+		}}
 		w.change = func(c *Config) {
 			c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		}

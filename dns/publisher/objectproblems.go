@@ -1,8 +1,10 @@
 package publisher
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +20,8 @@ const maxObjectProblems, maxOriginProblems = 1000, 10
 type ObjectProblem struct {
 	dns.Problem
 	Since time.Time
+	// kind is the kind of the object that was evaluated.
+	kind string
 }
 
 // objectProblems has the problems of the objects, for [Publisher.ObjectProblems]. The loop changes it.
@@ -47,7 +51,7 @@ func (o *objectProblems) add(origin desired.Origin, p dns.Problem) {
 	if o.of == nil {
 		o.of = map[desired.Origin][]ObjectProblem{}
 	}
-	o.of[origin] = append(o.of[origin], ObjectProblem{Problem: p, Since: time.Now()})
+	o.of[origin] = append(o.of[origin], ObjectProblem{Problem: p, Since: time.Now(), kind: origin.Kind})
 	o.n++
 }
 
@@ -68,7 +72,17 @@ func (o *objectProblems) keepTimes(origin desired.Origin, before []ObjectProblem
 // ObjectProblems returns the parts of objects that can't be used, at most 1,000, in the order of the
 // objects. It may be called from any goroutine, also in a process that doesn't lead.
 func (p *Publisher) ObjectProblems() []ObjectProblem {
-	o := &p.objectProblems
+	all := p.objectProblems.list()
+	for i := range all {
+		if o := &all[i].Object; o.Kind == "" {
+			o.Kind, _, _ = strings.Cut(all[i].kind, ".")
+		}
+	}
+	return all
+}
+
+// list returns all problems, in the order of the objects.
+func (o *objectProblems) list() []ObjectProblem {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := make([]ObjectProblem, 0, o.n)
@@ -76,4 +90,8 @@ func (p *Publisher) ObjectProblems() []ObjectProblem {
 		all = append(all, o.of[origin]...)
 	}
 	return all
+}
+
+func compareOrigins(a, b desired.Origin) int {
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

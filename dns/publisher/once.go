@@ -122,7 +122,7 @@ func (o *onceState) idle(p *Publisher) bool {
 		}
 	}
 	for _, z := range p.zones.all() {
-		if z.busy || !z.failedOnce() && !z.done() {
+		if z.busy || !z.failed() && !z.done() {
 			return false
 		}
 	}
@@ -137,7 +137,7 @@ func (o *onceState) noteUnfinished(p *Publisher) {
 	}
 	for _, z := range p.zones.sorted() {
 		switch {
-		case z.failedOnce():
+		case z.failed():
 		case !z.upToDate:
 			o.fail(fmt.Errorf("list zone %s: the provider has not answered within %s", cmp.Or(z.Name, "."), o.limit))
 		case !z.done() && p.DryRun:
@@ -187,14 +187,12 @@ func (p *Publisher) unread(i int) error {
 	return fmt.Errorf("its objects were not read within %s", p.once.limit)
 }
 
-// failedOnce reports whether the zone has an error after which Once doesn't try again.
-func (z *zone) failedOnce() bool {
-	return z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil
-}
+// failed reports whether the zone can't be read or written. Once doesn't try again.
+func (z *zone) failed() bool { return z.failure().err != nil }
 
 // done reports whether nothing is left to do in the zone, and nothing failed.
 func (z *zone) done() bool {
-	return z.upToDate && !z.busy && !z.failedOnce() && z.names.count(dirty, asking, planned, applying) == 0
+	return z.upToDate && !z.busy && !z.failed() && z.names.count(dirty, asking, planned, applying) == 0
 }
 
 func (z *zone) plan() ZonePlan {

@@ -25,10 +25,7 @@ func contested(t *testing.T) (w *fixture, ingresses, services *table, listen fun
 			{Name: "service", Source: source.Source{Tables: []kube.AnyTable{services}, Evaluate: w.objects.evaluate}},
 			{Name: "ingress", Source: source.Source{Tables: []kube.AnyTable{ingresses}, Evaluate: other.evaluate}},
 		}
-		var err error
-		if c.Desired, err = desired.New(desired.Options{Sources: []string{"service", "ingress"}}); err != nil {
-			t.Fatal(err)
-		}
+		c.Desired = desiredOf(t, desired.Options{Sources: []string{"service", "ingress"}})
 	}
 	return w, ingresses, services, func() { other.listen(Changed(func() *Publisher { return w.publisher }, 1)) }
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 )
 
@@ -18,10 +17,10 @@ func (p *Publisher) SetInstance(instance string) { p.instance.Store(&instance) }
 
 // takeInstance is called at the start of a term.
 func (p *Publisher) takeInstance() {
-	o, ok := p.Owner.(owner.Instanced)
-	if instance := p.instance.Load(); ok && instance != nil {
+	txt := p.txt()
+	if instance := p.instance.Load(); txt != nil && instance != nil {
 		p.Rules.Instance = *instance
-		o.SetInstance(*instance)
+		txt.SetInstance(*instance)
 	}
 }
 
@@ -86,20 +85,6 @@ func ownerOf(labels map[string]string) string {
 		return quote(id)
 	}
 	return ""
-}
-
-// ofOtherInstances counts the record sets under a name with our owner ID and another instance.
-func (p *Publisher) ofOtherInstances(z *zone, name string) (n int32) {
-	if p.Rules.Instance == "" || !p.zones.holds(z, name) {
-		return 0
-	}
-	for _, c := range p.current(z, name) {
-		if instance := p.otherInstance(c.Set); instance != "" {
-			z.otherOwners.example = fmt.Sprintf("%s %s of the instance %s", c.Set.Name, c.Set.Type, quote(instance))
-			n++
-		}
-	}
-	return n
 }
 
 // otherInstance returns the instance that wrote a record set with our owner ID; empty if it was

@@ -189,25 +189,24 @@ func (p *Publisher) setReason(z *zone, n *nameState, hold, conflict string) {
 	}
 }
 
-// ownershipRecordNamer is implemented by registries that know the name of an ownership record in advance.
-type ownershipRecordNamer interface {
-	// OwnershipRecordName returns the name of the ownership record of a record set, or "" if it has
-	// none.
-	OwnershipRecordName(name, recordType string) string
+// txt returns the registry if it keeps ownership in TXT records, or nil.
+func (p *Publisher) txt() *owner.TXT {
+	txt, _ := p.Owner.(*owner.TXT)
+	return txt
 }
 
 // checkOwnable returns an error if the changes create a record set whose ownership record the
 // provider can't have.
 func (p *Publisher) checkOwnable(z *zone, changes []dns.Change) error {
-	o, ok := p.Owner.(ownershipRecordNamer)
-	if !ok {
+	txt := p.txt()
+	if txt == nil {
 		return nil
 	}
 	for _, c := range changes {
 		if c.Old != nil {
 			continue
 		}
-		if ownership := o.OwnershipRecordName(c.New.Name, c.New.Type); ownership != "" && !canOwn(p.zones, z, dns.Canonical(ownership)) {
+		if ownership := txt.OwnershipRecordName(c.New.Name, c.New.Type); ownership != "" && !canOwn(p.zones, z, dns.Canonical(ownership)) {
 			return outsideError(ownership)
 		}
 	}
@@ -220,15 +219,15 @@ func (p *Publisher) checkOwnable(z *zone, changes []dns.Change) error {
 //     in the format without a type beside the apex of a zone.
 //   - The ownership record is shared with another name, and names an object that asks for that one.
 func (p *Publisher) withoutNoOps(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
-	o, ok := p.Owner.(ownershipRecordNamer)
-	if !ok {
+	txt := p.txt()
+	if txt == nil {
 		return changes
 	}
 	void := func(c dns.Change) bool {
 		if !owner.LabelsOnly(c) {
 			return false
 		}
-		ownership := o.OwnershipRecordName(c.New.Name, c.New.Type)
+		ownership := txt.OwnershipRecordName(c.New.Name, c.New.Type)
 		return ownership == "" || !canOwn(p.zones, z, dns.Canonical(ownership)) || p.namesTwin(z, current, c)
 	}
 	if !slices.ContainsFunc(changes, void) {
@@ -242,21 +241,13 @@ func canOwn(zones *zoneSet, z *zone, ownership string) bool {
 	return zones.owningZone(z, ownership) != nil && zones.admits(ownership)
 }
 
-// orphanFinder is implemented by registries in the zones that recognise orphaned ownership records.
-type orphanFinder interface {
-	// Orphan reports whether an ownership record is ours and describes no existing record set.
-	Orphan(zone func(name string) []*dns.RecordSet, ownership *dns.RecordSet) bool
-	// OwnershipDeletions returns the deletions of our ownership records of a record set.
-	OwnershipDeletions(zone owner.Lookup, r *dns.RecordSet) []dns.Change
-}
-
 // disown handles record sets that may have been created. If the zone has another record set with
 // such a key that wasn't ours before, another writer was faster. Our ownership record must then be
 // deleted, because it would claim that record set. An atomic provider never has an ownership record
 // without its record set, but an earlier process may have sent both to a server that was late to
 // apply them.
 func (p *Publisher) disown(z *zone) {
-	c, ok := p.Owner.(orphanFinder)
+	txt := p.txt()
 	_, atomic := p.Provider.(provider.Atomic)
 	for name, n := range z.names.all {
 		if len(n.attempts) == 0 {
@@ -264,8 +255,8 @@ func (p *Publisher) disown(z *zone) {
 		}
 		var removals []dns.Change
 		for _, there := range z.mirror.lookup(name) {
-			if ok && n.attempted(there) && !n.mayBeOurs(there) {
-				removals = append(removals, c.OwnershipDeletions(p.zones.lookup(z), there)...)
+			if txt != nil && n.attempted(there) && !n.mayBeOurs(there) {
+				removals = append(removals, txt.OwnershipDeletions(p.zones.lookup(z), there)...)
 			}
 		}
 		if atomic {
@@ -283,9 +274,9 @@ const orphanListings = 2
 // using the name. It returns none if something is about to be created under the name.
 func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Change {
 	var changes []dns.Change
-	if c, ok := p.Owner.(orphanFinder); ok && len(out.Changes) == 0 && p.Rules.Policy == plan.Sync && p.complete() {
+	if txt := p.txt(); txt != nil && len(out.Changes) == 0 && p.Rules.Policy == plan.Sync && p.complete() {
 		for _, ownership := range z.mirror.node(n.name).ownership {
-			if c.Orphan(p.zones.lookup(z), ownership) {
+			if txt.Orphan(p.zones.lookup(z), ownership) {
 				changes = append(changes, dns.Change{Old: ownership})
 			}
 		}

@@ -66,8 +66,8 @@ type Publisher struct {
 	// if the domain filter excludes all wanted names.
 	metricsStale, filtered bool
 	troubles               atomic.Pointer[[]Trouble]
-	// unzoned has the names that are in no zone of the provider.
-	unzoned *names
+	// unzoned has the wanted names that are in no zone of the provider, with the message to their objects.
+	unzoned map[string]string
 	budgets budgetState
 	// capabilities are those of the provider. batchSize, batchInterval and maxConcurrentCalls are the
 	// stricter of its limits and the user's. batchSize doesn't count ownership records.
@@ -84,8 +84,6 @@ type Publisher struct {
 	calls          int
 	throttledUntil time.Time
 	throttles      int
-	// pendingNotices are notices from before the term.
-	pendingNotices pendingNotices
 	objectProblems objectProblems
 
 	// instance is the last argument of SetInstance.
@@ -105,19 +103,20 @@ type sourceState struct {
 	// read is true once all objects of the source are known.
 	read bool
 	// open is true once its objects may be evaluated: its tables are filled, or no longer awaited.
-	// Until then beforeOpen collects the changed objects.
-	open       bool
-	beforeOpen map[source.Key]struct{}
+	// Until then its changed objects stay in the intake.
+	open bool
 	// refused is when the API server first refused to let one of its tables be read.
 	refused time.Time
 	// conditions has the errors of the source's tables at the last check. readableSince has the time
 	// since which each namespace is readable; none for an unreadable one.
 	conditions    conditions
 	readableSince map[string]time.Time
-	// For a polled source: the time of the next poll, whether one is running, and the last error.
+	// For a polled source: the time of the next poll, and whether one is running.
 	pollAt  time.Time
 	polling bool
-	err     error
+	// err says why the source can't be read, and stay which records are kept because of that.
+	err  error
+	stay string
 }
 
 // term is a period in which this process may write.
@@ -135,7 +134,7 @@ func New(c Config) (*Publisher, error) {
 	}
 	can := c.Provider.Capabilities()
 	batchSize := cmp.Or(stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch)
-	if _, namesRecords := c.Owner.(ownershipRecordNamer); namesRecords {
+	if _, inZones := c.Owner.(*owner.TXT); inZones {
 		// Each change of a record set may come with a change of its ownership record.
 		batchSize = max(batchSize/2, 1)
 	}
@@ -156,6 +155,7 @@ func New(c Config) (*Publisher, error) {
 		terms:           make(chan term),
 		sources:         make([]sourceState, len(c.Sources)),
 		unresolved:      map[desired.Origin]unresolved{},
+		unzoned:         map[string]string{},
 		pendingRemovals: map[desired.Origin]time.Time{},
 		budgets:         newBudgetState(&c),
 		panics:          panics.New(c.Log, c.Metrics.panics),
@@ -166,7 +166,6 @@ func New(c Config) (*Publisher, error) {
 	for _, s := range c.Sources {
 		c.Metrics.panics.WithLabelValues(s.Name)
 	}
-	p.unzoned = p.newUnzoned()
 	return p, nil
 }
 
@@ -244,9 +243,9 @@ func (p *Publisher) begin(t term) {
 		o.Outdate()
 	}
 	p.zoneList = zoneList{}
-	p.unzoned = p.newUnzoned()
+	p.unzoned = map[string]string{}
 	p.budgets.beginTerm(time.Now())
-	p.pendingNotices.send(p.Notify)
+	p.sendProblems()
 }
 
 func (p *Publisher) end() {
@@ -337,7 +336,7 @@ func contained[T any](p *Publisher, f func() (T, error)) (result T, err error) {
 	return result, err
 }
 
-// noMetrics is the note function of names without a budget.
+// noMetrics is the note function of names that a budget doesn't count.
 func noMetrics(string, []dns.Change) {}
 
 // work does everything that is due, without waiting.

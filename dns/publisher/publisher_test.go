@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,8 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/budget"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/source"
@@ -55,27 +52,22 @@ func TestPublish(t *testing.T) {
 // A single change is made at once, and many changes in one or two batches.
 func TestLatency(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		var applies atomic.Int32
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			if c.Operation == inmemory.Apply {
-				applies.Add(1)
-			}
-			return nil
-		}})
+		var c called
+		w.zones.SetHooks(c.hooks(0))
 		w.start()
 		waitIdle()
 		w.objects.set("lone", record(t, "lone", "lone.shop.test", "A", "192.0.2.1"))
 		synctest.Wait()
-		if applies.Load() != 1 {
-			t.Errorf("%d batches for a lone change, before any time has passed; want 1", applies.Load())
+		if n := len(c.batches()); n != 1 {
+			t.Errorf("%d batches for a lone change, before any time has passed; want 1", n)
 		}
 		for i := range 100 {
 			w.objects.set(fmt.Sprint("burst", i), record(t, "burst", fmt.Sprintf("burst%d.shop.test", i), "A", "192.0.2.1"))
 			time.Sleep(time.Millisecond / 2)
 		}
 		waitIdle()
-		if applies.Load() > 3 {
-			t.Errorf("%d batches for a lone change and a burst, want 3 at most", applies.Load())
+		if n := len(c.batches()); n > 3 {
+			t.Errorf("%d batches for a lone change and a burst, want 3 at most", n)
 		}
 		if got := len(w.zone()); got != 101 {
 			t.Errorf("%d records, want 101", got)
@@ -89,18 +81,12 @@ func TestIdle(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		waitIdle()
-		var mu sync.Mutex
-		calls := map[inmemory.Operation]int{}
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			mu.Lock()
-			defer mu.Unlock()
-			calls[c.Operation]++
-			return nil
-		}})
+		var c called
+		w.zones.SetHooks(c.hooks(0))
 		time.Sleep(5*DefaultInterval + time.Second)
 		synctest.Wait()
-		if calls[inmemory.Apply] != 0 || calls[inmemory.Records] != 5 || calls[inmemory.Zones] != 5 {
-			t.Errorf("calls in five intervals: %v, want 5 listings of records and zones", calls)
+		if applies, reads, lists := len(c.batches()), len(c.times(inmemory.Records)), len(c.times(inmemory.Zones)); applies != 0 || reads != 5 || lists != 5 {
+			t.Errorf("%d writes, %d listings and %d lists of zones in five intervals, want 5 of both", applies, reads, lists)
 		}
 	})
 }
@@ -133,11 +119,9 @@ func TestDrift(t *testing.T) {
 // A record that the provider rejects doesn't delay others.
 func TestBisect(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		var bad atomic.Bool
-		bad.Store(true)
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
 			for _, change := range c.Changes {
-				if bad.Load() && strings.HasPrefix(change.RecordSet().Name, "bad") {
+				if strings.HasPrefix(change.RecordSet().Name, "bad") {
 					return fmt.Errorf("no such name: %w", provider.ErrRejected)
 				}
 			}
@@ -156,88 +140,11 @@ func TestBisect(t *testing.T) {
 		if len(notices) != 1 || !strings.HasPrefix(notices[0], "RecordError FailedSync bad.shop.test A") {
 			t.Errorf("notices: %q, want one about bad.shop.test", notices)
 		}
-		bad.Store(false)
+		w.working()
 		time.Sleep(2 * DefaultInterval)
 		waitIdle()
 		if got := len(w.zone()); got != 201 {
 			t.Errorf("%d records after the provider takes it, want 201", got)
-		}
-	})
-}
-
-// batches is a provider with a small batch size.
-type batches struct{ provider.Provider }
-
-func (batches) Capabilities() provider.Capabilities {
-	return provider.Capabilities{BatchSize: 14, BatchInterval: 50 * time.Millisecond}
-}
-
-// More deletions than the budget allows wait until they are approved, or until the records are
-// asked for again.
-func TestBudget(t *testing.T) {
-	fill := func(w *fixture) {
-		for i := range 100 {
-			w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
-		}
-	}
-	empty := func(w *fixture, n int) {
-		for i := range n {
-			w.objects.set(fmt.Sprint("o", i))
-		}
-	}
-	hash := ""
-	withFixture(t, func(t *testing.T, w *fixture) {
-		fill(w)
-		w.start()
-		waitIdle()
-		w.takeNotices()
-		empty(w, 20)
-		waitIdle()
-		if got := len(w.zone()); got != 80 {
-			t.Errorf("%d records, want 80: a fifth may go", got)
-		}
-		synctest.Wait()
-		for _, z := range w.publisher.zones.all() {
-			if z.mirror.owned != 80 || z.mirror.records["A"] != 80 {
-				t.Errorf("%d owned of %v, want all 80", z.mirror.owned, z.mirror.records)
-			}
-		}
-		w.takeNotices()
-		empty(w, 21)
-		waitIdle()
-		if got := len(w.zone()); got != 80 {
-			t.Errorf("%d records, want 80: no more within the window", got)
-		}
-		fill(w)
-		waitIdle()
-		if got := len(w.zone()); got != 100 {
-			t.Errorf("%d records, want 100: all came back", got)
-		}
-		time.Sleep(budget.DefaultLimits().Window)
-		w.takeNotices()
-		// Changes within a tenth of a second after another one are handled together. Without
-		// such a change before, the first deletion could be handled alone and made.
-		w.objects.set("nobody")
-		synctest.Wait()
-		empty(w, 100)
-		waitIdle()
-		if got := len(w.zone()); got != 100 {
-			t.Errorf("%d records, want 100: nothing goes when all would", got)
-		}
-		notices := strings.Join(w.takeNotices(), "\n")
-		if _, after, ok := strings.Cut(notices, "--approve-plan="); ok {
-			hash = after[:16]
-		} else {
-			t.Fatalf("nothing says how to approve:\n%s", notices)
-		}
-		w.stop()
-		w.change = func(c *Config) { c.Approved = hash }
-		w.provider = batches{w.zones}
-		w.start()
-		time.Sleep(5 * time.Second)
-		w.expectZone()
-		if left := w.listing(); len(left) != 0 {
-			t.Errorf("%d record sets are left", len(left))
 		}
 	})
 }
@@ -299,44 +206,24 @@ func TestDomains(t *testing.T) {
 	})
 }
 
-// With a policy without deletions, the loop keeps unwanted records (cases 29, 30).
-func TestUpsertOnly(t *testing.T) {
-	withFixture(t, func(t *testing.T, w *fixture) {
-		w.change = func(c *Config) { c.Rules.Policy = plan.UpsertOnly }
-		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
-		w.start()
-		waitIdle()
-		w.objects.set("a")
-		waitIdle()
-		w.expectZone("a.shop.test A 192.0.2.1")
-	})
-}
-
 // Once makes all changes and ends. In a dry run it only reports them (case 197).
 func TestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		settled := make(chan struct{})
-		close(settled)
 		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.change = func(c *Config) { c.DryRun = true }
-		plans, err := w.make().Once(t.Context(), settled, onceLimit)
+		plans, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
 		if err != nil || len(plans) != 1 || len(plans[0].Changes) != 1 {
 			t.Errorf("dry run: %+v, %v; want one change", plans, err)
 		}
 		w.expectZone()
 		w.change = nil
-		if _, err := w.make().Once(t.Context(), settled, onceLimit); err != nil {
+		if _, err := w.make().Once(t.Context(), closedChannel(), onceLimit); err != nil {
 			t.Error(err)
 		}
 		w.expectZone("a.shop.test A 192.0.2.1")
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			if c.Operation == inmemory.Records {
-				return provider.ErrCredentials
-			}
-			return nil
-		}})
-		if _, err := w.make().Once(t.Context(), settled, onceLimit); !errors.Is(err, provider.ErrCredentials) {
+		w.failing(provider.ErrCredentials, inmemory.Records)
+		if _, err := w.make().Once(t.Context(), closedChannel(), onceLimit); !errors.Is(err, provider.ErrCredentials) {
 			t.Errorf("wrong credentials: %v", err)
 		}
 	})
@@ -346,14 +233,7 @@ func TestOnce(t *testing.T) {
 // tries again.
 func TestCredentials(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		var refuse atomic.Bool
-		refuse.Store(true)
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			if refuse.Load() && c.Operation == inmemory.Apply {
-				return fmt.Errorf("key unknown: %w", provider.ErrCredentials)
-			}
-			return nil
-		}})
+		w.failing(fmt.Errorf("key unknown: %w", provider.ErrCredentials), inmemory.Apply)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		time.Sleep(3 * DefaultInterval)
@@ -361,7 +241,7 @@ func TestCredentials(t *testing.T) {
 		if len(notices) == 0 || !strings.HasPrefix(notices[0], ReasonProvider) || len(notices) > 2 {
 			t.Errorf("notices: %q, want one about the credentials", notices)
 		}
-		refuse.Store(false)
+		w.working()
 		time.Sleep(2 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1")
 	})
@@ -371,19 +251,13 @@ func TestCredentials(t *testing.T) {
 // the batch stays whole, and the zone is tried again.
 func TestUnreadBeforeChange(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		var refuse atomic.Bool
-		refuse.Store(true)
-		var sizes []int
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			if c.Operation != inmemory.Apply {
-				return nil
-			}
-			sizes = append(sizes, len(c.Changes))
-			if refuse.Load() {
+		c := called{fail: func(call inmemory.Call) error {
+			if call.Operation == inmemory.Apply {
 				return fmt.Errorf("list the records before they are changed: %w", provider.Unread(provider.ErrRejected))
 			}
 			return nil
-		}})
+		}}
+		w.zones.SetHooks(c.hooks(0))
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.2"))
 		w.start()
 		time.Sleep(3 * DefaultInterval)
@@ -391,10 +265,10 @@ func TestUnreadBeforeChange(t *testing.T) {
 		if len(notices) == 0 || !strings.HasPrefix(notices[0], ReasonProvider) || len(notices) > 2 {
 			t.Errorf("notices: %q, want one about the zone", notices)
 		}
-		refuse.Store(false)
+		w.working()
 		time.Sleep(2 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.2")
-		if slices.Min(sizes) < 4 || len(sizes) > 20 {
+		if sizes := c.batches(); slices.Min(sizes) < 4 || len(sizes) > 20 {
 			t.Errorf("the calls had %v changes, want 2 records with their ownership records in each", sizes)
 		}
 	})
@@ -405,17 +279,10 @@ func TestMetrics(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		registry := prometheus.NewRegistry()
 		w.change = func(c *Config) { c.Metrics = NewMetrics(registry) }
-		var away atomic.Bool
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			if away.Load() && c.Operation != inmemory.Apply {
-				return errors.New("no route to host")
-			}
-			return nil
-		}})
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		time.Sleep(DefaultInterval + time.Second)
-		away.Store(true)
+		w.failing(errors.New("no route to host"), inmemory.Zones, inmemory.Records)
 		time.Sleep(DefaultInterval)
 		synctest.Wait()
 		start := float64(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Unix())

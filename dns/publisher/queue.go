@@ -51,7 +51,7 @@ func (s *names) take(maxNames, maxChanges int) []group {
 	var taken []group
 	for count := 0; len(s.in[planned].names) > 0; {
 		n := s.in[planned].names[0]
-		g := n.due()
+		g := n.permitted
 		count += g.size()
 		if len(taken) > 0 && (n.failures > 0 || (maxNames > 0 && len(taken) == maxNames) || (maxChanges > 0 && count > maxChanges)) {
 			break
@@ -90,7 +90,7 @@ func (s *names) takeOutside(namespaces map[string]bool) []group {
 	}
 	s.turns.serve(n.ticket)
 	s.move(n, applying)
-	return []group{n.due()}
+	return []group{n.permitted}
 }
 
 // phaseHeap is a heap of the names in a phase. Planned names are ordered by ticket. Dirty names are

@@ -2,44 +2,21 @@ package publisher
 
 import (
 	"context"
-	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
-
-// hiding is a provider whose zones can be removed and restored.
-type hiding struct {
-	*inmemory.Provider
-	removed, incomplete atomic.Bool
-}
-
-func (h *hiding) Zones(ctx context.Context) ([]dns.Zone, error) {
-	if h.removed.Load() {
-		return nil, nil
-	}
-	return h.Provider.Zones(ctx)
-}
-
-func (h *hiding) Unlisted() error {
-	if h.incomplete.Load() {
-		return errors.New("list the zones of the profile b: AccessDenied")
-	}
-	return nil
-}
 
 // hidingInterval is much shorter than the timeout of a batch.
 const hidingInterval = 10 * time.Second
 
 // newHiding returns a fixture with 100 names, whose zone can be removed.
-func newHiding(t *testing.T) (*stored, *hiding) {
-	h := &hiding{}
+func newHiding(t *testing.T) (*stored, *vanishing) {
+	h := &vanishing{}
 	s := newStored(t)
 	s.stop()
 	h.Provider = s.zones
@@ -60,7 +37,7 @@ func TestHeldPlanOfARemovedZone(t *testing.T) {
 		s.drop(0, 50)
 		hash := s.hash(50)
 		h.incomplete.Store(true)
-		h.removed.Store(true)
+		h.lacks.Store(new(zoneName))
 		time.Sleep(2 * hidingInterval)
 		if got := s.hash(50); got != hash {
 			t.Errorf("while the list of zones is incomplete, the plan is %s, want %s", got, hash)
@@ -73,7 +50,7 @@ func TestHeldPlanOfARemovedZone(t *testing.T) {
 		if n := testutil.CollectAndCount(s.publisher.Metrics.held); n > 0 {
 			t.Errorf("%d metrics of held changes, want none", n)
 		}
-		h.removed.Store(false)
+		h.lacks.Store(nil)
 		time.Sleep(2 * hidingInterval)
 		s.wantRecords(100)
 		if got := s.hash(50); got != hash {
@@ -98,9 +75,9 @@ func TestBatchOfARemovedZone(t *testing.T) {
 		}})
 		s.inOnePass(func() { s.ask(0, 10, "192.0.2.2") })
 		waitIdle()
-		h.removed.Store(true)
+		h.lacks.Store(new(zoneName))
 		time.Sleep(2 * hidingInterval)
-		h.removed.Store(false)
+		h.lacks.Store(nil)
 		time.Sleep(2 * hidingInterval)
 		s.drop(0, 25)
 		s.hash(25)

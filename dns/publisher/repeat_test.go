@@ -23,13 +23,7 @@ import (
 // unprefixed gives a fixture an owner without a prefix, so that the ownership record of the apex is
 // outside of the zone.
 func unprefixed(t testing.TB, old string) func(*Config) {
-	return func(c *Config) {
-		o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", OldOwnerID: old})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Owner, c.Rules.OldOwner = o, old
-	}
+	return ownedBy(t, owner.TXTOptions{OwnerID: "me", OldOwnerID: old})
 }
 
 // liar is a provider whose server doesn't apply changes, or lists wrong records. It counts the
@@ -227,11 +221,9 @@ func TestOnceWithALiar(t *testing.T) {
 				lie(l)
 				w.provider, w.change = l, unowned
 				w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1", "192.0.2.2"))
-				settled := make(chan struct{})
-				close(settled)
 				p := w.make()
 				begun := time.Now()
-				_, err := p.Once(t.Context(), settled, 2*time.Minute)
+				_, err := p.Once(t.Context(), closedChannel(), 2*time.Minute)
 				if stale := l.err != nil || name == "lists the parts in turns" || name == "lists something else each time"; stale && (err == nil || !strings.Contains(err.Error(), "www."+zoneName)) {
 					t.Errorf("error: %v", err)
 				}

@@ -14,9 +14,8 @@ import (
 // order must delete it first, and the record set would have no ownership record until it is deleted
 // itself.
 func (p *Publisher) rewriteOwnership(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
-	_, namesRecords := p.Owner.(ownershipRecordNamer)
 	createsCNAME := slices.ContainsFunc(changes, func(c dns.Change) bool { return c.Old == nil && c.New.Type == dns.TypeCNAME })
-	if !namesRecords || !p.capabilities.Stepwise || !createsCNAME || p.DryRun {
+	if p.txt() == nil || !p.capabilities.Stepwise || !createsCNAME || p.DryRun {
 		// A dry run shows the final changes only.
 		return nil
 	}

@@ -196,8 +196,8 @@ func (p *Publisher) satisfied(z *zone, both pair) bool {
 
 // judgeUnzoned is judge for an unzoned name.
 func (p *Publisher) judgeUnzoned(name string, row *Row) {
-	if n := p.unzoned.all[name]; n != nil && p.zones != nil {
-		row.State, row.Message = RowNoZone, n.message
+	if message, known := p.unzoned[name]; known && p.zones != nil {
+		row.State, row.Message = RowNoZone, message
 		return
 	}
 	row.State, row.Message = RowPending, "the zones of the provider have not been listed yet"

@@ -29,10 +29,8 @@ func (z *zone) state(n *nameState) State {
 	if s.Reason != "" || n.phase == settled {
 		return s
 	}
-	for _, t := range []retryState{z.reading, z.writing, z.adjusting} {
-		if t.err != nil {
-			s.Reason, s.Message, s.Next = ReasonProvider, t.err.Error(), t.retryAt
-		}
+	if t := z.failure(); t.err != nil {
+		s.Reason, s.Message, s.Next = ReasonProvider, t.err.Error(), t.retryAt
 	}
 	return s
 }

@@ -61,10 +61,7 @@ func playTakeover(t *testing.T, victim, evil *dns.RecordSet, want string, adjust
 		for _, name := range order {
 			c.Sources = append(c.Sources, NamedSource{Name: name, Source: source.Source{Evaluate: bySource[name].evaluate}})
 		}
-		var err error
-		if c.Desired, err = desired.New(desired.Options{Sources: order, OneTTL: []string{"service"}}); err != nil {
-			t.Fatal(err)
-		}
+		c.Desired = desiredOf(t, desired.Options{Sources: order, OneTTL: []string{"service"}})
 	}
 	ask := func(r *dns.RecordSet) {
 		o := r.Objects[0]

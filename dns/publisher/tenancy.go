@@ -149,19 +149,14 @@ func (p *Publisher) transferTime(z *zone, name string) time.Time {
 	return time.Time{}
 }
 
-// ownershipDescriber is implemented by registries that know which names an ownership record could describe.
-type ownershipDescriber interface {
-	Describes(ownershipName string) []string
-}
-
 // dependencyOf returns the name that a name belongs to, if a namespace has that one. A name whose
 // records say something about another one, such as that of an ACME challenge, belongs to that one,
 // and the name of an ownership record to that of its record set. Two names with a common ownership
 // record belong together.
 func (p *Publisher) dependencyOf(z *zone, name string) (other, namespace string) {
 	var candidates []string
-	if o, ok := p.Owner.(ownershipDescriber); ok && p.blocksOwnership(name) {
-		candidates = o.Describes(name)
+	if txt := p.txt(); txt != nil && p.blocksOwnership(name) {
+		candidates = txt.Describes(name)
 	}
 	if p.asksForAttribute(name) {
 		candidates = append(candidates, tenancy.DescribedBy(name)...)
@@ -185,23 +180,13 @@ func (p *Publisher) dependencyOf(z *zone, name string) (other, namespace string)
 // blocksOwnership reports whether objects ask for a CNAME or TXT record set under a name, which can't
 // coexist with an ownership record.
 func (p *Publisher) blocksOwnership(name string) bool {
-	for r := range p.Desired.Each(name) {
-		if r.Type == dns.TypeCNAME || r.Type == dns.TypeTXT {
-			return true
-		}
-	}
-	return false
+	return p.asked(name, func(r *dns.RecordSet) bool { return r.Type == dns.TypeCNAME || r.Type == dns.TypeTXT })
 }
 
 // asksForAttribute reports whether objects ask for record sets under a name that say something about
 // another name.
 func (p *Publisher) asksForAttribute(name string) bool {
-	for r := range p.Desired.Each(name) {
-		if tenancy.IsAttribute(name, r.Type) {
-			return true
-		}
-	}
-	return false
+	return p.asked(name, func(r *dns.RecordSet) bool { return tenancy.IsAttribute(name, r.Type) })
 }
 
 // touchDependents plans the names again that depend on the holder of another name, which may have
@@ -219,9 +204,9 @@ func (p *Publisher) touchDependents(name string) {
 		again(dependent)
 	}
 	again(p.twin(name))
-	if o, ok := p.Owner.(ownershipRecordNamer); ok {
+	if txt := p.txt(); txt != nil {
 		for _, recordType := range p.Rules.Managed {
-			again(dns.Canonical(o.OwnershipRecordName(name, recordType)))
+			again(dns.Canonical(txt.OwnershipRecordName(name, recordType)))
 		}
 	}
 }

@@ -25,15 +25,6 @@ func namespaced(w *fixture) {
 	}
 }
 
-func desiredOf(t testing.TB, o desired.Options) *desired.Set {
-	t.Helper()
-	set, err := desired.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set
-}
-
 // asks has an object of a namespace ask for a name; without targets the object is deleted.
 func (w *fixture) asks(namespace, object, name, recordType string, targets ...string) {
 	w.t.Helper()
@@ -181,11 +172,7 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 				base := w.change
 				w.change = func(c *Config) {
 					base(c)
-					o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
-					if err != nil {
-						t.Fatal(err)
-					}
-					c.Owner = o
+					ownedBy(t, owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})(c)
 				}
 				w.start()
 				if test.first != "" {
@@ -257,11 +244,7 @@ func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
 		w.change = func(c *Config) {
 			base(c)
-			o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "old", Prefix: "own-"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.Owner, c.Rules.Owner = o, "old"
+			ownedBy(t, owner.TXTOptions{OwnerID: "old", Prefix: "own-"})(c)
 		}
 		w.start()
 		waitIdle()
@@ -269,11 +252,7 @@ func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
 		w.asks("aaa", "evil", "v.shop.test", "A", "6.6.6.6")
 		w.change = func(c *Config) {
 			base(c)
-			o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", OldOwnerID: "old", Prefix: "own-"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.Owner, c.Rules.OldOwner = o, "old"
+			ownedBy(t, owner.TXTOptions{OwnerID: "me", OldOwnerID: "old", Prefix: "own-"})(c)
 		}
 		w.start()
 		time.Sleep(2 * DefaultInterval)

@@ -166,8 +166,7 @@ func (w *tenants) relist() {
 // noteHolders works out which namespaces have the names, as refresh does.
 func (w *tenants) noteHolders() {
 	for _, name := range tenantNames {
-		owned, holder := w.p.owned(w.z, name)
-		w.z.mirror.setOwned(name, w.p.plain(w.z, name), owned, 0, holder)
+		w.z.mirror.setHoldings(name, w.p.holdings(w.z, name))
 	}
 }
 

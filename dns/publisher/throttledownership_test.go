@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -10,38 +9,17 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// halfway is a provider without transactions. Its first call makes the ownership records and is
-// throttled before the records.
-type halfway struct {
-	provider.Provider
-	called bool
-}
-
-func (h *halfway) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-	if h.called {
-		return h.Provider.Apply(ctx, zone, changes)
-	}
-	h.called = true
-	errs := make([]error, len(changes))
-	var ownerships []dns.Change
-	for i, c := range changes {
-		if changesOwnership(c) {
-			ownerships = append(ownerships, c)
-		} else {
-			errs[i] = &provider.ThrottledError{After: 100 * time.Second}
-		}
-	}
-	if err := h.Provider.Apply(ctx, zone, ownerships); err != nil {
-		return err
-	}
-	return &provider.ApplyError{Errs: errs}
-}
-
 // An ownership record that was written before the provider throttled doesn't claim a record that
 // somebody creates meanwhile.
 func TestThrottledAfterOwnershipRecord(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		w.provider = &halfway{Provider: w.provider}
+		// The first call makes the ownership records and is throttled before the records.
+		w.provider = &picky{Provider: w.provider, judge: func(call int, _ dns.Zone, c dns.Change) error {
+			if call == 1 && !changesOwnership(c) {
+				return &provider.ThrottledError{After: 100 * time.Second}
+			}
+			return nil
+		}}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		waitIdle()

@@ -123,10 +123,8 @@ func (p *Publisher) unreadReason(i int) string {
 
 func (p *Publisher) traceZone(z *zone, name string) ZoneTrace {
 	h := ZoneTrace{Zone: z.Zone, Apex: dns.Canonical(z.Name) == name, Read: z.readAt, Rows: p.rowsAt(nameInZone{z, name})}
-	for _, t := range []retryState{z.adjusting, z.writing, z.reading} {
-		if t.err != nil {
-			h.Problem, h.RetryAt = t.err.Error(), t.retryAt
-		}
+	if t := z.failure(); t.err != nil {
+		h.Problem, h.RetryAt = t.err.Error(), t.retryAt
 	}
 	apex := dns.Canonical(z.Name)
 	for at := name; at != apex && h.Wildcard == ""; {

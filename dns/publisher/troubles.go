@@ -96,16 +96,19 @@ func (z *zone) field() string {
 	return fmt.Sprintf("zone %s (%s)", z.Name, z.ID)
 }
 
-// problem says why a zone can't be read or written; empty if it can.
-func (z *zone) problem() string {
-	problem := ""
-	for _, t := range []retryState{z.adjusting, z.writing, z.reading} {
+// failure returns the failed operation that keeps a zone from being read or written; without an
+// error if there is none.
+func (z *zone) failure() retryState {
+	for _, t := range []retryState{z.reading, z.writing, z.adjusting} {
 		if t.err != nil {
-			problem = t.err.Error()
+			return t
 		}
 	}
-	return problem
+	return retryState{}
 }
+
+// problem says why a zone can't be read or written; empty if it can.
+func (z *zone) problem() string { return errorText(z.failure().err) }
 
 // unknownBudgets says in which zones earlier deletions are unknown.
 func (p *Publisher) unknownBudgets() string {

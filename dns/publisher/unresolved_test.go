@@ -76,16 +76,9 @@ func withPTR(t *testing.T, w *fixture) {
 		t.Fatal(err)
 	}
 	w.change = func(c *Config) {
-		var err error
-		c.Desired, err = desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: []string{"A", "PTR"}, CreatePTR: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c.Desired = desiredOf(t, desired.Options{Sources: []string{"service"}, ManagedTypes: []string{"A", "PTR"}, CreatePTR: true})
 		c.Rules.Managed = []string{"A", "PTR"}
-		c.Owner, err = owner.NewTXT(owner.TXTOptions{OwnerID: "me", Prefix: "own-", Managed: c.Rules.Manages})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ownedBy(t, owner.TXTOptions{OwnerID: "me", Prefix: "own-", Managed: c.Rules.Manages})(c)
 	}
 }
 

@@ -95,13 +95,6 @@ func (p *Publisher) newZone(z dns.Zone) *zone {
 	return made
 }
 
-// newUnzoned returns an empty set of unzoned names.
-func (p *Publisher) newUnzoned() *names {
-	made := newNames(noMetrics)
-	made.changed = func(name string) { p.changedAt(nil, name) }
-	return made
-}
-
 // requireRead has the zone read again before anything else.
 func (z *zone) requireRead() {
 	z.upToDate = false
@@ -216,7 +209,7 @@ func (p *Publisher) verify() {
 			}
 		}
 	}
-	p.Metrics.verified(there)
+	setByType(p.Metrics.verifiedRecords, there)
 }
 
 // isOwnershipRecord reports whether a record set is an ownership record of the registry in use.
@@ -258,25 +251,23 @@ func (p *Publisher) needsAdjust(z *zone, name string) bool {
 	return len(p.want(z, name).wanted) > 0
 }
 
-// noZone updates the state of an unzoned name, and reports the name if objects ask for it.
+// noZone notes and reports an unzoned name if objects ask for it, and forgets it otherwise.
 func (p *Publisher) noZone(name string) {
 	wanted := p.Desired.Want(name)
 	if len(wanted) == 0 || !p.Domains.Match(name) {
-		if n := p.unzoned.all[name]; n != nil {
-			p.unzoned.drop(n)
-		}
+		p.changedAt(nil, name)
+		delete(p.unzoned, name)
 		return
 	}
-	n := p.unzoned.state(name)
-	if n.phase == held {
+	if _, reported := p.unzoned[name]; reported {
 		return
 	}
 	message := "the name is in no zone of the provider: create the zone, or change the zone filters"
 	if p.zoneList.unlisted != nil {
 		message = "the name is in no zone that could be listed, and may be in another one: " + p.zoneList.unlisted.Error()
 	}
-	p.unzoned.setReason(n, ReasonError, message)
-	p.unzoned.hold(n)
+	p.changedAt(nil, name)
+	p.unzoned[name] = message
 	if p.unzonedLog.allow() {
 		p.Log.Warn("Can't publish a record", "record", name, "err", message)
 	}

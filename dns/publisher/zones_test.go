@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,17 +13,6 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
-
-// ownedBy gives a fixture another owner.
-func ownedBy(t *testing.T, o owner.TXTOptions) func(*Config) {
-	return func(c *Config) {
-		txt, err := owner.NewTXT(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Owner = txt
-	}
-}
 
 // A record whose ownership record would be in no zone isn't created, because it would have no
 // owner.
@@ -95,35 +83,27 @@ func TestZones(t *testing.T) {
 	})
 }
 
-// hanging is a provider that doesn't answer for one zone.
-type hanging struct {
-	provider.Provider
-	hangs atomic.Bool
-}
-
-func (h *hanging) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	if h.hangs.Load() && zone.Name == zoneName {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	return h.Provider.Records(ctx, zone)
-}
-
 // A zone that can't be read or written doesn't affect the others.
 func TestZonesAreApart(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		if err := w.zones.CreateZone("other.test"); err != nil {
 			t.Fatal(err)
 		}
-		provider := &hanging{Provider: w.zones}
-		provider.hangs.Store(true)
-		w.provider = provider
+		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, c inmemory.Call) error {
+			if c.Operation == inmemory.Records && c.Zone.Name == zoneName {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}})
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
 		w.start()
 		waitIdle()
-		w.expectZone("b.other.test A 192.0.2.1")
-		provider.hangs.Store(false)
+		if w.zones.Get(dns.Key{Name: "b.other.test", Type: "A"}) == nil {
+			t.Error("the name of the other zone isn't published")
+		}
+		w.working()
 		time.Sleep(listTimeout + 2*DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.other.test A 192.0.2.1")
 	})
@@ -156,19 +136,14 @@ func TestAdjust(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		adjusts := &rounding{Provider: w.zones}
 		w.provider = adjusts
-		var applies atomic.Int32
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			if c.Operation == inmemory.Apply {
-				applies.Add(1)
-			}
-			return nil
-		}})
+		var c called
+		w.zones.SetHooks(c.hooks(0))
 		a := record(t, "a", "a.shop.test", "A", "192.0.2.1")
 		a.TTL = 61
 		w.objects.set("a", a)
 		w.start()
 		time.Sleep(5 * DefaultInterval)
-		if n := applies.Load(); n != 1 {
+		if n := len(c.batches()); n != 1 {
 			t.Errorf("%d batches, want 1", n)
 		}
 		for i := range 20 {
@@ -184,27 +159,16 @@ func TestAdjust(t *testing.T) {
 // nothing.
 func TestTerms(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		p := w.make()
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() {
-			if err := p.Run(ctx); err != nil {
-				t.Error(err)
-			}
-		})
+		w.standby = true
+		w.start()
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		waitIdle()
 		w.expectZone()
 		for range 3 {
-			term, end := context.WithCancel(ctx)
-			running.Go(func() {
-				if err := p.Lead(term); err != nil {
-					t.Error(err)
-				}
-			})
+			w.lead()
 			waitIdle()
 			w.expectZone("a.shop.test A 192.0.2.1")
-			end()
+			w.endTerm()
 			waitIdle()
 			for _, r := range w.listing() {
 				w.byHand(dns.Change{Old: r})
@@ -212,8 +176,6 @@ func TestTerms(t *testing.T) {
 			time.Sleep(3 * DefaultInterval)
 			w.expectZone()
 		}
-		cancel()
-		running.Wait()
 	})
 }
 

@@ -78,7 +78,7 @@ func (p *process) listed(records []*dns.RecordSet) {
 		p.t.Fatal(err)
 	}
 	p.records = records
-	if o, ok := p.owner.(owner.Observer); ok {
+	if o, ok := p.owner.(owner.Outside); ok {
 		zoneOf := func(string) string { return zoneName }
 		o.Listed(p.t.Context(), owner.Listing{Zone: zoneName, ZoneOf: zoneOf, Records: records})
 	}
@@ -88,14 +88,12 @@ func (p *process) listed(records []*dns.RecordSet) {
 // collect deletes ownership records without a record set, as the publisher does.
 func (p *process) collect() {
 	p.t.Helper()
-	o, ok := p.owner.(interface {
-		Orphan(zone func(name string) []*dns.RecordSet, ownership *dns.RecordSet) bool
-	})
+	txt, ok := p.owner.(*owner.TXT)
 	if !ok {
 		return
 	}
 	for _, r := range p.records {
-		if !o.Orphan(p.lookup, r) {
+		if !txt.Orphan(p.lookup, r) {
 			delete(p.orphans, r.Key())
 		} else if p.orphans[r.Key()]++; p.orphans[r.Key()] > 2 {
 			p.remove(r)
@@ -172,7 +170,7 @@ func (p *process) conclude(changes []dns.Change, err error) {
 	made := changes
 	if err != nil {
 		made = nil
-		if o, ok := p.owner.(owner.FailureObserver); ok {
+		if o, ok := p.owner.(owner.Outside); ok {
 			o.Failed(p.t.Context(), changes, err)
 		}
 		if each, ok := errors.AsType[*provider.ApplyError](err); ok {

@@ -12,9 +12,6 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
-	"github.com/signpostd/signpost/dns/desired"
-	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
@@ -132,11 +129,8 @@ func (m *measuring) ask(zone string, number, version int) source.Key {
 	name := fmt.Sprintf("www%d.%s", number, zone)
 	object := "web-" + name
 	key := source.Key{Namespace: "default", Name: object}
-	r := &dns.RecordSet{
-		Name: name, Type: dns.TypeA, TTL: 300, Targets: []string{m.Target(version)},
-		Labels:  map[string]string{dns.LabelResource: "service/default/" + object},
-		Objects: []dns.Object{{APIVersion: "v1", Kind: "Service", Namespace: "default", Name: object, Source: "service"}},
-	}
+	r := Set(name, dns.TypeA, m.Target(version), "ttl=300")
+	r.Labels[dns.LabelResource], r.Objects[0].Name = "service/default/"+object, object
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.records[key] = r
@@ -154,24 +148,13 @@ func (m *measuring) evaluate(key source.Key) source.Result {
 
 func (m *measuring) start() (stop func()) {
 	m.t.Helper()
-	can := m.Provider.Capabilities()
-	want, err := desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: plan.DefaultManaged(), Properties: can.Properties, NameCharacters: can.NameCharacters})
-	if err != nil {
-		m.t.Fatal(err)
+	w := NewFixture(m.t)
+	w.Log = slog.New(slog.DiscardHandler)
+	w.Configure = func(c *publisher.Config) {
+		c.Sources = []publisher.NamedSource{{Name: "service", Source: source.Source{Evaluate: m.evaluate}}}
+		c.Limits, c.Interval, c.Notify = publisher.Limits{}, interval, m.notice
 	}
-	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me"})
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	var p *publisher.Publisher
-	p, err = publisher.New(publisher.Config{
-		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Evaluate: m.evaluate}}},
-		Desired: want, Owner: o, Provider: m.Provider, Rules: plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()},
-		Domains: dns.NewDomainFilter(nil, nil), Interval: interval, Budget: unlimited, Notify: m.notice, Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	p := w.Publisher(m.Provider)
 	m.changed = publisher.Changed(func() *publisher.Publisher { return p }, 0)
 	for key := range maps.Clone(m.records) {
 		m.changed(key)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
@@ -215,47 +213,6 @@ func TestNames(t *testing.T) {
 			t.Errorf("%.50q and %.50q are called %q", text, other, name)
 		}
 		seen[name] = text
-	}
-}
-
-// D24, on a real API server: ten processes that each delete ten of 100 records leave 80.
-func TestCrashLoop(t *testing.T) {
-	cluster := kubetest.Start(t)
-	namespace := cluster.Namespace(t)
-	client := clientAs(t, cluster, "")
-	zone, left := dns.Zone{ID: "Z", Name: "shop.test"}, 100
-	now := time.Now()
-	for process := range 10 {
-		limits := budget.DefaultLimits()
-		keeper := budget.NewKeeper(New(client, namespace, "", "default"), limits.Window, slog.New(slog.DiscardHandler))
-		book := budget.NewBook(now, limits, budget.Publisher{}, "settings", "")
-		loaded, err := keeper.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := book.Restore(now, loaded); err != nil {
-			t.Fatal(err)
-		}
-		l := book.Ledger(zone)
-		for i := range 10 {
-			name := fmt.Sprintf("n%d-%d.shop.test", process, i)
-			l.Note(name, []dns.Change{{Old: &dns.RecordSet{Name: name, Type: "A", Targets: []string{"192.0.2.1"}}}})
-		}
-		l.Decide(now, left)
-		made := 0
-		for name := range l.Counted() {
-			permitted := l.Permitted(name, nil)
-			l.Spend(now, name, permitted)
-			made += len(permitted)
-		}
-		if err := keeper.Keep(t.Context(), book.Snapshot(now)); err != nil {
-			t.Fatal(err)
-		}
-		left -= made
-		now = now.Add(time.Second)
-	}
-	if left != 80 {
-		t.Errorf("%d records are left, want 80", left)
 	}
 }
 

@@ -44,7 +44,7 @@ func wrap(errs []error, keys []dns.Key) error {
 	return errors.Join(errs...)
 }
 
-// Failed implements [owner.FailureObserver]. It refutes the claims of changes that were certainly
+// Failed implements [owner.Outside]. It refutes the claims of changes that were certainly
 // not made. Changes with an unknown outcome stay open until the next listing, as do all if ctx has
 // ended.
 func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
@@ -54,42 +54,25 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	defer o.end()
 	var next []*Claim
 	var keys []dns.Key
+	each, whole := provider.Outcomes(cause, len(changes))
 	for i, c := range changes {
-		made, err := verdict(cause, i, len(changes))
+		err, certain := whole, provider.NothingMade(whole)
+		if each != nil {
+			err, certain = each[i], true
+		}
 		key := c.RecordSet().Key()
 		if e, there := o.entries[key]; err != nil && there && e.claim != nil && !c.RecordSet().IsOwnershipRecord() {
-			next, keys = append(next, o.failed(e.claim, c, err, made)), append(keys, key)
+			next, keys = append(next, o.failed(e.claim, c, err, certain)), append(keys, key)
 		}
 	}
 	o.report(o.write(ctx, next, keys), keys)
 }
 
-// outcome says whether a failed change was made.
-type outcome int
-
-const (
-	unknown outcome = iota
-	certain
-)
-
-// verdict returns the error of change number i of n, nil if it was made, and its outcome.
-func verdict(cause error, i, n int) (outcome, error) {
-	if each, ok := errors.AsType[*provider.ApplyError](cause); ok {
-		if len(each.Errs) != n {
-			return unknown, cause
-		}
-		return certain, each.Errs[i]
-	}
-	if provider.NothingMade(cause) {
-		return certain, cause
-	}
-	return unknown, cause
-}
-
-// failed returns the claim of a record set whose change has failed.
-func (o *Owner) failed(claim *Claim, c dns.Change, err error, made outcome) *Claim {
+// failed returns the claim of a record set whose change has failed. certain is false if the change may
+// have been made.
+func (o *Owner) failed(claim *Claim, c dns.Change, err error, certain bool) *Claim {
 	before, asked := o.before[claim.Key]
-	if delete(o.before, claim.Key); !asked || made == unknown {
+	if delete(o.before, claim.Key); !asked || !certain {
 		return claim.leaveOpen(c, err.Error())
 	}
 	return before.refute(c, claim.Labels, err.Error())

@@ -7,7 +7,7 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// Listed implements [owner.Observer]. It settles the claims of the zone, and writes those that
+// Listed implements [owner.Outside]. It settles the claims of the zone, and writes those that
 // couldn't be written before. The zone isn't being changed, so a claim that is still underway has
 // an unknown outcome.
 func (o *Owner) Listed(ctx context.Context, l owner.Listing) {

@@ -61,10 +61,8 @@ type entry struct {
 }
 
 var (
-	_ owner.Owner           = (*Owner)(nil)
-	_ owner.Outside         = (*Owner)(nil)
-	_ owner.FailureObserver = (*Owner)(nil)
-	_ owner.Observer        = (*Owner)(nil)
+	_ owner.Owner   = (*Owner)(nil)
+	_ owner.Outside = (*Owner)(nil)
 )
 
 // New returns an owner without claims. Load reads them.

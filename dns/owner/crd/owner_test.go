@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -78,28 +77,6 @@ func TestFailed(t *testing.T) {
 			s.owned(s.Owner, second, "me")
 		})
 	}
-}
-
-// Of a batch, only the changes that failed are noted as such, and what was ours stays so.
-func TestFailedInPart(t *testing.T) {
-	s := newFixture(t)
-	a, b, b2, c := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.2"), record("c.example.com", "192.0.2.1")
-	s.make(s.Owner, dns.Change{New: b})
-	s.make(s.Owner, dns.Change{New: c})
-	changes := []dns.Change{{New: a}, {Old: b, New: b2}, {Old: c}}
-	apply, _, err := s.Before(t.Context(), nil, changes)
-	if err != nil || len(apply) != 3 {
-		t.Fatalf("Before returned %d changes, %v", len(apply), err)
-	}
-	no := errors.New("no")
-	s.Failed(t.Context(), apply, &provider.ApplyError{Errs: []error{nil, no, no}})
-	s.after(s.Owner, changes[0])
-	s.expect(a, "me 192.0.2.1 True Programmed")
-	s.expect(b, "me 192.0.2.2 False Failed")
-	s.expect(c, "me 192.0.2.1 True Programmed")
-	s.owned(s.Owner, b, "me")
-	s.owned(s.restart("me", ""), b, "me")
-	s.owned(s.Owner, c, "me")
 }
 
 // case 93: an update or a deletion doesn't fail if the object is gone.
@@ -183,26 +160,6 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// What a crash left open is found out from the zone, and corrected.
-func TestCrashWhileCreating(t *testing.T) {
-	s := newFixture(t)
-	a := record("a.example.com", "192.0.2.1", dns.LabelResource, "service/default/a")
-	s.before(s.Owner, dns.Change{New: a})
-	next := s.restart("me", "")
-	s.owned(next, record("a.example.com", "192.0.2.2"), "") // case 95
-	s.owned(next, a, "me")
-	next.Changed()
-	s.list(next, a)
-	s.expect(a, "me 192.0.2.1 True Programmed")
-	s.owned(next, a, "me")
-	if changed := next.Changed(); !slices.Equal(changed, []string{"a.example.com"}) {
-		t.Errorf("changed: %v, want the name that was confirmed", changed)
-	}
-	if changed := next.Changed(); len(changed) != 0 {
-		t.Errorf("changed again: %v", changed)
-	}
-}
-
 // Objects of somebody else are left alone, and their records too.
 func TestRefused(t *testing.T) {
 	s := newFixture(t)
@@ -215,29 +172,6 @@ func TestRefused(t *testing.T) {
 		t.Errorf("Before returned %v, refused %v, %v", apply, refused, err)
 	}
 	s.expect(a, "them 192.0.2.1 True Programmed")
-}
-
-func TestMigration(t *testing.T) {
-	s := newFixture(t)
-	a, b, b2 := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.2")
-	s.make(s.Owner, dns.Change{New: a})
-	s.make(s.Owner, dns.Change{New: b})
-	next := s.restart("you", "me")
-	s.owned(next, a, "me")
-	a.Labels[dns.LabelOwner] = "me"
-	moved := a.Clone()
-	moved.Labels[dns.LabelOwner] = "you"
-	apply, _, err := next.Before(t.Context(), nil, []dns.Change{{Old: a, New: moved}})
-	if err != nil || len(apply) != 0 {
-		t.Errorf("Before returned %v, %v, want nothing", apply, err)
-	}
-	s.expect(a, "you 192.0.2.1 True Programmed")
-	s.owned(next, a, "you")
-	s.make(next, dns.Change{Old: b, New: b2})
-	s.expect(b2, "you 192.0.2.2 True Programmed")
-	for id, want := range map[string]string{"you": "you", "me": ""} {
-		s.owned(s.restart(id, ""), a, want)
-	}
 }
 
 // If the object of a deleted record can't be deleted, it claims nothing. It is deleted after the
