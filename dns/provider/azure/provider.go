@@ -2,10 +2,8 @@ package azure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"time"
 
@@ -95,7 +93,7 @@ func (p *azureProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.R
 
 // outdate makes the next call list the zones again if an error says that a zone is missing.
 func (p *azureProvider) outdate(err error) {
-	if response, ok := errors.AsType[*apiError](err); ok && response.status == http.StatusNotFound {
+	if isMissing(err) {
 		p.Outdate()
 	}
 }
