@@ -9,12 +9,6 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Values of --aws-zone-type.
-const (
-	Public  = "public"
-	Private = "private"
-)
-
 // Settings are the common settings of the AWS providers, with the flags of ExternalDNS (spec/dns.md
 // §12).
 type Settings struct {
@@ -23,7 +17,7 @@ type Settings struct {
 	AssumeRole, ExternalID string
 	// Attempts limits the tries of a request.
 	Attempts int
-	// ZoneType is [Public], [Private], or empty for both.
+	// ZoneType is [provider.Public], [provider.Private], or empty for both.
 	ZoneType string
 }
 
@@ -42,8 +36,8 @@ func (s *Settings) Flags(flags *pflag.FlagSet) {
 
 // Check returns an error if a setting is invalid.
 func (s *Settings) Check() error {
-	if s.ZoneType != "" && s.ZoneType != Public && s.ZoneType != Private {
-		return fmt.Errorf("--aws-zone-type %s: give %s or %s", s.ZoneType, Public, Private)
+	if s.ZoneType != "" && s.ZoneType != provider.Public && s.ZoneType != provider.Private {
+		return fmt.Errorf("--aws-zone-type %s: give %s or %s", s.ZoneType, provider.Public, provider.Private)
 	}
 	if s.Attempts < 1 {
 		return fmt.Errorf("--aws-api-retries %d: must be at least 1", s.Attempts)

@@ -11,6 +11,34 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
+// The visibilities of zones, as values of flags.
+const (
+	Public  = "public"
+	Private = "private"
+)
+
+// ZoneFilter selects the zones to publish to.
+type ZoneFilter struct {
+	Domains dns.Filter
+	IDs     dns.ZoneIDFilter
+	Names   *dns.DomainFilter
+	// Visibility is [Public], [Private], or empty for both.
+	Visibility string
+}
+
+// ZoneFilter returns a filter with the settings of the input, and a visibility.
+func (in Input) ZoneFilter(visibility string) ZoneFilter {
+	return ZoneFilter{Domains: in.Domains, IDs: in.ZoneIDs, Names: dns.NewZoneNameFilter(in.ZoneNames), Visibility: visibility}
+}
+
+// Admits reports whether a zone passes all filters.
+func (f ZoneFilter) Admits(z dns.Zone) bool {
+	if f.Visibility != "" && (f.Visibility == Private) != z.Private {
+		return false
+	}
+	return f.IDs.Match(z.ID) && f.Names.Match(z.Name) && f.Domains.Match(z.Name)
+}
+
 // maxZoneID limits the ID of a zone in bytes. Those of Azure are paths with the names of a resource
 // group and of the zone.
 const maxZoneID = 1024

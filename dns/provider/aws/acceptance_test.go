@@ -9,6 +9,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 	"github.com/signpostd/signpost/testkit/route53test"
 )
@@ -438,7 +439,7 @@ func TestZoneFilters(t *testing.T) {
 	} {
 		in := input()
 		in.Domains, in.ZoneIDs = dns.NewDomainFilter(test.domains, nil), test.ids
-		in.Wrap = transportOf(server)
+		in.Wrap = providertest.Through(server.Transport())
 		p := open(t, in, test.arguments...)
 		zones, err := p.Zones(t.Context())
 		var ids []string
@@ -451,7 +452,7 @@ func TestZoneFilters(t *testing.T) {
 	}
 	// A name in a zone that isn't managed isn't published to the one above.
 	in := input()
-	in.ZoneIDs, in.Wrap = []string{"Z1"}, transportOf(server)
+	in.ZoneIDs, in.Wrap = []string{"Z1"}, providertest.Through(server.Transport())
 	p := open(t, in)
 	if _, err := p.Zones(t.Context()); err != nil {
 		t.Fatal(err)
@@ -618,7 +619,7 @@ func TestWrongKey(t *testing.T) {
 			t.Setenv("AWS_SECRET_ACCESS_KEY", keys[1])
 			server := route53test.New()
 			in := input()
-			in.Wrap = counting(server, &sent)
+			in.Wrap = providertest.Through(providertest.Counting(server.Transport(), &sent))
 			_, err := open(t, in).Zones(t.Context())
 			if !errors.Is(err, provider.ErrCredentials) || strings.Contains(err.Error(), "the-secret") || sent != 1 {
 				t.Errorf("%d requests, %v", sent, err)

@@ -73,9 +73,15 @@ func reads(r *http.Request) bool {
 	return r.Method == http.MethodGet || strings.HasSuffix(strings.TrimSuffix(r.URL.Path, "/"), "/tags/hostedzone")
 }
 
-// call makes a request for a resource.
-func (a *account) call(ctx context.Context, action, resource string, send func() error) error {
-	return a.Call(ctx, a.pace, action, resource, send)
+// call makes a request of an action for a resource.
+func call[In, Out any](ctx context.Context, a *account, action, resource string,
+	send func(context.Context, *In, ...func(*route53.Options)) (*Out, error), in *In, options ...func(*route53.Options),
+) (out *Out, err error) {
+	err = a.Call(ctx, a.pace, action, resource, func() (err error) {
+		out, err = send(ctx, in, options...)
+		return err
+	})
+	return out, err
 }
 
 // zones lists the hosted zones of the account.
@@ -84,18 +90,15 @@ func (a *account) zones(ctx context.Context) (zones []types.HostedZone, err erro
 	defer func() { l.End(err) }()
 	in := &route53.ListHostedZonesInput{}
 	return listlimit.Pages(l, zoneSize, func(string) (zones []types.HostedZone, next string, err error) {
-		err = a.call(ctx, "ListHostedZones", "all zones", func() error {
-			page, err := a.client.ListHostedZones(ctx, in)
-			if err != nil {
-				return err
-			}
-			if zones = page.HostedZones; page.IsTruncated {
-				// A truncated list without a marker isn't complete.
-				in.Marker, next = page.NextMarker, "after "+aws.ToString(page.NextMarker)
-			}
-			return nil
-		})
-		return zones, next, err
+		page, err := call(ctx, a, "ListHostedZones", "all zones", a.client.ListHostedZones, in)
+		if err != nil {
+			return nil, "", err
+		}
+		if page.IsTruncated {
+			// A truncated list without a marker isn't complete.
+			in.Marker, next = page.NextMarker, "after "+aws.ToString(page.NextMarker)
+		}
+		return page.HostedZones, next, nil
 	})
 }
 
@@ -104,11 +107,7 @@ func (a *account) tags(ctx context.Context, ids []string) (map[string]map[string
 	all := make(map[string]map[string]string, len(ids))
 	for some := range slices.Chunk(ids, tagsPage) {
 		in := &route53.ListTagsForResourcesInput{ResourceIds: some, ResourceType: types.TagResourceTypeHostedzone}
-		var response *route53.ListTagsForResourcesOutput
-		err := a.call(ctx, "ListTagsForResources", "all zones", func() (err error) {
-			response, err = a.client.ListTagsForResources(ctx, in)
-			return err
-		})
+		response, err := call(ctx, a, "ListTagsForResources", "all zones", a.client.ListTagsForResources, in)
 		if err != nil {
 			return nil, err
 		}
@@ -134,21 +133,18 @@ func (a *account) sets(ctx context.Context, zone dns.Zone) (sets []*rawSet, err 
 	zoneID := zone.ID
 	in := &route53.ListResourceRecordSetsInput{HostedZoneId: &zoneID, MaxItems: aws.Int32(setsPage)}
 	return listlimit.Pages(l, setSize, func(string) (sets []*rawSet, next string, err error) {
-		err = a.call(ctx, "ListResourceRecordSets", arn(zoneID), func() error {
-			page, err := a.client.ListResourceRecordSets(ctx, in)
-			if err != nil {
-				return err
-			}
-			for i := range page.ResourceRecordSets {
-				sets = append(sets, &page.ResourceRecordSets[i])
-			}
-			if page.IsTruncated {
-				in.StartRecordName, in.StartRecordType, in.StartRecordIdentifier = page.NextRecordName, page.NextRecordType, page.NextRecordIdentifier
-				next = startOf(in)
-			}
-			return nil
-		})
-		return sets, next, err
+		page, err := call(ctx, a, "ListResourceRecordSets", arn(zoneID), a.client.ListResourceRecordSets, in)
+		if err != nil {
+			return nil, "", err
+		}
+		for i := range page.ResourceRecordSets {
+			sets = append(sets, &page.ResourceRecordSets[i])
+		}
+		if page.IsTruncated {
+			in.StartRecordName, in.StartRecordType, in.StartRecordIdentifier = page.NextRecordName, page.NextRecordType, page.NextRecordIdentifier
+			next = startOf(in)
+		}
+		return sets, next, nil
 	})
 }
 
@@ -158,11 +154,7 @@ func (a *account) getRecordSet(ctx context.Context, zoneID string, key dns.Key) 
 		HostedZoneId: &zoneID, MaxItems: aws.Int32(1), StartRecordName: aws.String(wireName(key.Name)), StartRecordType: types.RRType(key.Type),
 		StartRecordIdentifier: optional(key.SetIdentifier),
 	}
-	var page *route53.ListResourceRecordSetsOutput
-	err := a.call(ctx, "ListResourceRecordSets", arn(zoneID), func() (err error) {
-		page, err = a.client.ListResourceRecordSets(ctx, in)
-		return err
-	})
+	page, err := call(ctx, a, "ListResourceRecordSets", arn(zoneID), a.client.ListResourceRecordSets, in)
 	if err != nil {
 		return nil, err
 	}
@@ -197,23 +189,18 @@ func startOf(in *route53.ListResourceRecordSetsInput) string {
 // change makes changes in a zone, all or none. It returns the ID of the request.
 func (a *account) change(ctx context.Context, zoneID string, changes []types.Change) (id string, err error) {
 	in := &route53.ChangeResourceRecordSetsInput{HostedZoneId: &zoneID, ChangeBatch: &types.ChangeBatch{Changes: changes}}
-	err = a.call(ctx, "ChangeResourceRecordSets", arn(zoneID), func() error {
-		out, err := a.client.ChangeResourceRecordSets(ctx, in, func(o *route53.Options) { o.Retryer = awsaccess.RetryThrottled(a.attempts) })
-		if err == nil && out.ChangeInfo != nil {
-			id = aws.ToString(out.ChangeInfo.Id)
-		}
-		return err
-	})
-	return id, batchError(err)
+	out, err := call(ctx, a, "ChangeResourceRecordSets", arn(zoneID), a.client.ChangeResourceRecordSets, in,
+		func(o *route53.Options) { o.Retryer = awsaccess.RetryThrottled(a.attempts) })
+	if err != nil || out.ChangeInfo == nil {
+		return "", batchError(err)
+	}
+	return aws.ToString(out.ChangeInfo.Id), nil
 }
 
 // inSync reports whether all name servers have the changes of a request.
 func (a *account) inSync(ctx context.Context, id string) (bool, error) {
-	var response *route53.GetChangeOutput
-	err := a.call(ctx, "GetChange", "arn:aws:route53:::change/"+id[strings.LastIndex(id, "/")+1:], func() (err error) {
-		response, err = a.client.GetChange(ctx, &route53.GetChangeInput{Id: &id})
-		return err
-	})
+	resource := "arn:aws:route53:::change/" + id[strings.LastIndex(id, "/")+1:]
+	response, err := call(ctx, a, "GetChange", resource, a.client.GetChange, &route53.GetChangeInput{Id: &id})
 	return err == nil && response.ChangeInfo != nil && response.ChangeInfo.Status == types.ChangeStatusInsync, err
 }
 

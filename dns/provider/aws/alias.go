@@ -43,15 +43,16 @@ func zoneOfService(name string) string {
 	if strings.HasPrefix(region, "cn-") != china {
 		return ""
 	}
+	zones := zonesOfRegion[region]
 	switch {
 	case last == "elb":
-		return loadBalancers[region]
+		return zones.loadBalancers
 	case last == "vpce":
-		return vpcEndpoints[region]
+		return zones.vpcEndpoints
 	case before == "elb":
-		return networkLoadBalancers[region]
+		return zones.networkLoadBalancers
 	default:
-		return apiGateways[region]
+		return zones.apiGateways
 	}
 }
 

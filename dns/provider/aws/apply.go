@@ -18,7 +18,7 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
-	list, z, err := p.Find(ctx, "Route 53", zone, p.list)
+	list, z, err := p.Find(ctx, zone)
 	if err != nil {
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}

@@ -2,13 +2,11 @@ package aws
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/testkit/longtest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 	"github.com/signpostd/signpost/testkit/route53test"
 )
@@ -17,32 +15,10 @@ import (
 func TestCalls(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.server.SetPropagation(40 * time.Second)
-		var zones []string
-		for i := range 50 {
-			zones = append(zones, fmt.Sprintf("shop%d.test", i))
-			w.server.AddZone(route53test.Zone{ID: fmt.Sprintf("Z%d", 100+i), Name: zones[i]})
-		}
-		counter := &publishertest.Counter{Operation: operation, Writes: map[string]bool{writes: true}}
-		w.Wrap = counter.Wrap
-		const names = 100 // each with an ownership record
-		publishertest.Cheap(t, publishertest.Options{
-			Provider: w.open(), Counter: counter, Zones: zones, Names: longtest.CostlyRounds(names),
-			Target: func(version int) string { return fmt.Sprintf("192.0.2.%d", version+1) },
-		}, len(zones)+1)
+		w.CheckCost(func(i int, name string) {
+			w.server.AddZone(route53test.Zone{ID: fmt.Sprintf("Z%d", 100+i), Name: name})
+		})
 	})
-}
-
-func operation(r *http.Request) string {
-	switch {
-	case strings.Contains(r.URL.Path, "/change/"):
-		return "GetChange"
-	case r.Method == http.MethodPost:
-		return writes
-	case strings.HasSuffix(r.URL.Path, "/rrset"):
-		return readings
-	default:
-		return "ListHostedZones"
-	}
 }
 
 // A publisher and a person change a zone, over a server that throttles and fails in all its ways.

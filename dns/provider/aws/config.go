@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/dns/provider/properties"
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
@@ -69,12 +69,12 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		return nil, err
 	}
 	p := &route53Provider{
-		filter: filter{
-			domains: in.Domains, matchParent: c.MatchParent, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames), kind: c.Access.ZoneType, tags: c.ZoneTags,
-		},
-		log: in.Log, budget: in.Budget, cached: c.ZonesCache, preferCNAME: c.PreferCNAME, evaluate: c.EvaluateTargetHealth, interval: c.BatchInterval,
+		KnownZones: batch.KnownZones[hostedZone]{Service: "Route 53", Budget: in.Budget, MaxAge: c.ZonesCache, Same: sameZone},
+		filter:     filter{ZoneFilter: in.ZoneFilter(c.Access.ZoneType), matchParent: c.MatchParent, tags: c.ZoneTags},
+		log:        in.Log, preferCNAME: c.PreferCNAME, evaluate: c.EvaluateTargetHealth, interval: c.BatchInterval,
 		limit: size{changes: c.BatchChanges, values: min(c.BatchValues, maxBatchValues), bytes: min(c.BatchBytes, maxBatchBytes)},
 	}
+	p.List = p.list
 	for _, access := range c.Access.Each() {
 		a, err := openAccount(ctx, access, in, c.rate)
 		if err != nil {

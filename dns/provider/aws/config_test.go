@@ -12,34 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
-
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/route53test"
 )
-
-// The flags are those of ExternalDNS, with its defaults (spec/dns.md §12).
-func TestFlags(t *testing.T) {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	c := newConfig()
-	c.Flags(flags)
-	c.Access.Flags(flags)
-	got := map[string]string{}
-	flags.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.DefValue })
-	want := map[string]string{
-		"aws-zone-type": "", "aws-zone-tags": "[]", "aws-profile": "[]", "aws-assume-role": "", "aws-assume-role-external-id": "", "aws-batch-change-size": "1000",
-		"aws-batch-change-size-bytes": "32000", "aws-batch-change-size-values": "1000", "aws-batch-change-interval": "1s", "aws-evaluate-target-health": "true",
-		"aws-api-retries": "3", "aws-prefer-cname": "false", "aws-zones-cache-duration": "0s", "aws-zone-match-parent": "false",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	if !provider.IsSecret(flags.Lookup("aws-assume-role-external-id")) {
-		t.Error("the external ID is no secret")
-	}
-}
 
 func TestOpenErrors(t *testing.T) {
 	start(t)
@@ -75,7 +52,7 @@ func TestProfiles(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	var log bytes.Buffer
 	in := input()
-	in.Wrap, in.Log = transportOf(server), slog.New(slog.NewTextHandler(&log, nil))
+	in.Wrap, in.Log = providertest.Through(server.Transport()), slog.New(slog.NewTextHandler(&log, nil))
 	p := open(t, in, "--aws-profile=one", "--aws-profile=other", "--aws-profile=two")
 	zones, err := p.Zones(t.Context())
 	if err != nil || len(zones) != 1 || !strings.Contains(log.String(), "the profile other") {
@@ -100,7 +77,7 @@ func TestZonesOfFailingAccount(t *testing.T) {
 	below.AddZone(route53test.Zone{ID: "Z3", Name: "own." + zoneName})
 	openAt := func(server *route53test.Server) *route53Provider {
 		in := input()
-		in.Wrap, in.ZoneIDs = transportOf(server), []string{"Z1", "Z3"}
+		in.Wrap, in.ZoneIDs = providertest.Through(server.Transport()), []string{"Z1", "Z3"}
 		return open(t, in)
 	}
 	p := openAt(above)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 	"github.com/signpostd/signpost/testkit/route53test"
 )
@@ -48,11 +49,7 @@ func (w *fixture) open() provider.Provider {
 	w.T.Helper()
 	c := configure(w.T, w.arguments...)
 	c.rate, c.BatchInterval = defaultRate, time.Second
-	p, err := c.Open(w.T.Context(), w.Input(w.server.Transport()))
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return p
+	return providertest.Open[*route53Provider](w.T, c, w.Input(w.server.Transport()))
 }
 
 const (

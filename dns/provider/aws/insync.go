@@ -45,7 +45,7 @@ func (z *hostedZone) takePending() []string {
 // Confirm implements [provider.Confirmer]. It waits until all requests have the status INSYNC, which mostly
 // takes one GetChange per request.
 func (p *route53Provider) Confirm(ctx context.Context, zone dns.Zone) error {
-	_, z, err := p.Find(ctx, "Route 53", zone, p.list)
+	_, z, err := p.Find(ctx, zone)
 	if err != nil {
 		return err
 	}

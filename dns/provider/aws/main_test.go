@@ -1,11 +1,9 @@
 package aws
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/provider"
@@ -34,31 +32,11 @@ func configure(t *testing.T, arguments ...string) *Config {
 	t.Helper()
 	c := newConfig()
 	c.rate, c.BatchInterval = unhurried, time.Millisecond
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	c.Flags(flags)
-	c.Access.Flags(flags)
-	if err := flags.Parse(arguments); err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return providertest.Configure(t, c, arguments...)
 }
 
 // open opens a provider with flags.
 func open(t *testing.T, in provider.Input, arguments ...string) *route53Provider {
 	t.Helper()
-	p, err := configure(t, arguments...).Open(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*route53Provider)
-}
-
-// transportOf returns what has requests reach a server without a network.
-func transportOf(server *route53test.Server) func(http.RoundTripper) http.RoundTripper {
-	return func(http.RoundTripper) http.RoundTripper { return server.Transport() }
-}
-
-// counting does so, and counts the requests.
-func counting(server *route53test.Server, sent *int) func(http.RoundTripper) http.RoundTripper {
-	return func(http.RoundTripper) http.RoundTripper { return providertest.Counting(server.Transport(), sent) }
+	return providertest.Open[*route53Provider](t, configure(t, arguments...), in)
 }

@@ -24,9 +24,9 @@ func TestServiceZones(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	for _, table := range []map[string]string{loadBalancers, networkLoadBalancers, vpcEndpoints, apiGateways} {
-		for region, id := range table {
-			if !strings.HasPrefix(id, "Z") || strings.Count(region, "-") < 2 {
+	for region, zones := range zonesOfRegion {
+		for _, id := range []string{zones.loadBalancers, zones.networkLoadBalancers, zones.vpcEndpoints, zones.apiGateways} {
+			if id != "" && !strings.HasPrefix(id, "Z") || strings.Count(region, "-") < 2 {
 				t.Errorf("%s %s", region, id)
 			}
 		}

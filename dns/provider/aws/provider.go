@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
@@ -22,13 +21,10 @@ var (
 // route53Provider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type route53Provider struct {
 	batch.KnownZones[hostedZone]
-	accounts []*account
-	filter   filter
-	log      *slog.Logger
-	names    provider.ZoneNames
-	budget   *listlimit.Budget
-	// cached is how long a list of zones is used.
-	cached                time.Duration
+	accounts              []*account
+	filter                filter
+	log                   *slog.Logger
+	names                 provider.ZoneNames
 	preferCNAME, evaluate bool
 	// limit limits a batch, and interval is the pause between two batches of one Apply.
 	limit    size
@@ -49,22 +45,9 @@ func (p *route53Provider) Capabilities() provider.Capabilities {
 	}
 }
 
-// Zones implements provider.Provider.
-func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
-	list := p.Fresh(p.cached)
-	if list == nil || list.Unlisted != nil {
-		var err error
-		if list, err = p.list(ctx); err != nil {
-			return nil, err
-		}
-	}
-	p.budget.Retain(list.Managed)
-	return list.Managed, nil
-}
-
 // Records implements provider.Provider.
 func (p *route53Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	_, z, err := p.Find(ctx, "Route 53", zone, p.list)
+	_, z, err := p.Find(ctx, zone)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
@@ -29,30 +28,22 @@ type hostedZone struct {
 	pending []string
 }
 
+// sameZone reports whether two values are of the same zone.
+func sameZone(a, b *hostedZone) bool { return a.Zone == b.Zone && a.account == b.account }
+
 // filter selects the managed zones.
 type filter struct {
-	domains     dns.Filter
+	provider.ZoneFilter
 	matchParent bool
-	ids         dns.ZoneIDFilter
-	names       *dns.DomainFilter
-	// kind is public, private, or "" for both.
-	kind string
-	tags []string
+	tags        []string
 }
 
 // admits reports whether a zone passes the filters other than that for tags.
 func (f filter) admits(z dns.Zone) bool {
-	if !f.ids.Match(z.ID) || !f.names.Match(z.Name) {
-		return false
+	if parents, ok := f.Domains.(interface{ MatchParent(zone string) bool }); ok && f.matchParent && parents.MatchParent(z.Name) {
+		f.Domains = dns.MatchAll()
 	}
-	if f.kind != "" && (f.kind == awsaccess.Private) != z.Private {
-		return false
-	}
-	if f.domains.Match(z.Name) {
-		return true
-	}
-	parents, ok := f.domains.(interface{ MatchParent(zone string) bool })
-	return f.matchParent && ok && parents.MatchParent(z.Name)
+	return f.Admits(z)
 }
 
 // hasTags reports whether tags have all entries of the filter: a key, or a key and a value.
@@ -68,16 +59,15 @@ func (f filter) hasTags(tags map[string]string) bool {
 }
 
 // list lists the zones of all accounts. If an account can't be listed, its zones of the last list stay.
-func (p *route53Provider) list(ctx context.Context) (*batch.List[hostedZone], error) {
+func (p *route53Provider) list(ctx context.Context) (all []batch.Found[hostedZone], unlisted, err error) {
 	before := p.Last()
-	var all []batch.Found[hostedZone]
 	var errs []error
 	for _, a := range p.accounts {
 		found, err := p.listAccount(ctx, a)
 		if err != nil {
 			err = fmt.Errorf("list the zones of Route 53 with %s: %w", a.Label, err)
 			if ctx.Err() != nil || len(p.accounts) == 1 {
-				return nil, err
+				return nil, nil, err
 			}
 			errs = append(errs, err)
 			found = zonesOf(before, a)
@@ -85,13 +75,13 @@ func (p *route53Provider) list(ctx context.Context) (*batch.List[hostedZone], er
 		all = append(all, found...)
 	}
 	if len(errs) == len(p.accounts) {
-		return nil, errors.Join(errs...)
+		return nil, nil, errors.Join(errs...)
 	}
-	unlisted := errors.Join(errs...)
+	unlisted = errors.Join(errs...)
 	if unlisted != nil && (before == nil || before.Unlisted == nil) {
 		p.log.Error("Couldn't list the zones of an account; those that are known stay", "err", unlisted)
 	}
-	return p.Replace(all, unlisted, func(a, b *hostedZone) bool { return a.Zone == b.Zone && a.account == b.account }), nil
+	return all, unlisted, nil
 }
 
 // zonesOf returns the zones of an account in a list.

@@ -101,18 +101,22 @@ func (a *account) paceOf(r *http.Request) *awsaccess.Pace {
 }
 
 // call makes a request of an action.
-func (a *account) call(ctx context.Context, action string, send func(o func(*servicediscovery.Options)) error) error {
+func call[In, Out any](ctx context.Context, a *account, action string,
+	send func(context.Context, *In, ...func(*servicediscovery.Options)) (*Out, error), in *In,
+) (out *Out, err error) {
 	pace := a.manage
 	if action == actionRevision {
 		pace = a.data
 	}
-	return a.Call(ctx, pace, action, "all resources", func() error {
-		return send(func(o *servicediscovery.Options) {
+	err = a.Call(ctx, pace, action, "all resources", func() (err error) {
+		out, err = send(ctx, in, func(o *servicediscovery.Options) {
 			if !strings.HasPrefix(action, "List") && !strings.HasPrefix(action, "Get") {
 				o.Retryer = awsaccess.RetryThrottled(a.attempts)
 			}
 		})
+		return err
 	})
+	return out, err
 }
 
 // namespaces lists the namespaces of the account; an empty kind selects all types.
@@ -123,15 +127,13 @@ func (a *account) namespaces(ctx context.Context, kind types.NamespaceType) ([]t
 	}
 	l := a.budget.Zones("Cloud Map")
 	defer l.End(nil)
-	return listlimit.Pages(l, namespaceSize, func(string) (all []types.NamespaceSummary, next string, err error) {
-		err = a.call(ctx, "ListNamespaces", func(o func(*servicediscovery.Options)) error {
-			out, err := a.client.ListNamespaces(ctx, in, o)
-			if err == nil {
-				all, in.NextToken, next = out.Namespaces, out.NextToken, aws.ToString(out.NextToken)
-			}
-			return err
-		})
-		return all, next, err
+	return listlimit.Pages(l, namespaceSize, func(string) ([]types.NamespaceSummary, string, error) {
+		out, err := call(ctx, a, "ListNamespaces", a.client.ListNamespaces, in)
+		if err != nil {
+			return nil, "", err
+		}
+		in.NextToken = out.NextToken
+		return out.Namespaces, aws.ToString(out.NextToken), nil
 	})
 }
 
@@ -149,21 +151,18 @@ func (a *account) services(ctx context.Context, zone dns.Zone, l *listlimit.List
 		Filters:    []types.ServiceFilter{{Name: types.ServiceFilterNameNamespaceId, Values: []string{zone.ID}, Condition: types.FilterConditionEq}},
 	}
 	return listlimit.Pages(l, (*service).size, func(string) (all []*service, next string, err error) {
-		err = a.call(ctx, "ListServices", func(o func(*servicediscovery.Options)) error {
-			out, err := a.client.ListServices(ctx, in, o)
-			if err != nil {
-				return err
-			}
-			for _, s := range out.Services {
-				all = append(all, &service{
-					id: aws.ToString(s.Id), label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig,
-					empty: s.InstanceCount != nil && *s.InstanceCount == 0,
-				})
-			}
-			in.NextToken, next = out.NextToken, aws.ToString(out.NextToken)
-			return nil
-		})
-		return all, next, err
+		out, err := call(ctx, a, "ListServices", a.client.ListServices, in)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, s := range out.Services {
+			all = append(all, &service{
+				id: aws.ToString(s.Id), label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig,
+				empty: s.InstanceCount != nil && *s.InstanceCount == 0,
+			})
+		}
+		in.NextToken = out.NextToken
+		return all, aws.ToString(out.NextToken), nil
 	})
 }
 
@@ -171,11 +170,7 @@ func (s *service) size() int { return entrySize + len(s.id) + len(s.label) + len
 
 // service returns the service with an ID, or nil.
 func (a *account) service(ctx context.Context, id string) (*service, error) {
-	var out *servicediscovery.GetServiceOutput
-	err := a.call(ctx, "GetService", func(o func(*servicediscovery.Options)) (err error) {
-		out, err = a.client.GetService(ctx, &servicediscovery.GetServiceInput{Id: &id}, o)
-		return err
-	})
+	out, err := call(ctx, a, "GetService", a.client.GetService, &servicediscovery.GetServiceInput{Id: &id})
 	switch {
 	case errors.Is(err, errNoService):
 		return nil, nil
@@ -194,26 +189,21 @@ func (a *account) instances(ctx context.Context, id string, zone *listlimit.List
 	defer l.End(nil)
 	in := &servicediscovery.ListInstancesInput{ServiceId: &id, MaxResults: aws.Int32(page)}
 	return listlimit.Pages(l, instance.size, func(string) (all []instance, next string, err error) {
-		err = a.call(ctx, "ListInstances", func(o func(*servicediscovery.Options)) error {
-			out, err := a.client.ListInstances(ctx, in, o)
-			if err != nil {
-				return err
-			}
-			for _, i := range out.Instances {
-				all = append(all, instance{id: aws.ToString(i.Id), attributes: i.Attributes})
-			}
-			in.NextToken, next = out.NextToken, aws.ToString(out.NextToken)
-			return nil
-		})
-		if err != nil || zone == nil {
-			return all, next, err
+		out, err := call(ctx, a, "ListInstances", a.client.ListInstances, in)
+		if err != nil {
+			return nil, "", err
 		}
-		for _, i := range all {
-			if err := zone.Add(0, i.size()); err != nil {
-				return nil, "", err
+		for _, listed := range out.Instances {
+			i := instance{id: aws.ToString(listed.Id), attributes: listed.Attributes}
+			if zone != nil {
+				if err := zone.Add(0, i.size()); err != nil {
+					return nil, "", err
+				}
 			}
+			all = append(all, i)
 		}
-		return all, next, nil
+		in.NextToken = out.NextToken
+		return all, aws.ToString(out.NextToken), nil
 	})
 }
 
@@ -222,11 +212,8 @@ const actionRevision = "DiscoverInstancesRevision"
 
 // revision returns a number that rises with each change of a service's instances.
 func (a *account) revision(ctx context.Context, namespace, name string) (int64, error) {
-	var out *servicediscovery.DiscoverInstancesRevisionOutput
-	err := a.call(ctx, actionRevision, func(o func(*servicediscovery.Options)) (err error) {
-		out, err = a.client.DiscoverInstancesRevision(ctx, &servicediscovery.DiscoverInstancesRevisionInput{NamespaceName: &namespace, ServiceName: &name}, o)
-		return err
-	})
+	in := &servicediscovery.DiscoverInstancesRevisionInput{NamespaceName: &namespace, ServiceName: &name}
+	out, err := call(ctx, a, actionRevision, a.client.DiscoverInstancesRevision, in)
 	if err != nil {
 		return 0, err
 	}

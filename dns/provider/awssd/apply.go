@@ -23,7 +23,7 @@ func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
-	list, n, err := p.Find(ctx, "Cloud Map", zone, p.list)
+	list, n, err := p.Find(ctx, zone)
 	if err != nil {
 		return fmt.Errorf("change namespace %s of Cloud Map: %w", zone.Name, err)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
@@ -66,10 +66,13 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	return &cloudMap{
-		account: a, log: in.Log, filter: filter{domains: in.Domains, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames), kind: c.Access.ZoneType},
+	p := &cloudMap{
+		KnownZones: batch.KnownZones[namespace]{Service: "Cloud Map", Budget: in.Budget, Same: sameNamespace},
+		account:    a, log: in.Log, filter: in.ZoneFilter(c.Access.ZoneType),
 		tags: tags, ownerID: in.OwnerID, cleanup: c.Cleanup && !in.DryRun && !in.CreateOnly, drop: c.Cleanup,
-	}, nil
+	}
+	p.List = p.list
+	return p, nil
 }
 
 // parseTags parses tags, with the limits of the API Reference (API_Tag).

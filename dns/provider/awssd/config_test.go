@@ -9,26 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
-
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
 )
-
-// The flags are those of ExternalDNS, with its defaults (spec/dns.md §12).
-func TestFlags(t *testing.T) {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	Plugin().New().Flags(flags)
-	got := map[string]string{}
-	flags.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.DefValue })
-	if diff := cmp.Diff(map[string]string{"aws-sd-service-cleanup": "false", "aws-sd-create-tag": "[]"}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
 
 func TestOpenErrors(t *testing.T) {
 	start(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
@@ -93,11 +94,7 @@ func (w *fixture) open() provider.Provider {
 	c.rate, c.dataRate, c.poll = defaultRate, defaultDataRate, firstPoll
 	in := w.Input(w.server.Transport())
 	in.Domains, in.OwnerID = input().Domains, w.owner.OwnerID
-	p, err := c.Open(w.T.Context(), in)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return p
+	return providertest.Open[*cloudMap](w.T, c, in)
 }
 
 // writes returns how many requests change something.

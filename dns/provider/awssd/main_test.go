@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/provider"
@@ -37,21 +36,11 @@ func configure(t *testing.T, arguments ...string) *Config {
 	t.Helper()
 	c := newConfig()
 	c.rate, c.dataRate, c.poll = unhurried, unhurried, time.Millisecond
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	c.Flags(flags)
-	c.Access.Flags(flags)
-	if err := flags.Parse(arguments); err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return providertest.Configure(t, c, arguments...)
 }
 
 // open opens a provider with flags.
 func open(t *testing.T, in provider.Input, arguments ...string) *cloudMap {
 	t.Helper()
-	p, err := configure(t, arguments...).Open(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*cloudMap)
+	return providertest.Open[*cloudMap](t, configure(t, arguments...), in)
 }

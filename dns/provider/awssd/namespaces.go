@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
@@ -45,32 +44,21 @@ type knownService struct {
 	changedAt time.Time
 }
 
-// filter selects the managed namespaces.
-type filter struct {
-	domains dns.Filter
-	ids     dns.ZoneIDFilter
-	names   *dns.DomainFilter
-	// kind is public, private, or "" for both.
-	kind string
-}
+// sameNamespace reports whether two values are of the same namespace.
+func sameNamespace(a, b *namespace) bool { return a.Zone == b.Zone && a.httpName == b.httpName }
 
 // kinds are the namespace types by the value of --aws-zone-type.
-var kinds = map[string]types.NamespaceType{awsaccess.Public: types.NamespaceTypeDnsPublic, awsaccess.Private: types.NamespaceTypeDnsPrivate}
-
-func (f filter) admits(z dns.Zone) bool {
-	return f.ids.Match(z.ID) && f.names.Match(z.Name) && f.domains.Match(z.Name) && (f.kind == "" || (f.kind == awsaccess.Private) == z.Private)
-}
+var kinds = map[string]types.NamespaceType{provider.Public: types.NamespaceTypeDnsPublic, provider.Private: types.NamespaceTypeDnsPrivate}
 
 // list lists the namespaces.
-func (p *cloudMap) list(ctx context.Context) (*batch.List[namespace], error) {
-	raw, err := p.account.namespaces(ctx, kinds[p.filter.kind])
+func (p *cloudMap) list(ctx context.Context) (all []batch.Found[namespace], unlisted, err error) {
+	raw, err := p.account.namespaces(ctx, kinds[p.filter.Visibility])
 	if err != nil {
-		return nil, fmt.Errorf("list the namespaces of Cloud Map: %w", err)
+		return nil, nil, fmt.Errorf("list the namespaces of Cloud Map: %w", err)
 	}
 	raw = provider.Usable(&p.names, p.log, raw, func(r types.NamespaceSummary) dns.Zone {
 		return dns.Zone{ID: aws.ToString(r.Id), Name: dns.Canonical(aws.ToString(r.Name))}
 	})
-	var all []batch.Found[namespace]
 	for _, r := range raw {
 		zone := dns.Zone{ID: aws.ToString(r.Id), Name: dns.Canonical(aws.ToString(r.Name)), Private: r.Type == types.NamespaceTypeDnsPrivate}
 		if !zone.Private && r.Type != types.NamespaceTypeDnsPublic {
@@ -78,12 +66,12 @@ func (p *cloudMap) list(ctx context.Context) (*batch.List[namespace], error) {
 			continue
 		}
 		// Private namespaces have separate clients, so an unmanaged one hides no names of another.
-		if managed := p.filter.admits(zone); managed || !zone.Private {
+		if managed := p.filter.Admits(zone); managed || !zone.Private {
 			n := &namespace{Zone: zone, httpName: httpName(r), known: map[string]*knownService{}, removed: map[string]time.Time{}}
 			all = append(all, batch.Found[namespace]{Zone: zone, Of: n, Managed: managed})
 		}
 	}
-	return p.Replace(all, nil, func(a, b *namespace) bool { return a.Zone == b.Zone && a.httpName == b.httpName }), nil
+	return all, nil, nil
 }
 
 // httpName returns the name of a namespace in requests about instances.

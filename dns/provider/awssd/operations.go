@@ -48,11 +48,7 @@ func (a *account) await(ctx context.Context, id string, delay time.Duration) err
 }
 
 func (a *account) operation(ctx context.Context, id string) (*types.Operation, error) {
-	var out *servicediscovery.GetOperationOutput
-	err := a.call(ctx, "GetOperation", func(o func(*servicediscovery.Options)) (err error) {
-		out, err = a.client.GetOperation(ctx, &servicediscovery.GetOperationInput{OperationId: &id}, o)
-		return err
-	})
+	out, err := call(ctx, a, "GetOperation", a.client.GetOperation, &servicediscovery.GetOperationInput{OperationId: &id})
 	if err == nil && out.Operation == nil {
 		err = errors.New("the response has no operation")
 	}
@@ -85,14 +81,17 @@ func (a *account) awaitAll(ctx context.Context, operations []string) error {
 }
 
 // operationOf returns the operation of a response, also if the response says that it is already running.
-func operationOf(id *string, err error) (string, error) {
+func operationOf[Out any](out *Out, err error, id func(*Out) *string) (string, error) {
 	if running, ok := errors.AsType[*types.DuplicateRequest](err); ok && aws.ToString(running.DuplicateOperationId) != "" {
 		return *running.DuplicateOperationId, nil
 	}
-	if err == nil && aws.ToString(id) == "" {
+	if err != nil {
+		return "", err
+	}
+	if aws.ToString(id(out)) == "" {
 		return "", errors.New("the response of Cloud Map names no operation")
 	}
-	return aws.ToString(id), err
+	return *id(out), nil
 }
 
 // create creates a service, and returns its ID.
@@ -101,11 +100,7 @@ func (a *account) create(ctx context.Context, zone dns.Zone, name, description, 
 		Name: &name, NamespaceId: &zone.ID, Description: &description, CreatorRequestId: &request, Tags: tags,
 		DnsConfig: &types.DnsConfig{DnsRecords: b.records, RoutingPolicy: b.routing},
 	}
-	var out *servicediscovery.CreateServiceOutput
-	err := a.call(ctx, "CreateService", func(o func(*servicediscovery.Options)) (err error) {
-		out, err = a.client.CreateService(ctx, in, o)
-		return err
-	})
+	out, err := call(ctx, a, "CreateService", a.client.CreateService, in)
 	switch {
 	case err != nil:
 		return "", err
@@ -122,15 +117,9 @@ func (a *account) update(ctx context.Context, s *service, description string, re
 		Id:      &s.id,
 		Service: &types.ServiceChange{Description: &description, DnsConfig: &types.DnsConfigChange{DnsRecords: records}, HealthCheckConfig: s.health},
 	}
-	var operation string
-	err := a.call(ctx, "UpdateService", func(o func(*servicediscovery.Options)) error {
-		out, err := a.client.UpdateService(ctx, in, o)
-		if err == nil {
-			operation = aws.ToString(out.OperationId)
-		}
-		return err
-	})
-	if operation, err = operationOf(&operation, err); err != nil {
+	out, err := call(ctx, a, "UpdateService", a.client.UpdateService, in)
+	operation, err := operationOf(out, err, func(out *servicediscovery.UpdateServiceOutput) *string { return out.OperationId })
+	if err != nil {
 		return err
 	}
 	return a.await(ctx, operation, a.poll)
@@ -138,40 +127,25 @@ func (a *account) update(ctx context.Context, s *service, description string, re
 
 // register starts the registration of an instance, and returns the operation.
 func (a *account) register(ctx context.Context, serviceID string, i instance) (string, error) {
-	var operation *string
-	err := a.call(ctx, "RegisterInstance", func(o func(*servicediscovery.Options)) error {
-		out, err := a.client.RegisterInstance(ctx, &servicediscovery.RegisterInstanceInput{ServiceId: &serviceID, InstanceId: &i.id, Attributes: i.attributes}, o)
-		if err == nil {
-			operation = out.OperationId
-		}
-		return err
-	})
-	return operationOf(operation, err)
+	in := &servicediscovery.RegisterInstanceInput{ServiceId: &serviceID, InstanceId: &i.id, Attributes: i.attributes}
+	out, err := call(ctx, a, "RegisterInstance", a.client.RegisterInstance, in)
+	return operationOf(out, err, func(out *servicediscovery.RegisterInstanceOutput) *string { return out.OperationId })
 }
 
 // deregister starts the deregistration of an instance, and returns the operation, or "" if the instance is
 // gone.
 func (a *account) deregister(ctx context.Context, serviceID, id string) (string, error) {
-	var operation *string
-	err := a.call(ctx, "DeregisterInstance", func(o func(*servicediscovery.Options)) error {
-		out, err := a.client.DeregisterInstance(ctx, &servicediscovery.DeregisterInstanceInput{ServiceId: &serviceID, InstanceId: &id}, o)
-		if err == nil {
-			operation = out.OperationId
-		}
-		return err
-	})
+	in := &servicediscovery.DeregisterInstanceInput{ServiceId: &serviceID, InstanceId: &id}
+	out, err := call(ctx, a, "DeregisterInstance", a.client.DeregisterInstance, in)
 	if errors.Is(err, errNoInstance) || errors.Is(err, errNoService) {
 		return "", nil
 	}
-	return operationOf(operation, err)
+	return operationOf(out, err, func(out *servicediscovery.DeregisterInstanceOutput) *string { return out.OperationId })
 }
 
 // remove deletes a service without instances. A missing one is no error.
 func (a *account) remove(ctx context.Context, id string) error {
-	err := a.call(ctx, "DeleteService", func(o func(*servicediscovery.Options)) error {
-		_, err := a.client.DeleteService(ctx, &servicediscovery.DeleteServiceInput{Id: &id}, o)
-		return err
-	})
+	_, err := call(ctx, a, "DeleteService", a.client.DeleteService, &servicediscovery.DeleteServiceInput{Id: &id})
 	if errors.Is(err, errNoService) {
 		return nil
 	}

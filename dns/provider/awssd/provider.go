@@ -25,7 +25,7 @@ var (
 type cloudMap struct {
 	batch.KnownZones[namespace]
 	account *account
-	filter  filter
+	filter  provider.ZoneFilter
 	log     *slog.Logger
 	names   provider.ZoneNames
 	tags    []types.Tag
@@ -52,22 +52,12 @@ func (p *cloudMap) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Stepwise: true, Types: handled, BatchSize: batchSize, BatchTime: batchTime, ListingTime: provider.MeteredListingTime}
 }
 
-// Zones implements provider.Provider.
-func (p *cloudMap) Zones(ctx context.Context) ([]dns.Zone, error) {
-	list, err := p.list(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p.account.budget.Retain(list.Managed)
-	return list.Managed, nil
-}
-
 // Records implements provider.Provider.
 func (p *cloudMap) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	_, n, err := p.Find(ctx, "Cloud Map", zone, p.list)
+	_, n, err := p.Find(ctx, zone)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.
 		return err
 	}
 	ctx = p.account.limit.begin(ctx)
-	list, z, err := p.find(ctx, zone)
+	list, z, err := p.Find(ctx, zone)
 	if err != nil {
 		return fmt.Errorf("change zone %s of Azure: %w", zone.Name, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/dns/provider/properties"
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
@@ -85,11 +86,13 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		return nil, err
 	}
 	p := &azureProvider{
-		account: a, private: c.private, cached: c.ZonesCache, log: in.Log, workers: publicWorkers,
+		KnownZones: batch.KnownZones[azureZone]{Service: "the resource group " + s.Group, Budget: in.Budget, MaxAge: c.ZonesCache, Same: sameZone},
+		account:    a, private: c.private, workers: publicWorkers,
 		filter: filter{domains: in.Domains, ids: in.ZoneIDs, names: in.ZoneNames, byName: dns.NewZoneNameFilter(in.ZoneNames)},
 	}
 	if c.private {
 		p.workers = privateWorkers
 	}
+	p.List = p.list
 	return p, nil
 }

@@ -50,3 +50,10 @@ func TestCosts(t *testing.T) {
 		t.Logf("100 changes: %v", requests)
 	})
 }
+
+// 10,000 records in 50 zones; a twentieth of the records with -short.
+func TestCalls(t *testing.T) {
+	withFixture(t, func(w *fixture) {
+		w.CheckCost(func(_ int, name string) { w.addZone(name, azuretest.Group) })
+	})
+}

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/provider"
@@ -72,23 +71,13 @@ var input = providertest.Input
 // configure returns a config with flags.
 func configure(t *testing.T, private bool, arguments ...string) *Config {
 	t.Helper()
-	c := newConfig(private)
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	c.Access.Flags(flags)
-	if err := flags.Parse(arguments); err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return providertest.Configure(t, newConfig(private), arguments...)
 }
 
 // open opens a provider with flags.
 func open(t *testing.T, in provider.Input, private bool, arguments ...string) *azureProvider {
 	t.Helper()
-	p, err := configure(t, private, arguments...).Open(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*azureProvider)
+	return providertest.Open[*azureProvider](t, configure(t, private, arguments...), in)
 }
 
 // nowhere is an address that only a transport knows.

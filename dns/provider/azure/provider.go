@@ -2,10 +2,8 @@ package azure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"time"
 
@@ -40,8 +38,6 @@ type azureProvider struct {
 	account *account
 	private bool
 	filter  filter
-	// cached is how long a list of zones is used.
-	cached time.Duration
 	// workers limits the units that are made in parallel.
 	workers int
 	log     *slog.Logger
@@ -67,22 +63,13 @@ func (p *azureProvider) Capabilities() provider.Capabilities {
 
 // Zones implements [provider.Provider].
 func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
-	ctx = p.account.limit.begin(ctx)
-	list := p.Fresh(p.cached)
-	if list == nil {
-		var err error
-		if list, err = p.read(ctx); err != nil {
-			return nil, err
-		}
-	}
-	p.account.budget.Retain(list.Managed)
-	return list.Managed, nil
+	return p.KnownZones.Zones(p.account.limit.begin(ctx))
 }
 
 // Records implements [provider.Provider].
 func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
 	ctx = p.account.limit.begin(ctx)
-	_, z, err := p.find(ctx, zone)
+	_, z, err := p.Find(ctx, zone)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +91,9 @@ func (p *azureProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.R
 	return provider.AdjustEach(wanted, m.adjusted), nil
 }
 
-// find returns a managed zone, and its list.
-func (p *azureProvider) find(ctx context.Context, zone dns.Zone) (*batch.List[azureZone], *azureZone, error) {
-	return p.Find(ctx, "the resource group "+p.account.group, zone, p.read)
-}
-
 // outdate makes the next call list the zones again if an error says that a zone is missing.
 func (p *azureProvider) outdate(err error) {
-	if response, ok := errors.AsType[*apiError](err); ok && response.status == http.StatusNotFound {
+	if isMissing(err) {
 		p.Outdate()
 	}
 }

@@ -39,13 +39,15 @@ func (f filter) matchesID(id string) bool {
 	return len(f.ids) == 0 || slices.ContainsFunc(f.ids, func(end string) bool { return strings.HasSuffix(strings.ToLower(id), strings.ToLower(end)) })
 }
 
-// read lists the zones.
-func (p *azureProvider) read(ctx context.Context) (*batch.List[azureZone], error) {
+// sameZone reports whether two values are of the same zone.
+func sameZone(a, b *azureZone) bool { return a.Zone == b.Zone && a.name == b.name }
+
+// list lists the zones.
+func (p *azureProvider) list(ctx context.Context) (all []batch.Found[azureZone], unlisted, err error) {
 	found, err := p.account.zones(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the zones of the resource group %s of Azure: %w", p.account.group, err)
+		return nil, nil, fmt.Errorf("list the zones of the resource group %s of Azure: %w", p.account.group, err)
 	}
-	var all []batch.Found[azureZone]
 	for _, z := range found {
 		listed, zone := z, z
 		// The version changes with each record, and the known content of the zone must be kept then.
@@ -57,5 +59,5 @@ func (p *azureProvider) read(ctx context.Context) (*batch.List[azureZone], error
 		of := &azureZone{mapping: mapping{Zone: zone, types: p.types()}, account: p.account, name: z.Name, known: map[key]*entry{}, uncertain: map[key]struct{}{}}
 		all = append(all, batch.Found[azureZone]{Zone: listed, Of: of, Managed: p.filter.admits(zone)})
 	}
-	return p.Replace(all, nil, func(a, b *azureZone) bool { return a.Zone == b.Zone && a.name == b.name }), nil
+	return all, nil, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -122,9 +123,20 @@ func outside(finder *dns.ZoneFinder, zone dns.Zone, name string) error {
 	return fmt.Errorf("%w: %s is not in the zone %s, or is in a zone below it", provider.ErrRejected, name, zone.Name)
 }
 
-// KnownZones keeps the last list of a provider's zones. The zero value has none. Z is what the
-// provider keeps of a managed zone.
+// KnownZones lists the zones of a provider, and keeps the last list. A provider that embeds it has
+// the methods Zones, DomainFilter and Unlisted. Z is what the provider keeps of a managed zone.
 type KnownZones[Z any] struct {
+	// Service is the name of the service in errors.
+	Service string
+	// Budget forgets the zones that aren't listed any more.
+	Budget *listlimit.Budget
+	// MaxAge is how long Zones returns the last list. If it is zero, each call lists the zones.
+	MaxAge time.Duration
+	// List lists the zones. unlisted is why zones may be missing, or nil.
+	List func(ctx context.Context) (all []Found[Z], unlisted, err error)
+	// Same reports whether two values are of the same zone. The former value then stays.
+	Same func(a, b *Z) bool
+
 	mu       sync.Mutex
 	last     *List[Z]
 	at       time.Time
@@ -138,54 +150,61 @@ func (z *KnownZones[Z]) Last() *List[Z] {
 	return z.last
 }
 
-// Fresh returns the last list if it is younger than a time and not outdated, or nil.
-func (z *KnownZones[Z]) Fresh(age time.Duration) *List[Z] {
+// Zones implements [provider.Provider].
+func (z *KnownZones[Z]) Zones(ctx context.Context) ([]dns.Zone, error) {
 	z.mu.Lock()
-	defer z.mu.Unlock()
-	if z.outdated || time.Since(z.at) >= age {
-		return nil
+	list, fresh := z.last, !z.outdated && time.Since(z.at) < z.MaxAge
+	z.mu.Unlock()
+	if !fresh || list == nil || list.Unlisted != nil {
+		var err error
+		if list, err = z.relist(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return z.last
+	return list.Managed, nil
 }
 
-// Known returns the last list. If there is none or it is outdated, Known calls list.
-func (z *KnownZones[Z]) Known(ctx context.Context, list func(context.Context) (*List[Z], error)) (*List[Z], error) {
+// relist lists the zones.
+func (z *KnownZones[Z]) relist(ctx context.Context) (*List[Z], error) {
+	all, unlisted, err := z.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.last, z.at, z.outdated = newList(z.last, all, unlisted, z.Same), time.Now(), false
+	z.Budget.Retain(z.last.Managed)
+	return z.last, nil
+}
+
+// Known returns the last list. If there is none or it is outdated, Known lists the zones.
+func (z *KnownZones[Z]) Known(ctx context.Context) (*List[Z], error) {
 	z.mu.Lock()
 	last, outdated := z.last, z.outdated
 	z.mu.Unlock()
 	if last != nil && !outdated {
 		return last, nil
 	}
-	return list(ctx)
+	return z.relist(ctx)
 }
 
-// Find returns the Known list, and what is kept of one of its managed zones. service is the name of
-// the service.
-func (z *KnownZones[Z]) Find(ctx context.Context, service string, zone dns.Zone, list func(context.Context) (*List[Z], error)) (*List[Z], *Z, error) {
-	l, err := z.Known(ctx, list)
+// Find returns the Known list, and what is kept of one of its managed zones.
+func (z *KnownZones[Z]) Find(ctx context.Context, zone dns.Zone) (*List[Z], *Z, error) {
+	l, err := z.Known(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if of := l.Get(zone.ID); of != nil {
 		return l, of, nil
 	}
-	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s in %s", provider.ErrRejected, zone.Name, zone.ID, service)
+	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s in %s", provider.ErrRejected, zone.Name, zone.ID, z.Service)
 }
 
-// Replace replaces the last list. Of a managed zone that is the same as before, the former value stays.
-func (z *KnownZones[Z]) Replace(all []Found[Z], unlisted error, same func(a, b *Z) bool) *List[Z] {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.last, z.at, z.outdated = newList(z.last, all, unlisted, same), time.Now(), false
-	return z.last
-}
-
-// DomainFilter implements [provider.DomainFilterer] for a provider that embeds KnownZones. The
-// filter selects no name before the first listing, and none in an unmanaged zone, because a managed
-// zone above it can't hold that name.
+// DomainFilter implements [provider.DomainFilterer]. The filter selects no name before the first
+// listing, and none in an unmanaged zone, because a managed zone above it can't hold that name.
 func (z *KnownZones[Z]) DomainFilter(context.Context) dns.Filter { return z.Last().Filter() }
 
-// Unlisted implements [provider.PartialLister] for a provider that embeds KnownZones.
+// Unlisted implements [provider.PartialLister].
 func (z *KnownZones[Z]) Unlisted() error {
 	if last := z.Last(); last != nil {
 		return last.Unlisted
@@ -193,18 +212,21 @@ func (z *KnownZones[Z]) Unlisted() error {
 	return nil
 }
 
-// ReplacePlain is Replace for a provider that keeps nothing of a zone.
-func ReplacePlain(z *KnownZones[dns.Zone], all []dns.Zone, admits func(dns.Zone) bool) *List[dns.Zone] {
-	found := make([]Found[dns.Zone], len(all))
-	for i, zone := range all {
-		found[i] = Found[dns.Zone]{Zone: zone, Of: &all[i], Managed: admits(zone)}
-	}
-	return z.Replace(found, nil, func(_, _ *dns.Zone) bool { return true })
-}
-
-// Outdate makes Known call list, because a zone has changed or is gone.
+// Outdate makes Known list the zones, because a zone has changed or is gone.
 func (z *KnownZones[Z]) Outdate() {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.outdated = true
 }
+
+// Plain returns listed zones of which a provider keeps nothing. It is for [KnownZones.List].
+func Plain(all []dns.Zone, admits func(dns.Zone) bool) []Found[dns.Zone] {
+	found := make([]Found[dns.Zone], len(all))
+	for i, zone := range all {
+		found[i] = Found[dns.Zone]{Zone: zone, Of: &all[i], Managed: admits(zone)}
+	}
+	return found
+}
+
+// SamePlain is [KnownZones.Same] for the result of [Plain].
+func SamePlain(_, _ *dns.Zone) bool { return true }

@@ -15,22 +15,33 @@ type kept struct{ created int }
 
 func sameKept(a, b *kept) bool { return a.created == b.created }
 
-// listOfTests returns a list with managed and unmanaged, public and private zones.
-func listOfTests(z *KnownZones[kept]) *List[kept] {
+// known returns zones of which some are managed, public or private. The values are made anew by each listing.
+func known(listings *int) *KnownZones[kept] {
 	found := func(zone dns.Zone, managed bool) Found[kept] {
 		return Found[kept]{Zone: zone, Of: &kept{}, Managed: managed}
 	}
-	return z.Replace([]Found[kept]{
-		found(dns.Zone{ID: "inner", Name: "a.example.org", Private: true}, true),
-		found(dns.Zone{ID: "public", Name: "example.org"}, true),
-		found(dns.Zone{ID: "private", Name: "example.org", Private: true}, true),
-		found(dns.Zone{ID: "other", Name: "other.example.org"}, false),
-	}, nil, sameKept)
+	return &KnownZones[kept]{Service: "the service", Same: sameKept, List: func(context.Context) (all []Found[kept], unlisted, err error) {
+		*listings++
+		return []Found[kept]{
+			found(dns.Zone{ID: "inner", Name: "a.example.org", Private: true}, true),
+			found(dns.Zone{ID: "public", Name: "example.org"}, true),
+			found(dns.Zone{ID: "private", Name: "example.org", Private: true}, true),
+			found(dns.Zone{ID: "other", Name: "other.example.org"}, false),
+		}, nil, nil
+	}}
+}
+
+func mustList(t *testing.T, z *KnownZones[kept]) *List[kept] {
+	t.Helper()
+	if _, err := z.Zones(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return z.Last()
 }
 
 // A name belongs to the closest zone, managed or not. Private zones have their own clients.
 func TestOutside(t *testing.T) {
-	list := listOfTests(new(KnownZones[kept]))
+	list := mustList(t, known(new(int)))
 	for _, tt := range []struct {
 		zone             dns.Zone
 		name             string
@@ -62,8 +73,8 @@ func TestOutside(t *testing.T) {
 
 // Managed zones are sorted, public ones first, and keep their value until they are others.
 func TestReplace(t *testing.T) {
-	var zones KnownZones[kept]
-	first := listOfTests(&zones)
+	zones := known(new(int))
+	first := mustList(t, zones)
 	var order []string
 	for _, z := range first.Managed {
 		order = append(order, z.ID)
@@ -71,28 +82,28 @@ func TestReplace(t *testing.T) {
 	if len(order) != 3 || order[0] != "inner" || order[1] != "public" || order[2] != "private" {
 		t.Errorf("the order is %v", order)
 	}
-	if again := listOfTests(&zones); again.Get("public") != first.Get("public") || again.Get("other") != nil {
+	if again := mustList(t, zones); again.Get("public") != first.Get("public") || again.Get("other") != nil {
 		t.Error("the value of a managed zone has changed, or an unmanaged zone has one")
 	}
-	next := zones.Replace([]Found[kept]{{Zone: first.Managed[1], Of: &kept{created: 1}, Managed: true}}, errors.New("not listed"), sameKept)
+	zones.List = func(context.Context) (all []Found[kept], unlisted, err error) {
+		return []Found[kept]{{Zone: first.Managed[1], Of: &kept{created: 1}, Managed: true}}, errors.New("not listed"), nil
+	}
+	next := mustList(t, zones)
 	if next.Get("public") == first.Get("public") || next.Get("private") != nil || zones.Unlisted() == nil {
 		t.Error("another zone with the ID kept its value, or a zone that is gone is known")
 	}
 }
 
-// Zones are listed again once they are outdated, and a zone that isn't managed is refused.
+// Zones are listed again once they are too old or outdated, and a zone that isn't managed is refused.
 func TestKnown(t *testing.T) {
-	var zones KnownZones[kept]
 	listings := 0
-	list := func(context.Context) (*List[kept], error) {
-		listings++
-		return listOfTests(&zones), nil
-	}
+	zones := known(&listings)
+	zones.MaxAge = time.Hour
 	find := func(id string) error {
-		_, _, err := zones.Find(t.Context(), "the service", dns.Zone{ID: id, Name: "example.org"}, list)
+		_, _, err := zones.Find(t.Context(), dns.Zone{ID: id, Name: "example.org"})
 		return err
 	}
-	if zones.Fresh(time.Hour) != nil || zones.DomainFilter(t.Context()).Match("example.org") {
+	if zones.Last() != nil || zones.DomainFilter(t.Context()).Match("example.org") {
 		t.Error("a list before the first listing")
 	}
 	if err := errors.Join(find("public"), find("private")); err != nil || listings != 1 {
@@ -101,13 +112,25 @@ func TestKnown(t *testing.T) {
 	if err := find("other"); !errors.Is(err, provider.ErrRejected) {
 		t.Errorf("an unmanaged zone: %v", err)
 	}
+	if mustList(t, zones); listings != 1 {
+		t.Errorf("%d listings within an hour", listings)
+	}
 	zones.Outdate()
-	if zones.Fresh(time.Hour) != nil || find("public") != nil || listings != 2 || zones.Fresh(time.Hour) == nil {
+	if find("public") != nil || listings != 2 {
+		t.Errorf("%d listings", listings)
+	}
+	zones.Outdate()
+	if mustList(t, zones); listings != 3 {
+		t.Errorf("%d listings", listings)
+	}
+	zones.MaxAge = 0
+	if mustList(t, zones); listings != 4 {
 		t.Errorf("%d listings", listings)
 	}
 	failed := errors.New("failed")
+	zones.List = func(context.Context) (all []Found[kept], unlisted, err error) { return nil, nil, failed }
 	zones.Outdate()
-	if _, err := zones.Known(t.Context(), func(context.Context) (*List[kept], error) { return nil, failed }); !errors.Is(err, failed) || zones.Last() == nil {
+	if _, err := zones.Known(t.Context()); !errors.Is(err, failed) || zones.Last() == nil {
 		t.Errorf("a failed listing: %v, or the last list is lost", err)
 	}
 }

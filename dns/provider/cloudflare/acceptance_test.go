@@ -12,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
@@ -431,7 +432,7 @@ func TestZones(t *testing.T) {
 		{domains: []string{"many59.test", "other.test"}, names: []string{"other.test"}, want: other},
 	} {
 		in := input()
-		in.Domains, in.ZoneIDs, in.ZoneNames, in.Wrap = dns.NewDomainFilter(test.domains, nil), test.ids, test.names, transportOf(server)
+		in.Domains, in.ZoneIDs, in.ZoneNames, in.Wrap = dns.NewDomainFilter(test.domains, nil), test.ids, test.names, providertest.Through(server.Transport())
 		zones, err := open(t, in).Zones(t.Context())
 		var ids []string
 		for _, z := range zones {
@@ -443,7 +444,7 @@ func TestZones(t *testing.T) {
 	}
 	// A name in a zone that isn't managed isn't published to the one above.
 	in := input()
-	in.ZoneNames, in.Domains, in.Wrap = []string{"other.test"}, dns.NewDomainFilter([]string{"shop.test", "other.test"}, nil), transportOf(server)
+	in.ZoneNames, in.Domains, in.Wrap = []string{"other.test"}, dns.NewDomainFilter([]string{"shop.test", "other.test"}, nil), providertest.Through(server.Transport())
 	p := open(t, in)
 	if p.DomainFilter(t.Context()).Match("a.other.test") {
 		t.Error("before the zones are known, the filter passes names")
@@ -466,7 +467,7 @@ func TestZoneOfFilterFails(t *testing.T) {
 	shop := server.AddZone(cloudflaretest.Zone{Name: "shop.test"})
 	sub := server.AddZone(cloudflaretest.Zone{Name: "sub.shop.test", Plan: paid})
 	in := input()
-	in.ZoneIDs, in.Wrap = []string{shop, sub}, transportOf(server)
+	in.ZoneIDs, in.Wrap = []string{shop, sub}, providertest.Through(server.Transport())
 	p := open(t, in)
 	list := func() string {
 		t.Helper()
@@ -556,7 +557,7 @@ func TestCredentials(t *testing.T) {
 			t.Setenv("CF_API_EMAIL", test.email)
 			sent := 0
 			in := input()
-			in.Wrap = counting(server, &sent)
+			in.Wrap = providertest.Through(providertest.Counting(server.Transport(), &sent))
 			_, err := open(t, in).Zones(t.Context())
 			if test.ok != (err == nil) || !test.ok && !errors.Is(err, provider.ErrCredentials) || strings.Contains(fmt.Sprint(err), "secret") || sent != 1 {
 				t.Errorf("%d requests, %v", sent, err)

@@ -150,7 +150,7 @@ func TestIDs(t *testing.T) {
 	p := over(t, func(*http.Request) *http.Response {
 		return response(http.StatusOK, `{"success":true,"result":{"id":"other","name":"shop.test"}}`)
 	})
-	p.filter.ids = dns.ZoneIDFilter{"00000000000000000000000000000001"}
+	p.filter.IDs = dns.ZoneIDFilter{"00000000000000000000000000000001"}
 	if zones, err := p.Zones(t.Context()); err == nil {
 		t.Errorf("another zone than the one that was asked for: %v", zones)
 	}

@@ -28,7 +28,7 @@ func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes [
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
-	list, z, err := p.Find(ctx, "Cloudflare", zone, p.list)
+	list, z, err := p.Find(ctx, zone)
 	if err != nil {
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}

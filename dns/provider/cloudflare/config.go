@@ -12,12 +12,13 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/dns/provider/properties"
 )
 
 const (
-	// defaultURL is the URL of the API, and urlVariable the SDK's variable for another one.
+	// defaultURL is the URL of the API, and urlVariable the variable of Cloudflare's SDK for another one.
 	defaultURL  = "https://api.cloudflare.com/client/v4/"
 	urlVariable = "CLOUDFLARE_BASE_URL"
 	// maxPageSize limits the records of a page.
@@ -99,14 +100,20 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		return nil, err
 	}
 	p := &cloudflareProvider{
-		api:    newAPI(client, base, access, shared, c.PerPage, in.Budget),
-		filter: filter{domains: in.Domains, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames)},
-		log:    in.Log, warned: map[string]struct{}{},
+		api:        &api{base: base, client: client, pace: shared, access: access, perPage: c.PerPage, budget: in.Budget},
+		KnownZones: batch.KnownZones[managedZone]{Service: "Cloudflare", Budget: in.Budget, Same: sameZone},
+		filter:     in.ZoneFilter(""),
+		log:        in.Log, warned: map[string]struct{}{},
 		recordOptions: recordOptions{
 			proxied: c.Proxied, comment: c.Comment, hostnames: c.CustomHostnames, minTLS: c.MinTLS, authority: c.Authority,
 			regional: c.Regional || c.RegionKey != "", region: c.RegionKey,
 		},
 	}
+	if len(in.ZoneIDs) > 0 {
+		// --domain-filter doesn't apply to a zone selected by ID (spec/clouds.md §6.2).
+		p.filter.Domains = dns.MatchAll()
+	}
+	p.List = p.list
 	return p, nil
 }
 

@@ -72,3 +72,11 @@ func TestCostOfSingleChanges(t *testing.T) {
 		}
 	})
 }
+
+// 10,000 records in 50 zones; a twentieth of the records with -short.
+func TestCalls(t *testing.T) {
+	withFixture(t, free, func(w *fixture) {
+		w.server.DeleteZone(w.zone)
+		w.CheckCost(func(_ int, name string) { w.server.AddZone(cloudflaretest.Zone{Name: name, Plan: free}) })
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
@@ -67,11 +68,7 @@ func (w *fixture) open() provider.Provider {
 	w.T.Helper()
 	in := w.Input(slowly{w.server.Transport()})
 	in.ZoneIDs = w.ids
-	p, err := configure(w.T, w.arguments...).Open(w.T.Context(), in)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return p
+	return providertest.Open[*cloudflareProvider](w.T, configure(w.T, w.arguments...), in)
 }
 
 // slowly is a transport whose requests take as long as those of users.

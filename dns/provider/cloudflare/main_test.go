@@ -1,11 +1,9 @@
 package cloudflare
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"testing"
 
-	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/provider"
@@ -38,13 +36,7 @@ var input = providertest.Input
 // configure returns a config with flags.
 func configure(t *testing.T, arguments ...string) *Config {
 	t.Helper()
-	c := newConfig()
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	c.Flags(flags)
-	if err := flags.Parse(arguments); err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return providertest.Configure(t, newConfig(), arguments...)
 }
 
 // unhurried is how many requests may be sent at once where nothing is to wait.
@@ -53,21 +45,7 @@ const unhurried = 1e9
 // open opens a provider with flags, whose requests don't wait.
 func open(t *testing.T, in provider.Input, arguments ...string) *cloudflareProvider {
 	t.Helper()
-	p, err := configure(t, arguments...).Open(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.(*cloudflareProvider).api.pace.most = unhurried
-	p.(*cloudflareProvider).api.pace.tokens = unhurried
-	return p.(*cloudflareProvider)
-}
-
-// transportOf returns what has requests reach a server without a network.
-func transportOf(server *cloudflaretest.Server) func(http.RoundTripper) http.RoundTripper {
-	return func(http.RoundTripper) http.RoundTripper { return server.Transport() }
-}
-
-// counting does so, and counts the requests.
-func counting(server *cloudflaretest.Server, sent *int) func(http.RoundTripper) http.RoundTripper {
-	return func(http.RoundTripper) http.RoundTripper { return providertest.Counting(server.Transport(), sent) }
+	p := providertest.Open[*cloudflareProvider](t, configure(t, arguments...), in)
+	p.api.pace.most, p.api.pace.tokens = unhurried, unhurried
+	return p
 }

@@ -37,7 +37,7 @@ const (
 type cloudflareProvider struct {
 	batch.KnownZones[managedZone]
 	api           *api
-	filter        filter
+	filter        provider.ZoneFilter
 	recordOptions recordOptions
 	log           *slog.Logger
 	names         provider.ZoneNames
@@ -52,18 +52,9 @@ func (p *cloudflareProvider) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Types: handled, Properties: []string{prefix}, OneName: []string{propertyHostname}, BatchSize: applyChanges, ListingTime: provider.MeteredListingTime}
 }
 
-// Zones implements provider.Provider.
-func (p *cloudflareProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
-	list, err := p.list(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return list.Managed, nil
-}
-
 // Records implements provider.Provider.
 func (p *cloudflareProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	_, z, err := p.Find(ctx, "Cloudflare", zone, p.list)
+	_, z, err := p.Find(ctx, zone)
 	if err != nil {
 		return nil, err
 	}

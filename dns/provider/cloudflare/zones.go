@@ -30,27 +30,17 @@ type managedZone struct {
 	denied    denied
 }
 
-// filter selects the managed zones.
-type filter struct {
-	domains dns.Filter
-	ids     dns.ZoneIDFilter
-	names   *dns.DomainFilter
-}
-
-// admits reports whether a zone is managed. --domain-filter doesn't apply to a zone selected by ID
-// (spec/clouds.md §6.2).
-func (f filter) admits(z dns.Zone) bool {
-	return f.ids.Match(z.ID) && f.names.Match(z.Name) && (len(f.ids) > 0 || f.domains.Match(z.Name))
-}
+// sameZone reports whether two values are of the same zone.
+func sameZone(a, b *managedZone) bool { return a.Zone == b.Zone && a.limits == b.limits }
 
 // wholeID matches complete zone IDs, for which single zones can be read.
 var wholeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // list lists the zones.
-func (p *cloudflareProvider) list(ctx context.Context) (*batch.List[managedZone], error) {
+func (p *cloudflareProvider) list(ctx context.Context) (all []batch.Found[managedZone], unlisted, err error) {
 	found, unlisted, err := p.find(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the zones of Cloudflare: %w", err)
+		return nil, nil, fmt.Errorf("list the zones of Cloudflare: %w", err)
 	}
 	if before := p.Last(); unlisted != nil && (before == nil || before.Unlisted == nil) {
 		p.log.Error("Can't read a zone of --zone-id-filter; the others are used, and those that are known stay", "err", unlisted)
@@ -60,13 +50,13 @@ func (p *cloudflareProvider) list(ctx context.Context) (*batch.List[managedZone]
 	slices.SortStableFunc(found, func(a, b zone) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), -compareBools(a.active(), b.active()), cmp.Compare(a.ID, b.ID))
 	})
-	all := make([]batch.Found[managedZone], len(found))
+	all = make([]batch.Found[managedZone], len(found))
 	zones := make([]dns.Zone, len(found))
 	first := dns.Zone{}
 	for i, z := range found {
 		zones[i] = dns.Zone{ID: z.ID, Name: dns.Canonical(z.Name)}
 		of := &managedZone{Zone: zones[i], limits: z.Plan.limits(), found: z, recent: recent{}, creations: creations{}}
-		all[i] = batch.Found[managedZone]{Zone: zones[i], Of: of, Managed: p.filter.admits(zones[i])}
+		all[i] = batch.Found[managedZone]{Zone: zones[i], Of: of, Managed: p.filter.Admits(zones[i])}
 		switch {
 		case !all[i].Managed:
 		case first.ID == "" || first.Name != zones[i].Name:
@@ -77,8 +67,7 @@ func (p *cloudflareProvider) list(ctx context.Context) (*batch.List[managedZone]
 				"name", first.Name, "first", first.ID, "not used", z.ID)
 		}
 	}
-	p.api.budget.Retain(zones)
-	return p.Replace(all, unlisted, func(a, b *managedZone) bool { return a.Zone == b.Zone && a.limits == b.limits }), nil
+	return all, unlisted, nil
 }
 
 func compareBools(a, b bool) int {
@@ -90,13 +79,13 @@ func compareBools(a, b bool) int {
 // zones that couldn't be read. Such a zone keeps its last state unless Cloudflare refuses the request,
 // because a short outage is no reason to drop a zone.
 func (p *cloudflareProvider) find(ctx context.Context) (found []zone, unlisted, err error) {
-	if len(p.filter.ids) == 0 || slices.ContainsFunc(p.filter.ids, func(id string) bool { return !wholeID.MatchString(id) }) {
+	if len(p.filter.IDs) == 0 || slices.ContainsFunc(p.filter.IDs, func(id string) bool { return !wholeID.MatchString(id) }) {
 		found, err = p.api.zones(ctx)
 		return found, nil, err
 	}
 	before := p.Last()
 	var errs []error
-	for _, id := range p.filter.ids {
+	for _, id := range p.filter.IDs {
 		z, err := p.api.zone(ctx, id)
 		if ctx.Err() != nil || errors.Is(err, provider.ErrThrottled) {
 			return nil, nil, err

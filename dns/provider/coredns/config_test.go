@@ -8,35 +8,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/certfiles"
 	"github.com/signpostd/signpost/internal/childprocess"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
-func TestPlugin(t *testing.T) {
-	plugin := Plugin()
-	if strings.Join(plugin.Names, " ") != "coredns skydns" || plugin.Summary == "" {
-		t.Errorf("plugin %+v", plugin)
-	}
-	config := plugin.New()
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	config.Flags(flags)
-	if got := flags.Lookup("coredns-prefix").DefValue; got != "/skydns/" {
-		t.Errorf("--coredns-prefix is %q by default", got)
-	}
-	if err := flags.Parse([]string{"--coredns-prefix=/other", "--coredns-strictly-owned"}); err != nil {
-		t.Fatal(err)
-	}
-	p, err := config.Open(t.Context(), input("me"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := p.(*coreDNS); got.layout.prefix != "/other/" || got.owner != "me" {
-		t.Errorf("opened with prefix %q, owner %q", got.layout.prefix, got.owner)
+func TestPrefix(t *testing.T) {
+	p := providertest.Open[*coreDNS](t, providertest.Configure(t, Plugin().New(), "--coredns-prefix=/other", "--coredns-strictly-owned"), input("me"))
+	if p.layout.prefix != "/other/" || p.owner != "me" {
+		t.Errorf("opened with prefix %q, owner %q", p.layout.prefix, p.owner)
 	}
 }
 

@@ -7,14 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-)
-
-// Values of --google-zone-visibility.
-const (
-	zonePublic  = "public"
-	zonePrivate = "private"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // Config has the settings for Cloud DNS.
@@ -63,17 +57,19 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if c.BatchChanges > 0 {
 		limit.changes = min(c.BatchChanges, maxBatchChanges)
 	}
-	return &cloudDNS{
-		filter: filter{domains: in.Domains, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames), visibility: c.Visibility},
-		api:    api, limit: limit, interval: c.BatchInterval,
-	}, nil
+	p := &cloudDNS{
+		KnownZones: batch.KnownZones[managedZone]{Service: "Cloud DNS", Budget: in.Budget, Same: sameZone},
+		filter:     in.ZoneFilter(c.Visibility), api: api, limit: limit, interval: c.BatchInterval,
+	}
+	p.List = p.list
+	return p, nil
 }
 
 // check rejects invalid settings.
 func (c *Config) check() error {
 	switch {
-	case c.Visibility != "" && c.Visibility != zonePublic && c.Visibility != zonePrivate:
-		return fmt.Errorf("--google-zone-visibility %s: give %s or %s", c.Visibility, zonePublic, zonePrivate)
+	case c.Visibility != "" && c.Visibility != provider.Public && c.Visibility != provider.Private:
+		return fmt.Errorf("--google-zone-visibility %s: give %s or %s", c.Visibility, provider.Public, provider.Private)
 	case c.BatchChanges < 0:
 		return fmt.Errorf("--google-batch-change-size %d: must not be negative", c.BatchChanges)
 	case c.BatchInterval < 0:

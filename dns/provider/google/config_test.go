@@ -11,25 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
-
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
 )
-
-// The flags are those of ExternalDNS, with its defaults (spec/dns.md §12).
-func TestFlags(t *testing.T) {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	Plugin().New().Flags(flags)
-	got := map[string]string{}
-	flags.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.DefValue })
-	want := map[string]string{"google-project": "", "google-zone-visibility": "", "google-batch-change-size": "1000", "google-batch-change-interval": "1s"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
 
 func TestOpenErrors(t *testing.T) {
 	prepare(t)

@@ -80,3 +80,12 @@ func TestLargeZone(t *testing.T) {
 		t.Errorf("%d record sets with %d requests, %v", len(sets), n, err)
 	}
 }
+
+// 10,000 records in 50 zones; a twentieth of the records with -short.
+func TestCalls(t *testing.T) {
+	withFixture(t, func(w *fixture) {
+		w.CheckCost(func(i int, name string) {
+			w.server.AddZone(clouddnstest.Zone{Name: fmt.Sprintf("shop%d", i), DNSName: name + "."})
+		})
+	})
+}

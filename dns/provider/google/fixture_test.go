@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
@@ -56,11 +57,7 @@ func (w *fixture) open() provider.Provider {
 	c.BatchInterval = time.Second
 	in := w.Input(recorder{w.server.Transport(), func(*http.Request) { time.Sleep(latency) }})
 	in.ZoneIDs = w.ids
-	p, err := c.Open(w.T.Context(), in)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return p
+	return providertest.Open[*cloudDNS](w.T, c, in)
 }
 
 // has returns what a zone has, without ownership records: "name TYPE values".

@@ -1,19 +1,16 @@
 package google
 
 import (
-	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,10 +31,9 @@ func prepare(t *testing.T) {
 }
 
 func input(server *clouddnstest.Server) provider.Input {
-	return provider.Input{
-		Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
-		Wrap: func(http.RoundTripper) http.RoundTripper { return server.Transport() },
-	}
+	in := providertest.Input()
+	in.Wrap = providertest.Through(server.Transport())
+	return in
 }
 
 // configure returns a config for tests, with flags.
@@ -45,20 +41,11 @@ func configure(t *testing.T, arguments ...string) *Config {
 	t.Helper()
 	c := newConfig()
 	c.Project, c.BatchInterval = clouddnstest.Project, time.Millisecond
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	c.Flags(flags)
-	if err := flags.Parse(arguments); err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return providertest.Configure(t, c, arguments...)
 }
 
 // open opens a provider with flags.
 func open(t *testing.T, in provider.Input, arguments ...string) *cloudDNS {
 	t.Helper()
-	p, err := configure(t, arguments...).Open(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*cloudDNS)
+	return providertest.Open[*cloudDNS](t, configure(t, arguments...), in)
 }

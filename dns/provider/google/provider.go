@@ -21,7 +21,7 @@ var (
 type cloudDNS struct {
 	batch.KnownZones[managedZone]
 	api    *client
-	filter filter
+	filter provider.ZoneFilter
 	// limit limits a request, and interval is the pause between two requests of one Apply.
 	limit    size
 	interval time.Duration
@@ -38,19 +38,9 @@ func (p *cloudDNS) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Conditional: true, Types: handled, BatchSize: min(applyBatches*p.limit.changes, maxApplyChanges), ListingTime: provider.MeteredListingTime}
 }
 
-// Zones implements provider.Provider.
-func (p *cloudDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
-	list, err := p.list(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p.api.budget.Retain(list.Managed)
-	return list.Managed, nil
-}
-
 // Records implements provider.Provider.
 func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	_, z, err := p.Find(ctx, "Cloud DNS", zone, p.list)
+	_, z, err := p.Find(ctx, zone)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	dnsapi "google.golang.org/api/dns/v1"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
@@ -22,44 +23,36 @@ type managedZone struct {
 	batch.ZoneCache[rawSet]
 }
 
-// filter selects the managed zones.
-type filter struct {
-	domains dns.Filter
-	ids     dns.ZoneIDFilter
-	names   *dns.DomainFilter
-	// visibility is public, private, or "" for both.
-	visibility string
-}
+// sameZone reports whether two values are of the same zone.
+func sameZone(a, b *managedZone) bool { return a.Zone == b.Zone && a.number == b.number }
 
-// admits reports whether a zone is managed. Zones whose records come from another network, other servers,
-// Service Directory or machines are not.
-func (f filter) admits(z dns.Zone, raw *dnsapi.ManagedZone) bool {
-	switch {
-	case raw.PeeringConfig != nil, raw.ForwardingConfig != nil, raw.ServiceDirectoryConfig != nil, raw.ReverseLookupConfig != nil:
-		return false
-	case f.visibility != "" && (f.visibility == zonePrivate) != z.Private:
+// admits reports whether a zone is managed. Zones whose records come from another network, other
+// servers, Service Directory or machines are not. A filter of IDs may have the name or the number.
+func admits(f provider.ZoneFilter, z dns.Zone, raw *dnsapi.ManagedZone) bool {
+	if raw.PeeringConfig != nil || raw.ForwardingConfig != nil || raw.ServiceDirectoryConfig != nil || raw.ReverseLookupConfig != nil {
 		return false
 	}
-	return f.domains.Match(z.Name) && f.names.Match(z.Name) && (f.ids.Match(z.ID) || f.ids.Match(strconv.FormatUint(raw.Id, 10)))
+	byNumber := z
+	byNumber.ID = strconv.FormatUint(raw.Id, 10)
+	return f.Admits(z) || f.Admits(byNumber)
 }
 
 // list lists the zones of the project.
-func (p *cloudDNS) list(ctx context.Context) (*batch.List[managedZone], error) {
+func (p *cloudDNS) list(ctx context.Context) (all []batch.Found[managedZone], unlisted, err error) {
 	raw, err := p.api.zones(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the zones of Cloud DNS: %w", err)
+		return nil, nil, fmt.Errorf("list the zones of Cloud DNS: %w", err)
 	}
-	var all []batch.Found[managedZone]
 	for _, r := range raw {
-		zone := dns.Zone{ID: r.Name, Name: dns.Canonical(r.DnsName), Private: r.Visibility == zonePrivate}
+		zone := dns.Zone{ID: r.Name, Name: dns.Canonical(r.DnsName), Private: r.Visibility == provider.Private}
 		// A private zone for all names has an empty name.
 		if len(zone.ID) > maxID || zone.Name != "" && dns.CheckName(zone.Name) != nil {
 			continue
 		}
 		// Private zones have separate clients, so an unmanaged one hides no names of another.
-		if managed := p.filter.admits(zone, r); managed || !zone.Private {
+		if managed := admits(p.filter, zone, r); managed || !zone.Private {
 			all = append(all, batch.Found[managedZone]{Zone: zone, Of: &managedZone{Zone: zone, number: r.Id}, Managed: managed})
 		}
 	}
-	return p.Replace(all, nil, func(a, b *managedZone) bool { return a.Zone == b.Zone && a.number == b.number }), nil
+	return all, nil, nil
 }

@@ -14,11 +14,21 @@ import (
 // drainSize limits how much of a response is discarded so that its connection can be reused.
 const drainSize = 1 << 20
 
-// NewRequest returns a request to a URL with a body, which may be nil.
-func NewRequest(ctx context.Context, method string, target *url.URL, body []byte) (*http.Request, error) {
+// NewRequest returns a request to a URL. message is its body, as JSON with a media type; nil means none.
+func NewRequest(ctx context.Context, method string, target *url.URL, message any, mediaType string) (*http.Request, error) {
+	var body []byte
+	if message != nil {
+		var err error
+		if body, err = json.Marshal(message); err != nil {
+			return nil, fmt.Errorf("encode for %s: %w", target.Redacted(), err)
+		}
+	}
 	req, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("make a request to %s: %w", target.Redacted(), err)
+	}
+	if message != nil {
+		req.Header.Set("Content-Type", mediaType)
 	}
 	return req, nil
 }

@@ -41,9 +41,9 @@ func client(t *testing.T, dry bool, o Options, f roundTrip) *http.Client {
 	return c
 }
 
-func request(t *testing.T, method, path string, text []byte) *http.Request {
+func request(t *testing.T, method, path string, message any) *http.Request {
 	t.Helper()
-	req, err := NewRequest(t.Context(), method, &url.URL{Scheme: "http", Host: "api.test", User: url.UserPassword("me", "the-secret"), Path: path}, text)
+	req, err := NewRequest(t.Context(), method, &url.URL{Scheme: "http", Host: "api.test", User: url.UserPassword("me", "the-secret"), Path: path}, message, "application/json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestDryRun(t *testing.T) {
 			sent = true
 			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: req}, nil
 		})
-		err := Do(c, request(t, test.method, test.path, []byte("{}")), func(*http.Response) error { return nil })
+		err := Do(c, request(t, test.method, test.path, struct{}{}), func(*http.Response) error { return nil })
 		if sent != test.sent || errors.Is(err, provider.ErrDryRun) == test.sent || Passing(err) {
 			t.Errorf("%s %s: sent: %v, error %v", test.method, test.path, sent, err)
 		}

@@ -61,12 +61,12 @@ func TestLimits(t *testing.T) {
 	})
 	post := func(text string) error {
 		response = strings.NewReader("{}")
-		return Do(c, request(t, http.MethodPost, "/", []byte(text)), func(*http.Response) error { return nil })
+		return Do(c, request(t, http.MethodPost, "/", text), func(*http.Response) error { return nil })
 	}
-	if err := post("0123456789"); err != nil || sent != 1 {
+	if err := post("01234567"); err != nil || sent != 1 {
 		t.Errorf("a body of the greatest size: %v, sent %d", err, sent)
 	}
-	err := post("0123456789a")
+	err := post("012345678")
 	if !errors.Is(err, ErrTooLarge) || !errors.Is(err, provider.ErrRejected) || Passing(err) || sent != 1 {
 		t.Errorf("a body with one byte more: %v, sent %d", err, sent)
 	}
@@ -158,7 +158,7 @@ func TestTLSFilesOfClient(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		req, err := NewRequest(t.Context(), http.MethodGet, target, nil)
+		req, err := NewRequest(t.Context(), http.MethodGet, target, nil, "")
 		if err != nil {
 			return err
 		}

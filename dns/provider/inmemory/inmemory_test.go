@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -22,16 +21,8 @@ var zone = dns.Zone{ID: zoneName, Name: zoneName}
 func TestConformance(t *testing.T) {
 	providertest.Run(t, providertest.Options{
 		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
-			config := inmemory.Plugin().New()
-			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-			config.Flags(flags)
-			if err := flags.Parse([]string{"--inmemory-zone", "Example.test.", "--inmemory-zone=sub.example.test", "--inmemory-zone=2.0.192.in-addr.arpa"}); err != nil {
-				t.Fatal(err)
-			}
-			p, err := config.Open(t.Context(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := providertest.Open[*inmemory.Provider](t, providertest.Configure(t, inmemory.Plugin().New(), "--inmemory-zone", "Example.test.",
+				"--inmemory-zone=sub.example.test", "--inmemory-zone=2.0.192.in-addr.arpa"), in)
 			return providertest.Fixture{Provider: p, Zone: zoneName, Child: "sub." + zoneName, Reverse: "2.0.192.in-addr.arpa"}
 		},
 		Types: []string{

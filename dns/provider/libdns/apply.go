@@ -37,7 +37,7 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	if a.dryRun {
 		return fmt.Errorf("change zone %s with the libdns module %s: %w", zone.Name, a.module.Name, provider.ErrDryRun)
 	}
-	partition, err := a.zones.Known(ctx, a.partitionZones)
+	partition, err := a.Known(ctx)
 	if err != nil {
 		return err
 	}

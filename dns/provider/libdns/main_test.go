@@ -44,11 +44,7 @@ func open(t *testing.T, in provider.Input, m module.Module, zones ...string) pro
 	t.Helper()
 	c := configure(t, m, `{"token": "secret-token"}`)
 	c.Zones = zones
-	p, err := c.Open(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return providertest.Open[provider.Provider](t, c, in)
 }
 
 func set(name, recordType string, ttl int64, targets ...string) *dns.RecordSet {

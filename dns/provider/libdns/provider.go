@@ -33,21 +33,19 @@ var (
 
 // adapter is a [provider.Provider] of a module.
 type adapter struct {
+	batch.KnownZones[dns.Zone]
 	module module.Module
 	caller *caller
 	log    *slog.Logger
 	dryRun bool
 	// given are the configured zones; nil means those that the module lists.
-	given     []dns.Zone
-	domains   dns.Filter
-	zoneIDs   dns.ZoneIDFilter
-	zoneNames *dns.DomainFilter
-	budget    *listlimit.Budget
-	names     provider.ZoneNames
+	given  []dns.Zone
+	filter provider.ZoneFilter
+	budget *listlimit.Budget
+	names  provider.ZoneNames
 	// slot limits the calls to one at a time. libdns requires modules to be safe for more, but few
 	// prove it.
-	slot  *semaphore.Weighted
-	zones batch.KnownZones[dns.Zone]
+	slot *semaphore.Weighted
 
 	mu      sync.Mutex
 	learned learned
@@ -63,11 +61,14 @@ func newAdapter(in provider.Input, m module.Module, c *caller, zones []dns.Zone)
 	if m.TTL == nil {
 		m.TTL = module.AtLeast(1)
 	}
-	return &adapter{
-		module: m, caller: c, log: in.Log, dryRun: in.DryRun, given: zones,
-		budget: in.Budget, domains: in.Domains, zoneIDs: in.ZoneIDs, zoneNames: dns.NewZoneNameFilter(in.ZoneNames),
+	a := &adapter{
+		KnownZones: batch.KnownZones[dns.Zone]{Budget: in.Budget, Same: batch.SamePlain},
+		module:     m, caller: c, log: in.Log, dryRun: in.DryRun, given: zones,
+		budget: in.Budget, filter: in.ZoneFilter(""),
 		slot: semaphore.NewWeighted(1), learned: learned{}, failureCounts: failureCounts{}, listAfter: map[string]time.Time{},
 	}
+	a.List = a.list
+	return a
 }
 
 // Capabilities implements [provider.Provider].
@@ -75,18 +76,17 @@ func (a *adapter) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Stepwise: true, Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1, ListingTime: provider.MeteredListingTime}
 }
 
-// Zones implements [provider.Provider].
-func (a *adapter) Zones(ctx context.Context) ([]dns.Zone, error) {
-	partition, err := a.partitionZones(ctx)
+// list lists the zones.
+func (a *adapter) list(ctx context.Context) (all []batch.Found[dns.Zone], unlisted, err error) {
+	zones, err := a.allZones(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	a.budget.Retain(partition.Managed)
-	return partition.Managed, nil
+	return batch.Plain(zones, a.filter.Admits), nil, nil
 }
 
-// list returns the configured zones, or those that the module lists.
-func (a *adapter) list(ctx context.Context) ([]dns.Zone, error) {
+// allZones returns the configured zones, or those that the module lists.
+func (a *adapter) allZones(ctx context.Context) ([]dns.Zone, error) {
 	lister, ok := a.caller.client.(zoneLister)
 	if a.given != nil || !ok {
 		return a.given, nil

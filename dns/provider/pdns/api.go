@@ -121,11 +121,7 @@ func (s rrset) size() int {
 // patch makes changes in a zone, all or none. It isn't retried, because another writer may have
 // changed the zone meanwhile.
 func (a *api) patch(ctx context.Context, id string, sets []rrset) error {
-	body, err := json.Marshal(zonePatch{RRSets: sets})
-	if err != nil {
-		return fmt.Errorf("encode %d changes: %w", len(sets), err)
-	}
-	return a.send(ctx, http.MethodPatch, a.zoneURL(id), body, nil)
+	return a.send(ctx, http.MethodPatch, a.zoneURL(id), zonePatch{RRSets: sets}, nil)
 }
 
 type zonePatch struct {
@@ -140,18 +136,15 @@ func (a *api) retry(ctx context.Context, target *url.URL, decode func(io.Reader)
 }
 
 // send sends a request. decode reads the response; it may be nil.
-func (a *api) send(ctx context.Context, method string, target *url.URL, body []byte, decode func(io.Reader) error) error {
+func (a *api) send(ctx context.Context, method string, target *url.URL, message any, decode func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	req, err := httpapi.NewRequest(ctx, method, target, body)
+	req, err := httpapi.NewRequest(ctx, method, target, message, "application/json")
 	if err != nil {
 		return err
 	}
 	req.Header.Set("X-API-Key", a.key)
 	req.Header.Set("Accept", "application/json")
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
 	return httpapi.Do(a.client, req, func(resp *http.Response) error {
 		if resp.StatusCode/100 != 2 {
 			return newStatusError(resp)

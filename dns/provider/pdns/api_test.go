@@ -18,31 +18,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 )
-
-func TestPlugin(t *testing.T) {
-	plugin := Plugin()
-	if !cmp.Equal(plugin.Names, []string{"pdns"}) || plugin.Summary == "" {
-		t.Errorf("plugin %+v", plugin)
-	}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	plugin.New().Flags(flags)
-	got := map[string]string{}
-	flags.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.DefValue })
-	want := map[string]string{
-		"pdns-server": "http://localhost:8081", "pdns-server-id": "localhost", "pdns-api-key": "", "pdns-skip-tls-verify": "false",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("flags (-want +got):\n%s", diff)
-	}
-	if !provider.IsSecret(flags.Lookup("pdns-api-key")) {
-		t.Error("--pdns-api-key is not a secret")
-	}
-}
 
 func TestOpenErrors(t *testing.T) {
 	good := Config{Server: "http://localhost:8081", ServerID: "localhost", APIKey: "the-secret"}

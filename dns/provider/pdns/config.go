@@ -9,6 +9,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
@@ -61,14 +62,16 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	return &powerDNS{
+	p := &powerDNS{
+		KnownZones: batch.KnownZones[dns.Zone]{Budget: in.Budget, Same: batch.SamePlain},
 		api: &api{
 			base:   server.JoinPath("api", "v1", "servers", url.PathEscape(c.ServerID)),
 			key:    c.APIKey,
 			client: client,
 			budget: in.Budget,
 		},
-		log: in.Log, budget: in.Budget,
-		domains: in.Domains, zoneIDs: in.ZoneIDs, zoneNames: dns.NewZoneNameFilter(in.ZoneNames),
-	}, nil
+		log: in.Log, filter: in.ZoneFilter(""),
+	}
+	p.List = p.list
+	return p, nil
 }

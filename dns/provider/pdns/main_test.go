@@ -56,9 +56,5 @@ var input = providertest.Input
 
 func open(t *testing.T, in provider.Input) *powerDNS {
 	t.Helper()
-	p, err := (&Config{Server: server.API, ServerID: "localhost", APIKey: apiKey}).Open(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*powerDNS)
+	return providertest.Open[*powerDNS](t, &Config{Server: server.API, ServerID: "localhost", APIKey: apiKey}, in)
 }

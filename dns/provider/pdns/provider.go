@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
@@ -36,14 +35,11 @@ var (
 
 // powerDNS implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type powerDNS struct {
-	api       *api
-	domains   dns.Filter
-	zoneIDs   dns.ZoneIDFilter
-	zoneNames *dns.DomainFilter
-	log       *slog.Logger
-	budget    *listlimit.Budget
-	names     provider.ZoneNames
-	zones     batch.KnownZones[dns.Zone]
+	batch.KnownZones[dns.Zone]
+	api    *api
+	filter provider.ZoneFilter
+	log    *slog.Logger
+	names  provider.ZoneNames
 }
 
 // Capabilities implements provider.Provider.
@@ -142,7 +138,7 @@ func (p *powerDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if len(changes) == 0 {
 		return nil
 	}
-	parts, err := p.zones.Known(ctx, p.divide)
+	parts, err := p.Known(ctx)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package rfc2136
 
 import (
 	"bytes"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/certfiles"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestFlags(t *testing.T) {
@@ -151,18 +151,8 @@ func TestDeprecatedAXFR(t *testing.T) {
 		"": false, "--rfc2136-axfr": true, "--rfc2136-tsig-axfr": true, "--rfc2136-tsig-axfr --rfc2136-axfr=false": true,
 		"--rfc2136-axfr=false --rfc2136-tsig-axfr": true, "--rfc2136-tsig-axfr=false --rfc2136-axfr": false,
 	} {
-		c := Plugin().New().(*Config)
-		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-		flags.SetOutput(io.Discard)
-		c.Flags(flags)
-		if err := flags.Parse(append(strings.Fields(args), "--rfc2136-host=127.0.0.1", "--rfc2136-insecure")); err != nil {
-			t.Fatal(err)
-		}
-		p, err := c.Open(t.Context(), input())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := p.(*Provider).axfr; got != want {
+		c := providertest.Configure(t, Plugin().New(), append(strings.Fields(args), "--rfc2136-host=127.0.0.1", "--rfc2136-insecure")...)
+		if got := providertest.Open[*Provider](t, c, input()).axfr; got != want {
 			t.Errorf("%q: zones are transferred: %v, want %v", args, got, want)
 		}
 	}

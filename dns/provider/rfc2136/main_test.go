@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/bindtest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -89,11 +90,7 @@ func open(t *testing.T, c *Config) *Provider {
 
 func openWith(t *testing.T, c *Config, in provider.Input) *Provider {
 	t.Helper()
-	p, err := c.Open(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*Provider)
+	return providertest.Open[*Provider](t, c, in)
 }
 
 func record(name, recordType string, targets ...string) *dns.RecordSet {

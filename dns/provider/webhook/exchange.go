@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -78,24 +77,11 @@ func (e exchange) request(ctx context.Context, base *url.URL) (*http.Request, er
 	if e.path != "" {
 		target = base.JoinPath(e.path)
 	}
-	var body []byte
-	if e.message != nil {
-		var err error
-		if body, err = json.Marshal(e.message); err != nil {
-			return nil, fmt.Errorf("encode for %s: %w", target.Redacted(), err)
-		}
-	}
-	req, err := httpapi.NewRequest(ctx, e.method, target, body)
-	if err != nil {
-		return nil, err
-	}
-	if e.message != nil {
-		req.Header.Set("Content-Type", MediaType)
-	}
-	if e.decode != nil {
+	req, err := httpapi.NewRequest(ctx, e.method, target, e.message, MediaType)
+	if err == nil && e.decode != nil {
 		req.Header.Set("Accept", MediaType)
 	}
-	return req, nil
+	return req, err
 }
 
 func (e exchange) read(resp *http.Response) error {

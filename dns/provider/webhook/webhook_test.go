@@ -9,13 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/internal/sharedflags"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -135,32 +133,11 @@ func open(t *testing.T, in provider.Input, change ...func(*Config)) *remote {
 	for _, f := range change {
 		f(c)
 	}
-	opened, err := c.Open(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return opened.(*remote)
+	return providertest.Open[*remote](t, c, in)
 }
 
 func set(name, recordType string, targets ...string) *dns.RecordSet {
 	return &dns.RecordSet{Name: name, Type: recordType, Targets: targets, TTL: 60}
-}
-
-func TestFlags(t *testing.T) {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	config, shared := Plugin().New(), &sharedflags.Set{}
-	shared.Give(config)
-	config.Flags(flags)
-	shared.Flags(flags)
-	got := map[string]string{}
-	flags.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.DefValue })
-	want := map[string]string{
-		"webhook-provider-url": "http://localhost:8888", "webhook-provider-read-timeout": "5s", "webhook-provider-write-timeout": "10s",
-		"webhook-provider-read-header-timeout": "5s", "webhook-provider-idle-timeout": "30s", "webhook-provider-max-body-size": "33554432",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("flags (-want +got):\n%s", diff)
-	}
 }
 
 // --tls-ca, --tls-client-cert and --tls-client-cert-key were not read (D16).
