@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -72,31 +71,14 @@ func namespaceResource() source.Resource {
 	return source.Resource{Kind: corev1.SchemeGroupVersion.WithKind("Namespace"), Plural: "namespaces", Scope: source.InNone, Dependency: true}
 }
 
-// namespace is the part of a Namespace that is kept.
-type namespace struct {
-	name   string
-	labels labels.Set
-}
-
-func trimNamespace(in kube.Scope, ns *corev1.Namespace) (*namespace, []kube.Problem) {
-	kept := &namespace{name: in.Intern(ns.Name), labels: labels.Set{}}
-	for key, value := range ns.Labels {
-		kept.labels[in.Intern(key)] = in.Intern(value)
-	}
-	return kept, nil
-}
-
 // openNamespaces returns the labels of namespaces. If they are needed, it adds their table to those
 // of all sources that read objects, so that these sources count as read only after the labels.
 func (o *Options) openNamespaces(opened *Opened, sources []publisher.NamedSource) tenancy.Labels {
 	if !o.readsNamespaces() {
 		return nil
 	}
-	table := source.Namespaces(trimNamespace).Table(kube.WithHandler(func(old, new *namespace) {
-		if old != nil && new != nil && maps.Equal(old.labels, new.labels) {
-			return
-		}
-		opened.Publisher.Reevaluate(cmp.Or(new, old).name)
+	table := source.Namespaces().Table(kube.WithHandler(func(old, new *source.Namespace) {
+		opened.Publisher.Reevaluate(cmp.Or(new, old).Name)
 	}))
 	opened.Tables = append(opened.Tables, table)
 	for i := range sources {
@@ -106,7 +88,7 @@ func (o *Options) openNamespaces(opened *Opened, sources []publisher.NamedSource
 	}
 	return func(name string) (labels.Set, bool) {
 		if ns := table.Get("", name); ns != nil {
-			return ns.labels, true
+			return ns.Labels, true
 		}
 		return nil, false
 	}

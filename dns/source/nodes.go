@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/kube"
@@ -62,11 +63,23 @@ func NodeForm(templates *Templates) kube.Form {
 		"status.conditions.reason", "status.conditions.message", "status.conditions.lastHeartbeatTime")
 }
 
-// Namespaces returns the kind core/v1 Namespace, without the spec and status.
-func Namespaces[T any](trim func(kube.Scope, *corev1.Namespace) (*T, []kube.Problem)) kube.Kind[T] {
-	return kube.Kind[T]{
+// Namespace is the labels of a Namespace.
+type Namespace struct {
+	Name   string
+	Labels labels.Set
+}
+
+// Namespaces returns the kind core/v1 Namespace.
+func Namespaces() kube.Kind[Namespace] {
+	return kube.Kind[Namespace]{
 		Name: "namespace", Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), ClusterWide: true,
 		Form: kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NamespaceList{} }).Without("spec", "status"),
-		Trim: kube.TrimOf(trim),
+		Trim: kube.TrimOf(func(s kube.Scope, ns *corev1.Namespace) (*Namespace, []kube.Problem) {
+			kept := &Namespace{Name: s.Intern(ns.Name), Labels: labels.Set{}}
+			for key, value := range ns.Labels {
+				kept.Labels[s.Intern(key)] = s.Intern(value)
+			}
+			return kept, nil
+		}),
 	}
 }

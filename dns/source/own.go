@@ -2,6 +2,7 @@ package source
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/kube"
 )
@@ -34,17 +35,19 @@ func Evaluate[T any, P Keyed[T]](r *Reader, table *kube.Table[T], key Key, evalu
 // Custom returns the own kind of a source that decodes fields F of a custom resource. read copies the fields
 // into kept. It is called for selected, readable objects only.
 func Custom[F, T any, P Keyed[T]](r *Reader, name, plural string, read func(scope kube.Scope, kept *T, f *F, obj *unstructured.Unstructured)) kube.Kind[T] {
-	return kube.Kind[T]{
-		Name: name, Resource: r.subject.Kind.GroupVersion().WithResource(plural), Optional: true, Form: kube.Unstructured(),
-		Trim: kube.TrimOf(func(scope kube.Scope, obj *unstructured.Unstructured) (*T, []kube.Problem) {
-			kept, f := new(T), new(F)
-			o := P(kept).object()
-			if *o = r.ReadFields(scope, obj, f); o.Selected && o.Unreadable == "" {
-				read(scope, kept, f, obj)
-			}
-			return kept, nil
-		}),
-	}
+	return Untyped(name, r.subject.Kind.GroupVersion().WithResource(plural), func(scope kube.Scope, obj *unstructured.Unstructured) (*T, []kube.Problem) {
+		kept, f := new(T), new(F)
+		o := P(kept).object()
+		if *o = r.ReadFields(scope, obj, f); o.Selected && o.Unreadable == "" {
+			read(scope, kept, f, obj)
+		}
+		return kept, nil
+	})
+}
+
+// Untyped returns the kind of a custom resource that has no Go type, and that the cluster may lack.
+func Untyped[T any](name string, resource schema.GroupVersionResource, trim func(kube.Scope, *unstructured.Unstructured) (*T, []kube.Problem)) kube.Kind[T] {
+	return kube.Kind[T]{Name: name, Resource: resource, Optional: true, Form: kube.Unstructured(), Trim: kube.TrimOf(trim)}
 }
 
 // Named is an object whose own fields contain its names and targets.

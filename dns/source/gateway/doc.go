@@ -8,8 +8,8 @@
 // ReferenceGrants don't affect names or addresses, and are not read (docs/decisions/0035).
 //
 // A route is evaluated when it changes, when a Gateway or ListenerSet that has accepted it changes,
-// and when the labels of a namespace change that a selector of such a parent is about. Indexes find
-// these routes.
+// and when the labels of its namespace, or of that of such a ListenerSet, change. Indexes find these
+// routes.
 //
 // # Concurrency
 //

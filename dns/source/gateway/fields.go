@@ -1,6 +1,10 @@
 package gateway
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/dns/source"
+)
 
 // The fields of API objects that are read.
 
@@ -95,5 +99,5 @@ func (r reference) owner(namespace string) (owner, bool) {
 	default:
 		return owner{}, false
 	}
-	return o, len(o.namespace) <= textLimit && len(o.name) <= textLimit && len(r.SectionName) <= textLimit
+	return o, len(o.namespace) <= source.TextLimit && len(o.name) <= source.TextLimit && len(r.SectionName) <= source.TextLimit
 }

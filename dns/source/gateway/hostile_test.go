@@ -31,6 +31,12 @@ func opened(t *testing.T, plugin source.Plugin) *routes {
 	}
 }
 
+// trimmed returns what is kept of a route.
+func (s *routes) trimmed(scope kube.Scope, obj *unstructured.Unstructured) *route {
+	kept, _ := source.Custom(s.reader, s.kind.name, s.kind.plural, s.readRoute).Trim(scope, obj)
+	return kept
+}
+
 // many returns a list of items.
 func many(n int, item func(i int) any) []any {
 	list := make([]any, n)
@@ -64,9 +70,9 @@ func TestHostileRoute(t *testing.T) {
 			return map[string]any{"parentRef": gatewayRef(i), "conditions": acceptedCondition()}
 		}),
 	})
-	r, _ := s.trimRoute(kube.NewScope("local"), obj)
-	if len(r.hostnames) != namesLimit || len(r.parents) != parentsLimit {
-		t.Errorf("%d names and %d parents are kept, want %d and %d", len(r.hostnames), len(r.parents), namesLimit, parentsLimit)
+	r := s.trimmed(kube.NewScope("local"), obj)
+	if len(r.hostnames) != source.NameLimit || len(r.parents) != parentsLimit {
+		t.Errorf("%d names and %d parents are kept, want %d and %d", len(r.hostnames), len(r.parents), source.NameLimit, parentsLimit)
 	}
 	var fields []string
 	for _, p := range problemsOf(&r.findings) {
@@ -100,7 +106,7 @@ func TestHostileGateway(t *testing.T) {
 		listeners, targets int
 		problem            string
 	}{
-		{"addresses", custom("Gateway", "g", nil, map[string]any{"addresses": many(5000, func(i int) any { return map[string]any{"value": fmt.Sprint("t", i)} })}), 0, targetsLimit, "5000 items"},
+		{"addresses", custom("Gateway", "g", nil, map[string]any{"addresses": many(5000, func(i int) any { return map[string]any{"value": fmt.Sprint("t", i)} })}), 0, source.AddressLimit, "5000 items"},
 		{"a long address", custom("Gateway", "g", nil, map[string]any{"addresses": []any{map[string]any{"value": long}, map[string]any{"value": "192.0.2.1"}}}), 0, 1, "too long"},
 		{"listeners", custom("Gateway", "g", map[string]any{"listeners": many(5000, listener)}, nil), listenersLimit, 0, "5000 items"},
 		{"no hostname", custom("Gateway", "g", map[string]any{"listeners": []any{map[string]any{"name": "web", "protocol": "HTTP", "hostname": "192.0.2.1"}, listener(1)}}, nil), 1, 0, "is no name of DNS"},
@@ -118,7 +124,7 @@ func TestHostileGateway(t *testing.T) {
 			if len(problems) == 0 || !strings.Contains(problems[0].Reason, test.problem) {
 				t.Errorf("problems %+v, want one that says %q", problems, test.problem)
 			}
-			if g != nil && strings.Contains(test.name, "selector") && g.listeners[0].routes.selects(&labelled{labels: []label{{"a", "b"}}}) {
+			if g != nil && strings.Contains(test.name, "selector") && g.listeners[0].routes.admits("default", "default", &source.Namespace{Labels: map[string]string{"a": "b"}}) {
 				t.Error("a selector that can't be used selects a namespace")
 			}
 		})
@@ -132,7 +138,7 @@ func TestHostileGateway(t *testing.T) {
 // TestLargestRoute shows that the most expensive route within the limits is evaluated in time.
 func TestLargestRoute(t *testing.T) {
 	s := opened(t, HTTPRoute())
-	names := make([]string, namesLimit)
+	names := make([]string, source.NameLimit)
 	for i := range names {
 		names[i] = fmt.Sprintf("%s-%d.example.org", strings.Repeat("a", 50), i)
 	}
@@ -142,7 +148,7 @@ func TestLargestRoute(t *testing.T) {
 	}
 	targets := make([][]string, parentsLimit)
 	for i := range targets {
-		for j := range targetsLimit {
+		for j := range source.AddressLimit {
 			targets[i] = append(targets[i], fmt.Sprintf("192.%d.%d.1", i, j))
 		}
 	}
@@ -156,7 +162,7 @@ func TestLargestRoute(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %s", took)
 	}
-	if len(records) != namesLimit || len(records[0].Targets) != targetsLimit || len(problemsOf(&p)) != 1 {
+	if len(records) != source.NameLimit || len(records[0].Targets) != source.AddressLimit || len(problemsOf(&p)) != 1 {
 		t.Errorf("%d records with %d targets, and %d problems", len(records), len(records[0].Targets), len(problemsOf(&p)))
 	}
 }
@@ -172,7 +178,7 @@ func TestSharedParents(t *testing.T) {
 	s, scope := opened(t, HTTPRoute()), kube.NewScope("local")
 	var kept []*route
 	for _, name := range []string{"shop", "docs"} {
-		r, _ := s.trimRoute(scope, custom("HTTPRoute", name, map[string]any{"parentRefs": []any{gatewayRef(1), gatewayRef(2)}}, map[string]any{"parents": []any{
+		r := s.trimmed(scope, custom("HTTPRoute", name, map[string]any{"parentRefs": []any{gatewayRef(1), gatewayRef(2)}}, map[string]any{"parents": []any{
 			map[string]any{"parentRef": gatewayRef(1), "conditions": acceptedCondition()},
 			map[string]any{"parentRef": gatewayRef(2), "conditions": acceptedCondition()},
 		}}))

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
 )
 
 // anyName is the pattern of a listener or route for all names.
@@ -63,53 +64,18 @@ type admission struct {
 	selector labels.Selector
 }
 
-// admits reports whether an object of a namespace may be attached to one of the namespace own. of
-// are the labels of the former; nil if the namespace doesn't exist.
-func (a admission) admits(own, namespace string, of *labelled) bool {
+// admits reports whether an object of a namespace may be attached to one of the namespace own. of is the
+// former namespace; nil if it doesn't exist.
+func (a admission) admits(own, namespace string, of *source.Namespace) bool {
 	switch a.from {
 	case fromAll:
 		return true
 	case fromSame:
 		return own == namespace
 	case fromSelector:
-		return a.selects(of)
+		return of != nil && a.selector.Matches(of.Labels)
 	}
 	return false
-}
-
-// selects reports whether the namespace with these labels is selected.
-func (a admission) selects(of *labelled) bool {
-	return a.from == fromSelector && of != nil && a.selector.Matches(of)
-}
-
-// labelled is the labels of a namespace, sorted by key. A map would take more memory: many
-// namespaces are kept, and few are looked up.
-type labelled struct {
-	name   string
-	labels []label
-}
-
-type label struct{ key, value string }
-
-// Lookup implements [labels.Labels].
-func (l *labelled) Lookup(key string) (value string, exists bool) {
-	i, exists := slices.BinarySearchFunc(l.labels, key, func(l label, key string) int { return strings.Compare(l.key, key) })
-	if !exists {
-		return "", false
-	}
-	return l.labels[i].value, true
-}
-
-// Has implements [labels.Labels].
-func (l *labelled) Has(key string) bool {
-	_, exists := l.Lookup(key)
-	return exists
-}
-
-// Get implements [labels.Labels].
-func (l *labelled) Get(key string) string {
-	value, _ := l.Lookup(key)
-	return value
 }
 
 // accepted reports whether a list of conditions has the condition Accepted.

@@ -63,27 +63,14 @@ const hostnameSourceAnnotation = source.AnnotationGatewayHostnameSource
 
 var hostnameSources = map[string]hostnameSource{"": everywhere, "defined-hosts-only": definedHostsOnly, "annotation-only": annotationOnly}
 
-func (s *routes) routeKind() kube.Kind[route] {
-	return kube.Kind[route]{
-		Name: s.kind.name, Resource: s.resource, Optional: true, Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trimRoute),
-	}
-}
-
-func (s *routes) trimRoute(in kube.Scope, obj *unstructured.Unstructured) (*route, []kube.Problem) {
-	var f routeFields
-	kept := &route{Object: s.reader.ReadFields(in, obj, &f)}
-	if !kept.Selected || kept.Unreadable != "" {
-		return kept, nil
-	}
+func (s *routes) readRoute(in kube.Scope, kept *route, f *routeFields, obj *unstructured.Unstructured) {
 	if s.kind.hostnames {
 		kept.declares = len(f.Spec.Hostnames) > 0
-		kept.hostnames = patterns(&kept.findings, "spec.hostnames", source.Cut(&kept.findings, f.Spec.Hostnames, namesLimit, "spec.hostnames"))
+		kept.hostnames = patterns(&kept.findings, "spec.hostnames", source.Cut(&kept.findings, f.Spec.Hostnames, source.NameLimit, "spec.hostnames"))
 	}
 	kept.hostnamesFrom = s.hostnamesFrom(&kept.findings, obj.GetAnnotations())
-	kept.refused = refusals(in, &f, kept.Key.Namespace)
-	kept.parents = sharedParents(in, acceptingParents(&kept.findings, &f, kept.Key.Namespace))
-	return kept, nil
+	kept.refused = refusals(in, f, kept.Key.Namespace)
+	kept.parents = sharedParents(in, acceptingParents(&kept.findings, f, kept.Key.Namespace))
 }
 
 // patterns returns the canonical forms of names.

@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"slices"
-	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,7 +18,8 @@ type gateway struct {
 	// targets are those of the annotation target, else the addresses.
 	targets   []string
 	listeners []listener
-	annotated
+	// remarks are about its annotations; mostly none.
+	remarks []source.Skip
 	// sets says which ListenerSets may be attached.
 	sets admission
 }
@@ -33,14 +32,8 @@ type listenerSet struct {
 	// targets are those of the annotation target.
 	targets   []string
 	listeners []listener
-	annotated
-}
-
-// annotated is the remarks about annotations of a Gateway or ListenerSet; mostly none.
-type annotated struct {
+	// remarks are about its annotations; mostly none.
 	remarks []source.Skip
-	// hostname is the key of the annotation hostname, which isn't read there.
-	hostname string
 }
 
 // listener is a listener that admits routes of the source's kind.
@@ -50,13 +43,6 @@ type listener struct {
 	hostname string
 	port     int32
 	routes   admission
-}
-
-func (s *routes) gatewayKind() kube.Kind[gateway] {
-	return kube.Kind[gateway]{
-		Name: "gateway", Resource: gatewayKind.GroupVersion().WithResource("gateways"), Optional: true, Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trimGateway),
-	}
 }
 
 func (s *routes) trimGateway(in kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
@@ -70,9 +56,9 @@ func (s *routes) trimGateway(in kube.Scope, obj *unstructured.Unstructured) (*ga
 	}
 	var p kube.Problems
 	kept.selected = true
-	kept.targets, kept.annotated = s.annotationsOf(&p, obj)
+	kept.targets, kept.remarks = s.annotationsOf(&p, obj)
 	if len(kept.targets) == 0 {
-		for i, address := range cut(&p, f.Status.Addresses, targetsLimit, "status.addresses") {
+		for i, address := range cut(&p, f.Status.Addresses, source.AddressLimit, "status.addresses") {
 			if address.Value != "" {
 				kept.targets = appendTarget(&p, kept.targets, address.Value, "status.addresses[%d].value", i)
 			}
@@ -85,22 +71,16 @@ func (s *routes) trimGateway(in kube.Scope, obj *unstructured.Unstructured) (*ga
 
 // annotationsOf returns the targets in the annotation of a Gateway or ListenerSet, and remarks
 // about its annotations.
-func (s *routes) annotationsOf(p *kube.Problems, obj *unstructured.Unstructured) (targets []string, about annotated) {
+func (s *routes) annotationsOf(p *kube.Problems, obj *unstructured.Unstructured) (targets []string, remarks []source.Skip) {
 	read := s.ownerSettings.ReadAnnotations(obj.GetAnnotations())
-	for _, target := range cut(p, read.Targets, targetsLimit, "metadata.annotations") {
+	for _, target := range cut(p, read.Targets, source.AddressLimit, "metadata.annotations") {
 		targets = appendTarget(p, targets, target, "metadata.annotations")
 	}
-	about.remarks = read.Remarks
-	for _, remark := range read.Remarks {
-		if remark.Reason == source.SkipUnreadAnnotation && strings.HasSuffix(remark.Subject, "/"+source.AnnotationHostname) {
-			about.hostname = remark.Subject
-		}
-	}
-	return targets, about
+	return targets, read.Remarks
 }
 
 func appendTarget(p *kube.Problems, list []string, target, field string, indexes ...any) []string {
-	if len(target) > textLimit {
+	if len(target) > source.TextLimit {
 		p.Add("the target "+source.Quoted(target)+" is too long, so it is not used; the longest name has 253 bytes", field, indexes...)
 		return list
 	}
@@ -111,7 +91,7 @@ func appendTarget(p *kube.Problems, list []string, target, field string, indexes
 func (s *routes) listeners(in kube.Scope, p *kube.Problems, all []listenerFields, used func(name string) bool) []listener {
 	var list []listener
 	for i, f := range cut(p, all, listenersLimit, "spec.listeners") {
-		if !slices.Contains(s.kind.protocols, f.Protocol) || !s.admitsKind(p, &f, i) || !used(f.Name) || len(f.Name) > textLimit {
+		if !slices.Contains(s.kind.protocols, f.Protocol) || !s.admitsKind(p, &f, i) || !used(f.Name) || len(f.Name) > source.TextLimit {
 			continue
 		}
 		hostname, ok := f.Hostname, true
@@ -183,13 +163,6 @@ func selectorOf(s *metav1.LabelSelector) (labels.Selector, string) {
 	return selector, ""
 }
 
-func (s *routes) listenerSetKind() kube.Kind[listenerSet] {
-	return kube.Kind[listenerSet]{
-		Name: "listenerset", Resource: listenerSetKind.GroupVersion().WithResource("listenersets"), Optional: true, Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trimListenerSet),
-	}
-}
-
 func (s *routes) trimListenerSet(in kube.Scope, obj *unstructured.Unstructured) (*listenerSet, []kube.Problem) {
 	kept := &listenerSet{key: source.Key{Namespace: in.Intern(obj.GetNamespace()), Name: in.Intern(obj.GetName())}}
 	if !s.scopes.listenerSets.Selects(obj) {
@@ -209,18 +182,7 @@ func (s *routes) trimListenerSet(in kube.Scope, obj *unstructured.Unstructured) 
 		used[l.Name] = accepted(l.Conditions)
 	}
 	kept.gateway = source.Key{Namespace: in.Intern(of.namespace), Name: in.Intern(of.name)}
-	kept.targets, kept.annotated = s.annotationsOf(&p, obj)
+	kept.targets, kept.remarks = s.annotationsOf(&p, obj)
 	kept.listeners = s.listeners(in, &p, f.Spec.Listeners, func(name string) bool { return used[name] })
-	return kept, p.List()
-}
-
-func trimNamespace(in kube.Scope, ns *corev1.Namespace) (*labelled, []kube.Problem) {
-	kept := &labelled{name: in.Intern(ns.Name), labels: make([]label, 0, len(ns.Labels))}
-	var p kube.Problems
-	for key, value := range ns.Labels {
-		kept.labels = append(kept.labels, label{in.Intern(key), in.Intern(value)})
-	}
-	slices.SortFunc(kept.labels, func(a, b label) int { return strings.Compare(a.key, b.key) })
-	kept.labels = cut(&p, kept.labels, labelsLimit, "metadata.labels")
 	return kept, p.List()
 }

@@ -8,49 +8,44 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// ownersOf calls yield once for each Gateway and ListenerSet that has accepted a route, with the remarks
-// about its annotations.
-func (s *routes) ownersOf(r *route, yield func(of owner, about annotated)) {
-	for i, p := range r.parents {
-		switch {
-		case i > 0 && r.parents[i-1].of == p.of: // parents are sorted
-		case !p.of.listenerSet:
-			if g := s.gateways.Get(p.of.namespace, p.of.name); g != nil {
-				yield(p.of, g.annotated)
-			}
-		case s.listenerSets != nil:
-			if l := s.listenerSets.Get(p.of.namespace, p.of.name); l != nil {
-				yield(p.of, l.annotated)
-			}
+// remarksOf returns the remarks about the annotations of a Gateway or ListenerSet.
+func (s *routes) remarksOf(of owner) []source.Skip {
+	if of.listenerSet {
+		if l := s.listenerSets.Get(of.namespace, of.name); l != nil {
+			return l.remarks
 		}
+	} else if g := s.gateways.Get(of.namespace, of.name); g != nil {
+		return g.remarks
 	}
+	return nil
 }
 
 // remarks returns the remarks about annotations of a route's Gateways, because Gateways have no records and
 // so no explanation of their own.
 func (s *routes) remarks(r *route) []source.Skip {
 	var list []source.Skip
-	s.ownersOf(r, func(of owner, about annotated) {
-		for _, remark := range about.remarks {
+	for _, of := range r.owners() {
+		for _, remark := range s.remarksOf(of) {
 			remark.Subject = strings.TrimSpace(of.text() + " " + remark.Subject)
 			list = append(list, remark)
 		}
-	})
+	}
 	return list[:min(len(list), skipLimit)]
 }
 
-// nameless returns the skip of a route without a name. It mentions ignored names.
+// nameless returns the skip of a route without a name. It mentions the first ignored name.
 func (s *routes) nameless(r *route) source.Skip {
 	skip := s.reader.NoHostname(&r.Object)
-	s.ownersOf(r, func(of owner, about annotated) {
-		if about.hostname != "" && !strings.HasSuffix(skip.Message, unreadHostname) {
-			skip.Message += "; the annotation " + about.hostname + " of " + of.text() + unreadHostname
+	for _, of := range r.owners() {
+		for _, remark := range s.remarksOf(of) {
+			if remark.Reason == source.SkipUnreadAnnotation && strings.HasSuffix(remark.Subject, "/"+source.AnnotationHostname) {
+				skip.Message += "; the annotation " + remark.Subject + " of " + of.text() + " is not read: names are those of listeners and routes"
+				return skip
+			}
 		}
-	})
+	}
 	return skip
 }
-
-const unreadHostname = " is not read: names are those of listeners and routes"
 
 // wildcards returns a remark that a route whose annotation has names also publishes the wildcard of
 // a listener, which matches all names below it. That is rarely intended.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
@@ -26,24 +24,22 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	names := slices.Concat(fields, []string{"the listeners of its parents"})
 	s := &routes{
-		kind: c.kind, resource: c.routes().GroupVersion().WithResource(c.kind.plural), settings: in.Settings, scopes: scopes, gatewayName: c.Name, changed: in.Changed, log: in.Log,
+		kind: c.kind, settings: in.Settings, scopes: scopes, gatewayName: c.Name, changed: in.Changed, log: in.Log,
 		reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true, Names: names, NameFields: fields}),
 	}
 	s.ownerSettings = in.Settings.ForOthers(c.kind.source(), "Gateways and ListenerSets", source.AnnotationTarget, source.AnnotationController)
-	s.table = s.routeKind().Table(
-		source.Notify[route](in.Changed),
-		kube.WithIndex(byParent, func(r *route) []string { return r.parentKeys("") }),
-		kube.WithIndex(byParentWithin, func(r *route) []string { return r.parentKeys(r.Key.Namespace) }),
+	s.table = source.Custom(s.reader, c.kind.name, c.kind.plural, s.readRoute).Table(
+		source.Notify[route](in.Changed), kube.WithIndex(byParent, (*route).parentKeys),
+		kube.WithIndex(byNamespace, func(r *route) []string { return []string{r.Key.Namespace} }),
 	)
-	s.gateways = s.gatewayKind().Table(kube.WithHandler(s.gatewayChanged), kube.WithIndex(selecting, (*gateway).selecting))
-	s.namespaces = source.Namespaces(trimNamespace).Table(kube.WithHandler(s.namespaceChanged))
+	s.gateways = source.Untyped("gateway", gatewayKind.GroupVersion().WithResource("gateways"), s.trimGateway).Table(kube.WithHandler(s.gatewayChanged))
+	s.namespaces = source.Namespaces().Table(kube.WithHandler(s.namespaceChanged))
+	s.listenerSets = source.Untyped("listenerset", listenerSetKind.GroupVersion().WithResource("listenersets"), s.trimListenerSet).Table(
+		kube.WithHandler(s.listenerSetChanged), kube.WithIndex(byGateway, (*listenerSet).gatewayKeys),
+		kube.WithIndex(byNamespace, func(l *listenerSet) []string { return []string{l.key.Namespace} }),
+	)
 	dependencies := []kube.AnyTable{s.gateways, s.namespaces}
-	if c.ListenerSets {
-		s.listenerSets = s.listenerSetKind().Table(
-			kube.WithHandler(s.listenerSetChanged),
-			kube.WithIndex(byGateway, (*listenerSet).gatewayKeys),
-			kube.WithIndex(selecting, (*listenerSet).selecting),
-		)
+	if s.readsSets = c.ListenerSets; s.readsSets {
 		dependencies = append(dependencies, s.listenerSets)
 	}
 	return source.Of(s.reader, s.table, s.evaluate, dependencies...), nil
@@ -52,7 +48,6 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 // routes is one of the sources.
 type routes struct {
 	kind     routeKind
-	resource schema.GroupVersionResource
 	settings source.Settings
 	// ownerSettings are for the annotations of Gateways and ListenerSets.
 	ownerSettings source.Settings
@@ -66,25 +61,18 @@ type routes struct {
 
 	table      *kube.Table[route]
 	gateways   *kube.Table[gateway]
-	namespaces *kube.Table[labelled]
-	// listenerSets is nil if they are disabled.
+	namespaces *kube.Table[source.Namespace]
+	// listenerSets is only filled if readsSets is true.
 	listenerSets *kube.Table[listenerSet]
+	readsSets    bool
 }
 
-// Indexes. byParent finds routes by an [owner], and byParentWithin those of one namespace.
-// byGateway finds ListenerSets by their Gateway, optionally within a namespace. selecting finds
-// Gateways and ListenerSets that select namespaces by labels.
+// Indexes. byParent finds routes by an [owner], and byGateway ListenerSets by their Gateway. byNamespace finds
+// both by their own namespace.
 const (
-	byParent       = "parent"
-	byParentWithin = "parent within"
-	byGateway      = "gateway"
-	selecting      = "selecting"
-)
-
-// Keys of the index selecting: what is selected.
-const (
-	selectsRoutes = "routes"
-	selectsSets   = "listener sets"
+	byParent    = "parent"
+	byGateway   = "gateway"
+	byNamespace = "namespace"
 )
 
 // key is the key of an owner in indexes.
@@ -95,110 +83,58 @@ func (o owner) key() string {
 	return o.namespace + "/" + o.name
 }
 
-// within returns the key of objects that belong to an owner and are in a namespace.
-func within(key, namespace string) string { return key + " " + namespace }
-
-// parentKeys returns the keys of a route, within a namespace if one is given.
-func (r *route) parentKeys(namespace string) []string {
-	keys := make([]string, 0, len(r.parents))
+// owners returns the owners of the parents that have accepted a route, each once.
+func (r *route) owners() []owner {
+	list := make([]owner, len(r.parents))
 	for i, p := range r.parents {
-		if i > 0 && r.parents[i-1].of == p.of { // they are sorted
-			continue
-		}
-		key := p.of.key()
-		if namespace != "" {
-			key = within(key, namespace)
-		}
-		keys = append(keys, key)
+		list[i] = p.of
 	}
-	return keys
+	return slices.Compact(list) // parents are sorted
 }
 
-func (g *gateway) selecting() []string {
+func (r *route) parentKeys() []string {
 	var keys []string
-	if selectNamespaces(g.listeners) {
-		keys = append(keys, selectsRoutes)
-	}
-	if g.sets.from == fromSelector {
-		keys = append(keys, selectsSets)
+	for _, of := range r.owners() {
+		keys = append(keys, of.key())
 	}
 	return keys
-}
-
-func (l *listenerSet) selecting() []string {
-	if selectNamespaces(l.listeners) {
-		return []string{selectsRoutes}
-	}
-	return nil
 }
 
 func (l *listenerSet) gatewayKeys() []string {
 	if l.gateway.Name == "" {
 		return nil
 	}
-	key := l.gateway.String()
-	return []string{key, within(key, l.key.Namespace)}
-}
-
-func selectNamespaces(list []listener) bool {
-	return slices.ContainsFunc(list, func(l listener) bool { return l.routes.from == fromSelector })
-}
-
-// of returns the owner for looking up routes.
-func (g *gateway) owner() owner { return owner{namespace: g.key.Namespace, name: g.key.Name} }
-
-func (l *listenerSet) owner() owner {
-	return owner{listenerSet: true, namespace: l.key.Namespace, name: l.key.Name}
+	return []string{l.gateway.String()}
 }
 
 // gatewayChanged evaluates the routes of a Gateway again, and those of its ListenerSets.
 func (s *routes) gatewayChanged(old, new *gateway) {
-	g := cmp.Or(new, old)
-	source.NotifyAll(s.changed, s.table.ByIndex(byParent, g.owner().key()))
-	s.setsChanged(g.key.String())
+	key := cmp.Or(new, old).key
+	s.ownerChanged(owner{namespace: key.Namespace, name: key.Name})
+	s.setsChanged(s.listenerSets.ByIndex(byGateway, key.String()))
 }
 
 func (s *routes) listenerSetChanged(old, new *listenerSet) {
-	source.NotifyAll(s.changed, s.table.ByIndex(byParent, cmp.Or(new, old).owner().key()))
+	s.setsChanged([]*listenerSet{cmp.Or(new, old)})
 }
 
-// setsChanged evaluates the routes of the ListenerSets under a key of the index byGateway again.
-func (s *routes) setsChanged(under string) {
-	if s.listenerSets == nil {
-		return
-	}
-	for _, l := range s.listenerSets.ByIndex(byGateway, under) {
-		source.NotifyAll(s.changed, s.table.ByIndex(byParent, l.owner().key()))
+func (s *routes) setsChanged(sets []*listenerSet) {
+	for _, l := range sets {
+		s.ownerChanged(owner{listenerSet: true, namespace: l.key.Namespace, name: l.key.Name})
 	}
 }
 
-// namespaceChanged evaluates the routes again for which a listener's selection by the labels of
-// their namespace, or of their ListenerSet's namespace, has changed.
-func (s *routes) namespaceChanged(old, new *labelled) {
-	ns := cmp.Or(new, old)
-	for _, g := range s.gateways.ByIndex(selecting, selectsRoutes) {
-		s.routesSelected(g.owner(), g.listeners, ns.name, old, new)
-	}
-	if s.listenerSets == nil {
-		return
-	}
-	for _, l := range s.listenerSets.ByIndex(selecting, selectsRoutes) {
-		s.routesSelected(l.owner(), l.listeners, ns.name, old, new)
-	}
-	for _, g := range s.gateways.ByIndex(selecting, selectsSets) {
-		if g.sets.selects(old) != g.sets.selects(new) {
-			s.setsChanged(within(g.key.String(), ns.name))
-		}
-	}
+// ownerChanged evaluates the routes of a Gateway or ListenerSet again.
+func (s *routes) ownerChanged(of owner) {
+	source.NotifyAll(s.changed, s.table.ByIndex(byParent, of.key()))
 }
 
-// routesSelected evaluates the routes of a namespace and an owner again if the selection by one of
-// its listeners has changed.
-func (s *routes) routesSelected(of owner, list []listener, namespace string, old, new *labelled) {
-	differs := slices.ContainsFunc(list, func(l listener) bool { return l.routes.selects(old) != l.routes.selects(new) })
-	if differs {
-		source.NotifyAll(s.changed, s.table.ByIndex(byParentWithin, within(of.key(), namespace)))
-	}
+// namespaceChanged evaluates the routes of a namespace and of its ListenerSets again, because listeners and
+// Gateways may select them by the labels of the namespace.
+func (s *routes) namespaceChanged(old, new *source.Namespace) {
+	name := cmp.Or(new, old).Name
+	source.NotifyAll(s.changed, s.table.ByIndex(byNamespace, name))
+	s.setsChanged(s.listenerSets.ByIndex(byNamespace, name))
 }
 
 func (s *routes) evaluate(r *route) source.Result {
@@ -227,13 +163,13 @@ func (s *routes) names(p *source.Findings, r *route) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, patterns(p, "--fqdn-template", source.Cut(p, made, namesLimit, "--fqdn-template"))...)
+		names = append(names, patterns(p, "--fqdn-template", source.Cut(p, made, source.NameLimit, "--fqdn-template"))...)
 	}
 	if r.hostnamesFrom == definedHostsOnly {
 		return unique(p, names), nil
 	}
 	annotated := s.reader.Hosts(&r.Object)
-	annotated = patterns(p, "annotation hostname", source.Cut(p, annotated, namesLimit, "annotation hostname"))
+	annotated = patterns(p, "annotation hostname", source.Cut(p, annotated, source.NameLimit, "annotation hostname"))
 	if r.hostnamesFrom == annotationOnly {
 		return unique(p, annotated), nil
 	}
@@ -246,7 +182,7 @@ func (s *routes) names(p *source.Findings, r *route) ([]string, error) {
 // unique returns each name once, up to the limit.
 func unique(p *source.Findings, names []string) []string {
 	slices.Sort(names)
-	return source.Cut(p, slices.Compact(names), namesLimit, "names")
+	return source.Cut(p, slices.Compact(names), source.NameLimit, "names")
 }
 
 // attachments are the parents that a route is attached to.
@@ -312,47 +248,65 @@ func (set parentSet) targets(p *source.Findings, of [][]string) []string {
 		}
 	}
 	slices.Sort(all)
-	return source.Cut(p, slices.Compact(all), targetsLimit, "targets")
+	return source.Cut(p, slices.Compact(all), source.AddressLimit, "targets")
 }
 
 // attached returns the listeners of a parent that a route is attached to, and their targets.
 func (s *routes) attached(r *route, p parent) ([]listener, []string) {
-	listeners, targets := s.listenersOf(p.of)
+	all, targets, _ := s.listenersOf(p.of)
 	var list []listener
-	for _, l := range listeners {
-		switch {
-		case p.section != "" && p.section != l.name:
-		case p.port != 0 && p.port != l.port:
-		case !l.routes.admits(p.of.namespace, r.Key.Namespace, s.namespaces.Get("", r.Key.Namespace)):
-		default:
+	for _, l := range all {
+		if p.names(l) && l.routes.admits(p.of.namespace, r.Key.Namespace, s.namespaces.Get("", r.Key.Namespace)) {
 			list = append(list, l)
 		}
 	}
 	return list, targets
 }
 
-// listenersOf returns the listeners of a Gateway or ListenerSet, and their targets. A ListenerSet has no
-// listeners unless its Gateway admits it.
-func (s *routes) listenersOf(of owner) ([]listener, []string) {
+// names reports whether a parent includes a listener of its owner.
+func (p parent) names(l listener) bool {
+	return (p.section == "" || p.section == l.name) && (p.port == 0 || p.port == l.port)
+}
+
+// listenersOf returns the listeners of a Gateway or ListenerSet, and their targets, or why it isn't used.
+func (s *routes) listenersOf(of owner) ([]listener, []string, *source.Skip) {
 	if !of.listenerSet {
-		if g := s.gateways.Get(of.namespace, of.name); g != nil {
-			return g.listeners, g.targets
+		g, unused := s.usedGateway(of)
+		if unused != nil {
+			return nil, nil, unused
 		}
-		return nil, nil
-	}
-	if s.listenerSets == nil {
-		return nil, nil
+		return g.listeners, g.targets, nil
 	}
 	l := s.listenerSets.Get(of.namespace, of.name)
-	if l == nil || l.gateway.Name == "" {
-		return nil, nil
+	switch {
+	case !s.readsSets:
+		return nil, nil, unusedParent(source.SkipNotPublished, of.text()+" is not used: set --gateway-listener-sets")
+	case l == nil:
+		return nil, nil, of.missing()
+	case l.gateway.Name == "":
+		return nil, nil, unusedParent(source.SkipNotAccepted, of.text()+" is not used: its Gateway has not accepted it, or --annotation-filter or its annotation controller excludes it")
 	}
-	g := s.gateways.Get(l.gateway.Namespace, l.gateway.Name)
-	if g == nil || !g.sets.admits(g.key.Namespace, l.key.Namespace, s.namespaces.Get("", l.key.Namespace)) {
-		return nil, nil
+	above := owner{namespace: l.gateway.Namespace, name: l.gateway.Name}
+	g, unused := s.usedGateway(above)
+	switch {
+	case unused != nil:
+		return nil, nil, unusedParent(unused.Reason, of.text()+" has no Gateway: "+unused.Message)
+	case !g.sets.admits(above.namespace, of.namespace, s.namespaces.Get("", of.namespace)):
+		return nil, nil, unusedParent(source.SkipNotAccepted, above.text()+" does not take "+of.text()+": see spec.allowedListeners of the Gateway")
+	case len(l.targets) > 0:
+		return l.listeners, l.targets, nil
 	}
-	if len(l.targets) > 0 {
-		return l.listeners, l.targets
+	return l.listeners, g.targets, nil
+}
+
+// usedGateway returns a Gateway, or why it isn't used.
+func (s *routes) usedGateway(of owner) (*gateway, *source.Skip) {
+	g := s.gateways.Get(of.namespace, of.name)
+	switch {
+	case g == nil:
+		return nil, of.missing()
+	case !g.selected:
+		return nil, unusedParent(source.SkipFiltered, of.text()+" is not used: see --gateway-name, --gateway-namespace, --gateway-label-filter and its annotation controller")
 	}
-	return l.listeners, g.targets
+	return g, nil
 }

@@ -109,8 +109,8 @@ func (o owner) text() string {
 
 // refusalOf says why a parent has not accepted a route.
 func (s *routes) refusalOf(r refusal) source.Skip {
-	if skip, found := s.withoutOwner(r.of); found {
-		return skip
+	if _, _, unused := s.listenersOf(r.of); unused != nil {
+		return *unused
 	}
 	reason := "and its controller has not said why"
 	if r.reason != "" {
@@ -122,47 +122,22 @@ func (s *routes) refusalOf(r refusal) source.Skip {
 	}
 }
 
-// withoutOwner says why an owner of listeners isn't used; false if it is.
-func (s *routes) withoutOwner(of owner) (source.Skip, bool) {
-	skip := source.Skip{Reason: source.SkipNotFound, Subject: "spec.parentRefs", Message: "there is no " + of.text() + ": create it, or correct the name"}
-	if !of.listenerSet {
-		g := s.gateways.Get(of.namespace, of.name)
-		if g != nil && !g.selected {
-			skip.Reason = source.SkipFiltered
-			skip.Message = of.text() + " is not used: see --gateway-name, --gateway-namespace, --gateway-label-filter and its annotation controller"
-		}
-		return skip, g == nil || !g.selected
-	}
-	if s.listenerSets == nil {
-		skip.Reason, skip.Message = source.SkipNotPublished, of.text()+" is not used: set --gateway-listener-sets"
-		return skip, true
-	}
-	l := s.listenerSets.Get(of.namespace, of.name)
-	switch {
-	case l == nil:
-		return skip, true
-	case l.gateway.Name == "":
-		skip.Reason, skip.Message = source.SkipNotAccepted, of.text()+" is not used: its Gateway has not accepted it, or --annotation-filter or its annotation controller excludes it"
-		return skip, true
-	}
-	above := owner{namespace: l.gateway.Namespace, name: l.gateway.Name}
-	if skip, found := s.withoutOwner(above); found {
-		skip.Message = of.text() + " has no Gateway: " + skip.Message
-		return skip, true
-	}
-	g := s.gateways.Get(above.namespace, above.name)
-	if g != nil && !g.sets.admits(g.key.Namespace, l.key.Namespace, s.namespaces.Get("", l.key.Namespace)) {
-		skip.Reason, skip.Message = source.SkipNotAccepted, above.text()+" does not take "+of.text()+": see spec.allowedListeners of the Gateway"
-		return skip, true
-	}
-	return source.Skip{}, false
+// missing is the skip of a parent that doesn't exist.
+func (o owner) missing() *source.Skip {
+	return unusedParent(source.SkipNotFound, "there is no "+o.text()+": create it, or correct the name")
+}
+
+// unusedParent is the skip of a route's parent that isn't used.
+func unusedParent(reason source.SkipReason, message string) *source.Skip {
+	return &source.Skip{Reason: reason, Subject: "spec.parentRefs", Message: message}
 }
 
 // withoutListeners says why a parent gives a route nothing, whatever its names are. attached is
 // true if a listener admits it.
 func (s *routes) withoutListeners(r *route, p parent, attached bool) source.Skip {
-	if skip, found := s.withoutOwner(p.of); found {
-		return skip
+	all, _, unused := s.listenersOf(p.of)
+	if unused != nil {
+		return *unused
 	}
 	skip := source.Skip{Reason: source.SkipNotAccepted, Subject: "spec.parentRefs"}
 	if attached {
@@ -170,10 +145,7 @@ func (s *routes) withoutListeners(r *route, p parent, attached bool) source.Skip
 		skip.Message = p.of.text() + " has no address in status.addresses: wait until its controller has written one, or set the annotation target of the Gateway"
 		return skip
 	}
-	all, _ := s.listenersOf(p.of)
-	named := slices.ContainsFunc(all, func(l listener) bool {
-		return (p.section == "" || p.section == l.name) && (p.port == 0 || p.port == l.port)
-	})
+	named := slices.ContainsFunc(all, p.names)
 	switch {
 	case len(all) == 0:
 		skip.Message = fmt.Sprintf("no listener of %s takes %ss: one needs the protocol %s, and the kind in allowedRoutes.kinds if there are any",

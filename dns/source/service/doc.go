@@ -10,7 +10,7 @@
 // selected type need them: EndpointSlices and Pods for headless Services, Pods and Nodes for
 // NodePort Services. A pod takes less than 300 bytes; of finished pods, and of the slices of
 // Services that aren't headless, only the name is kept. When one of these objects changes, only the
-// Services whose result may change are evaluated again.
+// Services that depend on it are evaluated again.
 //
 // # Concurrency
 //

@@ -246,7 +246,7 @@ spec: {clusterIP: 10.0.0.9, selector: {app: foo}}
 			fixture.Apply(strings.Replace(slice(), "service-name: foo", "service-name: bar", 1))
 		})
 		step("a pod that gets a hostname", fooKey, func() { fixture.Apply(member("foo-0", "", ", hostname: foo-0")) })
-		step("a pod whose readiness changes", "", func() {
+		step("a pod whose readiness changes", fooKey, func() {
 			fixture.Apply(strings.Replace(member("foo-0", "", ", hostname: foo-0"), "'True'", "'False'", 1))
 		})
 		step("a pod that changes its labels", fooKey, func() {

@@ -190,8 +190,8 @@ func TestKopsOnNodes(t *testing.T) {
 	})
 }
 
-// TestNodePortFollows shows that Changed is only called when the result may change, because pods and nodes
-// change often.
+// TestNodePortFollows shows that Changed is only called for Services that depend on what has changed, because
+// pods and nodes change often.
 func TestNodePortFollows(t *testing.T) {
 	both := nodePortOf("", ", externalTrafficPolicy: Local") + `
 ---
@@ -223,8 +223,8 @@ spec: {type: NodePort, selector: {app: foo}}
 	step("an annotation of a node", "", func() { fixture.Apply(labelled) })
 	step("another node", "testing/all\ntesting/foo\n", func() { fixture.Apply(cordoned) })
 	step("a pod that becomes unready", "testing/foo\n", func() { fixture.Apply(podOf("a", "node1", isNotReady)) })
-	step("an address of a pod", "", func() { fixture.Apply(podOf("a", "node1", isNotReady+", podIP: 10.1.0.1, hostIP: 10.0.1.1")) })
-	step("a pod that waits for a node", "", func() { fixture.Apply(podOf("b", `""`, "phase: Pending")) })
+	step("an address of a pod", "testing/foo\n", func() { fixture.Apply(podOf("a", "node1", isNotReady+", podIP: 10.1.0.1, hostIP: 10.0.1.1")) })
+	step("a pod that waits for a node", "testing/foo\n", func() { fixture.Apply(podOf("b", `""`, "phase: Pending")) })
 	step("a pod that has finished", "testing/foo\n", func() { fixture.Apply(podOf("a", "node1", "phase: Failed")) })
 	step("the end of that", "", func() { fixture.Delete("Pod", source.Key{Namespace: "testing", Name: "a"}) })
 	step("a Service without a name", "", func() { fixture.Delete("Service", source.Key{Namespace: "testing", Name: "plain"}) })

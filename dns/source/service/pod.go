@@ -112,21 +112,3 @@ func (p *pod) namespaceKeys() []string {
 	}
 	return []string{p.namespace}
 }
-
-// asEndpoint returns the fields of a pod that headless Services publish. asBackend returns those
-// that NodePort Services need. Both are empty for a nil pod.
-func (p *pod) asEndpoint() pod {
-	if p == nil {
-		return pod{}
-	}
-	e := *p
-	e.tier = notRunning
-	return e
-}
-
-func (p *pod) asBackend() pod {
-	if p == nil || p.tier == notRunning || p.node == "" {
-		return pod{}
-	}
-	return pod{namespace: p.namespace, name: p.name, labels: p.labels, node: p.node, tier: p.tier}
-}

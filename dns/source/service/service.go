@@ -113,12 +113,10 @@ func (svc *service) publishesNodes() bool {
 	return svc.Selected && svc.of == corev1.ServiceTypeNodePort && len(svc.Annotations.Targets) == 0
 }
 
-// followsPodsOfNodes reports whether the records of a Service depend on which nodes have its pods.
-func (svc *service) followsPodsOfNodes() bool { return svc.publishesNodes() && svc.local }
-
-// selectorKeys returns the keys in the index bySelector.
+// selectorKeys returns the keys in the index bySelector: those of a Service that publishes its pods, or the
+// nodes that have them.
 func (svc *service) selectorKeys() []string {
-	if !svc.publishesPods() && !svc.followsPodsOfNodes() {
+	if !svc.publishesPods() && !(svc.publishesNodes() && svc.local) {
 		return nil
 	}
 	return []string{svc.Key.Namespace + svc.selector.indexLabel()}

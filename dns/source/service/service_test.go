@@ -1,39 +1,15 @@
 package service
 
 import (
-	"flag"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
-// histories is the default number of histories of the property test, because each takes a third of a second,
-// mostly waiting.
-const histories = "20"
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	unlessGiven("rapid.checks", histories)
-	unlessGiven("test.parallel", "8")
-	goleak.VerifyTestMain(kubetest.Wrap(m))
-}
-
-// unlessGiven sets a flag that isn't on the command line.
-func unlessGiven(name, value string) {
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
-	if given {
-		return
-	}
-	if err := flag.Set(name, value); err != nil {
-		panic(err)
-	}
-}
+func TestMain(m *testing.M) { sourcetest.Main(m, "") }
 
 // fixtureCase has objects and their expected records.
 type fixtureCase struct {
