@@ -356,7 +356,7 @@ func (f *search) findCauses(ctx context.Context, services []Service) {
 			unknown = append(unknown, s)
 		}
 	}
-	limited, cancel := context.WithTimeout(WithShared(ctx, shareable(unknown)), causesTimeout)
+	limited, cancel := context.WithTimeout(ctx, causesTimeout)
 	defer cancel()
 	found := make([]cause, len(unknown))
 	inParallel(parallelCauses, len(unknown), func(i int) { found[i], _ = f.causeOf(limited, unknown[i]) })
