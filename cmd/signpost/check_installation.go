@@ -43,12 +43,8 @@ func (c *checkCommand) runFile(ctx context.Context) error {
 		}
 		return c.runInstallation(ctx, found)
 	}
-	text, err := os.ReadFile(c.configFile)
-	if err != nil {
-		return settings.Usagef("read the config file: %w", err)
-	}
 	resolver := installation.Local()
-	config, err := decodeConfig(c.configFile, text, resolver.References)
+	config, err := readReferring(c.configFile, resolver.References)
 	if err != nil {
 		return err
 	}
