@@ -238,7 +238,7 @@ func (s *state) failed(err error) {
 	s.mu.Lock()
 	s.failures++
 	s.mu.Unlock()
-	s.update(Waiting, reasonOf(err), err.Error())
+	s.update(Waiting, reasonOf(err), ExplainRequest(err).Error())
 }
 
 // rewound records that the table was filled from a history that is no longer the API server's.

@@ -3,11 +3,13 @@ package destclient
 import (
 	"fmt"
 	"io"
+	"net/netip"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+
+	"github.com/signpostd/signpost/app/output"
 )
 
 func newGetPrinter(o Options, w io.Writer, now func() time.Time) printer[pb.Update] {
@@ -36,23 +38,19 @@ func (p *tablePrinter) message(u *pb.Update) error {
 }
 
 func (p *tablePrinter) done() error {
-	_, err := io.WriteString(p.out, renderTable(p.authority, &p.set))
-	return err
-}
-
-// renderTable returns a table of the endpoints, or a sentence if there are none.
-func renderTable(authority string, s *endpointSet) string {
-	if len(s.endpoints) == 0 {
-		return authority + " " + describeNone(s.none) + "\n"
+	columns := strings.Join(rowHeader[:], "…|") + "…"
+	r := output.List(&p.set, p.set.sorted(), columns, func(addr netip.AddrPort) (string, []string) {
+		return addr.String(), cells(addr, p.set.endpoints[addr])
+	})
+	if len(p.set.endpoints) == 0 {
+		r.Text = p.authority + " " + describeNone(p.set.none) + "\n"
 	}
 	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join(rowHeader[:], "\t"))
-	for _, addr := range s.sorted() {
-		fmt.Fprintln(w, strings.Join(columns(addr, s.endpoints[addr]), "\t"))
+	if err := output.Print(&text, output.Format{}, r); err != nil {
+		return err
 	}
-	w.Flush() // a strings.Builder takes everything
-	return text.String()
+	_, err := io.WriteString(p.out, text.String())
+	return err
 }
 
 func describeNone(none *pb.NoEndpoints) string {
@@ -94,11 +92,11 @@ const changeFormat = "%-12s %s %5s  %s\n"
 func renderChanges(at time.Time, changes []change) string {
 	var text strings.Builder
 	for _, c := range changes {
-		cells := []string{c.addr.String(), "was not known"}
+		row := []string{c.addr.String(), "was not known"}
 		if c.endpoint != nil {
-			cells = columns(c.addr, c.endpoint)
+			row = cells(c.addr, c.endpoint)
 		}
-		text.WriteString(changeLine(at, c, cells))
+		text.WriteString(changeLine(at, c, row))
 	}
 	return text.String()
 }

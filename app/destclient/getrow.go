@@ -18,15 +18,15 @@ var rowHeader = [...]string{"ADDRESS", "WEIGHT", "WORKLOAD", "ZONE", "LOCALITY",
 // column has no width.
 var rowWidths = [len(rowHeader)]int{21, 6, 36, 12, 8, 24}
 
-// columns returns an endpoint as cells in the order of rowHeader, with dashes for empty ones. Their
+// cells returns an endpoint as cells in the order of rowHeader, with dashes for empty ones. Their
 // text is untrusted.
-func columns(addr netip.AddrPort, e *pb.WeightedAddr) []string {
+func cells(addr netip.AddrPort, e *pb.WeightedAddr) []string {
 	labels := e.GetMetricLabels()
-	cells := []string{addr.String(), fmt.Sprint(e.GetWeight()), workload(labels), labels["zone"], labels["zone_locality"], identity(e.GetTlsIdentity()), hint(e)}
-	for i := range cells {
-		cells[i] = cmp.Or(output.Clean(cells[i]), "-")
+	row := []string{addr.String(), fmt.Sprint(e.GetWeight()), workload(labels), labels["zone"], labels["zone_locality"], identity(e.GetTlsIdentity()), hint(e)}
+	for i := range row {
+		row[i] = cmp.Or(output.Clean(row[i]), "-")
 	}
-	return cells
+	return row
 }
 
 // pad formats cells with fixed widths.

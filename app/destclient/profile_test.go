@@ -120,7 +120,7 @@ func TestConditions(t *testing.T) {
 		if err := prototext.Unmarshal([]byte(text), m); err != nil {
 			t.Fatal(err)
 		}
-		if got := requestCondition(m).String(); got != want {
+		if got := requestCondition(m, false); got != want {
 			t.Errorf("request condition %s is written as %s, want %s", text, got, want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestConditions(t *testing.T) {
 		if err := prototext.Unmarshal([]byte(text), m); err != nil {
 			t.Fatal(err)
 		}
-		if got := responseCondition(m).String(); got != want {
+		if got := responseCondition(m, false); got != want {
 			t.Errorf("response condition %s is written as %s, want %s", text, got, want)
 		}
 	}

@@ -9,88 +9,63 @@ import (
 	httppb "github.com/linkerd/linkerd2-proxy-api/go/http_types"
 )
 
-// condition is a condition on requests or responses as text. It has methods (GET), paths
-// (~/cart/.*, a regular expression) and statuses (500-599), with & for and, | for or, ! for not,
-// and parentheses.
-type condition struct {
-	// operator is & or |, which join the parts; !, which negates the only part; or empty for a text.
-	operator string
-	parts    []condition
-	text     string
-}
-
-// String implements fmt.Stringer.
-func (c condition) String() string {
-	switch {
-	case c.operator == "":
-		return c.text
-	case c.operator == "!":
-		return "!" + c.parts[0].inside()
-	case len(c.parts) == 0:
-		return "(nothing joined by " + c.operator + ")"
-	case len(c.parts) == 1:
-		return c.parts[0].String()
-	}
-	texts := make([]string, len(c.parts))
-	for i, p := range c.parts {
-		texts[i] = p.inside()
-	}
-	return strings.Join(texts, " "+c.operator+" ")
-}
-
-// inside returns the condition as a part of another one.
-func (c condition) inside() string {
-	switch {
-	case c.operator == "" || c.operator == "!" || len(c.parts) == 0:
-		return c.String()
-	case len(c.parts) == 1:
-		return c.parts[0].inside()
-	default:
-		return "(" + c.String() + ")"
-	}
-}
+// Conditions on requests and responses are shown as methods (GET), paths (~/cart/.*, a regular expression)
+// and statuses (500-599), with & for and, | for or, ! for not, and parentheses around parts.
 
 // invalid stands for a condition that the server has left empty.
-var invalid = condition{text: "(empty)"}
+const invalid = "(empty)"
 
-func requestCondition(m *pb.RequestMatch) condition {
+// requestCondition returns a condition on requests. part says that it is a part of another condition.
+func requestCondition(m *pb.RequestMatch, part bool) string {
 	switch match := m.GetMatch().(type) {
 	case *pb.RequestMatch_All:
-		return joined("&", match.All.GetMatches(), requestCondition)
+		return joined("&", match.All.GetMatches(), requestCondition, part)
 	case *pb.RequestMatch_Any:
-		return joined("|", match.Any.GetMatches(), requestCondition)
+		return joined("|", match.Any.GetMatches(), requestCondition, part)
 	case *pb.RequestMatch_Not:
-		return condition{operator: "!", parts: []condition{requestCondition(match.Not)}}
+		return "!" + requestCondition(match.Not, true)
 	case *pb.RequestMatch_Method:
-		return condition{text: methodName(match.Method)}
+		return methodName(match.Method)
 	case *pb.RequestMatch_Path:
-		return condition{text: "~" + pathText(match.Path.GetRegex())}
+		return "~" + pathText(match.Path.GetRegex())
 	default:
 		return invalid
 	}
 }
 
-func responseCondition(m *pb.ResponseMatch) condition {
+// responseCondition is requestCondition for responses.
+func responseCondition(m *pb.ResponseMatch, part bool) string {
 	switch match := m.GetMatch().(type) {
 	case *pb.ResponseMatch_All:
-		return joined("&", match.All.GetMatches(), responseCondition)
+		return joined("&", match.All.GetMatches(), responseCondition, part)
 	case *pb.ResponseMatch_Any:
-		return joined("|", match.Any.GetMatches(), responseCondition)
+		return joined("|", match.Any.GetMatches(), responseCondition, part)
 	case *pb.ResponseMatch_Not:
-		return condition{operator: "!", parts: []condition{responseCondition(match.Not)}}
+		return "!" + responseCondition(match.Not, true)
 	case *pb.ResponseMatch_Status:
-		return condition{text: statuses(match.Status)}
+		return statuses(match.Status)
 	default:
 		return invalid
 	}
 }
 
-func joined[M any](operator string, matches []M, part func(M) condition) condition {
-	c := condition{operator: operator}
-	for _, m := range matches {
-		c.parts = append(c.parts, part(m))
+// joined joins conditions with an operator.
+func joined[M any](operator string, matches []M, text func(m M, part bool) string, part bool) string {
+	switch len(matches) {
+	case 0:
+		return "(nothing joined by " + operator + ")"
+	case 1:
+		return text(matches[0], part)
 	}
-	return c
+	var texts []string
+	for _, m := range matches {
+		texts = append(texts, text(m, true))
+	}
+	all := strings.Join(texts, " "+operator+" ")
+	if part {
+		return "(" + all + ")"
+	}
+	return all
 }
 
 func methodName(m *httppb.HttpMethod) string {

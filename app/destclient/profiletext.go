@@ -59,7 +59,7 @@ func newProfileText(p *pb.DestinationProfile) profileText {
 	}
 	endpoint := profileTable{one: "endpoint", many: "endpoint", header: rowHeader[:]}
 	if e := p.GetEndpoint(); e != nil {
-		endpoint.rows = append(endpoint.rows, columns(AddrPort(e.GetAddr()), e))
+		endpoint.rows = append(endpoint.rows, cells(AddrPort(e.GetAddr()), e))
 	}
 	text.tables = []profileTable{routes, overrides, endpoint}
 	return text
@@ -95,11 +95,11 @@ func (t profileText) render(prefix string) string {
 
 // cleaned returns cells without terminal control sequences, because they are untrusted.
 func cleaned(row []string) []string {
-	cells := make([]string, len(row))
+	clean := make([]string, len(row))
 	for i, cell := range row {
-		cells[i] = output.Clean(cell)
+		clean[i] = output.Clean(cell)
 	}
-	return cells
+	return clean
 }
 
 func routeRow(r *pb.Route) []string {
@@ -109,11 +109,11 @@ func routeRow(r *pb.Route) []string {
 		if c.GetIsFailure() {
 			verdict = "failure"
 		}
-		classes = append(classes, verdict+": "+responseCondition(c.GetCondition()).String())
+		classes = append(classes, verdict+": "+responseCondition(c.GetCondition(), false))
 	}
 	return []string{
 		dash(printable(r.GetMetricsLabels()["route"])),
-		requestCondition(r.GetCondition()).String(),
+		requestCondition(r.GetCondition(), false),
 		dash(duration(r.GetTimeout())),
 		yesOrNo(r.GetIsRetryable()),
 		dash(strings.Join(classes, "; ")),

@@ -67,11 +67,9 @@ type Refused struct{ Reason string }
 // Error implements error.
 func (r *Refused) Error() string { return r.Reason }
 
-// Guard authorises requests for another handler, such as the web page, as for the inspection API.
-func (s *Server) Guard(next http.Handler) http.Handler { return s.guard(next) }
-
-// guard responds with 403 to forbidden requests, and limits the parallel others.
-func (s *Server) guard(next http.Handler) http.Handler {
+// Guard authorises requests for a handler, of the inspection API or of the web page. It responds with 403 to
+// forbidden requests, and limits the parallel others.
+func (s *Server) Guard(next http.Handler) http.Handler {
 	limited := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
 		next.ServeHTTP(w, r)

@@ -128,11 +128,11 @@ func TestNow(t *testing.T) {
 		zones: []Zone{{Name: "example.org", Problem: "REFUSED"}, {Problem: "these names are in no zone of the provider"}, {Name: "example.com"}},
 		steps: []Step{{What: "Selector", State: StepWrong, Text: "the selector matches no pod"}},
 	}
-	refused := `Get "https://10.0.0.1:6443/api/v1/%s?limit=500": dial tcp 10.0.0.1:6443: connect: connection refused`
+	const refused = "the API server https://10.0.0.1:6443 can't be reached: dial tcp 10.0.0.1:6443: connect: connection refused"
 	status := Status{
 		Process: "p", Ready: false, Details: []string{"pods: waiting"},
 		Leading:  []Leading{{Role: "controllers", Lease: "a/b"}, {Role: "dns", Lease: "a/c", Leader: "other"}},
-		Tables:   []Table{{Kind: "pods", State: "waiting", Reason: "unreachable", Detail: fmt.Sprintf(refused, "pods"), Required: true}, {Kind: "nodes", State: "waiting", Reason: "unreachable", Detail: fmt.Sprintf(refused, "nodes"), Required: true}, {Kind: "services", State: "synced", StaleSeconds: 2}},
+		Tables:   []Table{{Kind: "pods", State: "waiting", Reason: "unreachable", Detail: refused, Required: true}, {Kind: "nodes", State: "waiting", Reason: "unreachable", Detail: refused, Required: true}, {Kind: "services", State: "synced", StaleSeconds: 2}},
 		Clusters: []Cluster{{Name: "east", State: "synced"}, {Name: "west", State: "stale", Since: since}, {Name: "west", Secret: "to-west", State: "unusable", Reason: "not a kubeconfig", Since: since}, {Secret: "nameless", State: "unusable", Reason: "no name", Since: since}},
 	}
 	offers := append(w.offers(), Offer{Role: "controllers", Writes: unwritten{{Namespace: "shop", Name: "big", Reason: "quota exceeded", Since: since}}})

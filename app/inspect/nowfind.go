@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -221,33 +220,16 @@ func (f *search) kind(t Table) {
 	}
 }
 
-// kindCause says why a kind can't be read. The text has no URL path, so that kinds with the same
-// reason are one finding.
+// kindCause says why a kind can't be read. Kinds with the same reason are one finding.
 func kindCause(t Table) string {
-	if text, ok := Unreachable(t.Detail); ok {
-		return text
+	if strings.HasPrefix(t.Detail, "the API server ") {
+		return t.Detail // it is a sentence
 	}
 	text := strings.TrimSpace("it can't be read: " + t.State + " " + t.Reason)
 	if t.Detail != "" {
 		text += ": " + t.Detail
 	}
 	return text
-}
-
-// Unreachable returns the error of a request, such as `… Get
-// "https://10.0.0.1/api/v1/pods?limit=500": dial tcp …`, without the path of its URL. It returns false
-// for any other text.
-func Unreachable(detail string) (text string, ok bool) {
-	_, rest, found := strings.Cut(detail, `Get "`)
-	if !found {
-		return "", false
-	}
-	address, failure, found := strings.Cut(rest, `": `)
-	u, err := url.Parse(address)
-	if !found || err != nil || u.Host == "" {
-		return "", false
-	}
-	return fmt.Sprintf("the API server %s://%s can't be reached: %s", u.Scheme, u.Host, failure), true
 }
 
 // clusters checks whether linked clusters can be read.
@@ -356,7 +338,7 @@ func (f *search) findCauses(ctx context.Context, services []Service) {
 			unknown = append(unknown, s)
 		}
 	}
-	limited, cancel := context.WithTimeout(WithShared(ctx, shareable(unknown)), causesTimeout)
+	limited, cancel := context.WithTimeout(ctx, causesTimeout)
 	defer cancel()
 	found := make([]cause, len(unknown))
 	inParallel(parallelCauses, len(unknown), func(i int) { found[i], _ = f.causeOf(limited, unknown[i]) })

@@ -106,8 +106,8 @@ type RecordsOf interface {
 
 // ZonesOf provides the zones of publishers.
 type ZonesOf interface {
-	// Zones returns all zones, sorted by publisher and name. The error is a [*NotLeading] if another
-	// process knows them.
+	// Zones returns all zones, sorted by publisher and name. It is called every few seconds, so counts
+	// that take long have to be cached. The error is a [*NotLeading] if another process knows them.
 	Zones(ctx context.Context) ([]Zone, error)
 }
 

@@ -48,28 +48,21 @@ type ApprovalQueue interface {
 // Leadership reports whether this process leads. If not, leader is the leader, or empty if unknown.
 type Leadership func() (leads bool, leader string)
 
-// plans serves the plans of publishers.
-type plans struct {
-	publishers []Publisher
-	leadership Leadership
-}
-
-func (p *plans) handler() http.Handler {
+// plans serves [PlanPath] and the paths below it. A process that doesn't lead has no plans.
+func (s *Server) plans() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET "+PlanPath, jsonHandler(planParameters, listTime, p.list))
-	mux.Handle("GET "+PlanPath+"/{hash}", jsonHandler(planParameters, listTime, p.show))
-	mux.Handle("POST "+ApprovePath("{hash}"), jsonHandler(planParameters[:1], approveTimeout, p.approve))
-	return p.onlyLeader(mux)
-}
-
-// onlyLeader responds with 409 in a process that doesn't lead, because it has no plans.
-func (p *plans) onlyLeader(next http.Handler) http.Handler {
+	mux.Handle("GET "+PlanPath, jsonHandler(planParameters, listTime, s.listPlans))
+	mux.Handle("GET "+PlanPath+"/{hash}", jsonHandler(planParameters, listTime, s.showPlan))
+	mux.Handle("POST "+ApprovePath("{hash}"), jsonHandler(planParameters[:1], approveTimeout, s.approve))
+	leadership := s.offered.planning.Leadership
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if leads, leader := p.leadership(); !leads {
+		if leadership == nil {
+			refuse(w, s.lacking("plans", "dns"))
+		} else if leads, leader := leadership(); !leads {
 			refuse(w, &NotLeading{leader})
-			return
+		} else {
+			mux.ServeHTTP(w, r)
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 
@@ -93,12 +86,12 @@ func heldBy(publishers []Publisher) []held {
 	return all
 }
 
-// of returns the publishers of a request: that of its parameter "publisher", or all.
-func (p *plans) of(q parameters) ([]Publisher, error) {
+// publishers returns the publishers of a request: that of its parameter "publisher", or all.
+func (s *Server) publishers(q parameters) ([]Publisher, error) {
 	if name, given := q.values["publisher"]; given {
-		return publisherNamed(p.publishers, name)
+		return publisherNamed(s.offered.planning.Publishers, name)
 	}
-	return p.publishers, nil
+	return s.offered.planning.Publishers, nil
 }
 
 // publisherNamed returns the publisher with a name.
@@ -128,8 +121,8 @@ func unplanned(publishers []Publisher) []Unplanned {
 	return all
 }
 
-func (p *plans) list(_ *http.Request, q parameters) (any, error) {
-	publishers, err := p.of(q)
+func (s *Server) listPlans(_ *http.Request, q parameters) (any, error) {
+	publishers, err := s.publishers(q)
 	if err != nil {
 		return nil, err
 	}
@@ -153,9 +146,9 @@ func (h held) summary() Plan {
 	return p
 }
 
-func (p *plans) show(r *http.Request, q parameters) (any, error) {
+func (s *Server) showPlan(r *http.Request, q parameters) (any, error) {
 	hash := r.PathValue("hash")
-	publishers, err := p.of(q)
+	publishers, err := s.publishers(q)
 	if err != nil {
 		return nil, err
 	}
@@ -223,12 +216,12 @@ func truncateTargets(targets []string) []string {
 	return append(slices.Clone(targets[:maxTargets]), fmt.Sprintf("… (%d in all)", len(targets)))
 }
 
-func (p *plans) approve(r *http.Request, q parameters) (any, error) {
+func (s *Server) approve(r *http.Request, q parameters) (any, error) {
 	hash := r.PathValue("hash")
 	if !ValidHash(hash) {
 		return nil, badRequest("the hash is %.20q: must be 16 digits or letters from a to f", hash)
 	}
-	publishers, err := p.of(q)
+	publishers, err := s.publishers(q)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +242,7 @@ func (p *plans) approve(r *http.Request, q parameters) (any, error) {
 			notPlanned = true
 			continue
 		case errors.Is(err, budget.ErrNotLeading):
-			leads, leader := p.leadership()
+			leads, leader := s.offered.planning.Leadership()
 			if leads {
 				// The process has the Lease, and waits for its sources.
 				notPlanned = true

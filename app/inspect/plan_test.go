@@ -426,6 +426,5 @@ func asSameUser(ctx context.Context, _ net.Conn) context.Context { return WithSa
 
 // plansOf returns the handlers for the plans of publishers alone, by their patterns.
 func plansOf(publishers []Publisher, leadership Leadership) map[string]http.Handler {
-	guarded := (&Server{}).guard((&plans{publishers, leadership}).handler())
-	return map[string]http.Handler{PlanPath: guarded, PlanPath + "/": guarded}
+	return New(Config{Offers: []Offer{{Role: "dns", Publishers: publishers, Leadership: leadership}}}).Handlers()
 }

@@ -14,9 +14,6 @@ const (
 	FigureInterval = 5 * time.Second
 	// maxValues is how many values a figure has: 15 minutes.
 	maxValues = int(15 * time.Minute / FigureInterval)
-	// countPause is the pause after counting records, as a multiple of the duration of the count,
-	// because a count visits every record.
-	countPause = 100
 )
 
 // recorder keeps the figures, each with at most maxValues values.
@@ -29,11 +26,6 @@ type recorder struct {
 	figures [4]Figure
 	// changes is the number of changes at the last values.
 	changes uint64
-
-	// unpublished is the last count of records that aren't published, and countAgain the time of
-	// the next count. Only the goroutine of run uses them.
-	unpublished *int
-	countAgain  time.Time
 }
 
 // run reads the values until the context ends.
@@ -62,12 +54,16 @@ func (r *recorder) begin() {
 func (r *recorder) record(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
-	var streams, behind, changes *int
+	var streams, behind, changes, unpublished *int
 	if source := r.server.offered.streams; source != nil {
 		all, waiting := source.CountStreams()
 		streams, behind = &all, &waiting
 	}
-	r.count(ctx, now)
+	if source := r.server.offered.zones; source != nil {
+		if records := countRecords(ctx, source); records != nil {
+			unpublished = new(NotPublished(records))
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if log := r.server.config.History; log != nil {
@@ -77,7 +73,7 @@ func (r *recorder) record(ctx context.Context, now time.Time) {
 	for i, v := range []struct {
 		name  FigureName
 		value *int
-	}{{FigureStreams, streams}, {FigureBehind, behind}, {FigureChanges, changes}, {FigureUnpublished, r.unpublished}} {
+	}{{FigureStreams, streams}, {FigureBehind, behind}, {FigureChanges, changes}, {FigureUnpublished, unpublished}} {
 		f := &r.figures[i]
 		if f.Name = v.name; len(f.Values) == maxValues {
 			f.Values = slices.Delete(f.Values, 0, 1)
@@ -85,21 +81,6 @@ func (r *recorder) record(ctx context.Context, now time.Time) {
 		f.Values = append(f.Values, v.value)
 	}
 	r.newest = now
-}
-
-// count counts the records that aren't published. During the pause after a count, the last count is
-// kept.
-func (r *recorder) count(ctx context.Context, now time.Time) {
-	source := r.server.offered.zones
-	if source == nil || now.Before(r.countAgain) {
-		return
-	}
-	begun := time.Now()
-	r.unpublished = nil
-	if records := countRecords(ctx, source); records != nil {
-		r.unpublished = new(NotPublished(records))
-	}
-	r.countAgain = now.Add(countPause * time.Since(begun))
 }
 
 // NotPublished returns the number of records that are neither published nor of another owner.

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,32 +54,6 @@ func TestFigures(t *testing.T) {
 	if diff := cmp.Diff(want, valuesOf(t, s)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-}
-
-// slowZones take a second to count.
-type slowZones struct{ counts int }
-
-func (z *slowZones) Zones(context.Context) ([]Zone, error) {
-	z.counts++
-	time.Sleep(time.Second) // of the bubble's clock
-	return []Zone{{Records: map[RecordState]int{RecordPending: z.counts}}}, nil
-}
-
-// Records whose count takes a second are counted again after a hundred seconds, and the count
-// stands until then.
-func TestSlowCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		zones := &slowZones{}
-		s := New(Config{Offers: []Offer{{Zones: zones}}})
-		for range 45 { // of which the 1st, the 21st and the 41st count
-			s.recorder.record(t.Context(), time.Now())
-			time.Sleep(FigureInterval)
-		}
-		got := valuesOf(t, s)[FigureUnpublished]
-		if zones.counts != 3 || got[0] != 1 || got[1] != 1 || got[44] != 3 {
-			t.Errorf("%d counts: %v", zones.counts, got)
-		}
-	})
 }
 
 // A process without a role has no figure of it, and one without a history no changes.

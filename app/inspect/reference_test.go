@@ -9,13 +9,10 @@ import (
 	"go/parser"
 	"go/token"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/internal/golden"
 	"github.com/signpostd/signpost/internal/history"
@@ -54,24 +51,7 @@ var referencePages = []page{
 func TestReference(t *testing.T) {
 	all := parseSource(t)
 	for _, p := range referencePages {
-		t.Run(p.file, func(t *testing.T) { p.compare(t, p.text(t, all)) })
-	}
-}
-
-func (p page) compare(t *testing.T, made string) {
-	t.Helper()
-	if golden.Update() {
-		if err := os.WriteFile(pages+p.file, []byte(made), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	old, err := os.ReadFile(pages + p.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(old), made); diff != "" {
-		t.Errorf("%s is out of date (-page +made): go test ./app/inspect -run TestReference -update\n%s", p.file, diff)
+		t.Run(p.file, func(t *testing.T) { golden.File(t, pages+p.file, p.text(t, all)) })
 	}
 }
 

@@ -105,7 +105,7 @@ func (s *Server) Handlers() map[string]http.Handler {
 	mux.Handle(PlanPath, s.plans())
 	mux.Handle(PlanPath+"/", s.plans())
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { notFound(w, r, paths) })
-	lists := s.guard(mux)
+	lists := s.Guard(mux)
 	return map[string]http.Handler{Root + "/": lists, Root: lists, ChangesPath: s.listenerGuard(s.changes)}
 }
 
@@ -353,14 +353,6 @@ func (s *Server) plansHere() bool {
 	}
 	leads, _ := leadership()
 	return leads
-}
-
-func (s *Server) plans() http.Handler {
-	o := s.offered.planning
-	if o.Leadership == nil {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { refuse(w, s.lacking("plans", "dns")) })
-	}
-	return (&plans{o.Publishers, o.Leadership}).handler()
 }
 
 // explain serves [ExplainPath].

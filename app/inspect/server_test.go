@@ -524,7 +524,7 @@ func TestHeadIsARead(t *testing.T) {
 	var verbs []string
 	s := New(Config{Access: decide(func(_, verb, _ string) error { verbs = append(verbs, verb); return nil })})
 	inside, release := make(chan struct{}), make(chan struct{})
-	blocked := s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	blocked := s.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
 			inside <- struct{}{}
 			<-release

@@ -101,23 +101,6 @@ func (c *Client) leading(all []member) []member {
 	return leads
 }
 
-// result is the response of one process.
-type result[T any] struct {
-	value T
-	err   error
-}
-
-// each calls f for all values in parallel.
-func each[V, T any](values []V, f func(V) (T, error)) []result[T] {
-	results := make([]result[T], len(values))
-	var group sync.WaitGroup
-	for i, v := range values {
-		group.Go(func() { results[i].value, results[i].err = f(v) })
-	}
-	group.Wait()
-	return results
-}
-
 // from is the result of one member.
 type from[T any] struct {
 	*member
@@ -135,19 +118,22 @@ func queryWithRole[T any](c *Client, members []member, what string, f func(*memb
 	return query(c, members, what, f, func(err error) bool { return !isRefusal(err, http.StatusNotFound) })
 }
 
+// query calls f for all members in parallel. It writes a note about a failure if noted returns true for it.
 func query[T any](c *Client, members []member, what string, f func(*member) (T, error), noted func(error) bool) ([]from[T], error) {
-	pointers := make([]*member, len(members))
+	values, errs := make([]T, len(members)), make([]error, len(members))
+	var group sync.WaitGroup
 	for i := range members {
-		pointers[i] = &members[i]
+		group.Go(func() { values[i], errs[i] = f(&members[i]) })
 	}
+	group.Wait()
 	var responses []from[T]
 	var failed []error
-	for i, r := range each(pointers, f) {
-		if r.err != nil {
-			failed = append(failed, fmt.Errorf("%s: ask for %s: %w", members[i].name(), what, r.err))
+	for i := range members {
+		if errs[i] != nil {
+			failed = append(failed, fmt.Errorf("%s: ask for %s: %w", members[i].name(), what, errs[i]))
 			continue
 		}
-		responses = append(responses, from[T]{&members[i], r.value})
+		responses = append(responses, from[T]{&members[i], values[i]})
 	}
 	if len(responses) == 0 {
 		return nil, errors.Join(failed...)

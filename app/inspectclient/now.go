@@ -1,8 +1,8 @@
 package inspectclient
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,43 +11,39 @@ import (
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/output"
-	"github.com/signpostd/signpost/app/portforward"
 )
 
 // Now returns the current problems of all processes, the worst first, and whether there are any. It
 // fails if no process responds. Processes that don't respond are listed as unknown.
 func (c *Client) Now(ctx context.Context) (output.Result, inspect.Verdict, error) {
-	responses := each(c.processes, func(p portforward.Process) (inspect.Now, error) {
-		var now inspect.Now
-		err := c.call(ctx, p, inspect.NowPath, queryOf("each", "true"), nil, &now)
-		return now, err
-	})
-	var all []inspect.Finding
 	var unknown []string
-	var failed error
-	omitted, responded, checked := 0, 0, time.Now()
-	for i, a := range responses {
-		name := c.processes[i].Name
-		if a.err != nil {
-			failed = cmp.Or(failed, fmt.Errorf("%s: ask what is wrong now: %w", name, a.err))
-			unknown = append(unknown, fmt.Sprintf("what is wrong in %s: %s", name, nowFailure(a.err)))
-			continue
+	responses, err := query(c, c.unqueried(), "what is wrong now", func(m *member) (now inspect.Now, err error) {
+		err = c.call(ctx, m.Process, inspect.NowPath, queryOf("each", "true"), nil, &now)
+		if isRefusal(err, http.StatusNotFound) {
+			err = errors.New("its version doesn't have `signpost now`")
 		}
-		responded++
+		return now, err
+	}, func(err error) bool {
+		unknown = append(unknown, err.Error())
+		return false
+	})
+	if err != nil {
+		return output.Result{}, "", err
+	}
+	var all []inspect.Finding
+	omitted, checked := 0, time.Now()
+	for _, a := range responses {
 		for _, f := range a.value.Findings {
-			f.Processes = []string{name}
+			f.Processes = []string{a.name()}
 			all = append(all, f)
 		}
 		for _, u := range a.value.Unknown {
-			unknown = append(unknown, name+": "+u)
+			unknown = append(unknown, a.name()+": "+u)
 		}
 		omitted += a.value.Omitted
 		if a.value.Checked.Before(checked) {
 			checked = a.value.Checked
 		}
-	}
-	if responded == 0 {
-		return output.Result{}, "", failed
 	}
 	now := inspect.Summarize(all, checked)
 	now.Omitted += omitted
@@ -58,15 +54,7 @@ func (c *Client) Now(ctx context.Context) (output.Result, inspect.Verdict, error
 	} else if len(now.Unknown) > 0 {
 		verdict = inspect.VerdictUnknown
 	}
-	return nowResult(now, responded), verdict, nil
-}
-
-// nowFailure says why a process doesn't respond. A process of an earlier version responds with 404.
-func nowFailure(err error) string {
-	if isRefusal(err, http.StatusNotFound) {
-		return "its version doesn't have `signpost now`"
-	}
-	return err.Error()
+	return nowResult(now, len(responses)), verdict, nil
 }
 
 func nowResult(now inspect.Now, processes int) output.Result {

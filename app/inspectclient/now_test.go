@@ -27,7 +27,7 @@ func TestNow(t *testing.T) {
 		"ERROR     zone     zone example.org                     3m   REFUSED\\u001b[31m            p1\n"+
 		"ERROR     service  Service shop/cart, Service shop/web  -    the selector matches no pod  p0,p1\n"+
 		"\nWrong: 3 subjects, 2 causes. More of one: signpost explain Service/shop/web\n"+
-		"Not known: what is wrong in p2: its version doesn't have `signpost now`\n")
+		"Not known: p2: ask for what is wrong now: its version doesn't have `signpost now`\n")
 	check(t, "names", printed(t, "name", a), "zone/zone/example.org\nservice/Service/shop/cart\n")
 }
 
@@ -40,7 +40,7 @@ func TestNothingIsWrong(t *testing.T) {
 	}
 	check(t, "text", printed(t, "table", a), "Nothing is wrong (2 processes asked).\n")
 	c, _ = newClient(t, &inspecttest.Process{})
-	if _, _, err := c.Now(t.Context()); err == nil || !strings.Contains(err.Error(), "ask what is wrong now") {
+	if _, _, err := c.Now(t.Context()); err == nil || !strings.Contains(err.Error(), "ask for what is wrong now") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/portforward"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // Plans returns the held plans of the leaders, for one publisher or, if its name is empty, for all.
@@ -119,17 +120,7 @@ func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
 
 // Plan returns the changes of a plan. publisher is only needed if several plans have the hash.
 func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Result, error) {
-	leaders, err := c.leaders(ctx)
-	if err != nil {
-		return output.Result{}, err
-	}
-	holder, err := holderOf(leaders, hash, publisher)
-	if err != nil && len(withHash(plansOf(leaders, publisher), hash)) == 0 {
-		// The plan may have been replaced by one with more changes; then it isn't listed.
-		if earlier, ok := c.earlierPlan(ctx, leaders, hash, publisher); ok {
-			holder, err = earlier, nil
-		}
-	}
+	holder, err := c.holder(ctx, hash, publisher)
 	if err != nil {
 		return output.Result{}, err
 	}
@@ -149,45 +140,43 @@ func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Resul
 	return a, nil
 }
 
-// earlierPlan returns the remaining changes of a plan that is no longer listed, because a plan with
-// more names has replaced it.
-func (c *Client) earlierPlan(ctx context.Context, leaders []from[held], hash, publisher string) (from[inspect.Plan], bool) {
+// holder returns the only leader that holds a plan. A leader may also know plans that it no longer lists,
+// because plans with more names have replaced them. So if no leader lists the plan, each is asked for it.
+func (c *Client) holder(ctx context.Context, hash, publisher string) (from[inspect.Plan], error) {
+	leaders, err := c.leaders(ctx)
+	if err != nil {
+		return from[inspect.Plan]{}, err
+	}
+	listed := plansOf(leaders, publisher)
+	holders := slices.DeleteFunc(slices.Clone(listed), func(p from[inspect.Plan]) bool { return p.value.Hash != hash })
 	for _, l := range leaders {
 		var plan inspect.Plan
-		if err := c.call(ctx, l.Process, inspect.PlanPath+"/"+hash, queryOf("publisher", publisher), nil, &plan); err == nil {
-			return from[inspect.Plan]{l.member, plan}, true
+		if len(holders) == 0 && c.call(ctx, l.Process, inspect.PlanPath+"/"+hash, queryOf("publisher", publisher), nil, &plan) == nil {
+			holders = append(holders, from[inspect.Plan]{l.member, plan})
 		}
 	}
-	return from[inspect.Plan]{}, false
-}
-
-// holderOf returns the process that holds a plan.
-func holderOf(leaders []from[held], hash, publisher string) (from[inspect.Plan], error) {
-	all := plansOf(leaders, publisher)
-	holders := withHash(all, hash)
-	switch {
-	case len(holders) == 1:
+	switch len(holders) {
+	case 0:
+		return from[inspect.Plan]{}, notHeld(leaders, listed, hash, publisher)
+	case 1:
 		return holders[0], nil
-	case len(holders) > 1:
+	default:
 		return from[inspect.Plan]{}, ambiguous(holders, hash)
 	}
-	for _, l := range leaders {
-		if len(l.value.unplanned) > 0 {
-			return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held so far: %s has begun to lead, and has not planned everything yet: ask again in some seconds", hash, l.name())
-		}
-	}
-	var others []string
-	for _, p := range all[:min(len(all), 3)] {
-		others = append(others, p.value.Hash)
-	}
-	if len(others) == 0 {
-		return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held%s: nothing is held now", hash, ofPublisher(publisher))
-	}
-	return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held%s: held are such as %s", hash, ofPublisher(publisher), strings.Join(others, ", "))
 }
 
-func withHash(all []from[inspect.Plan], hash string) []from[inspect.Plan] {
-	return slices.DeleteFunc(slices.Clone(all), func(p from[inspect.Plan]) bool { return p.value.Hash != hash })
+// notHeld returns the error for a plan that no leader holds.
+func notHeld(leaders []from[held], listed []from[inspect.Plan], hash, publisher string) error {
+	for _, l := range leaders {
+		if len(l.value.unplanned) > 0 {
+			return fmt.Errorf("no plan with the hash %s is held so far: %s has begun to lead, and has not planned everything yet: ask again in some seconds", hash, l.name())
+		}
+	}
+	others := "nothing is held now"
+	if len(listed) > 0 {
+		others = "held are such as " + sanitize.List(listed, 3, func(p from[inspect.Plan]) string { return p.value.Hash })
+	}
+	return fmt.Errorf("no plan with the hash %s is held%s: %s", hash, ofPublisher(publisher), others)
 }
 
 // ambiguous returns the error for a hash of several plans.
@@ -207,39 +196,19 @@ func ofPublisher(name string) string {
 	return fmt.Sprintf(" of the publisher %q", name)
 }
 
-// Approve approves a plan at the process that holds it, except the changes of some names. A process
-// may know plans that it no longer lists, because plans with more names have replaced them. So if
-// no process lists the plan, the approval is sent to one leader after the other until one knows the
-// plan. If several plans have the hash, nothing is approved unless the publisher is named.
+// Approve approves a plan at the process that holds it, except the changes of some names. If several plans
+// have the hash, nothing is approved unless the publisher is named.
 func (c *Client) Approve(ctx context.Context, hash, publisher string, except []string) (output.Result, error) {
-	leaders, err := c.leaders(ctx)
+	holder, err := c.holder(ctx, hash, publisher)
 	if err != nil {
 		return output.Result{}, fmt.Errorf("approve the plan %s: %w", hash, err)
 	}
-	var targets []member
-	switch holders := withHash(plansOf(leaders, publisher), hash); len(holders) {
-	case 0:
-		for _, l := range leaders {
-			targets = append(targets, *l.member)
-		}
-	case 1:
-		targets = []member{*holders[0].member}
-	default:
-		return output.Result{}, fmt.Errorf("approve the plan %s: %w", hash, ambiguous(holders, hash))
-	}
-	var approval inspect.Approval
-	for _, m := range targets {
-		approval, err = c.approve(ctx, m.Process, hash, publisher, except)
-		if err == nil {
-			return output.Result{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
-		}
-		if asRefusal(err) == nil && !errors.Is(err, errNoToken) {
-			err = fmt.Errorf("%w: the plan may be approved already: check what is still held", err)
-		}
-		// Another process may know the plan, or have the publisher.
-		if !isRefusal(err, http.StatusNotFound) && !isRefusal(err, http.StatusBadRequest) {
-			break
-		}
+	approval, err := c.approve(ctx, holder.Process, hash, publisher, except)
+	switch {
+	case err == nil:
+		return output.Result{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
+	case asRefusal(err) == nil && !errors.Is(err, errNoToken):
+		err = fmt.Errorf("%w: the plan may be approved already: check what is still held", err)
 	}
 	return output.Result{}, fmt.Errorf("approve the plan %s: %w", hash, err)
 }

@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type Installation struct {
 	// File describes the config file in errors, Config is its text.
 	File   string
 	Config []byte
+	// Arguments are those of the container.
+	Arguments []string
 	// Selector selects its pods.
 	Selector string
 	// Mounted are the Secrets without which no pod starts, in the namespace of the Deployment.
@@ -168,13 +171,10 @@ func (d deployment) installation(get func(name string) (*corev1.ConfigMap, error
 	if !ok {
 		return Installation{}, fmt.Errorf("the %s lacks the key %s, which the Deployment %s reads its config from", file, sanitize.Name(key), sanitize.Name(d.Name))
 	}
-	account := d.Spec.Template.Spec.ServiceAccountName
-	if account == "" {
-		account = "default"
-	}
 	return Installation{
 		Deployment: types.NamespacedName{Namespace: d.Namespace, Name: d.Name},
-		Account:    types.NamespacedName{Namespace: d.Namespace, Name: account},
+		Account:    types.NamespacedName{Namespace: d.Namespace, Name: cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")},
+		Arguments:  d.container.Args,
 		Selector:   metav1.FormatLabelSelector(d.Spec.Selector), Mounted: d.mounted(),
 		File: file + ":" + sanitize.Name(key), Config: []byte(text), secrets: d.secrets(), variables: d.variables(),
 	}, nil
@@ -194,16 +194,8 @@ func (d deployment) mounted() []string {
 		}
 	}
 	for _, v := range d.Spec.Template.Spec.Volumes {
-		if v.Secret != nil {
-			required(v.Secret.SecretName, v.Secret.Optional)
-		}
-		if v.Projected == nil {
-			continue
-		}
-		for _, source := range v.Projected.Sources {
-			if source.Secret != nil {
-				required(source.Secret.Name, source.Secret.Optional)
-			}
+		for _, source := range secretsIn(v) {
+			required(source.Name, source.Optional)
 		}
 	}
 	slices.Sort(all)
@@ -276,15 +268,9 @@ func (d deployment) secrets() map[string]secretKey {
 	}
 	for _, v := range d.Spec.Template.Spec.Volumes {
 		for _, at := range d.mounts(v.Name) {
-			if v.Secret != nil {
-				addFiles(all, at, v.Secret.SecretName, v.Secret.Items)
-			}
-			if v.Projected == nil {
-				continue
-			}
-			for _, source := range v.Projected.Sources {
-				if source.Secret != nil {
-					addFiles(all, at, source.Secret.Name, source.Secret.Items)
+			for _, source := range secretsIn(v) {
+				for _, item := range source.Items {
+					all[path.Join(at, item.Path)] = secretKey{source.Name, item.Key}
 				}
 			}
 		}
@@ -304,8 +290,17 @@ func (d deployment) variables() map[string]string {
 	return all
 }
 
-func addFiles(all map[string]secretKey, at, secret string, items []corev1.KeyToPath) {
-	for _, item := range items {
-		all[path.Join(at, item.Path)] = secretKey{secret, item.Key}
+// secretsIn returns the Secrets of a volume.
+func secretsIn(v corev1.Volume) (all []corev1.SecretProjection) {
+	if s := v.Secret; s != nil {
+		all = append(all, corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: s.SecretName}, Items: s.Items, Optional: s.Optional})
 	}
+	if v.Projected != nil {
+		for _, source := range v.Projected.Sources {
+			if source.Secret != nil {
+				all = append(all, *source.Secret)
+			}
+		}
+	}
+	return all
 }

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
@@ -77,10 +76,11 @@ func explain(err error) error {
 // newDialer returns a dialer to the pod through the API server, as in kubectl: over a WebSocket or,
 // with API servers before 1.31 and through proxies without WebSockets, over SPDY.
 func newDialer(cfg *rest.Config, pod *corev1.Pod) (httpstream.Dialer, error) {
-	target, err := targetOf(cfg, pod)
+	client, err := corev1client.NewForConfig(cfg)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
 	}
+	target := client.RESTClient().Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL()
 	transport, upgrader, err := spdy.RoundTripperFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make a client of the API server: %w", err)
@@ -125,16 +125,4 @@ func (d *boundedDialer) Dial(protocols ...string) (httpstream.Connection, string
 		}()
 		return nil, "", fmt.Errorf("the API server doesn't answer: %w", context.Cause(d.ctx))
 	}
-}
-
-// targetOf returns the URL for forwarding ports of a pod.
-func targetOf(cfg *rest.Config, pod *corev1.Pod) (*url.URL, error) {
-	shallow := rest.CopyConfig(cfg)
-	shallow.APIPath, shallow.GroupVersion = "/api", &corev1.SchemeGroupVersion
-	shallow.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	client, err := rest.RESTClientFor(shallow)
-	if err != nil {
-		return nil, fmt.Errorf("make a client of the API server: %w", err)
-	}
-	return client.Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL(), nil
 }

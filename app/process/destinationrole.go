@@ -35,7 +35,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 		return role{}, nil, err
 	}
 	config.Tracer, config.History = in.Tracer, in.History
-	inspected := &inspectedDestination{known: found.known, links: found.links.set.Status, freshness: found.fresh}
+	inspected := &inspectedDestination{known: found.known, links: found.links.set.Status, freshness: found.freshness}
 	config.Outdated, config.UnusableLink = inspected.outdated, inspected.unusable
 	server := destination.NewServer(found.known, config, in.Registerer, in.Log)
 	// The connections of this client are closed with those of the links.

@@ -8,7 +8,6 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/run"
-	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/kube/linked"
 )
@@ -16,10 +15,9 @@ import (
 // discovery is a catalog with its inputs: the tables of our own cluster and the links to others.
 // The roles of a process that serve from a catalog share one.
 type discovery struct {
-	known  *catalog.Catalog
-	links  *links
-	tables []kube.AnyTable
-	fresh  *freshness
+	known *catalog.Catalog
+	links *links
+	*freshness
 }
 
 // discoveryConfig has the settings of a catalog and its inputs.
@@ -45,7 +43,7 @@ func newDiscovery(in roleInput, c discoveryConfig) (*discovery, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &discovery{known: known, links: links, tables: kinds.CatalogTables(known, c.from), fresh: &freshness{secrets: links.set.Secrets}}, nil
+	return &discovery{known: known, links: links, freshness: &freshness{kinds.CatalogTables(known, c.from), links.set.Secrets}}, nil
 }
 
 // actors returns the actors that keep the catalog up to date. settled is closed when the tables are
@@ -66,7 +64,6 @@ func (d *discovery) addTo(r *role) {
 	r.Details = func() []string { return missing(d.links.set.Secrets()) }
 	r.Handlers = map[string]http.Handler{linked.StatusPath: d.links.handler()}
 	r.Report = d.links.report
-	r.UseTables = d.fresh.useTables
 	r.Clusters = func() []inspect.Cluster { return clustersOf(d.links.set.Status()) }
 	r.Replicas = d.replicas
 }

@@ -3,7 +3,6 @@ package process
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/signpostd/signpost/kube"
@@ -15,20 +14,17 @@ const silentFor = 5 * time.Second
 
 // freshness knows whether a catalog follows the changes of our own cluster.
 type freshness struct {
-	// secrets is the condition of the Secrets that link clusters.
+	// tables are those of the catalog, and secrets is the condition of the Secrets that link clusters.
+	tables  []kube.AnyTable
 	secrets func() kube.TableStatus
-	// tables are those of our own cluster; nil until the process is complete.
-	tables atomic.Pointer[func() []kube.TableStatus]
 }
 
-// useTables sets the condition of our own cluster.
-func (f *freshness) useTables(status func() []kube.TableStatus) { f.tables.Store(&status) }
-
-func (f *freshness) ownTables() []kube.TableStatus {
-	if status := f.tables.Load(); status != nil {
-		return (*status)()
+// ownTables returns the condition of our own cluster.
+func (f *freshness) ownTables() (all []kube.TableStatus) {
+	for _, t := range f.tables {
+		all = append(all, t.Status())
 	}
-	return nil
+	return all
 }
 
 // isStale reports whether changes of a kind can't be seen now.

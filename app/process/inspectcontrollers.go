@@ -24,18 +24,18 @@ type waitExplainer struct {
 		leads() (leads bool, leader string)
 		trouble() (sentence string, since time.Time)
 	}
-	// objects explains the Service itself; nil if another role does.
+	// objects explains the objects themselves; nil if another role does.
 	objects inspect.Explainer
 }
 
 // Explain implements [inspect.Explainer].
 func (x waitExplainer) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
-	if q.Service == nil {
-		return nil
-	}
 	var steps []inspect.Step
 	if x.objects != nil {
 		steps = x.objects.Explain(ctx, q)
+	}
+	if q.Service == nil {
+		return steps
 	}
 	return append(steps, x.writes(q)...)
 }

@@ -20,7 +20,7 @@ const (
 	// behindFor is how long a stream may wait for a message before it counts as behind.
 	behindFor = time.Second
 	// explainRate and explainBurst limit the requests of explanations. An explanation takes up to five
-	// requests, and `signpost now` explains Services of many namespaces within two seconds.
+	// requests, and `signpost now` explains 50 Services within two seconds.
 	explainRate, explainBurst = 20, 200
 )
 

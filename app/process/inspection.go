@@ -26,9 +26,6 @@ import (
 func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 	status := inspect.Status{Version: version.Version, Process: processName(), Started: time.Now()}
 	for _, r := range roles {
-		if r.UseTables != nil && cluster != nil {
-			r.UseTables(cluster.Status)
-		}
 		if r.Replicas != nil {
 			p.Inspection.Replicas = r.Replicas
 		}

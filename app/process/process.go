@@ -93,8 +93,6 @@ type role struct {
 	Replicas func() []inspect.Replica
 	// SendWarning sends Events about the process; nil if the role may not send Events.
 	SendWarning sendWarning
-	// UseTables receives the condition of the cluster; it may be nil.
-	UseTables func(status func() []kube.TableStatus)
 }
 
 // process has the roles and their common cluster. It isn't started.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/kube"
@@ -40,16 +39,15 @@ func refused(t kube.TableStatus) bool {
 }
 
 // detailsOf returns the kinds that are not in sync, as lines for /ready. Kinds for which the API server
-// can't be reached for one reason share a line, without the URLs of the requests.
+// can't be reached for one reason share a line.
 func detailsOf(tables []kube.TableStatus) (lines []string) {
 	sharing := map[string][]string{}
 	for _, t := range tables {
-		text, ok := inspect.Unreachable(t.Detail)
-		if !ok || t.State == kube.Synced || t.Reason != kube.Unreachable || len(t.Namespaces) > 0 {
+		if t.State == kube.Synced || t.Reason != kube.Unreachable || len(t.Namespaces) > 0 {
 			lines = append(lines, missing(t)...)
 			continue
 		}
-		reason := why("", t.State, t.Reason, text)
+		reason := why("", t.State, t.Reason, t.Detail)
 		sharing[reason] = append(sharing[reason], t.Resource.String())
 	}
 	for _, reason := range slices.Sorted(maps.Keys(sharing)) {

@@ -39,12 +39,12 @@ func TestRefusedCredentials(t *testing.T) {
 	}
 }
 
-// If the API server is unreachable, one line of /ready has all kinds, without the URLs of the requests.
+// If the API server is unreachable, one line of /ready has all kinds.
 func TestUnreachableKindsShareALine(t *testing.T) {
 	unreachable := func(group, resource, failure string) kube.TableStatus {
 		return kube.TableStatus{
 			Resource: schema.GroupResource{Group: group, Resource: resource}, State: kube.Waiting, Reason: kube.Unreachable,
-			Detail: `failed to list: Get "https://10.0.0.1:6443/` + resource + `?watch=true": ` + failure,
+			Detail: "the API server https://10.0.0.1:6443 can't be reached: " + failure,
 		}
 	}
 	got := detailsOf([]kube.TableStatus{

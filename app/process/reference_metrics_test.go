@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/signpostd/signpost/app/admin"
@@ -56,24 +54,7 @@ func TestReferenceOfAllMetrics(t *testing.T) {
 		row := all[name]
 		rows = append(rows, []string{row[0], row[1], row[2], strings.Join(roles[name], ", "), row[3]})
 	}
-	checkPage(t, "../../docs/metrics.md", metricsPage+golden.Table(rows))
-}
-
-func checkPage(t *testing.T, file, want string) {
-	t.Helper()
-	if golden.Update() {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is stale: run go test ./app/process -run Reference -update (-program +page):\n%s", file, diff)
-	}
+	golden.File(t, "../../docs/metrics.md", metricsPage+golden.Table(rows))
 }
 
 // withoutSamples are the types of metrics whose collectors have no sample before something happens.

@@ -38,7 +38,7 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	config := xds.Config{
 		Namer:      resource.Namer{ClusterDomain: o.ClusterDomain, TrustDomain: o.IdentityTrustDomain, Authorities: o.Authorities},
 		EnableIPv6: o.EnableIPv6, EgressBudget: o.EgressBudget, MaxConnectionAge: o.MaxConnectionAge, Limits: o.Limits, History: in.History,
-		Outdated: found.fresh.outdatedServices,
+		Outdated: found.outdatedServices,
 		Rejected: reportRejection(found.links.events.For("signpost-xds")),
 	}
 	access, err := newXDSAccess(o, found.links.client, in.Log)

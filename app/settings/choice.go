@@ -8,13 +8,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Output formats of commands.
-const (
-	OutputText  = "text"
-	OutputTable = "table"
-	OutputJSON  = "json"
-)
-
 // Choice returns the value of a flag with a fixed list of values.
 func Choice(target *string, allowed ...string) pflag.Value { return &choiceValue{target, allowed} }
 

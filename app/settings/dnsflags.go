@@ -109,27 +109,8 @@ func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
 	if c.Publisher.Once && c.Config.DNS.Leader.Elect {
 		return Usagef("--once, --leader-elect: a process that publishes once doesn't take part in elections: leave one of them out")
 	}
-	for _, section := range []Section{&c.Config.Process, &c.Config.DNS} {
-		if err := c.check(section); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// check returns an error for the first refused value of a section.
-func (c *DNSFlags) check(section Section) error {
-	settings := map[string]Setting{}
-	for _, s := range section.Settings() {
-		settings[s.Flag] = s
-	}
-	name := func(flag string) string { return c.Config.Origin(settings[flag].Path) }
-	for _, p := range section.validate() {
-		if p.severity != remarked {
-			return Usagef("%s=%s: %s", name(p.flags[0]), settings[p.flags[0]].Value, p.describe(name))
-		}
-	}
-	return nil
+	_, err = checkSections([]Section{&c.Config.Process, &c.Config.DNS}, remarked, func(s Setting) string { return c.Config.Origin(s.Path) })
+	return err
 }
 
 // Origin returns how the user gave a flag: its name, or the environment variable.

@@ -62,20 +62,27 @@ func LogRemarks(log *slog.Logger, remarks []Remark) {
 // CheckFlags returns the remarks about the settings of a command line. Its error has a line for
 // each refused value.
 func CheckFlags(sections ...Section) ([]Remark, error) {
+	return checkSections(sections, refusedInFile, func(s Setting) string { return flagName(s.Flag) })
+}
+
+// checkSections returns the remarks about settings. Its error has a line for each value with a severity below
+// tolerated. name returns how the user gave a setting.
+func checkSections(sections []Section, tolerated severity, name func(Setting) string) ([]Remark, error) {
 	var errs []error
 	var remarks []Remark
-	for _, s := range sections {
-		values := map[string]string{}
-		for _, s := range s.Settings() {
-			values[s.Flag] = s.Value.String()
+	for _, section := range sections {
+		settings := map[string]Setting{}
+		for _, s := range section.Settings() {
+			settings[s.Flag] = s
 		}
-		for _, p := range s.validate() {
-			flag, reason := p.flags[0], p.describe(flagName)
-			if p.severity == refused {
-				errs = append(errs, fmt.Errorf("%s=%s: %s", flagName(flag), values[flag], reason))
+		nameOf := func(flag string) string { return name(settings[flag]) }
+		for _, p := range section.validate() {
+			setting, value, reason := nameOf(p.flags[0]), settings[p.flags[0]].Value.String(), p.describe(nameOf)
+			if p.severity < tolerated {
+				errs = append(errs, fmt.Errorf("%s=%s: %s", setting, value, reason))
 				continue
 			}
-			remarks = append(remarks, Remark{setting: flagName(flag), value: values[flag], reason: reason, instead: p.instead})
+			remarks = append(remarks, Remark{setting: setting, value: value, reason: reason, instead: p.instead})
 		}
 	}
 	if len(errs) > 0 {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/internal/golden"
@@ -25,16 +24,7 @@ func TestReferenceOfConfig(t *testing.T) {
 	if !ok {
 		t.Fatalf("%s has no %q", file, begin)
 	}
-	want := above + begin + fieldsTable()
-	if golden.Update() {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("%s is stale: run make generate (-settings +page):\n%s", file, diff)
-	}
+	golden.File(t, file, above+begin+fieldsTable())
 }
 
 // kindsOfValues say what a value has to be, by the types of settings.

@@ -96,7 +96,7 @@ func valueSchema(s Setting) object {
 		return object{"type": "array", "minItems": 1, "items": object{"$ref": "#/$defs/publisher"}}
 	default:
 		schema := object{"type": "string", "default": v.String()}
-		if choices := choicesOf(s.Flag); choices != nil {
+		if choices := Choices(s.Flag); choices != nil {
 			schema = object{"anyOf": []any{object{"enum": choices}, variableRef}, "default": v.String()}
 		}
 		return schema
@@ -111,7 +111,7 @@ func publisherSchema() object {
 	properties := object{"name": object{"type": "string", "description": "distinguishes the publisher from others, in the log and in metrics"}}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if configure.Supported(f) && !slices.Contains(PerProcess, f.Name) {
-			properties[f.Name] = flagSchema(f, configure.Choices(f.Name))
+			properties[f.Name] = flagSchema(f, Choices(f.Name))
 			if f.Name == rulesField {
 				properties[f.Name].(object)["anyOf"] = []any{ruleSchema(), object{"type": "array", "items": ruleSchema()}}
 			}
@@ -161,8 +161,8 @@ func scalarSchema(flagType string) object {
 	}
 }
 
-// choicesOf returns the allowed values of a setting of the process or a role; nil means any.
-func choicesOf(flag string) []string {
+// Choices returns the allowed values of a flag; nil if it has no list of them.
+func Choices(flag string) []string {
 	switch flag {
 	case "log-level":
 		return append(logging.Levels(), "warning")
@@ -173,6 +173,6 @@ func choicesOf(flag string) []string {
 	case "xds-auth":
 		return XDSAuths()
 	default:
-		return nil
+		return configure.Choices(flag)
 	}
 }

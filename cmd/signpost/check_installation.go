@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/signpostd/signpost/app/installation"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/manifest"
+	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -41,12 +43,8 @@ func (c *checkCommand) runFile(ctx context.Context) error {
 		}
 		return c.runInstallation(ctx, found)
 	}
-	text, err := os.ReadFile(c.configFile)
-	if err != nil {
-		return settings.Usagef("read the config file: %w", err)
-	}
 	resolver := installation.Local()
-	config, err := decodeConfig(c.configFile, text, resolver.References)
+	config, err := readReferring(c.configFile, resolver.References)
 	if err != nil {
 		return err
 	}
@@ -131,8 +129,32 @@ func (c *checkCommand) runInstallation(ctx context.Context, found installation.I
 	if err != nil {
 		return err
 	}
+	if err := setArguments(&config.Process, found); err != nil {
+		return err
+	}
 	// A kubeconfig in the file is one of the pod.
 	return c.runConfig(ctx, found.File, config, resolver)
+}
+
+// setArguments sets the settings that the arguments of the container override. It refuses the arguments that
+// `signpost run` would refuse.
+func setArguments(p *settings.Process, found installation.Installation) error {
+	cmd := newRunCommand(streams{io.Discard, io.Discard})
+	cmd.Flags().SetOutput(io.Discard)
+	args := found.Arguments
+	if len(args) > 0 && args[0] == cmd.Name() {
+		args = args[1:]
+	}
+	err := cmd.ParseFlags(args)
+	if err != nil {
+		err = explainFlagError(cmd, err)
+	} else if err = noRunArguments(cmd, cmd.Flags().Args()); err == nil {
+		err = overridden(cmd.Flags())(p)
+	}
+	if err != nil {
+		return settings.Usagef("the arguments of the Deployment %s/%s: %w", sanitize.Name(found.Deployment.Namespace), sanitize.Name(found.Deployment.Name), err)
+	}
+	return nil
 }
 
 // runConfig checks the roles of a config file that a resolver has resolved.

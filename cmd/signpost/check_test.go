@@ -98,6 +98,49 @@ func TestCheckWaits(t *testing.T) {
 	}
 }
 
+// installed returns the path of manifests of an installation with a config file and the arguments of its container.
+func installed(t *testing.T, config string, args ...string) string {
+	t.Helper()
+	type object = map[string]any
+	text, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": []any{
+		object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "c", "namespace": "evil"}, "data": object{"signpost.yaml": config}},
+		object{
+			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "d", "namespace": "evil", "labels": object{"app.kubernetes.io/name": "signpost"}},
+			"spec": object{"template": object{"spec": object{
+				"containers": []any{object{"name": "x", "args": args, "env": []any{object{"name": "PLAIN", "value": "plain"}}, "volumeMounts": []any{object{"name": "c", "mountPath": "/c"}}}},
+				"volumes":    []any{object{"name": "c", "configMap": object{"name": "c"}}},
+			}}},
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "manifests.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Arguments with which `signpost run` wouldn't start are wrong.
+func TestCheckArgumentsOfTheContainer(t *testing.T) {
+	t.Setenv("KUBECONFIG", "nonesuch")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	const config = "apiVersion: signpost.dev/v1alpha1\nkind: Config\ncontrollers:\n"
+	for argument, want := range map[string]string{
+		"--log-levle=debug": "the arguments of the Deployment evil/d: unknown flag --log-levle: did you mean --log-level?",
+		"--log-level=loud":  "--log-level=loud",
+		"debug":             `unexpected argument "debug"`,
+	} {
+		if code, _, errText := runCommand(t.Context(), "check", "-f", installed(t, config, "run", "--config=/c/signpost.yaml", argument)); code != exitFailure || !strings.Contains(errText, want) {
+			t.Errorf("%s: status %d, %q, want %q", argument, code, errText, want)
+		}
+	}
+	if code, out, errText := runCommand(t.Context(), "check", "-f", installed(t, config, "run", "--config=/c/signpost.yaml", "--log-level=debug")); code != exitUnknown || errText != "" {
+		t.Errorf("status %d, %q, %q", code, out, errText)
+	}
+}
+
 // The config file of an installation may be a tenant's: what it refers to is in the pod, and
 // nothing of this machine goes to the servers that it names.
 func TestCheckKeepsSecretsOfThisMachine(t *testing.T) {
@@ -132,24 +175,7 @@ func TestCheckKeepsSecretsOfThisMachine(t *testing.T) {
 			if name == "a kubeconfig" {
 				config = strings.Replace(config, "source: fake", "source: service", 1)
 			}
-			text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{
-				map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "c", "namespace": "evil"}, "data": map[string]any{"signpost.yaml": config}},
-				map[string]any{
-					"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "d", "namespace": "evil", "labels": map[string]any{"app.kubernetes.io/name": "signpost"}},
-					"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
-						"containers": []any{map[string]any{"name": "x", "args": []any{"--config=/c/signpost.yaml"}, "env": []any{map[string]any{"name": "PLAIN", "value": "plain"}}, "volumeMounts": []any{map[string]any{"name": "c", "mountPath": "/c"}}}},
-						"volumes":    []any{map[string]any{"name": "c", "configMap": map[string]any{"name": "c"}}},
-					}}},
-				},
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			manifests := filepath.Join(dir, "manifests.json")
-			if err := os.WriteFile(manifests, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			_, out, errText := runCommand(t.Context(), "check", "-f", manifests)
+			_, out, errText := runCommand(t.Context(), "check", "-f", installed(t, config, "--config=/c/signpost.yaml"))
 			if got := leaked.Load(); got != "" {
 				t.Errorf("the server got %s", got)
 			}

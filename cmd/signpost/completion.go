@@ -17,8 +17,9 @@ import (
 
 	"github.com/signpostd/signpost/app/inspectclient"
 	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/controllers"
-	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/logging"
 )
 
 const (
@@ -162,35 +163,21 @@ func (c *client) completeFrom(cmd *cobra.Command, args []string, begun string, f
 // completeFlags offers the values of flags with a fixed list: sources, providers, levels and so on.
 // For flags that name a file, files are offered.
 func completeFlags(cmd *cobra.Command) {
-	complete(cmd, "policy", "sync", "upsert-only", "create-only")
-	complete(cmd, "registry", "txt", "noop", "dynamodb", "crd", "aws-sd")
-	complete(cmd, "log-format", logFormats...)
-	complete(cmd, "log-level", logLevels...)
+	complete(cmd, "log-level", logging.Levels()...)
 	complete(cmd, "compatibility", "mate", "molecule", "kops-dns-controller")
-	complete(cmd, "events-emit", "RecordReady", "RecordDeleted", "RecordError", "none")
 	complete(cmd, "service-type-filter", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
-	complete(cmd, "outbound-transport-mode", "transport-header", "transparent")
-	complete(cmd, "source", configure.SourceNames()...)
-	complete(cmd, "provider", configure.ProviderNames()...)
-	for _, types := range []string{"managed-record-types", "exclude-record-types"} {
-		complete(cmd, types, "A", "AAAA", "CNAME", "MX", "NAPTR", "NS", "PTR", "SRV", "TXT")
-	}
 	var names []string
 	for _, n := range controllers.Names() {
 		names = append(names, string(n), "-"+string(n))
 	}
 	complete(cmd, "controllers", append(names, "*")...)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if name, _ := pflag.UnquoteUsage(f); name != "path" && f.Value.Type() != "bool" {
-			complete(cmd, f.Name) // files are offered instead
+		choices := settings.Choices(f.Name)
+		if name, _ := pflag.UnquoteUsage(f); choices != nil || name != "path" && f.Value.Type() != "bool" {
+			complete(cmd, f.Name, choices...) // without a function, files are offered
 		}
 	})
 	if cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 }
-
-var (
-	logLevels  = []string{"panic", "fatal", "error", "warn", "info", "debug", "trace"}
-	logFormats = []string{"plain", "text", "json"}
-)

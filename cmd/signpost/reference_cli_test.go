@@ -3,12 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -76,19 +74,7 @@ func (p commandPage) compare(t *testing.T, root *cobra.Command) {
 	for _, c := range p.commands(root) {
 		describeCommand(&text, c)
 	}
-	if golden.Update() {
-		if err := os.WriteFile(commandPages+p.file, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	got, err := os.ReadFile(commandPages + p.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(text.String(), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", p.file, diff)
-	}
+	golden.File(t, commandPages+p.file, text.String())
 }
 
 func describeCommand(text *strings.Builder, c *cobra.Command) {

@@ -83,20 +83,7 @@ func TestRightsOfChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# What each part needs in the cluster: generated (make generate). templates/rbac.yaml makes roles of it.\n" + string(text)
-	if golden.Update() {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is stale: run make generate (-declared +file):\n%s", file, diff)
-	}
+	golden.File(t, file, "# What each part needs in the cluster: generated (make generate). templates/rbac.yaml makes roles of it.\n"+string(text))
 }
 
 func destinationRights() chartDestination {
@@ -161,18 +148,10 @@ func rulesOf(roles []rbac.Role, name string) []chartRule {
 // because a chart can't include files from elsewhere.
 func TestDefinitionsOfChart(t *testing.T) {
 	for _, name := range []string{"externaldns.k8s.io_dnsendpoints.yaml", "externaldns.k8s.io_dnsrecords.yaml"} {
-		const copied = "../../deploy/helm/signpost/files/crds/"
 		want, err := os.ReadFile("../../deploy/crds/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if golden.Update() {
-			if err := os.WriteFile(copied+name, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := os.ReadFile(copied + name); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s is stale (%v): run make generate", copied+name, err)
-		}
+		golden.File(t, "../../deploy/helm/signpost/files/crds/"+name, string(want))
 	}
 }

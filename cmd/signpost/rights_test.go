@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -59,23 +58,14 @@ func checkRoles(t *testing.T, name string, roles []rbac.Role) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	comment, old, ok := strings.Cut(string(text), begin)
+	comment, _, ok := strings.Cut(string(text), begin)
 	if !ok {
 		t.Fatalf("%s has no %q", file, begin)
 	}
 	for i := range roles {
 		roles[i] = forAnyNamespace(roles[i])
 	}
-	want := rbac.Manifest(roles)
-	if golden.Update() {
-		if err := os.WriteFile(file, []byte(comment+want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want, begin+old); diff != "" {
-		t.Errorf("%s is stale: run make generate (-declared +role):\n%s", file, diff)
-	}
+	golden.File(t, file, comment+rbac.Manifest(roles))
 }
 
 // forAnyNamespace returns a role as a ClusterRole, to be bound in one namespace.

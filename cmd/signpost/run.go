@@ -89,25 +89,21 @@ func runConfig(ctx context.Context, file string, override func(*settings.Process
 
 // readConfig reads a config file.
 func readConfig(file string) (settings.Config, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return settings.Config{}, settings.Usagef("read the config file: %w", err)
-	}
-	return decodeConfig(file, text, settings.References{})
+	return readReferring(file, settings.References{})
 }
 
 // withoutSecrets reads a config file for a command that contacts no provider. A secret that only the pod has
 // may be missing.
 func withoutSecrets(file string) (settings.Config, error) {
+	return readReferring(file, installation.Local().References)
+}
+
+// readReferring reads a config file. A relative kubeconfig in it is relative to the directory of the file.
+func readReferring(file string, of settings.References) (settings.Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return settings.Config{}, settings.Usagef("read the config file: %w", err)
 	}
-	return decodeConfig(file, text, installation.Local().References)
-}
-
-// decodeConfig parses a config file. A relative kubeconfig in it is relative to the directory of the file.
-func decodeConfig(file string, text []byte, of settings.References) (settings.Config, error) {
 	c, err := settings.Decode(file, text, of)
 	if path := c.Process.Kubeconfig; path != "" && !filepath.IsAbs(path) {
 		c.Process.Kubeconfig = filepath.Join(filepath.Dir(file), path)

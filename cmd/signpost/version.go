@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signpostd/signpost/app/output"
-	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/version"
 )
 
@@ -28,7 +27,7 @@ func newVersionCommand(s streams) *cobra.Command {
 			return printVersion(s.out, format)
 		},
 	}
-	format.AddFlag(cmd, settings.OutputText)
+	format.AddFlag(cmd, "text")
 	return cmd
 }
 

@@ -3,8 +3,8 @@
 //
 //	go test ./app/destclient -update
 //
-// [Check] is for files in testdata, [Page] for the generated pages of docs/dns, and [Part] for generated
-// parts of hand-written pages. A test with files of another form calls [Update]. A package that imports
+// [Check] is for files in testdata, [Page] for the generated pages of docs/dns, [Part] for generated parts of
+// hand-written pages, and [File] for other files. A test with files of another form calls [Update]. A package that imports
 // golden has the flag.
 //
 // # Concurrency
@@ -29,17 +29,23 @@ func Update() bool { return *update }
 // Check compares a text with a file in testdata.
 func Check(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
+	File(t, filepath.Join("testdata", name), got)
+}
+
+// File compares a file with text that the program makes. With -update it rewrites the file instead.
+func File(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		return
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
+		t.Errorf("%s is stale: run this test with -update (-file +program):\n%s", file, diff)
 	}
 }

@@ -20,15 +20,15 @@ const (
 // Known is a problem that can be listed.
 type Known struct {
 	objectmeta.Problem
-	// ID is unique in the process. Since is when the problem was first met, and Last when it was last met.
+	// ID is the hash of the problem. Since is when the problem was first met, and Last when it was last met.
 	ID          uint64
 	Since, Last time.Time
 }
 
-// of names an object, independent of its UID.
-type of struct{ kind, cluster, namespace, name string }
-
-func objectOf(p objectmeta.Problem) of { return of{p.Kind, p.Cluster, p.Namespace, p.Name} }
+// objectOf returns the object of a problem, independent of its UID.
+func objectOf(p objectmeta.Problem) objectmeta.Problem {
+	return objectmeta.Problem{Kind: p.Kind, Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name}
+}
 
 func (k *Known) size() int {
 	return len(k.Kind) + len(k.Cluster) + len(k.Namespace) + len(k.Name) + len(k.UID) + len(k.Field) + len(k.Reason)
@@ -36,17 +36,15 @@ func (k *Known) size() int {
 
 // problemList has the problems that can be listed. The lock of the reporter guards it.
 type problemList struct {
-	next  uint64
 	bytes int
 	// order has the problems, the most recently met first; byHash and byObject find them.
 	order    *list.List
 	byHash   map[uint64]*list.Element
-	byObject map[of][]uint64
-	hashes   map[uint64]uint64 // by ID
+	byObject map[objectmeta.Problem][]uint64
 }
 
 func newProblemList() *problemList {
-	return &problemList{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[of][]uint64{}, hashes: map[uint64]uint64{}}
+	return &problemList{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[objectmeta.Problem][]uint64{}}
 }
 
 // record records that a problem was met. It drops the object's other problem at the same field, and the
@@ -63,15 +61,13 @@ func (k *problemList) record(p objectmeta.Problem, hash uint64, now time.Time) {
 			k.drop(other)
 		}
 	}
-	k.next++
 	p.Field, p.Reason = sanitize.Shorten(p.Field, maxText), sanitize.Shorten(p.Reason, maxText)
-	known := &Known{Problem: p, ID: k.next, Since: now, Last: now}
+	known := &Known{Problem: p, ID: hash, Since: now, Last: now}
 	k.byHash[hash] = k.order.PushFront(known)
 	k.byObject[objectOf(p)] = append(k.byObject[objectOf(p)], hash)
-	k.hashes[known.ID] = hash
 	k.bytes += known.size()
 	for k.order.Len() > maxListed || k.bytes > maxListedBytes && k.order.Len() > 1 {
-		k.drop(k.hashes[k.order.Back().Value.(*Known).ID])
+		k.drop(k.order.Back().Value.(*Known).ID)
 	}
 }
 
@@ -79,7 +75,6 @@ func (k *problemList) drop(hash uint64) {
 	e := k.byHash[hash]
 	known := k.order.Remove(e).(*Known)
 	delete(k.byHash, hash)
-	delete(k.hashes, known.ID)
 	k.bytes -= known.size()
 	o := objectOf(known.Problem)
 	if k.byObject[o] = slices.DeleteFunc(k.byObject[o], func(h uint64) bool { return h == hash }); len(k.byObject[o]) == 0 {

@@ -100,8 +100,7 @@ func (r *Reporter) Report(p objectmeta.Problem) {
 	if p.Cluster != "" {
 		log = log.With("cluster", p.Cluster)
 	}
-	of := objectmeta.Problem{Kind: p.Kind, Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name}
-	switch n := r.line(maphash.Comparable(r.seed, of), time.Now()); {
+	switch n := r.line(maphash.Comparable(r.seed, objectOf(p)), time.Now()); {
 	case n == linesPerMinute+1:
 		log.Warn("Further problems of an object are not logged for a minute", "kind", p.Kind, "namespace", p.Namespace, "name", p.Name)
 		return

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/catalog"
@@ -245,15 +244,13 @@ func (x *Explainer) workload(ctx context.Context, o *inspect.ObjectRef) []inspec
 	var steps []inspect.Step
 	workloadLabels := map[string]string{}
 	if key.Kind == catalog.Pod {
-		p, err := live{x.Client, o.Namespace}.pod(ctx, o.Name)
-		switch {
-		case err != nil:
-			steps = append(steps, unknown("Pod", err))
-		case p == nil:
-			return []inspect.Step{step("Pod", inspect.StepWrong, fmt.Sprintf("there is no Pod %s/%s: look at its name and namespace", o.Namespace, o.Name), o)}
-		default:
+		p, s := readPod(ctx, live{x.Client, o.Namespace}, o)
+		if p == nil && s.State == inspect.StepWrong {
+			return []inspect.Step{s}
+		}
+		steps = append(steps, s)
+		if p != nil {
 			workloadLabels = p.Labels
-			steps = append(steps, podStep(p, o))
 		}
 	}
 	if known == nil {
@@ -283,11 +280,19 @@ func slicesWith(all []*catalog.EndpointSlice, ip netip.Addr) []*catalog.Endpoint
 	})
 }
 
-func podStep(p *corev1.Pod, o *inspect.ObjectRef) inspect.Step {
-	if why := NotReady(p); why != "" {
-		return step("Pod", inspect.StepWrong, fmt.Sprintf("the Pod %s/%s is not ready: %s", o.Namespace, o.Name, why), o)
+// readPod returns a pod and a step about it. The pod is nil if it doesn't exist or can't be read.
+func readPod(ctx context.Context, from live, o *inspect.ObjectRef) (*corev1.Pod, inspect.Step) {
+	p, err := from.pod(ctx, o.Name)
+	switch {
+	case err != nil:
+		return nil, unknown("Pod", err)
+	case p == nil:
+		return nil, step("Pod", inspect.StepWrong, fmt.Sprintf("there is no Pod %s/%s: look at its name and namespace", o.Namespace, o.Name), o)
 	}
-	return step("Pod", inspect.StepOK, fmt.Sprintf("the Pod %s/%s is ready", o.Namespace, o.Name), o)
+	if why := NotReady(p); why != "" {
+		return p, step("Pod", inspect.StepWrong, fmt.Sprintf("the Pod %s/%s is not ready: %s", o.Namespace, o.Name, why), o)
+	}
+	return p, step("Pod", inspect.StepOK, fmt.Sprintf("the Pod %s/%s is ready", o.Namespace, o.Name), o)
 }
 
 // unselected says why a workload is in no slice.
@@ -296,20 +301,23 @@ func (x *Explainer) unselected(ctx context.Context, o *inspect.ObjectRef, worklo
 	if err != nil {
 		return []inspect.Step{unknown("Service", err)}
 	}
+	if names := selecting(all, workloadLabels); len(names) > 0 {
+		return []inspect.Step{step("Slices", inspect.StepWrong, fmt.Sprintf(
+			"the Service %s selects it, and no slice has it: check the controller that writes slices, the role controllers or kube-controller-manager", names[0],
+		), o)}
+	}
+	return []inspect.Step{noService(all, workloadLabels, o)}
+}
+
+// noService says that no Service of the namespace selects a workload, and which one nearly does.
+func noService(all []corev1.Service, workloadLabels map[string]string, o *inspect.ObjectRef) inspect.Step {
 	near := ""
 	for i := range all {
 		selector := all[i].Spec.Selector
-		if len(selector) == 0 {
-			continue
-		}
-		if labels.SelectorFromSet(selector).Matches(labels.Set(workloadLabels)) {
-			return []inspect.Step{step("Slices", inspect.StepWrong, fmt.Sprintf(
-				"the Service %s selects it, and no slice has it: check the controller that writes slices, the role controllers or kube-controller-manager", all[i].Name,
-			), o)}
-		}
-		if _, ok := nearMiss(selector, workloadLabels); ok && near == "" {
+		if _, ok := nearMiss(selector, workloadLabels); ok {
 			near = fmt.Sprintf("; the selector of %s is %s: is it meant?", all[i].Name, selectorText(selector))
+			break
 		}
 	}
-	return []inspect.Step{step("Service", inspect.StepNote, "no Service of the namespace selects it"+near, o)}
+	return step("Service", inspect.StepNote, "no Service of the namespace selects it"+near, o)
 }

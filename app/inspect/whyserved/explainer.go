@@ -70,7 +70,7 @@ func (x *Explainer) object(ctx context.Context, o *inspect.ObjectRef) []inspect.
 	case o.Kind == "ServiceProfile":
 		return x.serviceProfile(o)
 	case slices.Contains(podOwners, o.Kind):
-		return x.owner(ctx, o)
+		return ownerSteps(ctx, live{x.Client, o.Namespace}, o, x.service)
 	default:
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,16 +53,6 @@ type live struct {
 
 // service returns a Service; nil if it doesn't exist.
 func (l live) service(ctx context.Context, name string) (*corev1.Service, error) {
-	all, ok := readAll(ctx, l, "services", func() ([]corev1.Service, string, error) {
-		list, err := l.client.CoreV1().Services(l.namespace).List(ctx, metav1.ListOptions{Limit: maxTogether})
-		return list.Items, list.Continue, err
-	})
-	if ok {
-		if i := slices.IndexFunc(all, func(s corev1.Service) bool { return s.Name == name }); i >= 0 {
-			return &all[i], nil
-		}
-		return nil, nil
-	}
 	list, err := l.client.CoreV1().Services(l.namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, Limit: 1})
 	if err != nil || len(list.Items) == 0 {
 		return nil, l.wrap("services", err)
@@ -81,15 +70,6 @@ func (l live) services(ctx context.Context) ([]corev1.Service, error) {
 
 // pods returns pods that a selector selects, up to a limit; nil selects all.
 func (l live) pods(ctx context.Context, selector map[string]string) (podList, error) {
-	all, ok := readAll(ctx, l, "pods", func() ([]corev1.Pod, string, error) {
-		list, err := l.client.CoreV1().Pods(l.namespace).List(ctx, metav1.ListOptions{Limit: maxTogether})
-		return list.Items, list.Continue, err
-	})
-	if ok {
-		selects := labels.SelectorFromSet(selector)
-		selected := slices.DeleteFunc(slices.Clone(all), func(p corev1.Pod) bool { return !selects.Matches(labels.Set(p.Labels)) })
-		return podList{selected[:min(len(selected), maxPods)], len(selected) > maxPods}, nil
-	}
 	list, err := l.client.CoreV1().Pods(l.namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String(), Limit: maxPods})
 	if err != nil {
 		return podList{}, l.wrap("pods", err)
@@ -129,14 +109,6 @@ func (l live) pod(ctx context.Context, name string) (*corev1.Pod, error) {
 }
 
 func (l live) slices(ctx context.Context, service string) ([]discoveryv1.EndpointSlice, error) {
-	all, ok := readAll(ctx, l, "endpointslices", func() ([]discoveryv1.EndpointSlice, string, error) {
-		list, err := l.client.DiscoveryV1().EndpointSlices(l.namespace).List(ctx, metav1.ListOptions{Limit: maxTogether})
-		return list.Items, list.Continue, err
-	})
-	if ok {
-		of := slices.DeleteFunc(slices.Clone(all), func(s discoveryv1.EndpointSlice) bool { return s.Labels[discoveryv1.LabelServiceName] != service })
-		return of[:min(len(of), maxSlices)], nil
-	}
 	list, err := l.client.DiscoveryV1().EndpointSlices(l.namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: discoveryv1.LabelServiceName + "=" + service, Limit: maxSlices,
 	})
@@ -147,13 +119,6 @@ func (l live) slices(ctx context.Context, service string) ([]discoveryv1.Endpoin
 }
 
 func (l live) policies(ctx context.Context) ([]networkingv1.NetworkPolicy, error) {
-	all, ok := readAll(ctx, l, "networkpolicies", func() ([]networkingv1.NetworkPolicy, string, error) {
-		list, err := l.client.NetworkingV1().NetworkPolicies(l.namespace).List(ctx, metav1.ListOptions{Limit: maxPolicies})
-		return list.Items, list.Continue, err
-	})
-	if ok {
-		return all, nil
-	}
 	list, err := l.client.NetworkingV1().NetworkPolicies(l.namespace).List(ctx, metav1.ListOptions{Limit: maxPolicies})
 	if err != nil {
 		return nil, l.wrap("networkpolicies.networking.k8s.io", err)

@@ -19,9 +19,8 @@ var podOwners = []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet",
 // maxOwned limits the explained Services of an object that creates pods.
 const maxOwned = 2
 
-// owner explains an object that creates pods by the Services that select its pods.
-func (x *Explainer) owner(ctx context.Context, o *inspect.ObjectRef) []inspect.Step {
-	from := live{x.Client, o.Namespace}
+// ownerSteps explains an object that creates pods by the Services that select its pods, with service.
+func ownerSteps(ctx context.Context, from live, o *inspect.ObjectRef, service func(context.Context, *inspect.ServiceQuery) []inspect.Step) []inspect.Step {
 	all, err := from.pods(ctx, nil)
 	if err != nil {
 		return []inspect.Step{unknown("Pods", err)}
@@ -36,20 +35,25 @@ func (x *Explainer) owner(ctx context.Context, o *inspect.ObjectRef) []inspect.S
 	if err != nil {
 		return []inspect.Step{unknown("Service", err)}
 	}
-	var names []string
-	for i := range services {
-		if selector := services[i].Spec.Selector; len(selector) > 0 && labels.SelectorFromSet(selector).Matches(labels.Set(pod.Labels)) {
-			names = append(names, services[i].Name)
-		}
-	}
+	names := selecting(services, pod.Labels)
 	if len(names) == 0 {
 		return []inspect.Step{step(o.Kind, inspect.StepUnknown, fmt.Sprintf("%s, and no Service of the namespace selects its pods: ask about one of them, as in pod/%s", own, pod.Name), o)}
 	}
 	steps := []inspect.Step{step(o.Kind, inspect.StepNote, fmt.Sprintf("%s: its pods, such as %s, are those of the Service %s", own, pod.Name, strings.Join(names[:min(len(names), maxShown)], ", ")), o)}
 	for _, name := range names[:min(len(names), maxOwned)] {
-		steps = append(steps, x.service(ctx, &inspect.ServiceQuery{Namespace: o.Namespace, Name: name})...)
+		steps = append(steps, service(ctx, &inspect.ServiceQuery{Namespace: o.Namespace, Name: name})...)
 	}
 	return steps
+}
+
+// selecting returns the names of the Services that select a pod with these labels.
+func selecting(services []corev1.Service, podLabels map[string]string) (names []string) {
+	for i := range services {
+		if selector := services[i].Spec.Selector; len(selector) > 0 && labels.SelectorFromSet(selector).Matches(labels.Set(podLabels)) {
+			names = append(names, services[i].Name)
+		}
+	}
+	return names
 }
 
 // isOwned reports whether an object owns a pod. Between a Deployment or a CronJob and its pods is

@@ -3,7 +3,6 @@ package whyserved
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
@@ -40,9 +38,7 @@ type fixture struct {
 	known   []catalog.Object
 	streams []destination.OpenStream
 	forbids string
-	// more is a resource whose lists have further pages.
-	more string
-	ipv6 bool
+	ipv6    bool
 	// unreadable is a cluster that can't be read.
 	unreadable string
 }
@@ -151,25 +147,11 @@ func (w *fixture) react(a clienttesting.Action) (bool, runtime.Object, error) {
 	if field, ok := list.GetListRestrictions().Fields.RequiresExactMatch("metadata.name"); ok {
 		return true, named(a.GetResource().Resource, field, w.objects), nil
 	}
-	if a.GetResource().Resource == w.more {
-		return true, &corev1.ServiceList{ListMeta: metav1.ListMeta{Continue: "next"}}, nil
-	}
 	return false, nil, nil
 }
 
 // explain returns the explanation of the fixture for a query.
 func (w *fixture) explain(t *testing.T, q inspect.Query) inspect.Explanation {
-	t.Helper()
-	alone, _ := w.explainAll(t, t.Context(), q)
-	together, _ := w.explainAll(t, inspect.WithShared(t.Context(), map[string]bool{"shop": true}), q)
-	if diff := cmp.Diff(alone, together); diff != "" {
-		t.Errorf("with objects that are read together (-alone +together):\n%s", diff)
-	}
-	return alone[0]
-}
-
-// explainAll returns the explanations of queries, and how many requests they took.
-func (w *fixture) explainAll(t *testing.T, in context.Context, queries ...inspect.Query) (all []inspect.Explanation, requests int) {
 	t.Helper()
 	client := fake.NewClientset(w.objects...)
 	client.PrependReactor("list", "*", w.react)
@@ -178,42 +160,14 @@ func (w *fixture) explainAll(t *testing.T, in context.Context, queries ...inspec
 		known.Put(v)
 	}
 	known.MarkSynced()
-	ctx, stop := context.WithCancel(in)
+	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- known.Run(ctx) }()
 	<-known.Synced()
 	defer func() { stop(); <-done }()
 	server := destination.NewServer(known, w.config(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	explainer := &Explainer{Catalog: known, Server: serverWithStreams{server, w}, Client: client, IPv6: w.ipv6, Unreadable: w.why}
-	for _, q := range queries {
-		all = append(all, inspect.Conclude(q.String(), explainer.Explain(ctx, q)))
-	}
-	return all, len(client.Actions())
-}
-
-// TestSharedReads: the explanations of fifty Services of a namespace read each kind once. Objects that are too
-// many to be read together are read for each Service.
-func TestSharedReads(t *testing.T) {
-	w := &fixture{}
-	var queries []inspect.Query
-	for i := range 50 {
-		name := fmt.Sprint("web-", i)
-		w.service(name, map[string]string{"app": name})
-		queries = append(queries, inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: name}})
-	}
-	shop := map[string]bool{"shop": true}
-	all, requests := w.explainAll(t, inspect.WithShared(t.Context(), shop), queries...)
-	if requests > 4 || !strings.Contains(all[49].Summary, "app=web-49") {
-		t.Errorf("%d requests, the last explanation is %+v", requests, all[49])
-	}
-	if _, alone := w.explainAll(t, t.Context(), queries...); alone < 150 {
-		t.Errorf("%d requests without sharing", alone)
-	}
-	w.more = "services"
-	many, _ := w.explainAll(t, inspect.WithShared(t.Context(), shop), queries...)
-	if diff := cmp.Diff(all, many); diff != "" {
-		t.Errorf("with too many Services (-want +got):\n%s", diff)
-	}
+	return inspect.Conclude(q.String(), explainer.Explain(ctx, q))
 }
 
 // why is an Unreadable.
