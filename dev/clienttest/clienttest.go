@@ -1,5 +1,6 @@
 // Package clienttest has what programs share that start a local cluster and other programs:
-// [Programs], waiting for a condition, and the tables in Markdown that they print.
+// [Programs], requests to their admin servers, waiting for a condition, and the tables in Markdown
+// that they print.
 //
 // They are dev/consumers, with kube-proxy and CoreDNS behind the slices, dev/xds, with xDS clients,
 // dev/differential, with the controllers of Kubernetes, dev/demo, dev/lab and dev/bench.

@@ -28,15 +28,39 @@ const (
 // Program is a process whose output goes to a file.
 type Program struct {
 	*childprocess.Process
-	name string
+	Name string
 	// Log is the path of the file.
 	Log string
 }
 
-// Ended returns the error of a program that has ended by itself, with the end of its log.
+// Start starts a program and appends its output to a file. A command that has a standard output already keeps it.
+// When this process dies, the kernel sends the program the signal death.
+func Start(name, log string, cmd *exec.Cmd, death syscall.Signal) (*Program, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	defer out.Close()
+	if cmd.Stdout == nil {
+		cmd.Stdout = out
+	}
+	cmd.Stderr = out
+	process, err := childprocess.Start(cmd, death)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	return &Program{process, name, log}, nil
+}
+
+// Ended returns an error with the end of the log if the program has ended.
 func (p *Program) Ended() error {
-	log, _ := os.ReadFile(p.Log)
-	return fmt.Errorf("%s has ended; the end of its log:\n%s", p.name, log[max(0, len(log)-2000):])
+	select {
+	case <-p.Exited():
+		log, _ := os.ReadFile(p.Log)
+		return fmt.Errorf("%s has ended; the end of its log:\n%s", p.Name, log[max(0, len(log)-2000):])
+	default:
+		return nil
+	}
 }
 
 // Programs are the programs beside a cluster.
@@ -99,22 +123,12 @@ func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// Launch starts a program whose output goes to a file. A command that has a standard output already keeps it.
+// Launch starts a program with [Start].
 func (g *Programs) Launch(name string, cmd *exec.Cmd) (*Program, error) {
-	log, err := os.Create(filepath.Join(g.Dir, name+".log"))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	if cmd.Stdout == nil {
-		cmd.Stdout = log
-	}
-	cmd.Stderr = log
-	process, err := childprocess.Start(cmd, syscall.SIGTERM)
+	p, err := Start(name, filepath.Join(g.Dir, name+".log"), cmd, syscall.SIGTERM)
 	if err != nil {
 		return nil, fmt.Errorf("%w: run `make %s`, which builds it", err, g.Target)
 	}
-	p := &Program{process, name, log.Name()}
 	g.running = append(g.running, p)
 	return p, nil
 }
@@ -122,10 +136,8 @@ func (g *Programs) Launch(name string, cmd *exec.Cmd) (*Program, error) {
 // Alive returns an error if a program has ended by itself.
 func (g *Programs) Alive() error {
 	for _, p := range g.running {
-		select {
-		case <-p.Exited():
-			return p.Ended()
-		default:
+		if err := p.Ended(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -153,7 +165,7 @@ func (g *Programs) End(p *Program, within time.Duration) {
 func (g *Programs) Kill(p *Program, with syscall.Signal) error {
 	g.forget(p)
 	if err := p.Signal(with); err != nil {
-		return fmt.Errorf("end %s: %w", p.name, err)
+		return fmt.Errorf("end %s: %w", p.Name, err)
 	}
 	<-p.Exited()
 	return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 	_ "github.com/coredns/coredns/plugin/ready"      //
 	"github.com/miekg/dns"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/consumers/network"
 	"github.com/signpostd/signpost/internal/childprocess"
 )
@@ -99,12 +99,7 @@ func (s *side) startCoreDNS(ctx context.Context) error {
 		return err
 	}
 	return s.Await(ctx, "CoreDNS is ready", func() bool {
-		response, err := http.Get("http://" + ready + "/ready")
-		if err != nil {
-			return false
-		}
-		defer response.Body.Close()
-		return response.StatusCode == http.StatusOK
+		return clienttest.Ready(ctx, ready) == nil
 	})
 }
 

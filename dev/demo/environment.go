@@ -5,8 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,18 +140,9 @@ func (s *environment) startDestination(ctx context.Context) error {
 // like this, and returns the line.
 func (s *environment) ready(ctx context.Context, admin, beginning string) (line string, err error) {
 	err = s.waitFor(ctx, "Signpost to be ready", time.Minute, func() (bool, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/ready", nil)
+		body, err := clienttest.Fetch(ctx, "http://"+admin+"/ready")
 		if err != nil {
 			return false, err
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return false, err
-		}
-		defer res.Body.Close()
-		body, err := io.ReadAll(res.Body)
-		if err != nil || res.StatusCode != http.StatusOK {
-			return false, fmt.Errorf("/ready answers %s: %s", res.Status, body)
 		}
 		for line = range strings.Lines(string(body)) {
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, beginning) {

@@ -97,7 +97,7 @@ func (s *side) startSignpost(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	s.admin = admin
-	return s.Await(ctx, "signpost is ready", func() bool { return isReady(admin) == nil })
+	return s.Await(ctx, "signpost is ready", func() bool { return clienttest.Ready(ctx, admin) == nil })
 }
 
 // createNodes creates the nodes of the pods, whose zones go into slices.

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/internal/pause"
 )
 
@@ -88,18 +88,5 @@ func (s *side) beatOnce(ctx context.Context, n int) error {
 	if s.admin == "" {
 		return nil
 	}
-	return isReady(s.admin)
-}
-
-// isReady asks Signpost whether it is ready.
-func isReady(admin string) error {
-	answer, err := http.Get("http://" + admin + "/ready")
-	if err != nil {
-		return err
-	}
-	_ = answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("signpost isn't ready: %s", answer.Status)
-	}
-	return nil
+	return clienttest.Ready(ctx, s.admin)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -23,12 +24,20 @@ const (
 	apiServer = "kube-apiserver"
 )
 
+// stopGrace is how long a process may take to end at the end of a run.
+const stopGrace = 15 * time.Second
+
 // startTimeout is how long the control plane, or a restarted component, may take to be ready.
 const startTimeout = 2 * time.Minute
 
+// await polls until the condition holds.
+func await(ctx context.Context, what string, limit time.Duration, holds func() (bool, error)) error {
+	return clienttest.Until(ctx, what, limit, 50*time.Millisecond, holds)
+}
+
 // controlPlane is a real etcd and a real API server.
 type controlPlane struct {
-	*child
+	*clienttest.Program
 	dir string
 	// etcdURL is the address of etcd, which stays the same after a kill.
 	etcdURL string
@@ -38,16 +47,18 @@ type controlPlane struct {
 func (c *controlPlane) kubeconfig() string { return filepath.Join(c.dir, "kubeconfig") }
 
 func startControlPlane(ctx context.Context, dir, program string) (*controlPlane, error) {
-	p, err := startChild("localcluster", dir+".log", program, nil, "up", "--dir", dir, "--crds", "deploy/crds", "--components", etcd+","+apiServer, "--nodes", "0", "--restart-delay", "100ms")
+	cmd := exec.Command(program, "up", "--dir", dir, "--crds", "deploy/crds", "--components", etcd+","+apiServer, "--nodes", "0", "--restart-delay", "100ms")
+	p, err := clienttest.Start("localcluster", dir+".log", cmd, syscall.SIGKILL)
 	if err != nil {
 		return nil, err
 	}
-	c := &controlPlane{child: p, dir: dir}
+	c := &controlPlane{Program: p, dir: dir}
 	err = await(ctx, "the control plane", startTimeout, func() (bool, error) {
-		if ended := p.ended(); ended != nil {
+		if ended := p.Ended(); ended != nil {
 			return false, ended
 		}
-		return exists(c.kubeconfig())
+		_, err := os.Stat(c.kubeconfig())
+		return err == nil, err
 	})
 	if err == nil {
 		c.etcdURL, err = etcdctl.URL(dir)

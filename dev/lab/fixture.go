@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/dev/lab/network"
 	"github.com/signpostd/signpost/dev/lab/overlay"
@@ -220,7 +221,7 @@ func (s *fixture) startReplicas(ctx context.Context, clock schedule.Clock) error
 	for _, name := range replicaNames {
 		r := s.replicas[name]
 		err := await(ctx, name+" to be ready", startTimeout, func() (bool, error) {
-			return r.ready(), nil
+			return clienttest.Ready(ctx, r.admin) == nil, nil
 		})
 		if err != nil {
 			return err

@@ -3,15 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"text/template"
-	"time"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
@@ -29,7 +29,7 @@ type replica struct {
 	ended func(name string, last error)
 
 	mu      sync.Mutex
-	process *child // nil if it shouldn't run
+	process *clienttest.Program // nil if it shouldn't run
 	waiting sync.WaitGroup
 }
 
@@ -101,7 +101,9 @@ func (r *replica) start() error {
 	if r.process != nil {
 		return nil
 	}
-	p, err := startChild(r.name, r.log(), r.program, r.env, "run", "--config", r.config)
+	cmd := exec.Command(r.program, "run", "--config", r.config)
+	cmd.Env = append(os.Environ(), r.env...)
+	p, err := clienttest.Start(r.name, r.log(), cmd, syscall.SIGKILL)
 	if err != nil {
 		return err
 	}
@@ -111,7 +113,7 @@ func (r *replica) start() error {
 }
 
 // supervise restarts a process that has ended by itself, as the kubelet does.
-func (r *replica) supervise(p *child) {
+func (r *replica) supervise(p *clienttest.Program) {
 	<-p.Exited()
 	r.mu.Lock()
 	byItself := r.process == p
@@ -122,7 +124,7 @@ func (r *replica) supervise(p *child) {
 	if !byItself {
 		return
 	}
-	r.ended(r.name, p.ended())
+	r.ended(r.name, p.Ended())
 	if err := r.start(); err != nil {
 		r.ended(r.name, err)
 	}
@@ -157,17 +159,6 @@ func (r *replica) signal(s syscall.Signal) error {
 		return fmt.Errorf("send %s to %s: %w", s, r.name, err)
 	}
 	return nil
-}
-
-// ready reports whether the process is ready.
-func (r *replica) ready() bool {
-	client := http.Client{Timeout: time.Second}
-	answer, err := client.Get("http://" + r.admin + "/ready")
-	if err != nil {
-		return false
-	}
-	defer answer.Body.Close()
-	return answer.StatusCode == http.StatusOK
 }
 
 // stop stops the process at the end of a run.

@@ -200,7 +200,7 @@ func (s *fixture) runFaults(ctx context.Context, faults schedule.Schedule) error
 		}
 	})
 	wg.Wait()
-	if err := errors.Join(append(errs, s.control.ended())...); err != nil {
+	if err := errors.Join(append(errs, s.control.Ended())...); err != nil {
 		return err
 	}
 	return errors.Join(s.setClocks(ctx), s.collectGarbage(ctx), s.burst(ctx))
@@ -315,7 +315,7 @@ func (s *fixture) waitForCalm(ctx context.Context) (time.Duration, error) {
 	}
 	length := s.recorder.Now() - started
 	s.recorder.Record(history.Entry{Calm: &history.Calm{}})
-	return length, s.control.ended()
+	return length, s.control.Ended()
 }
 
 // converged runs the validators of convergence on the history so far.

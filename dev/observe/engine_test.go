@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/storage"
@@ -21,17 +22,16 @@ type evaluator struct {
 	fired map[string]string // the first alert that fired of each rule, with its labels
 }
 
-func newEvaluator(t *testing.T, s storage.Queryable, alerts []Alert) *evaluator {
+func newEvaluator(t *testing.T, s storage.Queryable, alerts []rulefmt.Rule) *evaluator {
 	t.Helper()
 	engine := promqltest.NewTestEngine(t, false, 5*time.Minute, 1e6)
 	e := &evaluator{rules.EngineQueryFunc(engine, s), map[string]*rules.AlertingRule{}, map[string]string{}}
 	for _, a := range alerts {
 		expr, err := promql.ParseExpr(a.Expr)
 		if err != nil {
-			t.Fatalf("%s: %v", a.Name, err)
+			t.Fatalf("%s: %v", a.Alert, err)
 		}
-		annotations := labels.FromStrings("summary", a.Summary, "description", a.Description)
-		e.rules[a.Name] = rules.NewAlertingRule(a.Name, expr, a.For, 0, labels.FromStrings("severity", string(a.Severity)), annotations,
+		e.rules[a.Alert] = rules.NewAlertingRule(a.Alert, expr, time.Duration(a.For), 0, labels.FromMap(a.Labels), labels.FromMap(a.Annotations),
 			labels.EmptyLabels(), "", true, slog.New(slog.DiscardHandler))
 	}
 	return e

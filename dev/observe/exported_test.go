@@ -38,15 +38,15 @@ var labelValues = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
 func uses(t *testing.T) []use {
 	t.Helper()
 	var all []use
-	for _, a := range allAlerts() {
-		all = append(all, usesOf(t, a.Name, a.Expr)...)
-		text, err := os.ReadFile(filepath.Join(root, "docs/runbooks", a.RunbookFile()))
+	for _, a := range allAlerts(t) {
+		all = append(all, usesOf(t, a.Alert, a.Expr)...)
+		text, err := os.ReadFile(filepath.Join(root, "docs/runbooks", runbookOf(a)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, block := range promqlBlock.FindAllStringSubmatch(string(text), -1) {
 			for line := range strings.Lines(block[1]) {
-				all = append(all, usesOf(t, a.RunbookFile(), line)...)
+				all = append(all, usesOf(t, runbookOf(a), line)...)
 			}
 		}
 	}

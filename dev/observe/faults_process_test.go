@@ -174,10 +174,10 @@ func TestEachAlertHasAFault(t *testing.T) {
 		}
 		tests.Write(text)
 	}
-	for _, a := range allAlerts() {
-		fires := regexp.MustCompile(`(wantFiring\(|fired\[).*"` + a.Name + `"`).MatchString(tests.String())
-		if reason := withoutFault[a.Name]; fires == (reason != "") {
-			t.Errorf("%s fires in a test of a fault: %v; the reason why it doesn't: %q", a.Name, fires, reason)
+	for _, a := range allAlerts(t) {
+		fires := regexp.MustCompile(`(wantFiring\(|fired\[).*"` + a.Alert + `"`).MatchString(tests.String())
+		if reason := withoutFault[a.Alert]; fires == (reason != "") {
+			t.Errorf("%s fires in a test of a fault: %v; the reason why it doesn't: %q", a.Alert, fires, reason)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,13 +25,10 @@ const root = "../.."
 var promql = parser.NewParser(parser.Options{})
 
 // generated returns the text of each file by its path below deploy/observe, and below files of the chart.
+// The alerts are not generated: the chart has a copy of them.
 func generated(t *testing.T) map[string]string {
 	t.Helper()
-	rules, err := RuleFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]string{"alerts.yaml": rules}
+	files := map[string]string{"alerts.yaml": string(ruleFile(t))}
 	for _, d := range Dashboards() {
 		text, err := d.JSON()
 		if err != nil {
@@ -41,7 +39,7 @@ func generated(t *testing.T) map[string]string {
 	return files
 }
 
-// The files are what the Go values say; -update writes them.
+// The files are what the Go values and the alerts say; -update writes them.
 func TestGenerated(t *testing.T) {
 	for name, want := range generated(t) {
 		for _, dir := range []string{"deploy/observe", "deploy/helm/signpost/files"} {
@@ -65,18 +63,6 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// Prometheus accepts the rule file.
-func TestRuleFileIsValid(t *testing.T) {
-	text, err := RuleFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, errs := rulefmt.Parse([]byte(text), false, model.LegacyValidation, promql, slog.New(slog.DiscardHandler))
-	for _, err := range errs {
-		t.Error(err)
-	}
-}
-
 // headings are those of each page about an alert, in this order.
 var headings = []string{"## Meaning", "## Impact", "## Diagnosis", "## Mitigation", "## When to ignore it"}
 
@@ -92,16 +78,16 @@ func TestRunbooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := map[string]bool{"README.md": true}
-	for _, a := range allAlerts() {
-		pages[a.RunbookFile()] = true
-		text, err := os.ReadFile(filepath.Join(dir, a.RunbookFile()))
+	for _, a := range allAlerts(t) {
+		pages[runbookOf(a)] = true
+		text, err := os.ReadFile(filepath.Join(dir, runbookOf(a)))
 		if err != nil {
 			t.Error(err)
 			continue
 		}
 		checkRunbook(t, a, string(text))
-		if !strings.Contains(string(index), "]("+a.RunbookFile()+")") {
-			t.Errorf("the index has no link to %s", a.RunbookFile())
+		if !strings.Contains(string(index), "]("+runbookOf(a)+")") {
+			t.Errorf("the index has no link to %s", runbookOf(a))
 		}
 	}
 	files, err := os.ReadDir(dir)
@@ -115,16 +101,16 @@ func TestRunbooks(t *testing.T) {
 	}
 }
 
-func checkRunbook(t *testing.T, a Alert, text string) {
+func checkRunbook(t *testing.T, a rulefmt.Rule, text string) {
 	t.Helper()
-	if !strings.HasPrefix(text, "# "+a.Name+"\n") {
-		t.Errorf("%s doesn't begin with its alert, %s", a.RunbookFile(), a.Name)
+	if !strings.HasPrefix(text, "# "+a.Alert+"\n") {
+		t.Errorf("%s doesn't begin with its alert, %s", runbookOf(a), a.Alert)
 	}
 	rest := text
 	for _, h := range headings {
 		_, after, found := strings.Cut(rest, "\n"+h+"\n")
 		if !found {
-			t.Errorf("%s has no %q in its place", a.RunbookFile(), h)
+			t.Errorf("%s has no %q in its place", runbookOf(a), h)
 			continue
 		}
 		rest = after
@@ -132,20 +118,38 @@ func checkRunbook(t *testing.T, a Alert, text string) {
 	for _, query := range promqlBlock.FindAllStringSubmatch(text, -1) {
 		for line := range strings.Lines(query[1]) {
 			if _, err := promql.ParseExpr(line); err != nil {
-				t.Errorf("%s: %s: %v", a.RunbookFile(), line, err)
+				t.Errorf("%s: %s: %v", runbookOf(a), line, err)
 			}
 		}
 	}
 }
 
-// allAlerts returns the alerts of all groups.
-func allAlerts() []Alert {
-	var all []Alert
-	for _, g := range Alerts() {
-		all = append(all, g.Alerts...)
+// ruleFile returns the text of the rule file.
+func ruleFile(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "deploy/observe/alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// allAlerts returns the alerts of all groups. The test fails if Prometheus does not accept the rule file.
+func allAlerts(t *testing.T) []rulefmt.Rule {
+	t.Helper()
+	file, errs := rulefmt.Parse(ruleFile(t), false, model.LegacyValidation, promql, slog.New(slog.DiscardHandler))
+	for _, err := range errs {
+		t.Fatal(err)
+	}
+	var all []rulefmt.Rule
+	for _, g := range file.Groups {
+		all = append(all, g.Rules...)
 	}
 	return all
 }
+
+// runbookOf returns the name of the page about an alert in docs/runbooks.
+func runbookOf(a rulefmt.Rule) string { return path.Base(a.Annotations["runbook_url"]) }
 
 // shellBlock matches commands in a page.
 var shellBlock = regexp.MustCompile("(?s)```\n(.*?)```")
@@ -153,8 +157,8 @@ var shellBlock = regexp.MustCompile("(?s)```\n(.*?)```")
 // Each command of signpost in a page exists, and so do its flags.
 func TestCommandsInRunbooks(t *testing.T) {
 	helps, found := map[string]string{}, 0
-	for _, a := range allAlerts() {
-		text, err := os.ReadFile(filepath.Join(root, "docs/runbooks", a.RunbookFile()))
+	for _, a := range allAlerts(t) {
+		text, err := os.ReadFile(filepath.Join(root, "docs/runbooks", runbookOf(a)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,11 +169,11 @@ func TestCommandsInRunbooks(t *testing.T) {
 					continue
 				}
 				found++
-				checkCommand(t, a.RunbookFile(), helps, words[1:])
+				checkCommand(t, runbookOf(a), helps, words[1:])
 			}
 		}
 	}
-	if found < len(allAlerts())/2 {
+	if found < len(allAlerts(t))/2 {
 		t.Errorf("there are only %d commands", found)
 	}
 }

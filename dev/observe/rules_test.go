@@ -146,19 +146,19 @@ var alertTests = map[string]alertTest{
 
 // Each alert fires with its bad series, not before its time, and with no good series does any fire.
 func TestAlertsFire(t *testing.T) {
-	for _, a := range allAlerts() {
-		test, ok := alertTests[a.Name]
+	for _, a := range allAlerts(t) {
+		test, ok := alertTests[a.Alert]
 		if !ok {
-			t.Errorf("%s has no test", a.Name)
+			t.Errorf("%s has no test", a.Alert)
 			continue
 		}
-		t.Run(a.Name, func(t *testing.T) {
+		t.Run(a.Alert, func(t *testing.T) {
 			e := evaluated(t, test.bad, func(e *evaluator, at time.Duration) {
-				if at < a.For && slices.Contains(e.names(), a.Name) {
+				if at < time.Duration(a.For) && slices.Contains(e.names(), a.Alert) {
 					t.Errorf("it fires after %v, sooner than after %v", at, a.For)
 				}
 			})
-			if got := e.names(); !slices.Equal(got, []string{a.Name}) {
+			if got := e.names(); !slices.Equal(got, []string{a.Alert}) {
 				t.Errorf("with bad series %v fire", got)
 			}
 			for name, text := range e.fired {
@@ -171,8 +171,8 @@ func TestAlertsFire(t *testing.T) {
 			}
 		})
 	}
-	if len(alertTests) != len(allAlerts()) {
-		t.Errorf("there are tests of %d alerts, and %d alerts", len(alertTests), len(allAlerts()))
+	if len(alertTests) != len(allAlerts(t)) {
+		t.Errorf("there are tests of %d alerts, and %d alerts", len(alertTests), len(allAlerts(t)))
 	}
 }
 
@@ -185,7 +185,7 @@ func evaluated(t *testing.T, series string, each func(*evaluator, time.Duration)
 	}
 	s := promqltest.LoadedStorage(t, text)
 	t.Cleanup(func() { _ = s.Close() })
-	e := newEvaluator(t, s, allAlerts())
+	e := newEvaluator(t, s, allAlerts(t))
 	for at := time.Duration(0); at <= time.Hour; at += time.Minute {
 		e.at(t, time.Unix(0, 0).Add(at).UTC())
 		each(e, at)

@@ -139,7 +139,7 @@ func newPrometheus(t *testing.T, targets ...*target) *prometheus {
 	s := teststorage.New(t)
 	t.Cleanup(func() { _ = s.Close() })
 	now := time.Now()
-	return &prometheus{t: t, storage: s, evaluator: newEvaluator(t, s, allAlerts()), begun: now, now: now, targets: targets}
+	return &prometheus{t: t, storage: s, evaluator: newEvaluator(t, s, allAlerts(t)), begun: now, now: now, targets: targets}
 }
 
 // scrapeAll scrapes all processes once, evaluates the alerts, and lets a step of its own time pass. adjust may

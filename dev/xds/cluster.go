@@ -1,16 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -109,8 +103,7 @@ func (c *cluster) startReplica(i int) (err error) {
 func (c *cluster) awaitReplicas(ctx context.Context) error {
 	for i := range c.replicas {
 		err := c.Await(ctx, "replica "+strconv.Itoa(i)+" is ready", func() bool {
-			res, err := get(ctx, "http://"+adminAddress(i)+"/ready")
-			return err == nil && res == http.StatusOK
+			return clienttest.Ready(ctx, adminAddress(i)) == nil
 		})
 		if err != nil {
 			return err
@@ -127,78 +120,15 @@ func (c *cluster) endReplica(i int, with syscall.Signal) error {
 // metric returns the sum of a metric's series over all replicas.
 func (c *cluster) metric(ctx context.Context, name string) (sum float64, err error) {
 	for i := range c.replicas {
-		value, err := metricAt(ctx, adminAddress(i), name)
+		values, err := clienttest.Metric(ctx, adminAddress(i), name)
 		if err != nil {
 			return 0, err
 		}
-		sum += value
+		for _, v := range values {
+			sum += v
+		}
 	}
 	return sum, nil
-}
-
-// metricAt returns the sum of a metric's series at an address.
-func metricAt(ctx context.Context, address, name string) (sum float64, err error) {
-	err = lines(ctx, "http://"+address+"/metrics", func(line string) error {
-		series, value, _ := strings.Cut(line, " ")
-		if base, _, _ := strings.Cut(series, "{"); base != name {
-			return nil
-		}
-		v, err := strconv.ParseFloat(value, 64)
-		sum += v
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("read metric %s: %w", name, err)
-	}
-	return sum, nil
-}
-
-// get returns the status of a response.
-func get(ctx context.Context, url string) (status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	return res.StatusCode, res.Body.Close()
-}
-
-// lines calls f with each line of a response.
-func lines(ctx context.Context, url string, f func(line string) error) error {
-	return fetch(ctx, url, func(body io.Reader) error {
-		scanner := bufio.NewScanner(body)
-		for scanner.Scan() {
-			if err := f(scanner.Text()); err != nil {
-				return err
-			}
-		}
-		return scanner.Err()
-	})
-}
-
-// getJSON decodes a response.
-func getJSON(ctx context.Context, url string, into any) error {
-	return fetch(ctx, url, func(body io.Reader) error { return json.NewDecoder(body).Decode(into) })
-}
-
-// fetch calls f with the body of a response.
-func fetch(ctx context.Context, url string, f func(io.Reader) error) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return errors.New(res.Status)
-	}
-	return f(res.Body)
 }
 
 // stop ends all programs, the last started first.

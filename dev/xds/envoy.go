@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -106,13 +107,9 @@ func (st *stage) launchEnvoy(ctx context.Context, name, more string, flags ...st
 // awaitEnvoy waits until an Envoy with this admin address is ready.
 func awaitEnvoy(ctx context.Context, admin string, p *clienttest.Program) error {
 	err := clienttest.Await(ctx, clienttest.StartWithin, "Envoy is ready", func() bool {
-		status, err := get(ctx, "http://"+admin+"/ready")
-		return err == nil && status == http.StatusOK
+		return clienttest.Ready(ctx, admin) == nil
 	})
-	if err != nil {
-		return fmt.Errorf("%w: %w", err, p.Ended())
-	}
-	return nil
+	return errors.Join(err, p.Ended())
 }
 
 // cluster returns the name of the cluster of a Service.
@@ -156,16 +153,20 @@ func yamlAddress(hostPort string) (string, error) {
 	return fmt.Sprintf("{socket_address: {address: %s, port_value: %s}}", host, port), err
 }
 
-// warming returns how many clusters of Envoy wait for endpoints.
-func warming(ctx context.Context) (n int, err error) {
-	err = lines(ctx, "http://"+envoyAdmin+"/stats?filter=cluster_manager.warming_clusters", func(line string) error {
-		_, value, found := strings.Cut(line, ": ")
-		if !found {
-			return nil
+// stats are the numbers of clusters of an Envoy, and how many have been changed so far.
+type stats struct{ active, warming, modified int }
+
+// envoyStats returns the numbers of clusters of the Envoy with this admin address. Clusters that wait for endpoints
+// are warming.
+func envoyStats(ctx context.Context, admin string) (n stats, err error) {
+	into := map[string]*int{"active_clusters": &n.active, "warming_clusters": &n.warming, "cluster_modified": &n.modified}
+	text, err := clienttest.Fetch(ctx, "http://"+admin+"/stats?filter=^cluster_manager\\.")
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "cluster_manager."), ": ")
+		if to := into[name]; to != nil && err == nil {
+			*to, err = strconv.Atoi(value)
 		}
-		n, err = strconv.Atoi(value)
-		return err
-	})
+	}
 	return n, err
 }
 
@@ -182,7 +183,11 @@ func onlyFailurePercentage(ctx context.Context, cluster string) error {
 	}
 	// Envoy 1.40 answers a dump of hundreds of Clusters with a text about a failure.
 	named := url.Values{"resource": {"dynamic_active_clusters"}, "name_regex": {"^" + regexp.QuoteMeta(cluster) + "$"}}
-	if err := getJSON(ctx, "http://"+envoyAdmin+"/config_dump?"+named.Encode(), &dump); err != nil {
+	text, err := clienttest.Fetch(ctx, "http://"+envoyAdmin+"/config_dump?"+named.Encode())
+	if err == nil {
+		err = json.Unmarshal(text, &dump)
+	}
+	if err != nil {
 		return fmt.Errorf("read the Clusters of Envoy: %w", err)
 	}
 	for _, c := range dump.Configs {

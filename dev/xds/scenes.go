@@ -122,9 +122,9 @@ func (st *stage) undisturbed(ctx context.Context) error {
 	if !slices.ContainsFunc(st.clients, func(c *client) bool { return !c.grpc && c.skipped == "" }) {
 		return nil
 	}
-	n, err := warming(ctx)
-	if err == nil && n > 0 {
-		err = fmt.Errorf("%d clusters of Envoy wait for endpoints", n)
+	n, err := envoyStats(ctx, envoyAdmin)
+	if err == nil && n.warming > 0 {
+		err = fmt.Errorf("%d clusters of Envoy wait for endpoints", n.warming)
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -80,8 +79,8 @@ func (st *stage) startReady(ctx context.Context, kubeconfig string, flags ...str
 // awaitExtra waits until the replica of startExtra has a path of its metrics address answer with 200.
 func (st *stage) awaitExtra(ctx context.Context, path string) error {
 	return st.Await(ctx, "the replica of scene "+st.scene.name+" answers "+path, func() bool {
-		code, err := get(ctx, "http://"+extraAdmin+path)
-		return err == nil && code == http.StatusOK
+		_, err := clienttest.Fetch(ctx, "http://"+extraAdmin+path)
+		return err == nil
 	})
 }
 
@@ -179,13 +178,13 @@ func idle(ctx context.Context, st *stage) error {
 		return out, err
 	}
 	st.with(clients, call)
-	var now float64
+	var now []float64
 	err = clienttest.Await(ctx, deadline, "the idle channels have no subscription", func() bool {
-		now, err = metricAt(ctx, extraAdmin, "xds_subscriptions")
-		return err == nil && now == 0
+		now, err = clienttest.Metric(ctx, extraAdmin, "xds_subscriptions")
+		return err == nil && !slices.ContainsFunc(now, func(n float64) bool { return n != 0 })
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %g subscriptions", err, now)
+		return fmt.Errorf("%w: %v subscriptions", err, now)
 	}
 	st.with(clients, func(c *client) (result, error) {
 		begun := time.Now()

@@ -140,7 +140,7 @@ func (st *stage) startCalls(ctx context.Context, c *client, s *shop) error {
 // changes changes Clusters while clients make calls.
 func (e *wildEnvoy) changes(ctx context.Context, st *stage, kept, old *shop) error {
 	for round := range 3 {
-		before, err := e.stats(ctx)
+		before, err := envoyStats(ctx, e.admin)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (e *wildEnvoy) changes(ctx context.Context, st *stage, kept, old *shop) err
 			return err
 		}
 	}
-	before, err := e.stats(ctx)
+	before, err := envoyStats(ctx, e.admin)
 	if err != nil {
 		return err
 	}
@@ -242,28 +242,11 @@ func (e *wildEnvoy) more(kept *shop) (string, error) {
 	return out.String(), err
 }
 
-// stats are the numbers of clusters of an Envoy, and how many have been changed so far.
-type stats struct{ active, warming, modified int }
-
-func (e *wildEnvoy) stats(ctx context.Context) (n stats, err error) {
-	into := map[string]*int{"active_clusters": &n.active, "warming_clusters": &n.warming, "cluster_modified": &n.modified}
-	err = lines(ctx, "http://"+e.admin+"/stats?filter=^cluster_manager\\.", func(line string) error {
-		name, value, _ := strings.Cut(strings.TrimPrefix(line, "cluster_manager."), ": ")
-		to := into[name]
-		if to == nil {
-			return nil
-		}
-		*to, err = strconv.Atoi(value)
-		return err
-	})
-	return n, err
-}
-
 // await waits until the clusters of Envoy are as wanted.
 func (e *wildEnvoy) await(ctx context.Context, within time.Duration, what string, holds func(stats) bool) error {
 	var last stats
 	err := clienttest.Await(ctx, within, what, func() bool {
-		n, err := e.stats(ctx)
+		n, err := envoyStats(ctx, e.admin)
 		last = n
 		return err == nil && holds(n)
 	})

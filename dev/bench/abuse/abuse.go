@@ -251,7 +251,7 @@ func (run *run) memoryAfter(ctx context.Context, limit float64) (float64, time.D
 			return 0, 0, err
 		}
 		// The profile is thrown away: asking for it collects the garbage.
-		if _, _, err := measure.AdminGet(ctx, "/debug/pprof/heap?gc=1"); err != nil {
+		if _, err := measure.AdminGet(ctx, "/debug/pprof/heap?gc=1"); err != nil {
 			return 0, 0, err
 		}
 		u, err := run.server.Usage()

@@ -151,8 +151,8 @@ func (k *killing) round(ctx context.Context) error {
 			return err
 		}
 	}
-	_ = k.process.Cmd.Process.Signal(syscall.SIGKILL)
-	<-k.process.Done
+	_ = k.process.Signal(syscall.SIGKILL)
+	<-k.process.Exited()
 	k.process = nil
 	return k.look(ctx)
 }

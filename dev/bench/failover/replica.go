@@ -55,7 +55,7 @@ func (r *replica) start(ctx context.Context, lease leaseTimes) error {
 	return err
 }
 
-func (r *replica) signal(s syscall.Signal) { _ = r.process.Cmd.Process.Signal(s) }
+func (r *replica) signal(s syscall.Signal) { _ = r.process.Signal(s) }
 
 // stop ends the process, if there is one.
 func (r *replica) stop() {
@@ -77,7 +77,7 @@ func (r *replica) kill() ending {
 // reap waits for the end of the process.
 func (r *replica) reap() error {
 	select {
-	case <-r.process.Done:
+	case <-r.process.Exited():
 		r.process = nil
 		return nil
 	case <-time.After(failoverSettle):

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/signpostd/signpost/dev/clienttest"
 )
@@ -69,11 +68,10 @@ func (c *Cluster) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start the local cluster: %w: see %s", err, c.Log)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	config, err := clienttest.ClientConfig(c.Kubeconfig)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", c.Kubeconfig, err)
+		return err
 	}
-	config.QPS, config.Burst = 5000, 5000
 	c.Client, err = kubernetes.NewForConfig(config)
 	return err
 }

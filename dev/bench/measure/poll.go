@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/signpostd/signpost/dev/clienttest"
 )
 
 // ForEach calls f with 0 to n-1, 16 calls at a time, until one fails.
@@ -39,16 +41,7 @@ func Poll(ctx context.Context, limit time.Duration, holds func() bool) error {
 }
 
 // Pause waits, unless the context ends first.
-func Pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
+func Pause(ctx context.Context, d time.Duration) error { return clienttest.Pause(ctx, d) }
 
 // PollSlowly waits until the condition holds, for what takes seconds and shares the machine with what is
 // measured.
@@ -57,7 +50,7 @@ func PollSlowly(ctx context.Context, limit time.Duration, holds func() bool) err
 	defer cancel()
 	for !holds() {
 		if err := Pause(ctx, 20*time.Millisecond); err != nil {
-			return context.Cause(ctx)
+			return err
 		}
 	}
 	return nil

@@ -19,15 +19,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/signpostd/signpost/dev/clienttest"
 )
 
 // Process is a program that the benchmark started. It ends with the benchmark at the latest.
-type Process struct {
-	Name string
-	Cmd  *exec.Cmd
-	Done chan error
-	Log  string
-}
+type Process struct{ *clienttest.Program }
 
 // Start runs a program whose output goes to a file in dir.
 func Start(ctx context.Context, dir, name string, args ...string) (*Process, error) {
@@ -36,23 +33,15 @@ func Start(ctx context.Context, dir, name string, args ...string) (*Process, err
 
 // StartWith is start with further variables of the environment.
 func StartWith(ctx context.Context, dir string, env []string, name string, args ...string) (*Process, error) {
-	path := filepath.Join(dir, filepath.Base(name)+".log")
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	base := filepath.Base(name)
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	p, err := clienttest.Start(base, filepath.Join(dir, base+".log"), cmd, syscall.SIGTERM)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: run `make build` first", err)
 	}
-	defer log.Close()
-	p := &Process{Name: filepath.Base(name), Cmd: exec.CommandContext(ctx, name, args...), Done: make(chan error, 1), Log: path}
-	p.Cmd.Stdout, p.Cmd.Stderr = log, log
-	p.Cmd.Env = append(os.Environ(), env...)
-	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	p.Cmd.Cancel = func() error { return p.Cmd.Process.Signal(syscall.SIGTERM) }
-	p.Cmd.WaitDelay = 10 * time.Second
-	if err := p.Cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w: run `make build` first", name, err)
-	}
-	go func() { p.Done <- p.Cmd.Wait() }()
-	return p, nil
+	context.AfterFunc(ctx, func() { _ = p.Signal(syscall.SIGTERM) })
+	return &Process{p}, nil
 }
 
 // StartSelf runs a command of this program as a process of its own, with a niceness.
@@ -64,28 +53,15 @@ func StartSelf(ctx context.Context, dir string, nice int, args ...string) (*Proc
 	return Start(ctx, dir, "nice", append([]string{"-n", strconv.Itoa(nice), self}, args...)...)
 }
 
-// Stop ends the process and waits for it.
-func (p *Process) Stop() {
-	_ = p.Cmd.Process.Signal(syscall.SIGTERM)
-	<-p.Done
-}
+// stopWithin is how long a program may take to end.
+const stopWithin = time.Minute
 
-// Ended returns an error if the process has ended by itself, with the last lines
-// that it wrote.
-func (p *Process) Ended() error {
-	select {
-	case err := <-p.Done:
-		p.Done <- err // for stop
-		log, _ := os.ReadFile(p.Log)
-		return fmt.Errorf("%s ended (%w): %s", p.Name, err, log[max(0, len(log)-2000):])
-	default:
-		return nil
-	}
-}
+// Stop ends the process and waits for it.
+func (p *Process) Stop() { p.Program.Stop(stopWithin) }
 
 // PeakMemory returns the most memory that was ever resident, in bytes.
 func (p *Process) PeakMemory() (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid()))
 	if err != nil {
 		return 0, fmt.Errorf("read the memory of %s: %w", p.Name, err)
 	}
@@ -97,7 +73,7 @@ func (p *Process) PeakMemory() (float64, error) {
 // ForgetPeak makes peakMemory count from now on.
 func (p *Process) ForgetPeak() error {
 	// See proc_pid_clear_refs(5).
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.Cmd.Process.Pid), []byte("5"), 0); err != nil {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.Pid()), []byte("5"), 0); err != nil {
 		return fmt.Errorf("reset the peak memory of %s: %w", p.Name, err)
 	}
 	return nil
@@ -123,7 +99,7 @@ type Usage struct {
 // second.
 func (p *Process) CpuTime() (time.Duration, error) {
 	var cpu unix.Timespec
-	if err := unix.ClockGettime(cpuClock(p.Cmd.Process.Pid), &cpu); err != nil {
+	if err := unix.ClockGettime(cpuClock(p.Pid()), &cpu); err != nil {
 		return 0, fmt.Errorf("read the CPU clock of %s: %w: see %s", p.Name, err, p.Log)
 	}
 	return time.Duration(cpu.Nano()), nil
@@ -135,7 +111,7 @@ func (p *Process) Usage() (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Cmd.Process.Pid))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Pid()))
 	if err != nil {
 		return Usage{}, fmt.Errorf("read the memory of %s: %w: see %s", p.Name, err, p.Log)
 	}

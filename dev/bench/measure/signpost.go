@@ -1,35 +1,18 @@
 package measure
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"strconv"
-	"strings"
 	"time"
-)
 
-// AdminGet returns the status and the body of an address of Signpost's admin server.
-func AdminGet(ctx context.Context, path string) (int, string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+AdminAddr+path, nil)
-	if err != nil {
-		return 0, "", err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, "", fmt.Errorf("ask the admin server: %w", err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	return res.StatusCode, string(body), err
-}
+	"github.com/signpostd/signpost/dev/clienttest"
+)
 
 // HeapAfterGC returns the bytes of live heap in Signpost.
 func HeapAfterGC(ctx context.Context) (float64, error) {
 	// The profile is thrown away: asking for it collects the garbage.
-	if _, _, err := AdminGet(ctx, "/debug/pprof/heap?gc=1"); err != nil {
+	if _, err := AdminGet(ctx, "/debug/pprof/heap?gc=1"); err != nil {
 		return 0, err
 	}
 	v, err := Metric(ctx, "go_memstats_heap_alloc_bytes")
@@ -39,28 +22,15 @@ func HeapAfterGC(ctx context.Context) (float64, error) {
 	return v[0], err
 }
 
+// AdminGet returns a page of Signpost's admin server.
+func AdminGet(ctx context.Context, path string) (string, error) {
+	text, err := clienttest.Fetch(ctx, "http://"+AdminAddr+path)
+	return string(text), err
+}
+
 // Metric returns the values of all series of a metric.
 func Metric(ctx context.Context, name string) ([]float64, error) {
-	_, body, err := AdminGet(ctx, "/metrics")
-	if err != nil {
-		return nil, err
-	}
-	var values []float64
-	for lines := bufio.NewScanner(strings.NewReader(body)); lines.Scan(); {
-		series, value, _ := strings.Cut(lines.Text(), " ")
-		if base, _, _ := strings.Cut(series, "{"); base != name {
-			continue
-		}
-		if i := strings.LastIndexByte(lines.Text(), ' '); i > 0 {
-			value = lines.Text()[i+1:]
-		}
-		v, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return nil, fmt.Errorf("metric %s: %w", name, err)
-		}
-		values = append(values, v)
-	}
-	return values, nil
+	return clienttest.Metric(ctx, AdminAddr, name)
 }
 
 // The programs that are measured, relative to the root of the module.
@@ -122,13 +92,9 @@ func StartDestinationWith(ctx context.Context, dir, kubeconfig string, flags []s
 // AwaitReady waits until Signpost says that it is ready, or has ended.
 func (s *Server) AwaitReady(ctx context.Context) error {
 	err := PollSlowly(ctx, 5*time.Minute, func() bool {
-		status, _, err := AdminGet(ctx, "/ready")
-		return s.Ended() != nil || err == nil && status == http.StatusOK
+		return s.Ended() != nil || clienttest.Ready(ctx, AdminAddr) == nil
 	})
-	if err == nil {
-		err = s.Ended()
-	}
-	if err != nil {
+	if err := cmp.Or(err, s.Ended()); err != nil {
 		return fmt.Errorf("start Signpost: %w: see %s", err, s.Log)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/signpostd/signpost/dev/bench/measure"
 	"github.com/signpostd/signpost/dev/bench/mesh"
 	"github.com/signpostd/signpost/dev/bench/workload"
+	"github.com/signpostd/signpost/dev/clienttest"
 )
 
 // The API server is killed under open streams, and comes back a minute later.
@@ -115,12 +116,8 @@ func (o *outage) watch(ctx context.Context) error {
 }
 
 func (o *outage) look(ctx context.Context) error {
-	code, _, err := measure.AdminGet(ctx, "/ready")
-	if err != nil {
-		return err
-	}
 	o.asked++
-	if code != 200 {
+	if clienttest.Ready(ctx, measure.AdminAddr) != nil {
 		o.notReady++
 	}
 	stale, err := measure.Metric(ctx, "kube_table_stale_seconds")

@@ -140,7 +140,7 @@ func openPage(ctx context.Context) (func(), error) {
 		defer func() { done <- struct{}{} }()
 		for measure.Pause(ctx, time.Second) == nil {
 			for _, path := range []string{inspect.StreamsPath, inspect.ServicesPath} {
-				_, _, _ = measure.AdminGet(ctx, path)
+				_, _ = measure.AdminGet(ctx, path)
 			}
 		}
 	}()

@@ -123,7 +123,7 @@ func sumOf(ctx context.Context, name string) (sum float64, err error) {
 
 // refusals returns what the server has refused so far, such as "unsynced 12".
 func refusals(ctx context.Context) (string, error) {
-	_, body, err := measure.AdminGet(ctx, "/metrics")
+	body, err := measure.AdminGet(ctx, "/metrics")
 	var list []string
 	for line := range strings.Lines(body) {
 		if series, of := strings.CutPrefix(line, `xds_refused_total{reason="`); of {

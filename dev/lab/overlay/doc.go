@@ -9,8 +9,8 @@
 //	overlay.BuildSignpost(ctx, "signpost-late-fence", mutant.Edits...)
 //
 // edit.go has the edits, and how they are made; build.go calls the go command. clock.go has the clock, of
-// which clock.go.txt is compiled into Go's package time. mutant.go says what a mutant is; mutants_streams.go,
-// mutants_slices.go, mutants_records.go, mutants_leader.go and mutants_xds.go have most of them.
+// which clock.go.txt is compiled into Go's package time. mutant.go says what a mutant is; mutants.txt lists
+// them.
 //
 // # Clocks
 //

@@ -1,8 +1,11 @@
 package overlay
 
 import (
+	_ "embed"
+	"fmt"
 	"path"
 	"slices"
+	"strings"
 )
 
 // Mutant is a fault that is planted into Signpost, to see whether the lab finds it.
@@ -32,7 +35,46 @@ func (m Mutant) Packages() []string {
 	return slices.Compact(packages)
 }
 
+// mutantList has the mutants, in the format that its first lines describe.
+//
+//go:embed mutants.txt
+var mutantList string
+
 // Mutants returns all mutants, in the order of their validators.
 func Mutants() []Mutant {
-	return slices.Concat(streamMutants, sliceMutants, recordMutants, kindMutants, leaderMutants, xdsMutants)
+	var all []Mutant
+	for line := range strings.Lines(mutantList) {
+		switch {
+		case line == "\n" || line[0] == '#':
+		case strings.HasPrefix(line, "mutant: "):
+			all = append(all, Mutant{Name: strings.TrimSpace(line[len("mutant: "):])})
+		default:
+			all[len(all)-1].read(line)
+		}
+	}
+	return all
+}
+
+// read reads a line about a mutant. It panics if the line has another form.
+func (m *Mutant) read(line string) {
+	if file, ok := strings.CutPrefix(line, "@@ "); ok {
+		m.Edits = append(m.Edits, Edit{File: strings.TrimSpace(file)})
+		return
+	}
+	if mark := line[0]; mark == ' ' || mark == '-' || mark == '+' {
+		e := &m.Edits[len(m.Edits)-1]
+		if mark != '+' {
+			e.Old += line[1:]
+		}
+		if mark != '-' {
+			e.New += line[1:]
+		}
+		return
+	}
+	field, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+	to, ok := map[string]*string{"fault": &m.Fault, "validator": &m.Validator, "profile": &m.Profile, "test": &m.Test}[field]
+	if !ok {
+		panic(fmt.Sprintf("mutants.txt: %s: unknown line %q", m.Name, line))
+	}
+	*to = value
 }
