@@ -60,8 +60,8 @@ var xdsMutants = []Mutant{
 		Edits: []Edit{
 			{
 				File: "xds/frame.go",
-				Old:  "	f.full = make(mem.SliceBuffer, 0, len(f.Wire)+96)\n",
-				New:  "	f.Version = fmt.Sprintf(\"%p\", f.Wire)\n	f.full = make(mem.SliceBuffer, 0, len(f.Wire)+96)\n",
+				Old:  "	fields := appendIdentity(nil, r)\n",
+				New:  "	r.Version = fmt.Sprintf(\"%p\", r.Wire)\n	fields := appendIdentity(nil, r)\n",
 			},
 			{
 				File: "xds/frame.go",
