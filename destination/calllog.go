@@ -2,7 +2,6 @@ package destination
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -53,7 +52,10 @@ func (s *Server) newCallLog(ctx context.Context, method string, r *pb.GetDestina
 	}
 	debug := s.log.Enabled(ctx, slog.LevelDebug)
 	t := &callLog{span: s.config.Tracer.Begin("destination." + method), begun: time.Now()}
-	names := clientIn(r.GetContextToken())
+	names, err := parseContextToken(r.GetContextToken()) // empty for an invalid token, which must not be logged
+	if err == nil {
+		names, _ = decodeToken(r.GetContextToken()) // with a pod of any length
+	}
 	client := ""
 	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
 		client = p.Addr.String()
@@ -69,24 +71,6 @@ func (s *Server) newCallLog(ctx context.Context, method string, r *pb.GetDestina
 		t.log.Debug("Call started", "client", client, "namespace", sanitize.Cut(names.Namespace), "pod", sanitize.Cut(names.Pod), "node", sanitize.Cut(names.Node))
 	}
 	return t
-}
-
-// clientNames are the names in the token of a client.
-type clientNames struct {
-	contextToken
-	Pod string `json:"pod"`
-}
-
-// clientIn returns the names in a token. It returns none for an invalid token, which must not be logged.
-func clientIn(token string) clientNames {
-	known, err := parseContextToken(token)
-	if err != nil {
-		return clientNames{}
-	}
-	var all clientNames
-	// The other form of token has no pod.
-	_ = json.Unmarshal([]byte(token), &all)
-	return clientNames{known, all.Pod}
 }
 
 // sent counts a message.

@@ -121,8 +121,12 @@ func dial(t *testing.T, dialer func(context.Context, string) (net.Conn, error), 
 }
 
 // settle waits until all effects of the changes have happened.
-func (f *fixture) settle() {
-	time.Sleep(time.Second) // virtual time
+func (f *fixture) settle() { settle() }
+
+// settle waits until all effects of changes have happened. Time is virtual, and the wait is longer than any
+// delay of the catalog.
+func settle() {
+	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
@@ -158,8 +162,11 @@ func (f *fixture) expectNoState() {
 		f.t.Errorf("%d descriptions are left without a view", n)
 	}
 	expectNoUsage(f.t, f.server)
-	if n := f.metrics()[`destination_open_streams{method="Get"}`]; n != 0 {
-		f.t.Errorf("%v streams are counted as open", n)
+	metrics := f.metrics()
+	for _, method := range []string{methodGet, methodGetProfile} {
+		if n := metrics[fmt.Sprintf("destination_open_streams{method=%q}", method)]; n != 0 {
+			f.t.Errorf("%v streams of %s are counted as open", n, method)
+		}
 	}
 	expectNoOverflows(f.t, f.registry)
 }

@@ -2,38 +2,25 @@ package destination
 
 import (
 	"context"
-	"log/slog"
-	"net"
 	"net/netip"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
-	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/goleak"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// profileServer is a server with real streams in a synctest bubble, where the absence of further messages is
-// certain.
+// profileServer is a fixture for streams of GetProfile.
 type profileServer struct {
-	catalog  *catalog.Catalog
-	server   *Server
-	client   pb.DestinationClient
-	registry *prometheus.Registry
-	// stop ends the server. Its streams last until it has ended them.
-	stop context.CancelFunc
+	*fixture
+	client pb.DestinationClient
 
 	mu       sync.Mutex
 	problems []objectmeta.Problem
@@ -44,65 +31,15 @@ var profileHTTP2 = &pb.Http2ClientParams{KeepAlive: &pb.Http2ClientParams_KeepAl
 // withProfileServer runs a test with a server that has the objects.
 func withProfileServer(t *testing.T, objects []catalog.Object, test func(*testing.T, *profileServer)) {
 	t.Helper()
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	synctest.Test(t, func(t *testing.T) {
-		s := &profileServer{registry: prometheus.NewRegistry()}
-		s.catalog = catalog.New(catalog.Options{DefaultOpaquePorts: catalog.PortSet{{Low: 3306, High: 3306}}})
-		s.server = NewServer(s.catalog, Config{
+		s := &profileServer{}
+		s.fixture = start(t, Config{
 			ControllerNamespace: "linkerd", TrustDomain: "trust.domain", ClusterDomain: "cluster.local", EnableH2Upgrade: true,
 			HTTP2: profileHTTP2, Report: s.report,
-		}, s.registry, slog.New(slog.DiscardHandler))
-		grpcServer := grpc.NewServer(s.server.ServerOptions()...)
-		s.server.Register(grpcServer)
-		listener := bufconn.Listen(1 << 16)
-		conn, err := grpc.NewClient("passthrough:///bubble", grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.client = pb.NewDestinationClient(conn)
-		ctx, cancel := context.WithCancel(context.Background())
-		serving, stop := context.WithCancel(ctx)
-		s.stop = stop
-		var running sync.WaitGroup
-		running.Go(func() { _ = s.catalog.Run(ctx) })
-		running.Go(func() { _ = s.server.Run(serving) })
-		running.Go(func() { _ = grpcServer.Serve(listener) })
-		defer func() {
-			cancel()
-			conn.Close()
-			grpcServer.Stop()
-			running.Wait()
-			s.wantIdle(t)
-		}()
-		s.put(objects...)
-		s.catalog.MarkSynced()
-		profileSettle()
+		}, objects...)
+		s.client = pb.NewDestinationClient(s.conn)
 		test(t, s)
 	})
-}
-
-// wantIdle checks that ended streams leave no state.
-func (s *profileServer) wantIdle(t *testing.T) {
-	t.Helper()
-	if n := s.server.profiles.m.Len(); n != 0 {
-		t.Errorf("%d views are left without a stream", n)
-	}
-	if n := s.server.profiles.descriptions.Len(); n != 0 {
-		t.Errorf("%d descriptions are left without a view", n)
-	}
-	if n := len(s.server.profileStreams.All()); n != 0 {
-		t.Errorf("%d streams are left that have ended", n)
-	}
-	expectNoUsage(t, s.server)
-	expectNoOverflows(t, s.registry)
-}
-
-// profileSettle waits until all effects of the changes have happened. Time is virtual, and the wait is longer
-// than any delay of the catalog.
-func profileSettle() {
-	time.Sleep(time.Second)
-	synctest.Wait()
 }
 
 func (s *profileServer) report(p objectmeta.Problem) {
@@ -118,17 +55,14 @@ func (s *profileServer) reported() []objectmeta.Problem {
 }
 
 func (s *profileServer) put(objects ...catalog.Object) {
-	for _, v := range objects {
-		s.catalog.Put(v)
-	}
-	profileSettle()
+	s.change(objects)
 }
 
 func (s *profileServer) remove(objects ...catalog.Object) {
 	for _, v := range objects {
 		s.catalog.Delete(v.ID())
 	}
-	profileSettle()
+	s.settle()
 }
 
 // profileClient is one stream with the received messages.
@@ -156,7 +90,7 @@ func (s *profileServer) open(path, token string) *profileClient {
 		}
 		c.end(err)
 	}()
-	profileSettle()
+	settle()
 	return c
 }
 
@@ -175,7 +109,7 @@ func (c *profileClient) end(err error) {
 // close ends the stream as the client.
 func (c *profileClient) close() {
 	c.cancel()
-	profileSettle()
+	settle()
 }
 
 // want checks that the client got exactly these messages since the last call, and that the stream is open.
@@ -205,16 +139,9 @@ func (c *profileClient) wantRefused(t *testing.T, code codes.Code) {
 // The objects of these tests are in the namespace ns of the local cluster.
 
 func profileService(name string, edits ...func(*catalog.Service)) *catalog.Service {
-	return profileEdited(&catalog.Service{
+	return edited(&catalog.Service{
 		Key: catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "ns", Name: name}, Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}},
 	}, edits)
-}
-
-func profileEdited[T any](v *T, edits []func(*T)) *T {
-	for _, edit := range edits {
-		edit(v)
-	}
-	return v
 }
 
 func withClusterIPs(ips ...string) func(*catalog.Service) {
@@ -244,7 +171,7 @@ func profileIPs(ips ...string) []netip.Addr {
 
 // profilePod returns a running pod without a proxy.
 func profilePod(name, ip string, edits ...func(*catalog.Workload)) *catalog.Workload {
-	return profileEdited(&catalog.Workload{
+	return edited(&catalog.Workload{
 		Key: catalog.WorkloadKey{Kind: catalog.Pod, Cluster: catalog.LocalCluster, Namespace: "ns", Name: name}, IPs: profileIPs(ip), Running: true,
 	}, edits)
 }
@@ -267,7 +194,7 @@ func profileVM(name, ip string, edits ...func(*catalog.Workload)) *catalog.Workl
 		Key: catalog.WorkloadKey{Kind: catalog.ExternalWorkload, Cluster: catalog.LocalCluster, Namespace: "ns", Name: name}, IPs: profileIPs(ip),
 		Ports: []catalog.WorkloadPort{{Name: "http", Port: 80}}, MeshTLS: catalog.MeshTLS{Identity: catalog.Identity{Name: "spiffe://vm", Form: catalog.URIIdentity}, ServerName: "vm.server"},
 	}
-	return profileEdited(w, edits)
+	return edited(w, edits)
 }
 
 // profileOpaqueServer returns a Server for a port of all workloads of both kinds.

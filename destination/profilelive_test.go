@@ -220,7 +220,7 @@ func TestGetProfileOpenedAgain(t *testing.T) {
 			c := s.open(webPath, "")
 			c.want(t, "the next client", wantService("web", wantOpaque))
 			c.close()
-			s.wantIdle(t)
+			s.expectNoState()
 		}
 	})
 }
@@ -229,8 +229,8 @@ func TestGetProfileOpenedAgain(t *testing.T) {
 func TestGetProfileShutdown(t *testing.T) {
 	withProfileServer(t, []catalog.Object{profileService("web"), profilePod("a", "10.0.0.1")}, func(t *testing.T, s *profileServer) {
 		open := []*profileClient{s.open(webPath, ""), s.open(webPath, ""), s.open("10.0.0.1:80", ""), s.open("web.ns.svc.cluster.local:81", "")}
-		s.stop()
-		profileSettle()
+		s.end()
+		settle()
 		for i, c := range open {
 			c.mu.Lock()
 			// Recv returns io.EOF for the status OK.
@@ -239,7 +239,7 @@ func TestGetProfileShutdown(t *testing.T) {
 			}
 			c.mu.Unlock()
 		}
-		s.wantIdle(t)
+		s.expectNoState()
 	})
 }
 

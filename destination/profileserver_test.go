@@ -42,7 +42,7 @@ func playProfile(t *testing.T, play profilePlay) {
 		c := s.open(play.path, play.token)
 		if play.refused != codes.OK {
 			c.wantRefused(t, play.refused)
-			s.wantIdle(t)
+			s.expectNoState()
 			return
 		}
 		for i, e := range play.events {
@@ -59,7 +59,7 @@ func playProfile(t *testing.T, play profilePlay) {
 			c.want(t, "event "+string(rune('1'+i)), want...)
 		}
 		c.close()
-		s.wantIdle(t)
+		s.expectNoState()
 	})
 }
 
@@ -118,7 +118,7 @@ func TestGetProfileOfService(t *testing.T) {
 		"Q22 the port is undeclared":  first("web.ns.svc.cluster.local:81", "", &pb.DestinationProfile{}, web, own),
 		"Q22 P1 ExternalName":         first(webPath, "", &pb.DestinationProfile{}, profileService("web", withPorts(), func(s *catalog.Service) { s.ExternalName = true })),
 		"Q28 an invalid profile":      first(webPath, "", wantService("web"), web, webProfile(catalog.Route{Name: "r"})),
-		"Q28 the client's is invalid": first(webPath, "ns:client-ns", wantService("web"), web, own, profileEdited(profileOn("client-ns", "r"), []func(*catalog.ServiceProfile){func(p *catalog.ServiceProfile) { p.Routes[0].Condition = nil }})),
+		"Q28 the client's is invalid": first(webPath, "ns:client-ns", wantService("web"), web, own, edited(profileOn("client-ns", "r"), []func(*catalog.ServiceProfile){func(p *catalog.ServiceProfile) { p.Routes[0].Condition = nil }})),
 	})
 }
 

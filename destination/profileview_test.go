@@ -3,9 +3,9 @@ package destination
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,8 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -69,7 +67,7 @@ func decodeProfile(t *testing.T, f *mem.BufferSlice) *pb.DestinationProfile {
 	return p
 }
 
-// profileFixture is a server without gRPC in a synctest bubble.
+// profileFixture has streams without gRPC.
 type profileFixture struct {
 	*profileServer
 	ctx context.Context
@@ -79,18 +77,13 @@ type profileFixture struct {
 // withProfileFixture runs a test in a synctest bubble. The streams end with the test.
 func withProfileFixture(t *testing.T, objects []catalog.Object, test func(*testing.T, *profileFixture)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		s := &profileServer{registry: prometheus.NewRegistry(), catalog: catalog.New(catalog.Options{})}
-		s.server = NewServer(s.catalog, Config{ClusterDomain: "cluster.local"}, s.registry, slog.New(slog.DiscardHandler))
+	withProfileServer(t, objects, func(t *testing.T, s *profileServer) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r := &profileFixture{profileServer: s, ctx: ctx}
-		r.wg.Go(func() { _ = s.catalog.Run(ctx) })
 		defer func() {
 			cancel()
 			r.wg.Wait()
-			s.wantIdle(t)
 		}()
-		s.put(objects...)
 		test(t, r)
 	})
 }
@@ -195,7 +188,7 @@ func TestProfileSlowReader(t *testing.T) {
 				slow.blocked = nil
 				slow.mu.Unlock()
 				close(hold)
-				profileSettle()
+				settle()
 				got := slow.profiles(t)
 				if diff := cmp.Diff(quick.profiles(t)[6:], got[2:], protocmp.Transform()); diff != "" {
 					t.Errorf("the slow reader's last messages (-quick +slow):\n%s", diff)
@@ -206,25 +199,19 @@ func TestProfileSlowReader(t *testing.T) {
 	}
 }
 
-// wantMetric checks one line of the server's metrics.
+// wantMetric checks one line of the server's metrics: the only series of a metric, with its value.
 func (r *profileFixture) wantMetric(t *testing.T, line string) {
 	t.Helper()
-	name, _, _ := strings.Cut(line, " ")
-	name, _, _ = strings.Cut(name, "{")
-	families, err := r.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == name {
-			text := fmt.Sprintf("# HELP %s %s\n# TYPE %s %s\n%s\n", name, f.GetHelp(), name, strings.ToLower(f.GetType().String()), line)
-			if err := testutil.GatherAndCompare(r.registry, strings.NewReader(text), name); err != nil {
-				t.Error(err)
-			}
-			return
+	name := line[:strings.IndexAny(line, "{ ")]
+	var got []string
+	for series, value := range r.metrics() {
+		if of, _, _ := strings.Cut(series, "{"); of == name {
+			got = append(got, fmt.Sprint(series, " ", value))
 		}
 	}
-	t.Errorf("no metric %s", name)
+	if !slices.Equal(got, []string{line}) {
+		t.Errorf("%s, want %s", got, line)
+	}
 }
 
 // A stream doesn't get the profile that it was sent last again, even if it has missed another one in between
@@ -243,7 +230,7 @@ func TestProfileUnchangedIsNotSentAgain(t *testing.T) {
 		slow.blocked = nil
 		slow.mu.Unlock()
 		close(hold)
-		profileSettle()
+		settle()
 		if len(quick.sent()) != 4 || len(slow.sent()) != 2 {
 			t.Errorf("sent %d messages to the quick one and %d to the slow one, want 4 and 2", len(quick.sent()), len(slow.sent()))
 		}
@@ -305,7 +292,7 @@ func TestProfileViewsLeaveNoState(t *testing.T) {
 		for i := range services {
 			r.catalog.Put(profileService(fmt.Sprintf("s%d", i)))
 		}
-		profileSettle()
+		settle()
 		comeAndGo := func() {
 			for i := range services {
 				q := queryWeb(80)
@@ -338,7 +325,7 @@ func TestProfileViewsLeaveNoState(t *testing.T) {
 		if n := runtime.NumGoroutine(); n > goroutines+100 {
 			t.Errorf("%d goroutines, before %d", n, goroutines)
 		}
-		r.wantIdle(t) // wantIdle reads metrics, whose goroutines end a little later
+		r.expectNoState() // which reads metrics, whose goroutines end a little later
 		if after := heaptest.InUse(); after > before+2<<20 {
 			t.Errorf("the heap grew from %d to %d bytes", before, after)
 		}

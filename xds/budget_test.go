@@ -199,3 +199,30 @@ func TestEgressBudget(t *testing.T) {
 		}
 	})
 }
+
+// A change that the budget delays is rendered when it is sent. Changes before that are only rendered to find
+// removals, each maxUrgentDelay.
+func TestDelayedChangesAreNotRendered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := &marked{Service: service("shop", "web", "http:80"), endpoints: 25}
+		f := start(t, Config{EgressBudget: 1}, web.Service, web.slice())
+		f.ads().send(endpoints, httpCluster)
+		var v *view
+		f.server.topics.Each(func(topic *topic) {
+			for _, v = range topic.views {
+			}
+		})
+		rendered := map[*frame]bool{v.latest: true}
+		const changes, interval = 40, 20 * time.Millisecond
+		for range changes {
+			web.changes = append(web.changes, time.Now())
+			f.catalog.Put(web.slice())
+			time.Sleep(interval)
+			synctest.Wait()
+			rendered[v.latest] = true
+		}
+		if n, most := len(rendered)-1, int(changes*interval/maxUrgentDelay); n > most {
+			t.Errorf("%d changes were rendered %d times, want %d at most", changes, n, most)
+		}
+	})
+}

@@ -3,8 +3,6 @@ package xds
 import (
 	"crypto/rand"
 	"net/netip"
-	"slices"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/mem"
@@ -18,22 +16,18 @@ import (
 // A frame without Wire is not sent.
 type frame struct {
 	resource.Resource
+	// head has the fields of a delta response before Wire: the beginning of a Resource, with its
+	// version and name.
+	head mem.SliceBuffer
 	// missing is true if the resource doesn't exist. Delta responses name it as removed. Endpoints
 	// in a linked cluster that isn't synced yet have no Wire, but may exist.
 	missing   bool
 	filters   *catalog.Filters // choose the view of the endpoints for each client; nil for other resources
 	visibleTo string           // as in [catalog.TrafficPolicy]
 	plain     *frame           // for clients that have rejected this one; nil for none
-	made      time.Time
+	made      time.Time        // when the oldest change in it became known
 	usable    []netip.AddrPort // the endpoints that clients may use, sorted
 	ofService bool             // a Listener, Cluster or routes of a Service
-
-	// full is the resource as a field of a DiscoveryResponse. For types with one resource in a
-	// response, the version and the type follow it.
-	full mem.SliceBuffer
-	// part returns the resource as a field of a DeltaDiscoveryResponse, encoded for the first stream
-	// that needs it.
-	part func() *mem.SliceBuffer
 }
 
 // The field numbers of DiscoveryResponse, DeltaDiscoveryResponse and Resource. Those of both
@@ -46,41 +40,31 @@ const (
 	fieldRemoved   = protowire.Number(6)
 
 	fieldResourceVersion = protowire.Number(1)
-	fieldResourceAny     = protowire.Number(2)
 	fieldResourceName    = protowire.Number(3)
 )
 
-func frameOf(r resource.Resource) *frame {
-	f := &frame{Resource: r, made: time.Now()}
-	f.full = make(mem.SliceBuffer, 0, len(f.Wire)+96)
-	f.full = appendBytes(f.full, fieldResources, f.Wire)
-	if r.Type.Single() {
-		f.full = appendHead(f.full, f.Version, r.Type)
-	}
-	f.part = sync.OnceValue(func() *mem.SliceBuffer {
-		b := appendBytes(nil, fieldResourceVersion, f.Version)
-		b = appendBytes(b, fieldResourceName, f.Name)
-		part := mem.SliceBuffer(appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.Wire)))
-		return &part
-	})
-	return f
+// frameOf returns the next frame of a view.
+func (v *view) frameOf(r resource.Resource) *frame {
+	fields := appendIdentity(nil, r)
+	head := protowire.AppendTag(nil, fieldResources, protowire.BytesType)
+	head = protowire.AppendVarint(head, uint64(len(fields)+len(r.Wire)))
+	return &frame{Resource: r, head: append(head, fields...), made: v.outdated}
+}
+
+// appendIdentity appends the name and the version of a Resource.
+func appendIdentity(b []byte, r resource.Resource) []byte {
+	return appendBytes(appendBytes(b, fieldResourceName, r.Name), fieldResourceVersion, r.Version)
 }
 
 const addrPortSize = 32 // the memory of a netip.AddrPort in bytes
 
 // size returns the memory of the frame in bytes.
 func (f *frame) size() int {
-	size := len(f.Wire) + len(f.full) + addrPortSize*len(f.usable)
+	size := len(f.head) + len(f.Wire) + addrPortSize*len(f.usable)
 	if f.plain != nil {
 		size += f.plain.size()
 	}
 	return size
-}
-
-// appendHead appends the version and the type of a response.
-func appendHead(b []byte, version string, typ resourceType) []byte {
-	b = appendBytes(b, fieldVersion, version)
-	return appendBytes(b, fieldTypeURL, typ.URL())
 }
 
 func appendBytes[T string | []byte](b []byte, field protowire.Number, v T) []byte {
@@ -88,19 +72,27 @@ func appendBytes[T string | []byte](b []byte, field protowire.Number, v T) []byt
 	return append(b, v...)
 }
 
-// newResponse returns the encoded response with these resources, the encoded fields more, and a
-// nonce, which protobuf allows behind the resources.
-func newResponse(variant string, items []item, more []byte, nonce string) mem.BufferSlice {
-	r := make(mem.BufferSlice, 0, len(items)+1)
+// newResponse returns an encoded response. The version is that of a SotW response with any number of
+// resources. The fields behind the resources belong to the stream: protobuf allows
+// any order.
+func (s *stream) newResponse(typ resourceType, version string, items []item, removed []string) mem.BufferSlice {
+	r := make(mem.BufferSlice, 0, 2*len(items)+1)
+	tail := appendBytes(make([]byte, 0, 128), fieldTypeURL, typ.URL())
 	for _, i := range items {
-		if variant == variantSotW {
-			r = append(r, &i.frame.full)
-		} else {
-			r = append(r, i.frame.part())
+		if s.variant == variantDelta {
+			r = append(r, &i.frame.head)
+		}
+		if r = append(r, (*mem.SliceBuffer)(&i.frame.Wire)); typ.Single() {
+			version = i.frame.Version
 		}
 	}
-	// The last response may still be on its way with more, so it is copied.
-	return append(r, mem.SliceBuffer(appendBytes(slices.Clip(more), fieldNonce, nonce)))
+	if s.variant == variantSotW {
+		tail = appendBytes(tail, fieldVersion, version)
+	}
+	for _, name := range removed {
+		tail = appendBytes(tail, fieldRemoved, name)
+	}
+	return append(r, mem.SliceBuffer(appendBytes(tail, fieldNonce, s.nonce)))
 }
 
 // newNonce returns a nonce of 65 random bits. A client can't guess it, so one that returns it has read

@@ -180,7 +180,7 @@ func TestResponseMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := service("shop", "web", "http:80", "grpc:50051")
 		sliceOf := func(port string, n int) *catalog.EndpointSlice { return slice(web, "s-"+port, port, 8080, many(n)...) }
-		f := start(t, Config{Limits: clientlimits.Limits{MaxResponseBytesPerClient: 35_000}}, web, sliceOf("http", 300), sliceOf("grpc", 300))
+		f := start(t, Config{Limits: clientlimits.Limits{MaxResponseBytesPerClient: 30_000}}, web, sliceOf("http", 300), sliceOf("grpc", 300))
 		a := f.ads()
 		a.send(endpoints, httpCluster)
 		b := f.ads()

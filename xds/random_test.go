@@ -17,7 +17,6 @@ import (
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/testkit/longtest"
@@ -221,12 +220,12 @@ func TestRandomSlices(t *testing.T) {
 				v := &view{viewKey: viewKey{typ: endpoints, filter: snapshot.PriorityFilters().For(place)}}
 				a.state = catalogState{snapshot: snapshot}
 				f := a.render(v)
-				var wire anypb.Any
-				if err := proto.Unmarshal(f.Wire, &wire); err != nil {
+				var response discovery.DiscoveryResponse
+				if err := proto.Unmarshal(f.Wire, &response); err != nil {
 					t.Fatal(err)
 				}
 				at := fmt.Sprintf("seed %d, %s for %+v", seed, name, place)
-				got := decode(t, &wire, &endpointpb.ClusterLoadAssignment{})
+				got := decode(t, response.GetResources()[0], &endpointpb.ClusterLoadAssignment{})
 				all := checkAssignment(t, at, got)
 				checked += len(all)
 				c.checkHealth(t, at, all, snapshot.Service, a.name.Port)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/xds/resource"
@@ -47,9 +46,9 @@ func (t *topic) render(v *view) (f *frame) {
 	switch {
 	case err != nil && before != nil && before.ofService:
 		kept := *before
-		f, kept.made = &kept, time.Now()
+		f, kept.made = &kept, v.outdated
 	case errors.Is(err, errPending):
-		f = absent(false)
+		f = v.absent(false)
 	case err != nil:
 		f = t.renderMissing(v, err)
 	case v.typ == endpoints:
@@ -116,13 +115,13 @@ func (t *topic) renderMissing(v *view, why error) *frame {
 	name := t.query.name
 	switch {
 	case v.typ == endpoints:
-		return frameOf(t.server.config.Assignment(name, resource.Input{}, catalog.PlacedSet{}))
+		return v.frameOf(t.server.config.Assignment(name, resource.Input{}, catalog.PlacedSet{}))
 	case v.typ == clusters && (!v.strict || resource.IsReason(name)):
-		return frameOf(t.server.config.MissingCluster(name, t.name))
+		return v.frameOf(t.server.config.MissingCluster(name, t.name))
 	case v.typ == listeners && !v.strict && v.client != resource.Envoy:
-		return frameOf(resource.MissingListener(name, why, v.client))
+		return v.frameOf(resource.MissingListener(name, why, v.client))
 	default:
-		return absent(true)
+		return v.absent(true)
 	}
 }
 
@@ -130,15 +129,15 @@ func (t *topic) renderService(v *view, s resource.Input) *frame {
 	config, name := t.server.config, t.query.name
 	if v.typ != clusters {
 		r, _ := config.Routes(v.typ, name, s, v.client)
-		return frameOf(r)
+		return v.frameOf(r)
 	}
 	if s.Service.TrafficPolicy().TLS != catalog.NoTLS {
 		s.Endpoints = catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, catalog.Filter{})).Endpoints
 	}
 	full, plain := config.Cluster(name, s, v.client)
-	made := frameOf(full)
+	made := v.frameOf(full)
 	if plain.Version != full.Version {
-		made.plain = frameOf(plain)
+		made.plain = v.frameOf(plain)
 	}
 	return made
 }
@@ -146,9 +145,9 @@ func (t *topic) renderService(v *view, s resource.Input) *frame {
 func (t *topic) renderAssignment(v *view, s resource.Input) *frame {
 	set := catalog.ResolveAll(t.state.snapshot, t.endpointQuery(s, v.filter))
 	if len(set.Endpoints) == 0 && set.Pending {
-		return absent(false)
+		return v.absent(false)
 	}
-	made := frameOf(t.server.config.Assignment(t.query.name, s, set))
+	made := v.frameOf(t.server.config.Assignment(t.query.name, s, set))
 	made.usable = usable(set.Endpoints)
 	return made
 }
@@ -167,5 +166,5 @@ func usable(set []catalog.PlacedEndpoint) []netip.AddrPort {
 	return list
 }
 
-// absent returns the frame of a resource that is not sent.
-func absent(missing bool) *frame { return &frame{missing: missing, made: time.Now()} }
+// absent returns the next frame of a view whose resource is not sent.
+func (v *view) absent(missing bool) *frame { return &frame{missing: missing, made: v.outdated} }

@@ -170,17 +170,16 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 		}
 		return nil
 	}
-	return s.send(typ, items, appendHead(nil, version, typ))
+	return s.send(typ, version, items, nil)
 }
 
 // flushChanged sends the changed resources: in SotW each in a response of its own, in delta with the
 // names of removed ones.
 func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	var head []byte
 	respond, limit := false, 0
 	if s.variant == variantDelta {
-		head, respond, limit = appendBytes(nil, fieldTypeURL, typ.URL()), in.mustRespond && !s.client.grpc, maxDeltaResponse
+		respond, limit = in.mustRespond && !s.client.grpc, maxDeltaResponse
 	}
 	in.mustRespond = false
 	removed := s.takeRemoved(typ, list)
@@ -192,7 +191,7 @@ func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 			continue
 		}
 		if size += len(f.Wire); size > limit && len(items) > 0 {
-			if err := s.send(typ, items, head); err != nil {
+			if err := s.send(typ, "", items, nil); err != nil {
 				return err
 			}
 			items, size = nil, len(f.Wire)
@@ -202,10 +201,7 @@ func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 	if len(items) == 0 && len(removed) == 0 && !respond {
 		return nil
 	}
-	for _, name := range removed {
-		head = appendBytes(head, fieldRemoved, name)
-	}
-	return s.send(typ, items, head)
+	return s.send(typ, "", items, removed)
 }
 
 // takeRemoved returns the names of resources that a delta client has to be told are removed, once.
@@ -222,8 +218,8 @@ func (s *stream) takeRemoved(typ resourceType, list []*subscription) []string {
 	return removed
 }
 
-// send sends a response with these resources, the encoded fields more, and a new nonce.
-func (s *stream) send(typ resourceType, items []item, more []byte) error {
+// send sends a response with a new nonce. The version is as in newResponse.
+func (s *stream) send(typ resourceType, version string, items []item, removed []string) error {
 	if channel.IsClosed(s.server.calls.Stopping()) {
 		return nil
 	}
@@ -232,7 +228,7 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	}
 	s.beginSending(items)
 	s.nonce, s.unread = newNonce(), true
-	r := newResponse(s.variant, items, more, s.nonce)
+	r := s.newResponse(typ, version, items, removed)
 	if err := s.out.SendMsg(s.call.Message(&r)); err != nil {
 		return err
 	}

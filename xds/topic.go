@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -121,7 +122,7 @@ func (t *topic) renew() (from catalogState, due time.Time) {
 	return t.state, due
 }
 
-// refresh renders all views again if their state is outdated. The caller holds the lock.
+// refresh updates the state, and settles all views if it was outdated. The caller holds the lock.
 func (t *topic) refresh() {
 	if t.unusable != nil || t.current() {
 		return
@@ -134,9 +135,8 @@ func (t *topic) refresh() {
 	}
 	now := time.Now()
 	for _, v := range t.views {
-		if v.update(t.render(v)); t.fit(v) {
-			t.settle(v, now)
-		}
+		v.outdated = cmp.Or(v.outdated, now)
+		t.settle(v, now)
 	}
 }
 
@@ -174,8 +174,9 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	}
 	v := t.views[key]
 	if v == nil {
-		v = &view{viewKey: key, subscribers: map[*subscription]struct{}{}, memory: t.server.clients.Memory(sub.stream.client.id)}
-		v.publish(t.render(v), time.Now())
+		now := time.Now()
+		v = &view{viewKey: key, outdated: now, subscribers: map[*subscription]struct{}{}, memory: t.server.clients.Memory(sub.stream.client.id)}
+		v.publish(t.render(v), now)
 		t.views[key] = v
 	}
 	v.subscribers[sub] = struct{}{}
@@ -183,7 +184,7 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	t.fit(v)
 }
 
-// fit counts the memory of the newest version of a view. If the limits don't allow that, fit ends
+// fit counts the memory of the last rendered version of a view. If the limits don't allow that, fit ends
 // the streams of all subscriptions and returns false. The caller holds the lock.
 func (t *topic) fit(v *view) bool {
 	err := v.memory.Resize(v.latest.size())

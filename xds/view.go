@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -15,36 +16,20 @@ type view struct {
 	viewKey
 	current atomic.Pointer[frame] // what streams send; never nil once it has subscribers
 
-	// The lock of the topic guards the fields below, and the callers of update, publish, settle and
-	// remember hold it. latest is the newest version. While it is delayed, it differs from the current
-	// one, since is the time of the first delayed change, and urgent that of one that removes endpoints.
-	latest        *frame
-	since, urgent time.Time
-	changed       time.Time // when the current version became current
-	subscribers   map[*subscription]struct{}
-	memory        clientlimits.Memory // that of the newest version
-}
-
-// update makes f the newest version, unless it equals the current one.
-func (v *view) update(f *frame) {
-	if f.same(v.current.Load()) {
-		v.latest, v.since, v.urgent = v.current.Load(), time.Time{}, time.Time{}
-		return
-	}
-	v.latest = f
-	if v.since.IsZero() {
-		v.since = f.made
-	}
-	if v.urgent.IsZero() {
-		if gone, _ := without(v.current.Load().usable, f.usable); len(gone) > 0 {
-			v.urgent = f.made
-		}
-	}
+	// The lock of the topic guards the fields below, and the callers of publish, settle and remember
+	// hold it. latest is the last rendered version, and outdated is the time of the first change that
+	// it lacks; zero for none. While changes are delayed, since is the time of the first one that the
+	// current version lacks.
+	latest          *frame
+	outdated, since time.Time
+	changed         time.Time // when the current version became current
+	subscribers     map[*subscription]struct{}
+	memory          clientlimits.Memory // that of the last rendered version
 }
 
 // publish makes f the current version and marks all subscriptions.
 func (v *view) publish(f *frame, now time.Time) {
-	v.latest, v.since, v.urgent, v.changed = f, time.Time{}, time.Time{}, now
+	v.latest, v.outdated, v.since, v.changed = f, time.Time{}, time.Time{}, now
 	lane := laneOf(len(v.subscribers))
 	v.current.Store(f)
 	for sub := range v.subscribers {
@@ -62,7 +47,7 @@ func (f *frame) same(g *frame) bool {
 func versionOf(items []item) string {
 	var content []byte
 	for _, i := range items {
-		content = appendBytes(appendBytes(content, fieldResourceName, i.frame.Name), fieldResourceVersion, i.frame.Version)
+		content = appendIdentity(content, i.frame.Resource)
 	}
 	return resource.VersionOf(content)
 }
@@ -70,27 +55,50 @@ func versionOf(items []item) string {
 // The limits of the delay of a change, and of one that removes endpoints (§6.10).
 const maxDelay, maxUrgentDelay = 2 * time.Second, 500 * time.Millisecond
 
-// settle publishes the newest version of a view, or returns until when it has to wait.
+// settle renders an outdated view and publishes it, or returns until when it has to wait. While the
+// changes of endpoints are delayed, they are only rendered to find removals.
 func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	current := v.current.Load()
-	if v.latest == current {
-		return time.Time{}
-	}
-	if v.typ == endpoints && v.latest.filters.Same(current.filters) && v.latest.visibleTo == current.visibleTo { // else the clients may belong to other views
-		due = v.changed.Add(budgeted(len(current.Wire), len(v.subscribers), t.server.config.EgressBudget))
-		if urgent := v.urgent.Add(maxUrgentDelay); !v.urgent.IsZero() && urgent.Before(due) {
-			due = urgent
+	paced := t.pacedUntil(v)
+	removal := false
+	if !v.outdated.IsZero() {
+		if due = v.outdated.Add(maxUrgentDelay); paced.Before(due) {
+			due = paced
 		}
+		if due.After(now) {
+			return due
+		}
+		v.latest = t.render(v)
+		v.since, v.outdated = cmp.Or(v.since, v.outdated), time.Time{}
+		if v.latest.same(current) {
+			v.latest, v.since = current, time.Time{}
+		}
+		if !t.fit(v) {
+			return time.Time{}
+		}
+		gone, _ := without(current.usable, v.latest.usable)
+		removal = len(gone) > 0
 	}
-	if due.After(now) {
-		return due
-	}
-	if due.After(v.since) {
+	switch {
+	case v.latest == current:
+		return time.Time{}
+	case paced.After(now) && !removal:
+		return paced
+	case paced.After(v.since):
 		t.server.metrics.paced.Observe(now.Sub(v.since).Seconds())
 	}
 	v.publish(v.latest, now)
 	t.remember(v, current, v.latest)
 	return time.Time{}
+}
+
+// pacedUntil returns until when the budget delays the next version of a view; zero for no delay.
+func (t *topic) pacedUntil(v *view) time.Time {
+	current := v.current.Load()
+	if v.typ != endpoints || !t.state.filters.Same(current.filters) || t.visibleTo != current.visibleTo { // the clients may belong to other views
+		return time.Time{}
+	}
+	return v.changed.Add(budgeted(len(current.Wire), len(v.subscribers), t.server.config.EgressBudget))
 }
 
 // minPace is the shortest delay of a stream, so that small responses cause none.

@@ -1,7 +1,7 @@
 package clientlimits
 
 import (
-	"cmp"
+	"reflect"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -72,23 +72,13 @@ const minPingInterval = time.Second
 
 // WithDefaults returns the limits with the defaults for zero fields.
 func (l Limits) WithDefaults() Limits {
-	d := DefaultLimits()
-	return Limits{
-		MaxConnections:              cmp.Or(l.MaxConnections, d.MaxConnections),
-		MaxConnectionsPerHost:       cmp.Or(l.MaxConnectionsPerHost, d.MaxConnectionsPerHost),
-		MaxConcurrentStreams:        cmp.Or(l.MaxConcurrentStreams, d.MaxConcurrentStreams),
-		MaxConcurrentStreamsPerHost: cmp.Or(l.MaxConcurrentStreamsPerHost, d.MaxConcurrentStreamsPerHost),
-		MaxRecvMsgSize:              cmp.Or(l.MaxRecvMsgSize, d.MaxRecvMsgSize),
-		MaxHeaderListSize:           cmp.Or(l.MaxHeaderListSize, d.MaxHeaderListSize),
-		ConnectionTimeout:           cmp.Or(l.ConnectionTimeout, d.ConnectionTimeout),
-		RequestTimeout:              cmp.Or(l.RequestTimeout, d.RequestTimeout),
-		MaxConnectionIdle:           cmp.Or(l.MaxConnectionIdle, d.MaxConnectionIdle),
-		MaxPendingRequests:          cmp.Or(l.MaxPendingRequests, d.MaxPendingRequests),
-		MaxQueries:                  cmp.Or(l.MaxQueries, d.MaxQueries),
-		MaxQueriesPerClient:         cmp.Or(l.MaxQueriesPerClient, d.MaxQueriesPerClient),
-		MaxResponseBytesPerClient:   cmp.Or(l.MaxResponseBytesPerClient, d.MaxResponseBytesPerClient),
-		MaxUndeclaredPorts:          cmp.Or(l.MaxUndeclaredPorts, d.MaxUndeclaredPorts),
+	fields, defaults := reflect.ValueOf(&l).Elem(), reflect.ValueOf(DefaultLimits())
+	for i := range fields.NumField() {
+		if f := fields.Field(i); f.IsZero() {
+			f.Set(defaults.Field(i))
+		}
 	}
+	return l
 }
 
 // ServerOptions returns the options of a gRPC server with the limits.

@@ -17,10 +17,10 @@ import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	route "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcm "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -32,11 +32,11 @@ var namer = Namer{ClusterDomain: "cluster.local", Authorities: []string{"a"}}
 // body returns the message of a resource.
 func body(t *testing.T, r Resource) []byte {
 	t.Helper()
-	var wire anypb.Any
-	if err := proto.Unmarshal(r.Wire, &wire); err != nil {
+	var response discovery.DiscoveryResponse
+	if err := proto.Unmarshal(r.Wire, &response); err != nil {
 		t.Fatal(err)
 	}
-	return wire.GetValue()
+	return response.GetResources()[0].GetValue()
 }
 
 func clusterOf(name string, s Input, c Client) Resource {

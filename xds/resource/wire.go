@@ -58,15 +58,19 @@ func (t Type) message() string { return t.URL()[len(typePrefix):] }
 type Resource struct {
 	Name, Version string
 	Type          Type
-	// Wire is the resource as an encoded google.protobuf.Any.
+	// Wire is the resource as an encoded field: resources of a DiscoveryResponse, and resource of a
+	// Resource in a delta response. Both have the number 2 and the type google.protobuf.Any.
 	Wire []byte
 	// References are the names of the Clusters of a Listener or RouteConfiguration, or that of the
 	// endpoints of a Cluster.
 	References []string
 }
 
+// fieldResource is the number of the field that [Resource].Wire is.
+const fieldResource = protowire.Number(2)
+
 func newResource(t Type, name string, m message) Resource {
-	wire := make(message, 0, len(m)+len(t.URL())+16).text(1, t.URL()).nested(2, m)
+	wire := make(message, 0, len(m)+len(t.URL())+24).any(fieldResource, t.message(), m)
 	return Resource{Name: name, Version: VersionOf(m), Type: t, Wire: wire}
 }
 
@@ -117,7 +121,10 @@ func (m message) duration(field protowire.Number, d time.Duration) message {
 
 // any appends a google.protobuf.Any.
 func (m message) any(field protowire.Number, name string, value message) message {
-	return m.nested(field, message{}.text(1, typePrefix+name).nested(2, value))
+	head := message{}.text(1, typePrefix+name)
+	head = protowire.AppendVarint(protowire.AppendTag(head, 2, protowire.BytesType), uint64(len(value)))
+	m = protowire.AppendVarint(protowire.AppendTag(m, field, protowire.BytesType), uint64(len(head)+len(value)))
+	return append(append(m, head...), value...)
 }
 
 // entry appends an entry of a map from strings to messages.
