@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/signpostd/signpost/controllers/watched"
 )
@@ -85,8 +86,45 @@ func TestManyNamedPorts(t *testing.T) {
 		service.Spec.Ports = append(service.Spec.Ports, namedTarget(fmt.Sprint("p", i), fmt.Sprint("t", i)))
 		p.Ports = append(p.Ports, watched.ContainerPort{Name: fmt.Sprint("t", n-i), Number: int32(i + 1), Protocol: corev1.ProtocolTCP})
 	}
-	got := groups(service, []*watched.Pod{p, p, p})
-	if len(got) != 1 || len(got[0].Ports) != n-1 {
+	got, cut := groups(service, []*watched.Pod{p, p, p})
+	if cut || len(got) != 1 || len(got[0].Ports) != n-1 {
 		t.Errorf("%d groups, want one with %d ports", len(got), n-1)
+	}
+}
+
+// A Service of thousands of ports, and pods that give one of them a number each, cost a sync neither seconds nor
+// gigabytes.
+func TestManyPortNumbers(t *testing.T) {
+	const ports, pods, limit = 5000, 400, 64 << 20
+	service := serviceFoo(withPorts())
+	for i := range ports - 1 {
+		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{
+			Name: fmt.Sprint("p", i), Port: int32(i + 1), TargetPort: intstr.FromInt32(int32(i + 1)), Protocol: corev1.ProtocolTCP,
+		})
+	}
+	service.Spec.Ports = append(service.Spec.Ports, namedTarget("last", "x"))
+	list := make([]*watched.Pod, pods)
+	for i := range list {
+		ip, name := fmt.Sprintf("10.0.%d.%d", i/250, i%250+1), fmt.Sprintf("pod-%03d", pods-1-i)
+		list[i] = &watched.Pod{
+			Namespace: service.Namespace, Name: name, UID: name, IP: ip, IPs: []string{ip}, Ready: corev1.ConditionTrue,
+			Ports: []watched.ContainerPort{{Name: "x", Number: int32(10_000 + i), Protocol: corev1.ProtocolTCP}},
+		}
+	}
+	var got *corev1.Endpoints
+	used := allocated(func() { _, got = Plan(service, list, nil, time.Time{}) })
+	if used > limit {
+		t.Errorf("the plan allocated %d bytes, want at most %d", used, limit)
+	}
+	// Each pod has a subset with the port that it numbers, and all have one with the others.
+	names := map[string]bool{}
+	for _, s := range got.Subsets {
+		for _, a := range s.Addresses {
+			names[a.TargetRef.Name] = true
+		}
+	}
+	const fit = maxPorts / ports
+	if len(names) != fit || !names["pod-000"] || !names[fmt.Sprintf("pod-%03d", fit-1)] || got.Annotations[OverCapacityAnnotation] != Truncated {
+		t.Errorf("%d pods are used, annotations %v, want the first %d by name and %q", len(names), got.Annotations, fit, Truncated)
 	}
 }

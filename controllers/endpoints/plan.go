@@ -55,7 +55,9 @@ func Plan(service *corev1.Service, pods []*watched.Pod, current *corev1.Endpoint
 	}
 	var w wanted
 	w.labels = labelsFor(service)
-	w.subsets, w.truncated = subsets.Truncate(subsets.Canonical(groups(service, pods)), Capacity)
+	list, cut := groups(service, pods)
+	w.subsets, w.truncated = subsets.Truncate(subsets.Canonical(list), Capacity)
+	w.truncated = w.truncated || cut
 	switch {
 	case current == nil:
 		return Create, w.endpoints(&metav1.ObjectMeta{Name: service.Name}, trigger)
@@ -94,7 +96,7 @@ func isHeadless(service *corev1.Service) bool {
 type wanted struct {
 	labels    map[string]string
 	subsets   []corev1.EndpointSubset
-	truncated bool // there are more addresses than Capacity
+	truncated bool // there are more addresses than Capacity, or than the limits of groups
 }
 
 // matches reports whether Endpoints need no update (§5.9).

@@ -8,6 +8,8 @@ import (
 	"k8s.io/endpointslice"
 	"k8s.io/endpointslice/util"
 	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/controllers/watched"
 )
 
 // sidecar adds an init container with a port to a pod; with the policy Always it is a sidecar.
@@ -52,11 +54,10 @@ func TestPodsAreReadAsByTheLibrary(t *testing.T) {
 		same("included", included(service, kept), util.ShouldPodBeInEndpoints(whole, publish))
 		same("ready", ready(service, kept), publish || util.IsPodReady(whole))
 		same("has a hostname", hostname(service, kept) != "", util.ShouldSetHostname(whole, service))
-		g := grouping{service: service, named: namedTargets(service), ports: make([]lookup, len(service.Spec.Ports))}
-		g.lookUp(kept)
+		found, _, _ := watched.NewPortLookup(service).In(kept)
 		for i, port := range service.Spec.Ports {
 			number, err := endpointslice.FindPort(whole, &service.Spec.Ports[i])
-			same(fmt.Sprintf("target of %v", port), fmt.Sprint(g.ports[i].number, g.ports[i].ok), fmt.Sprint(number, err == nil))
+			same(fmt.Sprintf("target of %v", port), fmt.Sprint(found[i].Number, found[i].OK), fmt.Sprint(number, err == nil))
 		}
 	})
 }

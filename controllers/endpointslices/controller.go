@@ -74,9 +74,12 @@ type Controller struct {
 	// leading is true during terms.
 	leading atomic.Bool
 
+	// manyPorts and maxPorts are the constants; tests replace them.
+	manyPorts, maxPorts int
+
 	store    *slices.Store
 	writer   *writer
-	reported reconcile.EventDedup[string]
+	reported reconcile.EventDedup[report]
 	// The following are new for each term.
 	reconciler *endpointslice.Reconciler
 	topology   *topologycache.TopologyCache
@@ -90,7 +93,7 @@ type Controller struct {
 
 // New returns a controller that isn't running.
 func New(o Options) *Controller {
-	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), nodes: newNodes(), moved: map[string]bool{}}
+	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), nodes: newNodes(), moved: map[string]bool{}, manyPorts: manyPorts, maxPorts: maxPorts}
 	o.Name, o.Sync, o.RetryFirst, o.RetryLimit, o.Contested = queueName, c.sync, retryFirst, retryLimit, c.contested
 	c.loop = reconcile.New(o.Options)
 	c.Status = c.loop
@@ -321,18 +324,19 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
-	cause := c.triggers.Next(service, members)
-	err := watched.WithObjects(members, func(pods []*corev1.Pod) error {
-		err := c.reconcile(ctx, key, service, pods, cause)
+	in := input{service: service, aliases: newAliases(service, c.manyPorts, c.maxPorts), cause: c.triggers.Next(service, members)}
+	err := watched.WithObjects(in.aliases.podsFor(members), func(pods []*corev1.Pod) error {
+		in.pods = pods
+		err := c.reconcile(ctx, key, in)
 		if reconcile.IsConflict(err) {
 			// Another writer changed a slice, and the table doesn't have that version yet.
 			if err = c.store.Refresh(ctx, key); err == nil {
-				err = c.reconcile(ctx, key, service, pods, cause)
+				err = c.reconcile(ctx, key, in)
 			}
 		}
 		return err
 	})
-	c.announce(service, key, err)
+	c.announce(service, key, in.aliases.problem(), err)
 	return err
 }
 
@@ -342,16 +346,28 @@ func (c *Controller) uncount(key reconcile.Key) {
 	c.o.Metrics.SetSize(queueName, key, reconcile.Size{})
 }
 
-// announce reports a failure with an Event on the Service.
-func (c *Controller) announce(service *corev1.Service, key reconcile.Key, err error) {
-	if !reconcile.IsRefused(err) {
-		c.reported.Unreported(key)
-		return
+// tooManyPorts is the reason of Events about pods that [aliases] leave out.
+const tooManyPorts = "TooManyPorts"
+
+// announce reports a problem of the Service, empty for none, and a failure with Events on it.
+func (c *Controller) announce(service *corev1.Service, key reconcile.Key, problem string, err error) {
+	var all []report
+	if problem != "" {
+		all = append(all, report{tooManyPorts, problem})
 	}
-	for _, text := range c.reported.Unreported(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %s", key, reconcile.Text(err))) {
-		c.o.Recorder.Event(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", text)
+	if reconcile.IsRefused(err) {
+		all = append(all, report{"FailedToUpdateEndpointSlices", fmt.Sprintf("Error updating Endpoint Slices for Service %s: %s", key, reconcile.Text(err))})
+	}
+	for _, r := range c.reported.Unreported(key, all...) {
+		if r.reason == tooManyPorts {
+			c.o.Metrics.Problem(queueName, r.reason)
+		}
+		c.o.Recorder.Event(service, corev1.EventTypeWarning, r.reason, r.text)
 	}
 }
+
+// report is the content of an Event.
+type report struct{ reason, text string }
 
 // contested reports another writer that keeps changing the slices of a Service.
 func (c *Controller) contested(key reconcile.Key) {
@@ -360,15 +376,23 @@ func (c *Controller) contested(key reconcile.Key) {
 	}
 }
 
-func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, service *corev1.Service, pods []*corev1.Pod, cause time.Time) error {
+// input is what the slices of a Service are computed from. The pods are those of the aliases.
+type input struct {
+	service *corev1.Service
+	aliases *aliases
+	pods    []*corev1.Pod
+	cause   time.Time
+}
+
+func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, in input) error {
 	existing := c.store.Of(key)
 	for i, e := range existing {
 		existing[i] = sortable(e)
 	}
-	c.writer.begin(ctx, key, existing)
+	c.writer.begin(ctx, key, existing, in.aliases)
 	// The logger is empty, because the reconciler would log a line for each pod without a node in each sync,
 	// and its error names those pods anyway.
-	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)
+	err := c.reconciler.Reconcile(klog.Logger{}, in.aliases.serviceFor(in.service), in.pods, in.aliases.slicesFor(existing), in.cause)
 	c.writer.sendHeld(key)
 	size, failed := c.writer.end(key)
 	c.o.Metrics.SetSize(queueName, key, size)

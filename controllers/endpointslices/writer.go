@@ -32,6 +32,8 @@ type underway struct {
 	ctx context.Context
 	// current are the slices that the API server has, by name.
 	current map[string]*discoveryv1.EndpointSlice
+	// aliases replace the ports of the slices in the library.
+	aliases *aliases
 	// failed is the first failure, apart from refused creates.
 	failed  error
 	refused refused
@@ -50,10 +52,10 @@ func (w *writer) EndpointSlices(namespace string) discoveryclient.EndpointSliceI
 }
 
 // begin prepares a sync of a Service that has these slices.
-func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
+func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*discoveryv1.EndpointSlice, a *aliases) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := &underway{ctx: ctx, current: make(map[string]*discoveryv1.EndpointSlice, len(existing))}
+	s := &underway{ctx: ctx, aliases: a, current: make(map[string]*discoveryv1.EndpointSlice, len(existing))}
 	for _, e := range existing {
 		s.current[e.Name] = e
 	}
@@ -132,8 +134,8 @@ type sliceWriter struct {
 // Create returns the slice without an error, because the library would not send the updates and
 // deletes otherwise.
 func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
-	detach(e)
 	key, _ := watched.ServiceOf(e)
+	s.writer.prepare(key, e)
 	if s.writer.skipsCreate(key, e) {
 		return e, nil
 	}
@@ -152,8 +154,8 @@ func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _
 
 // Update implements discoveryclient.EndpointSliceInterface.
 func (s sliceWriter) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
-	detach(e)
 	key, _ := watched.ServiceOf(e)
+	s.writer.prepare(key, e)
 	if s.writer.hold(key, heldWrite{name: e.Name, next: e}) {
 		return e, nil
 	}
@@ -168,6 +170,16 @@ func (w *writer) update(ctx context.Context, key reconcile.Key, e *discoveryv1.E
 		w.wrote(key, made)
 	}
 	return made, err
+}
+
+// prepare makes a slice from the library one that can be written and kept.
+func (w *writer) prepare(key reconcile.Key, e *discoveryv1.EndpointSlice) {
+	detach(e)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.syncs[key]; s != nil {
+		s.aliases.restore(e)
+	}
 }
 
 // detach makes a slice from the library safe to keep: it points into pod objects whose memory is reused after

@@ -18,8 +18,9 @@ func digestOf(v any) digest {
 	return digest(h.Sum(nil))
 }
 
-// sortByDigest sorts ports or subsets. A list of one, which is common, costs nothing.
-func sortByDigest[T any](list []T) {
+// SortByDigest sorts ports or subsets as the Kubernetes controllers do, with one digest for each element. A
+// list of one, which is common, costs nothing.
+func SortByDigest[T any](list []T) {
 	if len(list) < 2 {
 		return
 	}

@@ -31,9 +31,9 @@ func Canonical(list []corev1.EndpointSubset) []corev1.EndpointSubset {
 	slices.SortFunc(members, compareMembers)
 	packed := p.pack(p.unique(members))
 	for i := range packed {
-		sortByDigest(packed[i].Ports)
+		SortByDigest(packed[i].Ports)
 	}
-	sortByDigest(packed)
+	SortByDigest(packed)
 	return packed
 }
 
