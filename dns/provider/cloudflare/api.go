@@ -2,15 +2,20 @@ package cloudflare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"time"
+
+	"github.com/cloudflare/cloudflare-go/v7/addressing"
+	"github.com/cloudflare/cloudflare-go/v7/custom_hostnames"
+	cfdns "github.com/cloudflare/cloudflare-go/v7/dns"
+	"github.com/cloudflare/cloudflare-go/v7/option"
+	"github.com/cloudflare/cloudflare-go/v7/zones"
 
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
@@ -29,25 +34,53 @@ var (
 	writes = httpapi.Retry{Tries: 4, FirstPause: time.Second, Again: func(err error) bool { return errors.Is(err, provider.ErrThrottled) }}
 )
 
-// api sends requests.
+// api sends requests through the services of the SDK. The SDK's own retries are off, because they would also
+// repeat a write whose response was lost.
 type api struct {
-	base   *url.URL
-	client *http.Client
-	pace   *pace
-	access credentials
+	zoneService *zones.ZoneService
+	rows        *cfdns.RecordService
+	hostnames   *custom_hostnames.CustomHostnameService
+	regional    *addressing.RegionalHostnameService
+	pace        *pace
+	access      credentials
 	// perPage is the page size of records.
 	perPage int
 	budget  *listlimit.Budget
 }
 
-// request is a request of the API.
-type request struct {
-	method string
-	// path is relative to the base URL.
-	path  []string
-	query url.Values
-	// body is encoded as JSON; nil means none.
-	body any
+func newAPI(client *http.Client, base *url.URL, access credentials, pace *pace, perPage int, budget *listlimit.Budget) *api {
+	a := &api{pace: pace, access: access, perPage: perPage, budget: budget}
+	options := []option.RequestOption{
+		option.WithHTTPClient(client), option.WithBaseURL(base.String()), option.WithMaxRetries(0), option.WithRequestTimeout(timeout),
+		option.WithMiddleware(a.send),
+	}
+	a.zoneService, a.rows = zones.NewZoneService(options...), cfdns.NewRecordService(options...)
+	a.hostnames, a.regional = custom_hostnames.NewCustomHostnameService(options...), addressing.NewRegionalHostnameService(options...)
+	return a
+}
+
+// send sends a request of the SDK within the rate limit. A failed response becomes an error.
+func (a *api) send(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	u := writing
+	if req.Method == http.MethodGet {
+		u = reading
+	}
+	if err := a.pace.wait(req.Context(), u); err != nil {
+		return nil, err
+	}
+	if err := a.access.show(req.Header); err != nil {
+		return nil, err
+	}
+	resp, err := next(req)
+	if err != nil {
+		return nil, err
+	}
+	a.pace.observe(resp)
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return nil, failure(resp)
 }
 
 // envelope is the outer object of every response.
@@ -61,60 +94,24 @@ type envelope[T any] struct {
 	} `json:"result_info"`
 }
 
-// send sends a request once, and returns the decoded response.
-func send[T any](ctx context.Context, a *api, r request) (envelope[T], error) {
+// call makes a request with a body, if it isn't nil, and returns the decoded response.
+func call[T any](body any, request func(options ...option.RequestOption) error) (envelope[T], error) {
 	var response envelope[T]
-	err := a.do(ctx, r, func(body io.Reader) error {
-		if err := httpapi.Decode(body, &response); err != nil {
-			return fmt.Errorf("decode the response of Cloudflare: %w", err)
+	options := []option.RequestOption{option.WithResponseBodyInto(&response)}
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return response, fmt.Errorf("encode the request: %w", err)
 		}
-		return nil
-	})
-	if err == nil && !response.Success {
-		err = unsuccessful(response.Errors)
+		options = append(options, option.WithRequestBody("application/json", text))
 	}
-	return response, err
-}
-
-// do sends a request once, within the rate limit. read reads the body of a successful response.
-func (a *api) do(ctx context.Context, r request, read func(body io.Reader) error) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	target := a.base.JoinPath(r.path...)
-	target.RawQuery = r.query.Encode()
-	req, err := httpapi.NewRequest(ctx, r.method, target, r.body, "application/json")
-	if err != nil {
-		return err
+	if err := request(options...); err != nil {
+		return response, err
 	}
-	u := writing
-	if req.Method == http.MethodGet {
-		u = reading
+	if !response.Success {
+		return response, unsuccessful(response.Errors)
 	}
-	if err := a.pace.wait(ctx, u); err != nil {
-		return err
-	}
-	if err := a.access.show(req.Header); err != nil {
-		return err
-	}
-	resp, err := a.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	a.pace.observe(resp)
-	if resp.StatusCode/100 != 2 {
-		return failure(resp)
-	}
-	return read(resp.Body)
-}
-
-// get sends a request that changes nothing, with retries.
-func get[T any](ctx context.Context, a *api, query url.Values, path ...string) (response envelope[T], err error) {
-	err = reads.Do(ctx, func() error {
-		response, err = send[T](ctx, a, request{http.MethodGet, path, query, nil})
-		return err
-	})
-	return response, err
+	return response, nil
 }
 
 // maxListings limits the attempts to read a list that changes meanwhile.
@@ -123,10 +120,8 @@ const maxListings = 3
 // validID matches the IDs that are accepted, because IDs become parts of paths.
 var validID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
-// listing describes a list of the API: how to request it, identify its entries, and limit it.
-type listing[T any] struct {
-	path    []string
-	query   url.Values
+// listKind describes a list of the API: how to identify its entries, and how to limit it.
+type listKind[T any] struct {
 	perPage int
 	id      func(T) string
 	// size returns the memory of an entry in bytes. count starts a listing that counts entries.
@@ -136,11 +131,11 @@ type listing[T any] struct {
 
 // pages reads all pages of a list. If the list changes meanwhile, an entry may move to a page that was read
 // before. The list is then read again.
-func pages[T any](ctx context.Context, a *api, k listing[T]) ([]T, error) {
+func pages[T any](ctx context.Context, k listKind[T], page func(options ...option.RequestOption) (envelope[[]T], error)) ([]T, error) {
 	var last map[string]bool
 	for range maxListings {
 		l := k.count()
-		rows, complete, err := readOnce(ctx, a, k, l)
+		rows, complete, err := readOnce(ctx, k, l, page)
 		l.End(err)
 		if err != nil {
 			return nil, err
@@ -158,13 +153,15 @@ func pages[T any](ctx context.Context, a *api, k listing[T]) ([]T, error) {
 }
 
 // readOnce reads all pages once. complete is false if entries may be missing.
-func readOnce[T any](ctx context.Context, a *api, k listing[T], l *listlimit.Listing) (rows []T, complete bool, err error) {
+func readOnce[T any](ctx context.Context, k listKind[T], l *listlimit.Listing, page func(options ...option.RequestOption) (envelope[[]T], error)) (rows []T, complete bool, err error) {
 	seen := map[string]bool{}
 	count := -1
 	for n := 1; ; n++ {
-		query := url.Values{"page": {strconv.Itoa(n)}, "per_page": {strconv.Itoa(k.perPage)}}
-		maps.Copy(query, k.query)
-		response, err := get[[]T](ctx, a, query, k.path...)
+		var response envelope[[]T]
+		err := reads.Do(ctx, func() (err error) {
+			response, err = page(option.WithQuery("page", fmt.Sprint(n)), option.WithQuery("per_page", fmt.Sprint(k.perPage)))
+			return err
+		})
 		if err != nil {
 			return nil, false, err
 		}

@@ -2,12 +2,15 @@ package cloudflare
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
+
+	"github.com/cloudflare/cloudflare-go/v7/addressing"
+	"github.com/cloudflare/cloudflare-go/v7/custom_hostnames"
+	cfdns "github.com/cloudflare/cloudflare-go/v7/dns"
+	"github.com/cloudflare/cloudflare-go/v7/option"
+	"github.com/cloudflare/cloudflare-go/v7/zones"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
@@ -34,19 +37,30 @@ func (z zone) active() bool { return z.Status == "active" }
 
 // zones lists the zones that the credentials can read.
 func (a *api) zones(ctx context.Context) ([]zone, error) {
-	return pages(ctx, a, listing[zone]{
-		path: []string{"zones"}, perPage: zonesPage, id: func(z zone) string { return z.ID }, size: zone.size,
-		count: func() *listlimit.Listing { return a.budget.Zones("Cloudflare") },
+	k := listKind[zone]{perPage: zonesPage, id: func(z zone) string { return z.ID }, size: zone.size, count: func() *listlimit.Listing { return a.budget.Zones("Cloudflare") }}
+	return pages(ctx, k, func(options ...option.RequestOption) (envelope[[]zone], error) {
+		return call[[]zone](nil, func(o ...option.RequestOption) error {
+			_, err := a.zoneService.List(ctx, zones.ZoneListParams{}, append(o, options...)...)
+			return err
+		})
 	})
 }
 
 // zone returns the zone with an ID.
-func (a *api) zone(ctx context.Context, id string) (zone, error) {
-	response, err := get[zone](ctx, a, nil, "zones", id)
-	if err == nil && response.Result.ID != id {
-		err = fmt.Errorf("the response is about the zone %s", sanitize.Name(response.Result.ID))
-	}
-	return response.Result, err
+func (a *api) zone(ctx context.Context, id string) (z zone, err error) {
+	var params zones.ZoneGetParams
+	params.ZoneID.Value, params.ZoneID.Present = id, true
+	err = reads.Do(ctx, func() error {
+		response, err := call[zone](nil, func(o ...option.RequestOption) error {
+			_, err := a.zoneService.Get(ctx, params, o...)
+			return err
+		})
+		if z = response.Result; err == nil && z.ID != id {
+			err = fmt.Errorf("the response is about the zone %s", sanitize.Name(z.ID))
+		}
+		return err
+	})
+	return z, err
 }
 
 // query selects records by name. If both fields are empty, it selects all.
@@ -55,29 +69,32 @@ type query struct {
 	exact, ending string
 }
 
-// values returns the parameters of the query.
-func (q query) values() url.Values {
+func (q query) options() []option.RequestOption {
 	// Without an order, a record may be missing from all pages.
-	values := url.Values{"order": {"name"}}
+	options := []option.RequestOption{option.WithQuery("order", "name")}
 	if q.exact != "" {
-		values.Set("name.exact", q.exact)
+		options = append(options, option.WithQuery("name.exact", q.exact))
 	}
 	if q.ending != "" {
-		values.Set("name.endswith", q.ending)
+		options = append(options, option.WithQuery("name.endswith", q.ending))
 	}
-	return values
+	return options
 }
 
 // records lists records of a zone.
 func (a *api) records(ctx context.Context, z dns.Zone, q query) ([]record, error) {
-	k := listing[record]{
-		path: []string{"zones", z.ID, "dns_records"}, query: q.values(), perPage: a.perPage, id: func(r record) string { return r.ID }, size: record.size,
-		count: func() *listlimit.Listing { return a.budget.Zone(z) },
-	}
+	var params cfdns.RecordListParams
+	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
+	k := listKind[record]{perPage: a.perPage, id: func(r record) string { return r.ID }, size: record.size, count: func() *listlimit.Listing { return a.budget.Zone(z) }}
 	if q != (query{}) {
 		k.count = func() *listlimit.Listing { return a.budget.Part("a part of zone " + z.Name) }
 	}
-	rows, err := pages(ctx, a, k)
+	rows, err := pages(ctx, k, func(options ...option.RequestOption) (envelope[[]record], error) {
+		return call[[]record](nil, func(o ...option.RequestOption) error {
+			_, err := a.rows.List(ctx, params, append(append(o, q.options()...), options...)...)
+			return err
+		})
+	})
 	for i := range rows {
 		rows[i] = rows[i].normal()
 	}
@@ -94,7 +111,12 @@ type operations[T any] struct {
 // change makes changes in a zone, all or none. It sends the request once. The caller must read the records
 // before it sends another one.
 func (a *api) change(ctx context.Context, zoneID string, changes operations[outgoing]) (made operations[record], err error) {
-	response, err := send[operations[record]](ctx, a, request{http.MethodPost, []string{"zones", zoneID, "dns_records", "batch"}, nil, changes})
+	var params cfdns.RecordBatchParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	response, err := call[operations[record]](changes, func(o ...option.RequestOption) error {
+		_, err := a.rows.Batch(ctx, params, o...)
+		return err
+	})
 	return response.Result, err
 }
 
@@ -126,27 +148,40 @@ type sslSettings struct {
 
 // customHostnames lists the custom hostnames of a zone, only those with an origin unless it is empty.
 func (a *api) customHostnames(ctx context.Context, z dns.Zone, origin string) ([]hostname, error) {
-	k := listing[hostname]{
-		path: hostnamesPath(z.ID), perPage: hostnamesPage, id: func(h hostname) string { return h.ID }, size: hostname.size,
+	var params custom_hostnames.CustomHostnameListParams
+	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
+	k := listKind[hostname]{
+		perPage: hostnamesPage, id: func(h hostname) string { return h.ID }, size: hostname.size,
 		count: func() *listlimit.Listing { return a.budget.Part("the custom hostnames of zone " + z.Name) },
 	}
-	if origin != "" {
-		k.query = url.Values{"custom_origin_server": {origin}}
-	}
-	return pages(ctx, a, k)
-}
-
-func hostnamesPath(zoneID string, id ...string) []string {
-	return append([]string{"zones", zoneID, "custom_hostnames"}, id...)
+	return pages(ctx, k, func(options ...option.RequestOption) (envelope[[]hostname], error) {
+		if origin != "" {
+			options = append(options, option.WithQuery("custom_origin_server", origin))
+		}
+		return call[[]hostname](nil, func(o ...option.RequestOption) error {
+			_, err := a.hostnames.List(ctx, params, append(o, options...)...)
+			return err
+		})
+	})
 }
 
 func (a *api) createHostname(ctx context.Context, zoneID string, h hostname) error {
-	return a.write(ctx, request{http.MethodPost, hostnamesPath(zoneID), nil, h})
+	var params custom_hostnames.CustomHostnameNewParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return write(ctx, h, func(o ...option.RequestOption) error {
+		_, err := a.hostnames.New(ctx, params, o...)
+		return err
+	})
 }
 
-// deleteHostname deletes a custom hostname. A missing one is no error.
+// deleteHostname deletes a custom hostname. A missing one is no error. The response has no envelope.
 func (a *api) deleteHostname(ctx context.Context, zoneID, id string) error {
-	return a.delete(ctx, hostnamesPath(zoneID, id))
+	var params custom_hostnames.CustomHostnameDeleteParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return ignoreMissing(writes.Do(ctx, func() error {
+		_, err := a.hostnames.Delete(ctx, id, params)
+		return err
+	}))
 }
 
 // region is the region of a name.
@@ -156,51 +191,61 @@ type region struct {
 }
 
 // regions lists the regions of a zone's names. The list has one page.
-func (a *api) regions(ctx context.Context, z dns.Zone) ([]region, error) {
+func (a *api) regions(ctx context.Context, z dns.Zone) (list []region, err error) {
+	var params addressing.RegionalHostnameListParams
+	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
 	l := a.budget.Part("the regional hostnames of zone " + z.Name)
 	defer l.End(nil)
-	response, err := get[[]region](ctx, a, nil, regionsPath(z.ID)...)
-	for _, r := range response.Result {
+	err = reads.Do(ctx, func() error {
+		response, err := call[[]region](nil, func(o ...option.RequestOption) error {
+			_, err := a.regional.List(ctx, params, o...)
+			return err
+		})
+		list = response.Result
+		return err
+	})
+	for _, r := range list {
 		if err := l.Add(1, entrySize+len(r.Hostname)+len(r.Key)); err != nil {
 			return nil, err
 		}
 	}
-	return response.Result, err
-}
-
-func regionsPath(zoneID string, name ...string) []string {
-	return append([]string{"zones", zoneID, "addressing", "regional_hostnames"}, name...)
+	return list, err
 }
 
 func (a *api) createRegion(ctx context.Context, zoneID string, r region) error {
-	return a.write(ctx, request{http.MethodPost, regionsPath(zoneID), nil, r})
-}
-
-func (a *api) editRegion(ctx context.Context, zoneID string, r region) error {
-	return a.write(ctx, request{http.MethodPatch, regionsPath(zoneID, r.Hostname), nil, region{Key: r.Key}})
-}
-
-// deleteRegion removes the region of a name. A missing one is no error.
-func (a *api) deleteRegion(ctx context.Context, zoneID, name string) error {
-	return a.delete(ctx, regionsPath(zoneID, name))
-}
-
-// write sends a request that changes something, with retries, and ignores the result.
-func (a *api) write(ctx context.Context, r request) error {
-	return writes.Do(ctx, func() error {
-		_, err := send[json.RawMessage](ctx, a, r)
+	var params addressing.RegionalHostnameNewParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return write(ctx, r, func(o ...option.RequestOption) error {
+		_, err := a.regional.New(ctx, params, o...)
 		return err
 	})
 }
 
-// delete deletes an object. A missing one is no error. Some responses have no envelope.
-func (a *api) delete(ctx context.Context, path []string) error {
+func (a *api) editRegion(ctx context.Context, zoneID string, r region) error {
+	var params addressing.RegionalHostnameEditParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return write(ctx, region{Key: r.Key}, func(o ...option.RequestOption) error {
+		_, err := a.regional.Edit(ctx, r.Hostname, params, o...)
+		return err
+	})
+}
+
+// deleteRegion removes the region of a name. A missing one is no error. The response has no result.
+func (a *api) deleteRegion(ctx context.Context, zoneID, name string) error {
+	var params addressing.RegionalHostnameDeleteParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
 	return ignoreMissing(writes.Do(ctx, func() error {
-		return a.do(ctx, request{method: http.MethodDelete, path: path}, func(body io.Reader) error {
-			_, err := io.Copy(io.Discard, body)
-			return err
-		})
+		_, err := a.regional.Delete(ctx, name, params)
+		return err
 	}))
+}
+
+// write sends a request that changes something, and ignores the result.
+func write(ctx context.Context, body any, request func(options ...option.RequestOption) error) error {
+	return writes.Do(ctx, func() error {
+		_, err := call[struct{}](body, request)
+		return err
+	})
 }
 
 // ignoreMissing returns nil for an error that says that the object doesn't exist.
