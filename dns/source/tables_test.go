@@ -45,7 +45,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(s, subject)
+	reader := source.NewReader(source.Input{Settings: s}, subject)
 	read := reader.Read(kube.Scope{}, object)
 	if text, err := json.Marshal(read); err != nil || strings.Contains(string(text), `"o"`) || read.FullObject != nil {
 		t.Errorf("case 216: what is kept has more than it needs: %s, %v", text, err)
@@ -70,7 +70,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, ok := source.NewReader(s, subject).Read(kube.Scope{}, object).FullObject.(*corev1.Service)
+	whole, ok := source.NewReader(source.Input{Settings: s}, subject).Read(kube.Scope{}, object).FullObject.(*corev1.Service)
 	if !ok || whole.Kind != "Service" || whole.APIVersion != "v1" || whole.Annotations[lastApplied] != "" || whole.Annotations["other"] != "o" {
 		t.Errorf("case 216: templates see %+v, want the object with its kind, without %s", whole, lastApplied)
 	}
@@ -82,7 +82,7 @@ func TestRead(t *testing.T) {
 	}
 
 	s.Namespaces = []string{"b", "c"}
-	excluded := source.NewReader(s, subject).Read(kube.Scope{}, object)
+	excluded := source.NewReader(source.Input{Settings: s}, subject).Read(kube.Scope{}, object)
 	if diff := cmp.Diff(source.Object{Key: source.Key{Kind: "Service", Namespace: "a", Name: "shop"}}, excluded, cmpopts.IgnoreUnexported(source.Object{})); diff != "" {
 		t.Errorf("case 216: of an object that isn't selected is kept (-want +got):\n%s", diff)
 	}
@@ -90,7 +90,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("the skips of an object of another namespace are %+v", got)
 	}
 	subject.AnyNamespace = true
-	if !source.NewReader(s, subject).Read(kube.Scope{}, object).Selected {
+	if !source.NewReader(source.Input{Settings: s}, subject).Read(kube.Scope{}, object).Selected {
 		t.Error("the namespace counts for a kind to which it doesn't apply")
 	}
 }
@@ -113,7 +113,7 @@ func TestConditionsAreDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(s, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Toy")})
+	reader := source.NewReader(source.Input{Settings: s}, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Toy")})
 	type object interface {
 		metav1.Object
 		runtime.Object
@@ -158,7 +158,7 @@ func TestIndexes(t *testing.T) {
 	var table *kube.Table[indexed]
 	plugin := source.Plugin{Name: "indexed", New: func() source.Config {
 		return opener(func(in source.Input) source.Source {
-			reader := source.NewReader(in.Settings, source.Subject{Source: "indexed", Kind: corev1.SchemeGroupVersion.WithKind("Service")})
+			reader := source.NewReader(in, source.Subject{Source: "indexed", Kind: corev1.SchemeGroupVersion.WithKind("Service")})
 			kind := kube.Retrim(kinds.Services(), kube.TrimOf(func(scope kube.Scope, obj *corev1.Service) (*indexed, []kube.Problem) {
 				return &indexed{Object: reader.Read(scope, obj), team: obj.Labels["team"]}, nil
 			}))

@@ -42,7 +42,7 @@ func BenchmarkWholeMemory(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			reader := source.NewReader(s, source.Subject{Source: kind.name, Kind: corev1.SchemeGroupVersion.WithKind(kind.name)})
+			reader := source.NewReader(source.Input{Settings: s}, source.Subject{Source: kind.name, Kind: corev1.SchemeGroupVersion.WithKind(kind.name)})
 			for b.Loop() {
 				kept := make([]source.Object, count)
 				before := heaptest.InUse()

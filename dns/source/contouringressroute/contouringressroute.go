@@ -61,42 +61,32 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, fmt.Errorf("--%s %q: use namespace/name of a Service, such as %s", loadBalancerFlag, c.LoadBalancer, NewConfig().LoadBalancer)
 	}
 	s := &routes{
-		service: source.Key{Namespace: namespace, Name: service}, waiting: source.NewWaiting(in.Changed),
-		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true, Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "Service " + c.LoadBalancer}),
+		service: source.Key{Namespace: namespace, Name: service},
+		reader:  source.NewReader(in, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true, Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "Service " + c.LoadBalancer}),
 	}
-	s.table = source.Custom(s.reader, "ingressroute", "ingressroutes", s.read).Table(source.Notify[route](in.Changed), kube.WithIndex(following, followKeys))
+	s.table = source.Custom(s.reader, "ingressroute", "ingressroutes", s.read).Table(source.Notify[source.Named](in.Changed), kube.WithIndex(following, followKeys))
 	s.services = s.serviceKind().Table(kube.WithHandler(func(_, _ *balancer) {
 		source.NotifyAll(in.Changed, s.table.ByIndex(following, ""))
 	}))
-	opened := source.Of(s.reader, s.table, s.evaluate, s.services)
-	opened.Run = s.waiting.Run
-	return opened, nil
+	return source.Of(s.reader, s.table, s.evaluate, s.services), nil
 }
 
 // routes is the source.
 type routes struct {
 	service  source.Key
 	reader   *source.Reader
-	table    *kube.Table[route]
+	table    *kube.Table[source.Named]
 	services *kube.Table[balancer]
-	// waiting has the IngressRoutes whose Service may not have been read yet.
-	waiting *source.Waiting
 }
 
 // following is the index of the IngressRoutes that use the Service. All have the same key.
 const following = "following"
 
-func followKeys(r *route) []string {
+func followKeys(r *source.Named) []string {
 	if !r.Selected || len(r.Annotations.Targets) > 0 {
 		return nil
 	}
 	return []string{""}
-}
-
-// route is an IngressRoute. An invalid one is treated as excluded.
-type route struct {
-	source.Object
-	found source.Found
 }
 
 // fields are the fields of an IngressRoute that are read.
@@ -111,13 +101,14 @@ type fields struct {
 	} `json:"status"`
 }
 
-func (s *routes) read(_ kube.Scope, kept *route, f *fields, _ *unstructured.Unstructured) {
+// read reads an IngressRoute. An invalid one is treated as excluded.
+func (s *routes) read(_ kube.Scope, kept *source.Named, f *fields, _ *unstructured.Unstructured) {
 	if f.Status.CurrentStatus != "valid" {
 		kept.Exclude(notValid)
 		return
 	}
-	kept.found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
-	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
+	kept.Found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
+	kept.Found.AddNames("hostname", s.reader.Hosts(&kept.Object))
 }
 
 // notValid is the reason of all IngressRoutes that Contour considers invalid.
@@ -141,23 +132,23 @@ func (s *routes) serviceKind() kube.Kind[balancer] {
 	}))
 }
 
-func (s *routes) evaluate(r *route) source.Result {
+func (s *routes) evaluate(r *source.Named) source.Result {
 	targets, problems, err := s.targets(r)
 	if err != nil {
 		return s.reader.Result(&r.Object, nil, err)
 	}
-	result := s.reader.Publish(&r.Object, r.found.With("Service "+s.service.String(), targets), source.Missing{})
+	result := s.reader.Publish(&r.Object, r.Found.With("Service "+s.service.String(), targets))
 	result.Problems = append(result.Problems, problems...)
 	return result
 }
 
 // targets returns the targets for the hosts of a route without an annotation. The error means that
 // they aren't known yet.
-func (s *routes) targets(r *route) ([]string, []dns.Problem, error) {
+func (s *routes) targets(r *source.Named) ([]string, []dns.Problem, error) {
 	if len(r.Annotations.Targets) > 0 {
 		return nil, nil, nil
 	}
-	if err := s.waiting.For(r.Key, s.services); err != nil {
+	if err := s.reader.Waiting.For(r.Key, s.services); err != nil {
 		return nil, nil, err
 	}
 	service := s.services.Get(s.service.Namespace, s.service.Name)

@@ -141,7 +141,7 @@ func (s *endpoints) follow(ctx context.Context, queue workqueue.TypedRateLimitin
 		}
 	})
 	if err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "Conditions are no longer written", "kind", s.kind.Kind, "err", err)
+		s.reader.Log.WarnContext(ctx, "Conditions are no longer written", "kind", s.kind.Kind, "err", err)
 	}
 }
 
@@ -158,7 +158,7 @@ func (s *endpoints) writeStatusOnce(ctx context.Context, client dynamic.Interfac
 }
 
 func (s *endpoints) logFailure(ctx context.Context, key source.Key, then string, err error) {
-	s.log.WarnContext(ctx, "The status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "err", err)
+	s.reader.Log.WarnContext(ctx, "The status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "err", err)
 }
 
 // attempt is a check of an object, with the number of unsuccessful ones before it.
@@ -218,7 +218,7 @@ func (s *endpoints) write(ctx context.Context, client dynamic.Interface, e *endp
 	switch {
 	case err == nil && len(wanted) > 0 && len(conditionsOf(written)) == 0:
 		c.pruned = true
-		s.log.InfoContext(ctx, "conditions of objects can't be written, because their definition has no status.conditions: apply deploy/crds", "kind", s.kind.Kind)
+		s.reader.Log.InfoContext(ctx, "conditions of objects can't be written, because their definition has no status.conditions: apply deploy/crds", "kind", s.kind.Kind)
 		return nil
 	case err == nil:
 		c.remember(e, wanted)

@@ -59,7 +59,7 @@ func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 		kept.Exclude(s.skips.ownNetwork)
 		return kept, nil
 	}
-	if s.settings.Compatibility == source.Kops {
+	if s.reader.Settings.Compatibility == source.Kops {
 		kept.kopsInternal = source.SplitList(obj.Annotations[kopsInternal])
 		kept.kopsExternal = source.SplitList(obj.Annotations[kopsExternal])
 	}

@@ -29,12 +29,8 @@ func TestSkipped(t *testing.T) {
 	t.Parallel()
 	skips := sourcetest.Skips(t, skipperroutegroup.Plugin(), key)
 	skips("no host", object(prefix+"target: 192.0.2.1", "", ""), source.SkipNoHostname, "spec.hosts")
-	skips("no target", object("", "hosts: [a.example.org]", ""), source.SkipNoTarget, "load balancer writes it")
-	skips("an empty template", object("", "", ""), source.SkipNoHostname, "templates write no name", "--fqdn-template={{if false}}a{{end}}")
-	skips("another controller", object(prefix+"controller: other", "", ""), source.SkipOtherController, "leaves the object")
-	skips("a filter", object("", "", ""), source.SkipFiltered, "--label-filter", "--label-filter=a")
-	skips("a namespace", object("", "", ""), source.SkipFiltered, "--namespace", "--namespace=other")
-	skips("annotations", object("", "", ""), source.SkipFiltered, "--annotation-filter", "--annotation-filter=a")
+	skips("no target", object("", "hosts: [a.example.org]", ""), source.SkipNoTarget, "status.loadBalancer")
+	skips("an empty template", object("", "", ""), source.SkipNoTarget, "status.loadBalancer", "--fqdn-template={{if false}}a{{end}}")
 }
 
 // TestHostile shows that a value that is beyond a limit, or unreadable, is reported.
