@@ -9,8 +9,4 @@
 //
 // The source keeps the name and the annotations about records of each selected IngressRoute, whole
 // objects only for templates, and one Service.
-//
-// # Concurrency
-//
-// See package source.
 package contouringressroute

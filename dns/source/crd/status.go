@@ -172,25 +172,21 @@ type attempt struct {
 func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, l attempt, c *conditions) error {
 	e := s.table.Get(l.key.Namespace, l.key.Name)
 	if e == nil || !e.Selected {
-		c.forget(l.key)
 		return nil
 	}
 	wanted, unknown := c.wanted(ctx, e)
-	if unknown == nil && !e.outdated() {
-		switch current := c.current(e); {
-		case wanted == nil || current == digest(wanted):
+	if !e.outdated() {
+		switch {
+		case unknown != nil:
+			return unknown
+		case wanted == nil || e.conditions == digest(wanted):
 			return nil
-		case current != 0 && transient(wanted, l.retries):
+		case e.conditions != 0 && transient(wanted, l.retries):
 			return errUnknownOutcome
 		}
-	}
-	if !e.outdated() && unknown == nil {
 		if err := c.limiter.Wait(ctx); err != nil {
 			return err
 		}
-	}
-	if !e.outdated() && unknown != nil {
-		return unknown
 	}
 	if err := s.write(ctx, client, e, wanted, c); err != nil {
 		return err
@@ -221,7 +217,6 @@ func (s *endpoints) write(ctx context.Context, client dynamic.Interface, e *endp
 		s.reader.Log.InfoContext(ctx, "conditions of objects can't be written, because their definition has no status.conditions: apply deploy/crds", "kind", s.kind.Kind)
 		return nil
 	case err == nil:
-		c.remember(e, wanted)
 		return nil
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("update status of %s %s: %w; add the status subresource to its CRD", s.kind.Kind, e.Key, err)
