@@ -81,19 +81,12 @@ func (o Origin) pairs(findings *Findings, pairs []Pair) []*dns.RecordSet {
 // unique returns the non-empty texts, in order and without duplicates.
 func unique(texts []string) []string {
 	var list []string
-	// For a few texts, the usual case, a map costs more than it saves.
-	var seen map[string]bool
-	if len(texts) > 32 {
-		seen = make(map[string]bool, len(texts))
-	}
+	seen := map[string]bool{"": true}
 	for _, text := range texts {
-		if text == "" || seen[text] || seen == nil && slices.Contains(list, text) {
-			continue
-		}
-		if seen != nil {
+		if !seen[text] {
 			seen[text] = true
+			list = append(list, text)
 		}
-		list = append(list, text)
 	}
 	return list
 }

@@ -104,7 +104,7 @@ func (s *endpoints) writeStatus(ctx context.Context, client dynamic.Interface) e
 		if over {
 			return nil
 		}
-		switch err := s.observe(ctx, client, attempt{key, queue.NumRequeues(key)}, c); {
+		switch err := s.observe(ctx, client, c, key, queue.NumRequeues(key)); {
 		case err == nil || ctx.Err() != nil:
 			queue.Forget(key)
 		case errors.Is(err, errUnknownOutcome), apierrors.IsConflict(err):
@@ -150,7 +150,7 @@ func (s *endpoints) writeStatusOnce(ctx context.Context, client dynamic.Interfac
 		if !e.outdated() {
 			continue
 		}
-		if err := s.observe(ctx, client, attempt{key: e.Key}, nil); err != nil {
+		if err := s.observe(ctx, client, nil, e.Key, 0); err != nil {
 			s.logFailure(ctx, e.Key, "leaving it", err)
 		}
 	}
@@ -161,16 +161,10 @@ func (s *endpoints) logFailure(ctx context.Context, key source.Key, then string,
 	s.reader.Log.WarnContext(ctx, "The status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "err", err)
 }
 
-// attempt is a check of an object, with the number of unsuccessful ones before it.
-type attempt struct {
-	key     source.Key
-	retries int
-}
-
 // observe writes the table's generation and the conditions into the status of an object. It writes
 // nothing if the status has them already.
-func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, l attempt, c *conditions) error {
-	e := s.table.Get(l.key.Namespace, l.key.Name)
+func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, c *conditions, key source.Key, retries int) error {
+	e := s.table.Get(key.Namespace, key.Name)
 	if e == nil || !e.Selected {
 		return nil
 	}
@@ -181,7 +175,7 @@ func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, l att
 			return unknown
 		case wanted == nil || e.conditions == digest(wanted):
 			return nil
-		case e.conditions != 0 && transient(wanted, l.retries):
+		case e.conditions != 0 && transient(wanted, retries):
 			return errUnknownOutcome
 		}
 		if err := c.limiter.Wait(ctx); err != nil {

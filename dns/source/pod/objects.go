@@ -69,7 +69,7 @@ func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	}
 	kept.node, kept.ip = scope.Intern(obj.Spec.NodeName), obj.Status.PodIP
 	var p kube.Problems
-	for _, ip := range source.CutIn(&p, obj.Status.PodIPs, "status.podIPs") {
+	for _, ip := range source.CutIn(&p, obj.Status.PodIPs, source.AddressLimit, "status.podIPs") {
 		kept.ips = append(kept.ips, ip.IP)
 	}
 	return kept, p.List()
