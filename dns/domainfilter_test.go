@@ -287,23 +287,3 @@ func TestFilterAllocates(t *testing.T) {
 		t.Errorf("allocates %v times", n)
 	}
 }
-
-func BenchmarkMatch(b *testing.B) {
-	for _, n := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("zones=%d", n), func(b *testing.B) {
-			filter := dns.NewDomainFilter(zoneNames(manyZones(n)), nil)
-			b.ReportAllocs()
-			for b.Loop() {
-				filter.Match(nameInZone)
-			}
-		})
-	}
-}
-
-func BenchmarkZoneFinder(b *testing.B) {
-	finder := dns.NewZoneFinder(manyZones(1000))
-	b.ReportAllocs()
-	for b.Loop() {
-		finder.Find(nameInZone)
-	}
-}

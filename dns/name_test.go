@@ -131,17 +131,3 @@ func FuzzName(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkCanonical(b *testing.B) {
-	for name, in := range map[string]string{
-		"canonical": "shop.production.example.org", "dot": "shop.production.example.org.",
-		"upper": "Shop.production.example.org", "IDN": "bücher.example.org",
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				dns.Canonical(in)
-			}
-		})
-	}
-}

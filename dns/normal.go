@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -80,41 +81,25 @@ func normalAddress(target string) string {
 	return target
 }
 
-// Hostname describes the record sets of a host name: targets of any type, and common fields.
-type Hostname struct {
-	Targets []string
-	// TTL is in seconds; zero means none.
-	TTL           int64
-	Properties    []Property
-	SetIdentifier string
-	// Resource is the value of [LabelResource]; empty means none.
-	Resource string
-	Objects  []Object
-}
-
-// ForHostname returns up to three record sets of a name, for A, AAAA and CNAME in this order, each
-// with the targets of its type in their order (spec/dns.md §1.3). They are in the form of
-// [RecordSet.Normal], but not checked.
-func ForHostname(name string, h Hostname) []*RecordSet {
+// PerType returns up to three record sets like r, for A, AAAA and CNAME in this order, each with the
+// targets of its type in their order (spec/dns.md §1.3). They are in the form of [RecordSet.Normal],
+// but not checked. Their labels are not nil.
+func (r *RecordSet) PerType(targets []string) []*RecordSet {
 	var sets []*RecordSet
 	for _, recordType := range []string{TypeA, TypeAAAA, TypeCNAME} {
-		var targets []string
-		for _, t := range h.Targets {
+		of := *r
+		of.Type, of.Targets = recordType, nil
+		for _, t := range targets {
 			if t = Canonical(t); TypeOfTarget(t) == recordType {
-				targets = append(targets, t)
+				of.Targets = append(of.Targets, t)
 			}
 		}
-		if len(targets) == 0 {
+		if len(of.Targets) == 0 {
 			continue
 		}
-		r := &RecordSet{
-			Name: name, Type: recordType, TTL: h.TTL, Targets: targets, SetIdentifier: h.SetIdentifier,
-			Properties: slices.Clone(h.Properties), Labels: map[string]string{}, Objects: h.Objects,
-		}
-		if h.Resource != "" {
-			r.Labels[LabelResource] = h.Resource
-		}
-		sets = append(sets, r.Normal())
+		of.Properties, of.Labels = slices.Clone(r.Properties), map[string]string{}
+		maps.Copy(of.Labels, r.Labels)
+		sets = append(sets, of.Normal())
 	}
 	return sets
 }

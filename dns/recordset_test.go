@@ -115,26 +115,24 @@ func TestTypeOfTarget(t *testing.T) {
 	}
 }
 
-func TestForHostname(t *testing.T) {
-	objects := []dns.Object{{Kind: "Service", Name: "shop"}}
-	properties := []dns.Property{{Name: "aws/weight", Value: "1"}}
-	set := func(recordType string, targets ...string) *dns.RecordSet {
-		return &dns.RecordSet{
-			Name: "shop.example.org", Type: recordType, TTL: 60, Targets: targets, SetIdentifier: "blue", Properties: properties,
-			Labels: map[string]string{"resource": "service/default/shop"}, Objects: objects,
-		}
+func TestPerType(t *testing.T) {
+	like := &dns.RecordSet{
+		Name: "Shop.example.org.", TTL: 60, SetIdentifier: "blue", Properties: []dns.Property{{Name: "aws/weight", Value: "1"}},
+		Labels: map[string]string{"resource": "service/default/shop"}, Objects: []dns.Object{{Kind: "Service", Name: "shop"}},
 	}
-	got := dns.ForHostname("Shop.example.org.", dns.Hostname{
-		Targets: []string{"lb.example.org.", "2001:db8::1", "192.0.2.2", "192.0.2.1", "::ffff:1.2.3.4"},
-		TTL:     60, Properties: properties, SetIdentifier: "blue", Resource: "service/default/shop", Objects: objects,
-	})
+	set := func(recordType string, targets ...string) *dns.RecordSet {
+		r := like.Clone()
+		r.Name, r.Type, r.Targets = "shop.example.org", recordType, targets
+		return r
+	}
 	want := []*dns.RecordSet{
 		set("A", "192.0.2.2", "192.0.2.1"), set("AAAA", "2001:db8::1", "::ffff:1.2.3.4"), set("CNAME", "lb.example.org"),
 	}
+	got := like.PerType([]string{"lb.example.org.", "2001:db8::1", "192.0.2.2", "192.0.2.1", "::ffff:1.2.3.4"})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
-	if got := dns.ForHostname("a.org", dns.Hostname{}); len(got) != 0 {
+	if got := like.PerType(nil); len(got) != 0 {
 		t.Errorf("got %v for no targets", got)
 	}
 }

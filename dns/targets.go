@@ -30,32 +30,14 @@ func SameTargets(a, b []string) bool {
 	if slices.EqualFunc(a, b, SameTarget) {
 		return true
 	}
-	if len(a) > pairwise {
-		key := func(t string) string { return strings.ToLower(sortKey(t)) }
-		return slices.Equal(sortedKeys(a, key), sortedKeys(b, key))
-	}
-	// Each target of a takes one of b. Equality is transitive, so any equal one will do.
-	var taken [pairwise]bool
-next:
-	for _, t := range a {
-		for i, u := range b {
-			if !taken[i] && SameTarget(t, u) {
-				taken[i] = true
-				continue next
-			}
-		}
-		return false
-	}
-	return true
+	return slices.Equal(setKeys(a), setKeys(b))
 }
 
-// pairwise is the maximum number of targets that are compared pairwise, which needs no memory.
-const pairwise = 16
-
-func sortedKeys(targets []string, key func(string) string) []string {
+// setKeys returns the keys of targets, sorted.
+func setKeys(targets []string) []string {
 	keys := make([]string, len(targets))
 	for i, t := range targets {
-		keys[i] = key(t)
+		keys[i] = setKey(t)
 	}
 	slices.Sort(keys)
 	return keys
@@ -113,7 +95,7 @@ func (s TargetSet) Count(targets []string) (count int) {
 	return count
 }
 
-// setKey returns the key of a target in a [TargetSet]. The zone of an address may have upper-case letters.
+// setKey returns the text that equal targets share. The zone of an address may have upper-case letters.
 func setKey(target string) string { return strings.ToLower(sortKey(target)) }
 
 // Less orders lists of targets. A shorter list is less. Lists of the same length are sorted, and

@@ -2,36 +2,18 @@ package externaldns
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/signpostd/signpost/testkit/decodetest"
 )
 
-func decode(t *testing.T, path string) runtime.Object {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scheme := runtime.NewScheme()
-	if err := AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	object, _, err := serializer.NewCodecFactory(scheme).UniversalDeserializer().Decode(text, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return object
-}
-
 func TestDecodeDNSEndpoint(t *testing.T) {
-	got := decode(t, "testdata/dnsendpoint.yaml").(*DNSEndpoint)
+	got := decodetest.File[*DNSEndpoint](t, "testdata/dnsendpoint.yaml", AddToScheme)
 	want := DNSEndpointSpec{Endpoints: []*Endpoint{
 		{DNSName: "example.com", RecordType: "MX", RecordTTL: 300, Targets: []string{"10 mail.example.com"}},
 		{
@@ -49,7 +31,7 @@ func TestDecodeDNSEndpoint(t *testing.T) {
 }
 
 func TestDecodeDNSRecord(t *testing.T) {
-	got := decode(t, "testdata/dnsrecord.yaml").(*DNSRecord)
+	got := decodetest.File[*DNSRecord](t, "testdata/dnsrecord.yaml", AddToScheme)
 	spec := DNSRecordSpec{Endpoint: Endpoint{
 		DNSName: "shop.example.com", RecordType: "A", Targets: []string{"192.0.2.1"}, Labels: map[string]string{"resource": "service/default/shop"},
 	}}

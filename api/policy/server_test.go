@@ -2,34 +2,15 @@ package policy
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/intstr"
-)
 
-func decodeFile(t *testing.T, name string) *Server {
-	t.Helper()
-	text, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scheme := runtime.NewScheme()
-	if err := AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	object, _, err := serializer.NewCodecFactory(scheme).UniversalDeserializer().Decode(text, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return object.(*Server)
-}
+	"github.com/signpostd/signpost/testkit/decodetest"
+)
 
 func TestDecode(t *testing.T) {
 	for file, want := range map[string]ServerSpec{
@@ -48,7 +29,7 @@ func TestDecode(t *testing.T) {
 			AccessPolicy:             "audit",
 		},
 	} {
-		if diff := cmp.Diff(want, decodeFile(t, file).Spec); diff != "" {
+		if diff := cmp.Diff(want, decodetest.File[*Server](t, "testdata/"+file, AddToScheme).Spec); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
 	}
@@ -87,23 +68,6 @@ func FuzzDecodeSpec(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if !json.Valid(data) {
-			return
-		}
-		var spec, again ServerSpec
-		if err := json.Unmarshal(data, &spec); err != nil {
-			t.Fatalf("well-formed input failed: %v", err)
-		}
-		text, err := json.Marshal(spec)
-		if err != nil {
-			t.Fatalf("encode %+v: %v", spec, err)
-		}
-		if err := json.Unmarshal(text, &again); err != nil {
-			t.Fatal(err)
-		}
-		spec.Problem = ""
-		if !equality.Semantic.DeepEqual(spec, again) {
-			t.Errorf("%s became %s:\n%s", data, text, cmp.Diff(spec, again))
-		}
+		decodetest.RoundTrip(t, data, func(s *ServerSpec) { s.Problem = "" })
 	})
 }

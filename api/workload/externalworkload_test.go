@@ -2,31 +2,17 @@ package workload
 
 import (
 	"encoding/json"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/signpostd/signpost/testkit/decodetest"
 )
 
 func TestDecode(t *testing.T) {
-	text, err := os.ReadFile("testdata/dualstack.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	scheme := runtime.NewScheme()
-	if err := AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	object, _, err := serializer.NewCodecFactory(scheme).UniversalDeserializer().Decode(text, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := object.(*ExternalWorkload)
+	got := decodetest.File[*ExternalWorkload](t, "testdata/dualstack.yaml", AddToScheme)
 	at := func(day, hour, minute, second int) *metav1.Time {
 		return &metav1.Time{Time: time.Date(2026, 1, day, hour, minute, second, 0, time.UTC)}
 	}
@@ -84,32 +70,7 @@ func FuzzDecode(f *testing.F) {
 		if json.Unmarshal(data, &parts) != nil || parts.Spec == nil || parts.Status == nil {
 			return
 		}
-		var spec, specAgain ExternalWorkloadSpec
-		roundTrip(t, parts.Spec, &spec, &specAgain)
-		spec.Problem = ""
-		if !equality.Semantic.DeepEqual(spec, specAgain) {
-			t.Errorf("spec %s changed:\n%s", parts.Spec, cmp.Diff(spec, specAgain))
-		}
-		var status, statusAgain ExternalWorkloadStatus
-		roundTrip(t, parts.Status, &status, &statusAgain)
-		status.Problem = ""
-		if !equality.Semantic.DeepEqual(status, statusAgain) {
-			t.Errorf("status %s changed:\n%s", parts.Status, cmp.Diff(status, statusAgain))
-		}
+		decodetest.RoundTrip(t, parts.Spec, func(s *ExternalWorkloadSpec) { s.Problem = "" })
+		decodetest.RoundTrip(t, parts.Status, func(s *ExternalWorkloadStatus) { s.Problem = "" })
 	})
-}
-
-// roundTrip decodes data into first, and what first encodes to into second.
-func roundTrip(t *testing.T, data []byte, first, second any) {
-	t.Helper()
-	if err := json.Unmarshal(data, first); err != nil {
-		t.Fatalf("well-formed input failed: %v", err)
-	}
-	text, err := json.Marshal(first)
-	if err != nil {
-		t.Fatalf("encode %+v: %v", first, err)
-	}
-	if err := json.Unmarshal(text, second); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -149,10 +149,11 @@ func wantConsistent(t *rapid.T, s *desired.Set) {
 // service returns a Service with a name of its own, and the record sets that it asks for.
 func service(i int) (desired.Origin, []*dns.RecordSet) {
 	o := desired.Origin{Source: "service", Namespace: "default", Name: fmt.Sprintf("shop-%d", i)}
-	return o, dns.ForHostname(o.Name+".production.example.org", dns.Hostname{
-		Targets: []string{fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&0xff, i&0xff)}, Resource: "service/default/" + o.Name,
+	r := &dns.RecordSet{
+		Name: o.Name + ".production.example.org", Labels: map[string]string{dns.LabelResource: "service/default/" + o.Name},
 		Objects: []dns.Object{{APIVersion: "v1", Kind: "Service", Namespace: o.Namespace, Name: o.Name, Source: o.Source}},
-	})
+	}
+	return o, r.PerType([]string{fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&0xff, i&0xff)})
 }
 
 // The memory of a Set per name, with the strings that it keeps, is limited.
@@ -170,63 +171,4 @@ func TestMemory(t *testing.T) {
 	}
 	t.Logf("%d bytes for each name", each)
 	runtime.KeepAlive(s)
-}
-
-// BenchmarkPut measures an object that changes among many.
-func BenchmarkPut(b *testing.B) {
-	const names = 100_000
-	s, err := desired.New(desired.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for i := range names {
-		s.Put(service(i))
-	}
-	s.Stats()
-	origin, requested := service(7)
-	other := dns.ForHostname(requested[0].Name, dns.Hostname{Targets: []string{"192.0.2.1"}, Resource: "service/default/shop-7"})
-	b.Run("same", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			s.Put(origin, requested)
-		}
-	})
-	b.Run("another", func(b *testing.B) {
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			if i%2 == 0 {
-				s.Put(origin, other)
-			} else {
-				s.Put(origin, requested)
-			}
-			s.Want(requested[0].Name)
-		}
-	})
-}
-
-// BenchmarkSharedName measures one of many objects with the same name.
-func BenchmarkSharedName(b *testing.B) {
-	const objects = 5000
-	s, err := desired.New(desired.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ask := func(i, address int) []string {
-		o := desired.Origin{Source: "pod", Namespace: "d", Name: fmt.Sprint(i)}
-		dirty, _ := s.Put(o, []*dns.RecordSet{{Name: "all.example.org", Type: "A", Targets: []string{fmt.Sprintf("10.0.%d.%d", address>>8, address&0xff)}}})
-		return dirty
-	}
-	for i := range objects {
-		ask(i, i)
-	}
-	b.Run("put", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			ask(7, i&0xffff)
-		}
-	})
-	b.Run("want", func(b *testing.B) {
-		for b.Loop() {
-			s.Want("all.example.org")
-		}
-	})
 }

@@ -78,13 +78,7 @@ func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 		if len(r.Targets) > 0 {
 			t.dropped(r, r.Targets, DropReplaced, "--force-default-targets", "--force-default-targets replaces these targets by those of --default-targets: set the flag to false to keep these")
 		}
-		defaults := dns.ForHostname(r.Name, dns.Hostname{
-			Targets: t.DefaultTargets, TTL: r.TTL, Properties: r.Properties, SetIdentifier: r.SetIdentifier, Objects: r.Objects,
-		})
-		for _, d := range defaults {
-			d.Labels = r.Labels
-		}
-		replaced = append(replaced, defaults...)
+		replaced = append(replaced, r.PerType(t.DefaultTargets)...)
 	}
 	return replaced
 }
@@ -169,37 +163,16 @@ func (t *transform) object(r *dns.RecordSet) dns.Object {
 
 // deduplicated drops the record sets that are equal to an earlier one.
 func (t *transform) deduplicated(sets []*dns.RecordSet) []*dns.RecordSet {
-	kept, dropped := deduplicate(sets)
+	candidates := make([]Candidate, len(sets))
+	for i, r := range sets {
+		candidates[i].Set = r
+	}
+	kept, dropped := withoutEqual(candidates, nil)
 	for _, r := range dropped {
 		t.dropped(r, r.Targets, DropDuplicate, "", "the object asks for the same twice")
 		t.counts = addCount(t.counts, count{Kind: kindOf(r), outcome: duplicate, n: 1})
 	}
-	return kept
-}
-
-// deduplicate splits record sets into the first ones of equals, with the objects of all of them,
-// and the dropped ones.
-func deduplicate(sets []*dns.RecordSet) (kept, dropped []*dns.RecordSet) {
-	if len(sets) < 2 {
-		return sets, nil
-	}
-	places := make(map[sameKey]int, len(sets))
-	for _, r := range sets {
-		key := keyOf(r)
-		i, ok := places[key]
-		if !ok {
-			places[key] = len(kept)
-			kept = append(kept, r)
-			continue
-		}
-		dropped = append(dropped, r)
-		if objects := dns.JoinObjects(kept[i].Objects, r.Objects); len(objects) > len(kept[i].Objects) {
-			first := *kept[i]
-			first.Objects = objects
-			kept[i] = &first
-		}
-	}
-	return kept, dropped
+	return setsOf(kept)
 }
 
 // nat64Bits is the prefix length of a network whose addresses end with an IPv4 address (RFC 6052,

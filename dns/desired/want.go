@@ -135,7 +135,7 @@ func rankOnce(candidates []*dns.RecordSet, rank func(*dns.RecordSet) int) func(*
 	return func(r *dns.RecordSet) int { return ranks[r] }
 }
 
-// withoutEqual keeps one of equal record sets of several sources, with the objects of all of them:
+// withoutEqual keeps one of equal record sets of an object, or of several sources, with the objects of all:
 // the one with the least rank, else the first.
 func withoutEqual(sets []Candidate, rank func(*dns.RecordSet) int) (kept []Candidate, dropped []*dns.RecordSet) {
 	if len(sets) < 2 {

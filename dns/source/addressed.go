@@ -29,7 +29,7 @@ func AddressedIngresses() kube.Kind[AddressedIngress] {
 		Trim: kube.TrimOf(func(s kube.Scope, obj *networkingv1.Ingress) (*AddressedIngress, []kube.Problem) {
 			var p kube.Problems
 			kept := &AddressedIngress{Key: Key{Namespace: s.Intern(obj.Namespace), Name: obj.Name}}
-			for _, entry := range CutIn(&p, obj.Status.LoadBalancer.Ingress, "status.loadBalancer.ingress") {
+			for _, entry := range CutIn(&p, obj.Status.LoadBalancer.Ingress, AddressLimit, "status.loadBalancer.ingress") {
 				kept.Addresses = AppendAddress(kept.Addresses, entry.IP, entry.Hostname)
 			}
 			return kept, p.List()
@@ -56,7 +56,7 @@ func AddressedServices() kube.Kind[AddressedService] {
 			Key:          Key{Namespace: s.Intern(svc.Namespace), Name: svc.Name},
 			LoadBalancer: svc.Spec.Type == corev1.ServiceTypeLoadBalancer,
 		}
-		kept.ExternalIPs = slices.Clone(CutIn(&p, svc.Spec.ExternalIPs, "spec.externalIPs"))
+		kept.ExternalIPs = slices.Clone(CutIn(&p, svc.Spec.ExternalIPs, AddressLimit, "spec.externalIPs"))
 		var found Found
 		AddBalancer(&found, svc.Status.LoadBalancer.Ingress, ServiceAddress)
 		kept.Addresses = found.Targets

@@ -148,19 +148,11 @@ func kindOfAnnotation(name string) *AnnotationKind {
 	return nil
 }
 
-// forProviders reports whether an annotation is read because of [Plugin].Properties.
-func forProviders(name string) bool {
-	return slices.Contains([]string{AnnotationSetIdentifier, AnnotationAlias, AnnotationRecordType}, name)
-}
-
 // AnnotationNames returns the annotations that a source reads, except those that become properties
 // of a provider.
 func (p Plugin) AnnotationNames() []string {
-	names := slices.Clone(p.Annotations)
-	for _, kind := range AnnotationKinds() {
-		if p.Properties && forProviders(kind.Name) {
-			names = append(names, kind.Name)
-		}
+	if !p.Properties {
+		return p.Annotations
 	}
-	return names
+	return append(slices.Clone(p.Annotations), AnnotationSetIdentifier, AnnotationAlias, AnnotationRecordType)
 }

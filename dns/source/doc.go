@@ -16,5 +16,6 @@
 // # Concurrency
 //
 // Handlers of tables run on the goroutines of the tables and only call [Input.Changed]. The
-// publisher calls Evaluate and Poll from one goroutine at a time, while tables change.
+// publisher calls Evaluate and Poll from one goroutine at a time, while tables change. This holds for
+// every package below this one.
 package source

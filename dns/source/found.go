@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // Found collects names and targets from the fields of one version of an object. The zero value is
@@ -64,21 +65,12 @@ func (f *Found) add(list *[]string, limit int, what, field, text string) {
 	}
 }
 
-// Missing has the advice for an object without a name, or with names and no target. Both are the
-// Message of a [Skip]. The zero value derives the messages from the [Subject].
-type Missing struct {
-	// Name starts with an imperative, such as "set the annotation hostname".
-	Name string
-	// Target is a sentence without its full stop.
-	Target string
-}
-
 // Publish returns the result for an object whose names all have the same targets: the found names
 // and those of templates, with the targets of the annotation target, else the found ones. If the
 // source reads --target-template, the names of --fqdn-template have its targets instead
 // (spec/dns.md §6.12). If it reads --fqdn-target-template, its pairs are added. An object without
-// records has a [Skip].
-func (r *Reader) Publish(o *Object, found *Found, missing Missing) Result {
+// records has a [Skip], unless the found ones say why it has no names.
+func (r *Reader) Publish(o *Object, found *Found) Result {
 	if o.Unreadable != "" {
 		return r.Result(o, nil, nil)
 	}
@@ -90,8 +82,8 @@ func (r *Reader) Publish(o *Object, found *Found, missing Missing) Result {
 	records, err := r.templated(o, findings, names, targets)
 	result := r.Result(o, records, err)
 	findings.Into(&result, r.Ref(o))
-	if err == nil && len(result.Records) == 0 {
-		result.Skipped = append([]Skip{r.skip(o, names, targets, missing)}, result.Skipped...)
+	if err == nil && len(result.Records) == 0 && (len(names) > 0 || len(findings.skips) == 0) {
+		result.Skipped = append([]Skip{r.skip(o, names, targets)}, result.Skipped...)
 	}
 	return result
 }
@@ -135,25 +127,14 @@ func (r *Reader) AddNames(o *Object, findings *Findings, records []*dns.RecordSe
 }
 
 // skip returns why an object with these names and targets has no record.
-func (r *Reader) skip(o *Object, names, targets []string, missing Missing) Skip {
-	switch {
-	case missing == Missing{}:
-		return r.skipFromSubject(o, names, targets)
-	case len(names) > 0:
-		return Skip{Reason: SkipNoTarget, Subject: shortened(names[0]), Message: missing.Target}
-	case r.Templates != nil:
-		return Skip{Reason: SkipNoHostname, Message: "templates write no name for the object, or no target for its names; correct them, or else " + missing.Name}
-	}
-	return Skip{Reason: SkipNoHostname, Message: "nothing says under which name to publish the object: " + missing.Name}
-}
-
-// skipFromSubject is skip with messages derived from the subject.
-func (r *Reader) skipFromSubject(o *Object, names, targets []string) Skip {
+func (r *Reader) skip(o *Object, names, targets []string) Skip {
 	switch {
 	case len(targets) > 0 || len(names) == 0 && !r.Templates.HasNames():
 		return r.NoHostname(o)
+	case r.subject.Targets == "" && len(names) == 0:
+		return Skip{Reason: SkipNoHostname, Message: "templates write no name for the object, or no target for its names: correct them"}
 	case r.subject.Targets == "":
-		return r.NoTarget(firstName(names), "it has no address yet: wait until it has one")
+		return Skip{Reason: SkipNoTarget, Subject: sanitize.Name(firstName(names)), Message: "no field says where the name points to: " + r.setTarget()}
 	case strings.HasPrefix(r.subject.Targets, "spec."):
 		return r.NoTarget(firstName(names), r.subject.Targets+" has no address: write one there")
 	default:

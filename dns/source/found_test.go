@@ -21,13 +21,13 @@ func published(t *testing.T, found *source.Found, annotations map[string]string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(s, source.Subject{
+	reader := source.NewReader(source.Input{Settings: s}, source.Subject{
 		Source: "test", Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Label: "test", TargetTemplates: true, PairTemplates: true,
 	})
 	object := reader.Read(kube.Scope{}, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", Annotations: annotations}, Data: map[string]string{"x": "y"},
 	})
-	return reader.Publish(&object, found, source.Missing{Name: "say a name", Target: "say a target"})
+	return reader.Publish(&object, found)
 }
 
 // shown returns the record sets of a result, each as its name, type and targets, and the reasons of its
@@ -50,6 +50,7 @@ func TestPublish(t *testing.T) {
 	t.Parallel()
 	target := map[string]string{source.DefaultPrefixes[0] + "target": "192.0.2.9"}
 	const template, targets, pairs, combine = "--fqdn-template={{.Name}}.example.org", "--target-template=lb.example.net", "--fqdn-target-template=p.example.org:192.0.2.8", "--combine-fqdn-annotation"
+	const noTarget = "NoTarget n.example.org: no field says where the name points to: set the annotation external-dns.kubernetes.io/target, or use --target-template"
 	tests := []struct {
 		name        string
 		names       []string
@@ -60,19 +61,19 @@ func TestPublish(t *testing.T) {
 	}{
 		{"names and targets", []string{"n.example.org", "n.example.org"}, []string{"192.0.2.1"}, nil, nil, "n.example.org A 192.0.2.1"},
 		{"the annotation", []string{"n.example.org"}, []string{"192.0.2.1"}, target, nil, "n.example.org A 192.0.2.9"},
-		{"no name", nil, []string{"192.0.2.1"}, nil, nil, "NoHostname: nothing says under which name to publish the object: say a name"},
-		{"no target", []string{"n.example.org"}, nil, nil, nil, "NoTarget n.example.org: say a target"},
+		{"no name", nil, []string{"192.0.2.1"}, nil, nil, "NoHostname: it has no annotation external-dns.kubernetes.io/hostname: set it if a name is wanted"},
+		{"no target", []string{"n.example.org"}, nil, nil, nil, noTarget},
 		{"a template", nil, []string{"192.0.2.1"}, nil, []string{template}, "a.example.org A 192.0.2.1"},
 		{"a template beside names", []string{"n.example.org"}, []string{"192.0.2.1"}, nil, []string{template}, "n.example.org A 192.0.2.1"},
 		{"both", []string{"n.example.org"}, []string{"192.0.2.1"}, nil, []string{template, combine}, "a.example.org A 192.0.2.1; n.example.org A 192.0.2.1"},
 		{"targets of a template", nil, []string{"192.0.2.1"}, nil, []string{template, targets}, "a.example.org CNAME lb.example.net"},
-		{"targets of a template without names", []string{"n.example.org"}, nil, nil, []string{targets}, "NoTarget n.example.org: say a target"},
+		{"targets of a template without names", []string{"n.example.org"}, nil, nil, []string{targets}, noTarget},
 		{"pairs", nil, nil, nil, []string{pairs, template, targets}, "p.example.org A 192.0.2.8"},
 		{"pairs and more", nil, nil, nil, []string{pairs, template, targets, combine}, "a.example.org CNAME lb.example.net; p.example.org A 192.0.2.8"},
 		{
 			"an empty template", nil, nil, nil,
 			[]string{"--fqdn-template={{if false}}x{{end}}"},
-			"NoHostname: templates write no name for the object, or no target for its names; correct them, or else say a name",
+			"NoHostname: templates write no name for the object, or no target for its names: correct them",
 		},
 		{"a template that fails", nil, nil, nil, []string{"--fqdn-template={{.Nothing}}"}, "error"},
 		{"pairs that fail", nil, nil, nil, []string{"--fqdn-target-template={{.Nothing}}"}, "error"},

@@ -100,13 +100,13 @@ func (f *Findings) Into(result *Result, object dns.Object) {
 	result.Skipped = append(skips, result.Skipped...)
 }
 
-// CutIn is [Cut] with AddressLimit, for an object whose addresses others use.
-func CutIn[T any](p *kube.Problems, list []T, field string) []T {
-	if len(list) <= AddressLimit {
+// CutIn is [Cut] for an object that others refer to. The field is formatted with the indexes.
+func CutIn[T any](p *kube.Problems, list []T, limit int, field string, indexes ...any) []T {
+	if len(list) <= limit {
 		return list
 	}
-	p.Add(TooMany(len(list), AddressLimit), "%s", field)
-	return list[:AddressLimit]
+	p.Add(TooMany(len(list), limit), field, indexes...)
+	return list[:limit]
 }
 
 // Cut returns the first items of a list. A longer list is a problem of the field.

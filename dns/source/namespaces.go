@@ -11,40 +11,21 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// namespacesValue is the value of --namespace: names separated by commas or line breaks. A repeated
-// flag adds names.
-type namespacesValue struct{ target *[]string }
-
-// String implements pflag.Value.
-func (v namespacesValue) String() string { return strings.Join(*v.target, ",") }
-
-// Type implements pflag.Value.
-func (v namespacesValue) Type() string { return "stringArray" }
-
-// Set implements pflag.Value. Invalid names are reported by [Options.Settings].
-func (v namespacesValue) Set(text string) error {
-	for name := range strings.SplitSeq(strings.ReplaceAll(text, "\n", ","), ",") {
-		*v.target = append(*v.target, strings.TrimSpace(name))
+// namespaceNames returns the names in the values of --namespace, which are separated by commas or line breaks.
+func (o *Options) namespaceNames() []string {
+	var names []string
+	for _, value := range o.Namespaces {
+		for name := range strings.SplitSeq(strings.ReplaceAll(value, "\n", ","), ",") {
+			names = append(names, strings.TrimSpace(name))
+		}
 	}
-	return nil
+	return names
 }
-
-// Append implements pflag.SliceValue.
-func (v namespacesValue) Append(text string) error { return v.Set(text) }
-
-// Replace implements pflag.SliceValue.
-func (v namespacesValue) Replace(names []string) error {
-	*v.target = names
-	return nil
-}
-
-// GetSlice implements pflag.SliceValue.
-func (v namespacesValue) GetSlice() []string { return *v.target }
 
 // OnlyNamespaces returns the namespaces of --namespace without duplicates; nil means all.
 func (o *Options) OnlyNamespaces() []string {
 	var names []string
-	for _, name := range o.Namespaces {
+	for _, name := range o.namespaceNames() {
 		// An empty name alone means all.
 		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -56,7 +37,7 @@ func (o *Options) OnlyNamespaces() []string {
 func (o *Options) checkNamespaces() error {
 	names := o.OnlyNamespaces()
 	var errs []error
-	if len(names) > 0 && slices.Contains(o.Namespaces, "") {
+	if len(names) > 0 && slices.Contains(o.namespaceNames(), "") {
 		errs = append(errs, errors.New("--namespace: one of several names is empty, which alone is all namespaces; leave it out"))
 	}
 	for _, name := range names {

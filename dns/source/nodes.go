@@ -20,7 +20,7 @@ type NodeAddresses struct {
 // AddressesOf returns the addresses of a Node.
 func AddressesOf(p *kube.Problems, node *corev1.Node) NodeAddresses {
 	var a NodeAddresses
-	for _, address := range CutIn(p, node.Status.Addresses, "status.addresses") {
+	for _, address := range CutIn(p, node.Status.Addresses, AddressLimit, "status.addresses") {
 		switch {
 		case address.Address == "":
 		case address.Type == corev1.NodeExternalIP:

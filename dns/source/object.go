@@ -31,13 +31,16 @@ type Subject struct {
 	// TargetTemplates is true if the source reads --target-template.
 	TargetTemplates bool
 	// Names are the fields, beside annotations, that may name an object, such as "spec.rules". Targets
-	// is the field with the targets, such as "status.loadBalancer". Both are used in messages.
+	// is the field with the targets, such as "status.loadBalancer"; empty if there is none. Both are used in
+	// messages.
 	Names   []string
 	Targets string
 	// NameFields are the fields with names of an object without a Go type, such as
 	// "spec.servers.hosts": a path leads through lists. They tell which names an excluded object would
 	// ask for.
 	NameFields []string
+	// NoHostnameAnnotation is true if the source doesn't read the annotation hostname.
+	NoHostnameAnnotation bool
 	// NamedByAnnotation is true if only annotations, templates and --compatibility give a name.
 	NamedByAnnotation bool
 	// PairTemplates is true if the source reads --fqdn-target-template.
@@ -53,11 +56,14 @@ type Subject struct {
 // Reader reads the common parts of all objects of a source's own kind. It may be used from any
 // goroutine.
 type Reader struct {
+	// Input is that of the source.
+	Input
 	// Templates are the templates of the settings for this source; nil if there are none.
 	Templates *Templates
+	// Waiting has the objects of the kind that refer to tables which have not been filled yet.
+	Waiting *Waiting
 
-	settings Settings
-	subject  Subject
+	subject Subject
 	// kind is that of the subject, in the form of keys.
 	kind string
 	// nameless is the skip of all excluded objects that ask for no name.
@@ -65,15 +71,15 @@ type Reader struct {
 }
 
 // NewReader returns a reader for a source.
-func NewReader(settings Settings, subject Subject) *Reader {
+func NewReader(in Input, subject Subject) *Reader {
 	if subject.AnyNamespace {
-		settings.Namespaces = nil
+		in.Settings.Namespaces = nil
 	}
-	templates := settings.Templates.For(subject.Source)
+	templates := in.Settings.Templates.For(subject.Source)
 	if !subject.TargetTemplates {
 		templates = templates.withoutTargets()
 	}
-	r := &Reader{Templates: templates, settings: settings, subject: subject, kind: subject.Kind.GroupKind().String()}
+	r := &Reader{Input: in, Templates: templates, Waiting: NewWaiting(in.Changed), subject: subject, kind: subject.Kind.GroupKind().String()}
 	r.nameless = r.NoHostname(&Object{})
 	return r
 }
@@ -81,10 +87,10 @@ func NewReader(settings Settings, subject Subject) *Reader {
 // filteredNameless reports whether an excluded object asks for no name anyway, so that changing the
 // filter would have no effect.
 func (r *Reader) filteredNameless(excluded *Skip, annotations map[string]string) bool {
-	if excluded != skipByAnnotations && excluded != skipByLabels || len(r.subject.Names) > 0 || r.Templates.HasNames() || r.settings.Compatibility != "" || !r.subject.NamedByAnnotation {
+	if excluded != skipByAnnotations && excluded != skipByLabels || len(r.subject.Names) > 0 || r.Templates.HasNames() || r.Settings.Compatibility != "" || !r.subject.NamedByAnnotation {
 		return false
 	}
-	read := r.settings.ReadAnnotations(annotations)
+	read := r.Settings.ReadAnnotations(annotations)
 	return len(read.Hostnames)+len(read.InternalHostnames) == 0
 }
 
@@ -93,10 +99,10 @@ const maxWanted, maxWantedName = 5, 253
 
 // annotated returns the names in the annotations of an excluded object, up to the limits.
 func (r *Reader) annotated(annotations map[string]string) []string {
-	if r.settings.IgnoreHostnameAnnotation {
+	if r.Settings.IgnoreHostnameAnnotation {
 		return nil
 	}
-	return wantedOf(r.settings.ReadAnnotations(annotations))
+	return wantedOf(r.Settings.ReadAnnotations(annotations))
 }
 
 func wantedOf(a *Annotations) []string {
@@ -149,7 +155,7 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 },
 ) Object {
 	key := Key{Kind: r.kind, Namespace: s.Intern(obj.GetNamespace()), Name: obj.GetName()}
-	if excluded := r.settings.excludes(obj); excluded != nil && (excluded.Reason != SkipOtherController || !r.subject.AnyController) {
+	if excluded := r.Settings.excludes(obj); excluded != nil && (excluded.Reason != SkipOtherController || !r.subject.AnyController) {
 		if r.filteredNameless(excluded, obj.GetAnnotations()) {
 			excluded = &r.nameless
 		}
@@ -157,7 +163,7 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 	}
 	read := Object{
 		Key: key, UID: obj.GetUID(), Selected: true,
-		Annotations: r.settings.ReadAnnotations(obj.GetAnnotations()),
+		Annotations: r.Settings.ReadAnnotations(obj.GetAnnotations()),
 	}
 	if r.Templates != nil {
 		read.FullObject = r.fullObject(obj)
@@ -236,9 +242,9 @@ func (r *Reader) Origin(o *Object) Origin {
 }
 
 // Hosts returns the names of an object without templates: those of the given fields, and those of
-// its annotation, unless the settings ignore that. [Found] drops empty ones.
+// its annotation, unless the source or the settings ignore that. [Found] drops empty ones.
 func (r *Reader) Hosts(o *Object, fields ...string) []string {
-	if r.settings.IgnoreHostnameAnnotation {
+	if r.Settings.IgnoreHostnameAnnotation || r.subject.NoHostnameAnnotation {
 		return fields
 	}
 	return slices.Concat(fields, o.Annotations.Hostnames)

@@ -8,10 +8,10 @@ import (
 )
 
 // Of returns a source with one own kind. evaluate returns the result for a selected, readable object.
-// dependencies are the tables of other kinds.
+// dependencies are the tables of other kinds. Run evaluates the objects that wait in [Reader].Waiting.
 func Of[T any, P Keyed[T]](r *Reader, table *kube.Table[T], evaluate func(*T) Result, dependencies ...kube.AnyTable) Source {
 	return Source{
-		Tables: append([]kube.AnyTable{table}, dependencies...), Keys: Keys[T, P](table),
+		Tables: append([]kube.AnyTable{table}, dependencies...), Keys: Keys[T, P](table), Run: r.Waiting.Run,
 		Evaluate: func(key Key) Result { return Evaluate[T, P](r, table, key, evaluate) },
 	}
 }
@@ -56,14 +56,17 @@ type Named struct {
 	Found Found
 }
 
+// PublishNamed is [Reader.Publish] for such an object.
+func (r *Reader) PublishNamed(o *Named) Result { return r.Publish(&o.Object, &o.Found) }
+
 // OpenNamed opens a source of a custom resource whose names and targets are in fields F and in annotations.
-func OpenNamed[F any](in Input, subject Subject, name, plural string, missing Missing, read func(found *Found, f *F)) Source {
-	r := NewReader(in.Settings, subject)
+func OpenNamed[F any](in Input, subject Subject, name, plural string, read func(found *Found, f *F)) Source {
+	r := NewReader(in, subject)
 	table := Custom(r, name, plural, func(_ kube.Scope, kept *Named, f *F, _ *unstructured.Unstructured) {
 		read(&kept.Found, f)
 		kept.Found.AddNames("hostname", r.Hosts(&kept.Object))
 	}).Table(Notify[Named](in.Changed))
-	return Of(r, table, func(o *Named) Result { return r.Publish(&o.Object, &o.Found, missing) })
+	return Of(r, table, r.PublishNamed)
 }
 
 // LoadBalancer is the field status.loadBalancer of custom resources.

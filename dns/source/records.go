@@ -2,7 +2,6 @@ package source
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -17,25 +16,28 @@ type Origin struct {
 	Properties    []dns.Property
 }
 
-// Records returns the record sets of a name: A, AAAA and CNAME in this order, if there are targets
-// for them (spec/dns.md §1.3). Targets keep their order; duplicates are dropped.
-func (o Origin) Records(name string, targets []string) []*dns.RecordSet {
-	return dns.ForHostname(name, dns.Hostname{
-		Targets: unique(targets), TTL: o.TTL, Properties: o.Properties, SetIdentifier: o.SetIdentifier,
-		Resource: o.Resource, Objects: []dns.Object{o.Object},
-	})
-}
-
-// RecordSet returns a record set of any type with these targets.
-func (o Origin) RecordSet(name, recordType string, targets []string) *dns.RecordSet {
+// recordSet returns a record set without a type and targets.
+func (o Origin) recordSet(name string) *dns.RecordSet {
 	r := &dns.RecordSet{
-		Name: strings.TrimSuffix(name, "."), Type: recordType, Targets: targets, TTL: o.TTL,
-		SetIdentifier: o.SetIdentifier, Properties: slices.Clone(o.Properties),
+		Name: name, TTL: o.TTL, SetIdentifier: o.SetIdentifier, Properties: slices.Clone(o.Properties),
 		Labels: map[string]string{}, Objects: []dns.Object{o.Object},
 	}
 	if o.Resource != "" {
 		r.Labels[dns.LabelResource] = o.Resource
 	}
+	return r
+}
+
+// Records returns the record sets of a name: A, AAAA and CNAME in this order, if there are targets
+// for them (spec/dns.md §1.3). Targets keep their order; duplicates are dropped.
+func (o Origin) Records(name string, targets []string) []*dns.RecordSet {
+	return o.recordSet(name).PerType(unique(targets))
+}
+
+// RecordSet returns a record set of any type with these targets.
+func (o Origin) RecordSet(name, recordType string, targets []string) *dns.RecordSet {
+	r := o.recordSet(name)
+	r.Type, r.Targets = recordType, targets
 	return r.Normal()
 }
 
@@ -79,19 +81,12 @@ func (o Origin) pairs(findings *Findings, pairs []Pair) []*dns.RecordSet {
 // unique returns the non-empty texts, in order and without duplicates.
 func unique(texts []string) []string {
 	var list []string
-	// For a few texts, the usual case, a map costs more than it saves.
-	var seen map[string]bool
-	if len(texts) > 32 {
-		seen = make(map[string]bool, len(texts))
-	}
+	seen := map[string]bool{"": true}
 	for _, text := range texts {
-		if text == "" || seen[text] || seen == nil && slices.Contains(list, text) {
-			continue
-		}
-		if seen != nil {
+		if !seen[text] {
 			seen[text] = true
+			list = append(list, text)
 		}
-		list = append(list, text)
 	}
 	return list
 }

@@ -117,7 +117,7 @@ func (r *Annotations) remarkUnknownPrefix(key string, s *Settings) {
 
 // suggestion returns the advice for an annotation that nothing reads.
 func suggestion(name string, s *Settings) string {
-	if near, ok := nearest.Of(bounded(name), s.knownNames()); ok && near != "" {
+	if near := s.nearestName(name); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return "remove it, or see the reference of annotations"

@@ -86,6 +86,7 @@ func (s Settings) Includes(namespace string) bool {
 
 // Options are the common flags of sources, as the user wrote them. [NewOptions] creates them.
 type Options struct {
+	// Namespaces are lists of names, with commas or line breaks between them.
 	Namespaces                    []string
 	AnnotationFilter, LabelFilter string
 	AnnotationPrefixes            []string
@@ -113,7 +114,7 @@ func NewOptions() *Options {
 
 // Flags adds the flags, with the names of ExternalDNS.
 func (o *Options) Flags(flags *pflag.FlagSet) {
-	flags.Var(namespacesValue{&o.Namespaces}, "namespace", "the only `namespaces` whose objects are used, with commas between them or repeated (default all)")
+	flags.StringArrayVar(&o.Namespaces, "namespace", o.Namespaces, "the only `namespaces` whose objects are used, with commas between them or repeated (default all)")
 	flags.StringVar(&o.AnnotationFilter, "annotation-filter", o.AnnotationFilter, "use objects whose annotations match this label selector only")
 	flags.StringVar(&o.LabelFilter, "label-filter", o.LabelFilter, "use objects whose labels match this label selector only")
 	flags.StringArrayVar(&o.AnnotationPrefixes, "annotation-prefix", o.AnnotationPrefixes,

@@ -112,7 +112,7 @@ func (o *Object) Excluded() Result {
 // NoHostname returns the skip of an object without a name, with the fields that could set one.
 func (r *Reader) NoHostname(o *Object) Skip {
 	hostname, s := r.key(AnnotationHostname), Skip{Reason: SkipNoHostname}
-	ignored := r.settings.IgnoreHostnameAnnotation
+	ignored := r.Settings.IgnoreHostnameAnnotation
 	if ignored && o.Annotations != nil && len(o.Annotations.Hostnames) > 0 {
 		s.Subject = hostname
 		s.Message = "--ignore-hostname-annotation leaves out the names in this annotation: set the flag to false, or have --fqdn-template write the name"
@@ -122,11 +122,14 @@ func (r *Reader) NoHostname(o *Object) Skip {
 	if len(r.subject.Names) > 0 {
 		lacks = append(lacks, "has no name in "+strings.Join(r.subject.Names, " or "))
 	}
-	if !ignored {
+	if !ignored && !r.subject.NoHostnameAnnotation {
 		lacks = append(lacks, "has no annotation "+hostname)
 	}
 	if r.Templates.HasNames() {
 		lacks = append(lacks, "gets no name from --fqdn-template")
+	}
+	if r.subject.PairTemplates && r.Templates.HasPairs() {
+		lacks = append(lacks, "gets no pair from --fqdn-target-template")
 	}
 	end := ": set it if a name is wanted"
 	if len(lacks) > 1 || ignored {
@@ -139,15 +142,23 @@ func (r *Reader) NoHostname(o *Object) Skip {
 // NoTarget returns the skip of an object with a name and no target. without is the cause, as a
 // sentence without a full stop, such as "status.loadBalancer is empty".
 func (r *Reader) NoTarget(name, without string) Skip {
-	return Skip{Reason: SkipNoTarget, Subject: sanitize.Name(name), Message: without + ", or set the annotation " + r.key(AnnotationTarget)}
+	return Skip{Reason: SkipNoTarget, Subject: sanitize.Name(name), Message: without + ", or " + r.setTarget()}
+}
+
+// setTarget returns the advice for an object without a target.
+func (r *Reader) setTarget() string {
+	if r.subject.TargetTemplates {
+		return "set the annotation " + r.key(AnnotationTarget) + ", or use --target-template"
+	}
+	return "set the annotation " + r.key(AnnotationTarget)
 }
 
 // key returns the key of an annotation with the preferred prefix.
 func (r *Reader) key(name string) string {
-	if len(r.settings.Prefixes) == 0 {
+	if len(r.Settings.Prefixes) == 0 {
 		return name
 	}
-	return r.settings.Prefixes[0] + name
+	return r.Settings.Prefixes[0] + name
 }
 
 // firstName returns the first name, for messages.

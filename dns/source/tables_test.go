@@ -2,25 +2,20 @@ package source_test
 
 import (
 	"encoding/json"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
-	"github.com/signpostd/signpost/kube/kinds"
-	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // TestRead shows that an object is trimmed when it arrives, always to the same result, and isn't changed
@@ -45,7 +40,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(s, subject)
+	reader := source.NewReader(source.Input{Settings: s}, subject)
 	read := reader.Read(kube.Scope{}, object)
 	if text, err := json.Marshal(read); err != nil || strings.Contains(string(text), `"o"`) || read.FullObject != nil {
 		t.Errorf("case 216: what is kept has more than it needs: %s, %v", text, err)
@@ -70,7 +65,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, ok := source.NewReader(s, subject).Read(kube.Scope{}, object).FullObject.(*corev1.Service)
+	whole, ok := source.NewReader(source.Input{Settings: s}, subject).Read(kube.Scope{}, object).FullObject.(*corev1.Service)
 	if !ok || whole.Kind != "Service" || whole.APIVersion != "v1" || whole.Annotations[lastApplied] != "" || whole.Annotations["other"] != "o" {
 		t.Errorf("case 216: templates see %+v, want the object with its kind, without %s", whole, lastApplied)
 	}
@@ -82,7 +77,7 @@ func TestRead(t *testing.T) {
 	}
 
 	s.Namespaces = []string{"b", "c"}
-	excluded := source.NewReader(s, subject).Read(kube.Scope{}, object)
+	excluded := source.NewReader(source.Input{Settings: s}, subject).Read(kube.Scope{}, object)
 	if diff := cmp.Diff(source.Object{Key: source.Key{Kind: "Service", Namespace: "a", Name: "shop"}}, excluded, cmpopts.IgnoreUnexported(source.Object{})); diff != "" {
 		t.Errorf("case 216: of an object that isn't selected is kept (-want +got):\n%s", diff)
 	}
@@ -90,7 +85,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("the skips of an object of another namespace are %+v", got)
 	}
 	subject.AnyNamespace = true
-	if !source.NewReader(s, subject).Read(kube.Scope{}, object).Selected {
+	if !source.NewReader(source.Input{Settings: s}, subject).Read(kube.Scope{}, object).Selected {
 		t.Error("the namespace counts for a kind to which it doesn't apply")
 	}
 }
@@ -113,7 +108,7 @@ func TestConditionsAreDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(s, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Toy")})
+	reader := source.NewReader(source.Input{Settings: s}, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Toy")})
 	type object interface {
 		metav1.Object
 		runtime.Object
@@ -144,92 +139,6 @@ func TestConditionsAreDropped(t *testing.T) {
 		}
 	}
 }
-
-// indexed is what the source of [TestIndexes] keeps of a Service.
-type indexed struct {
-	source.Object
-	team string
-}
-
-// TestIndexes shows that indexes don't have excluded and deleted objects, and that a label can be an index
-// (case 216).
-func TestIndexes(t *testing.T) {
-	t.Parallel()
-	var table *kube.Table[indexed]
-	plugin := source.Plugin{Name: "indexed", New: func() source.Config {
-		return opener(func(in source.Input) source.Source {
-			reader := source.NewReader(in.Settings, source.Subject{Source: "indexed", Kind: corev1.SchemeGroupVersion.WithKind("Service")})
-			kind := kube.Retrim(kinds.Services(), kube.TrimOf(func(scope kube.Scope, obj *corev1.Service) (*indexed, []kube.Problem) {
-				return &indexed{Object: reader.Read(scope, obj), team: obj.Labels["team"]}, nil
-			}))
-			table = kind.Table(source.Notify[indexed](in.Changed), kube.WithIndex("team", func(o *indexed) []string {
-				if !o.Selected || o.team == "" {
-					return nil
-				}
-				return []string{o.team}
-			}))
-			return source.Source{Tables: []kube.AnyTable{table}, Keys: source.Keys(table), Evaluate: func(key source.Key) source.Result {
-				switch o := table.Get(key.Namespace, key.Name); {
-				case o == nil:
-					return source.Result{}
-				case !o.Selected:
-					return o.Excluded()
-				default:
-					return source.Result{Skipped: []source.Skip{reader.NoHostname(&o.Object)}}
-				}
-			}}
-		})
-	}}
-	s := sourcetest.MustOpen(t, plugin, `
-{apiVersion: v1, kind: Service, metadata: {name: a, labels: {team: blue}}}
----
-{apiVersion: v1, kind: Service, metadata: {name: b, labels: {team: blue}, annotations: {external-dns.kubernetes.io/controller: other}}}
----
-{apiVersion: v1, kind: Service, metadata: {name: c}}
----
-{apiVersion: v1, kind: Service, metadata: {name: d, labels: {team: red}}}
----
-{apiVersion: v1, kind: Service, metadata: {name: e, labels: {team: blue}}}
-`)
-	found := func(team string) []string {
-		var names []string
-		for _, o := range table.ByIndex("team", team) {
-			names = append(names, o.Key.String())
-		}
-		slices.Sort(names)
-		return names
-	}
-	if got, want := found("blue"), []string{"default/a", "default/e"}; !slices.Equal(got, want) {
-		t.Errorf("case 216: the index has %q, want %q", got, want)
-	}
-	if got, want := s.Changed(), "default/a\ndefault/c\ndefault/d\ndefault/e\n"; got != want {
-		t.Errorf("the handler told of %q, want %q: the objects that are selected", got, want)
-	}
-	s.Delete("Service", source.Key{Namespace: "default", Name: "a"})
-	s.Delete("Service", source.Key{Namespace: "default", Name: "b"})
-	s.Apply(`{apiVersion: v1, kind: Service, metadata: {name: e, labels: {team: red}}}`)
-	if got, want := found("red"), []string{"default/d", "default/e"}; len(found("blue")) != 0 || !slices.Equal(got, want) {
-		t.Errorf("case 216: after deletion and a change the index has %q and %q, want nothing and %q", found("blue"), got, want)
-	}
-	if got, want := s.Changed(), "default/a\ndefault/e\n"; got != want {
-		t.Errorf("the handler told of %q, want %q", got, want)
-	}
-	// A table of a cluster can't get options, and can't join another cluster.
-	if _, err := kube.New(kube.Options{Config: &rest.Config{Host: "http://localhost"}, Logger: slog.New(slog.DiscardHandler)}, table); err == nil {
-		t.Error("case 216: a table may be part of two clusters")
-	}
-}
-
-// opener is a Config that is a function.
-type opener func(source.Input) source.Source
-
-func (opener) Flags(*pflag.FlagSet) {}
-
-func (opener) Resources() []source.Resource {
-	return []source.Resource{{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services"}}
-}
-
-func (o opener) Open(in source.Input) (source.Source, error) { return o(in), nil }
 
 func TestSelectors(t *testing.T) {
 	t.Parallel()

@@ -199,9 +199,9 @@ func TestTemplatePairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(s, source.Subject{Source: "service", Kind: corev1.SchemeGroupVersion.WithKind("Service"), PairTemplates: true})
+	reader := source.NewReader(source.Input{Settings: s}, source.Subject{Source: "service", Kind: corev1.SchemeGroupVersion.WithKind("Service"), PairTemplates: true})
 	object := reader.Read(kube.Scope{}, shop())
-	got := reader.Publish(&object, &source.Found{}, source.Missing{})
+	got := reader.Publish(&object, &source.Found{})
 	want := []string{"h.example A 192.0.2.1 192.0.2.2", "n.example CNAME lb.example.com", "v6.example AAAA 2001:db8::1"}
 	if diff := cmp.Diff(want, texts(got.Records)); diff != "" {
 		t.Errorf("case 173: record sets (-want +got):\n%s", diff)
@@ -310,9 +310,9 @@ func TestTargetTemplates(t *testing.T) {
 		true:  "shop.example A 10.0.0.1; shop.example AAAA 2001:db8::1; x.example A 10.0.0.1; x.example AAAA 2001:db8::1; ",
 		false: "shop.example A 192.0.2.1; x.example A 192.0.2.1; ",
 	} {
-		reader := source.NewReader(s, source.Subject{Source: "service", Kind: corev1.SchemeGroupVersion.WithKind("Service"), TargetTemplates: reads})
+		reader := source.NewReader(source.Input{Settings: s}, source.Subject{Source: "service", Kind: corev1.SchemeGroupVersion.WithKind("Service"), TargetTemplates: reads})
 		object := reader.Read(kube.Scope{}, shop())
-		got := reader.Publish(&object, &source.Found{Targets: []string{"192.0.2.1"}}, source.Missing{})
+		got := reader.Publish(&object, &source.Found{Targets: []string{"192.0.2.1"}})
 		text := ""
 		for _, r := range got.Records {
 			text += r.Name + " " + r.Type + " " + strings.Join(r.Targets, ",") + "; "
@@ -325,9 +325,9 @@ func TestTargetTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(s, source.Subject{Source: "service", TargetTemplates: true})
+	reader := source.NewReader(source.Input{Settings: s}, source.Subject{Source: "service", TargetTemplates: true})
 	object := reader.Read(kube.Scope{}, shop())
-	if got := reader.Publish(&object, &source.Found{}, source.Missing{}); got.Err == nil || !strings.Contains(got.Err.Error(), "--target-template") {
+	if got := reader.Publish(&object, &source.Found{}); got.Err == nil || !strings.Contains(got.Err.Error(), "--target-template") {
 		t.Errorf("error %v, want one about --target-template", got.Err)
 	}
 }

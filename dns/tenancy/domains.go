@@ -21,6 +21,9 @@ type Rule struct {
 	// All means every namespace. ClusterScoped means objects without a namespace.
 	All, ClusterScoped bool
 	Domains            []string
+
+	// parsed is Selector after check, or nil.
+	parsed labels.Selector
 }
 
 // Forms of [Rule] as text, before the equals sign.
@@ -77,12 +80,13 @@ func (r Rule) String() string {
 	return who + "=" + strings.Join(r.Domains, ",")
 }
 
-// check returns what is wrong with a rule.
+// check parses the domains and the selector of a rule. It returns what is wrong with them.
 func (r *Rule) check() error {
 	switch {
 	case r.All, r.ClusterScoped:
 	case r.Selector != "":
-		if _, err := labels.Parse(r.Selector); err != nil {
+		var err error
+		if r.parsed, err = labels.Parse(r.Selector); err != nil {
 			return fmt.Errorf("label selector %q: %w", r.Selector, err)
 		}
 	case r.Namespace == "":
@@ -98,23 +102,17 @@ func (r *Rule) check() error {
 	return nil
 }
 
-// compiledRule is a rule with a parsed selector.
-type compiledRule struct {
-	Rule
-	selector labels.Selector
-}
-
 // applies reports whether a rule is for a namespace. Selectors don't match an unknown namespace.
-func (g *compiledRule) applies(namespace string, set labels.Set, known bool) bool {
+func (r *Rule) applies(namespace string, set labels.Set, known bool) bool {
 	switch {
-	case g.ClusterScoped:
+	case r.ClusterScoped:
 		return namespace == ""
 	case namespace == "":
 		return false
-	case g.selector != nil:
-		return known && g.selector.Matches(set)
+	case r.parsed != nil:
+		return known && r.parsed.Matches(set)
 	default:
-		return g.All || g.Namespace == namespace
+		return r.All || r.Namespace == namespace
 	}
 }
 
@@ -123,7 +121,7 @@ type Labels func(namespace string) (labels.Set, bool)
 
 // Domains says which names each namespace may ask for. A nil Domains allows all.
 type Domains struct {
-	rules  []compiledRule
+	rules  []Rule
 	labels Labels
 	// reverse is true if any rule has a domain for PTR records.
 	reverse bool
@@ -151,15 +149,7 @@ func NewDomains(rules []Rule, namespaceLabels Labels, isOwnershipName func(name 
 			return nil, err
 		}
 		d.reverse = d.reverse || slices.ContainsFunc(r.Domains, dns.IsReverseDomain)
-		g := compiledRule{Rule: r}
-		if r.Selector != "" {
-			selector, err := labels.Parse(r.Selector)
-			if err != nil {
-				return nil, fmt.Errorf("label selector %q: %w", r.Selector, err)
-			}
-			g.selector = selector
-		}
-		d.rules = append(d.rules, g)
+		d.rules = append(d.rules, r)
 	}
 	return d, nil
 }
@@ -217,13 +207,13 @@ func (d *Domains) domainOf(namespace, name string) (domain string, own bool) {
 
 // exclusive reports whether a rule is for one namespace, and no rule for another one overlaps the
 // domain.
-func (d *Domains) exclusive(g *compiledRule, domain string) bool {
-	if g.All || g.selector != nil {
+func (d *Domains) exclusive(g *Rule, domain string) bool {
+	if g.All || g.parsed != nil {
 		return false
 	}
 	for i := range d.rules {
 		other := &d.rules[i]
-		if other.Namespace == g.Namespace && other.ClusterScoped == g.ClusterScoped && other.selector == nil && !other.All {
+		if other.Namespace == g.Namespace && other.ClusterScoped == g.ClusterScoped && other.parsed == nil && !other.All {
 			continue
 		}
 		if slices.ContainsFunc(other.Domains, func(o string) bool { return within(o, domain) || within(domain, o) }) {

@@ -40,7 +40,7 @@ func (p pair) Open(in source.Input) (source.Source, error) {
 		}
 	}
 	reader := func(kind string) *source.Reader {
-		return source.NewReader(in.Settings, source.Subject{Source: "pair", Kind: corev1.SchemeGroupVersion.WithKind(kind), Label: strings.ToLower(kind)})
+		return source.NewReader(in, source.Subject{Source: "pair", Kind: corev1.SchemeGroupVersion.WithKind(kind), Label: strings.ToLower(kind)})
 	}
 	ofMaps, ofServices := reader("ConfigMap"), reader("Service")
 	maps := configMaps(ofMaps).Table(source.Notify[configMap](changed))
@@ -50,10 +50,10 @@ func (p pair) Open(in source.Input) (source.Source, error) {
 	})).Table(source.Notify[service](changed))
 	evaluate := func(key source.Key) source.Result {
 		if m := maps.Get(key.Namespace, key.Name); m != nil && key.Kind == "ConfigMap" {
-			return ofMaps.Publish(&m.Object, &source.Found{Names: m.Annotations.Hostnames, Targets: []string{"192.0.2.1"}}, source.Missing{})
+			return ofMaps.Publish(&m.Object, &source.Found{Names: m.Annotations.Hostnames, Targets: []string{"192.0.2.1"}})
 		}
 		if s := services.Get(key.Namespace, key.Name); s != nil && key.Kind == "Service" {
-			return ofServices.Publish(&s.Object, &source.Found{Names: s.Annotations.Hostnames, Targets: []string{"192.0.2.2"}}, source.Missing{})
+			return ofServices.Publish(&s.Object, &source.Found{Names: s.Annotations.Hostnames, Targets: []string{"192.0.2.2"}})
 		}
 		return source.Result{}
 	}

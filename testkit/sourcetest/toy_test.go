@@ -63,7 +63,7 @@ func (c *toy) Open(in source.Input) (source.Source, error) {
 	if c.refuse != "" {
 		return source.Source{}, errors.New(c.refuse)
 	}
-	reader := source.NewReader(in.Settings, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Label: "toy"})
+	reader := source.NewReader(in, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Label: "toy"})
 	changed := in.Changed
 	if c.deafToOwn {
 		changed = func(source.Key) {}
@@ -102,7 +102,7 @@ func (c *toy) Open(in source.Input) (source.Source, error) {
 		if calls++; c.forgetful {
 			targets = []string{fmt.Sprintf("name%d.example.com", calls)}
 		}
-		result := reader.Publish(&m.Object, &source.Found{Names: m.Annotations.Hostnames, Targets: targets}, source.Missing{})
+		result := reader.Publish(&m.Object, &source.Found{Names: m.Annotations.Hostnames, Targets: targets})
 		if c.mute {
 			result.Skipped = nil
 		}

@@ -36,18 +36,15 @@ func Plugin() source.Plugin {
 }
 
 func open(in source.Input) source.Source {
-	settings := in.Settings
-	settings.Templates = nil // the source has none (spec/dns.md §6.2)
-	s := &hosts{waiting: source.NewWaiting(in.Changed), reader: source.NewReader(settings, source.Subject{
+	in.Settings.Templates = nil // the source has none (spec/dns.md §6.2)
+	s := &hosts{reader: source.NewReader(in, source.Subject{
 		Source: name, Kind: hostKind, Label: "host", Properties: true, NameFields: []string{"spec.hostname"}, AnyController: true,
 	})}
 	s.table = source.Custom(s.reader, "ambassadorhost", "hosts", read).Table(source.Notify[host](in.Changed), kube.WithIndex(byService, (*host).serviceKeys))
 	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) {
 		source.NotifyAll(in.Changed, s.table.ByIndex(byService, cmp.Or(new, old).Key.String()))
 	}))
-	opened := source.Of(s.reader, s.table, s.evaluate, s.services)
-	opened.Run = s.waiting.Run
-	return opened
+	return source.Of(s.reader, s.table, s.evaluate, s.services)
 }
 
 // hosts is the source.
@@ -55,8 +52,6 @@ type hosts struct {
 	reader   *source.Reader
 	table    *kube.Table[host]
 	services *kube.Table[source.AddressedService]
-	// waiting has the Hosts whose Service may not have been read yet.
-	waiting *source.Waiting
 }
 
 // byService is the index of Hosts by the Service with their targets.
@@ -147,7 +142,7 @@ func (s *hosts) targets(findings *source.Findings, h *host) ([]string, error) {
 	case h.service.Name == "":
 		return nil, nil // a problem says why
 	}
-	if err := s.waiting.For(h.Key, s.services); err != nil {
+	if err := s.reader.Waiting.For(h.Key, s.services); err != nil {
 		return nil, err
 	}
 	svc := s.services.Get(h.service.Namespace, h.service.Name)

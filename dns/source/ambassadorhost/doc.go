@@ -8,8 +8,4 @@
 //
 // The source keeps the name, the reference and the annotations about records of each selected Host,
 // and the addresses of Services.
-//
-// # Concurrency
-//
-// See package source.
 package ambassadorhost

@@ -7,8 +7,4 @@
 //
 // If the server is unreachable or silent, or sends something else, more than 131,072 records or more
 // than 16 MiB, that is an error, and the previous records stay.
-//
-// # Concurrency
-//
-// See package source.
 package connector

@@ -25,7 +25,7 @@ func open(in source.Input) source.Source {
 	return source.OpenNamed(in, source.Subject{
 		Source: name, Kind: proxyKind, Label: "HTTPProxy", Properties: true,
 		Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "status.loadBalancer",
-	}, "httpproxy", "httpproxies", source.Missing{}, func(found *source.Found, f *fields) {
+	}, "httpproxy", "httpproxies", func(found *source.Found, f *fields) {
 		found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
 		source.AddBalancer(found, f.Status.LoadBalancer.Ingress, source.BalancerAddress.Addresses)
 	})

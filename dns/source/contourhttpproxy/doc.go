@@ -7,8 +7,4 @@
 //
 // The source keeps the name, the addresses and the annotations about records of each selected
 // HTTPProxy, and whole objects only for templates.
-//
-// # Concurrency
-//
-// See package source.
 package contourhttpproxy

@@ -1,6 +1,7 @@
 package contouringressroute
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,10 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
-	"github.com/signpostd/signpost/kube/kinds"
 )
 
 const name = "contour-ingressroute"
@@ -61,42 +60,34 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, fmt.Errorf("--%s %q: use namespace/name of a Service, such as %s", loadBalancerFlag, c.LoadBalancer, NewConfig().LoadBalancer)
 	}
 	s := &routes{
-		service: source.Key{Namespace: namespace, Name: service}, waiting: source.NewWaiting(in.Changed),
-		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true, Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "Service " + c.LoadBalancer}),
+		service: source.Key{Namespace: namespace, Name: service},
+		reader:  source.NewReader(in, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true, Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "Service " + c.LoadBalancer}),
 	}
-	s.table = source.Custom(s.reader, "ingressroute", "ingressroutes", s.read).Table(source.Notify[route](in.Changed), kube.WithIndex(following, followKeys))
-	s.services = s.serviceKind().Table(kube.WithHandler(func(_, _ *balancer) {
-		source.NotifyAll(in.Changed, s.table.ByIndex(following, ""))
+	s.table = source.Custom(s.reader, "ingressroute", "ingressroutes", s.read).Table(source.Notify[source.Named](in.Changed), kube.WithIndex(following, followKeys))
+	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) {
+		if cmp.Or(new, old).Key == s.service {
+			source.NotifyAll(in.Changed, s.table.ByIndex(following, ""))
+		}
 	}))
-	opened := source.Of(s.reader, s.table, s.evaluate, s.services)
-	opened.Run = s.waiting.Run
-	return opened, nil
+	return source.Of(s.reader, s.table, s.evaluate, s.services), nil
 }
 
 // routes is the source.
 type routes struct {
 	service  source.Key
 	reader   *source.Reader
-	table    *kube.Table[route]
-	services *kube.Table[balancer]
-	// waiting has the IngressRoutes whose Service may not have been read yet.
-	waiting *source.Waiting
+	table    *kube.Table[source.Named]
+	services *kube.Table[source.AddressedService]
 }
 
 // following is the index of the IngressRoutes that use the Service. All have the same key.
 const following = "following"
 
-func followKeys(r *route) []string {
+func followKeys(r *source.Named) []string {
 	if !r.Selected || len(r.Annotations.Targets) > 0 {
 		return nil
 	}
 	return []string{""}
-}
-
-// route is an IngressRoute. An invalid one is treated as excluded.
-type route struct {
-	source.Object
-	found source.Found
 }
 
 // fields are the fields of an IngressRoute that are read.
@@ -111,13 +102,14 @@ type fields struct {
 	} `json:"status"`
 }
 
-func (s *routes) read(_ kube.Scope, kept *route, f *fields, _ *unstructured.Unstructured) {
+// read reads an IngressRoute. An invalid one is treated as excluded.
+func (s *routes) read(_ kube.Scope, kept *source.Named, f *fields, _ *unstructured.Unstructured) {
 	if f.Status.CurrentStatus != "valid" {
 		kept.Exclude(notValid)
 		return
 	}
-	kept.found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
-	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
+	kept.Found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
+	kept.Found.AddNames("hostname", s.reader.Hosts(&kept.Object))
 }
 
 // notValid is the reason of all IngressRoutes that Contour considers invalid.
@@ -126,46 +118,18 @@ var notValid = &source.Skip{
 	Message: "Contour considers it invalid: see status.description of the IngressRoute",
 }
 
-// balancer is Contour's Service: the addresses of its load balancer, as targets.
-type balancer struct{ found source.Found }
-
-// serviceKind returns the kind Service, of which a single object is kept.
-func (s *routes) serviceKind() kube.Kind[balancer] {
-	return kube.Retrim(kinds.Services(), kube.TrimOf(func(_ kube.Scope, svc *corev1.Service) (*balancer, []kube.Problem) {
-		if svc.Namespace != s.service.Namespace || svc.Name != s.service.Name {
-			return nil, nil
-		}
-		kept := &balancer{}
-		source.AddBalancer(&kept.found, svc.Status.LoadBalancer.Ingress, source.ServiceAddress)
-		return kept, kept.found.Reported()
-	}))
-}
-
-func (s *routes) evaluate(r *route) source.Result {
-	targets, problems, err := s.targets(r)
-	if err != nil {
-		return s.reader.Result(&r.Object, nil, err)
-	}
-	result := s.reader.Publish(&r.Object, r.found.With("Service "+s.service.String(), targets), source.Missing{})
-	result.Problems = append(result.Problems, problems...)
-	return result
-}
-
-// targets returns the targets for the hosts of a route without an annotation. The error means that
-// they aren't known yet.
-func (s *routes) targets(r *route) ([]string, []dns.Problem, error) {
+func (s *routes) evaluate(r *source.Named) source.Result {
 	if len(r.Annotations.Targets) > 0 {
-		return nil, nil, nil
+		return s.reader.PublishNamed(r)
 	}
-	if err := s.waiting.For(r.Key, s.services); err != nil {
-		return nil, nil, err
+	if err := s.reader.Waiting.For(r.Key, s.services); err != nil {
+		return s.reader.Result(&r.Object, nil, err)
 	}
 	service := s.services.Get(s.service.Namespace, s.service.Name)
 	if service == nil {
-		return nil, []dns.Problem{{
-			Object: s.reader.Ref(&r.Object), Subject: "--" + loadBalancerFlag, Value: s.service.String(),
-			Reason: "there is no such Service, so there are no targets; give the name of Contour's Service",
-		}}, nil
+		found := r.Found.With("", nil)
+		found.Problem("--"+loadBalancerFlag, s.service.String(), "there is no such Service, so there are no targets; give the name of Contour's Service")
+		return s.reader.Publish(&r.Object, found)
 	}
-	return service.found.Targets, nil, nil
+	return s.reader.Publish(&r.Object, r.Found.With("Service "+s.service.String(), service.Addresses))
 }

@@ -8,9 +8,5 @@
 // evaluated again. If it doesn't exist, they have no records, and each has a problem.
 //
 // The source keeps the name and the annotations about records of each selected IngressRoute, whole
-// objects only for templates, and one Service.
-//
-// # Concurrency
-//
-// See package source.
+// objects only for templates, and the addresses of Services.
 package contouringressroute

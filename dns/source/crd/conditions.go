@@ -38,42 +38,6 @@ type conditions struct {
 	limiter  *rate.Limiter
 	// pruned is true if the API server drops conditions, because the definition lacks them.
 	pruned bool
-	// writes has the last write of each object, until the table has that or a later version.
-	writes map[source.Key]conditionWrite
-}
-
-// conditionWrite is a write of conditions: the version in the table before it, and the digest of the
-// conditions.
-type conditionWrite struct {
-	version *endpoint
-	digest  uint64
-}
-
-// current returns the digest of an object's conditions: those in the table, or those of a write that isn't in
-// the table yet.
-func (c *conditions) current(e *endpoint) uint64 {
-	if c == nil {
-		return e.conditions
-	}
-	if w, ok := c.writes[e.Key]; ok && w.version == e {
-		return w.digest
-	}
-	delete(c.writes, e.Key)
-	return e.conditions
-}
-
-// remember stores a write.
-func (c *conditions) remember(e *endpoint, wanted []metav1.Condition) {
-	if c != nil && len(wanted) > 0 {
-		c.writes[e.Key] = conditionWrite{e, digest(wanted)}
-	}
-}
-
-// forget drops the write of a deleted object.
-func (c *conditions) forget(key source.Key) {
-	if c != nil {
-		delete(c.writes, key)
-	}
 }
 
 // pendingAfter is how often an object is checked again, with growing delays, before its condition becomes
@@ -88,7 +52,7 @@ func transient(wanted []metav1.Condition, looks int) bool {
 }
 
 func (s *endpoints) newConditions() *conditions {
-	return &conditions{outcomes: s.outcomes, limiter: rate.NewLimiter(conditionsPerSecond, conditionsAtOnce), writes: map[source.Key]conditionWrite{}}
+	return &conditions{outcomes: s.outcomes, limiter: rate.NewLimiter(conditionsPerSecond, conditionsAtOnce)}
 }
 
 var errUnknownOutcome = errors.New("the outcome of the object is not known yet")

@@ -64,13 +64,10 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	if err != nil {
 		return source.Source{}, err
 	}
-	settings := in.Settings
+	s := &endpoints{kind: kind, prefixes: in.Settings.Prefixes}
 	// Annotations and templates aren't used.
-	settings.Prefixes, settings.Templates = nil, nil
-	s := &endpoints{
-		kind: kind, declared: in.Settings.Declared, prefixes: in.Settings.Prefixes, log: in.Log,
-		reader: source.NewReader(settings, source.Subject{Source: name, Kind: kind, Label: name}),
-	}
+	in.Settings.Prefixes, in.Settings.Templates = nil, nil
+	s.reader = source.NewReader(in, source.Subject{Source: name, Kind: kind, Label: name})
 	s.table = s.tableKind().Table(
 		source.Notify[endpoint](in.Changed),
 		kube.WithHandler(func(_, new *endpoint) { s.status.enqueue(new) }),

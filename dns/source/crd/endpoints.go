@@ -2,7 +2,6 @@ package crd
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -18,10 +17,8 @@ import (
 // endpoints is the source.
 type endpoints struct {
 	kind schema.GroupVersionKind
-	// declared and prefixes are used to rename properties.
-	declared dns.Declarations
+	// prefixes are those of annotations, for renaming properties.
 	prefixes []string
-	log      *slog.Logger
 	reader   *source.Reader
 	table    *kube.Table[endpoint]
 	status   status
@@ -62,7 +59,7 @@ func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpo
 		if e == nil {
 			continue
 		}
-		origin.Properties = s.declared.Ours(propertiesOf(e), s.prefixes)
+		origin.Properties = s.reader.Settings.Declared.Ours(propertiesOf(e), s.prefixes)
 		record, fault := recordSet(e, origin)
 		for _, fault := range []dns.Problem{fault, labelProblem(e), propertyProblem(e)} {
 			if fault.Reason != "" {

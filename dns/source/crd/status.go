@@ -104,7 +104,7 @@ func (s *endpoints) writeStatus(ctx context.Context, client dynamic.Interface) e
 		if over {
 			return nil
 		}
-		switch err := s.observe(ctx, client, attempt{key, queue.NumRequeues(key)}, c); {
+		switch err := s.observe(ctx, client, c, key, queue.NumRequeues(key)); {
 		case err == nil || ctx.Err() != nil:
 			queue.Forget(key)
 		case errors.Is(err, errUnknownOutcome), apierrors.IsConflict(err):
@@ -141,7 +141,7 @@ func (s *endpoints) follow(ctx context.Context, queue workqueue.TypedRateLimitin
 		}
 	})
 	if err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "Conditions are no longer written", "kind", s.kind.Kind, "err", err)
+		s.reader.Log.WarnContext(ctx, "Conditions are no longer written", "kind", s.kind.Kind, "err", err)
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *endpoints) writeStatusOnce(ctx context.Context, client dynamic.Interfac
 		if !e.outdated() {
 			continue
 		}
-		if err := s.observe(ctx, client, attempt{key: e.Key}, nil); err != nil {
+		if err := s.observe(ctx, client, nil, e.Key, 0); err != nil {
 			s.logFailure(ctx, e.Key, "leaving it", err)
 		}
 	}
@@ -158,39 +158,29 @@ func (s *endpoints) writeStatusOnce(ctx context.Context, client dynamic.Interfac
 }
 
 func (s *endpoints) logFailure(ctx context.Context, key source.Key, then string, err error) {
-	s.log.WarnContext(ctx, "The status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "err", err)
-}
-
-// attempt is a check of an object, with the number of unsuccessful ones before it.
-type attempt struct {
-	key     source.Key
-	retries int
+	s.reader.Log.WarnContext(ctx, "The status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "err", err)
 }
 
 // observe writes the table's generation and the conditions into the status of an object. It writes
 // nothing if the status has them already.
-func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, l attempt, c *conditions) error {
-	e := s.table.Get(l.key.Namespace, l.key.Name)
+func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, c *conditions, key source.Key, retries int) error {
+	e := s.table.Get(key.Namespace, key.Name)
 	if e == nil || !e.Selected {
-		c.forget(l.key)
 		return nil
 	}
 	wanted, unknown := c.wanted(ctx, e)
-	if unknown == nil && !e.outdated() {
-		switch current := c.current(e); {
-		case wanted == nil || current == digest(wanted):
+	if !e.outdated() {
+		switch {
+		case unknown != nil:
+			return unknown
+		case wanted == nil || e.conditions == digest(wanted):
 			return nil
-		case current != 0 && transient(wanted, l.retries):
+		case e.conditions != 0 && transient(wanted, retries):
 			return errUnknownOutcome
 		}
-	}
-	if !e.outdated() && unknown == nil {
 		if err := c.limiter.Wait(ctx); err != nil {
 			return err
 		}
-	}
-	if !e.outdated() && unknown != nil {
-		return unknown
 	}
 	if err := s.write(ctx, client, e, wanted, c); err != nil {
 		return err
@@ -218,10 +208,9 @@ func (s *endpoints) write(ctx context.Context, client dynamic.Interface, e *endp
 	switch {
 	case err == nil && len(wanted) > 0 && len(conditionsOf(written)) == 0:
 		c.pruned = true
-		s.log.InfoContext(ctx, "conditions of objects can't be written, because their definition has no status.conditions: apply deploy/crds", "kind", s.kind.Kind)
+		s.reader.Log.InfoContext(ctx, "conditions of objects can't be written, because their definition has no status.conditions: apply deploy/crds", "kind", s.kind.Kind)
 		return nil
 	case err == nil:
-		c.remember(e, wanted)
 		return nil
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("update status of %s %s: %w; add the status subresource to its CRD", s.kind.Kind, e.Key, err)

@@ -8,8 +8,4 @@
 //
 // The kind is optional. If the spec of a workload can't be decoded, its last good version stays in
 // use.
-//
-// # Concurrency
-//
-// See package source.
 package externalworkload

@@ -25,24 +25,18 @@ func Plugin() source.Plugin {
 }
 
 func open(in source.Input) source.Source {
-	s := &workloads{reader: source.NewReader(in.Settings, source.Subject{
+	s := &workloads{reader: source.NewReader(in, source.Subject{
 		Source: name, Kind: workloadKind, Label: name, Properties: true, PairTemplates: true, Targets: "spec.workloadIPs",
 	})}
-	table := kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[machine](in.Changed))
-	return source.Of(s.reader, table, s.evaluate)
+	table := kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[source.Named](in.Changed))
+	return source.Of(s.reader, table, s.reader.PublishNamed)
 }
 
 // workloads is the source.
 type workloads struct{ reader *source.Reader }
 
-// machine is an ExternalWorkload.
-type machine struct {
-	source.Object
-	found source.Found
-}
-
-func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*machine, []kube.Problem) {
-	kept := &machine{Object: s.reader.Read(scope, obj)}
+func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*source.Named, []kube.Problem) {
+	kept := &source.Named{Object: s.reader.Read(scope, obj)}
 	switch {
 	case !kept.Selected:
 		return kept, nil
@@ -51,18 +45,14 @@ func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*mac
 		return kept, nil
 	}
 	const field = "spec.workloadIPs"
-	for _, ip := range source.Cut(&kept.found.Findings, obj.Spec.WorkloadIPs, source.AddressLimit, field) {
-		// A name would make a CNAME, but isn't the address of a machine.
+	for _, ip := range source.Cut(&kept.Found.Findings, obj.Spec.WorkloadIPs, source.AddressLimit, field) {
+		// A name would make a CNAME, but isn't the address of a source.Named.
 		if a, err := netip.ParseAddr(ip.IP); err != nil || a.Zone() != "" {
-			kept.found.Problem(field, ip.IP, "not an IP address; use one such as 10.0.0.1 or 2001:db8::1")
+			kept.Found.Problem(field, ip.IP, "not an IP address; use one such as 10.0.0.1 or 2001:db8::1")
 			continue
 		}
-		kept.found.AddTarget(field, ip.IP)
+		kept.Found.AddTarget(field, ip.IP)
 	}
-	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
+	kept.Found.AddNames("hostname", s.reader.Hosts(&kept.Object))
 	return kept, nil
-}
-
-func (s *workloads) evaluate(obj *machine) source.Result {
-	return s.reader.Publish(&obj.Object, &obj.found, source.Missing{})
 }

@@ -9,8 +9,4 @@
 //
 // The sources keep the names, the addresses and the annotations about records of each selected
 // object, and whole objects only for templates.
-//
-// # Concurrency
-//
-// See package source.
 package f5

@@ -3,11 +3,9 @@ package f5
 import (
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/kube"
 )
 
 // serverKind is one of the kinds.
@@ -45,17 +43,10 @@ func (k serverKind) plugin() source.Plugin {
 }
 
 func (k serverKind) open(in source.Input) source.Source {
-	s := &servers{reader: source.NewReader(in.Settings, source.Subject{Source: k.source, Kind: k.kind, Label: k.source, NameFields: []string{"spec.host", "spec.hostAliases"}, TargetTemplates: true, PairTemplates: true})}
-	return source.Of(s.reader, source.Custom(s.reader, k.metric, k.plural, read).Table(source.Notify[server](in.Changed)), s.evaluate)
-}
-
-type servers struct{ reader *source.Reader }
-
-type server struct {
-	source.Object
-	found source.Found
-	// waiting is true if the object has hosts, and its status no address.
-	waiting bool
+	return source.OpenNamed(in, source.Subject{
+		Source: k.source, Kind: k.kind, Label: k.source, Names: []string{"spec.host"}, NameFields: []string{"spec.host", "spec.hostAliases"},
+		Targets: "spec.virtualServerAddress", NoHostnameAnnotation: true, TargetTemplates: true, PairTemplates: true,
+	}, k.metric, k.plural, read)
 }
 
 // fields are the fields that are read. A TransportServer has no hostAliases.
@@ -70,39 +61,21 @@ type fields struct {
 	} `json:"status"`
 }
 
-func read(_ kube.Scope, kept *server, f *fields, _ *unstructured.Unstructured) {
+func read(found *source.Found, f *fields) {
 	// The word none means that BIG-IP has no such server yet.
-	address, field := f.Status.VSAddress, "status.vsAddress"
-	if address == "" || strings.EqualFold(address, "none") {
-		kept.waiting = f.Spec.Host != "" || len(f.Spec.HostAliases) > 0
-		address = ""
-	} else {
-		kept.found.AddName("spec.host", f.Spec.Host)
-		kept.found.AddNames("spec.hostAliases", f.Spec.HostAliases)
+	served := f.Status.VSAddress != "" && !strings.EqualFold(f.Status.VSAddress, "none")
+	switch {
+	case served:
+		found.AddName("spec.host", f.Spec.Host)
+		found.AddNames("spec.hostAliases", f.Spec.HostAliases)
+	case f.Spec.Host != "" || len(f.Spec.HostAliases) > 0:
+		found.Skip(source.SkipNoTarget, "status.vsAddress",
+			"the status has no address, so BIG-IP doesn't serve the hosts: wait until CIS has configured it, or look into its log")
 	}
-	if f.Spec.VirtualServerAddress != "" {
-		address, field = f.Spec.VirtualServerAddress, "spec.virtualServerAddress"
+	switch {
+	case f.Spec.VirtualServerAddress != "":
+		found.AddTarget("spec.virtualServerAddress", f.Spec.VirtualServerAddress)
+	case served:
+		found.AddTarget("status.vsAddress", f.Status.VSAddress)
 	}
-	kept.found.AddTarget(field, address)
-}
-
-// missing has the advice for an object without a name. An object with a name always has a target.
-var missing = source.Missing{
-	Name:   "give it a host in its spec, or use --fqdn-template",
-	Target: "it has no address that can be used: correct spec.virtualServerAddress, or set the annotation target",
-}
-
-// waiting says why the hosts of an object aren't published yet.
-var waiting = source.Skip{
-	Reason: source.SkipNoTarget, Subject: "status.vsAddress",
-	Message: "the status has no address, so BIG-IP doesn't serve the hosts: wait until CIS has configured it, or look into its log",
-}
-
-func (s *servers) evaluate(o *server) source.Result {
-	result := s.reader.Publish(&o.Object, &o.found, missing)
-	if o.waiting && result.Err == nil {
-		// The waiting applies even if a template makes records.
-		result.Skipped = append([]source.Skip{waiting}, o.Annotations.Remarks...)
-	}
-	return result
 }

@@ -34,14 +34,10 @@ var key = source.Key{Kind: "VirtualServer.cis.f5.com", Namespace: "default", Nam
 func TestSkipped(t *testing.T) {
 	t.Parallel()
 	skips := sourcetest.Skips(t, f5.VirtualServer(), key)
-	skips("no host", object("", "", "vsAddress: 192.0.2.1"), source.SkipNoHostname, "give it a host")
+	skips("no host", object("", "", "vsAddress: 192.0.2.1"), source.SkipNoHostname, "spec.host")
 	skips("not served", object("", "host: a.example.org, virtualServerAddress: 192.0.2.1", ""), source.SkipNoTarget, "BIG-IP doesn't serve")
 	skips("an alias that isn't served", object("", "hostAliases: [a.example.org]", "vsAddress: none"), source.SkipNoTarget, "BIG-IP doesn't serve")
-	skips("a template without targets", object("", "", ""), source.SkipNoHostname, "or no target", "--fqdn-template=a.example.org")
-	skips("another controller", object(prefix+"controller: other", "", ""), source.SkipOtherController, "leaves the object")
-	skips("a filter", object("", "", ""), source.SkipFiltered, "--label-filter", "--label-filter=a")
-	skips("a namespace", object("", "", ""), source.SkipFiltered, "--namespace", "--namespace=other")
-	skips("annotations", object("", "", ""), source.SkipFiltered, "--annotation-filter", "--annotation-filter=a")
+	skips("a template without targets", object("", "", ""), source.SkipNoTarget, "spec.virtualServerAddress", "--fqdn-template=a.example.org")
 }
 
 // TestMisspelled shows that the reason of a missing address doesn't hide the remark about a misspelt

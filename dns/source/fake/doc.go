@@ -4,8 +4,4 @@
 // At each verification of records, it returns new ones: one record set of each type for each base
 // name. The base names are those that --fqdn-template writes for a Pod "fake" in the namespace
 // "default", or example.com. Names are random, but the same in each run of the process.
-//
-// # Concurrency
-//
-// See package source.
 package fake

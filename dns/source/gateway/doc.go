@@ -10,8 +10,4 @@
 // A route is evaluated when it changes, when a Gateway or ListenerSet that has accepted it changes,
 // and when the labels of its namespace, or of that of such a ListenerSet, change. Indexes find these
 // routes.
-//
-// # Concurrency
-//
-// See package source.
 package gateway

@@ -26,8 +26,8 @@ func opened(t *testing.T, plugin source.Plugin) *routes {
 		t.Fatal(err)
 	}
 	return &routes{
-		kind: config.kind, settings: settings, scopes: scopes, changed: func(source.Key) {},
-		reader: source.NewReader(settings, source.Subject{Source: config.kind.source(), Kind: config.routes(), Label: config.kind.name}),
+		kind: config.kind, scopes: scopes,
+		reader: source.NewReader(source.Input{Settings: settings}, source.Subject{Source: config.kind.source(), Kind: config.routes(), Label: config.kind.name}),
 	}
 }
 

@@ -1,10 +1,5 @@
 package gateway
 
-import (
-	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/kube"
-)
-
 // Limits of an object in addition to those of package source (docs/decisions/0020). The definitions of
 // the kinds have lower limits, but a cluster may have other definitions.
 const (
@@ -20,12 +15,3 @@ const (
 	// reasonLimit limits the reason of a condition, in bytes.
 	reasonLimit = 64
 )
-
-// cut is [source.Cut] for the objects that routes depend on.
-func cut[T any](p *kube.Problems, list []T, limit int, field string, indexes ...any) []T {
-	if len(list) <= limit {
-		return list
-	}
-	p.Add(source.TooMany(len(list), limit), field, indexes...)
-	return list[:limit]
-}

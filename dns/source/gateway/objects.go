@@ -88,7 +88,7 @@ func patterns(p *source.Findings, field string, names []string) []string {
 
 // hostnamesFrom reads the annotation of the route.
 func (s *routes) hostnamesFrom(p *source.Findings, annotations map[string]string) hostnameSource {
-	for _, prefix := range s.settings.Prefixes {
+	for _, prefix := range s.reader.Settings.Prefixes {
 		if value, ok := annotations[prefix+hostnameSourceAnnotation]; ok {
 			from, known := hostnameSources[strings.ToLower(value)]
 			if !known {

@@ -58,7 +58,7 @@ func (s *routes) trimGateway(in kube.Scope, obj *unstructured.Unstructured) (*ga
 	kept.selected = true
 	kept.targets, kept.remarks = s.annotationsOf(&p, obj)
 	if len(kept.targets) == 0 {
-		for i, address := range cut(&p, f.Status.Addresses, source.AddressLimit, "status.addresses") {
+		for i, address := range source.CutIn(&p, f.Status.Addresses, source.AddressLimit, "status.addresses") {
 			if address.Value != "" {
 				kept.targets = appendTarget(&p, kept.targets, address.Value, "status.addresses[%d].value", i)
 			}
@@ -73,7 +73,7 @@ func (s *routes) trimGateway(in kube.Scope, obj *unstructured.Unstructured) (*ga
 // about its annotations.
 func (s *routes) annotationsOf(p *kube.Problems, obj *unstructured.Unstructured) (targets []string, remarks []source.Skip) {
 	read := s.ownerSettings.ReadAnnotations(obj.GetAnnotations())
-	for _, target := range cut(p, read.Targets, source.AddressLimit, "metadata.annotations") {
+	for _, target := range source.CutIn(p, read.Targets, source.AddressLimit, "metadata.annotations") {
 		targets = appendTarget(p, targets, target, "metadata.annotations")
 	}
 	return targets, read.Remarks
@@ -90,7 +90,7 @@ func appendTarget(p *kube.Problems, list []string, target, field string, indexes
 // listeners returns the used listeners that admit routes of the source's kind.
 func (s *routes) listeners(in kube.Scope, p *kube.Problems, all []listenerFields, used func(name string) bool) []listener {
 	var list []listener
-	for i, f := range cut(p, all, listenersLimit, "spec.listeners") {
+	for i, f := range source.CutIn(p, all, listenersLimit, "spec.listeners") {
 		if !slices.Contains(s.kind.protocols, f.Protocol) || !s.admitsKind(p, &f, i) || !used(f.Name) || len(f.Name) > source.TextLimit {
 			continue
 		}
@@ -116,7 +116,7 @@ func (s *routes) admitsKind(p *kube.Problems, f *listenerFields, i int) bool {
 	if len(f.AllowedRoutes.Kinds) == 0 {
 		return true
 	}
-	for _, k := range cut(p, f.AllowedRoutes.Kinds, kindsLimit, "spec.listeners[%d].allowedRoutes.kinds", i) {
+	for _, k := range source.CutIn(p, f.AllowedRoutes.Kinds, kindsLimit, "spec.listeners[%d].allowedRoutes.kinds", i) {
 		if (k.Group == nil || *k.Group == group) && k.Kind == s.kind.kind {
 			return true
 		}
@@ -178,7 +178,7 @@ func (s *routes) trimListenerSet(in kube.Scope, obj *unstructured.Unstructured) 
 	}
 	var p kube.Problems
 	used := map[string]bool{}
-	for _, l := range cut(&p, f.Status.Listeners, listenersLimit, "status.listeners") {
+	for _, l := range source.CutIn(&p, f.Status.Listeners, listenersLimit, "status.listeners") {
 		used[l.Name] = accepted(l.Conditions)
 	}
 	kept.gateway = source.Key{Namespace: in.Intern(of.namespace), Name: in.Intern(of.name)}

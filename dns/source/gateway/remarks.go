@@ -61,7 +61,7 @@ func (s *routes) wildcards(r *route, records []*dns.RecordSet) []source.Skip {
 		return nil
 	}
 	s.wildcardsLogged.Do(func() {
-		s.log.Info("Published the wildcard of a listener beside the annotation hostname; gateway-hostname-source: annotation-only prevents that",
+		s.reader.Log.Info("Published the wildcard of a listener beside the annotation hostname; gateway-hostname-source: annotation-only prevents that",
 			"source", s.kind.source(), "namespace", r.Key.Namespace, "name", r.Key.Name, "wildcard", records[i].Name)
 	})
 	return []source.Skip{{

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -24,8 +23,8 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	names := slices.Concat(fields, []string{"the listeners of its parents"})
 	s := &routes{
-		kind: c.kind, settings: in.Settings, scopes: scopes, gatewayName: c.Name, changed: in.Changed, log: in.Log,
-		reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true, Names: names, NameFields: fields}),
+		kind: c.kind, scopes: scopes, gatewayName: c.Name,
+		reader: source.NewReader(in, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true, Names: names, NameFields: fields}),
 	}
 	s.ownerSettings = in.Settings.ForOthers(c.kind.source(), "Gateways and ListenerSets", source.AnnotationTarget, source.AnnotationController)
 	s.table = source.Custom(s.reader, c.kind.name, c.kind.plural, s.readRoute).Table(
@@ -47,17 +46,14 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 
 // routes is one of the sources.
 type routes struct {
-	kind     routeKind
-	settings source.Settings
+	kind routeKind
 	// ownerSettings are for the annotations of Gateways and ListenerSets.
 	ownerSettings source.Settings
 	scopes        scopes
 	gatewayName   string
-	log           *slog.Logger
 	// wildcardsLogged limits the log to one line about all routes.
 	wildcardsLogged sync.Once
 	reader          *source.Reader
-	changed         func(source.Key)
 
 	table      *kube.Table[route]
 	gateways   *kube.Table[gateway]
@@ -126,14 +122,14 @@ func (s *routes) setsChanged(sets []*listenerSet) {
 
 // ownerChanged evaluates the routes of a Gateway or ListenerSet again.
 func (s *routes) ownerChanged(of owner) {
-	source.NotifyAll(s.changed, s.table.ByIndex(byParent, of.key()))
+	source.NotifyAll(s.reader.Changed, s.table.ByIndex(byParent, of.key()))
 }
 
 // namespaceChanged evaluates the routes of a namespace and of its ListenerSets again, because listeners and
 // Gateways may select them by the labels of the namespace.
 func (s *routes) namespaceChanged(old, new *source.Namespace) {
 	name := cmp.Or(new, old).Name
-	source.NotifyAll(s.changed, s.table.ByIndex(byNamespace, name))
+	source.NotifyAll(s.reader.Changed, s.table.ByIndex(byNamespace, name))
 	s.setsChanged(s.listenerSets.ByIndex(byNamespace, name))
 }
 

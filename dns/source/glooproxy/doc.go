@@ -15,8 +15,4 @@
 // The source keeps domains and references of Proxies in the namespaces of Gloo, the annotations
 // about records of VirtualServices and Gateways, and the addresses of Services and Ingresses; whole
 // Proxies only for templates.
-//
-// # Concurrency
-//
-// See package source.
 package glooproxy

@@ -19,7 +19,7 @@ func (s *proxies) evaluate(p *proxy) source.Result {
 
 // records returns the record sets of a Proxy (spec/dns.md §6.11).
 func (s *proxies) records(findings *source.Findings, p *proxy) ([]*dns.RecordSet, error) {
-	if err := s.waiting.For(p.Key, s.dependencies()...); err != nil {
+	if err := s.reader.Waiting.For(p.Key, s.dependencies()...); err != nil {
 		return nil, err
 	}
 	targets, err := s.targets(p)
@@ -76,7 +76,7 @@ func (s *proxies) origin(findings *source.Findings, p *proxy, h virtualHost) (so
 		}
 		maps.Copy(merged, v.annotations)
 	}
-	read := s.settings.ReadAnnotations(merged)
+	read := s.reader.Settings.ReadAnnotations(merged)
 	for _, problem := range read.Problems {
 		findings.Problem(problem.Subject+" of VirtualService "+h.virtualServices[len(h.virtualServices)-1].String(), problem.Value, problem.Reason)
 	}

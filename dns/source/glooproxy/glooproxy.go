@@ -85,15 +85,15 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, err
 	}
 	s := &proxies{
-		namespaces: namespaces, settings: in.Settings, changed: in.Changed, waiting: source.NewWaiting(in.Changed),
-		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: proxyKind, NameFields: []string{"spec.listeners.httpListener.virtualHosts.domains"}, TargetTemplates: true, PairTemplates: true, AnyNamespace: true}),
+		namespaces: namespaces,
+		reader:     source.NewReader(in, source.Subject{Source: name, Kind: proxyKind, NameFields: []string{"spec.listeners.httpListener.virtualHosts.domains"}, TargetTemplates: true, PairTemplates: true, AnyNamespace: true}),
 	}
-	s.table = s.kind().Table(source.Notify[proxy](in.Changed),
+	s.table = source.Untyped("glooproxy", proxyKind.GroupVersion().WithResource("proxies"), s.trim).Table(source.Notify[proxy](in.Changed),
 		kube.WithIndex(byVirtualService, (*proxy).virtualServiceKeys), kube.WithIndex(byGateway, (*proxy).gatewayKeys))
-	s.virtualServices = s.virtualServiceKind().Table(kube.WithHandler(func(old, new *virtualService) {
+	s.virtualServices = source.Untyped("gloovirtualservice", gatewayGroup.WithResource("virtualservices"), s.trimVirtualService).Table(kube.WithHandler(func(old, new *virtualService) {
 		source.NotifyAll(in.Changed, s.table.ByIndex(byVirtualService, cmp.Or(new, old).key.String()))
 	}))
-	s.gateways = s.gatewayKind().Table(kube.WithIndex(byIngress, (*gateway).ingressKeys), kube.WithHandler(func(old, new *gateway) {
+	s.gateways = source.Untyped("gloogateway", gatewayGroup.WithResource("gateways"), s.trimGateway).Table(kube.WithIndex(byIngress, (*gateway).ingressKeys), kube.WithHandler(func(old, new *gateway) {
 		s.gatewayChanged(cmp.Or(new, old))
 	}))
 	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) { s.serviceChanged(cmp.Or(new, old)) }))
@@ -102,17 +102,13 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 			s.gatewayChanged(g)
 		}
 	}))
-	opened := source.Of(s.reader, s.table, s.evaluate, s.dependencies()...)
-	opened.Run = s.waiting.Run
-	return opened, nil
+	return source.Of(s.reader, s.table, s.evaluate, s.dependencies()...), nil
 }
 
 // proxies is the source.
 type proxies struct {
 	// namespaces are those of Proxies; nil means all.
 	namespaces []string
-	settings   source.Settings
-	changed    func(source.Key)
 	reader     *source.Reader
 
 	table           *kube.Table[proxy]
@@ -120,8 +116,6 @@ type proxies struct {
 	gateways        *kube.Table[gateway]
 	services        *kube.Table[source.AddressedService]
 	ingresses       *kube.Table[source.AddressedIngress]
-	// waiting has the Proxies whose dependencies may not have been read yet.
-	waiting *source.Waiting
 }
 
 // dependencies returns the tables that Proxies depend on.
@@ -137,12 +131,12 @@ const (
 )
 
 func (s *proxies) gatewayChanged(g *gateway) {
-	source.NotifyAll(s.changed, s.table.ByIndex(byGateway, g.key.String()))
+	source.NotifyAll(s.reader.Changed, s.table.ByIndex(byGateway, g.key.String()))
 }
 
 // serviceChanged evaluates the Proxy with the name of a Service again.
 func (s *proxies) serviceChanged(svc *source.AddressedService) {
 	if p := s.table.Get(svc.Key.Namespace, svc.Key.Name); p != nil {
-		source.NotifyAll(s.changed, []*proxy{p})
+		source.NotifyAll(s.reader.Changed, []*proxy{p})
 	}
 }

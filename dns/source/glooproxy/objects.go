@@ -98,14 +98,6 @@ var skipNamespace = &source.Skip{
 	Message: "--gloo-namespace excludes the namespace of the Proxy: add it there",
 }
 
-func (s *proxies) kind() kube.Kind[proxy] {
-	return kube.Kind[proxy]{
-		Name: "glooproxy", Resource: proxyKind.GroupVersion().WithResource("proxies"), Optional: true,
-		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trim),
-	}
-}
-
 func (s *proxies) trim(scope kube.Scope, obj *unstructured.Unstructured) (*proxy, []kube.Problem) {
 	p := &proxy{}
 	if s.namespaces != nil && !slices.Contains(s.namespaces, obj.GetNamespace()) {
@@ -232,18 +224,16 @@ type virtualService struct {
 	annotations map[string]string
 }
 
-func (s *proxies) virtualServiceKind() kube.Kind[virtualService] {
-	return kube.Kind[virtualService]{
-		Name: "gloovirtualservice", Resource: gatewayGroup.WithResource("virtualservices"), Optional: true,
-		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(func(scope kube.Scope, obj *unstructured.Unstructured) (*virtualService, []kube.Problem) {
-			v := &virtualService{key: source.Key{Namespace: scope.Intern(obj.GetNamespace()), Name: obj.GetName()}, annotations: obj.GetAnnotations()}
-			maps.DeleteFunc(v.annotations, func(key, _ string) bool {
-				return !slices.ContainsFunc(s.settings.Prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
-			})
-			return v, nil
-		}),
-	}
+func (s *proxies) trimVirtualService(scope kube.Scope, obj *unstructured.Unstructured) (*virtualService, []kube.Problem) {
+	v := &virtualService{key: keyOf(scope, obj), annotations: obj.GetAnnotations()}
+	maps.DeleteFunc(v.annotations, func(key, _ string) bool {
+		return !slices.ContainsFunc(s.reader.Settings.Prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+	})
+	return v, nil
+}
+
+func keyOf(scope kube.Scope, obj *unstructured.Unstructured) source.Key {
+	return source.Key{Namespace: scope.Intern(obj.GetNamespace()), Name: obj.GetName()}
 }
 
 type gateway struct {
@@ -252,17 +242,8 @@ type gateway struct {
 	ingress string
 }
 
-func (s *proxies) gatewayKind() kube.Kind[gateway] {
-	return kube.Kind[gateway]{
-		Name: "gloogateway", Resource: gatewayGroup.WithResource("gateways"), Optional: true,
-		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(func(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
-			return &gateway{
-				key:     source.Key{Namespace: scope.Intern(obj.GetNamespace()), Name: obj.GetName()},
-				ingress: s.settings.ReadAnnotations(obj.GetAnnotations()).Ingress,
-			}, nil
-		}),
-	}
+func (s *proxies) trimGateway(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
+	return &gateway{key: keyOf(scope, obj), ingress: s.reader.Settings.ReadAnnotations(obj.GetAnnotations()).Ingress}, nil
 }
 
 // named returns the Ingress of the annotation.

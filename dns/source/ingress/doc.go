@@ -7,8 +7,4 @@
 //
 // The source keeps the hosts, the addresses and the annotations about records of each selected
 // Ingress, and whole objects only for templates.
-//
-// # Concurrency
-//
-// See package source.
 package ingress

@@ -63,7 +63,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	if err := c.check(in.Settings); err != nil {
 		return source.Source{}, err
 	}
-	s := &ingresses{config: *c, reader: source.NewReader(in.Settings, source.Subject{
+	s := &ingresses{config: *c, reader: source.NewReader(in, source.Subject{
 		Source: name, Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Label: name, Properties: true,
 		Names: []string{"spec.rules", "spec.tls"}, Targets: "status.loadBalancer",
 	})}
@@ -71,8 +71,8 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		Reason: source.SkipFiltered, Subject: "spec.ingressClassName",
 		Message: "--ingress-class has only " + strings.Join(c.Classes, ", ") + ": add the class of the Ingress there",
 	}
-	s.table = s.kind().Table(source.Notify[ingress](in.Changed))
-	return source.Of(s.reader, s.table, s.evaluate), nil
+	s.table = s.kind().Table(source.Notify[source.Named](in.Changed))
+	return source.Of(s.reader, s.table, s.reader.PublishNamed), nil
 }
 
 // check returns an error if two settings select by class.
@@ -93,29 +93,21 @@ func (c *Config) check(settings source.Settings) error {
 type ingresses struct {
 	config Config
 	reader *source.Reader
-	table  *kube.Table[ingress]
+	table  *kube.Table[source.Named]
 	// otherClass is the reason of all Ingresses of other classes.
 	otherClass *source.Skip
 }
 
-type ingress struct {
-	source.Object
-	// found has the used names.
-	found source.Found
-	// rules and tls are true if these fields have hosts, used or not.
-	rules, tls bool
-}
-
-func (s *ingresses) kind() kube.Kind[ingress] {
-	return kube.Kind[ingress]{
+func (s *ingresses) kind() kube.Kind[source.Named] {
+	return kube.Kind[source.Named]{
 		Name: name, Resource: networkingv1.SchemeGroupVersion.WithResource("ingresses"),
 		Form: kube.Protobuf(networkingv1.AddToScheme, func() runtime.Object { return &networkingv1.IngressList{} }),
 		Trim: kube.TrimOf(s.trim),
 	}
 }
 
-func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*ingress, []kube.Problem) {
-	kept := &ingress{Object: s.reader.Read(scope, obj)}
+func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*source.Named, []kube.Problem) {
+	kept := &source.Named{Object: s.reader.Read(scope, obj)}
 	if kept.Selected && !s.ofClass(obj) {
 		kept.Exclude(s.otherClass)
 	}
@@ -126,12 +118,12 @@ func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*ingress,
 		return kept, nil
 	}
 	s.findHosts(kept, &obj.Spec)
-	source.AddBalancer(&kept.found, obj.Status.LoadBalancer.Ingress, func(e networkingv1.IngressLoadBalancerIngress) (string, string) { return e.IP, e.Hostname })
+	source.AddBalancer(&kept.Found, obj.Status.LoadBalancer.Ingress, func(e networkingv1.IngressLoadBalancerIngress) (string, string) { return e.IP, e.Hostname })
 	return kept, nil
 }
 
 // findHosts adds the names of an Ingress without templates.
-func (s *ingresses) findHosts(kept *ingress, spec *networkingv1.IngressSpec) {
+func (s *ingresses) findHosts(kept *source.Named, spec *networkingv1.IngressSpec) {
 	var rules, tls []string
 	for _, rule := range spec.Rules {
 		rules = append(rules, rule.Host)
@@ -141,17 +133,18 @@ func (s *ingresses) findHosts(kept *ingress, spec *networkingv1.IngressSpec) {
 	}
 	empty := func(host string) bool { return host == "" }
 	rules, tls = slices.DeleteFunc(rules, empty), slices.DeleteFunc(tls, empty)
-	kept.rules, kept.tls = len(rules) > 0, len(tls) > 0
+	s.noteUnused(kept, len(rules) > 0, len(tls) > 0)
+
 	from := kept.Annotations.HostnameSource
 	defined := from == "" || from == definedHostsOnly
 	if defined && !s.config.IgnoreRules {
-		kept.found.AddNames("spec.rules", rules)
+		kept.Found.AddNames("spec.rules", rules)
 	}
 	if defined && !s.config.IgnoreTLS {
-		kept.found.AddNames("spec.tls", tls)
+		kept.Found.AddNames("spec.tls", tls)
 	}
 	if from == "" || from == annotationOnly {
-		kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
+		kept.Found.AddNames("hostname", s.reader.Hosts(&kept.Object))
 	}
 }
 
@@ -165,37 +158,24 @@ func (s *ingresses) ofClass(obj *networkingv1.Ingress) bool {
 	return len(s.config.Classes) == 0 || slices.Contains(s.config.Classes, class)
 }
 
-func (s *ingresses) evaluate(obj *ingress) source.Result {
-	result := s.reader.Publish(&obj.Object, &obj.found, source.Missing{})
-	unused := s.unused(obj)
-	if len(unused) > 0 && len(result.Records) == 0 && len(obj.found.Names) == 0 && result.Err == nil {
-		result.Skipped = result.Skipped[1:] // It has names.
-	}
-	result.Skipped = append(result.Skipped, unused...)
-	return result
-}
-
-// unused says which names of an Ingress aren't used, and by which setting.
-func (s *ingresses) unused(obj *ingress) []source.Skip {
-	var list []source.Skip
-	skip := func(subject, message string) {
-		list = append(list, source.Skip{Reason: source.SkipNotPublished, Subject: subject, Message: message})
-	}
-	from := obj.Annotations.HostnameSource
+// noteUnused notes which names of an Ingress aren't used, and by which setting. rules and tls say which fields
+// have hosts.
+func (s *ingresses) noteUnused(kept *source.Named, rules, tls bool) {
+	skip := func(subject, message string) { kept.Found.Skip(source.SkipNotPublished, subject, message) }
+	from := kept.Annotations.HostnameSource
 	known := from == "" || from == definedHostsOnly || from == annotationOnly
-	switch defined := obj.rules || obj.tls; {
+	switch {
 	case !known:
 		skip("metadata.annotations", "the annotation ingress-hostname-source is "+sanitize.Quote(from)+", for which no name is used: set it to defined-hosts-only or annotation-only")
-	case from == annotationOnly && defined:
+	case from == annotationOnly && (rules || tls):
 		skip("spec", "the annotation ingress-hostname-source is annotation-only, so the hosts of spec.rules and spec.tls are not used: remove it to have them, too")
-	case from == definedHostsOnly && len(obj.Annotations.Hostnames) > 0:
+	case from == definedHostsOnly && len(kept.Annotations.Hostnames) > 0:
 		skip("metadata.annotations", "the annotation ingress-hostname-source is defined-hosts-only, so the annotation hostname is not used: remove one of them")
 	}
-	if from != annotationOnly && s.config.IgnoreRules && obj.rules {
+	if from != annotationOnly && s.config.IgnoreRules && rules {
 		skip("spec.rules", "--ignore-ingress-rules-spec leaves out these hosts: set the flag to false, or write them in the annotation hostname")
 	}
-	if from != annotationOnly && s.config.IgnoreTLS && obj.tls {
+	if from != annotationOnly && s.config.IgnoreTLS && tls {
 		skip("spec.tls", "--ignore-ingress-tls-spec leaves out these hosts: set the flag to false, or write them in the annotation hostname")
 	}
-	return list
 }

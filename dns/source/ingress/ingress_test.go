@@ -1,22 +1,12 @@
 package ingress_test
 
 import (
-	"context"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/ingress"
-	"github.com/signpostd/signpost/kube"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
@@ -38,9 +28,7 @@ status: {loadBalancer: {ingress: [` + addresses + `]}}
 }
 
 const (
-	// The prefixes of annotations: the newer and the older one.
-	newer = "external-dns.kubernetes.io/"
-	older = "external-dns.alpha.kubernetes.io/"
+	prefix = "external-dns.kubernetes.io/"
 
 	rule = `rules: [{host: shop.example.org}]`
 	one  = `{ip: 192.0.2.1}`
@@ -76,24 +64,24 @@ func TestRecords(t *testing.T) {
 			spec: rule + `, tls: [{hosts: [tls.example.org]}]`, want: []string{"tls.example.org A 192.0.2.1 "},
 		},
 		{
-			name: "case 177: rules and annotation", spec: rule, addresses: one, annotations: newer + `hostname: "b.example.org., a.example.org"`,
+			name: "case 177: rules and annotation", spec: rule, addresses: one, annotations: prefix + `hostname: "b.example.org., a.example.org"`,
 			want: []string{"a.example.org A 192.0.2.1 ", "b.example.org A 192.0.2.1 ", a1},
 		},
 		{
 			name: "case 177: defined hosts only", spec: rule, addresses: one, want: []string{a1},
-			annotations: newer + `hostname: a.example.org, ` + newer + `ingress-hostname-source: Defined-Hosts-Only`,
+			annotations: prefix + `hostname: a.example.org, ` + prefix + `ingress-hostname-source: Defined-Hosts-Only`,
 		},
 		{
 			name: "case 177: annotation only", spec: rule, addresses: one, want: []string{"a.example.org A 192.0.2.1 "},
-			annotations: newer + `hostname: a.example.org, ` + newer + `ingress-hostname-source: annotation-only`,
+			annotations: prefix + `hostname: a.example.org, ` + prefix + `ingress-hostname-source: annotation-only`,
 		},
 		{
 			name: "case 177: an unknown source of hostnames", spec: rule, addresses: one,
-			annotations: newer + `hostname: a.example.org, ` + newer + `ingress-hostname-source: both`,
+			annotations: prefix + `hostname: a.example.org, ` + prefix + `ingress-hostname-source: both`,
 		},
 		{
 			name: "annotations are ignored", flags: []string{"--ignore-hostname-annotation", template}, spec: rule, addresses: one,
-			annotations: newer + `hostname: a.example.org`, want: []string{a1},
+			annotations: prefix + `hostname: a.example.org`, want: []string{a1},
 		},
 		{
 			name: "case 178: many hosts of TLS", addresses: one,
@@ -104,20 +92,20 @@ func TestRecords(t *testing.T) {
 		{name: "a host of rules and TLS is one", addresses: one, spec: rule + `, tls: [{hosts: [shop.example.org]}]`, want: []string{a1}},
 		{
 			name: "case 179: targets of the annotation", spec: rule, addresses: one,
-			annotations: newer + `target: "198.51.100.1, lb.example.com., 2001:db8::1, 198.51.100.2"`,
+			annotations: prefix + `target: "198.51.100.1, lb.example.com., 2001:db8::1, 198.51.100.2"`,
 			want: []string{
 				"shop.example.org A 198.51.100.1 198.51.100.2 ", "shop.example.org AAAA 2001:db8::1 ", "shop.example.org CNAME lb.example.com ",
 			},
 		},
-		{name: "case 179: without a status", spec: rule, annotations: newer + `target: 198.51.100.1`, want: []string{"shop.example.org A 198.51.100.1 "}},
-		{name: "case 179: an empty annotation", spec: rule, addresses: one, annotations: newer + `target: ""`, want: []string{a1}},
-		{name: "case 180: seconds", spec: rule, addresses: one, annotations: newer + `ttl: "10"`, want: []string{a1 + "ttl=10 "}},
-		{name: "case 180: a duration", spec: rule, addresses: one, annotations: newer + `ttl: 1m30s`, want: []string{a1 + "ttl=90 "}},
-		{name: "case 181: an alias", spec: rule, addresses: one, annotations: newer + `alias: "true"`, want: []string{a1 + "alias=true "}},
-		{name: "case 181: no alias", spec: rule, addresses: one, annotations: newer + `alias: "false"`, want: []string{a1}},
+		{name: "case 179: without a status", spec: rule, annotations: prefix + `target: 198.51.100.1`, want: []string{"shop.example.org A 198.51.100.1 "}},
+		{name: "case 179: an empty annotation", spec: rule, addresses: one, annotations: prefix + `target: ""`, want: []string{a1}},
+		{name: "case 180: seconds", spec: rule, addresses: one, annotations: prefix + `ttl: "10"`, want: []string{a1 + "ttl=10 "}},
+		{name: "case 180: a duration", spec: rule, addresses: one, annotations: prefix + `ttl: 1m30s`, want: []string{a1 + "ttl=90 "}},
+		{name: "case 181: an alias", spec: rule, addresses: one, annotations: prefix + `alias: "true"`, want: []string{a1 + "alias=true "}},
+		{name: "case 181: no alias", spec: rule, addresses: one, annotations: prefix + `alias: "false"`, want: []string{a1}},
 		{
 			name: "properties and a set identifier", spec: rule, addresses: one,
-			annotations: newer + `aws-weight: "10", ` + newer + `set-identifier: blue`, want: []string{a1 + "set=blue aws/weight=10 "},
+			annotations: prefix + `aws-weight: "10", ` + prefix + `set-identifier: blue`, want: []string{a1 + "set=blue aws/weight=10 "},
 		},
 		{
 			name: "case 182: a class", flags: []string{"--ingress-class=public"}, spec: rule + `, ingressClassName: public`,
@@ -143,26 +131,6 @@ func TestRecords(t *testing.T) {
 			name: "case 183: both", flags: []string{template, "--combine-fqdn-annotation"}, spec: rule, addresses: one,
 			want: []string{a1, "shop.tmpl.example.org A 192.0.2.1 "},
 		},
-		{name: "case 183: another controller", flags: []string{template}, addresses: one, annotations: newer + `controller: other`},
-		{name: "our controller", spec: rule, addresses: one, annotations: newer + `controller: dns-controller`, want: []string{a1}},
-		{name: "the older prefix", addresses: one, annotations: older + `hostname: a.example.org`, want: []string{"a.example.org A 192.0.2.1 "}},
-		{
-			name: "the newer prefix before the older", addresses: one,
-			annotations: older + `hostname: old.example.org, ` + newer + `hostname: new.example.org`, want: []string{"new.example.org A 192.0.2.1 "},
-		},
-		{
-			name: "a prefix of one's own", flags: []string{"--annotation-prefix=dns.example.com/"}, addresses: one,
-			annotations: newer + `hostname: old.example.org, dns.example.com/hostname: own.example.org`, want: []string{"own.example.org A 192.0.2.1 "},
-		},
-		{name: "another namespace", flags: []string{"--namespace=b"}, spec: rule, addresses: one},
-		{name: "the namespace", flags: []string{"--namespace=a"}, spec: rule, addresses: one, want: []string{a1}},
-		{name: "the label filter", flags: []string{"--label-filter=app in (shop,x)"}, spec: rule, addresses: one, want: []string{a1}},
-		{name: "another label", flags: []string{"--label-filter=app!=shop"}, spec: rule, addresses: one},
-		{
-			name: "the annotation filter", flags: []string{"--annotation-filter=example.com/zone=public"}, spec: rule, addresses: one,
-			annotations: "example.com/zone: public", want: []string{a1},
-		},
-		{name: "another annotation", flags: []string{"--annotation-filter=example.com/zone"}, spec: rule, addresses: one},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -181,66 +149,6 @@ func TestRecords(t *testing.T) {
 		})
 	}
 }
-
-// TestTTLProblems shows that an invalid TTL is a problem of the annotation, and has no other effect.
-func TestTTLProblems(t *testing.T) {
-	t.Parallel()
-	for _, value := range []string{"foo", "-10", "2147483648", ""} {
-		s := sourcetest.MustOpen(t, ingress.Plugin(), object(newer+`ttl: "`+value+`"`, rule, one))
-		got := s.Evaluate(source.Key{Namespace: "a", Name: "shop"})
-		if len(got.Records) != 1 || got.Records[0].TTL != 0 {
-			t.Errorf("case 180: ttl %q: records are %+v, want one without a TTL", value, got.Records)
-		}
-		if len(got.Problems) != 1 || got.Problems[0].Subject != newer+"ttl" || got.Problems[0].Value != value || got.Problems[0].Object.Name != "shop" {
-			t.Errorf("case 180: ttl %q: problems are %+v, want one that names the annotation, its value and the object", value, got.Problems)
-		}
-	}
-}
-
-// TestUnsynced shows that a source whose table can't be filled differs from one without records (case 186:
-// ExternalDNS ends then).
-func TestUnsynced(t *testing.T) {
-	t.Parallel()
-	var requests atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		requests.Add(1)
-		http.Error(w, "no", http.StatusForbidden)
-	}))
-	t.Cleanup(server.Close)
-	var changed atomic.Bool
-	opened, err := ingress.Plugin().New().Open(source.Input{
-		Settings: source.Settings{Prefixes: source.DefaultPrefixes},
-		Changed:  func(source.Key) { changed.Store(true) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	cluster, err := kube.New(kube.Options{Config: &rest.Config{Host: server.URL}, Logger: log}, opened.Tables...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- cluster.Run(ctx) }()
-	kubetest.Eventually(t, 30*time.Second, func() error {
-		if n := requests.Load(); n < 3 {
-			return errRequests(n)
-		}
-		return nil
-	})
-	if status := cluster.Status()[0]; status.Filled || changed.Load() {
-		t.Errorf("case 186: the table counts as filled (%+v) or the source was told of changes (%v) by a server that answers nothing", status, changed.Load())
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
-type errRequests int32
-
-func (e errRequests) Error() string { return "the server was not asked three times yet" }
 
 // TestWholeObjects shows that templates see fields that are otherwise trimmed.
 func TestWholeObjects(t *testing.T) {

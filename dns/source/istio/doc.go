@@ -6,8 +6,4 @@
 // keeps an [Exposure] of each Gateway, in a table with the indexes of [Indexes]. [Watch] creates
 // the tables of Services and Ingresses, and calls the source for the Gateways that a change
 // affects.
-//
-// # Concurrency
-//
-// See package source.
 package istio

@@ -127,13 +127,13 @@ func (e *Exposure) selects(svc *service) bool {
 type Addresses struct {
 	services  *kube.Table[service]
 	ingresses *kube.Table[source.AddressedIngress]
-	waiting   *source.Waiting
+	reader    *source.Reader
 }
 
 // Watch creates the tables of Services and Ingresses. It calls changed for each Gateway in a table
-// whose targets may have changed. Objects wait for the tables in waiting.
-func Watch[T any, P Exposed[T]](settings source.Settings, waiting *source.Waiting, gateways *kube.Table[T], changed func(*T)) *Addresses {
-	a := &Addresses{waiting: waiting}
+// whose targets may have changed. Objects of the reader wait for the tables.
+func Watch[T any, P Exposed[T]](r *source.Reader, gateways *kube.Table[T], changed func(*T)) *Addresses {
+	a := &Addresses{reader: r}
 	serviceChanged := func(svc *service) {
 		if svc == nil || len(svc.addresses) == 0 {
 			return
@@ -146,7 +146,7 @@ func Watch[T any, P Exposed[T]](settings source.Settings, waiting *source.Waitin
 			}
 		}
 	}
-	a.services = serviceKind(settings).Table(
+	a.services = serviceKind(r.Settings).Table(
 		kube.WithIndex(byLabel, func(svc *service) []string { return source.LabelKeys("", svc.selector) }),
 		kube.WithHandler(func(old, new *service) {
 			serviceChanged(old)
@@ -177,7 +177,7 @@ func (a *Addresses) Of(object source.Key, e *Exposure) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.waiting.For(object, a.ingresses); err != nil {
+	if err := a.reader.Waiting.For(object, a.ingresses); err != nil {
 		return nil, err
 	}
 	named := a.ingresses.Get(key.Namespace, key.Name)

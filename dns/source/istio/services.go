@@ -38,10 +38,10 @@ func serviceKind(settings source.Settings) kube.Kind[service] {
 // has none.
 func addressesOf(p *kube.Problems, svc *corev1.Service) []string {
 	if ips := svc.Spec.ExternalIPs; len(ips) > 0 {
-		return slices.Clone(source.CutIn(p, ips, "spec.externalIPs"))
+		return slices.Clone(source.CutIn(p, ips, source.AddressLimit, "spec.externalIPs"))
 	}
 	var addresses []string
-	for _, entry := range source.CutIn(p, svc.Status.LoadBalancer.Ingress, "status.loadBalancer.ingress") {
+	for _, entry := range source.CutIn(p, svc.Status.LoadBalancer.Ingress, source.AddressLimit, "status.loadBalancer.ingress") {
 		addresses = source.AppendAddress(addresses, entry.IP, entry.Hostname)
 	}
 	return addresses

@@ -9,8 +9,4 @@
 //
 // The source keeps the hosts, selectors and annotations about records of Gateways, and the
 // addresses of Services and Ingresses; whole Gateways only for templates.
-//
-// # Concurrency
-//
-// See package source.
 package istiogateway

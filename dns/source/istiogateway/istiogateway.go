@@ -22,15 +22,12 @@ func Plugin() source.Plugin {
 }
 
 func open(in source.Input) source.Source {
-	waiting := source.NewWaiting(in.Changed)
-	s := &gateways{reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true, Names: []string{"spec.servers"}, NameFields: []string{"spec.servers.hosts"},
+	s := &gateways{reader: source.NewReader(in, source.Subject{
+		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true, Names: []string{"spec.servers"}, Targets: "the Service that it selects", NameFields: []string{"spec.servers.hosts"},
 	})}
 	s.table = source.Custom(s.reader, "istiogateway", "gateways", s.read).Table(append(istio.Indexes[gateway](), source.Notify[gateway](in.Changed))...)
-	s.addresses = istio.Watch(in.Settings, waiting, s.table, func(g *gateway) { in.Changed(g.Key) })
-	opened := source.Of(s.reader, s.table, s.evaluate, s.addresses.Tables()...)
-	opened.Run = waiting.Run
-	return opened
+	s.addresses = istio.Watch(s.reader, s.table, func(g *gateway) { in.Changed(g.Key) })
+	return source.Of(s.reader, s.table, s.evaluate, s.addresses.Tables()...)
 }
 
 // gateways is the source.
@@ -49,7 +46,7 @@ func (s *gateways) evaluate(g *gateway) source.Result {
 		targets = nil // Publish has those.
 	}
 	found := g.found.With("targets", targets)
-	result := s.reader.Publish(&g.Object, found, source.Missing{})
+	result := s.reader.Publish(&g.Object, found)
 	if hosts := found.Names; result.Err == nil && len(result.Records) == 0 && len(g.Annotations.Targets)+len(targets) == 0 && len(hosts) > 0 {
 		result.Skipped[0] = s.reader.NoTarget(hosts[0], s.without(g))
 	}

@@ -54,12 +54,12 @@ func (b *binding) resolve() {
 		return
 	}
 	b.resolved, b.merged = true, map[gatewaySet][]string{}
-	if b.err = b.source.waiting.For(b.of.Key, b.source.gateways); b.err != nil {
+	if b.err = b.source.reader.Waiting.For(b.of.Key, b.source.gateways); b.err != nil {
 		return
 	}
 	for _, key := range b.of.gateways {
 		switch g := b.source.gateways.Get(key.Namespace, key.Name); {
-		case !b.source.settings.Includes(key.Namespace):
+		case !b.source.reader.Settings.Includes(key.Namespace):
 			b.findings.Problem("spec.gateways", key.String(), "--namespace excludes the namespace of this Gateway, so that it isn't used: add it there")
 		case g == nil:
 			b.findings.Problem("spec.gateways", key.String(), "there is no such Gateway: create it, or correct the name")

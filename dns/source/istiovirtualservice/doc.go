@@ -12,8 +12,4 @@
 //
 // The source keeps the hosts, references and annotations about records of VirtualServices, and the
 // parts of Gateways and others that targets depend on; whole VirtualServices only for templates.
-//
-// # Concurrency
-//
-// See package source.
 package istiovirtualservice

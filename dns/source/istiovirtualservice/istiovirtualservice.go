@@ -32,27 +32,22 @@ func Plugin() source.Plugin {
 }
 
 func open(in source.Input) source.Source {
-	s := &virtualServices{settings: in.Settings, waiting: source.NewWaiting(in.Changed), reader: source.NewReader(in.Settings, source.Subject{
+	s := &virtualServices{reader: source.NewReader(in, source.Subject{
 		Source: name, Kind: ownKind, Label: "virtualservice", Properties: true, NameFields: []string{"spec.hosts"},
 	})}
 	s.table = source.Custom(s.reader, "istiovirtualservice", "virtualservices", s.read).Table(source.Notify[virtualService](in.Changed), kube.WithIndex(byGateway, s.gatewayKeys))
 	changed := func(g *gateway) { source.NotifyAll(in.Changed, s.table.ByIndex(byGateway, g.key.String())) }
-	s.gateways = s.gatewayKind().Table(append(istio.Indexes[gateway](), kube.WithHandler(func(old, new *gateway) { changed(cmp.Or(new, old)) }))...)
-	s.addresses = istio.Watch(in.Settings, s.waiting, s.gateways, changed)
-	opened := source.Of(s.reader, s.table, s.evaluate, append([]kube.AnyTable{s.gateways}, s.addresses.Tables()...)...)
-	opened.Run = s.waiting.Run
-	return opened
+	s.gateways = source.Untyped("istiogateway", istio.Group.WithResource("gateways"), s.trimGateway).Table(append(istio.Indexes[gateway](), kube.WithHandler(func(old, new *gateway) { changed(cmp.Or(new, old)) }))...)
+	s.addresses = istio.Watch(s.reader, s.gateways, changed)
+	return source.Of(s.reader, s.table, s.evaluate, append([]kube.AnyTable{s.gateways}, s.addresses.Tables()...)...)
 }
 
 // virtualServices is the source.
 type virtualServices struct {
-	settings  source.Settings
 	reader    *source.Reader
 	table     *kube.Table[virtualService]
 	gateways  *kube.Table[gateway]
 	addresses *istio.Addresses
-	// waiting has the VirtualServices whose Gateways may not have been read yet.
-	waiting *source.Waiting
 }
 
 // byGateway is the index of VirtualServices by the Gateways with their targets.

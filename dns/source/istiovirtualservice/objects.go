@@ -85,26 +85,18 @@ type gateway struct {
 	hosts map[string][]string
 }
 
-func (s *virtualServices) gatewayKind() kube.Kind[gateway] {
-	return kube.Kind[gateway]{
-		Name: "istiogateway", Resource: istio.Group.WithResource("gateways"), Optional: true,
-		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trimGateway),
-	}
-}
-
 // trimGateway reads a Gateway. Gateways of excluded namespaces have no hosts. If one can't be read,
 // its last good version stays.
 func (s *virtualServices) trimGateway(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
 	key := source.Key{Namespace: scope.Intern(obj.GetNamespace()), Name: obj.GetName()}
-	if !s.settings.Includes(key.Namespace) {
+	if !s.reader.Settings.Includes(key.Namespace) {
 		return &gateway{key: key}, nil
 	}
 	var f istio.GatewayFields
 	if err := kube.Fields(obj, &f); err != nil {
 		return nil, []kube.Problem{{Reason: err.Error()}}
 	}
-	g := &gateway{key: key, hosts: map[string][]string{}, Exposure: f.Exposure(key, s.settings.ReadAnnotations(obj.GetAnnotations()))}
+	g := &gateway{key: key, hosts: map[string][]string{}, Exposure: f.Exposure(key, s.reader.Settings.ReadAnnotations(obj.GetAnnotations()))}
 	var p kube.Problems
 	hosts := 0
 	for i, server := range f.Spec.Servers {

@@ -7,8 +7,4 @@
 //
 // The source keeps the names, the addresses and the annotations about records of each selected
 // TCPIngress.
-//
-// # Concurrency
-//
-// See package source.
 package kongtcpingress

@@ -22,8 +22,9 @@ func Plugin() source.Plugin {
 
 func open(in source.Input) source.Source {
 	in.Settings.Templates = nil
-	subject := source.Subject{Source: name, Kind: ingressKind, Label: "tcpingress", Properties: true}
-	return source.OpenNamed(in, subject, "tcpingress", "tcpingresses", missing, func(found *source.Found, f *fields) {
+	return source.OpenNamed(in, source.Subject{
+		Source: name, Kind: ingressKind, Label: "tcpingress", Properties: true, Names: []string{"spec.rules"}, Targets: "status.loadBalancer",
+	}, "tcpingress", "tcpingresses", func(found *source.Found, f *fields) {
 		for _, rule := range source.Cut(&found.Findings, f.Spec.Rules, rulesLimit, "spec.rules") {
 			found.AddName("spec.rules", rule.Host)
 		}
@@ -44,10 +45,4 @@ type fields struct {
 	Status struct {
 		LoadBalancer source.LoadBalancer `json:"loadBalancer"`
 	} `json:"status"`
-}
-
-// missing has the advice for a TCPIngress without a name or target.
-var missing = source.Missing{
-	Name:   "give one of spec.rules a host, or set the annotation hostname",
-	Target: "the status has no address yet: wait until Kong writes it there, or set the annotation target",
 }

@@ -29,11 +29,7 @@ func TestSkipped(t *testing.T) {
 	t.Parallel()
 	skips := sourcetest.Skips(t, kongtcpingress.Plugin(), key)
 	skips("no host", object(prefix+"target: 192.0.2.1", "rules: [{port: 1}]", ""), source.SkipNoHostname, "spec.rules")
-	skips("no target", object("", "rules: [{host: a.example.org}]", ""), source.SkipNoTarget, "until Kong writes it")
-	skips("another controller", object(prefix+"controller: other", "", ""), source.SkipOtherController, "leaves the object")
-	skips("a filter", object("", "", ""), source.SkipFiltered, "--label-filter", "--label-filter=a")
-	skips("a namespace", object("", "", ""), source.SkipFiltered, "--namespace", "--namespace=other")
-	skips("annotations", object("", "", ""), source.SkipFiltered, "--annotation-filter", "--annotation-filter=a")
+	skips("no target", object("", "rules: [{host: a.example.org}]", ""), source.SkipNoTarget, "status.loadBalancer")
 }
 
 // TestHostile shows that a value that is beyond a limit, or unreadable, is reported.

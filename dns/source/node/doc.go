@@ -5,8 +5,4 @@
 // addresses of the Node, or the internal ones if it has no other, or those of the annotation
 // target. A Node without an address has a problem. --namespace doesn't apply, because Nodes have no
 // namespace.
-//
-// # Concurrency
-//
-// See package source.
 package node

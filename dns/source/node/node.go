@@ -24,7 +24,7 @@ func Plugin() source.Plugin {
 }
 
 func open(in source.Input) source.Source {
-	s := &nodes{settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+	s := &nodes{reader: source.NewReader(in, source.Subject{
 		Source: name, Kind: nodeKind, Label: name, AnyNamespace: true, PairTemplates: true,
 	})}
 	s.table = s.kind().Table(source.Notify[node](in.Changed))
@@ -33,9 +33,8 @@ func open(in source.Input) source.Source {
 
 // nodes is the source.
 type nodes struct {
-	settings source.Settings
-	reader   *source.Reader
-	table    *kube.Table[node]
+	reader *source.Reader
+	table  *kube.Table[node]
 }
 
 type node struct {
@@ -60,7 +59,7 @@ func (s *nodes) trim(scope kube.Scope, obj *corev1.Node) (*node, []kube.Problem)
 }
 
 func (s *nodes) evaluate(obj *node) source.Result {
-	if obj.unschedulable && s.settings.ExcludeUnschedulable {
+	if obj.unschedulable && s.reader.Settings.ExcludeUnschedulable {
 		return source.Result{Skipped: []source.Skip{{
 			Reason: source.SkipNotPublished, Subject: "spec.unschedulable",
 			Message: "--exclude-unschedulable leaves out nodes that take no pods: make the node schedulable, or set the flag to false",
@@ -71,7 +70,7 @@ func (s *nodes) evaluate(obj *node) source.Result {
 	switch {
 	case len(targets) > 0:
 	case len(obj.addresses.External) > 0:
-		targets = s.settings.Public(obj.addresses)
+		targets = s.reader.Settings.Public(obj.addresses)
 	default:
 		targets = obj.addresses.Internal
 	}

@@ -77,9 +77,6 @@ func TestRecords(t *testing.T) {
 			want: []string{"node1 A 192.0.2.1"},
 		},
 		{name: "the namespace doesn't apply", flags: []string{"--namespace=x"}, addresses: external, want: []string{"node1 A 192.0.2.1"}},
-		{name: "another controller", addresses: external, annotations: prefix + "controller: other"},
-		{name: "label filter", flags: []string{"--label-filter=zone=b"}, addresses: external},
-		{name: "annotation filter", flags: []string{"--annotation-filter=example.com/x"}, addresses: external, annotations: "example.com/x: set", want: []string{"node1 A 192.0.2.1"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -8,8 +8,4 @@
 //
 // The source keeps that entry and the annotations about records of each selected Route, and whole
 // objects only for templates.
-//
-// # Concurrency
-//
-// See package source.
 package openshiftroute

@@ -4,11 +4,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/kube"
 )
 
 const name = "openshift-route"
@@ -43,25 +41,9 @@ func (c *Config) Resources() []source.Resource {
 
 // Open implements [source.Config].
 func (c *Config) Open(in source.Input) (source.Source, error) {
-	s := &routes{router: c.Router, reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: routeKind, Label: "route", Properties: true, NameFields: []string{"spec.host", "status.ingress.host"},
-	})}
-	return source.Of(s.reader, source.Custom(s.reader, "openshiftroute", "routes", s.read).Table(source.Notify[route](in.Changed)), s.evaluate), nil
-}
-
-// routes is the source.
-type routes struct {
-	router string
-	reader *source.Reader
-}
-
-type route struct {
-	source.Object
-	// found has the host and the router of the status entry that counts, if there is one.
-	found source.Found
-	// unnamed is true if there is none because the router that admitted the Route has no canonical
-	// name.
-	unnamed bool
+	return source.OpenNamed(in, source.Subject{
+		Source: name, Kind: routeKind, Label: "route", Properties: true, NameFields: []string{"spec.host", "status.ingress.host"}, Targets: "status.ingress",
+	}, "openshiftroute", "routes", c.read), nil
 }
 
 // fields are the fields of a Route that are read.
@@ -91,45 +73,29 @@ func (e *entry) admitted() bool {
 	return false
 }
 
-func (s *routes) read(scope kube.Scope, r *route, f *fields, _ *unstructured.Unstructured) {
+// read finds the host and the router of the status entry that counts. Without one, it says why.
+func (c *Config) read(found *source.Found, f *fields) {
+	unnamed := false
 	for _, e := range f.Status.Ingress {
-		if s.router != "" && e.RouterName != s.router || !e.admitted() {
-			continue
+		switch {
+		case c.Router != "" && e.RouterName != c.Router || !e.admitted():
+		case e.RouterCanonicalHostname == "":
+			unnamed = true
+		default:
+			found.AddName("status.ingress.host", e.Host)
+			found.AddTarget("status.ingress.routerCanonicalHostname", e.RouterCanonicalHostname)
+			return
 		}
-		if e.RouterCanonicalHostname == "" {
-			r.unnamed = true
-			continue
-		}
-		r.unnamed = false
-		r.found.AddName("status.ingress.host", e.Host)
-		r.found.AddTarget("status.ingress.routerCanonicalHostname", scope.Intern(e.RouterCanonicalHostname))
-		break
 	}
-	r.found.AddNames("hostname", s.reader.Hosts(&r.Object))
-}
-
-func (s *routes) evaluate(r *route) source.Result {
-	result := s.reader.Publish(&r.Object, &r.found, source.Missing{})
-	if result.Err == nil && len(result.Records) == 0 && len(r.found.Targets) == 0 {
-		// The skip explains the missing name or target.
-		result.Skipped = append([]source.Skip{s.notAdmitted(r)}, r.Annotations.Remarks...)
-	}
-	return result
-}
-
-// notAdmitted says why no entry of the status counts.
-func (s *routes) notAdmitted(r *route) source.Skip {
 	router := "a router"
-	if s.router != "" {
-		router = fmt.Sprintf("the router %s, which --openshift-router-name names,", source.Quoted(s.router))
+	if c.Router != "" {
+		router = fmt.Sprintf("the router %s, which --openshift-router-name names,", source.Quoted(c.Router))
 	}
-	skip := source.Skip{Reason: source.SkipNotAccepted, Subject: "status.ingress", Message: fmt.Sprintf(
-		"there is no entry with the condition Admitted: wait until %s admits the Route, or see there why it doesn't", router,
-	)}
-	if r.unnamed {
-		skip.Reason, skip.Message = source.SkipNoTarget, fmt.Sprintf(
-			"%s has admitted the Route and has no routerCanonicalHostname: give it one, or set the annotation target", router,
-		)
+	if unnamed {
+		found.Skip(source.SkipNoTarget, "status.ingress",
+			router+" has admitted the Route and has no routerCanonicalHostname: give it one, or set the annotation target")
+		return
 	}
-	return skip
+	found.Skip(source.SkipNotAccepted, "status.ingress",
+		"there is no entry with the condition Admitted: wait until "+router+" admits the Route, or see there why it doesn't")
 }

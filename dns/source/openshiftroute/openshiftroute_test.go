@@ -2,7 +2,6 @@ package openshiftroute_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -91,18 +90,4 @@ func TestHostile(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRandomChanges shows that each Route whose records change is evaluated again: Apply compares the records
-// before and after.
-func TestRandomChanges(t *testing.T) {
-	t.Parallel()
-	d := rand.New(rand.NewPCG(1, 0))
-	pick := func(of ...string) string { return of[d.IntN(len(of))] }
-	draw := func() string {
-		return entry(pick("a.example.org", "b.example.org", ""), pick("default", "public"), pick("", "a.example.net", "b.example.net"), pick("True", "True", "False"))
-	}
-	sourcetest.RandomChanges(t, openshiftroute.Plugin(), 100, 20, func(s *sourcetest.Fixture, _ int) {
-		s.Apply(route(pick("", "", ", annotations: {external-dns.kubernetes.io/target: 192.0.2.1}", ", annotations: {external-dns.kubernetes.io/controller: other}"), draw()+", "+draw()))
-	}, "--openshift-router-name=public")
 }

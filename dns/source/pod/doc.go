@@ -9,8 +9,4 @@
 // When the addresses of a node change, its Pods, found by an index, are evaluated again. A finished
 // Pod asks for nothing, because its address may belong to another Pod. Of Pods that ask for
 // nothing, only the names are kept.
-//
-// # Concurrency
-//
-// See package source.
 package pod

@@ -59,7 +59,7 @@ func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 		kept.Exclude(s.skips.ownNetwork)
 		return kept, nil
 	}
-	if s.settings.Compatibility == source.Kops {
+	if s.reader.Settings.Compatibility == source.Kops {
 		kept.kopsInternal = source.SplitList(obj.Annotations[kopsInternal])
 		kept.kopsExternal = source.SplitList(obj.Annotations[kopsExternal])
 	}
@@ -69,7 +69,7 @@ func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	}
 	kept.node, kept.ip = scope.Intern(obj.Spec.NodeName), obj.Status.PodIP
 	var p kube.Problems
-	for _, ip := range source.CutIn(&p, obj.Status.PodIPs, "status.podIPs") {
+	for _, ip := range source.CutIn(&p, obj.Status.PodIPs, source.AddressLimit, "status.podIPs") {
 		kept.ips = append(kept.ips, ip.IP)
 	}
 	return kept, p.List()

@@ -51,7 +51,7 @@ func (*Config) Resources() []source.Resource {
 
 // Open implements [source.Config].
 func (c *Config) Open(in source.Input) (source.Source, error) {
-	s := &pods{config: *c, settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+	s := &pods{config: *c, reader: source.NewReader(in, source.Subject{
 		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Pod"), NamedByAnnotation: true, PairTemplates: true,
 	})}
 	s.skips = s.sharedSkips()
@@ -73,12 +73,11 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 
 // pods is the source.
 type pods struct {
-	config   Config
-	settings source.Settings
-	reader   *source.Reader
-	table    *kube.Table[pod]
-	nodes    *kube.Table[node]
-	skips    sharedSkips
+	config Config
+	reader *source.Reader
+	table  *kube.Table[pod]
+	nodes  *kube.Table[node]
+	skips  sharedSkips
 }
 
 func (s *pods) evaluate(obj *pod) source.Result {

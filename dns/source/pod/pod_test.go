@@ -84,9 +84,6 @@ func TestRecords(t *testing.T) {
 		{name: "the TTL, but no property and no set identifier", annotations: internal + ", " + prefix + "ttl: 1m, " + prefix + "aws-weight: \"1\", " + prefix + "set-identifier: x", want: []string{"i.example.org A 10.1.0.1 ttl=60"}},
 		{name: "a finished Pod, whose address is another one's", annotations: internal, status: "phase: Failed, "},
 		{name: "another controller", flags: []string{template}, annotations: prefix + "controller: other"},
-		{name: "another namespace", flags: []string{"--namespace=b"}, annotations: internal},
-		{name: "label filter", flags: []string{"--label-filter=app=web"}, annotations: internal, want: []string{"i.example.org A 10.1.0.1"}},
-		{name: "annotation filter", flags: []string{"--annotation-filter=!" + prefix + "internal-hostname"}, annotations: internal},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

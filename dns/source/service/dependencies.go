@@ -24,7 +24,7 @@ func (s *services) sliceChanged(before, now *slice) {
 			continue
 		}
 		if svc := s.table.Get(sl.service.Namespace, sl.service.Name); svc != nil && svc.publishesPods() {
-			s.changed(svc.Key)
+			s.reader.Changed(svc.Key)
 		}
 	}
 }
@@ -41,7 +41,7 @@ func (s *services) podChanged(before, now *pod) {
 		for _, label := range append(slices.Collect(p.eachLabel), selector(nil).indexLabel()) {
 			for _, svc := range s.table.ByIndex(bySelector, p.namespace+label) {
 				if svc.selector.selects(p) {
-					s.changed(svc.Key)
+					s.reader.Changed(svc.Key)
 				}
 			}
 		}
@@ -51,7 +51,7 @@ func (s *services) podChanged(before, now *pod) {
 // nodeChanged evaluates all Services again that use nodes, because they may depend on whether any
 // node has an external address.
 func (s *services) nodeChanged(_, _ *node) {
-	source.NotifyAll(s.changed, s.table.ByIndex(byNodes, anyNode))
+	source.NotifyAll(s.reader.Changed, s.table.ByIndex(byNodes, anyNode))
 }
 
 // hostInUse reports whether a Service needs the addresses of a name.
@@ -59,5 +59,5 @@ func (s *services) hostInUse(host string) bool { return len(s.table.ByIndex(byHo
 
 // hostChanged evaluates the Services again whose load balancer has a name.
 func (s *services) hostChanged(host string) {
-	source.NotifyAll(s.changed, s.table.ByIndex(byHost, host))
+	source.NotifyAll(s.reader.Changed, s.table.ByIndex(byHost, host))
 }

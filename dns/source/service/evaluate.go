@@ -33,7 +33,7 @@ func (s *services) unread(svc *service) error {
 	if s.nodes == nil || len(svc.nodeKeys()) == 0 {
 		return nil
 	}
-	return s.waiting.For(svc.Key, s.nodes)
+	return s.reader.Waiting.For(svc.Key, s.nodes)
 }
 
 // evaluation is one evaluation of a Service.
@@ -92,7 +92,7 @@ func (e *evaluation) records() ([]*dns.RecordSet, error) {
 
 // annotated returns the record sets of the names in annotations.
 func (e *evaluation) annotated() ([]*dns.RecordSet, error) {
-	if e.settings.IgnoreHostnameAnnotation {
+	if e.reader.Settings.IgnoreHostnameAnnotation {
 		return nil, nil
 	}
 	found, err := e.recordsOf("hostname", e.svc.Annotations.Hostnames)

@@ -9,7 +9,7 @@ import (
 // itself and, for pods with a hostname, for a name below it. The error means that the pods have not
 // been read yet.
 func (e *evaluation) headless() (nameTargets, error) {
-	if err := e.waiting.For(e.svc.Key, e.pods); err != nil {
+	if err := e.reader.Waiting.For(e.svc.Key, e.pods); err != nil {
 		return nameTargets{}, err
 	}
 	a := nameTargets{below: map[string][]string{}}
@@ -100,7 +100,7 @@ func (e *evaluation) externalAddresses(of string) []string {
 	if on == nil {
 		return nil
 	}
-	return e.settings.Public(on.addresses)
+	return e.reader.Settings.Public(on.addresses)
 }
 
 // sorted returns targets in a fixed order, without duplicates.

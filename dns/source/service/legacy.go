@@ -27,7 +27,7 @@ type legacyNames struct {
 func (n legacyNames) none() bool { return len(n.external)+len(n.internal) == 0 }
 
 func (s *services) legacyNamesOf(obj *corev1.Service) legacyNames {
-	switch s.settings.Compatibility {
+	switch s.reader.Settings.Compatibility {
 	case source.Mate:
 		return legacyNames{external: source.SplitList(obj.Annotations[mateAnnotation])}
 	case source.Molecule:
@@ -45,7 +45,7 @@ func (s *services) legacyNamesOf(obj *corev1.Service) legacyNames {
 // legacy returns the record sets of the names that an older program would give the Service: at its
 // load balancer and, as kOps does, at nodes.
 func (e *evaluation) legacy() []*dns.RecordSet {
-	names, origin, of := e.svc.legacy, e.origin, "--compatibility="+e.settings.Compatibility
+	names, origin, of := e.svc.legacy, e.origin, "--compatibility="+e.reader.Settings.Compatibility
 	if names.none() {
 		return nil
 	}
@@ -53,13 +53,13 @@ func (e *evaluation) legacy() []*dns.RecordSet {
 	if e.svc.of != corev1.ServiceTypeNodePort {
 		return origin.All(slices.Concat(names.external, names.internal), e.balancer())
 	}
-	if e.settings.Compatibility != source.Kops || len(names.external) > 0 && len(names.internal) > 0 {
+	if e.reader.Settings.Compatibility != source.Kops || len(names.external) > 0 && len(names.internal) > 0 {
 		return nil
 	}
 	var external, internal []string
 	for _, n := range e.nodes.List() {
 		if n.hasRole {
-			external = append(external, e.settings.Public(n.addresses)...)
+			external = append(external, e.reader.Settings.Public(n.addresses)...)
 			internal = append(internal, n.addresses.Internal...)
 		}
 	}

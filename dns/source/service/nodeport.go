@@ -16,7 +16,7 @@ func (e *evaluation) nodeTargets() []string {
 	}
 	var all source.NodeAddresses
 	for _, n := range nodes() {
-		if n.unschedulable && e.settings.ExcludeUnschedulable {
+		if n.unschedulable && e.reader.Settings.ExcludeUnschedulable {
 			continue
 		}
 		all.External = append(all.External, n.addresses.External...)
@@ -32,7 +32,7 @@ func (e *evaluation) accessible(a source.NodeAddresses) []string {
 	case access == "private":
 		return a.Internal
 	case access == "public", len(a.External) > 0:
-		return e.settings.Public(a)
+		return e.reader.Settings.Public(a)
 	default:
 		return a.Internal
 	}

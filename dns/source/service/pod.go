@@ -43,7 +43,7 @@ type podExtra struct {
 
 func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	finished := obj.Status.Phase == corev1.PodSucceeded || obj.Status.Phase == corev1.PodFailed
-	if finished || !s.settings.Includes(obj.Namespace) {
+	if finished || !s.reader.Settings.Includes(obj.Namespace) {
 		return emptyPod, nil
 	}
 	kept := &pod{
@@ -60,7 +60,7 @@ func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Prob
 		extra.hostname = obj.Spec.Hostname
 	}
 	if len(obj.Annotations) > 0 {
-		extra.targets = strings.Join(source.CutIn(&p, s.settings.ReadAnnotations(obj.Annotations).Targets, "metadata.annotations"), ",")
+		extra.targets = strings.Join(source.CutIn(&p, s.reader.Settings.ReadAnnotations(obj.Annotations).Targets, source.AddressLimit, "metadata.annotations"), ",")
 	}
 	if extra != (podExtra{}) {
 		kept.extra = unique.Make(extra)

@@ -73,7 +73,7 @@ func (s *services) trimService(scope kube.Scope, obj *corev1.Service) (*service,
 // Services have none of our annotations.
 func (s *services) asksNothing(svc *service) bool {
 	a, templates := svc.Annotations, s.reader.Templates
-	named := !s.settings.IgnoreHostnameAnnotation && len(a.Hostnames)+len(a.InternalHostnames) > 0
+	named := !s.reader.Settings.IgnoreHostnameAnnotation && len(a.Hostnames)+len(a.InternalHostnames) > 0
 	return !named && !templates.HasNames() && !templates.HasPairs() && svc.legacy.none() && len(a.Problems) == 0
 }
 

@@ -98,38 +98,6 @@ func TestHostnames(t *testing.T) {
 			want:  fooKey + "  foo.example.net A 1.2.3.4" + foo,
 		},
 		{
-			name: "case 137: our own controller", objects: loadBalancer("P/hostname: foo.example.org, P/controller: dns-controller", ip),
-			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
-		},
-		{
-			name: "case 137: another controller, even with a template", objects: loadBalancer("P/hostname: foo.example.org, P/controller: other", ip),
-			flags: []string{"--fqdn-template={{.Name}}.example.net"},
-		},
-		{
-			name: "case 138: namespace included", objects: loadBalancer("P/hostname: foo.example.org", ip), flags: []string{"--namespace=testing"},
-			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
-		},
-		{
-			name: "case 138: namespace excluded", objects: loadBalancer("P/hostname: foo.example.org", ip), flags: []string{"--namespace=other"},
-		},
-		{
-			name: "case 139: annotation filter with an expression", flags: []string{"--annotation-filter=class in (alb, nginx)"},
-			objects: loadBalancer("P/hostname: foo.example.org, class: nginx", ip), want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
-		},
-		{
-			name: "case 139: annotation filter with an equality that doesn't match", flags: []string{"--annotation-filter=class=alb"},
-			objects: loadBalancer("P/hostname: foo.example.org, class: nginx", ip),
-		},
-		{
-			name: "case 139: label filter that doesn't match", flags: []string{"--label-filter=app=shop"},
-			objects: loadBalancer("P/hostname: foo.example.org", ip),
-		},
-		{
-			name: "case 139: label filter that matches", flags: []string{"--label-filter=app=shop"},
-			objects: strings.Replace(loadBalancer("P/hostname: foo.example.org", ip), "name: foo", "name: foo, labels: {app: shop}", 1),
-			want:    fooKey + "  foo.example.org A 1.2.3.4" + foo,
-		},
-		{
 			name: "case 152: a label that is too long", objects: loadBalancer("P/hostname: "+strings.Repeat("a", 64)+".example.org", ip),
 			// Package desired, not the source, drops this name and reports it.
 			want: fooKey + "  " + strings.Repeat("a", 64) + ".example.org A 1.2.3.4" + foo,
@@ -184,17 +152,6 @@ func TestLoadBalancer(t *testing.T) {
 			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
 		},
 	})
-}
-
-// TestUnusableTTL shows that an invalid TTL is reported and ignored (case 147).
-func TestUnusableTTL(t *testing.T) {
-	for _, ttl := range []string{"foo", "-10"} {
-		fixture := sourcetest.MustOpen(t, Plugin(), loadBalancer(`P/hostname: foo.example.org, P/ttl: "`+ttl+`"`, `{ip: 1.2.3.4}`))
-		want := fooKey + "  foo.example.org A 1.2.3.4" + foo + `  problem external-dns.kubernetes.io/ttl "` + ttl + `": `
-		if got := fixture.Records(); !strings.HasPrefix(got, want) {
-			t.Errorf("case 147: ttl %s: got\n%swant it to begin with\n%s", ttl, got, want)
-		}
-	}
 }
 
 // TestUnknownType covers case 148.

@@ -13,11 +13,9 @@ import (
 
 // services is the source.
 type services struct {
-	config   Config
-	settings source.Settings
-	reader   *source.Reader
-	changed  func(source.Key)
-	types    []corev1.ServiceType
+	config Config
+	reader *source.Reader
+	types  []corev1.ServiceType
 
 	skips sharedSkips
 	table *kube.Table[service]
@@ -27,8 +25,6 @@ type services struct {
 	nodes  *kube.Table[node]
 	// hosts is nil if hostnames of load balancers aren't looked up.
 	hosts *lookups
-	// waiting has the Services whose pods or nodes have not been read yet.
-	waiting *source.Waiting
 }
 
 // Indexes. bySelector has Services by a label of their selector, byNodes those that depend on
@@ -46,8 +42,8 @@ const (
 const anyNode = "any"
 
 func newServices(c Config, in source.Input, types []corev1.ServiceType) *services {
-	s := &services{config: c, settings: in.Settings, changed: in.Changed, types: types, waiting: source.NewWaiting(in.Changed)}
-	s.reader = source.NewReader(in.Settings, source.Subject{
+	s := &services{config: c, types: types}
+	s.reader = source.NewReader(in, source.Subject{
 		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: name, Properties: true, NamedByAnnotation: true, PairTemplates: true,
 	})
 	s.skips = s.sharedSkips()
@@ -75,7 +71,7 @@ func (s *services) run(ctx context.Context) error {
 		lookups.Go(func() { s.hosts.run(ctx) })
 	}
 	defer lookups.Wait()
-	return s.waiting.Run(ctx)
+	return s.reader.Waiting.Run(ctx)
 }
 
 func (s *services) serviceTable() *kube.Table[service] {
@@ -84,7 +80,7 @@ func (s *services) serviceTable() *kube.Table[service] {
 		kube.WithIndex(byNodes, (*service).nodeKeys),
 		kube.WithIndex(byHost, func(svc *service) []string { return svc.lookedUp }),
 		kube.WithHandler(s.serviceChanged),
-		source.Notify[service](s.changed),
+		source.Notify[service](s.reader.Changed),
 	)
 }
 

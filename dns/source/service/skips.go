@@ -41,7 +41,7 @@ func (s *services) sharedSkips() sharedSkips {
 // record at all.
 func (e *evaluation) missing(nothing bool) []source.Skip {
 	var list []source.Skip
-	annotated := !e.settings.IgnoreHostnameAnnotation
+	annotated := !e.reader.Settings.IgnoreHostnameAnnotation
 	if names := e.svc.Annotations.Hostnames; annotated && len(names) > 0 {
 		list = appendMissing(list, names[0], e.outside, e.withoutOutside)
 	}
@@ -55,7 +55,7 @@ func (e *evaluation) missing(nothing bool) []source.Skip {
 		return appendMissing(list, names[0], e.outside, e.withoutOutside)
 	}
 	if names := slices.Concat(e.svc.legacy.external, e.svc.legacy.internal); len(names) > 0 {
-		return []source.Skip{e.reader.NoTarget(names[0], "the Service has no address for the names of --compatibility="+e.settings.Compatibility)}
+		return []source.Skip{e.reader.NoTarget(names[0], "the Service has no address for the names of --compatibility="+e.reader.Settings.Compatibility)}
 	}
 	return []source.Skip{e.reader.NoHostname(&e.svc.Object)}
 }

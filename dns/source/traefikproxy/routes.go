@@ -18,12 +18,7 @@ type routes map[string]*kind
 // kind is one of the kinds of one group.
 type kind struct {
 	reader *source.Reader
-	table  *kube.Table[route]
-}
-
-type route struct {
-	source.Object
-	found source.Found
+	table  *kube.Table[source.Named]
 }
 
 // fields are the fields that are read. The rules of an IngressRouteUDP have no match.
@@ -35,9 +30,9 @@ type fields struct {
 	} `json:"spec"`
 }
 
-func (k *kind) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, []kube.Problem) {
+func (k *kind) trim(scope kube.Scope, obj *unstructured.Unstructured) (*source.Named, []kube.Problem) {
 	var f fields
-	kept := &route{Object: k.reader.ReadFields(scope, obj, &f)}
+	kept := &source.Named{Object: k.reader.ReadFields(scope, obj, &f)}
 	if !kept.Selected {
 		k.want(kept, obj)
 		return kept, nil
@@ -45,20 +40,20 @@ func (k *kind) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, [
 	if kept.Unreadable != "" {
 		return kept, nil
 	}
-	for i, rule := range source.Cut(&kept.found.Findings, f.Spec.Routes, routesLimit, "spec.routes") {
+	for i, rule := range source.Cut(&kept.Found.Findings, f.Spec.Routes, routesLimit, "spec.routes") {
 		field := fmt.Sprintf("spec.routes[%d].match", i)
 		hosts, fault := hostsOf(rule.Match)
 		if fault != "" {
-			kept.found.Problem(field, rule.Match, fault)
+			kept.Found.Problem(field, rule.Match, fault)
 		}
-		kept.found.AddNames(field, hosts)
+		kept.Found.AddNames(field, hosts)
 	}
-	kept.found.AddNames("hostname", k.reader.Hosts(&kept.Object))
+	kept.Found.AddNames("hostname", k.reader.Hosts(&kept.Object))
 	return kept, nil
 }
 
 // want notes the hosts in the rules of an excluded route.
-func (k *kind) want(kept *route, obj *unstructured.Unstructured) {
+func (k *kind) want(kept *source.Named, obj *unstructured.Unstructured) {
 	var f fields
 	if kube.Fields(obj, &f) != nil {
 		return
@@ -71,24 +66,18 @@ func (k *kind) want(kept *route, obj *unstructured.Unstructured) {
 	}
 }
 
-// missing has the advice for a route without a name or target.
-var missing = source.Missing{
-	Name:   "write a rule with Host(`…`) or HostSNI(`…`), or set the annotation hostname",
-	Target: "Traefik writes no address into its routes: set the annotation target to the address or name of Traefik's load balancer",
-}
-
 func (r routes) evaluate(key source.Key) source.Result {
 	k := r[key.Kind]
 	if k == nil {
 		return source.Result{}
 	}
-	return source.Evaluate(k.reader, k.table, key, func(o *route) source.Result { return k.reader.Publish(&o.Object, &o.found, missing) })
+	return source.Evaluate(k.reader, k.table, key, k.reader.PublishNamed)
 }
 
 func (r routes) keys() []source.Key {
 	var keys []source.Key
 	for _, k := range r {
-		keys = append(keys, source.Keys[route](k.table)()...)
+		keys = append(keys, source.Keys[source.Named](k.table)()...)
 	}
 	return keys
 }

@@ -79,16 +79,14 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	var tables []kube.AnyTable
 	for _, group := range c.groups() {
 		for _, k := range kinds {
-			of := &kind{reader: source.NewReader(in.Settings, source.Subject{
-				Source: name, Kind: group.WithKind(k.kind), Label: k.label, Properties: true, TargetTemplates: true, PairTemplates: true,
+			of := &kind{reader: source.NewReader(in, source.Subject{
+				Source: name, Kind: group.WithKind(k.kind), Label: k.label, Properties: true, Names: []string{"the matches of spec.routes"}, TargetTemplates: true, PairTemplates: true,
 			})}
 			metric := "traefik" + k.label
 			if group == legacyGroup {
 				metric = "traefiklegacy" + k.label
 			}
-			of.table = kube.Kind[route]{
-				Name: metric, Resource: group.WithResource(k.plural), Optional: true, Form: kube.Unstructured(), Trim: kube.TrimOf(of.trim),
-			}.Table(source.Notify[route](in.Changed))
+			of.table = source.Untyped(metric, group.WithResource(k.plural), of.trim).Table(source.Notify[source.Named](in.Changed))
 			all[group.WithKind(k.kind).GroupKind().String()] = of
 			tables = append(tables, of.table)
 		}

@@ -2,7 +2,6 @@ package traefikproxy_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -35,12 +34,10 @@ func object(kind, metadata string, matches ...string) string {
 func TestSkipped(t *testing.T) {
 	t.Parallel()
 	skips := sourcetest.Skips(t, traefikproxy.Plugin(), source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "a"})
-	skips("no host", object("IngressRoute", "name: a, annotations: {"+prefix+"target: 192.0.2.1}", "PathPrefix(`/`)"), source.SkipNoHostname, "write a rule with Host")
-	skips("no target", object("IngressRoute", "name: a", "Host(`a.example.org`)"), source.SkipNoTarget, "set the annotation target")
-	skips("no names of UDP", object("IngressRoute", "name: a"), source.SkipNoHostname, "annotation hostname")
+	skips("no host", object("IngressRoute", "name: a, annotations: {"+prefix+"target: 192.0.2.1}", "PathPrefix(`/`)"), source.SkipNoHostname, "spec.routes")
+	skips("no target", object("IngressRoute", "name: a", "Host(`a.example.org`)"), source.SkipNoTarget, "/target")
+	skips("no names of UDP", object("IngressRoute", "name: a"), source.SkipNoHostname, "/hostname")
 	skips("an empty template", object("IngressRoute", "name: a"), source.SkipNoHostname, "templates write no name", "--fqdn-template={{if false}}a{{end}}")
-	skips("another controller", object("IngressRoute", "name: a, annotations: {"+prefix+"controller: other}"), source.SkipOtherController, "leaves the object")
-	skips("a filter", object("IngressRoute", "name: a"), source.SkipFiltered, "--label-filter", "--label-filter=a")
 }
 
 // TestHostile shows that limits bound the cost of a route with too many rules and names, and that the excess
@@ -80,23 +77,6 @@ func TestHostile(t *testing.T) {
 					t.Errorf("problem %+v, want %q", p, test.problems[i])
 				}
 			}
-		})
-	}
-}
-
-// TestRandomChanges shows that each route whose records change is evaluated again, in all kinds.
-func TestRandomChanges(t *testing.T) {
-	for seed := range uint64(4) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			d := rand.New(rand.NewPCG(seed, 0))
-			pick := func(of ...string) string { return of[d.IntN(len(of))] }
-			sourcetest.RandomChanges(t, traefikproxy.Plugin(), 120, 40, func(s *sourcetest.Fixture, _ int) {
-				annotations := pick("", prefix+"target: 192.0.2.1", prefix+"target: 192.0.2.1", prefix+"target: lb.example.net, "+prefix+"hostname: own.example.org", prefix+"controller: other")
-				one := object(pick("IngressRoute", "IngressRouteTCP", "IngressRouteUDP"), "name: "+pick("a", "b")+", labels: {"+pick("", "", `hidden: ""`)+"}, annotations: {"+annotations+"}",
-					pick("Host(`a.example.org`)", "HostSNI(`b.example.org`, `a.example.org`)", "!Host(`a.example.org`)"))
-				s.Apply(strings.ReplaceAll(one, "traefik.io", pick("traefik.io", "traefik.containo.us")))
-			}, "--traefik-enable-legacy", "--label-filter=!hidden")
 		})
 	}
 }

@@ -9,8 +9,4 @@
 //
 // The source keeps the annotations about records of each selected object, and whole objects if
 // there are templates.
-//
-// # Concurrency
-//
-// See package source.
 package unstructured

@@ -64,7 +64,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	s := &objects{}
 	tables := make([]kube.AnyTable, 0, len(resources))
 	for _, r := range resources {
-		of := &resource{settings: in.Settings, resource: r}
+		of := &resource{input: in, resource: r}
 		of.table = of.kind().Table(source.Notify[object](in.Changed))
 		s.resources, tables = append(s.resources, of), append(tables, of.table)
 	}
@@ -76,7 +76,7 @@ type objects struct{ resources []*resource }
 
 // resource is a resource of the flag, and its objects.
 type resource struct {
-	settings source.Settings
+	input    source.Input
 	resource schema.GroupVersionResource
 	table    *kube.Table[object]
 	// reader is for the kind of the objects. It is nil before the first object.
@@ -90,8 +90,7 @@ type reader struct {
 }
 
 type object struct {
-	source.Object
-	found  source.Found
+	source.Named
 	reader *reader
 }
 
@@ -107,7 +106,7 @@ func (r *resource) trim(scope kube.Scope, obj *unstructured.Unstructured) (*obje
 	kept := &object{reader: r.readerFor(obj.GroupVersionKind())}
 	kept.Object = kept.reader.Read(scope, obj)
 	if kept.Selected {
-		kept.found.AddNames("hostname", kept.reader.Hosts(&kept.Object))
+		kept.Found.AddNames("hostname", kept.reader.Hosts(&kept.Object))
 	}
 	return kept, nil
 }
@@ -118,18 +117,12 @@ func (r *resource) readerFor(kind schema.GroupVersionKind) *reader {
 	if known := r.reader.Load(); known != nil && known.kind == kind {
 		return known
 	}
-	made := &reader{kind: kind, Reader: source.NewReader(r.settings, source.Subject{
+	made := &reader{kind: kind, Reader: source.NewReader(r.input, source.Subject{
 		Source: name, Kind: kind, Label: strings.ToLower(kind.Kind), TargetTemplates: true, PairTemplates: true, Conditions: true,
 		AnyNamespace: slices.Contains(clusterWide, r.resource.GroupResource()),
 	})}
 	r.reader.Store(made)
 	return made
-}
-
-// missing has the advice for an object without a name or target.
-var missing = source.Missing{
-	Name:   "set the annotations hostname and target, or use --fqdn-template with --target-template, or --fqdn-target-template",
-	Target: "nothing says where the name points to: set the annotation target, or use --target-template or --fqdn-target-template",
 }
 
 func (s *objects) evaluate(key source.Key) source.Result {
@@ -141,7 +134,7 @@ func (s *objects) evaluate(key source.Key) source.Result {
 		case !o.Selected:
 			return o.Excluded()
 		}
-		return o.reader.Publish(&o.Object, &o.found, missing)
+		return o.reader.PublishNamed(&o.Named)
 	}
 	return source.Result{}
 }

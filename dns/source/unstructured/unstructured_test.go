@@ -2,7 +2,6 @@ package unstructured_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -118,13 +117,11 @@ func TestSkipped(t *testing.T) {
 		reason            source.SkipReason
 		message           string
 	}{
-		{"nothing", "", nil, source.SkipNoHostname, "set the annotations hostname and target"},
-		{"a name", prefix + "hostname: a.example.org", nil, source.SkipNoTarget, "set the annotation target"},
-		{"a target", prefix + "target: 192.0.2.1", nil, source.SkipNoHostname, "set the annotations hostname and target"},
+		{"nothing", "", nil, source.SkipNoHostname, "/hostname"},
+		{"a name", prefix + "hostname: a.example.org", nil, source.SkipNoTarget, "/target"},
+		{"a target", prefix + "target: 192.0.2.1", nil, source.SkipNoHostname, "/hostname"},
 		{"an empty template", "", []string{"--fqdn-template={{if false}}a{{end}}"}, source.SkipNoHostname, "templates write no name"},
 		{"a template without targets", "", []string{"--fqdn-template=a.example.org"}, source.SkipNoHostname, "or no target"},
-		{"another controller", prefix + "controller: other", nil, source.SkipOtherController, "leaves the object"},
-		{"a filter", "", []string{"--annotation-filter=a=b"}, source.SkipFiltered, "--annotation-filter"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -185,23 +182,6 @@ func TestHostile(t *testing.T) {
 			if len(got.Problems) != 1 || got.Problems[0].Subject != test.problem || got.Problems[0].Object.Name != "a" || !strings.Contains(got.Problems[0].Reason, "5000 items: the first ") {
 				t.Errorf("problems %+v, want one of %s", got.Problems, test.problem)
 			}
-		})
-	}
-}
-
-// TestRandomChanges shows that each object whose records change is evaluated again, in both kinds.
-func TestRandomChanges(t *testing.T) {
-	for seed := range uint64(4) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			d := rand.New(rand.NewPCG(seed, 0))
-			pick := func(of ...string) string { return of[d.IntN(len(of))] }
-			sourcetest.RandomChanges(t, plugin(), 120, 40, func(s *sourcetest.Fixture, _ int) {
-				annotations := pick("", "", prefix+"hostname: own.example.org, "+prefix+"target: 192.0.2.9", prefix+"controller: other", prefix+"ttl: 1m")
-				more := fmt.Sprintf("spec: {name: %q, target: %q}", pick("", "a.example.org", "b.example.org,c.example.org"), pick("", "192.0.2.1", "lb.example.net"))
-				s.Apply(widget(pick("Widget", "Gadget"), pick("a", "b")+", labels: {"+pick("", "", `hidden: ""`)+"}", annotations, more))
-			}, "--unstructured-resource=widgets.v1.example.com", "--unstructured-resource=gadgets.v1.example.com",
-				"--fqdn-template={{.Spec.name}}", "--target-template={{.Spec.target}}", "--label-filter=!hidden")
 		})
 	}
 }
