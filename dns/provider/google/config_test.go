@@ -190,30 +190,3 @@ func TestTokenErrors(t *testing.T) {
 		})
 	}
 }
-
-// The pauses without a time double, up to a minute, and end with an answer.
-func TestHold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var h throttle
-		for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-			want *= time.Second
-			if got := h.throttled(0); got < want || got > want*5/4+1 {
-				t.Errorf("a pause of %v, want %v", got, want)
-			}
-			// Another answer of the same moment counts no second time.
-			h.throttled(0)
-			if err := h.wait(t.Context()); (err != nil) != (h.left() > maxWait) || err != nil && !errors.Is(err, provider.ErrThrottled) {
-				t.Errorf("waiting for %v: %v", h.left(), err)
-			}
-			time.Sleep(h.left())
-		}
-		time.Sleep(time.Second)
-		h.noteResponse()
-		if got := h.throttled(0); got > 2*time.Second {
-			t.Errorf("after an answer the pause is %v", got)
-		}
-		if got := h.throttled(3 * time.Second); got != 3*time.Second {
-			t.Errorf("a pause of %v, want the 3 s that were asked for", got)
-		}
-	})
-}
