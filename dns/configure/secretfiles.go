@@ -3,8 +3,6 @@ package configure
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -97,20 +95,13 @@ func readSecretFile(flags *pflag.FlagSet, secret *pflag.Flag, path string, read 
 
 // SecretIn returns the secret in a file.
 func SecretIn(path string) (string, error) {
-	f, err := os.Open(path)
+	text, err := provider.ReadFile(path, secretLimit)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, secretLimit+1))
-	switch value := strings.TrimRight(string(text), "\r\n"); {
-	case err != nil:
-		return "", err
-	case len(text) > secretLimit:
-		return "", fmt.Errorf("%s has more than %d bytes: name a file with nothing but the secret", path, secretLimit)
-	case value == "":
+	value := strings.TrimRight(string(text), "\r\n")
+	if value == "" {
 		return "", fmt.Errorf("%s is empty: write the secret into it", path)
-	default:
-		return value, nil
 	}
+	return value, nil
 }

@@ -144,10 +144,10 @@ func twins(t *testing.T, o Options) {
 }
 
 // throttling makes a server over HTTP respond that there are too many requests. Nothing may be applied, and
-// the error must have the retry time (D17).
+// the error must have the retry time (D17). All requests must name this program.
 func throttling(t *testing.T, o Options) {
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
-		busy := &busyServer{status: status}
+		busy := &busyServer{t: t, status: status}
 		in := Input()
 		in.Wrap = func(next http.RoundTripper) http.RoundTripper {
 			busy.next = next
@@ -171,6 +171,9 @@ func throttling(t *testing.T, o Options) {
 				t.Errorf("Records, and the server answers %d: %v, want ErrThrottled", status, err)
 			}
 			busy.stop()
+			if f.Reopen != nil {
+				z.p = f.Reopen(t) // This provider may send nothing for an hour.
+			}
 			z.expect(nil)
 		}
 	}
@@ -178,6 +181,7 @@ func throttling(t *testing.T, o Options) {
 
 // busyServer is a transport that responds for a server with too many requests.
 type busyServer struct {
+	t      *testing.T
 	next   http.RoundTripper
 	status int
 	// all makes all requests fail, and writing those that may change something.
@@ -196,6 +200,9 @@ func (b *busyServer) stop() {
 
 // RoundTrip implements [http.RoundTripper].
 func (b *busyServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	if agent := req.UserAgent(); !strings.Contains(agent, "signpost/") {
+		b.t.Errorf("%s %s has the User-Agent %q", req.Method, req.URL, agent)
+	}
 	if !b.all.Load() && (!b.writing.Load() || req.Method == http.MethodGet) {
 		return b.next.RoundTrip(req)
 	}

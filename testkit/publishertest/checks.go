@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -113,5 +114,85 @@ func (w *Fixture) CheckZoneDeleted(r *dns.RecordSet, remove func()) {
 		if zones, err := p.Zones(w.T.Context()); err != nil || len(zones) > 0 {
 			w.T.Errorf("zones %v, %v, want none", zones, err)
 		}
+	}
+}
+
+// CheckManyNames checks how many requests it takes at most to create so many names in the zone shop.test, to
+// change all of them, and to delete them: those that change records, and the others.
+func (w *Fixture) CheckManyNames(names, create, change, remove, others int) {
+	w.T.Helper()
+	wanted := func(target string) (sets []*dns.RecordSet) {
+		for i := range names {
+			sets = append(sets, Set(fmt.Sprintf("n%d.shop.test", i), "A", target))
+		}
+		return sets
+	}
+	for _, step := range []struct {
+		wanted []*dns.RecordSet
+		most   int
+	}{{wanted("192.0.2.1"), create}, {wanted("192.0.2.2"), change}, {nil, remove}} {
+		requests, err := w.Run(step.wanted...)
+		if n := count(requests, w.Writes); err != nil || n > step.most || Total(requests)-n > others {
+			w.T.Errorf("%v, %v: want at most %d requests that change records, and %d others", requests, err, step.most, others)
+		}
+		if n := len(w.Lines()); n != len(step.wanted) {
+			w.T.Errorf("%d names, want %d", n, len(step.wanted))
+		}
+	}
+}
+
+// CheckLockedZone checks that the zone locked.test, to which rights are missing, doesn't keep shop.test from
+// being published, and that the error has some texts. sets returns how many record sets the zone has.
+func (w *Fixture) CheckLockedZone(sets func() int, texts ...string) {
+	w.T.Helper()
+	_, err := w.Run(Set("a.locked.test", "A", "192.0.2.1"), Set("a.shop.test", "A", "192.0.2.1"))
+	for _, text := range texts {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			w.T.Errorf("error %v, want one with %q", err, text)
+		}
+	}
+	w.Expect("a A 192.0.2.1")
+	if sets() != 0 {
+		w.T.Error("the zone was changed")
+	}
+}
+
+// CheckZonesOfExternalDNS checks that nothing changes in the zone shop.test as ExternalDNS has written it, in
+// each form of its ownership records. Where only the form without a type is there, the other one is added, once.
+// Each run has a new fixture; put adds a record set to its zone.
+func CheckZonesOfExternalDNS(t *testing.T, run func(t *testing.T, check func(w *Fixture, put func(*dns.RecordSet)))) {
+	for name, test := range map[string]struct {
+		prefix, suffix, wildcard string
+		// records are the names of the ownership records of shop A, shop AAAA, docs CNAME and *.any A.
+		records []string
+		writes  int
+	}{
+		"now":                {records: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any"}},
+		"0.12 to 0.15":       {records: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any", "shop", "*.any"}},
+		"prefix":             {prefix: "txt.", records: []string{"txt.a-shop", "txt.aaaa-shop", "txt.cname-docs", "txt.a-*.any"}},
+		"prefix, both forms": {prefix: "own-", records: []string{"own-a-shop", "own-aaaa-shop", "own-cname-docs", "own-a-*.any", "own-shop", "own-docs", "own-*.any"}},
+		"suffix":             {suffix: "-txt", wildcard: "wild", records: []string{"a-shop-txt", "aaaa-shop-txt", "cname-docs-txt", "a-wild-txt.any"}},
+		"template":           {prefix: "%{record_type}-own.", records: []string{"a-own.shop", "aaaa-own.shop", "cname-own.docs", "a-own.*.any"}},
+		"before 0.12":        {prefix: "own-", records: []string{"own-shop", "own-docs", "own-*.any"}, writes: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(w *Fixture, put func(*dns.RecordSet)) {
+				w.Prefix, w.Suffix, w.Wildcard = test.prefix, test.suffix, test.wildcard
+				put(Set("shop.shop.test", "A", "192.0.2.2,192.0.2.1", "ttl=300"))
+				put(Set("shop.shop.test", "AAAA", "2001:db8::1", "ttl=60"))
+				put(Set("docs.shop.test", "CNAME", "pages.example.net", "ttl=300"))
+				put(Set("*.any.shop.test", "A", "192.0.2.3", "ttl=300"))
+				put(Set("shop.test", "TXT", `"v=spf1 -all"`, "ttl=300"))
+				for _, name := range test.records {
+					r := Set(name+".shop.test", "TXT", "", "ttl=300")
+					r.Targets = []string{`"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`}
+					put(r)
+				}
+				w.Settle(
+					test.writes, Set("shop.shop.test", "A", "192.0.2.1,192.0.2.2"), Set("shop.shop.test", "AAAA", "2001:db8:0::1", "ttl=60"),
+					Set("docs.shop.test", "CNAME", "pages.example.net"), Set("*.any.shop.test", "A", "192.0.2.3"),
+				)
+			})
+		})
 	}
 }

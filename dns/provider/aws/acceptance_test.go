@@ -465,27 +465,7 @@ func TestZoneFilters(t *testing.T) {
 
 // Many names take few requests (AW18 of spec/clouds.md).
 func TestManyNames(t *testing.T) {
-	withFixture(t, func(w *fixture) {
-		wanted := func(n byte) []*dns.RecordSet {
-			var sets []*dns.RecordSet
-			for i := range 1200 {
-				sets = append(sets, set(fmt.Sprintf("n%d.shop.test", i), "A", fmt.Sprintf("192.0.2.%d", n)))
-			}
-			return sets
-		}
-		for _, step := range []struct {
-			wanted []*dns.RecordSet
-			most   int
-		}{{wanted(1), 4}, {wanted(2), 8}, {nil, 4}} {
-			requests, err := w.Run(step.wanted...)
-			if err != nil || requests[writes] > step.most || publishertest.Total(requests)-requests[writes] > 10 {
-				t.Errorf("%v, %v: want at most %d writes and 10 others", requests, err, step.most)
-			}
-			if len(w.has("Z1")) != len(step.wanted) {
-				t.Errorf("%d names, want %d", len(w.has("Z1")), len(step.wanted))
-			}
-		}
-	})
+	withFixture(t, func(w *fixture) { w.CheckManyNames(1200, 4, 8, 4, 10) })
 }
 
 // One name that Route 53 refuses, with a message that names it or not (AW19 of spec/clouds.md).
@@ -596,14 +576,7 @@ func TestZoneWithoutRights(t *testing.T) {
 		withFixture(t, func(w *fixture) {
 			w.server.AddZone(route53test.Zone{ID: "Z2", Name: "locked.test"})
 			w.server.Deny(operation, "Z2")
-			_, err := w.Run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
-			if err == nil || !strings.Contains(err.Error(), "allow the action route53:"+operation) || !strings.Contains(err.Error(), "hostedzone/Z2") {
-				t.Errorf("%s: %v", operation, err)
-			}
-			w.Expect("a A 192.0.2.1")
-			if len(w.server.Sets("Z2")) != 0 {
-				t.Error("the zone was changed")
-			}
+			w.CheckLockedZone(func() int { return len(w.server.Sets("Z2")) }, "allow the action route53:"+operation, "hostedzone/Z2")
 		})
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,58 +96,6 @@ func TestZonesOfFailingAccount(t *testing.T) {
 		if each, ok := errors.AsType[*provider.ApplyError](err); zones[1].Name != zoneName || !ok || !errors.Is(each.Errs[0], provider.ErrRejected) {
 			t.Errorf("fault %v: a name of the zone below was written to %s: %v", fault, zones[1].Name, err)
 		}
-	}
-}
-
-// Programs that Route 53 sees are told apart by their names.
-func TestUserAgent(t *testing.T) {
-	start(t)
-	var agent string
-	in := input()
-	in.Wrap = func(http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			agent = r.UserAgent()
-			return nil, errors.New("not today")
-		})
-	}
-	if _, err := open(t, in, "--aws-api-retries=1").Zones(t.Context()); err == nil || !strings.Contains(agent, "signpost/") {
-		t.Errorf("%v, User-Agent %s", err, agent)
-	}
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// What a server answers has limits: bytes, and pages that lead nowhere.
-func TestHostileServer(t *testing.T) {
-	start(t)
-	const page = `<ListResourceRecordSetsResponse xmlns="https://route53.amazonaws.com/doc/2013-04-01/"><ResourceRecordSets></ResourceRecordSets>` +
-		`<IsTruncated>true</IsTruncated><NextRecordName>a.shop.test.</NextRecordName><NextRecordType>A</NextRecordType><MaxItems>300</MaxItems></ListResourceRecordSetsResponse>`
-	for name, test := range map[string]struct{ zones, sets, want string }{
-		"pages of zones": {`<ListHostedZonesResponse><HostedZones></HostedZones><IsTruncated>true</IsTruncated><NextMarker></NextMarker></ListHostedZonesResponse>`, "", "comes again"},
-		"pages of sets":  {`<ListHostedZonesResponse><HostedZones><HostedZone><Id>/hostedzone/Z1</Id><Name>shop.test.</Name></HostedZone></HostedZones><IsTruncated>false</IsTruncated></ListHostedZonesResponse>`, page, "comes again"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			in := input()
-			in.Wrap = func(http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(r *http.Request) (*http.Response, error) {
-					body := test.zones
-					if strings.HasSuffix(strings.Trim(r.URL.Path, "/"), "rrset") {
-						body = test.sets
-					}
-					return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
-				})
-			}
-			p := open(t, in)
-			_, err := p.Zones(t.Context())
-			if err == nil {
-				_, err = p.Records(t.Context(), dns.Zone{ID: "/hostedzone/Z1", Name: zoneName})
-			}
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v", err)
-			}
-		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/testkit/publishertest"
 	"github.com/signpostd/signpost/testkit/route53test"
 )
 
@@ -132,39 +133,11 @@ func manyMore(n int) (list []string) {
 // The zone as ExternalDNS writes it, in each form of its ownership records: there is nothing to
 // change. Where only the form without a type is there, the other one is added, once.
 func TestZonesOfExternalDNS(t *testing.T) {
-	for name, test := range map[string]struct {
-		prefix, suffix, wildcard string
-		// records are the names of the ownership records of shop A, shop AAAA, docs CNAME and *.any A.
-		records []string
-		writes  int
-	}{
-		"now":                {records: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any"}},
-		"0.12 to 0.15":       {records: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any", "shop", "*.any"}},
-		"prefix":             {prefix: "txt.", records: []string{"txt.a-shop", "txt.aaaa-shop", "txt.cname-docs", "txt.a-*.any"}},
-		"prefix, both forms": {prefix: "own-", records: []string{"own-a-shop", "own-aaaa-shop", "own-cname-docs", "own-a-*.any", "own-shop", "own-docs", "own-*.any"}},
-		"suffix":             {suffix: "-txt", wildcard: "wild", records: []string{"a-shop-txt", "aaaa-shop-txt", "cname-docs-txt", "a-wild-txt.any"}},
-		"template":           {prefix: "%{record_type}-own.", records: []string{"a-own.shop", "aaaa-own.shop", "cname-own.docs", "a-own.*.any"}},
-		"before 0.12":        {prefix: "own-", records: []string{"own-shop", "own-docs", "own-*.any"}, writes: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			withFixture(t, func(w *fixture) {
-				w.Prefix, w.Suffix, w.Wildcard = test.prefix, test.suffix, test.wildcard
-				for _, r := range []route53test.RecordSet{
-					record("shop.shop.test", "A", 300, "192.0.2.2", "192.0.2.1"),
-					record("shop.shop.test", "AAAA", 60, "2001:db8::1"),
-					record("docs.shop.test", "CNAME", 300, "pages.example.net"),
-					record("*.any.shop.test", "A", 300, "192.0.2.3"),
-					record("shop.test", "TXT", 300, `"v=spf1 -all"`),
-				} {
-					w.server.Put("Z1", r)
-				}
-				for _, m := range test.records {
-					w.server.Put("Z1", record(m+".shop.test", "TXT", 300, `"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`))
-				}
-				w.Settle(test.writes, set("shop.shop.test", "A", "192.0.2.1,192.0.2.2"), set("shop.shop.test", "AAAA", "2001:db8:0::1", "ttl=60"), set("docs.shop.test", "CNAME", "pages.example.net"), set("*.any.shop.test", "A", "192.0.2.3"))
-			})
+	publishertest.CheckZonesOfExternalDNS(t, func(t *testing.T, check func(*publishertest.Fixture, func(*dns.RecordSet))) {
+		withFixture(t, func(w *fixture) {
+			check(w.Fixture, func(r *dns.RecordSet) { w.server.Put("Z1", record(r.Name, r.Type, r.TTL, r.Targets...)) })
 		})
-	}
+	})
 }
 
 func record(name, recordType string, ttl int64, values ...string) route53test.RecordSet {

@@ -31,7 +31,6 @@ type account struct {
 	api    api
 	// zonesURL is the URL of the zones of the resource group.
 	zonesURL   string
-	limit      *rateLimit
 	group      string
 	credential azcore.TokenCredential
 	scope      string
@@ -66,15 +65,16 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	if err != nil {
 		return nil, fmt.Errorf("resourceManagerEndpoint in --azure-config-file: %w", err)
 	}
-	shared := provider.NewShared(in.Accounts, fmt.Sprintf("azure %s private=%t", endpoint.Host, c.private), func() *pauses { return &pauses{} })
-	g := &rateLimit{next: client.Transport, host: endpoint.Host, pauses: shared.Of(s.Subscription)}
-	client.Transport = g
+	shared := provider.NewShared(in.Accounts, fmt.Sprintf("azure %s private=%t", endpoint.Host, c.private), func() *httpapi.Throttle {
+		return &httpapi.Throttle{Service: "Azure", MaxWait: maxPause}
+	})
+	client.Transport = &rateLimit{next: client.Transport, host: endpoint.Host, Throttle: shared.Of(s.Subscription)}
 	options.Cloud, options.Transport, options.Retry = e.Configuration, client, c.retries(false)
 	options.PerRetryPolicies = []policy.Policy{runtime.NewRequestIDPolicy()}
 	// A subscription without the resource provider has no zones.
 	full := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
 	full.Telemetry.Disabled = true // The client has a User-Agent.
-	a := &account{limit: g, group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true), budget: in.Budget, api: publicAPI}
+	a := &account{group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true), budget: in.Budget, api: publicAPI}
 	if c.private {
 		a.api = privateAPI
 	}

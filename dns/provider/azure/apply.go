@@ -18,7 +18,6 @@ func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.
 	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
-	ctx = p.account.limit.begin(ctx)
 	list, z, err := p.Find(ctx, zone)
 	if err != nil {
 		return fmt.Errorf("change zone %s of Azure: %w", zone.Name, err)

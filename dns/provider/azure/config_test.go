@@ -57,7 +57,7 @@ func TestOpenErrors(t *testing.T) {
 		"no file":          {nil, []string{"--azure-config-file="}, "--azure-config-file: empty"},
 		"missing file":     {nil, []string{"--azure-config-file=/nowhere/azure.json"}, "--azure-config-file"},
 		"broken file":      {nil, []string{"--azure-config-file=" + broken}, "not the settings of Azure in JSON"},
-		"huge file":        {nil, []string{"--azure-config-file=" + huge}, "it has more than"},
+		"huge file":        {nil, []string{"--azure-config-file=" + huge}, "has more than"},
 		"no subscription":  {map[string]any{"subscriptionId": ""}, nil, "--azure-subscription-id"},
 		"no group":         {map[string]any{"resourceGroup": ""}, nil, "--azure-resource-group"},
 		"group as a path":  {nil, []string{"--azure-resource-group=/subscriptions/x/resourceGroups/y"}, "not a path"},

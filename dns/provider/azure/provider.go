@@ -61,14 +61,8 @@ func (p *azureProvider) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Conditional: true, Stepwise: true, Types: types, Properties: []string{prefix}, BatchSize: p.workers * changesPerWorker, BatchTime: applyTime, ListingTime: provider.MeteredListingTime}
 }
 
-// Zones implements [provider.Provider].
-func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
-	return p.KnownZones.Zones(p.account.limit.begin(ctx))
-}
-
 // Records implements [provider.Provider].
 func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	ctx = p.account.limit.begin(ctx)
 	_, z, err := p.Find(ctx, zone)
 	if err != nil {
 		return nil, err

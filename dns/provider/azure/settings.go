@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"strings"
+
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // fileLimit limits the configuration file in bytes.
@@ -54,18 +54,9 @@ func readSettings(path string) (*settings, error) {
 	if path == "" {
 		return nil, fmt.Errorf("%s: empty: give the file with the settings of Azure", flag)
 	}
-	f, err := os.Open(path)
+	text, err := provider.ReadFile(path, fileLimit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	// The file was only read.
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, fileLimit+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s %s: %w", flag, path, err)
-	case len(text) > fileLimit:
-		return nil, fmt.Errorf("%s %s: it has more than %d bytes", flag, path, fileLimit)
 	}
 	var s settings
 	if err := json.Unmarshal(text, &s); err != nil {

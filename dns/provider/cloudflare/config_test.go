@@ -35,7 +35,7 @@ func TestSettings(t *testing.T) {
 		{variables: map[string]string{"CF_API_TOKEN": "  "}, want: "CF_API_TOKEN: empty"},
 		{variables: map[string]string{"CF_API_TOKEN": "file:" + missing}, want: missing},
 		{variables: map[string]string{"CF_API_TOKEN": "file:" + empty}, want: "CF_API_TOKEN: empty"},
-		{variables: map[string]string{"CF_API_TOKEN": "file:" + large}, want: "too large"},
+		{variables: map[string]string{"CF_API_TOKEN": "file:" + large}, want: "has more than"},
 		{variables: map[string]string{"CLOUDFLARE_BASE_URL": "api.example.net"}, want: "CLOUDFLARE_BASE_URL"},
 	} {
 		environment(t, "")

@@ -3,11 +3,8 @@ package cloudflare
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/signpostd/signpost/dns/provider"
@@ -95,12 +92,12 @@ func (s secret) read() (string, error) {
 	path, file := strings.CutPrefix(strings.TrimSpace(s.value), filePrefix)
 	text := path
 	if file {
-		var err error
-		if text, err = readSome(path); err != nil {
+		content, err := provider.ReadFile(path, maxSecretSize)
+		if err != nil {
 			return "", fmt.Errorf("%s: %w", s.variable, err)
 		}
+		text = strings.TrimSpace(string(content))
 	}
-	text = strings.TrimSpace(text)
 	if text == "" {
 		return "", fmt.Errorf("%s: empty: give a token or key of Cloudflare", s.variable)
 	}
@@ -110,21 +107,4 @@ func (s secret) read() (string, error) {
 		}
 	}
 	return text, nil
-}
-
-// readSome returns the content of a small file.
-func readSome(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxSecretSize+1))
-	if err != nil {
-		return "", err
-	}
-	if len(text) > maxSecretSize {
-		return "", errors.New("the file " + path + " is too large for a token or key")
-	}
-	return string(text), nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
-	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // Records and their ownership records are created, changed and removed in one request each, also at the apex
@@ -262,31 +261,13 @@ func TestRoutingPolicies(t *testing.T) {
 // Many names take few requests, with large pages (GO11 of spec/clouds.md).
 func TestManyNames(t *testing.T) {
 	withFixture(t, func(w *fixture) {
-		wanted := func(n byte) []*dns.RecordSet {
-			var sets []*dns.RecordSet
-			for i := range 700 {
-				sets = append(sets, set(fmt.Sprintf("n%d.shop.test", i), "A", fmt.Sprintf("192.0.2.%d", n)))
-			}
-			return sets
-		}
 		w.server.SetHooks(clouddnstest.Hooks{Before: func(c clouddnstest.Call) *clouddnstest.Fault {
 			if c.Operation == clouddnstest.ListSets && c.PageSize < 500 {
 				t.Errorf("a page of %d is asked for", c.PageSize)
 			}
 			return nil
 		}})
-		for _, step := range []struct {
-			wanted []*dns.RecordSet
-			most   int
-		}{{wanted(1), 2}, {wanted(2), 3}, {nil, 2}} {
-			requests, err := w.Run(step.wanted...)
-			if err != nil || requests[clouddnstest.CreateChange] > step.most || publishertest.Total(requests)-requests[clouddnstest.CreateChange] > 5 {
-				t.Errorf("%v, %v: want at most %d writes and 5 others", requests, err, step.most)
-			}
-			if len(w.has(shop)) != len(step.wanted) {
-				t.Errorf("%d names, want %d", len(w.has(shop)), len(step.wanted))
-			}
-		}
+		w.CheckManyNames(700, 2, 3, 2, 5)
 	})
 }
 
@@ -427,16 +408,9 @@ func TestZoneWithoutRights(t *testing.T) {
 		withFixture(t, func(w *fixture) {
 			w.server.AddZone(clouddnstest.Zone{Name: "locked", DNSName: "locked.test"})
 			w.server.Deny(operation, "locked")
-			_, err := w.Run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
-			if err == nil || !strings.Contains(err.Error(), "allow dns."+operation+" for the zone locked or the project "+clouddnstest.Project) {
-				t.Errorf("%s: %v", operation, err)
-			}
-			w.Expect("a A 192.0.2.1")
-			if len(w.server.Sets("locked")) != 0 {
-				t.Error("the zone was changed")
-			}
+			w.CheckLockedZone(func() int { return len(w.server.Sets("locked")) }, "allow dns."+operation+" for the zone locked or the project "+clouddnstest.Project)
 			w.server.Permit(operation, "locked")
-			w.Publish(1, set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+			w.Publish(1, w.Asked()...)
 		})
 	}
 }

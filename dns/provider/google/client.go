@@ -22,6 +22,8 @@ const (
 	pageSize = 1000
 	// timeout limits one try of a request.
 	timeout = time.Minute
+	// maxWait limits the wait for a pause to end.
+	maxWait = 15 * time.Second
 )
 
 // readRetry is the retry policy of requests that change nothing. writeRetry is that of the others: they are
@@ -35,7 +37,7 @@ var (
 type client struct {
 	service  *dnsapi.Service
 	project  *project
-	throttle *provider.Shared[*throttle]
+	throttle *provider.Shared[*httpapi.Throttle]
 	budget   *listlimit.Budget
 }
 
@@ -54,7 +56,14 @@ func openClient(ctx context.Context, in provider.Input, projectID string) (*clie
 	if err != nil {
 		return nil, fmt.Errorf("open the client of Cloud DNS: %w", err)
 	}
-	return &client{service: service, project: &project{id: projectID}, throttle: provider.NewShared(in.Accounts, "clouddns", func() *throttle { return &throttle{} }), budget: in.Budget}, nil
+	pauses := provider.NewShared(in.Accounts, "clouddns", func() *httpapi.Throttle { return &httpapi.Throttle{Service: "Cloud DNS", MaxWait: maxWait} })
+	return &client{service: service, project: &project{id: projectID}, throttle: pauses, budget: in.Budget}, nil
+}
+
+// mayRetry reports whether to retry a throttled request after the pause.
+func mayRetry(err error) bool {
+	throttled, ok := errors.AsType[*provider.ThrottledError](err)
+	return ok && throttled.After <= maxWait
 }
 
 // call makes a request that needs a permission for a zone, or for all.
@@ -65,19 +74,19 @@ func (c *client) call(ctx context.Context, retry httpapi.Retry, right, zone stri
 	}
 	throttle := c.throttle.Of(projectID)
 	return retry.Do(ctx, func() error {
-		if err := throttle.wait(ctx); err != nil {
+		if err := throttle.Wait(ctx); err != nil {
 			return err
 		}
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		err := send(limited, projectID)
 		if err == nil {
-			throttle.noteResponse()
+			throttle.Passed()
 			return nil
 		}
 		err = failure(err, right, scopeOf(projectID, zone))
 		if throttled, ok := errors.AsType[*provider.ThrottledError](err); ok {
-			throttled.After = throttle.throttled(throttled.After)
+			throttled.After = throttle.Pause(throttled.After)
 		}
 		return err
 	})

@@ -2,6 +2,7 @@ package google
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
@@ -22,7 +23,8 @@ func TestConformance(t *testing.T) {
 		return name
 	}
 	with := func(in provider.Input) provider.Input {
-		in.Wrap = input(server).Wrap
+		wrap := in.Wrap
+		in.Wrap = func(http.RoundTripper) http.RoundTripper { return wrap(server.Transport()) }
 		return in
 	}
 	providertest.Run(t, providertest.Options{

@@ -6,7 +6,7 @@
 //     itself compares Old, and a changed name always resolves.
 //   - If the listed form of a record set lacks something that the deletion needs, the provider
 //     keeps what was listed.
-//   - After a response "too many requests", the provider sends nothing for a while (throttle.go).
+//   - After a response "too many requests", the provider sends nothing for a while (httpapi.Throttle).
 //   - Record sets with a routing policy are listed, and never changed.
 //
 // Adjust combines the two directions of one mapping: from the wanted record set to the request

@@ -12,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // Texts are quoted, split at 255 bytes and joined again.
@@ -115,37 +116,14 @@ func TestLimitsOfRequests(t *testing.T) {
 // The zone as ExternalDNS writes it, in each form of its ownership records: there is nothing to
 // change. Where only the form without a type is there, the other one is added, once.
 func TestZonesOfExternalDNS(t *testing.T) {
-	for name, test := range map[string]struct {
-		prefix, suffix, wildcard string
-		// records are the names of the ownership records of shop A, shop AAAA, docs CNAME and *.any A.
-		records []string
-		writes  int
-	}{
-		"now":                {records: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any"}},
-		"0.12 to 0.15":       {records: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any", "shop", "*.any"}},
-		"prefix":             {prefix: "txt.", records: []string{"txt.a-shop", "txt.aaaa-shop", "txt.cname-docs", "txt.a-*.any"}},
-		"prefix, both forms": {prefix: "own-", records: []string{"own-a-shop", "own-aaaa-shop", "own-cname-docs", "own-a-*.any", "own-shop", "own-docs", "own-*.any"}},
-		"suffix":             {suffix: "-txt", wildcard: "wild", records: []string{"a-shop-txt", "aaaa-shop-txt", "cname-docs-txt", "a-wild-txt.any"}},
-		"template":           {prefix: "%{record_type}-own.", records: []string{"a-own.shop", "aaaa-own.shop", "cname-own.docs", "a-own.*.any"}},
-		"before 0.12":        {prefix: "own-", records: []string{"own-shop", "own-docs", "own-*.any"}, writes: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			withFixture(t, func(w *fixture) {
-				w.Prefix, w.Suffix, w.Wildcard = test.prefix, test.suffix, test.wildcard
-				for _, r := range []clouddnstest.RecordSet{
-					{Name: "shop.shop.test", Type: "A", TTL: 300, Datas: []string{"192.0.2.2", "192.0.2.1"}},
-					{Name: "shop.shop.test", Type: "AAAA", TTL: 60, Datas: []string{"2001:db8::1"}},
-					{Name: "docs.shop.test", Type: "CNAME", TTL: 300, Datas: []string{"pages.example.net."}},
-					{Name: "*.any.shop.test", Type: "A", TTL: 300, Datas: []string{"192.0.2.3"}},
-					{Name: "shop.test", Type: "TXT", TTL: 300, Datas: []string{`"v=spf1 -all"`}},
-				} {
-					w.server.Put(shop, r)
+	publishertest.CheckZonesOfExternalDNS(t, func(t *testing.T, check func(*publishertest.Fixture, func(*dns.RecordSet))) {
+		withFixture(t, func(w *fixture) {
+			check(w.Fixture, func(r *dns.RecordSet) {
+				if r.Type == dns.TypeCNAME {
+					r.Targets[0] += "."
 				}
-				for _, m := range test.records {
-					w.server.Put(shop, clouddnstest.RecordSet{Name: m + ".shop.test", Type: "TXT", TTL: 300, Datas: []string{`"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`}})
-				}
-				w.Settle(test.writes, set("shop.shop.test", "A", "192.0.2.1,192.0.2.2"), set("shop.shop.test", "AAAA", "2001:db8:0::1", "ttl=60"), set("docs.shop.test", "CNAME", "pages.example.net"), set("*.any.shop.test", "A", "192.0.2.3"))
+				w.server.Put(shop, clouddnstest.RecordSet{Name: r.Name, Type: r.Type, TTL: r.TTL, Datas: r.Targets})
 			})
 		})
-	}
+	})
 }

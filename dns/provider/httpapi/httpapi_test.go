@@ -206,3 +206,30 @@ func TestParseURL(t *testing.T) {
 		}
 	}
 }
+
+// The pauses without a time double, up to a minute, and end with an answer.
+func TestThrottle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := Throttle{MaxWait: 15 * time.Second}
+		for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+			want *= time.Second
+			if got := h.Pause(0); got < want || got > want*5/4+1 {
+				t.Errorf("a pause of %v, want %v", got, want)
+			}
+			// Another answer of the same moment counts no second time.
+			h.Pause(0)
+			if err := h.Wait(t.Context()); (err != nil) != (h.left() > h.MaxWait) || err != nil && !errors.Is(err, provider.ErrThrottled) {
+				t.Errorf("waiting for %v: %v", h.left(), err)
+			}
+			time.Sleep(h.left())
+		}
+		time.Sleep(time.Second)
+		h.Passed()
+		if got := h.Pause(0); got > 2*time.Second {
+			t.Errorf("after an answer the pause is %v", got)
+		}
+		if got := h.Pause(3 * time.Second); got != 3*time.Second {
+			t.Errorf("a pause of %v, want the 3 s that were asked for", got)
+		}
+	})
+}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -103,7 +102,7 @@ func (c *Config) read(m module.Module, client module.Client) (secrets []string, 
 	if c.File == "" {
 		return nil, fmt.Errorf("empty: give a JSON file with the settings of the module, which are %s", strings.Join(m.Required, ", "))
 	}
-	text, err := readFile(c.File)
+	text, err := provider.ReadFile(c.File, maxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +132,7 @@ func complete(settings map[string]any) (secrets []string, err error) {
 			continue
 		}
 		if path, inFile := strings.CutPrefix(text, fromFile); inFile {
-			secret, err := readFile(path)
+			secret, err := provider.ReadFile(path, maxFile)
 			if err != nil {
 				return nil, fmt.Errorf("the setting %q: %w", name, err)
 			}
@@ -143,17 +142,6 @@ func complete(settings map[string]any) (secrets []string, err error) {
 		secrets = append(secrets, text)
 	}
 	return secrets, nil
-}
-
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxFile || info.IsDir() {
-		return nil, fmt.Errorf("%s isn't a file of at most %d bytes", path, maxFile)
-	}
-	return os.ReadFile(path)
 }
 
 // checkRequired returns an error if a required setting is missing.

@@ -33,8 +33,8 @@ func TestSettings(t *testing.T) {
 		{"a number in the place of a text", `{"token": 98765432109876}`, `"token"`},
 		{"a text in the place of a number", `{"token": "secret-token", "size": "` + hidden + `"}`, `"size"`},
 		{"a file that isn't there", `{"token": "file:/does/not/exist"}`, "/does/not/exist"},
-		{"a directory", `{"token": "file:/"}`, "isn't a file"},
-		{"a large file", `{"token": "file:` + file(t, strings.Repeat("x", 1<<20+1)) + `"}`, "isn't a file of at most"},
+		{"a directory", `{"token": "file:/"}`, "is a directory"},
+		{"a large file", `{"token": "file:` + file(t, strings.Repeat("x", 1<<20+1)) + `"}`, "has more than"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := libdnstest.NewService(zoneName)

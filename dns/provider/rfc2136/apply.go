@@ -240,10 +240,7 @@ func unknownOutcome(operation string, err error) error {
 // hasAlias queries a CNAME that was just created. If the server doesn't respond, the CNAME counts
 // as created.
 func (s *session) hasAlias(ctx context.Context, want *mdns.CNAME) (bool, error) {
-	query := new(mdns.Msg)
-	query.SetQuestion(want.Hdr.Name, mdns.TypeCNAME)
-	query.RecursionDesired = false
-	reply, err := s.exchange(ctx, query)
+	reply, err := s.ask(ctx, want.Hdr.Name, mdns.TypeCNAME)
 	if err != nil || reply.Rcode != mdns.RcodeSuccess && reply.Rcode != mdns.RcodeNameError {
 		return err == nil, err
 	}

@@ -36,10 +36,7 @@ func (p *Provider) probe(ctx context.Context, server string, z *zone) error {
 		return err
 	}
 	defer s.close()
-	query := new(mdns.Msg)
-	query.SetQuestion(z.full, mdns.TypeSOA)
-	query.RecursionDesired = false
-	reply, err := s.exchange(ctx, query)
+	reply, err := s.ask(ctx, z.full, mdns.TypeSOA)
 	switch {
 	case err != nil:
 		return err

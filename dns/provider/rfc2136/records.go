@@ -87,10 +87,7 @@ func (p *Provider) transfer(ctx context.Context, s *session, server string, z *z
 // serial returns the serial number of a zone. If the server doesn't return it, the result is zero,
 // which is no serial number (RFC 1982), and a transfer is made.
 func (s *session) serial(ctx context.Context, zone string) uint32 {
-	query := new(mdns.Msg)
-	query.SetQuestion(zone, mdns.TypeSOA)
-	query.RecursionDesired = false
-	reply, err := s.exchange(ctx, query)
+	reply, err := s.ask(ctx, zone, mdns.TypeSOA)
 	if err != nil || reply.Rcode != mdns.RcodeSuccess || !reply.Authoritative || len(reply.Answer) == 0 {
 		return 0
 	}

@@ -138,6 +138,14 @@ func (s *session) exchange(ctx context.Context, m *mdns.Msg) (*mdns.Msg, error) 
 	return reply, err
 }
 
+// ask sends a query for records of a type.
+func (s *session) ask(ctx context.Context, name string, recordType uint16) (*mdns.Msg, error) {
+	query := new(mdns.Msg)
+	query.SetQuestion(name, recordType)
+	query.RecursionDesired = false
+	return s.exchange(ctx, query)
+}
+
 // signature is the signature that the next one includes (RFC 8945 5.3).
 type signature struct {
 	mac string
