@@ -3,7 +3,6 @@ package azure
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -25,12 +24,22 @@ const (
 	page = 1000
 )
 
+// service is the SDK's client for one kind of zones. Zones and record sets have their names as at Azure.
+type service interface {
+	zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error)
+	list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error)
+	// get returns a record set. It fails with status 404 if there is none.
+	get(ctx context.Context, group, zone string, k key) (*stored, error)
+	// put creates a record set, or replaces the one with an ETag.
+	put(ctx context.Context, group, zone string, s *stored, etag string) (*stored, error)
+	remove(ctx context.Context, group, zone string, k key, etag string) error
+	// right returns the permission for an action on record sets or zones.
+	right(what, action string) string
+}
+
 // account sends the requests of one provider.
 type account struct {
-	client *arm.Client
-	api    api
-	// zonesURL is the URL of the zones of the resource group.
-	zonesURL   string
+	service    service
 	group      string
 	credential azcore.TokenCredential
 	scope      string
@@ -74,16 +83,13 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	// A subscription without the resource provider has no zones.
 	full := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
 	full.Telemetry.Disabled = true // The client has a User-Agent.
-	a := &account{group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true), budget: in.Budget, api: publicAPI}
+	a := &account{group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true), budget: in.Budget}
 	if c.private {
-		a.api = privateAPI
+		a.service, err = newPrivateService(s.Subscription, credential, full)
+	} else {
+		a.service, err = newPublicService(s.Subscription, credential, full)
 	}
-	if a.client, err = arm.NewClient("signpost", "", credential, full); err != nil {
-		return nil, err
-	}
-	a.zonesURL = runtime.JoinPaths(a.client.Endpoint(), "subscriptions", url.PathEscape(s.Subscription), "resourceGroups", url.PathEscape(s.Group),
-		"providers/Microsoft.Network", a.api.zones)
-	return a, nil
+	return a, err
 }
 
 // call gets a token and makes a request that needs a permission. The token comes first, so that its failure
@@ -99,138 +105,71 @@ func (a *account) call(ctx context.Context, right string, send func() error) err
 	return nil
 }
 
-// request is a request for a path below the zones, or for the URL of a next page.
-type request struct {
-	method, url string
-	// right is the permission that the request needs, without the prefix of the zones.
-	right string
-	// ifMatch and ifNoneMatch are conditions; empty means none.
-	ifMatch, ifNoneMatch string
-	// body is encoded as JSON; nil means none.
-	body any
-}
-
-// encode returns the request of the SDK.
-func (r request) encode(ctx context.Context) (*policy.Request, error) {
-	req, err := runtime.NewRequest(ctx, r.method, r.url)
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range map[string]string{"Accept": "application/json", "If-Match": r.ifMatch, "If-None-Match": r.ifNoneMatch} {
-		if value != "" {
-			req.Raw().Header.Set(name, value)
-		}
-	}
-	if r.body == nil {
-		return req, nil
-	}
-	return req, runtime.MarshalAsJSON(req, r.body)
-}
-
-// send sends a request, and decodes the response unless into is nil.
-func (a *account) send(ctx context.Context, r request, into any) error {
-	return a.call(ctx, "Microsoft.Network/"+a.api.zones+"/"+r.right, func() error {
-		req, err := r.encode(ctx)
-		if err != nil {
-			return err
-		}
-		resp, err := a.client.Pipeline().Do(req)
-		switch {
-		case err != nil:
-			return err
-		case !runtime.HasStatusCode(resp, http.StatusOK, http.StatusCreated, http.StatusNoContent):
-			return runtime.NewResponseError(resp)
-		case into == nil:
-			return nil
-		}
-		return runtime.UnmarshalAsJSON(resp, into)
-	})
-}
-
-// at returns the URL for a path below the zones.
-func (a *account) at(path ...string) string {
-	return runtime.JoinPaths(a.zonesURL, path...) + "?api-version=" + a.api.version
-}
-
-// list returns all pages of a list. size returns the memory of an entry in bytes.
-func list[T, Entry any](ctx context.Context, a *account, r request, l *listlimit.Listing, size func(Entry) int, convert func(*T) Entry) ([]Entry, error) {
-	r.method, r.url = http.MethodGet, fmt.Sprintf("%s&%%24top=%d", r.url, page)
-	return listlimit.Pages(l, size, func(next string) (entries []Entry, _ string, err error) {
-		var response struct {
-			Value    []*T   `json:"value"`
-			NextLink string `json:"nextLink"`
-		}
-		if next != "" {
-			if r.url, err = runtime.EncodeQueryParams(next); err != nil {
-				return nil, "", err
-			}
-		}
-		if err := a.send(ctx, r, &response); err != nil {
-			return nil, "", err
-		}
-		for _, v := range response.Value {
-			if v != nil {
-				entries = append(entries, convert(v))
-			}
-		}
-		return entries, response.NextLink, nil
-	})
-}
-
-func (a *account) zones(ctx context.Context) ([]dns.Zone, error) {
+func (a *account) zones(ctx context.Context) (zones []dns.Zone, err error) {
 	l := a.budget.Zones("the resource group " + a.group)
 	defer l.End(nil)
-	return list(ctx, a, request{url: a.at(), right: "read"}, l, zoneSize, a.api.zone)
+	err = a.call(ctx, a.service.right("zone", "read"), func() error {
+		zones, err = a.service.zones(ctx, a.group, l)
+		return err
+	})
+	return zones, err
 }
 
 func (a *account) list(ctx context.Context, zone dns.Zone, name string) (sets []*stored, err error) {
 	l := a.budget.Zone(zone)
 	defer func() { l.End(err) }()
-	return list(ctx, a, request{url: a.at(url.PathEscape(name), a.api.all), right: "*/read"}, l, (*stored).size, decode)
-}
-
-// set returns the request for a record set.
-func (a *account) set(method, right, zone string, k key) request {
-	return request{method: method, url: a.at(url.PathEscape(zone), url.PathEscape(k.recordType), k.name), right: "*/" + right}
+	err = a.call(ctx, a.service.right("set", "read"), func() error {
+		sets, err = a.service.list(ctx, a.group, name, l)
+		return err
+	})
+	return sets, err
 }
 
 // get returns a record set, or nil if there is none.
-func (a *account) get(ctx context.Context, zone string, k key) (*stored, error) {
-	var response recordSet
-	err := a.send(ctx, a.set(http.MethodGet, "read", zone, k), &response)
-	switch {
-	case isMissing(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	s := decode(&response)
-	s.key = k
-	return s, nil
+func (a *account) get(ctx context.Context, zone string, k key) (s *stored, err error) {
+	err = a.call(ctx, a.service.right("set", "read"), func() error {
+		s, err = a.service.get(ctx, a.group, zone, k)
+		switch {
+		case missing(err):
+			s, err = nil, nil
+		case err == nil:
+			s.key = k
+		}
+		return err
+	})
+	return s, err
 }
 
-// put creates a record set, or replaces the one with an ETag. It returns the record set with its new ETag.
+// put creates or replaces a record set, and returns it with its new ETag.
 func (a *account) put(ctx context.Context, zone string, s *stored, etag string) (*stored, error) {
 	ctx = policy.WithRetryOptions(ctx, a.writing)
-	r := a.set(http.MethodPut, "write", zone, s.key)
-	if r.ifMatch, r.body = etag, a.api.encode(s); etag == "" {
-		r.ifNoneMatch = "*"
-	}
-	var response recordSet
 	now := *s
-	err := a.send(ctx, r, &response)
-	if err == nil {
-		now.etag = response.ETag
-	}
+	err := a.call(ctx, a.service.right("set", "write"), func() error {
+		response, err := a.service.put(ctx, a.group, zone, s, etag)
+		if err == nil {
+			now.etag = response.etag
+		}
+		return err
+	})
 	return &now, err
 }
 
 // remove deletes a record set. A missing one is no error.
 func (a *account) remove(ctx context.Context, zone string, k key, etag string) error {
 	ctx = policy.WithRetryOptions(ctx, a.writing)
-	r := a.set(http.MethodDelete, "delete", zone, k)
-	r.ifMatch = etag
-	return a.send(ctx, r, nil)
+	return a.call(ctx, a.service.right("set", "delete"), func() error { return a.service.remove(ctx, a.group, zone, k, etag) })
+}
+
+// allPages returns the values of all pages of a listing. size returns the memory of a value in bytes.
+func allPages[Page, T any](ctx context.Context, pager *runtime.Pager[Page], l *listlimit.Listing, size func(T) int, read func(Page) (values []T, next *string)) ([]T, error) {
+	return listlimit.Pages(l, size, func(string) ([]T, string, error) {
+		p, err := pager.NextPage(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		values, next := read(p)
+		return values, value(next), nil
+	})
 }
 
 // zoneSize returns the memory of a zone in bytes.
@@ -250,4 +189,13 @@ func (s *stored) size() int {
 		n += 2 * (listlimit.TargetSize(name) + len(value))
 	}
 	return n
+}
+
+// value returns the target of a pointer, or the zero value.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
 }

@@ -14,9 +14,8 @@
 //   - After a lost response, the provider reads the record set before anything else.
 //
 // Adjust combines the two directions of one mapping: from the wanted record set to the request
-// (wire.go), and from there to the listing (listed.go). The SDK has a client and types of their own
-// for each of the two kinds of zones, although their JSON is nearly the same. So the provider uses
-// the SDK for credentials and for sending requests, and its own types for JSON (api.go).
+// (wire.go), and from there to the listing (listed.go). The SDK has separate types for the two
+// kinds of zones: public.go and private.go translate them.
 //
 // dns/plugins registers the providers.
 //

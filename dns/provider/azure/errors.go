@@ -73,10 +73,10 @@ func failure(err error, right string) error {
 	return e
 }
 
-// isMissing reports whether an error of the account means status 404.
-func isMissing(err error) bool {
-	response, ok := errors.AsType[*apiError](err)
-	return ok && response.status == http.StatusNotFound
+// missing reports whether an error means status 404.
+func missing(err error) bool {
+	response, ok := errors.AsType[*azcore.ResponseError](err)
+	return ok && response.StatusCode == http.StatusNotFound
 }
 
 // said is the body of a failed response. The message is at the top, or in error.

@@ -2,8 +2,10 @@ package azure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"time"
 
@@ -87,7 +89,7 @@ func (p *azureProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.R
 
 // outdate makes the next call list the zones again if an error says that a zone is missing.
 func (p *azureProvider) outdate(err error) {
-	if isMissing(err) {
+	if response, ok := errors.AsType[*apiError](err); ok && response.status == http.StatusNotFound {
 		p.Outdate()
 	}
 }
