@@ -240,6 +240,14 @@ func (w *fixture) sync() int {
 	return len(made)
 }
 
+// wantMade makes the changes that are needed and permitted, and checks their number.
+func (w *fixture) wantMade(changes int) {
+	w.t.Helper()
+	if made := w.sync(); made != changes {
+		w.t.Errorf("%d changes were made, want %d", made, changes)
+	}
+}
+
 // fill gives the zone the wanted record sets, and lets the window pass.
 func (w *fixture) fill() {
 	w.zone = maps.Clone(w.want)

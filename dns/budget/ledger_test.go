@@ -16,9 +16,7 @@ func TestSetIdentifiersAreCounted(t *testing.T) {
 	w.fill()
 	w.drop("w")
 	w.ask("w A/set7 192.0.2.1", "w A/new 192.0.2.99")
-	if made := w.sync(); made != 1 {
-		t.Errorf("%d changes were made, want only the creation", made)
-	}
+	w.wantMade(1) // the creation
 	w.wantZone(51)
 	w.announced(49)
 }
@@ -44,21 +42,15 @@ func TestDeletionLimit(t *testing.T) {
 	w := newFilledFixture(t, 100)
 	for i := range 20 {
 		w.drop(fmt.Sprint("n", i))
-		if w.sync() != 1 {
-			t.Fatalf("deletion %d is held", i)
-		}
+		w.wantMade(1)
 	}
 	w.drop("n20")
-	if w.sync() != 0 {
-		t.Error("deletion 21 of 100 is made")
-	}
+	w.wantMade(0) // the limit is 20 of 100
 	if due := w.book.Ledger(shop).Due(); !due.Equal(w.now.Add(w.limits.Window)) {
 		t.Errorf("the ledger looks again at %v", due)
 	}
 	w.now = w.now.Add(w.limits.Window + time.Millisecond)
-	if w.sync() != 1 {
-		t.Error("a deletion is held after the window")
-	}
+	w.wantMade(1)
 	w.limits.Deletions = Limit{Percent: 100}
 	w.start("settings")
 	w.want = map[dns.Key]*dns.RecordSet{}
@@ -83,9 +75,7 @@ func TestRetriesAreChargedOnce(t *testing.T) {
 		w.plan()
 	}
 	w.drop("n6", "n7", "n8", "n9", "n10")
-	if made := w.sync(); made != 6 {
-		t.Errorf("%d of 11 deletions are made, of which 6 were paid for, with a limit of 10", made)
-	}
+	w.wantMade(6) // of 11, of which 6 were paid for, with a limit of 10
 }
 
 // A process that dies between storing and deleting, or after each ten deletions, can't empty a zone
@@ -138,9 +128,7 @@ func TestNoStore(t *testing.T) {
 	w.start("others")
 	w.want = map[dns.Key]*dns.RecordSet{}
 	w.number(20, 100, "n%d A 192.0.2.2")
-	if made := w.sync(); made != 80 {
-		t.Errorf("%d of 80 updates were made", made)
-	}
+	w.wantMade(80)
 }
 
 // An approval allows the changes that were shown. It stays valid when another change is added, and
@@ -225,9 +213,7 @@ func TestExceptedNameIsHeld(t *testing.T) {
 	}
 	w.sync()
 	w.wantZone(71)
-	if err := w.keeper.Keep(t.Context(), w.book.Snapshot(w.now)); err != nil {
-		t.Fatal(err)
-	}
+	w.keep()
 	w.start("settings")
 	w.sync()
 	w.now = w.now.Add(2 * announceEvery)
@@ -270,15 +256,11 @@ func TestApprovalErrors(t *testing.T) {
 			t.Errorf("except %q: %v", name, err)
 		}
 	}
-	if w.sync() != 0 {
-		t.Error("a refused approval allows something")
-	}
+	w.wantMade(0)
 	// An approval ends after some hours.
 	w.approve(hash)
 	w.now = w.now.Add(ApprovalTime)
-	if w.sync() != 0 {
-		t.Error("an approval doesn't end")
-	}
+	w.wantMade(0)
 	w.approve(hash)
 	w.sync()
 	w.wantZone(70)
@@ -289,9 +271,7 @@ func TestApprovalSurvivesRestart(t *testing.T) {
 	for name, restart := range map[string]func(w *fixture, hash string){
 		"approved before": func(w *fixture, hash string) {
 			w.approve(hash)
-			if err := w.keeper.Keep(w.t.Context(), w.book.Snapshot(w.now)); err != nil {
-				w.t.Fatal(err)
-			}
+			w.keep()
 			w.start("settings")
 		},
 		"shown before": func(w *fixture, hash string) {
@@ -368,23 +348,17 @@ func TestSettingsRewriteAZone(t *testing.T) {
 	w.start("wrong")
 	w.number(0, 100, "n%d A 192.0.2.66")
 	w.ask("new A 192.0.2.66")
-	if made := w.sync(); made != 1 {
-		t.Errorf("%d changes were made, want the creation", made)
-	}
+	w.wantMade(1) // the creation
 	p := w.announced(100)
 	if d, u := p.Count(); d != 0 || u != 100 {
 		t.Errorf("the plan has %d deletions and %d updates", d, u)
 	}
 	// A held name stays held with its next targets. Other names don't become held.
 	w.ask("n0 A 192.0.2.67", "new A 192.0.2.68")
-	if made := w.sync(); made != 1 {
-		t.Errorf("%d changes were made, want that of the new name", made)
-	}
+	w.wantMade(1) // that of the new name
 	// A restart changes nothing: the settings are not accepted.
 	w.start("wrong")
-	if made := w.sync(); made != 0 {
-		t.Errorf("%d changes were made after a restart", made)
-	}
+	w.wantMade(0)
 	// With the old settings nothing is held.
 	w.start("settings")
 	w.number(0, 100, "n%d A 192.0.2.2")
@@ -404,9 +378,7 @@ func TestSettingsAreAccepted(t *testing.T) {
 	w.number(0, 100, "n%d A 192.0.2.2")
 	w.sync()
 	w.approve(w.announced(100).Hash)
-	if made := w.sync(); made != 100 {
-		t.Errorf("%d updates were made after the approval", made)
-	}
+	w.wantMade(100)
 	for _, settings := range []string{"second", "settings"} {
 		w.start(settings)
 		w.number(0, 100, "n%d A 192.0.2."+fmt.Sprint(len(settings)))
@@ -416,9 +388,7 @@ func TestSettingsAreAccepted(t *testing.T) {
 	}
 	w.start("third")
 	w.number(0, 20, "n%d A 192.0.2.33")
-	if made := w.sync(); made != 20 {
-		t.Errorf("%d of 20 updates were made", made)
-	}
+	w.wantMade(20)
 }
 
 // Objects may update any number of names at once, for example when a load balancer or all nodes are
@@ -428,20 +398,14 @@ func TestObjectsMoveAZone(t *testing.T) {
 	w.number(0, 300, "n%d A 192.0.2.1,192.0.2.2")
 	w.fill()
 	w.number(0, 300, "n%d A 192.0.2.2,192.0.2.3")
-	if made := w.sync(); made != 300 {
-		t.Errorf("%d updates were made at once", made)
-	}
+	w.wantMade(300)
 	w.start("settings") // the process was on one of these nodes
 	w.number(0, 300, "n%d A 192.0.2.3,192.0.2.4")
-	if made := w.sync(); made != 300 {
-		t.Errorf("%d updates were made at once after a restart", made)
-	}
+	w.wantMade(300)
 	w.limits.ObjectUpdates = Limit{Percent: 50}
 	w.start("settings")
 	w.number(0, 200, "n%d A 192.0.2.9")
-	if made := w.sync(); made != 0 {
-		t.Errorf("%d updates were made with a limit of 50 %%", made)
-	}
+	w.wantMade(0)
 	w.announced(200)
 }
 
@@ -465,9 +429,7 @@ func TestLoading(t *testing.T) {
 	if err := w.book.Restore(w.now, loaded); err != nil {
 		t.Fatal(err)
 	}
-	if made := w.sync(); made != 1 {
-		t.Errorf("%d changes were made, want the deletion", made)
-	}
+	w.wantMade(1)
 	w.announced(90)
 }
 
@@ -485,9 +447,7 @@ func TestStoreFails(t *testing.T) {
 		t.Error("nothing is loaded without an error")
 	}
 	w.store.err = nil
-	if err := w.keeper.Keep(t.Context(), w.book.Snapshot(w.now)); err != nil {
-		t.Error(err)
-	}
+	w.keep()
 }
 
 // Changes that cost nothing are not stored.

@@ -125,9 +125,7 @@ func TestBudget(t *testing.T) {
 		s.drop(0, 100)
 		s.wantRecords(100)
 		hash := s.hash(100)
-		if notices := strings.Join(s.takeNotices(), "\n"); !strings.Contains(notices, "--approve-plan="+hash) {
-			t.Fatalf("nothing says how to approve:\n%s", notices)
-		}
+		s.expectNotices(map[string]int{"--approve-plan=" + hash: some})
 		s.stop()
 		change := s.change
 		s.change = func(c *Config) {
@@ -162,9 +160,7 @@ func TestApprovalQueue(t *testing.T) {
 		}
 		waitIdle()
 		s.wantRecords(51)
-		if notices := strings.Join(s.takeNotices(), "\n"); !strings.Contains(notices, "PlanApproved Approved") || !strings.Contains(notices, "49 deletions") {
-			t.Errorf("nothing says that it was approved:\n%s", notices)
-		}
+		s.expectNotices(map[string]int{"PlanApproved Approved": some, "49 deletions": some})
 		// The rest is held under another hash, which a restart knows too.
 		hash = s.hash(41)
 		s.stop()
@@ -250,9 +246,7 @@ func TestSettingsBudget(t *testing.T) {
 			t.Errorf("%d records have the wrong target, want the new one", n)
 		}
 		hash := s.hash(100)
-		if notices := strings.Join(s.takeNotices(), "\n"); !strings.Contains(notices, "DeletionsHeld") || !strings.Contains(notices, "signpost approve "+hash) {
-			t.Errorf("nothing says what is held:\n%s", notices)
-		}
+		s.expectNotices(map[string]int{"DeletionsHeld": some, "signpost approve " + hash: some})
 		if _, err := s.queue.Approve(t.Context(), hash, nil); err != nil {
 			t.Error(err)
 		}

@@ -48,9 +48,7 @@ func TestOwnershipInTheZoneAbove(t *testing.T) {
 
 func playZoneAbove(t *testing.T, refused refusedChanges, exists bool) {
 	w := newFixture(t)
-	if err := w.zones.CreateZone(childName); err != nil {
-		t.Fatal(err)
-	}
+	w.createZone(childName)
 	var refuses atomic.Bool
 	w.provider, w.store = &picky{Provider: w.zones, judge: func(_ int, zone dns.Zone, c dns.Change) error {
 		if refuses.Load() && zone.Name == refused.zone && c.Subject() == refused.subject {

@@ -285,6 +285,27 @@ func (w *fixture) takeNotices() []string {
 	return notices
 }
 
+// some is any number of notices but none.
+const some = -1
+
+// expectNotices checks how often the notices since the last call say the texts.
+func (w *fixture) expectNotices(want map[string]int) {
+	w.t.Helper()
+	notices := strings.Join(w.takeNotices(), "\n")
+	for text, n := range want {
+		if got := strings.Count(notices, text); got != n && (n != some || got == 0) {
+			w.t.Errorf("the notices say %q %d times, want %d:\n%s", text, got, n, notices)
+		}
+	}
+}
+
+func (w *fixture) createZone(name string) {
+	w.t.Helper()
+	if err := w.zones.CreateZone(name); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // zone returns what is in the zone, without ownership records: "name TYPE targets".
 func (w *fixture) zone() []string {
 	w.t.Helper()

@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -52,8 +53,6 @@ type Changes struct {
 	// Rows are new or changed record sets. Gone are those that no longer exist.
 	Rows []Row
 	Gone []RowKey
-	// Names are the names that have changed, sorted.
-	Names []string
 	// Reset is true if any name may have changed. The other fields are then empty.
 	Reset bool
 }
@@ -82,7 +81,6 @@ func (f *Follower) Close() { f.closed.Store(true) }
 // Next returns the changes since the last call. It doesn't wait.
 func (f *Follower) Next(ctx context.Context) (Changes, error) {
 	var c Changes
-	var places []nameInZone
 	var had map[nameInZone]priorRecords
 	err := f.publisher.visit(ctx, func() {
 		c.Reset = f.reset
@@ -95,12 +93,7 @@ func (f *Follower) Next(ctx context.Context) (Changes, error) {
 		clear(f.shown)
 		return c, nil
 	}
-	for at := range had {
-		places = append(places, at)
-		c.Names = append(c.Names, at.name)
-	}
-	slices.Sort(c.Names)
-	c.Names = slices.Compact(c.Names)
+	places := slices.Collect(maps.Keys(had))
 	err = f.publisher.visitAll(ctx, func() (more bool) {
 		if len(places) == 0 {
 			return false

@@ -56,10 +56,7 @@ func TestTwoInstancesOfOneOwner(t *testing.T) {
 			t.Errorf("the zone has\n%s", zone)
 		}
 		for _, w := range []*fixture{east, west} {
-			notices := strings.Join(w.takeNotices(), "\n")
-			if n := strings.Count(notices, "OtherOwner FailedSync"); n != 1 || !strings.Contains(notices, "another process with our owner ID") {
-				t.Errorf("it is said %d times that there is another process:\n%s", n, notices)
-			}
+			w.expectNotices(map[string]int{"OtherOwner FailedSync": 1, "another process with our owner ID": some})
 			if n := testutil.ToFloat64(w.publisher.Metrics.otherInstances.WithLabelValues(zoneName, zoneName)); n != 19 {
 				t.Errorf("the metric has %v records of the other process, want 19", n)
 			}
@@ -152,10 +149,7 @@ func TestOwnerIsChanged(t *testing.T) {
 				w.change = ownedBy(t, test.options)
 				w.start()
 				waitIdle()
-				notices := strings.Join(w.takeNotices(), "\n")
-				if strings.Count(notices, "OtherOwner") != 1 || !strings.Contains(notices, "records of 3 names") || !strings.Contains(notices, test.says) || !strings.Contains(notices, "--migrate-from-txt-owner") {
-					t.Errorf("it is said:\n%s", notices)
-				}
+				w.expectNotices(map[string]int{"OtherOwner": 1, "records of 3 names": some, test.says: some, "--migrate-from-txt-owner": some})
 				if row := rowOf(t, w, "n1.shop.test"); row.State != RowConflict || !strings.Contains(row.Message, test.row) || !strings.Contains(row.Message, "--migrate-from-txt-owner") {
 					t.Errorf("the row is %+v", row)
 				}

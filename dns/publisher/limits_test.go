@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -172,9 +171,7 @@ func TestThrottledInPart(t *testing.T) {
 func TestManyZones(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		for i := range 300 {
-			if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
-				t.Fatal(err)
-			}
+			w.createZone(fmt.Sprintf("z%d.test", i))
 		}
 		var c called
 		w.zones.SetHooks(c.hooks(10 * time.Millisecond))
@@ -287,9 +284,7 @@ func (c *called) perSecond() map[int64]int {
 func TestCallsPerSecond(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		for i := range 199 {
-			if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
-				t.Fatal(err)
-			}
+			w.createZone(fmt.Sprintf("z%d.test", i))
 		}
 		w.provider = limited{w.zones, provider.Capabilities{CallsPerSecond: 20}}
 		w.change = func(c *Config) { c.Limits = Limits{CallsPerSecond: 5} }
@@ -342,9 +337,7 @@ func idleHour(b *testing.B, zones int, limit float64) (total, highest int) {
 	ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "hour", F: func(t *testing.T) {
 		withFixture(t, func(t *testing.T, w *fixture) {
 			for i := range zones - 1 {
-				if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
-					t.Fatal(err)
-				}
+				w.createZone(fmt.Sprintf("z%d.test", i))
 			}
 			w.change = func(c *Config) { c.Limits = Limits{CallsPerSecond: limit} }
 			w.start()
@@ -392,9 +385,7 @@ func TestTooManyRecordSetsOfAName(t *testing.T) {
 		if len(identifiers) != maxRecordSets+1 || !identifiers["id-10000"] || !identifiers["id-10009"] || !identifiers["id-00000"] || identifiers["id-10010"] || !other {
 			t.Errorf("%d identifiers are published: those of before %t, %t, the first %t; the other name: %t", len(identifiers), identifiers["id-10000"], identifiers["id-10009"], identifiers["id-00000"], other)
 		}
-		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "objects ask for 3000 record sets of the name, and more than 500 are ignored") {
-			t.Errorf("notices:\n%s", notices)
-		}
+		w.expectNotices(map[string]int{"objects ask for 3000 record sets of the name, and more than 500 are ignored": some})
 		page, err := w.publisher.Rows(t.Context(), RowFilter{}, 0, 10)
 		if err != nil || page.Total != maxRecordSets+maxLost+1 {
 			t.Errorf("%d rows, %v", page.Total, err)

@@ -61,13 +61,7 @@ func TestStoreComesBack(t *testing.T) {
 		s.store.fail(errForbidden)
 		s.drop(0, 5)
 		s.wantRecords(95) // the process has run for a window, so its own count is enough
-		notices := strings.Join(s.takeNotices(), "\n")
-		if !strings.Contains(notices, "BudgetNotStored FailedSync") || !strings.Contains(notices, "configmaps is forbidden") {
-			t.Errorf("nothing says that budgets are not stored:\n%s", notices)
-		}
-		if n := strings.Count(notices, "BudgetNotStored"); n != 1 {
-			t.Errorf("it is said %d times", n)
-		}
+		s.expectNotices(map[string]int{"BudgetNotStored FailedSync": 1, "BudgetNotStored": 1, "configmaps is forbidden": some})
 		failing := func() float64 { return testutil.ToFloat64(s.publisher.Metrics.storeFailed) }
 		if failing() != 1 {
 			t.Error("the metric says that budgets are stored")

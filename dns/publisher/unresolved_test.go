@@ -72,9 +72,7 @@ func TestUnresolvedAfterARestart(t *testing.T) {
 
 // withPTR has the publisher derive PTR records, in a zone of their own.
 func withPTR(t *testing.T, w *fixture) {
-	if err := w.zones.CreateZone("2.0.192.in-addr.arpa"); err != nil {
-		t.Fatal(err)
-	}
+	w.createZone("2.0.192.in-addr.arpa")
 	w.change = func(c *Config) {
 		c.Desired = desiredOf(t, desired.Options{Sources: []string{"service"}, ManagedTypes: []string{"A", "PTR"}, CreatePTR: true})
 		c.Rules.Managed = []string{"A", "PTR"}
