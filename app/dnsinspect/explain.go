@@ -108,38 +108,28 @@ func joinExplanations(explanations []*explanation) []inspect.Step {
 	return steps
 }
 
-// onlyRelevant drops the steps of publishers without objects for a name, if another publisher has
-// some.
+// onlyRelevant drops the steps of publishers without objects for a name: all but the first, and that one
+// too if another publisher has some.
 func onlyRelevant(steps []inspect.Step) []inspect.Step {
-	isUnrequested := func(s inspect.Step) bool { return s.What == whatUnrequested }
-	if !slices.ContainsFunc(steps, func(s inspect.Step) bool { return !isUnrequested(s) && s.What != whatZone }) {
-		seen := false
-		return rename(slices.DeleteFunc(steps, func(s inspect.Step) bool {
-			duplicate := isUnrequested(s) && seen
-			seen = seen || isUnrequested(s)
-			return duplicate
-		}))
-	}
-	if slices.ContainsFunc(steps, func(s inspect.Step) bool { return s.What == whatObject || s.What == whatRecord || s.What == whatFilter }) {
-		steps = slices.DeleteFunc(steps, isUnrequested)
-	}
-	return rename(steps)
-}
-
-func rename(steps []inspect.Step) []inspect.Step {
-	for i := range steps {
-		if steps[i].What == whatUnrequested {
-			steps[i].What = whatObject
+	drop := slices.ContainsFunc(steps, func(s inspect.Step) bool { return s.What == whatObject || s.What == whatRecord || s.What == whatFilter })
+	relevant := steps[:0]
+	for _, s := range steps {
+		if s.What == whatUnrequested {
+			if drop {
+				continue
+			}
+			drop, s.What = true, whatObject
 		}
+		relevant = append(relevant, s)
 	}
-	return steps
+	return relevant
 }
 
 // Subjects of steps.
 const (
 	whatObject, whatAnnotation, whatFilter, whatSource = "Object", "Annotation", "Filter", "Source"
 	whatZone, whatRecord, whatServer                   = "Zone", "Record", "DNS server"
-	// whatUnrequested is the subject of the step about a name without objects. rename replaces it.
+	// whatUnrequested is the subject of the step about a name without objects. onlyRelevant replaces it.
 	whatUnrequested = "unrequested"
 )
 
