@@ -2,33 +2,39 @@ package controllers_test
 
 import (
 	"context"
-	"errors"
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
-	"strconv"
-	"strings"
+	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	netpb "github.com/linkerd/linkerd2-proxy-api/go/net"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/encoding/protojson"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/signpostd/signpost/api/workload"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/testkit/kubetest"
-	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
 var machineLoops = flag.Int("externalworkload.loops", 30, "lives of ExternalWorkloads in TestExternalWorkloadLoops")
@@ -40,15 +46,11 @@ const (
 
 // TestExternalWorkloadLoops creates ExternalWorkloads, changes every field, makes them unready and ready and
 // deletes them, concurrently and partly faster than the controllers can follow. Controllers and a Destination
-// API share their watches, as in a process with both roles. When a lane is idle, its streams and slices must
-// equal the written state. In between, they must only show versions that were written.
+// API share their watches, as in a process with both roles. When a lane is idle, its slices must equal the
+// written state, and its streams must have the addresses of that state, with what a new stream receives.
 func TestExternalWorkloadLoops(t *testing.T) {
 	t.Parallel()
-	opaque, problems := catalog.ParsePortList(defaultOpaque)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque})
+	known := catalog.New(catalog.Options{})
 	w := environment{
 		cluster: kubetest.StartOwn(t, kubetest.Options{CRDs: "../deploy/crds"}).Cluster,
 		beside:  kinds.CatalogTables(known, kinds.FromEndpointSlices),
@@ -59,51 +61,19 @@ func TestExternalWorkloadLoops(t *testing.T) {
 	t.Cleanup(w.stop)
 	w.begin()
 	s := w.fixture(t)
-	lanes := map[string]*machineLane{}
-	for i := range machineLanes {
-		l := s.newMachineLane(i)
-		lanes[l.service.Name] = l
-	}
-	watchCtx, stopWatch := context.WithCancel(t.Context())
-	defer stopWatch()
-	watched, err := s.client.DiscoveryV1().EndpointSlices(s.ns).Watch(watchCtx, metav1.ListOptions{LabelSelector: discoveryv1.LabelManagedBy + "=" + ofWorkloads})
-	s.must(err)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		if err := watchSlices(watched, lanes); watchCtx.Err() == nil {
-			t.Errorf("the watch of slices has ended: %v", err)
+	proxy := pb.NewDestinationClient(s.serveDestination(known))
+	var compared atomic.Int64
+	t.Run("lanes", func(t *testing.T) {
+		for i := range machineLanes {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				l := s.in(t).newMachineLane(i, proxy)
+				l.compared = &compared
+				l.run((*machineLoops + i) / machineLanes)
+			})
 		}
 	})
-	began := time.Now()
-	s.runLanes(lanes, s.serveDestination(known), int64(*machineLoops))
-	took := time.Since(began)
-	var total machineLane
-	for _, l := range lanes {
-		total.loops += l.loops
-		total.writes += l.writes
-		total.rests += l.rests
-		total.shown += l.shown
-		total.sliceWrites += l.sliceWrites
-		if len(l.slices) > 0 && !t.Failed() {
-			t.Errorf("%d slices of %s are left", len(l.slices), l.service.Name)
-		}
-	}
-	t.Logf("%d loops in %v: %d writes of workloads, %d of slices, %d rests with %d addresses in streams",
-		total.loops, took.Round(time.Second), total.writes, total.sliceWrites, total.rests, total.shown)
-	if total.loops != *machineLoops && !t.Failed() {
-		t.Errorf("%d loops, want %d", total.loops, *machineLoops)
-	}
-	if !t.Failed() {
-		// A write without a change causes no event. A write may be counted after its event.
-		s.eventually(func() error {
-			if n := s.writesOfMachines(); n != total.sliceWrites {
-				return fmt.Errorf("%d writes of slices, of which %d changed something", n, total.sliceWrites)
-			}
-			return nil
-		})
-	}
-	stopWatch()
-	watching.Wait()
+	t.Logf("%d lives, compared %d times", *machineLoops, compared.Load())
 	w.stop()
 	if text := w.log.containing("level=ERROR"); text != "" {
 		t.Errorf("logged:\n%s", text)
@@ -137,77 +107,252 @@ func (s *fixture) serveDestination(known *catalog.Catalog) *grpc.ClientConn {
 	return conn
 }
 
-// newMachineLane creates the Service of a lane.
-func (s *fixture) newMachineLane(i int) *machineLane {
+// machineLane is a Service with a few workloads, which one goroutine writes.
+type machineLane struct {
+	*fixture
+	service  machineService
+	proxy    pb.DestinationClient
+	random   *rand.Rand
+	machines []*machine
+	streams  []*machineStream
+	compared *atomic.Int64 // how often the written state was shown
+}
+
+// machine is the name of a workload. Its object is nil while it doesn't exist.
+type machine struct {
+	name   string
+	object *workload.ExternalWorkload
+	steps  []func() // to come, in the current life
+}
+
+// newMachineLane creates the Service of a lane, and opens its streams.
+func (s *fixture) newMachineLane(i int, proxy pb.DestinationClient) *machineLane {
 	s.Helper()
-	kinds := machineServices()
-	l := &machineLane{
-		service: kinds[i%len(kinds)], random: rand.New(rand.NewPCG(uint64(i), 4)),
-		changed: make(chan struct{}), slices: map[string]*discoveryv1.EndpointSlice{},
-	}
+	services := machineServices()
+	l := &machineLane{fixture: s, service: services[i%len(services)], proxy: proxy, random: rand.New(rand.NewPCG(uint64(i), 4))}
 	wanted := l.service.Service.DeepCopy()
-	wanted.Name = "web-" + strconv.Itoa(i)
-	wanted.Labels = map[string]string{"team": "machines"}
+	wanted.Name = fmt.Sprint("web-", i)
 	wanted.Spec.Selector = map[string]string{"app": wanted.Name}
 	l.service.Service = *must[*corev1.Service](s)(s.client.CoreV1().Services(s.ns).Create(s.Context(), wanted, metav1.CreateOptions{}))
-	l.client = s.external()
 	for j := range machinesOfLane {
 		name := fmt.Sprintf("%s-vm-%d", wanted.Name, j)
 		if j == 2 {
 			name = wanted.Name + ".vm" // no hostname
 		}
-		l.machines = append(l.machines, &laneMachine{name: name})
+		l.machines = append(l.machines, &machine{name: name})
 	}
-	for j := range l.service.queries {
-		if q := &l.service.queries[j]; q.hostname != "" {
+	for _, q := range l.service.queries {
+		if q.hostname != "" {
 			q.hostname = wanted.Name + "-" + q.hostname
 		}
+		l.eventually(func() error { _, err := l.fresh(q); return err }) // the catalog knows the Service
+		l.streams = append(l.streams, l.open(q))
 	}
 	return l
 }
 
-// runLanes runs all lanes concurrently, with streams on one connection.
-func (s *fixture) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn, loops int64) {
-	s.Helper()
-	ctx, cancel := context.WithCancel(s.Context())
-	defer cancel()
-	var begun atomic.Int64
-	more := func() bool { return begun.Add(1) <= loops }
-	var running sync.WaitGroup
-	for name, l := range lanes {
-		for _, q := range l.service.queries {
-			l.streams = append(l.streams, l.open(ctx, pb.NewDestinationClient(conn), q))
-		}
-		running.Go(func() {
-			if err := l.run(ctx, more); err != nil {
-				cancel()
-				if !errors.Is(err, context.Canceled) {
-					s.Errorf("%s: %v", name, err)
-				}
+// run takes workloads through their lives.
+func (l *machineLane) run(lives int) {
+	for {
+		var busy []*machine
+		for _, m := range l.machines {
+			if len(m.steps) == 0 && lives > 0 {
+				m.steps = l.life(m)
+				lives--
 			}
-		})
-	}
-	running.Wait()
-	for _, l := range lanes {
-		for _, stream := range l.streams {
-			stream.cancel()
-			<-stream.done
+			if len(m.steps) > 0 {
+				busy = append(busy, m)
+			}
+		}
+		if len(busy) == 0 {
+			l.eventually(l.differs)
+			return
+		}
+		m := busy[l.random.IntN(len(busy))]
+		m.steps[0]()
+		m.steps = m.steps[1:]
+		if l.random.IntN(2) == 0 {
+			l.eventually(l.differs)
 		}
 	}
 }
 
-// writesOfMachines returns the number of writes of slices for workloads. It fails the test if one failed.
-func (s *fixture) writesOfMachines() int {
-	s.Helper()
-	succeeded := 0
-	for series, value := range metrictest.Series(s, s.registry) {
-		switch n := int(value); {
-		case !strings.HasPrefix(series, "controller_writes_total{"), !strings.Contains(series, "endpoints_controller_workqueue"):
-		case strings.Contains(series, "success"):
-			succeeded += n
-		case n > 0:
-			s.Errorf("%d writes: %s", n, series)
+// life returns the steps of a workload from its creation to its deletion.
+func (l *machineLane) life(m *machine) []func() {
+	r, app := l.random, l.service.Spec.Selector["app"]
+	client := l.external()
+	// send keeps the object as the API server returns it.
+	send := func(write func(context.Context, *unstructured.Unstructured) (*unstructured.Unstructured, error)) {
+		l.Helper()
+		got := must[*unstructured.Unstructured](l.fixture)(write(l.Context(), l.untyped(m.object)))
+		m.object = &workload.ExternalWorkload{}
+		l.must(runtime.DefaultUnstructuredConverter.FromUnstructured(got.Object, m.object))
+	}
+	update := func(changes ...func(*workload.ExternalWorkload, *rand.Rand)) func() {
+		return func() {
+			for _, change := range changes {
+				change(m.object, r)
+			}
+			send(func(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+				return client.Update(ctx, o, metav1.UpdateOptions{})
+			})
 		}
 	}
-	return succeeded
+	become := func(ready bool) func() {
+		return func() {
+			m.object.Status.Conditions = conditions(ready, r)
+			send(func(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+				return client.UpdateStatus(ctx, o, metav1.UpdateOptions{})
+			})
+		}
+	}
+	steps := []func(){func() {
+		m.object = newMachine(m.name, app, r)
+		send(func(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+			return client.Create(ctx, o, metav1.CreateOptions{})
+		})
+	}, become(true)}
+	fields := append(slices.Clone(machineFields), unselect)
+	r.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	for len(fields) > 0 {
+		n := min(len(fields), []int{1, 1, 2, 3, 5, 8, 13}[r.IntN(7)])
+		steps = append(steps, update(fields[:n]...))
+		fields = fields[n:]
+	}
+	fix := func(w *workload.ExternalWorkload, r *rand.Rand) { fixMachine(w, app, r) }
+	return append(steps, update(fix), become(false), update(machineFields[r.IntN(len(machineFields))]), become(true), func() { l.remove(m) })
+}
+
+// remove deletes a workload. With a finalizer, the workload stays unchanged until the finalizer is removed.
+func (l *machineLane) remove(m *machine) {
+	l.must(l.external().Delete(l.Context(), m.name, metav1.DeleteOptions{}))
+	if len(m.object.Finalizers) > 0 {
+		l.eventually(l.differs)
+		must[*unstructured.Unstructured](l.fixture)(l.external().Patch(
+			l.Context(), m.name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{},
+		))
+	}
+	m.object = nil
+}
+
+// differs returns an error while slices and streams don't show the written state.
+func (l *machineLane) differs() error {
+	var current []*workload.ExternalWorkload
+	for _, m := range l.machines {
+		if m.object != nil {
+			current = append(current, m.object)
+		}
+	}
+	selector := discoveryv1.LabelManagedBy + "=" + ofWorkloads + "," + discoveryv1.LabelServiceName + "=" + l.service.Name
+	list, err := l.client.DiscoveryV1().EndpointSlices(l.ns).List(l.Context(), metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return err
+	}
+	got := []string{}
+	for i := range list.Items {
+		lines, err := l.service.sliceLines(&list.Items[i])
+		if err != nil {
+			return err
+		}
+		got = append(got, lines...)
+	}
+	slices.Sort(got)
+	if diff := gocmp.Diff(l.service.wantSlices(current), got); diff != "" {
+		return fmt.Errorf("slices (-want +got):\n%s", diff)
+	}
+	for _, s := range l.streams {
+		if err := l.differsFrom(s, l.service.wantAddresses(current, s.machineQuery)); err != nil {
+			return fmt.Errorf("stream %+v: %w", s.machineQuery, err)
+		}
+	}
+	l.compared.Add(1)
+	return nil
+}
+
+// fresh returns what a new stream receives first.
+func (l *machineLane) fresh(q machineQuery) (state streamState, err error) {
+	ctx, cancel := context.WithCancel(l.Context())
+	defer cancel()
+	stream, err := l.proxy.Get(ctx, l.request(q))
+	if err != nil {
+		return nil, err
+	}
+	u, err := stream.Recv()
+	state = streamState{}
+	state.apply(u)
+	return state, err
+}
+
+// differsFrom returns an error if a stream has other addresses, or what a new stream doesn't receive.
+func (l *machineLane) differsFrom(s *machineStream, addresses []string) error {
+	fresh, err := l.fresh(s.machineQuery)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if diff := gocmp.Diff(addresses, slices.Sorted(maps.Keys(s.state))); diff != "" {
+		return fmt.Errorf("addresses (-want +got):\n%s", diff)
+	}
+	if diff := gocmp.Diff(fresh, s.state); diff != "" {
+		return fmt.Errorf("new stream and this one (-new +this):\n%s", diff)
+	}
+	return nil
+}
+
+// machineStream is an open stream.
+type machineStream struct {
+	machineQuery
+	mu    sync.Mutex
+	state streamState
+}
+
+// request returns the request of a stream for a query.
+func (l *machineLane) request(q machineQuery) *pb.GetDestination {
+	authority := fmt.Sprintf("%s.%s.svc.cluster.local:%d", l.service.Name, l.service.Namespace, q.port)
+	if q.hostname != "" {
+		authority = q.hostname + "." + authority
+	}
+	return &pb.GetDestination{Path: authority, ContextToken: fmt.Sprintf(`{"ns":%q,"nodeName":"node-%s"}`, l.service.Namespace, q.zone)}
+}
+
+// open opens a stream, which ends with the test.
+func (l *machineLane) open(q machineQuery) *machineStream {
+	s := &machineStream{machineQuery: q, state: streamState{}}
+	l.Cleanup(inBackground(func(ctx context.Context) {
+		stream, err := l.proxy.Get(ctx, l.request(q))
+		for err == nil {
+			var u *pb.Update
+			if u, err = stream.Recv(); err == nil {
+				s.mu.Lock()
+				s.state.apply(u)
+				s.mu.Unlock()
+			}
+		}
+		if ctx.Err() == nil {
+			l.Errorf("stream %+v ended: %v", q, err)
+		}
+	}))
+	return s
+}
+
+// streamState has the addresses that a stream has received, each with all of its fields and the labels of its set.
+type streamState map[string]string
+
+func (k streamState) apply(u *pb.Update) {
+	set := u.GetAdd()
+	for _, a := range set.GetAddrs() {
+		k[addressText(a.GetAddr())] = protojson.Format(&pb.WeightedAddrSet{MetricLabels: set.GetMetricLabels(), Addrs: []*pb.WeightedAddr{a}})
+	}
+	for _, a := range u.GetRemove().GetAddrs() {
+		delete(k, addressText(a))
+	}
+}
+
+func addressText(a *netpb.TcpAddress) string {
+	ip, _ := netip.AddrFromSlice(binary.BigEndian.AppendUint32(nil, a.GetIp().GetIpv4()))
+	if v6 := a.GetIp().GetIpv6(); v6 != nil {
+		ip, _ = netip.AddrFromSlice(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, v6.GetFirst()), v6.GetLast()))
+	}
+	return netip.AddrPortFrom(ip, uint16(a.GetPort())).String()
 }

@@ -1,13 +1,11 @@
 package controllers_test
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
-	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,12 +68,12 @@ func machineServices() []machineService {
 func (s *machineService) headless() bool { return s.Spec.ClusterIP == corev1.ClusterIPNone }
 
 // selects reports whether a version belongs to the Service, ready or not.
-func (s *machineService) selects(v *machineVersion) bool {
-	return !v.gone && v.Labels["app"] == s.Spec.Selector["app"]
+func (s *machineService) selects(v *workload.ExternalWorkload) bool {
+	return v.Labels["app"] == s.Spec.Selector["app"]
 }
 
 // portOf returns the port of a workload that a port of the Service targets.
-func (s *machineService) portOf(v *machineVersion, p corev1.ServicePort) (int32, bool) {
+func (s *machineService) portOf(v *workload.ExternalWorkload, p corev1.ServicePort) (int32, bool) {
 	i := slices.IndexFunc(v.Spec.Ports, func(w workload.Port) bool {
 		return w.Protocol == p.Protocol && (p.TargetPort.StrVal == w.Name && p.TargetPort.Type == intstr.String || p.TargetPort.IntVal == w.Port && p.TargetPort.Type == intstr.Int)
 	})
@@ -86,7 +84,7 @@ func (s *machineService) portOf(v *machineVersion, p corev1.ServicePort) (int32,
 }
 
 // slicePorts returns the ports of the slices that contain a version.
-func (s *machineService) slicePorts(v *machineVersion) []string {
+func (s *machineService) slicePorts(v *workload.ExternalWorkload) []string {
 	var ports []string
 	for _, p := range s.Spec.Ports {
 		if number, ok := s.portOf(v, p); ok {
@@ -98,7 +96,7 @@ func (s *machineService) slicePorts(v *machineVersion) []string {
 }
 
 // targetPort returns the port of a version for a query.
-func (s *machineService) targetPort(v *machineVersion, q machineQuery) (int32, bool) {
+func (s *machineService) targetPort(v *workload.ExternalWorkload, q machineQuery) (int32, bool) {
 	i := slices.IndexFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == q.port })
 	if i < 0 {
 		return q.port, len(s.slicePorts(v)) > 0
@@ -106,95 +104,27 @@ func (s *machineService) targetPort(v *machineVersion, q machineQuery) (int32, b
 	return s.portOf(v, s.Spec.Ports[i])
 }
 
-// addresses returns the addresses of a version that a stream may get, at most one per family, the preferred
-// one first.
-func (s *machineService) addresses(v *machineVersion, q machineQuery) []netip.AddrPort {
-	port, ok := s.targetPort(v, q)
-	if !ok || !s.selects(v) || !v.ready() || q.hostname != "" && q.hostname != v.Name {
-		return nil
-	}
-	var list []netip.AddrPort
-	for _, family := range []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol} {
-		if ips := v.ips(family); slices.Contains(s.Spec.IPFamilies, family) && len(ips) > 0 {
-			list = append(list, netip.AddrPortFrom(ips[len(ips)-1], uint16(port)))
-		}
-	}
-	return list
-}
-
-// preferred returns the address that a stream has when the lane is idle, if any.
-func (s *machineService) preferred(v *machineVersion, q machineQuery) (netip.AddrPort, bool) {
-	list := s.addresses(v, q)
-	if len(list) == 0 {
-		return netip.AddrPort{}, false
-	}
-	return list[0], true
-}
-
-// text returns an address as a stream shows it. The zone comes from the slice, everything else from the
-// workload.
-func (s *machineService) text(q machineQuery, at netip.AddrPort, zone string, v *machineVersion) string {
-	want := &pb.WeightedAddr{
-		Addr: tcpAddress(at), Weight: 10000,
-		MetricLabels: map[string]string{"external_workload": v.Name, "zone": zone, "zone_locality": "unknown"},
-		TlsIdentity: &pb.TlsIdentity{
-			Strategy:   &pb.TlsIdentity_UriLikeIdentity_{UriLikeIdentity: &pb.TlsIdentity_UriLikeIdentity{Uri: v.Spec.MeshTLS.Identity}},
-			ServerName: &pb.TlsIdentity_DnsLikeIdentity{Name: v.Spec.MeshTLS.ServerName},
-		},
-		ProtocolHint: &pb.ProtocolHint{Protocol: &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}},
-	}
-	switch {
-	case q.zone == "" || zone == "":
-	case q.zone == zone:
-		want.Weight, want.MetricLabels["zone_locality"] = 100000, "local"
-	default:
-		want.MetricLabels["zone_locality"] = "remote"
-	}
-	if v.isOpaque(int32(at.Port())) {
-		inbound := uint32(4143)
-		if i := slices.IndexFunc(v.Spec.Ports, func(p workload.Port) bool { return p.Name == "linkerd-proxy" }); i >= 0 {
-			inbound = uint32(v.Spec.Ports[i].Port)
-		}
-		want.ProtocolHint = &pb.ProtocolHint{
-			Protocol:        &pb.ProtocolHint_Opaque_{Opaque: &pb.ProtocolHint_Opaque{}},
-			OpaqueTransport: &pb.ProtocolHint_OpaqueTransport{InboundPort: inbound},
-		}
-	}
-	if len(v.OwnerReferences) == 1 {
-		want.MetricLabels[strings.ToLower(v.OwnerReferences[0].Kind)] = v.OwnerReferences[0].Name
-	}
-	return addressText(map[string]string{"namespace": s.Namespace, "service": s.Name}, want)
-}
-
-// seenAs returns a version as an idle stream shows it, unless another workload has its address.
-func (s *machineService) seenAs(v *machineVersion, q machineQuery) string {
-	at, ok := s.preferred(v, q)
-	if !ok {
-		return ""
-	}
-	return s.text(q, at, v.zone(), v)
-}
-
-func (v *machineVersion) zone() string { return v.Labels[corev1.LabelTopologyZone] }
-
-// wantState returns the expected state of an idle stream. If several workloads claim an address, the newest
-// has it.
-func (s *machineService) wantState(current []*machineVersion, q machineQuery) streamState {
-	current = slices.Clone(current)
-	slices.SortFunc(current, func(a, b *machineVersion) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), -cmp.Compare(a.Name, b.Name))
-	})
-	want := streamState{}
+// wantAddresses returns the addresses of a stream in order: of each ready workload the last of the preferred family.
+func (s *machineService) wantAddresses(current []*workload.ExternalWorkload, q machineQuery) []string {
+	var want []string
 	for _, v := range current {
-		if at, ok := s.preferred(v, q); ok {
-			want[at] = s.text(q, at, v.zone(), v)
+		port, ok := s.targetPort(v, q)
+		if !ok || !s.selects(v) || !isReady(v) || q.hostname != "" && q.hostname != v.Name {
+			continue
+		}
+		for _, family := range []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol} {
+			if ips := ipsOf(v, family); slices.Contains(s.Spec.IPFamilies, family) && len(ips) > 0 {
+				want = append(want, netip.AddrPortFrom(ips[len(ips)-1], uint16(port)).String())
+				break
+			}
 		}
 	}
-	return want
+	slices.Sort(want)
+	return slices.Compact(want)
 }
 
 // sliced returns the endpoints of a version by the address types and ports of their slices.
-func (s *machineService) sliced(v *machineVersion) map[string]string {
+func (s *machineService) sliced(v *workload.ExternalWorkload) map[string]string {
 	found := map[string]string{}
 	if !s.selects(v) {
 		return found
@@ -204,8 +134,8 @@ func (s *machineService) sliced(v *machineVersion) map[string]string {
 		hostname = v.Name
 	}
 	for _, family := range s.Spec.IPFamilies {
-		if ips := v.ips(family); len(ips) > 0 {
-			found[sliceKey(string(family), s.slicePorts(v))] = endpointText(v.Name, string(v.UID), fmt.Sprint(ips), v.ready(), v.zone(), hostname)
+		if ips := ipsOf(v, family); len(ips) > 0 {
+			found[sliceKey(string(family), s.slicePorts(v))] = endpointText(v.Name, string(v.UID), fmt.Sprint(ips), isReady(v), v.Labels[corev1.LabelTopologyZone], hostname)
 		}
 	}
 	return found
@@ -218,8 +148,8 @@ func endpointText(name, uid, addresses string, ready bool, zone, hostname string
 }
 
 // wantSlices returns a line for each endpoint, and thus for each slice, because each slice has one endpoint.
-func (s *machineService) wantSlices(current []*machineVersion) []string {
-	var lines []string
+func (s *machineService) wantSlices(current []*workload.ExternalWorkload) []string {
+	lines := []string{}
 	for _, v := range current {
 		for key, endpoint := range s.sliced(v) {
 			lines = append(lines, key+": "+endpoint)

@@ -195,8 +195,8 @@ func TestMalformedEvents(t *testing.T) {
 	}
 }
 
-// A followed watch has all decoded events, then the failure, then the end.
-func TestFollow(t *testing.T) {
+// A watch has all decoded events, then the failure, then the end.
+func TestWatchOfDecoder(t *testing.T) {
 	body := frameOf(t, watch.Added, somePod(0))
 	for _, test := range []struct {
 		name, rest string
@@ -208,7 +208,7 @@ func TestFollow(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ours, _ := podWatch(t, append(bytes.Clone(body), test.rest...))
-			w := follow(ours)
+			w := newWatch(ours)
 			var got []watch.EventType
 			for e := range w.ResultChan() {
 				got = append(got, e.Type)
@@ -218,21 +218,6 @@ func TestFollow(t *testing.T) {
 			}
 			w.Stop()
 		})
-	}
-}
-
-// A stopped watch ends, however many events are waiting.
-func TestStopFollowing(t *testing.T) {
-	ours, _ := podWatch(t, bytes.Repeat(frameOf(t, watch.Added, somePod(0)), 4*followBuffer))
-	w := follow(ours)
-	<-w.ResultChan()
-	w.Stop()
-	n := 0
-	for range w.ResultChan() {
-		n++
-	}
-	if n > 2*followBuffer {
-		t.Errorf("%d events came after the watch was stopped, want no more than were waiting", n)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	restwatch "k8s.io/client-go/rest/watch"
+	"k8s.io/klog/v2"
 )
 
 const (
@@ -242,7 +243,14 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 		_ = stream.Close()
 		return nil, fmt.Errorf("choose decoder for watch: %w", err)
 	}
-	return follow(decoder), nil
+	return newWatch(decoder), nil
+}
+
+// newWatch returns a watch that decodes events until the decoder fails or the watch is stopped. A failure other
+// than the end of the stream becomes the last event. Nothing is logged, because errors may quote responses.
+func newWatch(d watch.Decoder) watch.Interface {
+	return watch.NewStreamWatcherWithLogger(klog.Logger{}, d,
+		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding"))
 }
 
 // guard returns the decoder of a stream, with the limits for an untrusted server.

@@ -14,29 +14,11 @@ func lacks(version, other *discoveryv1.EndpointSlice) bool {
 	if !equality.Semantic.DeepEqual(version.Ports, other.Ports) {
 		return true
 	}
-	has := map[string]bool{}
-	for i := range version.Endpoints {
-		note(has, &version.Endpoints[i])
-	}
-	needed := map[string]bool{}
-	for i := range other.Endpoints {
-		note(needed, &other.Endpoints[i])
-	}
-	for address := range needed {
-		if !has[address] {
+	has := readyByAddress(version)
+	for address, ready := range readyByAddress(other) {
+		if ready && !has[address] {
 			return true
 		}
 	}
 	return false
-}
-
-// note adds the addresses of a ready endpoint.
-func note(addresses map[string]bool, e *discoveryv1.Endpoint) {
-	// Without a ready condition, the endpoint counts as ready.
-	if ready := e.Conditions.Ready; ready != nil && !*ready {
-		return
-	}
-	for _, a := range e.Addresses {
-		addresses[a] = true
-	}
 }

@@ -130,6 +130,22 @@ func readEntry(entry []byte) (manager []byte, at time.Time) {
 	return manager, at
 }
 
+// timeFields are the fields that are read of a metav1.Time, which is encoded as a metav1.Timestamp.
+var timeFields = wire.FieldsOf[metav1.Timestamp]("seconds")
+
+// readTime returns the time in a metav1.Time. An empty message is the zero time.
+func readTime(message []byte) (time.Time, error) {
+	if len(message) == 0 {
+		return time.Time{}, nil
+	}
+	var seconds int64
+	r := wire.Read(message)
+	for r.Next(timeFields) {
+		seconds = int64(r.Varint)
+	}
+	return time.Unix(seconds, 0), r.Err()
+}
+
 // encodedMetadata are the metadata fields that are read.
 var encodedMetadata = wire.Fields{
 	Bytes: 1<<wire.MetadataNamespace | 1<<wire.MetadataName | 1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion |

@@ -2,6 +2,7 @@ package watched
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,12 +44,20 @@ type ContainerPort struct {
 
 // Pods is the kind core/v1 Pod.
 func Pods() kube.Kind[Pod] {
-	kind := kube.Retrim(kinds.Pods(), kube.TrimOf(trimPod))
-	kind.Read = new(podReader).read
-	return kind
+	pods := kinds.Pods()
+	pods.Form = pods.Form.Without(
+		"spec.containers.name", "spec.containers.env", "spec.initContainers.name", "spec.initContainers.env",
+		"spec.serviceAccountName", "spec.serviceAccount", "spec.schedulerName", "spec.restartPolicy", "spec.dnsPolicy",
+		"spec.priority", "spec.enableServiceLinks", "spec.terminationGracePeriodSeconds",
+		"status.hostIP", "status.hostIPs", "status.startTime", "status.qosClass", "status.message", "status.reason",
+	)
+	return kube.Retrim(pods, kube.TrimOf(new(podTrimmer).trim))
 }
 
-func trimPod(s kube.Scope, pod *corev1.Pod) (*Pod, []kube.Problem) {
+// podTrimmer trims pods. It is safe for concurrent use.
+type podTrimmer struct{ ports, sidecarPorts lastPorts }
+
+func (t *podTrimmer) trim(s kube.Scope, pod *corev1.Pod) (*Pod, []kube.Problem) {
 	trimmed := &Pod{
 		Namespace: s.Intern(pod.Namespace), Name: pod.Name, UID: string(pod.UID),
 		Labels: kinds.Labels(s, pod.Labels),
@@ -62,6 +71,9 @@ func trimPod(s kube.Scope, pod *corev1.Pod) (*Pod, []kube.Problem) {
 	}
 	for i, ip := range pod.Status.PodIPs {
 		trimmed.IPs[i] = ip.IP
+		if ip.IP == trimmed.IP {
+			trimmed.IPs[i] = trimmed.IP // which has the memory already
+		}
 	}
 	for i := range pod.Spec.Containers {
 		trimmed.Ports = appendPorts(s, trimmed.Ports, &pod.Spec.Containers[i])
@@ -77,7 +89,9 @@ func trimPod(s kube.Scope, pod *corev1.Pod) (*Pod, []kube.Problem) {
 			break
 		}
 	}
-	return trimmed.limited()
+	limited, problems := trimmed.limited()
+	limited.Ports, limited.SidecarPorts = t.ports.shared(limited.Ports), t.sidecarPorts.shared(limited.SidecarPorts)
+	return limited, problems
 }
 
 func appendPorts(s kube.Scope, ports []ContainerPort, c *corev1.Container) []ContainerPort {
@@ -87,6 +101,25 @@ func appendPorts(s kube.Scope, ports []ContainerPort, c *corev1.Container) []Con
 		}
 	}
 	return ports
+}
+
+// lastPorts are the ports of the last pod. The API server lists the pods of a workload one after the other,
+// and all have the same ports.
+type lastPorts struct {
+	last atomic.Pointer[[]ContainerPort]
+}
+
+// shared returns a list that shares memory with that of the last pod, if both are equal.
+func (l *lastPorts) shared(ports []ContainerPort) []ContainerPort {
+	if len(ports) == 0 {
+		return nil
+	}
+	if last := l.last.Load(); last != nil && slices.Equal(*last, ports) {
+		return *last
+	}
+	exact := slices.Clone(ports)
+	l.last.Store(&exact)
+	return exact
 }
 
 // SameBesidesLabels reports whether everything that endpoints depend on, except labels, is equal. The time of

@@ -59,7 +59,7 @@ func TestWithObjects(t *testing.T) {
 			want := rapid.SliceOfN(rapid.Custom(drawPod), 0, 5).Draw(t, "pods")
 			kept := make([]*Pod, len(want))
 			for i, pod := range want {
-				kept[i], _ = trimPod(kube.Scope{}, pod)
+				kept[i], _ = Pods().Trim(kube.Scope{}, pod)
 			}
 			err := WithObjects(kept, func(got []*corev1.Pod) error {
 				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,42 +39,10 @@ type configValues struct {
 	Kubeconfig, Admin, GRPC, XDS, Host, Port, KeyName, Secret, Owner, Zone string
 }
 
-var configFile = template.Must(template.New("config").Parse(`apiVersion: signpost.dev/v1alpha1
-kind: Config
-kubeconfig: {{.Kubeconfig}}
-log: {level: info}
-admin: {address: "{{.Admin}}"}
-shutdownGrace: 3s
-destination:
-  addr: "{{.GRPC}}"
-  leaderElection: &election {leaseDuration: 6s, renewDeadline: 4s, retryPeriod: 1s}
-xds: {addr: "{{.XDS}}"}
-controllers:
-  leaderElection: *election
-dns:
-  leaderElection: *election
-  publishers:
-    - name: lab
-      source: [service, crd]
-      provider: rfc2136
-      rfc2136-host: [{{.Host}}]
-      rfc2136-port: {{.Port}}
-      rfc2136-zone: [{{.Zone}}]
-      rfc2136-axfr: true
-      rfc2136-tsig-keyname: {{.KeyName}}
-      rfc2136-tsig-secret-alg: hmac-sha256
-      rfc2136-tsig-secret: {{.Secret}}
-      rfc2136-tsig-axfr: true
-      domain-filter: [{{.Zone}}]
-      managed-record-types: [A, AAAA, CNAME, TXT, MX]
-      policy: sync
-      interval: 10s
-      txt-owner-id: {{.Owner}}
-      # People approve what is held back. Nobody does here.
-      max-deletions: 10000
-      max-deletions-percent: 100
-      max-updates: 10000
-`))
+//go:embed replica.yaml.tmpl
+var configText string
+
+var configFile = template.Must(template.New("config").Parse(configText))
 
 // newReplica prepares a replica whose kubeconfig exists already.
 func newReplica(dir, name string, p configValues) (*replica, error) {

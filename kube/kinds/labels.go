@@ -38,40 +38,11 @@ func shareLabels(s kube.Scope, m map[string]string) (l objectmeta.Labels, fit bo
 	return s.Share(key, l).(objectmeta.Labels), true
 }
 
-// EncodedLabels is [Labels] for labels in protobuf: the "labels" fields of an object's metadata, one after
-// the other, each with its tag.
-func EncodedLabels(s kube.Scope, fields []byte) (objectmeta.Labels, error) {
-	if len(fields) == 0 {
-		return nil, nil
-	}
-	if shared, ok := s.Shared(fields); ok {
-		return shared.(objectmeta.Labels), nil
-	}
-	m := map[string]string{}
-	r := wire.Read(fields)
-	for r.Next(wire.Fields{Bytes: 1 << wire.MetadataLabels}) {
-		key, value, err := wire.Entry(r.Bytes())
-		if err != nil {
-			return nil, err
-		}
-		m[string(key)] = string(value)
-	}
-	if r.Err() != nil {
-		return nil, r.Err()
-	}
-	return Labels(s, m), nil
-}
-
-// appendLabels appends labels in protobuf, as the API server sends them. The result is the key of the labels
-// in a scope. It starts with a tag that no other key starts with.
+// appendLabels appends labels as a key of a scope. The key starts with a tag that no other key starts with.
 func appendLabels(b []byte, l objectmeta.Labels) []byte {
+	b = protowire.AppendTag(b, wire.MetadataLabels, protowire.BytesType)
 	for _, label := range l {
-		b = protowire.AppendTag(b, wire.MetadataLabels, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(2+protowire.SizeBytes(len(label.Key))+protowire.SizeBytes(len(label.Value))))
-		b = protowire.AppendTag(b, 1, protowire.BytesType)
-		b = protowire.AppendString(b, label.Key)
-		b = protowire.AppendTag(b, 2, protowire.BytesType)
-		b = protowire.AppendString(b, label.Value)
+		b = protowire.AppendString(protowire.AppendString(b, label.Key), label.Value)
 	}
 	return b
 }

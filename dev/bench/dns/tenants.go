@@ -33,9 +33,6 @@ const (
 
 // measureTenants measures what a namespace with very many names costs others.
 func measureTenants(ctx context.Context, r *measure.Report, c measure.Options) error {
-	if err := measureTenantQueue(ctx, r); err != nil {
-		return fmt.Errorf("in memory: %w", err)
-	}
 	if err := measureTenantTurns(ctx, r, c); err != nil {
 		return fmt.Errorf("turns: %w", err)
 	}

@@ -1,8 +1,8 @@
 // Package streams measures streams of the Destination API for one Service with many endpoints.
 //
-// fanout.go and profiles.go compare Signpost with a floor (floor.go): a gRPC server that does the least that
-// is possible. stall.go, rollout.go and proxies.go measure streams that don't read, a rollout, and idle
-// proxies. inspect.go measures what an open page of the inspection API costs them.
+// fanout.go and profiles.go compare Signpost with a floor (floor.go): a gRPC server that does the
+// least that is possible. stall.go measures streams that don't read, and rollout.go a rollout.
+// inspect.go measures what an open page of the inspection API costs the streams.
 package streams
 
 import (
@@ -36,7 +36,6 @@ func Benches() []measure.Bench {
 			Name: "profiles", Shows: "2,000 GetProfile streams within a second, five times",
 			Must: "CPU ≤ 2 × of the floor, p99 of updates ≤ 1.2 ×", Run: measureProfiles,
 		},
-		{Name: "proxies", Shows: "10,000 idle proxies that open their streams again in five minutes", Run: measureProxies},
 		{
 			Name: "inspect", Shows: "the inspection API and an open page beside 10,000 streams",
 			Must: "lists ≤ 200 ms, p99 of updates ≤ 1.3 ×", Run: measureInspect,

@@ -15,70 +15,24 @@ import (
 	"github.com/signpostd/signpost/api/workload"
 )
 
-// machineVersion is one written version of an ExternalWorkload.
-type machineVersion struct {
-	workload.ExternalWorkload
-	// life is the number of the object among those of this name.
-	life int
-	// opaque is an index of opaqueLists.
-	opaque int
-	gone   bool
-}
-
-func (v *machineVersion) clone() *machineVersion {
-	c := *v
-	v.DeepCopyInto(&c.ExternalWorkload)
-	return &c
-}
-
-// ready reports whether traffic may be sent to the workload.
-func (v *machineVersion) ready() bool {
-	return slices.ContainsFunc(v.Status.Conditions, func(c workload.Condition) bool {
+// isReady reports whether traffic may be sent to a workload.
+func isReady(w *workload.ExternalWorkload) bool {
+	return slices.ContainsFunc(w.Status.Conditions, func(c workload.Condition) bool {
 		return c.Type == "Ready" && c.Status == "True"
 	})
 }
 
-// ips returns the addresses of a family that an endpoint may have.
-func (v *machineVersion) ips(family corev1.IPFamily) []netip.Addr {
+// ipsOf returns the addresses of a family that an endpoint may have.
+func ipsOf(w *workload.ExternalWorkload, family corev1.IPFamily) []netip.Addr {
 	var list []netip.Addr
-	for _, w := range v.Spec.WorkloadIPs {
-		a, err := netip.ParseAddr(w.IP)
+	for _, ip := range w.Spec.WorkloadIPs {
+		a, err := netip.ParseAddr(ip.IP)
 		a = a.Unmap()
 		if err == nil && !a.IsLoopback() && a.Is4() == (family == corev1.IPv4Protocol) && !slices.Contains(list, a) {
 			list = append(list, a)
 		}
 	}
 	return list
-}
-
-// opaqueLists are values of the annotation, with the ports in them. The first is for workloads without the
-// annotation, and has the ports of the flag --default-opaque-ports.
-var opaqueLists = []struct {
-	text string
-	has  func(port int32, named map[string][]int32) bool
-}{
-	{defaultOpaque, func(p int32, _ map[string][]int32) bool { return p == 9090 || p >= 20000 && p <= 29999 }},
-	{"", func(int32, map[string][]int32) bool { return false }},
-	{"8080", func(p int32, _ map[string][]int32) bool { return p == 8080 }},
-	{"http", func(p int32, named map[string][]int32) bool { return slices.Contains(named["http"], p) }},
-	{"admin, 8000-8999", func(p int32, named map[string][]int32) bool {
-		return p >= 8000 && p <= 8999 || slices.Contains(named["admin"], p)
-	}},
-	{"1-65535", func(int32, map[string][]int32) bool { return true }},
-	{"nonsense-,9090", func(p int32, _ map[string][]int32) bool { return p == 9090 }},
-}
-
-const (
-	defaultOpaque    = "9090,20000-29999"
-	opaqueAnnotation = "config.linkerd.io/opaque-ports"
-)
-
-func (v *machineVersion) isOpaque(port int32) bool {
-	named := map[string][]int32{}
-	for _, p := range v.Spec.Ports {
-		named[p.Name] = append(named[p.Name], p.Port)
-	}
-	return opaqueLists[v.opaque].has(port, named)
 }
 
 // lastNumber is the last number that was used in an address or a name.
@@ -95,41 +49,43 @@ func newIPv6() string {
 }
 
 // machineFields are functions that each change one field.
-var machineFields = []func(v *machineVersion, r *rand.Rand){
-	func(v *machineVersion, r *rand.Rand) { v.Spec.WorkloadIPs = someIPs(r) },
-	func(v *machineVersion, r *rand.Rand) {
+var machineFields = []func(v *workload.ExternalWorkload, r *rand.Rand){
+	func(v *workload.ExternalWorkload, r *rand.Rand) { v.Spec.WorkloadIPs = someIPs(r) },
+	func(v *workload.ExternalWorkload, r *rand.Rand) {
 		v.Spec.Ports[0].Port = other(r, v.Spec.Ports[0].Port, 8080, 8080, 8081, 20000+r.Int32N(10000))
 	},
-	func(v *machineVersion, r *rand.Rand) {
+	func(v *workload.ExternalWorkload, r *rand.Rand) {
 		v.Spec.Ports[0].Name = other(r, v.Spec.Ports[0].Name, "http", "http", "web", "")
 	},
-	func(v *machineVersion, r *rand.Rand) {
+	func(v *workload.ExternalWorkload, r *rand.Rand) {
 		v.Spec.Ports[0].Protocol = other(r, v.Spec.Ports[0].Protocol, "TCP", "TCP", "UDP")
 	},
 	changePorts,
-	func(v *machineVersion, _ *rand.Rand) { v.Spec.MeshTLS.Identity = newName("spiffe://trust.test/vm") },
-	func(v *machineVersion, _ *rand.Rand) { v.Spec.MeshTLS.ServerName = newName("vm") + ".example.org" },
-	func(v *machineVersion, r *rand.Rand) {
+	func(v *workload.ExternalWorkload, _ *rand.Rand) {
+		v.Spec.MeshTLS.Identity = newName("spiffe://trust.test/vm")
+	},
+	func(v *workload.ExternalWorkload, _ *rand.Rand) {
+		v.Spec.MeshTLS.ServerName = newName("vm") + ".example.org"
+	},
+	func(v *workload.ExternalWorkload, r *rand.Rand) {
 		zone := other(r, v.Labels[corev1.LabelTopologyZone], "a", "b", "c", "")
 		v.Labels[corev1.LabelTopologyZone] = zone
 		if zone == "" && r.IntN(2) == 0 {
 			delete(v.Labels, corev1.LabelTopologyZone)
 		}
 	},
-	func(v *machineVersion, _ *rand.Rand) { v.Labels["version"] = newName("v") },
-	func(v *machineVersion, r *rand.Rand) {
-		v.opaque = (v.opaque + 1 + r.IntN(len(opaqueLists)-1)) % len(opaqueLists)
-		v.Annotations[opaqueAnnotation] = opaqueLists[v.opaque].text
-		if v.opaque == 0 {
-			delete(v.Annotations, opaqueAnnotation)
-		}
+	func(v *workload.ExternalWorkload, _ *rand.Rand) { v.Labels["version"] = newName("v") },
+	func(v *workload.ExternalWorkload, r *rand.Rand) {
+		metav1.SetMetaDataAnnotation(&v.ObjectMeta, "config.linkerd.io/opaque-ports", other(r, "", "8080", "http", "admin, 8000-8999", "1-65535", "nonsense-,9090"))
 	},
-	func(v *machineVersion, _ *rand.Rand) { v.Annotations["example.org/note"] = newName("note") },
+	func(v *workload.ExternalWorkload, _ *rand.Rand) {
+		metav1.SetMetaDataAnnotation(&v.ObjectMeta, "example.org/note", newName("note"))
+	},
 	changeOwner,
 }
 
 // unselect is a change, too. The label is restored before the workload is expected in slices.
-func unselect(v *machineVersion) { v.Labels["app"] = "another" }
+func unselect(v *workload.ExternalWorkload, _ *rand.Rand) { v.Labels["app"] = "another" }
 
 func newName(prefix string) string { return fmt.Sprintf("%s-%d", prefix, lastNumber.Add(1)) }
 
@@ -151,7 +107,7 @@ func someIPs(r *rand.Rand) []workload.WorkloadIP {
 }
 
 // changePorts changes the ports after the first one, or their order.
-func changePorts(v *machineVersion, r *rand.Rand) {
+func changePorts(v *workload.ExternalWorkload, r *rand.Rand) {
 	ports := []workload.Port{v.Spec.Ports[0]}
 	for _, p := range []workload.Port{
 		{Name: "admin", Port: other[int32](r, 0, 9090, 9091), Protocol: "TCP"},
@@ -167,7 +123,7 @@ func changePorts(v *machineVersion, r *rand.Rand) {
 	v.Spec.Ports = ports
 }
 
-func changeOwner(v *machineVersion, r *rand.Rand) {
+func changeOwner(v *workload.ExternalWorkload, r *rand.Rand) {
 	kind := other(r, "", "WorkloadGroup", "Deployment")
 	owner := func() metav1.OwnerReference {
 		name := newName("owner")
@@ -181,31 +137,30 @@ func changeOwner(v *machineVersion, r *rand.Rand) {
 }
 
 // newMachine returns a workload that the Service with the label app selects.
-func newMachine(name, app string, r *rand.Rand) *machineVersion {
-	v := &machineVersion{}
+func newMachine(name, app string, r *rand.Rand) *workload.ExternalWorkload {
+	v := &workload.ExternalWorkload{}
 	v.TypeMeta = metav1.TypeMeta{APIVersion: workload.SchemeGroupVersion.String(), Kind: "ExternalWorkload"}
 	v.Name = name
 	v.Labels = map[string]string{"app": app}
-	v.Annotations = map[string]string{}
 	v.Spec.Ports = []workload.Port{{Name: "http", Port: 8080, Protocol: "TCP"}}
 	for _, change := range machineFields {
 		change(v, r)
 	}
-	v.fix(app, r)
+	fixMachine(v, app, r)
 	if r.IntN(5) == 0 {
 		v.Finalizers = []string{"example.org/hold"}
 	}
 	return v
 }
 
-// fix makes the Service select the workload, nearly always with a usable address and port.
-func (v *machineVersion) fix(app string, r *rand.Rand) {
+// fixMachine makes the Service select the workload, nearly always with a usable address and port.
+func fixMachine(v *workload.ExternalWorkload, app string, r *rand.Rand) {
 	v.Labels["app"] = app
 	if r.IntN(10) == 0 {
 		return
 	}
 	v.Spec.Ports[0].Name, v.Spec.Ports[0].Protocol = "http", "TCP"
-	if len(v.ips(corev1.IPv4Protocol))+len(v.ips(corev1.IPv6Protocol)) == 0 {
+	if len(ipsOf(v, corev1.IPv4Protocol))+len(ipsOf(v, corev1.IPv6Protocol)) == 0 {
 		v.Spec.WorkloadIPs = []workload.WorkloadIP{{IP: newIPv4()}, {IP: newIPv6()}}
 	}
 }
