@@ -103,6 +103,18 @@ func (m message) nested(field protowire.Number, n message) message {
 	return protowire.AppendBytes(protowire.AppendTag(m, field, protowire.BytesType), n)
 }
 
+// with appends a message that write appends the fields of. Unlike nested, it needs no memory for that.
+func (m message) with(field protowire.Number, write func(message) message) message {
+	m = protowire.AppendTag(m, field, protowire.BytesType)
+	at := len(m)
+	m = write(m)
+	size := len(m) - at
+	m = append(m, make([]byte, protowire.SizeVarint(uint64(size)))...)
+	copy(m[len(m)-size:], m[at:])
+	protowire.AppendVarint(m[:at], uint64(size))
+	return m
+}
+
 // wrapped appends a google.protobuf.UInt32Value, unless it is 0.
 func (m message) wrapped(field protowire.Number, n uint32) message {
 	if n == 0 {
