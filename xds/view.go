@@ -60,7 +60,6 @@ const maxDelay, maxUrgentDelay = 2 * time.Second, 500 * time.Millisecond
 func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	current := v.current.Load()
 	paced := t.pacedUntil(v)
-	removal := false
 	if !v.outdated.IsZero() {
 		if due = v.outdated.Add(maxUrgentDelay); paced.Before(due) {
 			due = paced
@@ -76,13 +75,12 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 		if !t.fit(v) {
 			return time.Time{}
 		}
-		gone, _ := without(current.usable, v.latest.usable)
-		removal = len(gone) > 0
 	}
+	removed, _ := without(current.usable, v.latest.usable)
 	switch {
 	case v.latest == current:
 		return time.Time{}
-	case paced.After(now) && !removal:
+	case paced.After(now) && len(removed) == 0:
 		return paced
 	case paced.After(v.since):
 		t.server.metrics.paced.Observe(now.Sub(v.since).Seconds())

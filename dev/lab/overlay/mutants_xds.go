@@ -27,8 +27,8 @@ var xdsMutants = []Mutant{
 		Test:      "xds TestDeltaReconnects",
 		Edits: []Edit{{
 			File: "xds/requests.go",
-			Old:  "		sub.sent = versionFrom(versions, name)\n",
-			New: `		if sub.sent = versionFrom(versions, name); sub.sent != "" {
+			Old:  "		sub.sent = cloneText(versions[name])\n",
+			New: `		if sub.sent = cloneText(versions[name]); sub.sent != "" {
 			sub.sent = sub.follow().Version
 		}
 `,
