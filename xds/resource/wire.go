@@ -133,15 +133,12 @@ func (m message) duration(field protowire.Number, d time.Duration) message {
 
 // any appends a google.protobuf.Any.
 func (m message) any(field protowire.Number, name string, value message) message {
-	head := message{}.text(1, typePrefix+name)
-	head = protowire.AppendVarint(protowire.AppendTag(head, 2, protowire.BytesType), uint64(len(value)))
-	m = protowire.AppendVarint(protowire.AppendTag(m, field, protowire.BytesType), uint64(len(head)+len(value)))
-	return append(append(m, head...), value...)
+	return m.with(field, func(m message) message { return m.text(1, typePrefix+name).nested(2, value) })
 }
 
 // entry appends an entry of a map from strings to messages.
 func (m message) entry(field protowire.Number, key string, value message) message {
-	return m.nested(field, message{}.text(1, key).nested(2, value))
+	return m.with(field, func(m message) message { return m.text(1, key).nested(2, value) })
 }
 
 // structField appends a field with a string to a google.protobuf.Struct.
