@@ -193,10 +193,7 @@ const (
 )
 
 // Variants of the protocol, as metrics call them.
-const (
-	variantSotW  = "sotw"
-	variantDelta = "delta"
-)
+const variantSotW, variantDelta = "sotw", "delta"
 
 // apis are the gRPC services (§1.2): the aggregated one, and those with one type. The packages of
 // their generated code would add the messages of all resources to the program.

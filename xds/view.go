@@ -3,6 +3,7 @@ package xds
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -61,9 +62,7 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	current := v.current.Load()
 	paced := t.pacedUntil(v)
 	if !v.outdated.IsZero() {
-		if due = v.outdated.Add(maxUrgentDelay); paced.Before(due) {
-			due = paced
-		}
+		due = slices.MinFunc([]time.Time{v.outdated.Add(maxUrgentDelay), paced}, time.Time.Compare)
 		if due.After(now) {
 			return due
 		}
