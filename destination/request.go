@@ -74,7 +74,8 @@ func (s *limitedStream) RecvMsg(m any) error {
 	}
 }
 
-// receive receives the request of a call. If the time limit ends the call first, the message is ignored.
+// receive receives the request of a call. If the time limit ends the call first, the message is
+// ignored.
 func (s *limitedStream) receive(m any) error {
 	client := clientlimits.ClientIDFrom(s.Context())
 	if err := s.begin(client); err != nil {

@@ -67,9 +67,8 @@ func (f *frame) size() int {
 	return len(f.head) + len(f.Wire) + addrPortSize*len(f.usable) + f.plain.size()
 }
 
-// newResponse returns an encoded response. The version is that of a SotW response with any number of
-// resources. The fields behind the resources belong to the stream: protobuf allows
-// any order.
+// newResponse returns an encoded response. The version is that of a SotW response with any number
+// of resources. The fields behind the resources belong to the stream: protobuf allows any order.
 func (s *stream) newResponse(typ resourceType, version string, items []item, removed []string) mem.BufferSlice {
 	r := make(mem.BufferSlice, 0, 2*len(items)+1)
 	tail := precoded.Append(make([]byte, 0, 128), fieldTypeURL, typ.URL())

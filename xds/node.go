@@ -121,8 +121,8 @@ func (s *stream) nodeText(text string) string {
 	return cloneText(text)
 }
 
-// cloneText returns a copy of a text of a request, which doesn't keep the memory of the request; "" for one that
-// is too long.
+// cloneText returns a copy of a text of a request, which doesn't keep the memory of the request; ""
+// for one that is too long.
 func cloneText(text string) string {
 	if len(text) > maxNodeText {
 		return ""

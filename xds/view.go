@@ -17,10 +17,10 @@ type view struct {
 	viewKey
 	current atomic.Pointer[frame] // what streams send; never nil once it has subscribers
 
-	// The lock of the topic guards the fields below, and the callers of publish, settle and remember
-	// hold it. latest is the last rendered version, and outdated is the time of the first change that
-	// it lacks; zero for none. While changes are delayed, since is the time of the first one that the
-	// current version lacks.
+	// The lock of the topic guards the fields below, and the callers of publish, settle and
+	// remember hold it. latest is the last rendered version, and outdated is the time of the first
+	// change that it lacks; zero for none. While changes are delayed, since is the time of the
+	// first one that the current version lacks.
 	latest          *frame
 	outdated, since time.Time
 	changed         time.Time // when the current version became current

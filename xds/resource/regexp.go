@@ -23,7 +23,8 @@ var errRegexp = errors.New("the pathRegex is no regular expression of RE2")
 
 var errLargeRegexp = fmt.Errorf("the pathRegex is too large: RE2 would make more than %d instructions of it", maxEstimate)
 
-// checkRegexp returns the reason why clients would reject a regular expression, with all routes beside it.
+// checkRegexp returns the reason why clients would reject a regular expression, with all routes
+// beside it.
 func checkRegexp(text string) error {
 	re, err := syntax.Parse(text, syntax.Perl)
 	if _, literal := literalPath(text); literal {

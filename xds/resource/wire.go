@@ -103,7 +103,7 @@ func (m message) nested(field protowire.Number, n message) message {
 	return protowire.AppendBytes(protowire.AppendTag(m, field, protowire.BytesType), n)
 }
 
-// with appends a message that write appends the fields of. Unlike nested, it needs no memory for that.
+// with appends a message, whose fields write appends. Unlike nested, it needs no memory for them.
 func (m message) with(field protowire.Number, write func(message) message) message {
 	m = protowire.AppendTag(m, field, protowire.BytesType)
 	at := len(m)
