@@ -21,7 +21,6 @@ type call struct {
 	out     sender
 	callLog *callLog
 
-	next     stage
 	followed followed // nil until opened
 	wake     wake
 	ended    bool
@@ -38,16 +37,6 @@ type call struct {
 const (
 	busyTimes    = 8
 	busyInterval = time.Second
-)
-
-// stage is the next step of a call.
-type stage int
-
-const (
-	beginning stage = iota // logs the start of the call
-	opening                // opens the stream, and sends nothing
-	following              // sends the changes that the client has not received
-	closing
 )
 
 // followed is the stream of a call.
@@ -69,20 +58,14 @@ func (s *Server) serve(c *call) error {
 		return s.errAfterStop()
 	}
 	defer s.calls.End()
-	defer c.run(closing)
+	defer func() { s.workers.do(c.close) }()
 	if s.logsCalls(c.ctx) {
-		c.run(beginning)
+		s.workers.do(func() { c.callLog = s.newCallLog(c.ctx, c.method, c.request) })
 	}
 	if c.open() {
 		c.follow()
 	}
 	return c.err
-}
-
-// run makes a worker run one step.
-func (c *call) run(next stage) {
-	c.next = next
-	c.server.workers.do(c)
 }
 
 // open waits until the catalog is synced, and opens the stream. It returns false if the call has ended.
@@ -102,13 +85,14 @@ func (c *call) open() bool {
 	}
 	defer func() { <-c.server.opening }()
 	runtime.Gosched() // updates that wait for a processor go first
-	c.run(opening)
+	c.server.workers.do(c.makeStream)
 	return !c.ended
 }
 
 // follow sends updates until the stream ends.
 func (c *call) follow() {
-	for c.run(following); !c.ended; c.send() {
+	step := c.sendNew // made once: a method value takes memory
+	for c.server.workers.do(step); !c.ended; c.send(step) {
 		select {
 		case <-c.wake.changed:
 		case <-c.wake.moved:
@@ -120,12 +104,12 @@ func (c *call) follow() {
 }
 
 // send sends an update, on the stack of the handler if the stream is busy.
-func (c *call) send() {
+func (c *call) send(step func()) {
 	if c.wakeups == busyTimes || c.isBusy(time.Now()) {
-		c.sendNew()
+		step()
 		return
 	}
-	c.run(following)
+	c.server.workers.do(step)
 }
 
 // isBusy counts a wake-up, and reports whether the stream is busy. A busy stream stays busy, because its
@@ -142,20 +126,7 @@ func (c *call) isBusy(now time.Time) bool {
 // end ends the call, with nil for the status OK.
 func (c *call) end(err error) { c.ended, c.err = true, endOf(c.ctx, err) }
 
-// work implements job.
-func (c *call) work() {
-	switch c.next {
-	case beginning:
-		c.callLog = c.server.newCallLog(c.ctx, c.method, c.request)
-	case opening:
-		c.makeStream()
-	case following:
-		c.sendNew()
-	case closing:
-		c.close()
-	}
-}
-
+// makeStream opens the stream, and sends nothing.
 func (c *call) makeStream() {
 	a, err := c.server.accept(c.request)
 	if err == nil && c.method == methodGet {

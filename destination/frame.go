@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/signpostd/signpost/internal/precoded"
 )
 
 // frame is one encoded message. It is immutable, and shared by the streams that send it.
@@ -62,8 +64,7 @@ func addFrames(entries []*entry) []*frame {
 		b = protowire.AppendTag(b, fieldUpdateAdd, protowire.BytesType)
 		b = protowire.AppendVarint(b, uint64(size))
 		for _, e := range entries[:n] {
-			b = protowire.AppendTag(b, fieldSetAddrs, protowire.BytesType)
-			b = protowire.AppendBytes(b, e.wire)
+			b = precoded.Append(b, fieldSetAddrs, e.wire)
 		}
 		f := newFrame(append(b, labels.wire...))
 		f.added = int32(n)
@@ -89,12 +90,10 @@ func removeFrames(entries []*entry) []*frame {
 	for len(entries) > 0 {
 		n, set := 0, []byte(nil)
 		for n < len(entries) && len(set) < maxFrame {
-			set = protowire.AppendTag(set, fieldSetAddrs, protowire.BytesType)
-			set = protowire.AppendBytes(set, marshalNumbers(tcpAddress(entries[n].endpoint.Addr)))
+			set = precoded.Append(set, fieldSetAddrs, marshalNumbers(tcpAddress(entries[n].endpoint.Addr)))
 			n++
 		}
-		b := protowire.AppendTag(nil, fieldUpdateRemove, protowire.BytesType)
-		f := newFrame(protowire.AppendBytes(b, set))
+		f := newFrame(precoded.Append(nil, fieldUpdateRemove, set))
 		f.removed = int32(n)
 		frames = append(frames, f)
 		entries = entries[n:]
@@ -148,10 +147,7 @@ func appendLabels(b []byte, field protowire.Number, labels map[string]string) ([
 	for _, name := range names {
 		b = protowire.AppendTag(b, field, protowire.BytesType)
 		b = protowire.AppendVarint(b, uint64(sizeOfLabel(name, labels[name])))
-		b = protowire.AppendTag(b, fieldKey, protowire.BytesType)
-		b = protowire.AppendString(b, name)
-		b = protowire.AppendTag(b, fieldValue, protowire.BytesType)
-		b = protowire.AppendString(b, labels[name])
+		b = precoded.Append(precoded.Append(b, fieldKey, name), fieldValue, labels[name])
 	}
 	return b, nil
 }

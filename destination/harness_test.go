@@ -123,8 +123,8 @@ func dial(t *testing.T, dialer func(context.Context, string) (net.Conn, error), 
 // settle waits until all effects of the changes have happened.
 func (f *fixture) settle() { settle() }
 
-// settle waits until all effects of changes have happened. Time is virtual, and the wait is longer than any
-// delay of the catalog.
+// settle waits until all effects of changes have happened. Time is virtual, and the wait is longer
+// than any delay of the catalog.
 func settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()

@@ -23,21 +23,30 @@ type metrics struct {
 	conflicts *prometheus.CounterVec
 	// addressOverflow is the overflow counter of profiles of addresses, without labels.
 	addressOverflow prometheus.Counter
-
-	open                                 *prometheus.Desc
-	subscribers, updates, pods, exists   *prometheus.Desc
-	profileSubscribers, profileUpdates   *prometheus.Desc
-	workloadSubscribers, workloadUpdates *prometheus.Desc
-	serviceSubscribers                   *prometheus.Desc
-	// The overflow counters count merged updates.
-	endpointOverflow, profileOverflow *prometheus.Desc
 }
 
 const overflowHelp = "Times that a stream was so far behind that updates were merged into one. None is lost, and no stream is ended."
 
+// The metrics of open streams. The overflow counters count merged updates.
+var (
+	endpointLabels = []string{"cluster", "namespace", "service", "port", "hostname", "nodename"}
+	profileLabels  = []string{"namespace", "profile"}
+
+	openDesc                = prometheus.NewDesc("destination_open_streams", "Open streams.", []string{"method"}, nil)
+	subscribersDesc         = prometheus.NewDesc("endpoints_subscribers", "Streams that want these endpoints.", endpointLabels, nil)
+	updatesDesc             = prometheus.NewDesc("endpoints_updates", "Changes of these endpoints since their first open stream.", endpointLabels, nil)
+	podsDesc                = prometheus.NewDesc("endpoints_pods", "Endpoints in the current response; the largest number, if it depends on the node or zone of the client.", endpointLabels, nil)
+	existsDesc              = prometheus.NewDesc("endpoints_exists", "1 if the Service exists, 0 if not.", endpointLabels, nil)
+	profileSubscribersDesc  = prometheus.NewDesc("profile_subscribers", "Streams that want the profile of this Service.", profileLabels, nil)
+	profileUpdatesDesc      = prometheus.NewDesc("profile_updates", "Changes of this profile since its first open stream.", profileLabels, nil)
+	workloadSubscribersDesc = prometheus.NewDesc("workload_subscribers", "Streams that want the profile of an address.", nil, nil)
+	workloadUpdatesDesc     = prometheus.NewDesc("workload_updates", "Changes of the profiles of addresses with open streams.", nil, nil)
+	serviceSubscribersDesc  = prometheus.NewDesc("service_subscribers", "Streams that want to know the opaque ports of this Service.", []string{"namespace", "name"}, nil)
+	endpointOverflowDesc    = prometheus.NewDesc("endpoint_updates_queue_overflow", overflowHelp, []string{"service"}, nil)
+	profileOverflowDesc     = prometheus.NewDesc("profile_updates_queue_overflow", overflowHelp, []string{"fqn", "port"}, nil)
+)
+
 func newMetrics(s *Server, r prometheus.Registerer) *metrics {
-	endpoints := []string{"cluster", "namespace", "service", "port", "hostname", "nodename"}
-	profiles := []string{"namespace", "profile"}
 	m := &metrics{
 		server: s,
 		slowest: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -53,21 +62,6 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 			Help: "Times that a response met an address that several Services or several workloads claim. The log names each address once.",
 		}, []string{"claimants"}),
 		addressOverflow: prometheus.NewCounter(prometheus.CounterOpts{Name: "endpoint_profile_updates_queue_overflow", Help: overflowHelp}),
-
-		open:        prometheus.NewDesc("destination_open_streams", "Open streams.", []string{"method"}, nil),
-		subscribers: prometheus.NewDesc("endpoints_subscribers", "Streams that want these endpoints.", endpoints, nil),
-		updates:     prometheus.NewDesc("endpoints_updates", "Changes of these endpoints since their first open stream.", endpoints, nil),
-		pods:        prometheus.NewDesc("endpoints_pods", "Endpoints in the current response; the largest number, if it depends on the node or zone of the client.", endpoints, nil),
-		exists:      prometheus.NewDesc("endpoints_exists", "1 if the Service exists, 0 if not.", endpoints, nil),
-
-		profileSubscribers:  prometheus.NewDesc("profile_subscribers", "Streams that want the profile of this Service.", profiles, nil),
-		profileUpdates:      prometheus.NewDesc("profile_updates", "Changes of this profile since its first open stream.", profiles, nil),
-		workloadSubscribers: prometheus.NewDesc("workload_subscribers", "Streams that want the profile of an address.", nil, nil),
-		workloadUpdates:     prometheus.NewDesc("workload_updates", "Changes of the profiles of addresses with open streams.", nil, nil),
-		serviceSubscribers:  prometheus.NewDesc("service_subscribers", "Streams that want to know the opaque ports of this Service.", []string{"namespace", "name"}, nil),
-
-		endpointOverflow: prometheus.NewDesc("endpoint_updates_queue_overflow", overflowHelp, []string{"service"}, nil),
-		profileOverflow:  prometheus.NewDesc("profile_updates_queue_overflow", overflowHelp, []string{"fqn", "port"}, nil),
 	}
 	for _, claimants := range []string{conflictServices, conflictWorkloads} {
 		m.conflicts.WithLabelValues(claimants)
@@ -113,8 +107,8 @@ func (m *metrics) slowestLag(now time.Time) time.Duration {
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		m.open, m.subscribers, m.updates, m.pods, m.exists, m.profileSubscribers, m.profileUpdates,
-		m.workloadSubscribers, m.workloadUpdates, m.serviceSubscribers, m.endpointOverflow, m.profileOverflow,
+		openDesc, subscribersDesc, updatesDesc, podsDesc, existsDesc, profileSubscribersDesc, profileUpdatesDesc,
+		workloadSubscribersDesc, workloadUpdatesDesc, serviceSubscribersDesc, endpointOverflowDesc, profileOverflowDesc,
 	} {
 		ch <- d
 	}
@@ -151,16 +145,16 @@ func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric) {
 		}
 		streams[key]++
 	})
-	gauge(ch, m.open, float64(total), "Get")
+	gauge(ch, openDesc, float64(total), "Get")
 	m.collectOverflows(ch, streams)
 	for key, n := range streams {
 		q := key.topic.query
 		labels := []string{q.service.Cluster, q.service.Namespace, q.service.Name, fmt.Sprint(q.port), q.hostname, key.node}
 		size := key.topic.size()
-		gauge(ch, m.subscribers, float64(n), labels...)
-		count(ch, m.updates, key.topic.updates.Load(), labels...)
-		gauge(ch, m.pods, float64(size.endpoints), labels...)
-		gauge(ch, m.exists, size.exists, labels...)
+		gauge(ch, subscribersDesc, float64(n), labels...)
+		count(ch, updatesDesc, key.topic.updates.Load(), labels...)
+		gauge(ch, podsDesc, float64(size.endpoints), labels...)
+		gauge(ch, existsDesc, size.exists, labels...)
 	}
 }
 
@@ -179,7 +173,7 @@ func (m *metrics) collectOverflows(ch chan<- prometheus.Metric, streams map[seri
 		}
 	}
 	for service, n := range overflows {
-		count(ch, m.endpointOverflow, n, service)
+		count(ch, endpointOverflowDesc, n, service)
 	}
 }
 

@@ -66,17 +66,17 @@ func (m *metrics) collectProfiles(ch chan<- prometheus.Metric) {
 			services[a.snapshot.Service] = services[a.snapshot.Service].plus(add)
 		}
 	})
-	gauge(ch, m.open, float64(total), "GetProfile")
-	gauge(ch, m.workloadSubscribers, float64(addresses.streams))
-	count(ch, m.workloadUpdates, addresses.updates)
+	gauge(ch, openDesc, float64(total), "GetProfile")
+	gauge(ch, workloadSubscribersDesc, float64(addresses.streams))
+	count(ch, workloadUpdatesDesc, addresses.updates)
 	for key, n := range services {
 		profile := profileName(key, m.server.config.ClusterDomain)
-		gauge(ch, m.profileSubscribers, float64(n.streams), key.Namespace, profile)
-		count(ch, m.profileUpdates, n.updates, key.Namespace, profile)
-		gauge(ch, m.serviceSubscribers, float64(n.streams), key.Namespace, key.Name)
+		gauge(ch, profileSubscribersDesc, float64(n.streams), key.Namespace, profile)
+		count(ch, profileUpdatesDesc, n.updates, key.Namespace, profile)
+		gauge(ch, serviceSubscribersDesc, float64(n.streams), key.Namespace, key.Name)
 	}
 	for at, n := range overflows {
-		count(ch, m.profileOverflow, n, profileName(at.service, m.server.config.ClusterDomain), fmt.Sprint(at.port))
+		count(ch, profileOverflowDesc, n, profileName(at.service, m.server.config.ClusterDomain), fmt.Sprint(at.port))
 	}
 }
 

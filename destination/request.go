@@ -59,14 +59,14 @@ func (s *limitedStream) end() {
 
 // RecvMsg implements grpc.ServerStream. It is called once, because all methods have one request message.
 func (s *limitedStream) RecvMsg(m any) error {
-	r := &reception{stream: s, message: m}
-	w := s.server.workers.begin(r)
+	var err error
+	w := s.server.workers.begin(func() { err = s.receive(m) })
 	limit := time.NewTimer(s.server.config.Limits.RequestTimeout)
 	defer limit.Stop()
 	select {
 	case panicked := <-w.done:
 		s.server.workers.end(w, panicked)
-		return r.err
+		return err
 	case <-limit.C:
 		w.abandon()
 		s.server.refused(clientlimits.RefusedSlow)
@@ -74,27 +74,20 @@ func (s *limitedStream) RecvMsg(m any) error {
 	}
 }
 
-// reception is the job that receives the request of a call. If the time limit ends the call first, the
-// message is ignored.
-type reception struct {
-	stream  *limitedStream
-	message any
-	err     error
-}
-
-// work implements job.
-func (r *reception) work() {
-	s := r.stream.server
-	client := clientlimits.ClientIDFrom(r.stream.Context())
-	if r.err = r.stream.begin(client); r.err != nil {
-		return
+// receive receives the request of a call. If the time limit ends the call first, the message is
+// ignored.
+func (s *limitedStream) receive(m any) error {
+	client := clientlimits.ClientIDFrom(s.Context())
+	if err := s.begin(client); err != nil {
+		return err
 	}
-	if r.err = s.clients.BeginRequest(client); r.err != nil {
-		return
+	if err := s.server.clients.BeginRequest(client); err != nil {
+		return err
 	}
-	defer s.clients.EndRequest(client)
-	r.err = r.stream.ServerStream.RecvMsg(r.message)
-	if status.Code(r.err) == codes.ResourceExhausted {
-		s.refused(clientlimits.RefusedMessage)
+	defer s.server.clients.EndRequest(client)
+	err := s.ServerStream.RecvMsg(m)
+	if status.Code(err) == codes.ResourceExhausted {
+		s.server.refused(clientlimits.RefusedMessage)
 	}
+	return err
 }

@@ -10,9 +10,6 @@ import (
 // clients stall.
 const maxIdleWorkers = 16
 
-// job is work that needs a deep stack.
-type job interface{ work() }
-
 // workers run the jobs of calls on goroutines whose stacks have already grown (decision 0071). The stack of a
 // goroutine grows by doubling and hardly ever shrinks. So a handler that encodes and sends by itself would
 // keep 8 to 16 kB while its stream is open. A handler that only waits keeps 4 kB.
@@ -25,26 +22,26 @@ type workers struct {
 // worker runs one job after another. Each channel has a buffer of one, so that neither side waits for the
 // other.
 type worker struct {
-	jobs chan job
+	jobs chan func()
 	// done has the panic of the job, or nil.
 	done chan *panics.Carried
 }
 
 // do makes a worker run the job, and returns when the job has ended. If the job panics, so does do.
-func (ws *workers) do(j job) {
-	w := ws.begin(j)
+func (ws *workers) do(job func()) {
+	w := ws.begin(job)
 	ws.end(w, <-w.done)
 }
 
 // begin gives the job to an idle or a new worker, so that a job never waits for another one. The caller
 // receives from done once, and then calls end.
-func (ws *workers) begin(j job) *worker {
+func (ws *workers) begin(job func()) *worker {
 	w := ws.take()
 	if w == nil {
-		w = &worker{jobs: make(chan job, 1), done: make(chan *panics.Carried, 1)}
+		w = &worker{jobs: make(chan func(), 1), done: make(chan *panics.Carried, 1)}
 		go w.run()
 	}
-	w.jobs <- j
+	w.jobs <- job
 	return w
 }
 
@@ -106,17 +103,17 @@ func (ws *workers) leave() {
 }
 
 func (w *worker) run() {
-	for j := range w.jobs {
-		w.done <- attempt(j)
+	for job := range w.jobs {
+		w.done <- attempt(job)
 	}
 }
 
-func attempt(j job) (panicked *panics.Carried) {
+func attempt(job func()) (panicked *panics.Carried) {
 	defer func() {
 		if v := recover(); v != nil {
 			panicked = panics.Carry(v)
 		}
 	}()
-	j.work()
+	job()
 	return nil
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/signpostd/signpost/internal/panics"
 )
 
-type jobFunc func()
-
-func (f jobFunc) work() { f() }
-
 // A client that doesn't read keeps its worker, and other jobs don't wait for it. Idle workers are reused, and
 // end with the last user; otherwise the synctest bubble would not end.
 func TestWorkersDoNotWaitForEachOther(t *testing.T) {
@@ -24,13 +20,13 @@ func TestWorkersDoNotWaitForEachOther(t *testing.T) {
 			ws.enter()
 			go func() {
 				defer ws.leave()
-				ws.do(jobFunc(func() { <-reads }))
+				ws.do(func() { <-reads })
 			}()
 		}
 		synctest.Wait()
 		ran := 0
 		for range 3 {
-			ws.do(jobFunc(func() { ran++ }))
+			ws.do(func() { ran++ })
 		}
 		if ran != 3 || len(ws.idle) != 1 {
 			t.Errorf("%d of 3 jobs ran beside %d stalled ones, and %d workers are idle, want 1", ran, stalled, len(ws.idle))
@@ -62,7 +58,7 @@ func TestWorkerCarriesPanics(t *testing.T) {
 				t.Errorf("%d workers are idle, want 1", len(ws.idle))
 			}
 		}()
-		ws.do(jobFunc(func() { panic("on purpose") }))
+		ws.do(func() { panic("on purpose") })
 	})
 }
 

@@ -200,8 +200,8 @@ func TestEgressBudget(t *testing.T) {
 	})
 }
 
-// A change that the budget delays is rendered when it is sent. Changes before that are only rendered to find
-// removals, each maxUrgentDelay.
+// A change that the budget delays is rendered when it is sent. Changes before that are only rendered
+// to find removals, each maxUrgentDelay.
 func TestDelayedChangesAreNotRendered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := &marked{Service: service("shop", "web", "http:80"), endpoints: 25}

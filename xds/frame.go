@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/precoded"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
@@ -53,31 +54,24 @@ func (v *view) frameOf(r resource.Resource) *frame {
 
 // appendIdentity appends the name and the version of a Resource.
 func appendIdentity(b []byte, r resource.Resource) []byte {
-	return appendBytes(appendBytes(b, fieldResourceName, r.Name), fieldResourceVersion, r.Version)
+	return precoded.Append(precoded.Append(b, fieldResourceName, r.Name), fieldResourceVersion, r.Version)
 }
 
 const addrPortSize = 32 // the memory of a netip.AddrPort in bytes
 
-// size returns the memory of the frame in bytes.
+// size returns the memory of the frame in bytes; 0 for nil.
 func (f *frame) size() int {
-	size := len(f.head) + len(f.Wire) + addrPortSize*len(f.usable)
-	if f.plain != nil {
-		size += f.plain.size()
+	if f == nil {
+		return 0
 	}
-	return size
+	return len(f.head) + len(f.Wire) + addrPortSize*len(f.usable) + f.plain.size()
 }
 
-func appendBytes[T string | []byte](b []byte, field protowire.Number, v T) []byte {
-	b = protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(len(v)))
-	return append(b, v...)
-}
-
-// newResponse returns an encoded response. The version is that of a SotW response with any number of
-// resources. The fields behind the resources belong to the stream: protobuf allows
-// any order.
+// newResponse returns an encoded response. The version is that of a SotW response with any number
+// of resources. The fields behind the resources belong to the stream: protobuf allows any order.
 func (s *stream) newResponse(typ resourceType, version string, items []item, removed []string) mem.BufferSlice {
 	r := make(mem.BufferSlice, 0, 2*len(items)+1)
-	tail := appendBytes(make([]byte, 0, 128), fieldTypeURL, typ.URL())
+	tail := precoded.Append(make([]byte, 0, 128), fieldTypeURL, typ.URL())
 	for _, i := range items {
 		if s.variant == variantDelta {
 			r = append(r, &i.frame.head)
@@ -87,12 +81,12 @@ func (s *stream) newResponse(typ resourceType, version string, items []item, rem
 		}
 	}
 	if s.variant == variantSotW {
-		tail = appendBytes(tail, fieldVersion, version)
+		tail = precoded.Append(tail, fieldVersion, version)
 	}
 	for _, name := range removed {
-		tail = appendBytes(tail, fieldRemoved, name)
+		tail = precoded.Append(tail, fieldRemoved, name)
 	}
-	return append(r, mem.SliceBuffer(appendBytes(tail, fieldNonce, s.nonce)))
+	return append(r, mem.SliceBuffer(precoded.Append(tail, fieldNonce, s.nonce)))
 }
 
 // newNonce returns a nonce of 65 random bits. A client can't guess it, so one that returns it has read

@@ -113,10 +113,18 @@ func (s *stream) nameNamespaces(v *structpb.Value) error {
 	return nil
 }
 
-// nodeText returns a copy of a text of the node, which doesn't keep the memory of the request.
+// nodeText returns a copy of a text of the node, and counts one that is too long.
 func (s *stream) nodeText(text string) string {
 	if len(text) > maxNodeText {
 		s.server.refused(refusedNode)
+	}
+	return cloneText(text)
+}
+
+// cloneText returns a copy of a text of a request, which doesn't keep the memory of the request; ""
+// for one that is too long.
+func cloneText(text string) string {
+	if len(text) > maxNodeText {
 		return ""
 	}
 	return strings.Clone(text)

@@ -1,8 +1,6 @@
 package xds
 
 import (
-	"strings"
-
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -92,7 +90,7 @@ func (s *stream) subscribeDelta(typ resourceType, name string, versions map[stri
 	case known != nil:
 		s.sendAgain(sub)
 	case typ != endpoints || !s.types[clusters].requested:
-		sub.sent = versionFrom(versions, name)
+		sub.sent = cloneText(versions[name])
 	}
 	return nil
 }
@@ -120,12 +118,4 @@ func (s *stream) unsubscribeDelta(typ resourceType, name string) {
 			in.removedNames = append(in.removedNames, sub.name)
 		}
 	}
-}
-
-// versionFrom returns the version of a resource that a client has from an earlier stream, if any.
-func versionFrom(versions map[string]string, name string) string {
-	if v := versions[name]; len(v) <= maxNodeText {
-		return strings.Clone(v)
-	}
-	return ""
 }

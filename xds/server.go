@@ -52,16 +52,9 @@ type Server struct {
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config = config.withDefaults()
 	s := &Server{
-		catalog: c,
-		config:  &config,
-		log:     log,
-		rejections: rejections{
-			log: log, report: config.Rejected, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{},
-		},
-		leftOut:  rate.Sometimes{First: 1, Interval: logInterval},
-		unproved: rate.Sometimes{First: 1, Interval: logInterval},
-		workers:  workers{slots: runtime.GOMAXPROCS(0)},
-		calls:    streams.NewCalls(),
+		catalog: c, config: &config, log: log, calls: streams.NewCalls(), workers: workers{slots: runtime.GOMAXPROCS(0)},
+		rejections: rejections{log: log, report: config.Rejected, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{}},
+		leftOut:    rate.Sometimes{First: 1, Interval: logInterval}, unproved: rate.Sometimes{First: 1, Interval: logInterval},
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.connections = clientlimits.NewConnections(&config.Limits, s.refused, log)
@@ -200,10 +193,7 @@ const (
 )
 
 // Variants of the protocol, as metrics call them.
-const (
-	variantSotW  = "sotw"
-	variantDelta = "delta"
-)
+const variantSotW, variantDelta = "sotw", "delta"
 
 // apis are the gRPC services (§1.2): the aggregated one, and those with one type. The packages of
 // their generated code would add the messages of all resources to the program.

@@ -184,8 +184,8 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	t.fit(v)
 }
 
-// fit counts the memory of the last rendered version of a view. If the limits don't allow that, fit ends
-// the streams of all subscriptions and returns false. The caller holds the lock.
+// fit counts the memory of the last rendered version of a view. If the limits don't allow that, fit
+// ends the streams of all subscriptions and returns false. The caller holds the lock.
 func (t *topic) fit(v *view) bool {
 	err := v.memory.Resize(v.latest.size())
 	if err == nil {

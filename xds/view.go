@@ -3,6 +3,7 @@ package xds
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,10 +17,10 @@ type view struct {
 	viewKey
 	current atomic.Pointer[frame] // what streams send; never nil once it has subscribers
 
-	// The lock of the topic guards the fields below, and the callers of publish, settle and remember
-	// hold it. latest is the last rendered version, and outdated is the time of the first change that
-	// it lacks; zero for none. While changes are delayed, since is the time of the first one that the
-	// current version lacks.
+	// The lock of the topic guards the fields below, and the callers of publish, settle and
+	// remember hold it. latest is the last rendered version, and outdated is the time of the first
+	// change that it lacks; zero for none. While changes are delayed, since is the time of the
+	// first one that the current version lacks.
 	latest          *frame
 	outdated, since time.Time
 	changed         time.Time // when the current version became current
@@ -60,11 +61,8 @@ const maxDelay, maxUrgentDelay = 2 * time.Second, 500 * time.Millisecond
 func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	current := v.current.Load()
 	paced := t.pacedUntil(v)
-	removal := false
 	if !v.outdated.IsZero() {
-		if due = v.outdated.Add(maxUrgentDelay); paced.Before(due) {
-			due = paced
-		}
+		due = slices.MinFunc([]time.Time{v.outdated.Add(maxUrgentDelay), paced}, time.Time.Compare)
 		if due.After(now) {
 			return due
 		}
@@ -76,13 +74,12 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 		if !t.fit(v) {
 			return time.Time{}
 		}
-		gone, _ := without(current.usable, v.latest.usable)
-		removal = len(gone) > 0
 	}
+	removed, _ := without(current.usable, v.latest.usable)
 	switch {
 	case v.latest == current:
 		return time.Time{}
-	case paced.After(now) && !removal:
+	case paced.After(now) && len(removed) == 0:
 		return paced
 	case paced.After(v.since):
 		t.server.metrics.paced.Observe(now.Sub(v.since).Seconds())

@@ -162,8 +162,8 @@ func (s *stream) subscribeAll(typ resourceType, version string, versions map[str
 	if typ != clusters || s.client.grpc {
 		return nil
 	}
-	if in.nonce == "" && len(version) <= maxNodeText {
-		in.resumedVersion = strings.Clone(version)
+	if in.nonce == "" {
+		in.resumedVersion = cloneText(version)
 	}
 	shared, err := s.server.join(coverage{s.client.namespaces, s.client.identity.Namespace}, s)
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *stream) list(versions map[string]string) (ended []*subscription, err er
 			if sub, err = s.subscribe(clusters, name); err != nil {
 				return nil, err
 			}
-			sub.sent = versionFrom(versions, name)
+			sub.sent = cloneText(versions[name])
 		}
 		sub.covered = true
 	}

@@ -138,15 +138,11 @@ type key struct{ url, name string }
 // request requests the resources of a type. The nonce is that of the last response.
 func (t *tree) request(url, nonce string, names []string) error {
 	t.requested[url] = names
-	err := t.stream.Send(&discovery.DiscoveryRequest{
-		TypeUrl: url, ResourceNames: names, ResponseNonce: nonce,
-		Node: &corepb.Node{
-			Id: "signpost-xds-get", UserAgentName: "gRPC signpost", Locality: &corepb.Locality{Zone: t.options.Zone},
-			Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{
-				"NODE_NAME": structpb.NewStringValue(t.options.Node), "NAMESPACE": structpb.NewStringValue(t.options.Namespace),
-			}},
-		},
-	})
+	place := map[string]*structpb.Value{"NODE_NAME": structpb.NewStringValue(t.options.Node), "NAMESPACE": structpb.NewStringValue(t.options.Namespace)}
+	node := &corepb.Node{
+		Id: "signpost-xds-get", UserAgentName: "gRPC signpost", Locality: &corepb.Locality{Zone: t.options.Zone}, Metadata: &structpb.Struct{Fields: place},
+	}
+	err := t.stream.Send(&discovery.DiscoveryRequest{TypeUrl: url, ResourceNames: names, ResponseNonce: nonce, Node: node})
 	if err != nil && !errors.Is(err, io.EOF) { // Recv says why
 		return queryError(t.options.Addr, err)
 	}

@@ -151,9 +151,8 @@ func (cs *Connections) UnreadGauge(name string) prometheus.Collector {
 type holder struct {
 	connection *Connection
 	bytes      int
-	// parts has the memory that other connections may hold too, in bytes. private is the rest.
-	parts   map[any]int
-	private int
+	// parts has the memory that it holds, in bytes. Other connections may hold the same part.
+	parts map[any]int
 }
 
 func (h *holder) add(part any, bytes int) {
@@ -163,7 +162,7 @@ func (h *holder) add(part any, bytes int) {
 	}
 }
 
-// holders returns the connections that hold memory of clients that don't read.
+// holders returns the connections that hold memory of clients that don't read, the greatest last.
 func (cs *Connections) holders(now time.Time, blocked []Blocked) (list []*holder) {
 	byConnection := map[*Connection]*holder{}
 	for _, c := range cs.open() {
@@ -171,13 +170,12 @@ func (cs *Connections) holders(now time.Time, blocked []Blocked) (list []*holder
 		byConnection[c] = h
 		c.unread.addTo(h, now)
 	}
-	for _, b := range blocked {
+	for i, b := range blocked {
 		h := byConnection[b.Connection]
 		if h == nil || b.For < unreadAfter {
 			continue
 		}
-		h.private += blockedCall
-		h.bytes += blockedCall
+		h.add(&blocked[i], blockedCall)
 		if b.Holds != nil {
 			h.add(b.Holds, b.Bytes)
 		}
@@ -187,6 +185,7 @@ func (cs *Connections) holders(now time.Time, blocked []Blocked) (list []*holder
 			list = append(list, h)
 		}
 	}
+	slices.SortFunc(list, func(a, b *holder) int { return cmp.Compare(a.bytes, b.bytes) })
 	return list
 }
 
@@ -203,8 +202,7 @@ func (u *unread) addTo(h *holder, now time.Time) {
 
 // holdings is the memory that several connections hold. A part that several hold counts once.
 type holdings struct {
-	connections []*holder
-	sorted      bool // by bytes, the greatest last
+	connections []*holder // by bytes, the greatest last
 	users       map[any]int
 	bytes       int
 }
@@ -213,7 +211,6 @@ func newHoldings() *holdings { return &holdings{users: map[any]int{}} }
 
 func (hs *holdings) add(h *holder) {
 	hs.connections = append(hs.connections, h)
-	hs.bytes += h.private
 	for part, bytes := range h.parts {
 		if hs.users[part]++; hs.users[part] == 1 {
 			hs.bytes += bytes
@@ -223,7 +220,6 @@ func (hs *holdings) add(h *holder) {
 
 // remove undoes add, except that the connection stays listed.
 func (hs *holdings) remove(h *holder) {
-	hs.bytes -= h.private
 	for part, bytes := range h.parts {
 		if hs.users[part]--; hs.users[part] == 0 {
 			hs.bytes -= bytes
@@ -233,10 +229,6 @@ func (hs *holdings) remove(h *holder) {
 
 // closeGreatest closes the connection that holds most, and returns it.
 func (hs *holdings) closeGreatest(cs *Connections, why Refusal) *holder {
-	if !hs.sorted {
-		slices.SortFunc(hs.connections, func(a, b *holder) int { return cmp.Compare(a.bytes, b.bytes) })
-		hs.sorted = true
-	}
 	last := len(hs.connections) - 1
 	h := hs.connections[last]
 	hs.connections = hs.connections[:last]

@@ -1,5 +1,6 @@
 // Package precoded sends gRPC messages that are already encoded, so that the streams of a server
-// share one encoding. The gRPC servers of the roles destination and xds use its codec.
+// share one encoding. The gRPC servers of the roles destination and xds use its codec, and compose
+// their messages of encoded parts with [Append].
 //
 // # Concurrency
 //
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec that Codec embeds
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Codec is the proto codec of gRPC, except that it sends a *[mem.BufferSlice], which is an encoded
@@ -27,6 +29,12 @@ func (c Codec) Marshal(v any) (mem.BufferSlice, error) {
 		return c.CodecV2.Marshal(v)
 	}
 	return *b, nil
+}
+
+// Append appends a field with a text, bytes or an encoded message to a message.
+func Append[T string | []byte](message []byte, field protowire.Number, v T) []byte {
+	message = protowire.AppendVarint(protowire.AppendTag(message, field, protowire.BytesType), uint64(len(v)))
+	return append(message, v...)
 }
 
 // Raw is a received message, encoded. A receiver that decodes the message itself needs less stack

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/signpostd/signpost/catalog"
 )
 
@@ -36,7 +38,8 @@ func (n Namer) Assignment(resourceName string, s Input, set catalog.PlacedSet) R
 		for size < len(endpoints) && compareLocalities(endpoints[0], endpoints[size]) == 0 {
 			size++
 		}
-		m = m.nested(2, n.locality(s, endpoints[:size]))
+		of := endpoints[:size]
+		m = m.with(2, func(m message) message { return n.locality(m, s, of) })
 		endpoints = endpoints[size:]
 	}
 	return newResource(Endpoints, resourceName, m)
@@ -47,30 +50,33 @@ func compareLocalities(a, b *catalog.PlacedEndpoint) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Zone, b.Zone))
 }
 
-// locality returns the LocalityLbEndpoints of one locality. Clients reject one without a name, and
-// skip one without a weight.
-func (n Namer) locality(s Input, endpoints []*catalog.PlacedEndpoint) message {
+// locality appends the fields of a LocalityLbEndpoints. Clients reject one without a name, and skip
+// one without a weight.
+func (n Namer) locality(m message, s Input, endpoints []*catalog.PlacedEndpoint) message {
 	first := endpoints[0]
-	m := make(message, 0, 64+40*len(endpoints)).nested(1, message{}.text(1, first.Region).text(2, first.Zone))
+	m = m.nested(1, message{}.text(1, first.Region).text(2, first.Zone))
 	usable := uint32(0)
 	for _, e := range endpoints {
 		if !e.Draining {
 			usable++
 		}
-		m = m.nested(2, n.endpoint(s, e))
+		m = m.with(2, func(m message) message { return n.endpoint(m, s, e) })
 	}
 	return m.wrapped(3, max(usable, 1)).number(5, uint64(first.Priority))
 }
 
-func (n Namer) endpoint(s Input, e *catalog.PlacedEndpoint) message {
-	at := make(message, 0, 64).nested(1, address(e.Addr))
-	if e.Hostname != "" {
-		at = at.text(3, s.Name.Service.DNSName(e.Hostname, n.ClusterDomain))
-	}
-	if e.Additional.IsValid() {
-		at = at.nested(4, message{}.nested(1, address(e.Additional)))
-	}
-	m := make(message, 0, 80).nested(1, at)
+// endpoint appends the fields of an LbEndpoint.
+func (n Namer) endpoint(m message, s Input, e *catalog.PlacedEndpoint) message {
+	m = m.with(1, func(m message) message {
+		m = m.address(1, e.Addr)
+		if e.Hostname != "" {
+			m = m.text(3, s.Name.Service.DNSName(e.Hostname, n.ClusterDomain))
+		}
+		if e.Additional.IsValid() {
+			m = m.with(4, func(m message) message { return m.address(1, e.Additional) })
+		}
+		return m
+	})
 	if e.Draining {
 		m = m.number(2, draining)
 	}
@@ -80,8 +86,13 @@ func (n Namer) endpoint(s Input, e *catalog.PlacedEndpoint) message {
 	return m
 }
 
-func address(a netip.AddrPort) message {
-	return make(message, 0, 64).nested(1, make(message, 0, 64).text(2, a.Addr().String()).number(3, uint64(a.Port())))
+// address appends an Address.
+func (m message) address(field protowire.Number, a netip.AddrPort) message {
+	return m.with(field, func(m message) message {
+		return m.with(1, func(m message) message { // a SocketAddress
+			return m.with(2, func(m message) message { return a.Addr().AppendTo(m) }).number(3, uint64(a.Port()))
+		})
+	})
 }
 
 // hashKey returns the place of a workload on a hash ring, which stays when its address changes.

@@ -103,6 +103,18 @@ func (m message) nested(field protowire.Number, n message) message {
 	return protowire.AppendBytes(protowire.AppendTag(m, field, protowire.BytesType), n)
 }
 
+// with appends a message, whose fields write appends. Unlike nested, it needs no memory for them.
+func (m message) with(field protowire.Number, write func(message) message) message {
+	m = protowire.AppendTag(m, field, protowire.BytesType)
+	at := len(m)
+	m = write(m)
+	size := len(m) - at
+	m = append(m, make([]byte, protowire.SizeVarint(uint64(size)))...)
+	copy(m[len(m)-size:], m[at:])
+	protowire.AppendVarint(m[:at], uint64(size))
+	return m
+}
+
 // wrapped appends a google.protobuf.UInt32Value, unless it is 0.
 func (m message) wrapped(field protowire.Number, n uint32) message {
 	if n == 0 {
@@ -121,15 +133,12 @@ func (m message) duration(field protowire.Number, d time.Duration) message {
 
 // any appends a google.protobuf.Any.
 func (m message) any(field protowire.Number, name string, value message) message {
-	head := message{}.text(1, typePrefix+name)
-	head = protowire.AppendVarint(protowire.AppendTag(head, 2, protowire.BytesType), uint64(len(value)))
-	m = protowire.AppendVarint(protowire.AppendTag(m, field, protowire.BytesType), uint64(len(head)+len(value)))
-	return append(append(m, head...), value...)
+	return m.with(field, func(m message) message { return m.text(1, typePrefix+name).nested(2, value) })
 }
 
 // entry appends an entry of a map from strings to messages.
 func (m message) entry(field protowire.Number, key string, value message) message {
-	return m.nested(field, message{}.text(1, key).nested(2, value))
+	return m.with(field, func(m message) message { return m.text(1, key).nested(2, value) })
 }
 
 // structField appends a field with a string to a google.protobuf.Struct.
