@@ -95,6 +95,7 @@ type Controller struct {
 func New(o Options) *Controller {
 	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), nodes: newNodes(), moved: map[string]bool{}, manyPorts: manyPorts, maxPorts: maxPorts}
 	o.Name, o.Sync, o.RetryFirst, o.RetryLimit, o.Contested = queueName, c.sync, retryFirst, retryLimit, c.contested
+	o.ServicesIn = o.Pods.ServicesIn
 	c.loop = reconcile.New(o.Options)
 	c.Status = c.loop
 	c.store = slices.NewStore(slices.Options{
@@ -151,6 +152,10 @@ func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
 
 // PodsChanged must be called with the Services that a pod's change affects.
 func (c *Controller) PodsChanged(namespace string, services []string) {
+	if membership.Every(services) {
+		c.loop.AddNamespace(namespace)
+		return
+	}
 	c.loop.AddBatched(namespace, services...)
 }
 
@@ -217,7 +222,7 @@ func (c *Controller) syncMoved() {
 	}
 	for _, p := range c.o.PodTable.List() {
 		if moved[p.Node] {
-			c.loop.AddBatched(p.Namespace, c.o.Pods.SelectedBy(reconcile.Key{Namespace: p.Namespace, Name: p.Name})...)
+			c.PodsChanged(p.Namespace, c.o.Pods.SelectedBy(reconcile.Key{Namespace: p.Namespace, Name: p.Name}))
 		}
 	}
 }
