@@ -101,6 +101,9 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	cfg, d := readerConfig(o.Config)
 	if o.Untrusted != nil {
 		o.Untrusted = o.Untrusted.withDefaults()
+		o.Untrusted.pace.slowed = func() {
+			o.Logger.Warn("Untrusted API server exceeds its read rate, so its changes are delayed", "cluster", o.Name, "bytesPerSecond", o.Untrusted.BytesPerSecond)
+		}
 		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &limiter{next, o.Untrusted} })
 	}
 	client, err := rest.HTTPClientFor(cfg)

@@ -238,7 +238,7 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 	}
 	stream := &stream{body: body, cancel: cancel, state: s.state, number: start(), watches: s.watches, asked: asked, short: short}
 	s.watches.opened(stream)
-	decoder, err := s.guard(stream)
+	decoder, err := s.guard(ctx, stream)
 	if err != nil {
 		_ = stream.Close()
 		return nil, fmt.Errorf("choose decoder for watch: %w", err)
@@ -254,7 +254,7 @@ func newWatch(d watch.Decoder) watch.Interface {
 }
 
 // guard returns the decoder of a stream, with the limits for an untrusted server.
-func (s *source) guard(stream io.ReadCloser) (watch.Decoder, error) {
+func (s *source) guard(ctx context.Context, stream io.ReadCloser) (watch.Decoder, error) {
 	if s.untrusted == nil {
 		return s.decoder(stream)
 	}
@@ -263,7 +263,7 @@ func (s *source) guard(stream io.ReadCloser) (watch.Decoder, error) {
 		io.Reader
 		io.Closer
 	}{m, stream})
-	return &guarded{Decoder: decoder, meter: m, filled: s.state.following, held: s.held, failed: s.state.failed}, err
+	return &guarded{Decoder: decoder, ctx: ctx, meter: m, filled: s.state.following, held: s.held, failed: s.state.failed}, err
 }
 
 func (s *source) decoder(stream io.ReadCloser) (watch.Decoder, error) {

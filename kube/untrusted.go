@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
+	"sync"
 	"syscall"
 	"time"
 
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,6 +38,11 @@ type UntrustedLimits struct {
 	EventBytes int64
 	// Objects bounds the objects of a kind, over all pages of a listing; 500,000 by default.
 	Objects int
+	// BytesPerSecond bounds how fast all responses are read once twice ListBytes have been; 16 MiB by default.
+	BytesPerSecond int64
+
+	// pace is shared by all requests to the server.
+	pace *pace
 }
 
 func (f UntrustedLimits) withDefaults() *UntrustedLimits {
@@ -50,6 +58,10 @@ func (f UntrustedLimits) withDefaults() *UntrustedLimits {
 	if f.Objects == 0 {
 		f.Objects = 500_000
 	}
+	if f.BytesPerSecond == 0 {
+		f.BytesPerSecond = 16 << 20
+	}
+	f.pace = &pace{limiter: rate.NewLimiter(rate.Limit(f.BytesPerSecond), int(min(2*f.ListBytes, math.MaxInt))), slowed: func() {}}
 	return &f
 }
 
@@ -68,6 +80,31 @@ func withoutLog(ctx context.Context) context.Context {
 
 // noRedirects makes an HTTP client return a redirect instead of following it.
 func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// leastCost is the least number of bytes that an event counts as, because a small one costs as much CPU.
+const leastCost = 2 << 10
+
+// pace makes the responses of an untrusted server wait if they are too many. Without it, a server that floods
+// its watches, or lets listings expire at once, uses all CPUs that there are.
+type pace struct {
+	limiter *rate.Limiter
+	once    sync.Once
+	// slowed is called when a response waits for the first time.
+	slowed func()
+}
+
+// wait waits until so many bytes may have been read. It returns an error if ctx ends before.
+func (p *pace) wait(ctx context.Context, bytes int64) error {
+	n := min(int(bytes), p.limiter.Burst())
+	if p.limiter.AllowN(time.Now(), n) {
+		return nil
+	}
+	p.once.Do(p.slowed)
+	if p.limiter.WaitN(ctx, n) != nil {
+		return limitError("it sends more than may be read of it for now")
+	}
+	return nil
+}
 
 // limitError is the error of an exceeded limit. Its text names the limit.
 type limitError string
@@ -90,6 +127,9 @@ func (l *limiter) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.URL.Query().Get("watch") == "" || response.StatusCode != http.StatusOK {
+		response.Body = &paced{response.Body, r.Context(), l.untrusted.pace}
+	}
 	limit := min(l.untrusted.ListBytes, documentBytes)
 	listing, _ := r.Context().Value(allowanceKey{}).(*allowance)
 	switch {
@@ -104,6 +144,22 @@ func (l *limiter) RoundTrip(r *http.Request) (*http.Response, error) {
 	left := limit
 	response.Body = &limited{response.Body, "response", limit, &left}
 	return response, nil
+}
+
+// paced is a response body that is read at the pace of its server.
+type paced struct {
+	io.ReadCloser
+	ctx  context.Context
+	pace *pace
+}
+
+// Read implements io.Reader.
+func (b *paced) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if waited := b.pace.wait(b.ctx, int64(n)); waited != nil {
+		return 0, waited
+	}
+	return n, err
 }
 
 // limited is a response body with a size limit.
@@ -203,6 +259,8 @@ func (m *meter) exceeded() error {
 // guarded decodes the events of an untrusted server and enforces the limits.
 type guarded struct {
 	watch.Decoder
+	// ctx is that of the watch.
+	ctx   context.Context
 	meter *meter
 	// filled reports whether the tables have the objects that existed, and held how many there are in them.
 	filled func() bool
@@ -219,7 +277,10 @@ type guarded struct {
 func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 	g.meter.read = 0
 	kind, object, err := g.Decoder.Decode()
+	waited := g.meter.untrusted.pace.wait(g.ctx, max(g.meter.read, leastCost))
 	switch {
+	case err == nil && waited != nil:
+		err = conceal(waited)
 	case err != nil && g.meter.read > g.meter.untrusted.EventBytes:
 		err = conceal(g.meter.exceeded())
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):

@@ -62,6 +62,7 @@ func New(o Options) *Controller {
 		return ep != nil && ep.GetUID() == uid
 	})
 	o.Name, o.Sync, o.RetryFirst, o.RetryLimit, o.Contested = queueName, c.sync, retryFirst, retryLimit, c.contested
+	o.ServicesIn = o.Pods.ServicesIn
 	c.loop = reconcile.New(o.Options)
 	c.Status = c.loop
 	return c
@@ -108,6 +109,10 @@ func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
 
 // PodsChanged must be called with the Services that a pod's change affects.
 func (c *Controller) PodsChanged(namespace string, services []string) {
+	if membership.Every(services) {
+		c.loop.AddNamespace(namespace)
+		return
+	}
 	c.loop.AddBatched(namespace, services...)
 }
 

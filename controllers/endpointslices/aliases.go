@@ -170,6 +170,9 @@ func (a *aliases) restore(e *discoveryv1.EndpointSlice) {
 	e.Ports = set.ports
 }
 
+// tooManyPorts is the reason of Events about pods that aliases leave out.
+const tooManyPorts = "TooManyPorts"
+
 // problem returns what is to be reported of the pods that were left out; empty for none.
 func (a *aliases) problem() string {
 	if a == nil || a.omitted == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/fake"
@@ -17,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
@@ -184,5 +186,41 @@ func TestManyCombinationsOfPorts(t *testing.T) {
 	}
 	if e := <-c.events.Events; !strings.Contains(e, tooManyPorts) || !strings.Contains(e, "1 of the pods") {
 		t.Errorf("Event %q", e)
+	}
+}
+
+// Large labels of a Service are not copied to its slices, of which there may be many. They return once they are
+// small.
+func TestLimitedLabels(t *testing.T) {
+	s := service(0)
+	s.Labels = map[string]string{}
+	for i := range 300 {
+		s.Labels[fmt.Sprint("label-", i)] = strings.Repeat("x", 60)
+	}
+	c := newAliased(manyPorts, maxPorts, s)
+	labels := func() map[string]string {
+		t.Helper()
+		c.wrote(t)
+		list := c.store.Of(c.key)
+		if len(list) != 1 {
+			t.Fatalf("%d slices, want 1", len(list))
+		}
+		return list[0].Labels
+	}
+	c.wrote(t)
+	if got := labels(); got["label-0"] != "" || got[discoveryv1.LabelServiceName] != s.Name {
+		t.Errorf("labels are %v, want those of slices only", got)
+	}
+	if n := len(c.events.Events); n != 1 {
+		t.Fatalf("%d Events, want 1", n)
+	}
+	if e := <-c.events.Events; !strings.Contains(e, slicestore.LabelsTooLarge) {
+		t.Errorf("Event %q", e)
+	}
+	s = s.DeepCopy()
+	s.Labels = map[string]string{"label-0": "y"}
+	c.o.Pods.PutService(s)
+	if got := labels(); got["label-0"] != "y" {
+		t.Errorf("labels are %v, want those of the Service, too", got)
 	}
 }

@@ -95,6 +95,7 @@ type Controller struct {
 func New(o Options) *Controller {
 	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), nodes: newNodes(), moved: map[string]bool{}, manyPorts: manyPorts, maxPorts: maxPorts}
 	o.Name, o.Sync, o.RetryFirst, o.RetryLimit, o.Contested = queueName, c.sync, retryFirst, retryLimit, c.contested
+	o.ServicesIn = o.Pods.ServicesIn
 	c.loop = reconcile.New(o.Options)
 	c.Status = c.loop
 	c.store = slices.NewStore(slices.Options{
@@ -151,6 +152,10 @@ func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
 
 // PodsChanged must be called with the Services that a pod's change affects.
 func (c *Controller) PodsChanged(namespace string, services []string) {
+	if membership.Every(services) {
+		c.loop.AddNamespace(namespace)
+		return
+	}
 	c.loop.AddBatched(namespace, services...)
 }
 
@@ -217,7 +222,7 @@ func (c *Controller) syncMoved() {
 	}
 	for _, p := range c.o.PodTable.List() {
 		if moved[p.Node] {
-			c.loop.AddBatched(p.Namespace, c.o.Pods.SelectedBy(reconcile.Key{Namespace: p.Namespace, Name: p.Name})...)
+			c.PodsChanged(p.Namespace, c.o.Pods.SelectedBy(reconcile.Key{Namespace: p.Namespace, Name: p.Name}))
 		}
 	}
 }
@@ -324,7 +329,8 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
-	in := input{service: service, aliases: newAliases(service, c.manyPorts, c.maxPorts), cause: c.triggers.Next(service, members)}
+	labels, problem := slices.Labels(service.Labels)
+	in := input{service: service, labels: labels, aliases: newAliases(service, c.manyPorts, c.maxPorts), cause: c.triggers.Next(service, members)}
 	err := watched.WithObjects(in.aliases.podsFor(members), func(pods []*corev1.Pod) error {
 		in.pods = pods
 		err := c.reconcile(ctx, key, in)
@@ -336,7 +342,14 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 		}
 		return err
 	})
-	c.announce(service, key, in.aliases.problem(), err)
+	var problems []report
+	if problem != "" {
+		problems = append(problems, report{slices.LabelsTooLarge, problem})
+	}
+	if problem := in.aliases.problem(); problem != "" {
+		problems = append(problems, report{tooManyPorts, problem})
+	}
+	c.announce(service, key, problems, err)
 	return err
 }
 
@@ -346,20 +359,16 @@ func (c *Controller) uncount(key reconcile.Key) {
 	c.o.Metrics.SetSize(queueName, key, reconcile.Size{})
 }
 
-// tooManyPorts is the reason of Events about pods that [aliases] leave out.
-const tooManyPorts = "TooManyPorts"
+// failedToUpdate is the reason of Events about writes that the API server refuses.
+const failedToUpdate = "FailedToUpdateEndpointSlices"
 
-// announce reports a problem of the Service, empty for none, and a failure with Events on it.
-func (c *Controller) announce(service *corev1.Service, key reconcile.Key, problem string, err error) {
-	var all []report
-	if problem != "" {
-		all = append(all, report{tooManyPorts, problem})
-	}
+// announce reports the problems of a Service and a failure with Events on it.
+func (c *Controller) announce(service *corev1.Service, key reconcile.Key, problems []report, err error) {
 	if reconcile.IsRefused(err) {
-		all = append(all, report{"FailedToUpdateEndpointSlices", fmt.Sprintf("Error updating Endpoint Slices for Service %s: %s", key, reconcile.Text(err))})
+		problems = append(problems, report{failedToUpdate, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %s", key, reconcile.Text(err))})
 	}
-	for _, r := range c.reported.Unreported(key, all...) {
-		if r.reason == tooManyPorts {
+	for _, r := range c.reported.Unreported(key, problems...) {
+		if r.reason != failedToUpdate {
 			c.o.Metrics.Problem(queueName, r.reason)
 		}
 		c.o.Recorder.Event(service, corev1.EventTypeWarning, r.reason, r.text)
@@ -379,9 +388,22 @@ func (c *Controller) contested(key reconcile.Key) {
 // input is what the slices of a Service are computed from. The pods are those of the aliases.
 type input struct {
 	service *corev1.Service
+	// labels are those of the Service that its slices get.
+	labels  map[string]string
 	aliases *aliases
 	pods    []*corev1.Pod
 	cause   time.Time
+}
+
+// serviceForSlices returns the Service for the library.
+func (in *input) serviceForSlices() *corev1.Service {
+	service := in.aliases.serviceFor(in.service)
+	if len(in.labels) != len(service.Labels) {
+		copied := *service
+		copied.Labels = in.labels
+		return &copied
+	}
+	return service
 }
 
 func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, in input) error {
@@ -392,7 +414,7 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, in input)
 	c.writer.begin(ctx, key, existing, in.aliases)
 	// The logger is empty, because the reconciler would log a line for each pod without a node in each sync,
 	// and its error names those pods anyway.
-	err := c.reconciler.Reconcile(klog.Logger{}, in.aliases.serviceFor(in.service), in.pods, in.aliases.slicesFor(existing), in.cause)
+	err := c.reconciler.Reconcile(klog.Logger{}, in.serviceForSlices(), in.pods, in.aliases.slicesFor(existing), in.cause)
 	c.writer.sendHeld(key)
 	size, failed := c.writer.end(key)
 	c.o.Metrics.SetSize(queueName, key, size)

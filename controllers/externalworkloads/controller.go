@@ -51,6 +51,7 @@ type Controller struct {
 func New(o Options) *Controller {
 	c := &Controller{o: o}
 	o.Name, o.Sync, o.RetryFirst, o.RetryLimit, o.Contested = queueName, c.sync, retryFirst, retryLimit, c.contested
+	o.ServicesIn = o.Workloads.ServicesIn
 	c.loop = reconcile.New(o.Options)
 	c.Status = c.loop
 	c.store = slicestore.NewStore(slicestore.Options{
@@ -101,6 +102,10 @@ func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
 
 // WorkloadsChanged must be called with the Services that a workload's change affects.
 func (c *Controller) WorkloadsChanged(namespace string, services []string) {
+	if membership.Every(services) {
+		c.loop.AddNamespace(namespace)
+		return
+	}
 	c.loop.AddBatched(namespace, services...)
 }
 

@@ -2,10 +2,11 @@ package externalworkloads
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/binary"
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,8 +44,12 @@ type portSet string
 
 func setOf(ports []port) portSet {
 	texts := make([]string, len(ports))
+	var text []byte
 	for i, p := range ports {
-		texts[i] = fmt.Sprintf("%q/%s/%d/%q", p.name, orTCP(p.protocol), p.number, p.appProtocol)
+		text = strconv.AppendQuote(text[:0], p.name)
+		text = append(append(append(text, '/'), orTCP(p.protocol)...), '/')
+		text = append(strconv.AppendInt(text, int64(p.number), 10), '/')
+		texts[i] = string(strconv.AppendQuote(text, p.appProtocol))
 	}
 	slices.Sort(texts)
 	return portSet(strings.Join(texts, ","))
@@ -69,16 +74,19 @@ func read(service *corev1.Service, workloads []*Workload) ([]candidate, []Proble
 	}
 	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.Name, b.Name) })
 	lookup := newPortLookup(service)
-	for i := range candidates {
-		c := &candidates[i]
+	fitting := candidates[:0]
+	for _, c := range candidates {
+		var fits bool
+		if c.ports, c.set, fits = lookup.portsOf(c.Workload); !fits {
+			continue
+		}
 		c.addresses = usable(c.IPs)
-		c.ports = lookup.portsOf(c.Workload)
-		c.set = setOf(c.ports)
 		if isHeadless(service) && isHostname(c.Name) {
 			c.hostname = c.Name
 		}
+		fitting = append(fitting, c)
 	}
-	return candidates, problemsOf(service, lookup.served, candidates)
+	return fitting, problemsOf(service, lookup, fitting)
 }
 
 // usable returns the addresses that an endpoint may have.
@@ -92,17 +100,36 @@ func usable(ips []string) []netip.Addr {
 	return addresses
 }
 
+// maxPorts bounds the ports of a Service, counted once for each set of ports that its workloads serve, because
+// each set needs slices of its own.
+const maxPorts = 250_000
+
 // portLookup finds the ports of the Service in workloads.
 type portLookup struct {
 	ports   []corev1.ServicePort
 	targets watched.Targets
 	// served is true for the ports that a workload serves.
 	served []bool
+	// found has the sets of ports by the numbers of all ports. Most workloads serve the same ports, and a set of
+	// thousands costs milliseconds.
+	found   map[string]foundPorts
+	numbers []int32
+	key     []byte
+	// room is how many more ports fit into new sets. omitted is the number of workloads whose sets don't fit.
+	room, omitted int
+}
+
+type foundPorts struct {
+	ports []port
+	set   portSet
 }
 
 func newPortLookup(service *corev1.Service) *portLookup {
 	ports := service.Spec.Ports
-	l := &portLookup{ports: ports, targets: make(watched.Targets, len(ports)), served: make([]bool, len(ports))}
+	l := &portLookup{
+		ports: ports, targets: make(watched.Targets, len(ports)), served: make([]bool, len(ports)),
+		found: map[string]foundPorts{}, numbers: make([]int32, len(ports)), room: maxPorts,
+	}
 	for i := range ports {
 		l.targets.Add(i, &ports[i])
 	}
@@ -110,28 +137,42 @@ func newPortLookup(service *corev1.Service) *portLookup {
 }
 
 // portsOf returns the ports of the Service that the workload serves (spec/destination.md §8.4.4): those that
-// the workload declares with the same protocol. If several of its ports match, the first one is used.
-func (l *portLookup) portsOf(w *Workload) []port {
-	numbers := make([]int32, len(l.ports))
+// the workload declares with the same protocol. If several of its ports match, the first one is used. It
+// returns false if the set of ports doesn't fit.
+func (l *portLookup) portsOf(w *Workload) ([]port, portSet, bool) {
+	clear(l.numbers)
 	for i := range w.Ports {
 		p := &w.Ports[i]
 		for _, target := range [...]intstr.IntOrString{intstr.FromString(p.Name), intstr.FromInt32(p.Number)} {
 			at := l.targets.At(target, p.Protocol)
-			if len(at) == 0 || numbers[at[0]] != 0 {
+			if len(at) == 0 || l.numbers[at[0]] != 0 {
 				continue
 			}
 			for _, index := range at {
-				numbers[index], l.served[index] = p.Number, true
+				l.numbers[index], l.served[index] = p.Number, true
 			}
 		}
 	}
-	ports := make([]port, 0, len(l.ports))
-	for i, number := range numbers {
+	l.key = l.key[:0]
+	for _, number := range l.numbers {
+		l.key = binary.BigEndian.AppendUint32(l.key, uint32(number))
+	}
+	if f, known := l.found[string(l.key)]; known {
+		return f.ports, f.set, true
+	}
+	if l.room -= len(l.ports); l.room < 0 {
+		l.omitted++
+		return nil, "", false
+	}
+	f := foundPorts{ports: make([]port, 0, len(l.ports))}
+	for i, number := range l.numbers {
 		if number != 0 {
-			ports = append(ports, port{name: l.ports[i].Name, protocol: l.ports[i].Protocol, number: number})
+			f.ports = append(f.ports, port{name: l.ports[i].Name, protocol: l.ports[i].Protocol, number: number})
 		}
 	}
-	return ports
+	f.set = setOf(f.ports)
+	l.found[string(l.key)] = f
+	return f.ports, f.set, true
 }
 
 // group is the content of slices with the same address type and ports.

@@ -2,6 +2,7 @@ package externalworkloads
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
 // TestTakeover starts from slices as other writers make them.
@@ -137,5 +140,67 @@ func TestManyPorts(t *testing.T) {
 	plan := Compute(service, []*Workload{w}, nil, 0)
 	if len(plan.Create) != 1 || len(plan.Create[0].Ports) != n-1 {
 		t.Errorf("%d slices are created, want one with %d ports", len(plan.Create), n-1)
+	}
+}
+
+// The cost of a plan doesn't grow with the product of workloads and ports, and workloads with too many sets of
+// ports are left out, always the same ones.
+func TestManyPortsOfManyWorkloads(t *testing.T) {
+	const n, ports, most = 200, 2000, 64 << 20
+	service := serviceWith(func(s *corev1.Service) { s.Spec.Ports = nil })
+	for i := range ports {
+		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{
+			Name: fmt.Sprint("p", i), TargetPort: intstr.FromString(fmt.Sprint("t", i)), Protocol: corev1.ProtocolTCP,
+		})
+	}
+	var list []*Workload
+	for i := range n {
+		w := machine(fmt.Sprintf("m%03d", n-1-i), fmt.Sprint("10.0.0.", i+1))
+		w.Ports = nil
+		for k := range ports {
+			w.Ports = append(w.Ports, Port{Name: fmt.Sprint("t", k), Number: int32(k + 1), Protocol: corev1.ProtocolTCP})
+		}
+		list = append(list, w)
+	}
+	allocated := func() (Plan, uint64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		plan := Compute(service, list, nil, 0)
+		runtime.ReadMemStats(&after)
+		return plan, after.TotalAlloc - before.TotalAlloc
+	}
+	plan, used := allocated()
+	if len(plan.Create) != 2 || len(plan.Problems) > 0 || used > 8<<20 {
+		t.Errorf("with the same ports: %d slices are created with %d bytes, problems %v; want 2 with at most 8 MiB", len(plan.Create), used, plan.Problems)
+	}
+	for i, w := range list {
+		w.Ports[0].Number = int32(10_000 + i)
+	}
+	plan, used = allocated()
+	const fit = maxPorts / ports
+	if len(plan.Create) != fit || len(plan.Problems) != 1 || plan.Problems[0].Reason != TooManyPorts || used > most {
+		t.Errorf("with other ports each: %d slices are created with %d bytes, problems %v; want %d with at most %d bytes", len(plan.Create), used, plan.Problems, fit, most)
+	}
+	for _, e := range plan.Create {
+		if name := e.Endpoints[0].TargetRef.Name; name >= fmt.Sprintf("m%03d", fit) {
+			t.Errorf("%s is in a slice, want the first %d by name", name, fit)
+		}
+	}
+}
+
+// Large labels of a Service are not copied to its slices, of which there may be many.
+func TestLargeLabels(t *testing.T) {
+	service := serviceWith(func(s *corev1.Service) {
+		s.Labels = map[string]string{}
+		for i := range 300 {
+			s.Labels[fmt.Sprint("label-", i)] = strings.Repeat("x", 60)
+		}
+	})
+	plan := Compute(service, []*Workload{machine("m", "10.0.0.1")}, nil, 0)
+	if len(plan.Create) != 1 || len(plan.Create[0].Labels) != 2 || len(plan.Problems) != 1 || plan.Problems[0].Reason != slicestore.LabelsTooLarge {
+		t.Errorf("plan %+v with %d labels, want one slice with its own two labels and a problem", plan.Problems, len(plan.Create[0].Labels))
+	}
+	if problems := Compute(service, nil, nil, 0).Problems; len(problems) > 0 {
+		t.Errorf("without workloads there are problems %v", problems)
 	}
 }

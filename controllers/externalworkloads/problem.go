@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/signpostd/signpost/api/workload"
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
@@ -32,6 +33,8 @@ const (
 	NameNotHostname = "NameNotHostname"
 	// TooManyProblems is about a Service with more than maxProblems problems.
 	TooManyProblems = "TooManyProblems"
+	// TooManyPorts is about a Service whose workloads serve too many sets of ports.
+	TooManyPorts = "TooManyPorts"
 	// FailedToUpdateEndpointSlices is about a Service whose slices the API server refuses.
 	FailedToUpdateEndpointSlices = "FailedToUpdateEndpointSlices"
 )
@@ -62,11 +65,17 @@ func (p *problems) add(object func() corev1.ObjectReference, reason, format stri
 }
 
 // problemsOf returns the problems of the Service in the order of its ports, then those of the workloads.
-// served is true for the ports that a workload serves.
-func problemsOf(service *corev1.Service, served []bool, candidates []candidate) []Problem {
+func problemsOf(service *corev1.Service, l *portLookup, candidates []candidate) []Problem {
 	var p problems
 	about := func() corev1.ObjectReference { return referenceTo(service) }
-	for i, is := range served {
+	if _, problem := slicestore.Labels(service.Labels); problem != "" && len(candidates) > 0 {
+		p.add(about, slicestore.LabelsTooLarge, "%s", problem)
+	}
+	if l.omitted > 0 {
+		p.add(about, TooManyPorts, "%d of the ExternalWorkloads are in no EndpointSlice because they serve other ports than the rest, and the %d ports of the Service, counted once for each set of ports, are more than %d; give the workloads the same ports",
+			l.omitted, len(l.ports), maxPorts)
+	}
+	for i, is := range l.served {
 		// A port that only some workloads serve is fine.
 		if port := &service.Spec.Ports[i]; !is && len(candidates) > 0 {
 			p.add(about, UnknownTargetPort, "target %s/%s of port %d is in spec.ports of none of the selected ExternalWorkloads; add it there",

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
 // ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by of the slices of this
@@ -33,8 +35,9 @@ func newTemplate(service *corev1.Service) *template {
 // labelsOf returns the complete labels of the slices, so that a label removed from the Service is removed
 // from its slices, too.
 func labelsOf(service *corev1.Service) map[string]string {
-	labels := make(map[string]string, len(service.Labels)+len(reserved))
-	maps.Copy(labels, service.Labels)
+	copied, _ := slicestore.Labels(service.Labels)
+	labels := make(map[string]string, len(copied)+len(reserved))
+	maps.Copy(labels, copied)
 	for _, key := range reserved {
 		delete(labels, key)
 	}

@@ -2,7 +2,8 @@
 // controllers use it to find the Services that a change affects, and the members of a Service.
 //
 // An [Index] is updated by the events of Services and workloads. A workload event costs time in
-// proportion to the Services that select the workload, or that share a label with it. Reading the
+// proportion to the Services that select the workload, or that share a label with it, up to a limit
+// beyond which all Services of the namespace count as affected. Reading the
 // members of a Service costs time in proportion to the workloads that have the rarest label of its
 // selector.
 //

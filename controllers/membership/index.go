@@ -14,7 +14,7 @@ import (
 // (spec/endpoints.md §4.3).
 //
 // The lists of names that its methods return are shared and must not be changed. The index doesn't change
-// them either, so callers may keep them.
+// them either, so callers may keep them. [Every] says whether a list stands for all Services of the namespace.
 type Index[W any] struct {
 	describe func(W) (types.NamespacedName, objectmeta.Labels)
 
@@ -176,6 +176,23 @@ func (x *Index[W]) Services() []types.NamespacedName {
 		}
 	}
 	return keys
+}
+
+// ServicesIn returns the names of the Services with a selector in a namespace, in no particular order.
+func (x *Index[W]) ServicesIn(namespace string) []string {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	ns := x.namespaces[namespace]
+	if ns == nil {
+		return nil
+	}
+	names := make([]string, 0, len(ns.services))
+	for name, s := range ns.services {
+		if s.object.Spec.Selector != nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // SelectedBy returns the names of the Services that select a workload.

@@ -134,6 +134,57 @@ func TestCostOfManyServices(t *testing.T) {
 	}
 }
 
+// A change of a workload that too many Services select, or have to be compared with, affects all Services of the
+// namespace. Finding them takes a while, for which all namespaces wait.
+func TestManyServicesCountAsEvery(t *testing.T) {
+	x := newIndex()
+	put := func(label string) []string {
+		return x.Put(workload{namespace: "ns", name: "pod", labels: map[string]string{label: "yes"}})
+	}
+	for i := range mostNames {
+		x.PutService(serviceOf(fmt.Sprint("service-", i), map[string]string{"app": "yes"}))
+	}
+	if got := put("app"); Every(got) || len(got) != mostNames {
+		t.Errorf("%d names, want %d", len(got), mostNames)
+	}
+	x.PutService(serviceOf("one-more", map[string]string{"app": "yes"}))
+	for name, change := range map[string]func() []string{
+		"changed": func() []string { return put("app") },
+		"relabelled": func() []string {
+			put("other")
+			return x.Relabel(workload{namespace: "ns", name: "pod", labels: map[string]string{"app": "yes"}})
+		},
+		"no longer selected": func() []string {
+			put("app")
+			return put("other")
+		},
+		"selected": func() []string {
+			put("app")
+			return x.SelectedBy(key("pod"))
+		},
+		"deleted": func() []string {
+			put("app")
+			return x.Delete(key("pod"))
+		},
+	} {
+		if got := change(); !Every(got) {
+			t.Errorf("%s: %d names, want all Services", name, len(got))
+		}
+	}
+	if got := put("other"); len(got) > 0 {
+		t.Errorf("%d Services are affected by a pod that none selects", len(got))
+	}
+	if got := len(x.ServicesIn("ns")); got != mostNames+1 {
+		t.Errorf("the namespace has %d Services, want %d", got, mostNames+1)
+	}
+	for i := range mostCompared + 1 {
+		x.PutService(serviceOf(fmt.Sprint("another-", i), map[string]string{"other-app": "yes", "some": fmt.Sprint(i)}))
+	}
+	if got := put("other-app"); !Every(got) {
+		t.Errorf("%d names, want all Services, because too many have to be compared", len(got))
+	}
+}
+
 // The index doesn't keep which of many Services selects which of many pods.
 func TestMemoryOfManyServicesAndPods(t *testing.T) {
 	const n = 1000

@@ -162,8 +162,26 @@ func (ns *namespace[W]) names(g *group[W]) []string {
 	return names
 }
 
+// mostNames is how many Services may be affected by a change of a workload before all of the namespace count
+// as affected, and mostCompared how many are compared with its labels. All namespaces wait meanwhile.
+const mostNames, mostCompared = 1000, 20_000
+
+// every stands for the names of all Services of the namespace. No Service has an empty name.
+var every = []string{""}
+
+// Every reports whether names that a method of an [Index] returned stand for all Services of the namespace,
+// because a change would have to be compared with too many of them.
+func Every(names []string) bool { return len(names) == 1 && names[0] == "" }
+
 // find is names without the group's list.
 func (ns *namespace[W]) find(g *group[W]) (names []string) {
+	compared := 0
+	for _, l := range g.labels {
+		compared += ns.byPivot[l].size()
+	}
+	if compared > mostCompared || ns.byPivot[objectmeta.Label{}].size() > mostNames {
+		return every
+	}
 	found := func(s *service[W]) {
 		if len(names) == 0 {
 			names = s.alone[:]
@@ -176,8 +194,11 @@ func (ns *namespace[W]) find(g *group[W]) (names []string) {
 	}
 	for _, l := range g.labels {
 		for s := range ns.byPivot[l].all() {
-			if s.selects(g.labels) {
-				found(s)
+			if !s.selects(g.labels) {
+				continue
+			}
+			if found(s); len(names) > mostNames {
+				return every
 			}
 		}
 	}

@@ -20,6 +20,9 @@ func union(before, after []string) []string {
 	if sameMemory(before, after) {
 		return after // the usual case
 	}
+	if Every(before) || Every(after) {
+		return every
+	}
 	gone := without(before, after)
 	if len(gone) == 0 {
 		return after
@@ -29,6 +32,9 @@ func union(before, after []string) []string {
 
 // difference returns the names that are in one of the lists only.
 func difference(before, after []string) []string {
+	if Every(before) || Every(after) {
+		return every
+	}
 	if sameMemory(before, after) {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 type Key = types.NamespacedName
 
 // Options configure a [Loop]. The options of a controller embed those of its loop, of which the controller
-// itself sets Name, Sync, RetryFirst, RetryLimit and Contested.
+// itself sets Name, Sync, ServicesIn, RetryFirst, RetryLimit and Contested.
 type Options struct {
 	// Name is the name of the queue in metrics and logs.
 	Name string
@@ -32,6 +32,8 @@ type Options struct {
 	Workers int
 	// BatchPeriod is how long a workload's change waits, to be synced together with further changes.
 	BatchPeriod time.Duration
+	// ServicesIn returns the names of the Services of a namespace, for [Loop.AddNamespace].
+	ServicesIn func(namespace string) []string
 	// RetryFirst and RetryLimit bound the growing delay between failures.
 	RetryFirst, RetryLimit time.Duration
 	// RepairFirst is the first delay before another writer's change is reverted; zero means a second.
@@ -92,6 +94,15 @@ func (l *Loop) AddBatched(namespace string, names ...string) {
 	}
 	for _, name := range names {
 		t.queue.AddAfter(Key{Namespace: namespace, Name: name}, l.o.BatchPeriod)
+	}
+}
+
+// AddNamespace queues all Services of a namespace to be synced, after the batch period or a tenth of a second if
+// that is longer. Further calls meanwhile do nothing, so that many changes of workloads with many Services cost
+// little. Between terms it does nothing.
+func (l *Loop) AddNamespace(namespace string) {
+	if t := l.term.Load(); t != nil {
+		t.addNamespace(namespace)
 	}
 }
 

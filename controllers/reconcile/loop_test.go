@@ -109,6 +109,36 @@ func TestBatching(t *testing.T) {
 	}
 }
 
+// Changes that affect all Services of a namespace are synced together, and what is pending at the end of a term
+// isn't read.
+func TestBusyWorkloadsOfManyServices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s syncs
+		read := 0
+		o := Options{ServicesIn: func(string) []string {
+			read++
+			return []string{"web", "db"}
+		}}
+		s.term(t, o, 2*time.Second, nil, func(l *Loop) {
+			for range 4 {
+				for range 100 {
+					l.AddNamespace("ns")
+				}
+				time.Sleep(spreadPeriod / 5 * 2)
+			}
+			time.Sleep(2*time.Second - 2*spreadPeriod)
+			l.AddNamespace("ns")
+		})
+		want := []time.Duration{spreadPeriod, spreadPeriod / 5 * 11}
+		if diff := cmp.Diff(map[string][]time.Duration{"web": want, "db": want}, s.at); diff != "" {
+			t.Errorf("syncs (-want +got):\n%s", diff)
+		}
+		if read != 2 {
+			t.Errorf("the Services of the namespace were read %d times, want 2", read)
+		}
+	})
+}
+
 // A Service that changes while it is synced is synced once more afterwards, whatever the number of changes,
 // because the sync may have read the objects before.
 func TestChangesDuringASync(t *testing.T) {

@@ -18,6 +18,9 @@ const (
 	// sharedFailureLimit caps the back-off of failures that may affect other Services too, until the circuit
 	// breaker opens.
 	sharedFailureLimit = time.Minute
+	// spreadPeriod is the shortest time between two calls of [Options.ServicesIn] for a namespace. Queuing 10,000
+	// Services takes milliseconds.
+	spreadPeriod = 100 * time.Millisecond
 	// persistent is the number of consecutive failures after which a Service is reported as failing
 	// persistently.
 	persistent = 15
@@ -40,6 +43,8 @@ type term struct {
 	breakers *breakers
 	// timers release the Services that wait at an open breaker.
 	timers map[*breaker]*time.Timer
+	// spreads has the namespaces whose Services are about to be queued.
+	spreads map[string]*time.Timer
 	// flights are the syncs under way.
 	flights map[Key]*flight
 	repairs map[Key]*repair
@@ -91,6 +96,7 @@ func newTerm(o *Options, caught *panics.Reporter) *term {
 		lanes:     newLanes(o.Workers),
 		breakers:  newBreakers(o.Workers),
 		timers:    map[*breaker]*time.Timer{},
+		spreads:   map[string]*time.Timer{},
 		flights:   map[Key]*flight{},
 		repairs:   map[Key]*repair{},
 		writes:    newWrites(),
@@ -327,11 +333,35 @@ func (t *term) release(g *breaker) {
 	}
 }
 
+// addNamespace queues all Services of a namespace soon.
+func (t *term) addNamespace(namespace string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over || t.spreads[namespace] != nil {
+		return
+	}
+	t.spreads[namespace] = time.AfterFunc(max(t.o.BatchPeriod, spreadPeriod), func() {
+		t.mu.Lock()
+		over := t.over
+		delete(t.spreads, namespace) // before the names are read: later changes lead to another call
+		t.mu.Unlock()
+		if over {
+			return
+		}
+		for _, name := range t.o.ServicesIn(namespace) {
+			t.queue.Add(Key{Namespace: namespace, Name: name})
+		}
+	})
+}
+
 // end ends the term and leaves no state for the next one.
 func (t *term) end() {
 	t.mu.Lock()
 	t.over = true
 	for _, timer := range t.timers {
+		timer.Stop()
+	}
+	for _, timer := range t.spreads {
 		timer.Stop()
 	}
 	t.mu.Unlock()
