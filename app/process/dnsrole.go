@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -44,10 +41,8 @@ type dnsRole struct {
 	log           *slog.Logger
 	// objects writes the status of objects; nil without a cluster.
 	objects dynamic.Interface
-	// unled detects publishers that the leader doesn't run. former is the Lease of earlier versions;
-	// nil if it is that of the leadership.
-	unled  *unled
-	former *formerLease
+	// unled detects publishers that the leader doesn't run.
+	unled *unled
 	// namespaces identify the cluster; nil without one.
 	namespaces corev1client.NamespacesGetter
 	close      func()
@@ -69,7 +64,6 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 	if r.unled, err = newUnled(in, leadership, o.Publishers); err != nil {
 		return nil, err
 	}
-	r.former = r.formerLease(o.Leader)
 	input := configure.Input{REST: in.REST, Log: in.Log, MayWrite: leadership.fence.Check, Tracer: in.Tracer, History: in.History, Accounts: &provider.Accounts{}}
 	if in.REST != nil {
 		if input.ConfigMaps, err = r.connect(in, &clients); err != nil {
@@ -204,21 +198,6 @@ func (r *dnsRole) details() []string {
 	return lines
 }
 
-// formerLease returns the Lease of earlier versions; nil if it has the same name as the current
-// Lease.
-func (r *dnsRole) formerLease(o settings.Leader) *formerLease {
-	if r.leadership.elector == nil || o.ResourceName == settings.DefaultDNSLease {
-		return nil
-	}
-	host, _, _ := strings.Cut(r.leadership.elector.Identity(), "_")
-	return &formerLease{
-		name: o.ResourceNamespace + "/" + settings.DefaultDNSLease, host: host, log: r.log,
-		get: func(ctx context.Context) (*coordinationv1.Lease, error) {
-			return r.leadership.leases.Leases(o.ResourceNamespace).Get(ctx, settings.DefaultDNSLease, metav1.GetOptions{})
-		},
-	}
-}
-
 func (r *dnsRole) publishers() []dnsinspect.Publisher {
 	var publishers []dnsinspect.Publisher
 	for i, o := range r.opened {
@@ -320,16 +299,8 @@ func (r *dnsRole) upToDate(ctx context.Context) {
 
 // publish publishes for one term.
 func (r *dnsRole) publish(ctx context.Context) error {
-	if r.former != nil {
-		if err := r.former.free(ctx); err != nil {
-			return err
-		}
-	}
 	r.upToDate(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	if r.former != nil {
-		group.Go(func() error { return r.former.watch(ctx) })
-	}
 	for _, o := range r.opened {
 		group.Go(func() error { return o.Publisher.Lead(ctx) })
 		for _, w := range o.Statuses {

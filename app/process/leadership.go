@@ -7,7 +7,6 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/settings"
@@ -22,8 +21,6 @@ type leadership struct {
 	fence *leader.Fence
 	// lease is the namespace and name of the Lease.
 	lease string
-	// leases is the client of the election; nil without one.
-	leases coordinationv1client.LeasesGetter
 }
 
 // newLeadership returns a leadership that doesn't campaign yet. identity is the process' identity
@@ -54,7 +51,6 @@ func newLeadership(in roleInput, clients *connections, o settings.Leader, identi
 		return nil, err
 	}
 	l.fence = l.elector.Fence()
-	l.leases = client.CoordinationV1()
 	return l, nil
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -57,7 +56,7 @@ func newInstallation(t *testing.T, client *fake.Clientset, identity, publisherNa
 		t.Fatal(err)
 	}
 	i := &installation{}
-	l := &leadership{elector: elector, fence: elector.Fence(), lease: "kube-system/signpost-dns", leases: client.CoordinationV1()}
+	l := &leadership{elector: elector, fence: elector.Fence(), lease: "kube-system/signpost-dns"}
 	i.role = &dnsRole{leadership: l, log: slog.New(slog.NewTextHandler(&i.log, nil))}
 	if i.role.unled, err = newUnled(roleInput{Registerer: prometheus.NewRegistry()}, l, publishers); err != nil {
 		t.Fatal(err)
@@ -129,59 +128,6 @@ func TestStandbyWithOtherPublishers(t *testing.T) {
 		}
 		stop()
 		synctest.Wait()
-	})
-}
-
-// An earlier version leads by a Lease that all releases share. While a pod of the same Deployment
-// holds that Lease, this process doesn't write: in an upgrade it waits, and in a rollback it stands
-// down.
-func TestFormerLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var there atomic.Pointer[coordinationv1.Lease]
-		f := &formerLease{
-			name: "ns/signpost-dns", host: "public-signpost-7c9d8b6f5-abcde", log: slog.New(slog.DiscardHandler),
-			get: func(context.Context) (*coordinationv1.Lease, error) {
-				if lease := there.Load(); lease != nil {
-					return lease, nil
-				}
-				return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "signpost-dns")
-			},
-		}
-		hold := func(identity string) {
-			seconds, now := int32(20), metav1.NowMicro()
-			there.Store(&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &identity, RenewTime: &now, LeaseDurationSeconds: &seconds}})
-		}
-		for _, other := range []string{"", "public-signpost-b-7c9d8b6f5-abcde_X", "private-signpost-7c9d8b6f5-abcde_X", "host_X", "public-signpost_X"} {
-			if hold(other); f.free(t.Context()) != nil {
-				t.Errorf("it waits for %q", other)
-			}
-		}
-		hold("public-signpost-66d5c4b3a-fghij_X")
-		freed := make(chan error, 1)
-		go func() { freed <- f.free(t.Context()) }()
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		select {
-		case err := <-freed:
-			t.Fatalf("it writes beside an earlier version: %v", err)
-		default:
-		}
-		time.Sleep(time.Minute) // the earlier version has died without releasing its Lease
-		if err := <-freed; err != nil {
-			t.Error(err)
-		}
-		watched := make(chan error, 1)
-		go func() { watched <- f.watch(t.Context()) }()
-		time.Sleep(time.Minute)
-		hold("public-signpost-66d5c4b3a-fghij_Y")
-		var down *leader.StandDown
-		if err := <-watched; !errors.As(err, &down) || !errors.Is(err, errEarlierVersion) {
-			t.Errorf("a rollback: %v", err)
-		}
-		there.Store(nil)
-		if err := f.free(t.Context()); err != nil {
-			t.Error(err)
-		}
 	})
 }
 
