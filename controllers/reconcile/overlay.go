@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -155,20 +154,44 @@ func (o *Overlay[T]) Read(service Key, object T) {
 func (o *Overlay[T]) Merge(service Key, list func() []T) []T {
 	unseen := o.unseen(service)
 	stored := list()
-	for name, w := range unseen {
-		i := slices.IndexFunc(stored, func(s T) bool { return s.GetName() == name })
+	merged := stored[:0]
+	for _, object := range stored {
+		w, written := unseen[object.GetName()]
 		switch {
-		case w.deletedUID != "":
-			if i >= 0 && stored[i].GetUID() == w.deletedUID {
-				stored = slices.Delete(stored, i, i+1)
+		case !written:
+		case w.deletedUID != "" && w.deletedUID == object.GetUID():
+			continue
+		default:
+			delete(unseen, object.GetName())
+			if w.deletedUID == "" && compare(w.object.GetResourceVersion(), object.GetResourceVersion()) > 0 {
+				object = w.object
 			}
-		case i < 0:
-			stored = append(stored, w.object)
-		case compare(w.object.GetResourceVersion(), stored[i].GetResourceVersion()) > 0:
-			stored[i] = w.object
+		}
+		merged = append(merged, object)
+	}
+	for _, w := range unseen {
+		if w.deletedUID == "" {
+			merged = append(merged, w.object)
 		}
 	}
-	return stored
+	return merged
+}
+
+// Find is [Overlay.Merge] for the object of a name, which stored returns, or false if the table lacks it.
+func (o *Overlay[T]) Find(service Key, name string, stored func() (T, bool)) (T, bool) {
+	w, written := o.unseenOf(service, name)
+	object, found := stored()
+	switch {
+	case !written:
+	case w.deletedUID != "":
+		if found && w.deletedUID == object.GetUID() {
+			var none T
+			return none, false
+		}
+	case !found || compare(w.object.GetResourceVersion(), object.GetResourceVersion()) > 0:
+		return w.object, true
+	}
+	return object, found
 }
 
 // unseen returns the writes of a Service that the table has not caught up with.
@@ -177,15 +200,36 @@ func (o *Overlay[T]) unseen(service Key) map[string]write[T] {
 	defer o.mu.Unlock()
 	found := make(map[string]write[T], len(o.writes[service]))
 	for name, w := range o.writes[service] {
-		switch {
-		case !w.done:
-		case !w.underway && o.passed(service, name, w):
-			o.drop(service, name)
-		case w.deletedUID != "" || !o.seen(w.object):
+		if o.isUnseen(service, name, w) {
 			found[name] = *w
 		}
 	}
 	return found
+}
+
+// unseenOf returns the write of an object if the table has not caught up with it.
+func (o *Overlay[T]) unseenOf(service Key, name string) (write[T], bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w := o.writes[service][name]
+	if w == nil || !o.isUnseen(service, name, w) {
+		return write[T]{}, false
+	}
+	return *w, true
+}
+
+// isUnseen reports whether the table has not caught up with a write, and drops the write if no event about it
+// follows. The caller holds the lock.
+func (o *Overlay[T]) isUnseen(service Key, name string, w *write[T]) bool {
+	switch {
+	case !w.done:
+		return false
+	case !w.underway && o.passed(service, name, w):
+		o.drop(service, name)
+		return false
+	default:
+		return w.deletedUID != "" || !o.seen(w.object)
+	}
 }
 
 // passed reports whether the table has seen the version that was written or deleted, and no longer has the

@@ -374,3 +374,49 @@ func TestOverlayAgainstServer(t *testing.T) {
 		}
 	})
 }
+
+// counted is a slice that counts how often it is asked for its name.
+type counted struct {
+	*discoveryv1.EndpointSlice
+	asked *int
+}
+
+// GetName implements metav1.Object.
+func (c counted) GetName() string {
+	*c.asked++
+	return c.Name
+}
+
+// The cost of reading the objects of a Service is proportional to their number, also if the table has caught up
+// with none of many writes.
+func TestManyUnseenWrites(t *testing.T) {
+	const n = 300
+	asked := 0
+	object := func(i, version int) counted {
+		e := slice(strconv.Itoa(i), version)
+		e.Name = "web-" + strconv.Itoa(i)
+		return counted{e, &asked}
+	}
+	o := NewOverlay[counted](func() string { return "1" }, func(Key, string, types.UID) bool { return true })
+	var stored []counted
+	for i := range 2 * n {
+		if i < n {
+			stored = append(stored, object(i, 1))
+		}
+		o.Begin(web, "web-"+strconv.Itoa(i))
+		o.Wrote(web, object(i, 2+i))
+	}
+	asked = 0
+	merged := o.Merge(web, func() []counted { return stored })
+	if asked > 10*n {
+		t.Errorf("the names of %d objects were read %d times", n, asked)
+	}
+	if len(merged) != 2*n {
+		t.Errorf("%d objects, want %d", len(merged), 2*n)
+	}
+	for _, m := range merged {
+		if m.ResourceVersion == "1" {
+			t.Errorf("%s is older than its write", m.Name)
+		}
+	}
+}

@@ -98,15 +98,15 @@ func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv
 	if e.Name != "" {
 		return s.create(ctx, service, e)
 	}
-	unseen := s.unseen(service)
+	none := func() (*discoveryv1.EndpointSlice, bool) { return nil, false }
 	for n, refused := 0, 0; ; n++ {
 		named := *e
 		named.GenerateName, named.Name = "", generatedName(e, n)
-		if unseen[named.Name] || s.o.Table.Get(service.Namespace, named.Name) != nil {
+		if _, written := s.overlay.Find(service, named.Name, none); written || s.o.Table.Get(service.Namespace, named.Name) != nil {
 			continue
 		}
 		created, err := s.create(ctx, service, &named)
-		if !apierrors.IsAlreadyExists(err) || refused == nameAttempts || s.isOwn(service, named.Name) {
+		if !apierrors.IsAlreadyExists(err) || refused == nameAttempts || s.find(service, named.Name) != nil {
 			return created, err
 		}
 		refused++
@@ -117,18 +117,20 @@ func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv
 // ones.
 const nameAttempts = 4
 
-// unseen returns the names of the controller's slices of a Service that the table lacks.
-func (s *Store) unseen(service reconcile.Key) map[string]bool {
-	names := map[string]bool{}
-	for _, e := range s.overlay.Merge(service, func() []*discoveryv1.EndpointSlice { return nil }) {
-		names[e.Name] = true
+// find returns the slice of a name if [Store.Of] has it, else nil. It decodes no other slice, because a plan may
+// have a thousand writes.
+func (s *Store) find(service reconcile.Key, name string) *discoveryv1.EndpointSlice {
+	e, found := s.overlay.Find(service, name, func() (*discoveryv1.EndpointSlice, bool) {
+		e := s.o.Table.Get(service.Namespace, name)
+		if e == nil || e.Service != service.Name || !s.manages(e) || e.Terminating {
+			return nil, false
+		}
+		return e.Object(), true
+	})
+	if !found || len(Managed([]*discoveryv1.EndpointSlice{e}, service, s.o.ManagedBy)) == 0 {
+		return nil
 	}
-	return names
-}
-
-// isOwn reports whether the slice of a name is the controller's own.
-func (s *Store) isOwn(service reconcile.Key, name string) bool {
-	return slices.ContainsFunc(s.Of(service), func(e *discoveryv1.EndpointSlice) bool { return e.Name == name })
+	return e
 }
 
 func (s *Store) create(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
@@ -160,12 +162,11 @@ func (s *Store) read(service reconcile.Key, live *discoveryv1.EndpointSlice) {
 // deleted, the error is a conflict.
 func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
 	if e.ResourceVersion == "" {
-		stored := s.Of(service)
-		if i := slices.IndexFunc(stored, func(k *discoveryv1.EndpointSlice) bool { return k.Name == e.Name }); i >= 0 {
+		if stored := s.find(service, e.Name); stored != nil {
 			versioned := *e
-			versioned.ResourceVersion, versioned.UID = stored[i].ResourceVersion, stored[i].UID
-			versioned.Finalizers = stored[i].Finalizers
-			versioned.Annotations = withAnnotationsOf(stored[i], e.Annotations)
+			versioned.ResourceVersion, versioned.UID = stored.ResourceVersion, stored.UID
+			versioned.Finalizers = stored.Finalizers
+			versioned.Annotations = withAnnotationsOf(stored, e.Annotations)
 			e = &versioned
 		}
 	}
