@@ -10,6 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // CheckPolicies checks the policies upsert-only and create-only, in the zone shop.test. So many requests
@@ -194,5 +195,35 @@ func CheckZonesOfExternalDNS(t *testing.T, run func(t *testing.T, check func(w *
 				)
 			})
 		})
+	}
+}
+
+// CheckLostAnswers checks changes in the zone shop.test whose request fails once, with each of some faults: if it
+// had its effect, and only its answer was lost, it is done; otherwise it is sent again. with runs a check with
+// a new fixture and the control of its server.
+func CheckLostAnswers[C apitest.Call, F any](t *testing.T, faults map[string]*F, with func(t *testing.T, check func(*Fixture, *apitest.Control[C, F]))) {
+	for name, fault := range faults {
+		for _, made := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, made %t", name, made), func(t *testing.T) {
+				with(t, func(w *Fixture, control *apitest.Control[C, F]) {
+					fail, requests := control.FailOnce, 2
+					if made {
+						fail, requests = control.LoseOnce, 1
+					}
+					for _, step := range [][]*dns.RecordSet{
+						{Set("a.shop.test", "A", "192.0.2.1,192.0.2.2"), Set("b.shop.test", "CNAME", "lb.example.net")},
+						{Set("a.shop.test", "A", "192.0.2.1"), Set("b.shop.test", "A", "192.0.2.7")},
+						{Set("a.shop.test", "A", "192.0.2.9"), Set("b.shop.test", "A", "192.0.2.7,192.0.2.8")},
+						nil,
+					} {
+						fail(fault, func(call C) bool { return w.Writes(call.Op()) })
+						w.Settle(requests, step...)
+					}
+					if w.Server.Refused() > 0 || w.Count() > 0 {
+						w.T.Errorf("%d requests were refused, and %v is left", w.Server.Refused(), w.Lines())
+					}
+				})
+			})
+		}
 	}
 }

@@ -2,13 +2,13 @@ package aws
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/apitest"
 	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 	"github.com/signpostd/signpost/testkit/route53test"
@@ -549,24 +549,10 @@ func TestListingThrottled(t *testing.T) {
 // A change that was made, and whose answer was lost, is done. One that wasn't made is sent again (AW22 of
 // spec/clouds.md).
 func TestLostAnswer(t *testing.T) {
-	for _, fault := range []*route53test.Fault{route53test.Failed, route53test.Lost} {
-		for _, made := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, made %t", fault.Code, made), func(t *testing.T) {
-				withFixture(t, func(w *fixture) {
-					fail := w.server.FailOnce
-					if made {
-						fail = w.server.LoseOnce
-					}
-					fail(fault, func(c route53test.Call) bool { return c.Operation == writes })
-					requests, err := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
-					if want := map[bool]int{true: 1, false: 2}[made]; err != nil || requests[writes] != want {
-						t.Errorf("%v, %v, want %d writes", requests, err, want)
-					}
-					w.Publish(0, w.Asked()...)
-				})
-			})
-		}
-	}
+	faults := map[string]*route53test.Fault{"failed": route53test.Failed, "lost": route53test.Lost}
+	publishertest.CheckLostAnswers(t, faults, func(t *testing.T, check func(*publishertest.Fixture, *apitest.Control[route53test.Call, route53test.Fault])) {
+		withFixture(t, func(w *fixture) { check(w.Fixture, &w.server.Control) })
+	})
 }
 
 // A zone that may not be changed, or not be listed, doesn't keep the others from being published, and the

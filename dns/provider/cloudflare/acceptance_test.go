@@ -11,8 +11,10 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/apitest"
 	"github.com/signpostd/signpost/testkit/cloudflaretest"
 	"github.com/signpostd/signpost/testkit/providertest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // The plans of zones, and how many operations a batch of a free one has.
@@ -340,34 +342,10 @@ func TestPauseOfAnAccount(t *testing.T) {
 // A batch that was made, and whose answer was lost, is done. One that wasn't made is sent again (CF16 of
 // spec/clouds.md).
 func TestLostAnswer(t *testing.T) {
-	steps := func() [][]*dns.RecordSet {
-		return [][]*dns.RecordSet{
-			{want("a.shop.test", "A", "192.0.2.1,192.0.2.2"), want("b.shop.test", "CNAME", "lb.example.net")},
-			{want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.7")},
-			{want("a.shop.test", "A", "192.0.2.9"), want("b.shop.test", "A", "192.0.2.7,192.0.2.8")},
-			nil,
-		}
-	}
-	for _, fault := range []*cloudflaretest.Fault{cloudflaretest.Failed, cloudflaretest.Lost} {
-		for _, made := range []bool{true, false} {
-			t.Run(fmt.Sprintf("code %d, made %t", fault.Code, made), func(t *testing.T) {
-				withFixture(t, free, func(w *fixture) {
-					for _, step := range steps() {
-						fail := w.server.FailOnce
-						if made {
-							fail = w.server.LoseOnce
-						}
-						fail(fault, func(c cloudflaretest.Call) bool { return c.Operation == cloudflaretest.Batch })
-						w.log.Reset()
-						w.Settle(map[bool]int{true: 1, false: 2}[made], step...)
-					}
-					if w.server.Refused() > 0 || len(w.server.Records(w.zone)) > 0 {
-						t.Errorf("%d requests were refused, and %v is left", w.server.Refused(), w.server.Records(w.zone))
-					}
-				})
-			})
-		}
-	}
+	faults := map[string]*cloudflaretest.Fault{"failed": cloudflaretest.Failed, "lost": cloudflaretest.Lost}
+	publishertest.CheckLostAnswers(t, faults, func(t *testing.T, check func(*publishertest.Fixture, *apitest.Control[cloudflaretest.Call, cloudflaretest.Fault])) {
+		withFixture(t, free, func(w *fixture) { check(w.Fixture, &w.server.Control) })
+	})
 }
 
 // Nested zones, and filters of zones (CF17 of spec/clouds.md).

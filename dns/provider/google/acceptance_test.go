@@ -14,7 +14,9 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/apitest"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // Records and their ownership records are created, changed and removed in one request each, also at the apex
@@ -356,24 +358,10 @@ func TestPauseOfAProject(t *testing.T) {
 // A change that was made, and whose answer was lost, is done. One that wasn't made is sent again (GO14 of
 // spec/clouds.md).
 func TestLostAnswer(t *testing.T) {
-	for _, fault := range []*clouddnstest.Fault{clouddnstest.Failed, clouddnstest.Lost} {
-		for _, made := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, made %t", fault.Reason, made), func(t *testing.T) {
-				withFixture(t, func(w *fixture) {
-					fail := w.server.FailOnce
-					if made {
-						fail = w.server.LoseOnce
-					}
-					fail(fault, func(c clouddnstest.Call) bool { return c.Operation == clouddnstest.CreateChange })
-					requests, err := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
-					if want := map[bool]int{true: 1, false: 2}[made]; err != nil || requests[clouddnstest.CreateChange] != want {
-						t.Errorf("%v, %v, want %d writes", requests, err, want)
-					}
-					w.Publish(0, w.Asked()...)
-				})
-			})
-		}
-	}
+	faults := map[string]*clouddnstest.Fault{"failed": clouddnstest.Failed, "lost": clouddnstest.Lost}
+	publishertest.CheckLostAnswers(t, faults, func(t *testing.T, check func(*publishertest.Fixture, *apitest.Control[clouddnstest.Call, clouddnstest.Fault])) {
+		withFixture(t, func(w *fixture) { check(w.Fixture, &w.server.Control) })
+	})
 }
 
 // If nobody can say what became of a change, its error doesn't either (GO14 of spec/clouds.md).
