@@ -85,13 +85,6 @@ func (s *stored) drop(from, to int) {
 	waitIdle()
 }
 
-func (s *stored) wantRecords(want int) {
-	s.t.Helper()
-	if n := len(s.zone()); n != want {
-		s.t.Errorf("%d records, want %d", n, want)
-	}
-}
-
 // hash returns the hash of the only held plan, which must have the given number of changes.
 func (s *stored) hash(changes int) string {
 	s.t.Helper()
@@ -109,21 +102,21 @@ func TestBudget(t *testing.T) {
 		s := newStored(t)
 		defer func() { s.stop() }()
 		s.drop(0, 20)
-		s.wantRecords(80) // a fifth may be deleted
+		s.expectSets(80) // a fifth may be deleted
 		for _, z := range s.publisher.zones.all() {
 			if z.mirror.owned != 80 || z.mirror.records["A"] != 80 {
 				t.Errorf("%d owned of %v, want all 80", z.mirror.owned, z.mirror.records)
 			}
 		}
 		s.drop(20, 21)
-		s.wantRecords(80)
+		s.expectSets(80)
 		s.ask(0, 21, "192.0.2.1")
 		waitIdle()
-		s.wantRecords(100)
+		s.expectSets(100)
 		time.Sleep(budget.DefaultLimits().Window)
 		s.takeNotices()
 		s.drop(0, 100)
-		s.wantRecords(100)
+		s.expectSets(100)
 		hash := s.hash(100)
 		s.expectNotices(map[string]int{"--approve-plan=" + hash: some})
 		s.stop()
@@ -148,7 +141,7 @@ func TestApprovalQueue(t *testing.T) {
 		s := newStored(t)
 		defer func() { s.stop() }()
 		s.drop(0, 50)
-		s.wantRecords(100)
+		s.expectSets(100)
 		hash := s.hash(50)
 		s.drop(50, 90)
 		if _, err := s.queue.Approve(t.Context(), "0123456789abcdef", nil); !errors.Is(err, budget.ErrUnknownPlan) {
@@ -159,7 +152,7 @@ func TestApprovalQueue(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		waitIdle()
-		s.wantRecords(51)
+		s.expectSets(51)
 		s.expectNotices(map[string]int{"PlanApproved Approved": some, "49 deletions": some})
 		// The rest is held under another hash, which a restart knows too.
 		hash = s.hash(41)
@@ -173,7 +166,7 @@ func TestApprovalQueue(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		waitIdle()
-		s.wantRecords(10)
+		s.expectSets(10)
 	})
 }
 
@@ -198,7 +191,7 @@ func TestApproveDelayedAfterRestart(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		waitIdle()
-		s.wantRecords(50)
+		s.expectSets(50)
 	})
 }
 
@@ -267,7 +260,7 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 		s.drop(0, 5)
 		s.ask(100, 110, "192.0.2.1")
 		waitIdle()
-		s.wantRecords(110)
+		s.expectSets(110)
 		// The store fails at the start too.
 		s.stop()
 		s.start()
@@ -275,10 +268,10 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 		// Until the store is read, it is unknown which limit applies to these.
 		s.ask(90, 100, "192.0.2.9")
 		waitIdle()
-		s.wantRecords(120)
+		s.expectSets(120)
 		s.store.fail(nil)
 		time.Sleep(3 * DefaultInterval)
-		s.wantRecords(115)
+		s.expectSets(115)
 		if moved := slices.DeleteFunc(s.zone(), func(line string) bool { return !strings.Contains(line, "192.0.2.9") }); len(moved) != 10 {
 			t.Errorf("%d of 10 updates without a limit were made once the store could be read", len(moved))
 		}

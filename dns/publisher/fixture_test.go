@@ -375,6 +375,14 @@ func (w *fixture) expectZone(want ...string) {
 	}
 }
 
+// expectSets checks how many record sets the zone has, without ownership records.
+func (w *fixture) expectSets(want int) {
+	w.t.Helper()
+	if got := w.zone(); len(got) != want {
+		w.t.Errorf("the zone has %d record sets, want %d: %q", len(got), want, got)
+	}
+}
+
 // candidates returns record sets as candidates of one source.
 func candidates(sets ...*dns.RecordSet) []plan.Candidate {
 	list := make([]plan.Candidate, len(sets))

@@ -31,22 +31,22 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 				s := newStored(t)
 				defer func() { s.stop() }()
 				s.drop(0, 20)
-				s.wantRecords(80)
+				s.expectSets(80)
 				s.drop(20, 26)
-				s.wantRecords(80)
+				s.expectSets(80)
 				for range 5 {
 					s.stop()
 					lose(s)
 					s.start()
 					waitIdle()
-					s.wantRecords(80)
+					s.expectSets(80)
 					s.hash(6)
 				}
 				if notices := strings.Join(s.takeNotices(), "\n"); strings.Contains(notices, "earlier deletions are unknown after this start") == (name == "stored") {
 					t.Errorf("notices about the deletions that are held:\n%s", notices)
 				}
 				time.Sleep(budget.DefaultLimits().Window)
-				s.wantRecords(74)
+				s.expectSets(74)
 			})
 		})
 	}
@@ -60,7 +60,7 @@ func TestStoreComesBack(t *testing.T) {
 		time.Sleep(budget.DefaultLimits().Window)
 		s.store.fail(errForbidden)
 		s.drop(0, 5)
-		s.wantRecords(95) // the process has run for a window, so its own count is enough
+		s.expectSets(95) // the process has run for a window, so its own count is enough
 		s.expectNotices(map[string]int{"BudgetNotStored FailedSync": 1, "BudgetNotStored": 1, "configmaps is forbidden": some})
 		failing := func() float64 { return testutil.ToFloat64(s.publisher.Metrics.storeFailed) }
 		if failing() != 1 {
@@ -88,7 +88,7 @@ func TestStoreComesBack(t *testing.T) {
 			t.Error("the store that could not be read is not tried again")
 		}
 		s.drop(5, 10)
-		s.wantRecords(95)
+		s.expectSets(95)
 		hash := s.hash(5)
 		if !strings.Contains(string(s.store.text), hash) {
 			t.Errorf("the plan %s is not stored: %s", hash, s.store.text)
