@@ -61,11 +61,19 @@ func newStored(t *testing.T) *stored {
 	s.ask(0, 100, "192.0.2.1")
 	s.start()
 	waitIdle()
-	if n := len(s.zone()); n != 100 {
-		t.Fatalf("%d records", n)
-	}
+	s.expectSets(100)
 	s.takeNotices()
 	return s
+}
+
+// withStored runs a test in a bubble, and stops its publisher in the end.
+func withStored(t *testing.T, test func(t *testing.T, s *stored)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStored(t)
+		defer func() { s.stop() }()
+		test(t, s)
+	})
 }
 
 func (s *stored) ask(from, to int, target string) {
@@ -98,9 +106,7 @@ func (s *stored) hash(changes int) string {
 // More deletions than the budget allows wait until they are approved, or until the records are
 // asked for again. The flag --approve-plan approves them, and small batches are enough.
 func TestBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		s.drop(0, 20)
 		s.expectSets(80) // a fifth may be deleted
 		for _, z := range s.publisher.zones.all() {
@@ -137,9 +143,7 @@ func TestBudget(t *testing.T) {
 // An approval covers the changes that were shown. Later changes and excepted names stay held. The
 // approval is reported.
 func TestApprovalQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		s.drop(0, 50)
 		s.expectSets(100)
 		hash := s.hash(50)
@@ -211,9 +215,7 @@ func TestApproveWithoutLeading(t *testing.T) {
 // Updates by new settings, such as a wrong template, are held. Updates by objects aren't, even of a
 // whole zone.
 func TestSettingsBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		s.objects.set("nobody")
 		synctest.Wait()
 		s.ask(0, 100, "192.0.2.2")
@@ -253,9 +255,7 @@ func TestSettingsBudget(t *testing.T) {
 // While the store fails, counted changes wait and all others are made. The failure is reported
 // once.
 func TestStoreOfBudgetsFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		s.store.fail(errors.New("no route to host"))
 		s.drop(0, 5)
 		s.ask(100, 110, "192.0.2.1")
@@ -280,9 +280,7 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 
 // Changes without a limit, and changes that remove nothing, aren't stored.
 func TestBudgetsAreWrittenRarely(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		before := s.store.writes
 		for i := range 20 {
 			s.ask(0, 100, fmt.Sprintf("192.0.2.%d", i+2))

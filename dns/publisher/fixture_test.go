@@ -299,6 +299,14 @@ func (w *fixture) expectNotices(want map[string]int) {
 	}
 }
 
+// expectQuiet checks that there were no notices since the last call.
+func (w *fixture) expectQuiet() {
+	w.t.Helper()
+	if notices := w.takeNotices(); len(notices) > 0 {
+		w.t.Errorf("notices %q", notices)
+	}
+}
+
 func (w *fixture) createZone(name string) {
 	w.t.Helper()
 	if err := w.zones.CreateZone(name); err != nil {

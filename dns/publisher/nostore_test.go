@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -27,9 +26,7 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 		"none":    func(s *stored) { change := s.change; s.change = func(c *Config) { change(c); c.Store = nil } },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newStored(t)
-				defer func() { s.stop() }()
+			withStored(t, func(t *testing.T, s *stored) {
 				s.drop(0, 20)
 				s.expectSets(80)
 				s.drop(20, 26)
@@ -54,9 +51,7 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 
 // A store that refused requests for a while is used again, and the refusal is reported (Day2 B10).
 func TestStoreComesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		time.Sleep(budget.DefaultLimits().Window)
 		s.store.fail(errForbidden)
 		s.drop(0, 5)
