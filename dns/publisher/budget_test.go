@@ -61,11 +61,19 @@ func newStored(t *testing.T) *stored {
 	s.ask(0, 100, "192.0.2.1")
 	s.start()
 	waitIdle()
-	if n := len(s.zone()); n != 100 {
-		t.Fatalf("%d records", n)
-	}
+	s.expectSets(100)
 	s.takeNotices()
 	return s
+}
+
+// withStored runs a test in a bubble, and stops its publisher in the end.
+func withStored(t *testing.T, test func(t *testing.T, s *stored)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStored(t)
+		defer func() { s.stop() }()
+		test(t, s)
+	})
 }
 
 func (s *stored) ask(from, to int, target string) {
@@ -85,13 +93,6 @@ func (s *stored) drop(from, to int) {
 	waitIdle()
 }
 
-func (s *stored) wantRecords(want int) {
-	s.t.Helper()
-	if n := len(s.zone()); n != want {
-		s.t.Errorf("%d records, want %d", n, want)
-	}
-}
-
 // hash returns the hash of the only held plan, which must have the given number of changes.
 func (s *stored) hash(changes int) string {
 	s.t.Helper()
@@ -105,25 +106,23 @@ func (s *stored) hash(changes int) string {
 // More deletions than the budget allows wait until they are approved, or until the records are
 // asked for again. The flag --approve-plan approves them, and small batches are enough.
 func TestBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		s.drop(0, 20)
-		s.wantRecords(80) // a fifth may be deleted
+		s.expectSets(80) // a fifth may be deleted
 		for _, z := range s.publisher.zones.all() {
 			if z.mirror.owned != 80 || z.mirror.records["A"] != 80 {
 				t.Errorf("%d owned of %v, want all 80", z.mirror.owned, z.mirror.records)
 			}
 		}
 		s.drop(20, 21)
-		s.wantRecords(80)
+		s.expectSets(80)
 		s.ask(0, 21, "192.0.2.1")
 		waitIdle()
-		s.wantRecords(100)
+		s.expectSets(100)
 		time.Sleep(budget.DefaultLimits().Window)
 		s.takeNotices()
 		s.drop(0, 100)
-		s.wantRecords(100)
+		s.expectSets(100)
 		hash := s.hash(100)
 		s.expectNotices(map[string]int{"--approve-plan=" + hash: some})
 		s.stop()
@@ -144,11 +143,9 @@ func TestBudget(t *testing.T) {
 // An approval covers the changes that were shown. Later changes and excepted names stay held. The
 // approval is reported.
 func TestApprovalQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		s.drop(0, 50)
-		s.wantRecords(100)
+		s.expectSets(100)
 		hash := s.hash(50)
 		s.drop(50, 90)
 		if _, err := s.queue.Approve(t.Context(), "0123456789abcdef", nil); !errors.Is(err, budget.ErrUnknownPlan) {
@@ -159,7 +156,7 @@ func TestApprovalQueue(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		waitIdle()
-		s.wantRecords(51)
+		s.expectSets(51)
 		s.expectNotices(map[string]int{"PlanApproved Approved": some, "49 deletions": some})
 		// The rest is held under another hash, which a restart knows too.
 		hash = s.hash(41)
@@ -173,7 +170,7 @@ func TestApprovalQueue(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		waitIdle()
-		s.wantRecords(10)
+		s.expectSets(10)
 	})
 }
 
@@ -198,7 +195,7 @@ func TestApproveDelayedAfterRestart(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		waitIdle()
-		s.wantRecords(50)
+		s.expectSets(50)
 	})
 }
 
@@ -218,9 +215,7 @@ func TestApproveWithoutLeading(t *testing.T) {
 // Updates by new settings, such as a wrong template, are held. Updates by objects aren't, even of a
 // whole zone.
 func TestSettingsBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		s.objects.set("nobody")
 		synctest.Wait()
 		s.ask(0, 100, "192.0.2.2")
@@ -260,14 +255,12 @@ func TestSettingsBudget(t *testing.T) {
 // While the store fails, counted changes wait and all others are made. The failure is reported
 // once.
 func TestStoreOfBudgetsFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		s.store.fail(errors.New("no route to host"))
 		s.drop(0, 5)
 		s.ask(100, 110, "192.0.2.1")
 		waitIdle()
-		s.wantRecords(110)
+		s.expectSets(110)
 		// The store fails at the start too.
 		s.stop()
 		s.start()
@@ -275,10 +268,10 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 		// Until the store is read, it is unknown which limit applies to these.
 		s.ask(90, 100, "192.0.2.9")
 		waitIdle()
-		s.wantRecords(120)
+		s.expectSets(120)
 		s.store.fail(nil)
 		time.Sleep(3 * DefaultInterval)
-		s.wantRecords(115)
+		s.expectSets(115)
 		if moved := slices.DeleteFunc(s.zone(), func(line string) bool { return !strings.Contains(line, "192.0.2.9") }); len(moved) != 10 {
 			t.Errorf("%d of 10 updates without a limit were made once the store could be read", len(moved))
 		}
@@ -287,9 +280,7 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 
 // Changes without a limit, and changes that remove nothing, aren't stored.
 func TestBudgetsAreWrittenRarely(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		before := s.store.writes
 		for i := range 20 {
 			s.ask(0, 100, fmt.Sprintf("192.0.2.%d", i+2))

@@ -70,9 +70,7 @@ func TestDelayedDeletions(t *testing.T) {
 		}
 		before := len(c.times(inmemory.Apply))
 		time.Sleep(2 * time.Second)
-		if n := len(w.zone()); n != 95 {
-			t.Errorf("after 11 s: %d records", n)
-		}
+		w.expectSets(95)
 		if n := len(c.times(inmemory.Apply)) - before; n != 1 {
 			t.Errorf("%d batches, want one", n)
 		}

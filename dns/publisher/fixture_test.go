@@ -299,6 +299,14 @@ func (w *fixture) expectNotices(want map[string]int) {
 	}
 }
 
+// expectQuiet checks that there were no notices since the last call.
+func (w *fixture) expectQuiet() {
+	w.t.Helper()
+	if notices := w.takeNotices(); len(notices) > 0 {
+		w.t.Errorf("notices %q", notices)
+	}
+}
+
 func (w *fixture) createZone(name string) {
 	w.t.Helper()
 	if err := w.zones.CreateZone(name); err != nil {
@@ -372,6 +380,14 @@ func (w *fixture) expectZone(want ...string) {
 	slices.Sort(want)
 	if got := w.zone(); !slices.Equal(got, want) {
 		w.t.Errorf("zone:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// expectSets checks how many record sets the zone has, without ownership records.
+func (w *fixture) expectSets(want int) {
+	w.t.Helper()
+	if got := w.zone(); len(got) != want {
+		w.t.Errorf("the zone has %d record sets, want %d: %q", len(got), want, got)
 	}
 }
 

@@ -101,9 +101,7 @@ func TestThrottled(t *testing.T) {
 		}
 		w.objects.set("many", many...)
 		time.Sleep(40 * time.Second)
-		if n := len(w.zone()); n != 64 {
-			t.Errorf("%d of 64 records are published", n)
-		}
+		w.expectSets(64)
 		if n := len(c.times(inmemory.Records)) - before - 1; n != 0 { // one is that of w.zone
 			t.Errorf("%d listings, want none", n)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -27,26 +26,24 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 		"none":    func(s *stored) { change := s.change; s.change = func(c *Config) { change(c); c.Store = nil } },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newStored(t)
-				defer func() { s.stop() }()
+			withStored(t, func(t *testing.T, s *stored) {
 				s.drop(0, 20)
-				s.wantRecords(80)
+				s.expectSets(80)
 				s.drop(20, 26)
-				s.wantRecords(80)
+				s.expectSets(80)
 				for range 5 {
 					s.stop()
 					lose(s)
 					s.start()
 					waitIdle()
-					s.wantRecords(80)
+					s.expectSets(80)
 					s.hash(6)
 				}
 				if notices := strings.Join(s.takeNotices(), "\n"); strings.Contains(notices, "earlier deletions are unknown after this start") == (name == "stored") {
 					t.Errorf("notices about the deletions that are held:\n%s", notices)
 				}
 				time.Sleep(budget.DefaultLimits().Window)
-				s.wantRecords(74)
+				s.expectSets(74)
 			})
 		})
 	}
@@ -54,13 +51,11 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 
 // A store that refused requests for a while is used again, and the refusal is reported (Day2 B10).
 func TestStoreComesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		defer func() { s.stop() }()
+	withStored(t, func(t *testing.T, s *stored) {
 		time.Sleep(budget.DefaultLimits().Window)
 		s.store.fail(errForbidden)
 		s.drop(0, 5)
-		s.wantRecords(95) // the process has run for a window, so its own count is enough
+		s.expectSets(95) // the process has run for a window, so its own count is enough
 		s.expectNotices(map[string]int{"BudgetNotStored FailedSync": 1, "BudgetNotStored": 1, "configmaps is forbidden": some})
 		failing := func() float64 { return testutil.ToFloat64(s.publisher.Metrics.storeFailed) }
 		if failing() != 1 {
@@ -88,7 +83,7 @@ func TestStoreComesBack(t *testing.T) {
 			t.Error("the store that could not be read is not tried again")
 		}
 		s.drop(5, 10)
-		s.wantRecords(95)
+		s.expectSets(95)
 		hash := s.hash(5)
 		if !strings.Contains(string(s.store.text), hash) {
 			t.Errorf("the plan %s is not stored: %s", hash, s.store.text)

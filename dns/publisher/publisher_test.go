@@ -69,9 +69,7 @@ func TestLatency(t *testing.T) {
 		if n := len(c.batches()); n > 3 {
 			t.Errorf("%d batches for a lone change and a burst, want 3 at most", n)
 		}
-		if got := len(w.zone()); got != 101 {
-			t.Errorf("%d records, want 101", got)
-		}
+		w.expectSets(101)
 	})
 }
 
@@ -131,9 +129,7 @@ func TestBisect(t *testing.T) {
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
 		w.start()
 		waitIdle()
-		if got := len(w.zone()); got != 200 {
-			t.Errorf("%d records, want the 200 good ones", got)
-		}
+		w.expectSets(200)
 		notices := slices.DeleteFunc(w.takeNotices(), func(s string) bool { return strings.HasPrefix(s, ReasonReady) })
 		if len(notices) != 1 || !strings.HasPrefix(notices[0], "RecordError FailedSync bad.shop.test A") {
 			t.Errorf("notices: %q, want one about bad.shop.test", notices)
@@ -141,9 +137,7 @@ func TestBisect(t *testing.T) {
 		w.working()
 		time.Sleep(2 * DefaultInterval)
 		waitIdle()
-		if got := len(w.zone()); got != 201 {
-			t.Errorf("%d records after the provider takes it, want 201", got)
-		}
+		w.expectSets(201)
 	})
 }
 

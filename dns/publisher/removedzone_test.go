@@ -52,7 +52,7 @@ func TestHeldPlanOfARemovedZone(t *testing.T) {
 		}
 		h.lacks.Store(nil)
 		time.Sleep(2 * hidingInterval)
-		s.wantRecords(100)
+		s.expectSets(100)
 		if got := s.hash(50); got != hash {
 			t.Errorf("the zone is back, and the plan is %s, want %s", got, hash)
 		}
@@ -83,7 +83,7 @@ func TestBatchOfARemovedZone(t *testing.T) {
 		s.hash(25)
 		close(blocked)
 		time.Sleep(hidingInterval)
-		s.wantRecords(99)
+		s.expectSets(99)
 		s.hash(25)
 	})
 }
