@@ -171,6 +171,7 @@ func TestManyServicesCountAsEvery(t *testing.T) {
 			t.Errorf("%s: %d names, want all Services", name, len(got))
 		}
 	}
+	put("other")
 	if got := put("other"); len(got) > 0 {
 		t.Errorf("%d Services are affected by a pod that none selects", len(got))
 	}
