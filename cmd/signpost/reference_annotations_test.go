@@ -66,7 +66,7 @@ func readersOf(name string, forProviders bool) []string {
 // annotationTable describes the annotations that any source reads.
 func annotationTable(readers func(name string) []string) string {
 	rows := [][]string{{"Annotation", "What for", "Value", "Example", "Read by the sources"}}
-	for _, kind := range source.AnnotationKinds() {
+	for _, kind := range source.AnnotationKinds {
 		if names := readers(kind.Name); len(names) > 0 {
 			rows = append(rows, []string{"`" + kind.Name + "`", kind.Purpose, kind.Values, "`" + kind.Example + "`", strings.Join(names, ", ")})
 		}
@@ -78,7 +78,7 @@ func annotationTable(readers func(name string) []string) string {
 // annotation of a plugin.
 func TestAnnotationsAreRead(t *testing.T) {
 	known := map[string]bool{}
-	for _, kind := range source.AnnotationKinds() {
+	for _, kind := range source.AnnotationKinds {
 		known[kind.Name] = true
 		if len(readersOf(kind.Name, false))+len(readersOf(kind.Name, true)) == 0 {
 			t.Errorf("no source reads the annotation %s: name it in the Annotations of a plugin", kind.Name)
@@ -87,7 +87,7 @@ func TestAnnotationsAreRead(t *testing.T) {
 	for _, p := range plugins.Sources() {
 		for _, name := range p.Annotations {
 			if !known[name] {
-				t.Errorf("source %s reads the annotation %q, which isn't in the table: add it to annotationKinds", p.Name, name)
+				t.Errorf("source %s reads the annotation %q, which isn't in the table: add it to source.AnnotationKinds", p.Name, name)
 			}
 		}
 	}

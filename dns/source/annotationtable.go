@@ -46,9 +46,9 @@ type AnnotationKind struct {
 	read func(*Annotations, annotation)
 }
 
-// annotationKinds are all annotations about records, except those that become properties of a
-// provider (spec/dns.md §6.1).
-var annotationKinds = []AnnotationKind{
+// AnnotationKinds are all annotations about records in the order of the documentation, except those
+// that become properties of a provider (spec/dns.md §6.1). They are never changed.
+var AnnotationKinds = []AnnotationKind{
 	{
 		Name: AnnotationHostname, Values: "names, separated by commas; spaces are removed. --ignore-hostname-annotation turns it off, except for pod", Example: "www.example.org,example.org",
 		Purpose: "the names of the records",
@@ -134,15 +134,11 @@ var annotationKinds = []AnnotationKind{
 	},
 }
 
-// AnnotationKinds returns all annotations about records in the order of the documentation, except
-// those that become properties of a provider.
-func AnnotationKinds() []AnnotationKind { return slices.Clone(annotationKinds) }
-
 // kindOfAnnotation returns the annotation with a name, or nil.
 func kindOfAnnotation(name string) *AnnotationKind {
-	for i := range annotationKinds {
-		if annotationKinds[i].Name == name {
-			return &annotationKinds[i]
+	for i := range AnnotationKinds {
+		if AnnotationKinds[i].Name == name {
+			return &AnnotationKinds[i]
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ func TestRemarksBounded(t *testing.T) {
 // TestAnnotationKinds shows that each annotation of a source is in the table, with all fields.
 func TestAnnotationKinds(t *testing.T) {
 	t.Parallel()
-	for _, kind := range source.AnnotationKinds() {
+	for _, kind := range source.AnnotationKinds {
 		if kind.Name == "" || kind.Values == "" || kind.Purpose == "" || kind.Example == "" || strings.HasSuffix(kind.Purpose, ".") {
 			t.Errorf("the annotation %+v lacks something, or its purpose ends with a full stop", kind)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -42,7 +41,6 @@ type azureProvider struct {
 	filter  filter
 	// workers limits the units that are made in parallel.
 	workers int
-	log     *slog.Logger
 }
 
 // types returns the record types of the zones.
