@@ -45,10 +45,11 @@ func Reach(ctx context.Context, cfg *rest.Config) (gitVersion string, err error)
 }
 
 // ExplainRequest returns an error of a request to an API server in words for users: with the server
-// instead of the URL if the server can't be reached.
+// instead of the URL if the server can't be reached. An error of an untrusted server is returned as it
+// is, because the errors that it wraps may quote the server.
 func ExplainRequest(err error) error {
 	var failed *url.Error
-	if !errors.As(err, &failed) {
+	if errors.As(err, new(*concealed)) || !errors.As(err, &failed) {
 		return err
 	}
 	server, cause := failed.URL, failed.Err
