@@ -104,11 +104,27 @@ func Outcomes(err error, n int) (each []error, whole error) {
 // NothingMade reports whether an error other than an [ApplyError] says that no change was made.
 // After any other error the outcome is unknown.
 func NothingMade(err error) bool {
+	if _, maybe := errors.AsType[*maybeMadeError](err); maybe {
+		return false
+	}
 	return StopsAll(err) || IsAny(err, ErrRejected, ErrStale)
 }
 
+// MaybeMade returns an error of Apply with the class of err, such as [ErrThrottled], after changes
+// some of which may have been made. The outcome is unknown for [NothingMade].
+func MaybeMade(err error) error { return &maybeMadeError{err} }
+
+// maybeMadeError is the error of MaybeMade.
+type maybeMadeError struct{ err error }
+
+// Error implements error.
+func (e *maybeMadeError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error with the class.
+func (e *maybeMadeError) Unwrap() error { return e.err }
+
 // StopsAll reports whether an error says that no change was made, for a reason that is not in the
-// changes. No other request can succeed now.
+// changes, unless it is one of [MaybeMade]. No other request can succeed now.
 func StopsAll(err error) bool {
 	return IsAny(err, ErrCredentials, ErrThrottled, ErrUnread, ErrDryRun)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 )
 
 // TestClasses shows what each class of errors says about the changes of a call, in whatever order an
@@ -33,5 +34,18 @@ func TestClasses(t *testing.T) {
 		if got := StopsAll(test.err); got != test.all {
 			t.Errorf("%s: StopsAll is %v", name, got)
 		}
+	}
+}
+
+// After an error of MaybeMade the outcome is unknown. The error keeps its class, pause and text.
+func TestMaybeMade(t *testing.T) {
+	throttled := &ThrottledError{After: time.Minute}
+	err := fmt.Errorf("call: %w", MaybeMade(fmt.Errorf("append: %w", throttled)))
+	if NothingMade(err) || !NothingMade(throttled) {
+		t.Error("MaybeMade doesn't make the outcome unknown")
+	}
+	said, ok := errors.AsType[*ThrottledError](err)
+	if !ok || said.After != time.Minute || !errors.Is(err, ErrThrottled) || err.Error() != "call: append: "+throttled.Error() {
+		t.Errorf("the error is %v", err)
 	}
 }

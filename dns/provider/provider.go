@@ -62,6 +62,9 @@ type Capabilities struct {
 	// Stepwise is true if the changes of a name are made one after the other, so that only some of
 	// them may be made.
 	Stepwise bool
+	// ByTarget is true if the targets of a record set are written one after the other, so that a failed
+	// creation may leave a record set with only some of them.
+	ByTarget bool
 	// Blind is true if Records never returns anything, because the server can't list. Records are then
 	// written again at each listing.
 	Blind bool

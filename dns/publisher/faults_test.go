@@ -56,10 +56,12 @@ type publishing struct {
 
 // schedule is the state of a test of faults.
 type schedule struct {
-	t         *testing.T
-	random    *rand.Rand
-	zones     []string
-	adjusts   bool
+	t       *testing.T
+	random  *rand.Rand
+	zones   []string
+	adjusts bool
+	// byTarget is true if the provider writes the targets of a record set one by one.
+	byTarget  bool
 	ownership ownership
 	owners    []*publishing
 	truth     *truth
@@ -71,10 +73,10 @@ func playFaults(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	kind := kinds[random.IntN(len(kinds))]
 	s := &schedule{
-		t: t, random: random, zones: faultZones[random.IntN(len(faultZones))], adjusts: random.IntN(2) == 0,
+		t: t, random: random, zones: faultZones[random.IntN(len(faultZones))], adjusts: random.IntN(2) == 0, byTarget: kind == "txt" && seed%2 == 1,
 		ownership: newOwnership(t, kind), persons: map[dns.Key]*dns.RecordSet{},
 	}
-	t.Logf("zones %v, registry %s, adjusts %v", s.zones, kind, s.adjusts)
+	t.Logf("zones %v, registry %s, adjusts %v, by target %v", s.zones, kind, s.adjusts, s.byTarget)
 	s.truth = newTruth(t, s.zones...)
 	for _, id := range []string{"one", "two", "three"} {
 		s.owners = append(s.owners, s.newOwner(id))
@@ -113,6 +115,7 @@ func (s *schedule) settle() {
 func (s *schedule) newOwner(id string) *publishing {
 	w := newFixture(s.t)
 	o := &publishing{fixture: w, id: id, faulty: newFaulty(s.t, s.truth, id, s.random.Uint64())}
+	o.faulty.byTarget = s.byTarget
 	w.provider = o.faulty
 	if s.adjusts {
 		w.provider = adjusting{o.faulty}
@@ -184,14 +187,20 @@ func (s *schedule) ask(o *publishing) {
 	o.objects.set(object, records...)
 }
 
-// record returns a record set with one of several targets.
+// record returns a record set with one of several targets, or with several addresses.
 func (s *schedule) record(object, name, recordType string) *dns.RecordSet {
 	n := 1 + s.random.IntN(4)
 	targets := map[string]string{
 		dns.TypeA: "192.0.2.%d", dns.TypeAAAA: "2001:db8::%d", dns.TypeCNAME: "target%d.example", dns.TypeTXT: `"text %d"`,
 		dns.TypeMX: "%d mail.example", dns.TypeSRV: "10 %d 443 server.example.", dns.TypeNS: "ns%d.example",
 	}
-	return record(s.t, object, name, recordType, fmt.Sprintf(targets[recordType], n))
+	list := []string{fmt.Sprintf(targets[recordType], n)}
+	if s.byTarget && recordType == dns.TypeA {
+		for more := range s.random.IntN(3) {
+			list = append(list, fmt.Sprintf("192.0.2.%d", n+10*(1+more)))
+		}
+	}
+	return record(s.t, object, name, recordType, list...)
 }
 
 // name returns the name that an object asks for: each its own, some that the owners contend for,

@@ -22,6 +22,8 @@ type faulty struct {
 	t     testing.TB
 	truth *truth
 	id    string
+	// byTarget is true if a record set may be written in part.
+	byTarget bool
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -61,6 +63,9 @@ type fault struct {
 	took       time.Duration
 }
 
+// errsPartly is the kind of fault of a call of Apply that says which changes were made.
+const errsPartly = 5
+
 // draw decides what happens to a call that can fail in n ways.
 func (f *faulty) draw(n int) fault {
 	f.mu.Lock()
@@ -83,7 +88,11 @@ func throttled(some int) error {
 }
 
 // Capabilities implements [provider.Provider].
-func (f *faulty) Capabilities() provider.Capabilities { return f.truth.zones.Capabilities() }
+func (f *faulty) Capabilities() provider.Capabilities {
+	c := f.truth.zones.Capabilities()
+	c.ByTarget = f.byTarget
+	return c
+}
 
 // Zones implements [provider.Provider].
 func (f *faulty) Zones(ctx context.Context) ([]dns.Zone, error) {
@@ -146,7 +155,7 @@ func (f *faulty) listLate(zone dns.Zone, records []*dns.RecordSet) []*dns.Record
 func (f *faulty) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	d := f.draw(8)
 	wait(ctx, d.took)
-	some := changes[:d.some%(len(changes)+1)]
+	some := f.first(changes, d)
 	if ctx.Err() != nil {
 		// The process is ending. A part of the changes may have been made.
 		if !f.claims(some) {
@@ -177,13 +186,39 @@ func (f *faulty) fail(d fault, zone dns.Zone, changes, some []dns.Change) error 
 		return fmt.Errorf("not today: %w", provider.ErrRejected)
 	case 4:
 		return provider.ErrStale
-	case 5:
+	case errsPartly:
 		return f.partly(zone, changes, some)
 	default:
 		// Some were made when the connection broke.
 		_ = f.truth.apply(f.id, zone, some)
 		return errReset
 	}
+}
+
+// first returns the first changes, up to a random one. A provider that writes by target may have begun
+// the next one.
+func (f *faulty) first(changes []dns.Change, d fault) []dns.Change {
+	n := d.some % (len(changes) + 1)
+	some := slices.Clone(changes[:n])
+	if !f.byTarget || n == len(changes) || d.kind == errsPartly || d.took/time.Millisecond%2 == 0 {
+		return some
+	}
+	next := changes[n]
+	var targets []string
+	if next.Old != nil {
+		targets = next.Old.Targets
+	}
+	if next.New == nil {
+		targets = targets[1:]
+	} else {
+		targets = dns.UniqueSorted(append(next.New.Targets[:1:1], targets...))
+	}
+	if next.RecordSet().Type != dns.TypeA || len(targets) == 0 {
+		return some
+	}
+	begun := *next.RecordSet()
+	begun.Targets = targets
+	return append(some, dns.Change{Old: next.Old, New: &begun})
 }
 
 // partly makes some of the changes, and says which.

@@ -75,10 +75,21 @@ func (n *nameState) attempted(r *dns.RecordSet) bool {
 	return slices.ContainsFunc(n.attempts, func(a *dns.RecordSet) bool { return a.Key() == r.Key() })
 }
 
-// mayBeOurs reports whether this process may have created a record set.
-func (n *nameState) mayBeOurs(r *dns.RecordSet) bool {
-	same := func(o *dns.RecordSet) bool { return o.Key() == r.Key() && dns.SameTargets(o.Targets, r.Targets) }
-	return slices.ContainsFunc(n.attempts, same) || slices.ContainsFunc(n.unseen, same)
+// mayBeOurs reports whether this process may have created a record set. byTarget is true for a
+// provider that writes targets one by one: the record set may then have some targets of any
+// attempts.
+func (n *nameState) mayBeOurs(r *dns.RecordSet, byTarget bool) bool {
+	var tried []string
+	for _, o := range slices.Concat(n.attempts, n.unseen) {
+		if o.Key() != r.Key() {
+			continue
+		}
+		if dns.SameTargets(o.Targets, r.Targets) {
+			return true
+		}
+		tried = append(tried, o.Targets...)
+	}
+	return byTarget && len(r.Targets) > 0 && dns.NewTargetSet(tried).Count(r.Targets) == len(r.Targets)
 }
 
 // maxUnseen limits the remembered record sets of a name that listings don't show.

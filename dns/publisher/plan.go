@@ -243,9 +243,10 @@ func canOwn(zones *zoneSet, z *zone, ownership string) bool {
 
 // disown handles record sets that may have been created. If the zone has another record set with
 // such a key that wasn't ours before, another writer was faster. Our ownership record must then be
-// deleted, because it would claim that record set. An atomic provider never has an ownership record
-// without its record set, but an earlier process may have sent both to a server that was late to
-// apply them.
+// deleted, because it would claim that record set. If the provider writes by target, a record set
+// with only some of the targets that this process tried to create is ours. An atomic provider never
+// has an ownership record without its record set, but an earlier process may have sent both to a
+// server that was late to apply them.
 func (p *Publisher) disown(z *zone) {
 	txt := p.txt()
 	_, atomic := p.Provider.(provider.Atomic)
@@ -255,7 +256,7 @@ func (p *Publisher) disown(z *zone) {
 		}
 		var removals []dns.Change
 		for _, there := range z.mirror.lookup(name) {
-			if txt != nil && n.attempted(there) && !n.mayBeOurs(there) {
+			if txt != nil && n.attempted(there) && !n.mayBeOurs(there, p.capabilities.ByTarget) {
 				removals = append(removals, txt.OwnershipDeletions(p.zones.lookup(z), there)...)
 			}
 		}

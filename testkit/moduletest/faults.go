@@ -49,8 +49,6 @@ func (o Options) playFaults(t *testing.T, seed uint64) {
 		Remove: remove,
 		// A failed type change isn't retried at once.
 		Recovery: 10 * provider.FirstSwapPause,
-		// If a record set is made in part, and what follows fails too, it is taken for another writer's.
-		Apart: 30 * time.Second,
 	}, seed)
 	w.Wrap = func(next http.RoundTripper) http.RoundTripper { return flaky{next, s} }
 	s.Play()

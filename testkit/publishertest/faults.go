@@ -54,8 +54,6 @@ type Cloud struct {
 	// Recovery is how long the provider may wait after the last fault, beyond two intervals; zero is
 	// for 75 s.
 	Recovery time.Duration
-	// Apart is the shortest time between two faults.
-	Apart time.Duration
 }
 
 // Schedule is a run of a publisher with faults: objects and another writer change the zones, while
@@ -76,8 +74,6 @@ type Schedule struct {
 	// meanwhile.
 	broken int
 	bad    string
-	// failed is when Pick returned a fault last.
-	failed time.Time
 	// wanted are what objects ask for, by name, and hers the records of the other writer.
 	wanted map[string][]*dns.RecordSet
 	hers   map[string]*dns.RecordSet
@@ -98,10 +94,9 @@ func NewSchedule(c Cloud, seed uint64) *Schedule {
 func Pick[F any](s *Schedule, faults ...F) (none F) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.random.IntN(100) >= s.broken || time.Since(s.failed) < s.Apart {
+	if s.random.IntN(100) >= s.broken {
 		return none
 	}
-	s.failed = time.Now()
 	return faults[s.random.IntN(len(faults))]
 }
 

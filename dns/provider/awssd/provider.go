@@ -49,7 +49,7 @@ const (
 // Capabilities implements provider.Provider. Requests to Cloud Map have no conditions, except that a new name
 // must be free.
 func (p *cloudMap) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Stepwise: true, Types: handled, BatchSize: batchSize, BatchTime: batchTime, ListingTime: provider.MeteredListingTime}
+	return provider.Capabilities{Stepwise: true, ByTarget: true, Types: handled, BatchSize: batchSize, BatchTime: batchTime, ListingTime: provider.MeteredListingTime}
 }
 
 // Records implements provider.Provider.

@@ -231,6 +231,7 @@ func (p *Provider) Capabilities() provider.Capabilities {
 		all.SetIdentifiers = all.SetIdentifiers && c.SetIdentifiers
 		all.Conditional = all.Conditional && c.Conditional
 		all.Stepwise = all.Stepwise || c.Stepwise
+		all.ByTarget = all.ByTarget || c.ByTarget
 		all.Blind = all.Blind || c.Blind
 		all.Types = commonTypes(all.Types, c.Types)
 		all.NameCharacters = strings.Map(func(r rune) rune {

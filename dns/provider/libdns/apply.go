@@ -275,9 +275,10 @@ func (w *work) result(changes []dns.Change, units []*unit) error {
 	switch {
 	case first == nil:
 		return nil
-	case !anyMade && allStopped && !w.unknown, errors.Is(w.stopped, provider.ErrThrottled) && w.unknown:
-		// Apply compares the zone before it writes, so retrying all changes after the pause is safe.
+	case !anyMade && allStopped && !w.unknown:
 		return w.stopped
+	case errors.Is(w.stopped, provider.ErrThrottled) && w.unknown:
+		return provider.MaybeMade(w.stopped)
 	case w.unknown:
 		return fmt.Errorf("change zone %s with the libdns module %s: it is unknown which of %d changes were made: %v", w.zone.Name, w.module.Name, len(changes), first)
 	default:

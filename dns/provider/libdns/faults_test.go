@@ -64,10 +64,11 @@ func play(t *testing.T, seed uint64) {
 		},
 		// A refused type change isn't retried at once.
 		Recovery: 10 * provider.FirstSwapPause,
-		// If a record set is made in part, and what follows fails too, it is taken for another writer's.
-		Apart: 30 * time.Second,
 	}, seed)
-	service.Fail = func(method string, _ lib.RR) error {
+	service.Fail = func(method string, rr lib.RR) error {
+		if method != "GetRecords" && rr.Name+"."+zoneName == s.Bad() {
+			return errors.New("status 422: never this name")
+		}
 		return publishertest.Pick(s, errors.New("429 Too Many Requests, Retry-After: 5"), errors.New("status 503: unavailable"), errors.New("status 422: never"), errors.New("status 500: "+method))
 	}
 	service.After = func(string, lib.RR) error {

@@ -73,7 +73,7 @@ func newAdapter(in provider.Input, m module.Module, c *caller, zones []dns.Zone)
 
 // Capabilities implements [provider.Provider].
 func (a *adapter) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Stepwise: true, Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1, ListingTime: provider.MeteredListingTime}
+	return provider.Capabilities{Stepwise: true, ByTarget: true, Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1, ListingTime: provider.MeteredListingTime}
 }
 
 // list lists the zones.

@@ -35,6 +35,9 @@ func TestUnknownOutcome(t *testing.T) {
 					t.Errorf("%s: error %v is %v: %v", failure, err, class, class != want)
 				}
 			}
+			if provider.NothingMade(err) {
+				t.Errorf("%s: %v says that nothing was made", failure, err)
+			}
 			if each := (*provider.ApplyError)(nil); errors.As(err, &each) {
 				t.Errorf("%s: %v says what was made", failure, err)
 			}

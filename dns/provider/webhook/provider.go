@@ -49,7 +49,8 @@ type remote struct {
 
 // Capabilities implements provider.Provider. Those of the program are unknown.
 func (p *remote) Capabilities() provider.Capabilities {
-	return provider.Capabilities{SetIdentifiers: true, Properties: []string{properties.Webhook().Prefix}}
+	// The program behind the webhook may send a request for each target.
+	return provider.Capabilities{SetIdentifiers: true, ByTarget: true, Properties: []string{properties.Webhook().Prefix}}
 }
 
 // Zones implements provider.Provider. The protocol has no zones.
