@@ -246,8 +246,9 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 	return newWatch(decoder), nil
 }
 
-// newWatch returns a watch that decodes events until the decoder fails or the watch is stopped. A failure other
-// than the end of the stream becomes the last event. Nothing is logged, because errors may quote responses.
+// newWatch returns a watch that decodes events until the decoder fails or the watch is stopped. A
+// failure other than the end of the stream becomes the last event. Nothing is logged, because
+// errors may quote responses.
 func newWatch(d watch.Decoder) watch.Interface {
 	return watch.NewStreamWatcherWithLogger(klog.Logger{}, d,
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding"))

@@ -48,7 +48,8 @@ type portSet struct {
 // aliasName is the name of the port that the library gets.
 const aliasName = "alias"
 
-// newAliases returns the aliases for a Service, with room for most ports; nil if it has fewer than many ports.
+// newAliases returns the aliases for a Service, with room for most ports; nil if it has fewer than
+// many ports.
 func newAliases(service *corev1.Service, many, most int) *aliases {
 	if len(service.Spec.Ports) < many {
 		return nil

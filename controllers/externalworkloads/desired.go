@@ -100,8 +100,8 @@ func usable(ips []string) []netip.Addr {
 	return addresses
 }
 
-// maxPorts bounds the ports of a Service, counted once for each set of ports that its workloads serve, because
-// each set needs slices of its own.
+// maxPorts bounds the ports of a Service, counted once for each set of ports that its workloads
+// serve, because each set needs slices of its own.
 const maxPorts = 250_000
 
 // portLookup finds the ports of the Service in workloads.

@@ -13,8 +13,9 @@ import (
 // namespace that have all labels of its selector. A nil selector selects nothing, an empty one everything
 // (spec/endpoints.md §4.3).
 //
-// The lists of names that its methods return are shared and must not be changed. The index doesn't change
-// them either, so callers may keep them. [Every] says whether a list stands for all Services of the namespace.
+// The lists of names that its methods return are shared and must not be changed. The index doesn't
+// change them either, so callers may keep them. [Every] says whether a list stands for all Services
+// of the namespace.
 type Index[W any] struct {
 	describe func(W) (types.NamespacedName, objectmeta.Labels)
 

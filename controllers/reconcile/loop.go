@@ -97,9 +97,9 @@ func (l *Loop) AddBatched(namespace string, names ...string) {
 	}
 }
 
-// AddNamespace queues all Services of a namespace to be synced, after the batch period or a tenth of a second if
-// that is longer. Further calls meanwhile do nothing, so that many changes of workloads with many Services cost
-// little. Between terms it does nothing.
+// AddNamespace queues all Services of a namespace to be synced, after the batch period or a tenth
+// of a second if that is longer. Further calls meanwhile do nothing, so that many changes of
+// workloads with many Services cost little. Between terms it does nothing.
 func (l *Loop) AddNamespace(namespace string) {
 	if t := l.term.Load(); t != nil {
 		t.addNamespace(namespace)

@@ -117,8 +117,8 @@ func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv
 // ones.
 const nameAttempts = 4
 
-// find returns the slice of a name if [Store.Of] has it, else nil. It decodes no other slice, because a plan may
-// have a thousand writes.
+// find returns the slice of a name if [Store.Of] has it, else nil. It decodes no other slice,
+// because a plan may have a thousand writes.
 func (s *Store) find(service reconcile.Key, name string) *discoveryv1.EndpointSlice {
 	e, found := s.overlay.Find(service, name, func() (*discoveryv1.EndpointSlice, bool) {
 		e := s.o.Table.Get(service.Namespace, name)

@@ -11,7 +11,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// namespaceNames returns the names in the values of --namespace, which are separated by commas or line breaks.
+// namespaceNames returns the names in the values of --namespace, which are separated by commas or
+// line breaks.
 func (o *Options) namespaceNames() []string {
 	var names []string
 	for _, value := range o.Namespaces {

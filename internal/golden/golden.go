@@ -3,9 +3,9 @@
 //
 //	go test ./app/destclient -update
 //
-// [Check] is for files in testdata, [Page] for the generated pages of docs/dns, [Part] for generated parts of
-// hand-written pages, and [File] for other files. A test with files of another form calls [Update]. A package that imports
-// golden has the flag.
+// [Check] is for files in testdata, [Page] for the generated pages of docs/dns, [Part] for
+// generated parts of hand-written pages, and [File] for other files. A test with files of another
+// form calls [Update]. A package that imports golden has the flag.
 //
 // # Concurrency
 //

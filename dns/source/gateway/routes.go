@@ -63,8 +63,8 @@ type routes struct {
 	readsSets    bool
 }
 
-// Indexes. byParent finds routes by an [owner], and byGateway ListenerSets by their Gateway. byNamespace finds
-// both by their own namespace.
+// Indexes. byParent finds routes by an [owner], and byGateway ListenerSets by their Gateway.
+// byNamespace finds both by their own namespace.
 const (
 	byParent    = "parent"
 	byGateway   = "gateway"

@@ -158,8 +158,8 @@ func (s *ingresses) ofClass(obj *networkingv1.Ingress) bool {
 	return len(s.config.Classes) == 0 || slices.Contains(s.config.Classes, class)
 }
 
-// noteUnused notes which names of an Ingress aren't used, and by which setting. rules and tls say which fields
-// have hosts.
+// noteUnused notes which names of an Ingress aren't used, and by which setting. rules and tls say
+// which fields have hosts.
 func (s *ingresses) noteUnused(kept *source.Named, rules, tls bool) {
 	skip := func(subject, message string) { kept.Found.Skip(source.SkipNotPublished, subject, message) }
 	from := kept.Annotations.HostnameSource
