@@ -266,8 +266,12 @@ func (p *Publisher) end() {
 	}()
 }
 
-// drain waits for the jobs that are still running when the loop ends.
+// drain waits for the jobs that are still running when the loop ends. If the term ends with the process, the
+// loop may not have noticed its end.
 func (p *Publisher) drain() {
+	if p.term != nil && p.once == nil {
+		p.end()
+	}
 	done := make(chan struct{})
 	go func() {
 		p.jobs.Wait()
