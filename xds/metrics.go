@@ -136,14 +136,7 @@ type rejection struct {
 // record logs a rejection of a resource of a Service, unless it is known. The key is zero if there
 // is no Service that the client may see.
 func (rs *rejections) record(r rejection, of catalog.ServiceKey, why string) {
-	rs.mu.Lock()
-	_, known := rs.seen[r]
-	if len(rs.seen) == maxRejections {
-		clear(rs.seen)
-	}
-	rs.seen[r] = struct{}{}
-	rs.mu.Unlock()
-	if known {
+	if !rs.isNew(r) {
 		return
 	}
 	if rs.lines.Allow() {
@@ -152,4 +145,17 @@ func (rs *rejections) record(r rejection, of catalog.ServiceKey, why string) {
 	if rs.report != nil && of.Name != "" && rs.events.Allow() {
 		rs.report(of, fmt.Sprintf("A client (%s) rejected the %s of %s, version %s: %s", r.kind, r.typ.Kind(), sanitize.Cut(r.name), r.version, sanitize.Quote(why)))
 	}
+}
+
+func (rs *rejections) isNew(r rejection) bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if _, known := rs.seen[r]; known {
+		return false
+	}
+	if len(rs.seen) == maxRejections {
+		clear(rs.seen)
+	}
+	rs.seen[r] = struct{}{}
+	return true
 }

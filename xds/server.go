@@ -52,9 +52,16 @@ type Server struct {
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config = config.withDefaults()
 	s := &Server{
-		catalog: c, config: &config, log: log, calls: streams.NewCalls(), workers: workers{slots: runtime.GOMAXPROCS(0)},
-		rejections: rejections{log: log, report: config.Rejected, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{}},
-		leftOut:    rate.Sometimes{First: 1, Interval: logInterval}, unproved: rate.Sometimes{First: 1, Interval: logInterval},
+		catalog: c,
+		config:  &config,
+		log:     log,
+		rejections: rejections{
+			log: log, report: config.Rejected, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{},
+		},
+		leftOut:  rate.Sometimes{First: 1, Interval: logInterval},
+		unproved: rate.Sometimes{First: 1, Interval: logInterval},
+		workers:  workers{slots: runtime.GOMAXPROCS(0)},
+		calls:    streams.NewCalls(),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.connections = clientlimits.NewConnections(&config.Limits, s.refused, log)
@@ -74,7 +81,8 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 	return options
 }
 
-const logInterval = 10 * time.Second // between two lines about clients of one kind of fault
+// logInterval is the shortest time between two lines about clients with one kind of fault.
+const logInterval = 10 * time.Second
 
 // connectionGrace is the time for which streams continue after MaxConnectionAge. A client that has
 // had a response sees no error when its stream ends.
@@ -193,7 +201,10 @@ const (
 )
 
 // Variants of the protocol, as metrics call them.
-const variantSotW, variantDelta = "sotw", "delta"
+const (
+	variantSotW  = "sotw"
+	variantDelta = "delta"
+)
 
 // apis are the gRPC services (§1.2): the aggregated one, and those with one type. The packages of
 // their generated code would add the messages of all resources to the program.

@@ -75,13 +75,15 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 			return time.Time{}
 		}
 	}
-	removed, _ := without(current.usable, v.latest.usable)
-	switch {
-	case v.latest == current:
+	if v.latest == current {
 		return time.Time{}
-	case paced.After(now) && len(removed) == 0:
-		return paced
-	case paced.After(v.since):
+	}
+	if paced.After(now) {
+		if removed, _ := without(current.usable, v.latest.usable); len(removed) == 0 {
+			return paced
+		}
+	}
+	if paced.After(v.since) {
 		t.server.metrics.paced.Observe(now.Sub(v.since).Seconds())
 	}
 	v.publish(v.latest, now)

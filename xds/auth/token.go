@@ -32,7 +32,10 @@ const (
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
 // The documents of the API server about its tokens.
-const configurationPath, keysPath = "/.well-known/openid-configuration", "/openid/v1/jwks"
+const (
+	configurationPath = "/.well-known/openid-configuration"
+	keysPath          = "/openid/v1/jwks"
+)
 
 // Paths returns the paths of the API server that have to be readable for [Keys].
 func Paths() []string { return []string{configurationPath, keysPath} }

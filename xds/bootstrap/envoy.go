@@ -29,7 +29,10 @@ func (o Options) Envoy(namespaces []string) (map[string]any, error) {
 	return object{
 		"node": node,
 		"dynamic_resources": object{
-			"ads_config": object{"api_type": "DELTA_GRPC", "transport_api_version": "V3", "grpc_services": []any{object{"envoy_grpc": object{"cluster_name": serverCluster}}}},
+			"ads_config": object{
+				"api_type": "DELTA_GRPC", "transport_api_version": "V3",
+				"grpc_services": []any{object{"envoy_grpc": object{"cluster_name": serverCluster}}},
+			},
 			"cds_config": object{"resource_api_version": "V3", "ads": object{}},
 		},
 		"static_resources": object{"clusters": []any{cluster}},

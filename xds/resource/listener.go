@@ -2,10 +2,11 @@ package resource
 
 import "github.com/signpostd/signpost/internal/sanitize"
 
-// connectionManager and router are the types of the messages in a Listener.
-const connectionManager = "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
-
-const router = "envoy.extensions.filters.http.router.v3.Router"
+// The types of the messages in a Listener.
+const (
+	connectionManager = "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
+	router            = "envoy.extensions.filters.http.router.v3.Router"
+)
 
 // Routes returns the Listener with this name, which has its routes inline (§3.1), or the
 // RouteConfiguration. The problems are the parts of a ServiceProfile that xDS can't express.

@@ -19,12 +19,13 @@ const (
 	anyUTF8         = 6                                 // for any rune beyond ASCII
 )
 
-var errRegexp = errors.New("the pathRegex is no regular expression of RE2")
+// The regular expressions that clients reject, with all routes beside them.
+var (
+	errRegexp      = errors.New("the pathRegex is no regular expression of RE2")
+	errLargeRegexp = fmt.Errorf("the pathRegex is too large: RE2 would make more than %d instructions of it", maxEstimate)
+)
 
-var errLargeRegexp = fmt.Errorf("the pathRegex is too large: RE2 would make more than %d instructions of it", maxEstimate)
-
-// checkRegexp returns the reason why clients would reject a regular expression, with all routes
-// beside it.
+// checkRegexp returns the reason why clients would reject a regular expression.
 func checkRegexp(text string) error {
 	re, err := syntax.Parse(text, syntax.Perl)
 	if _, literal := literalPath(text); literal {

@@ -10,7 +10,10 @@ import (
 )
 
 // The retries of a route of a ServiceProfile that is retryable (gRFC A44).
-const retryableStatuses, retryableCount = "unavailable,cancelled,resource-exhausted,internal", 2
+const (
+	retryableStatuses = "unavailable,cancelled,resource-exhausted,internal"
+	retryableCount    = 2
+)
 
 // channelID is the filter state of gRPC clients with an identifier of the channel (gRFC A42).
 const channelID = "io.grpc.channel_id"
