@@ -109,11 +109,7 @@ func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
 
 // PodsChanged must be called with the Services that a pod's change affects.
 func (c *Controller) PodsChanged(namespace string, services []string) {
-	if membership.Every(services) {
-		c.loop.AddNamespace(namespace)
-		return
-	}
-	c.loop.AddBatched(namespace, services...)
+	membership.Queue(c.loop, namespace, services)
 }
 
 // EndpointsChanged must be called after Endpoints were added, changed or deleted. If another writer changed

@@ -77,7 +77,7 @@ func (g *grouping) add(pod *watched.Pod, room int) {
 		return
 	}
 	found, byName, key := g.lookup.In(pod)
-	if len(found) > 0 && byName == 0 && g.lookup.Named() == len(found) {
+	if g.lookup.Lacks(byName) {
 		return
 	}
 	group := g.group(found, key, room)

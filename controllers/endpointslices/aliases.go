@@ -14,13 +14,8 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-const (
-	// manyPorts is the number of ports of a Service from which the library gets aliases instead.
-	manyPorts = 16
-	// maxPorts bounds the ports of a Service, counted once for each set of port numbers that its pods have,
-	// because each set needs slices of its own.
-	maxPorts = 250_000
-)
+// manyPorts is the number of ports of a Service from which the library gets aliases instead.
+const manyPorts = 16
 
 // aliases stand for the sets of ports of a Service with many ports in calls of the library, which hashes all
 // ports of each pod and, to sort them, of each comparison: 1,000 ports of 200 pods took 15 s of CPU in each
@@ -101,7 +96,7 @@ func (a *aliases) podsFor(pods []*watched.Pod) []*watched.Pod {
 // ofPod returns the alias of a pod's ports, zero for none, or false if they don't fit.
 func (a *aliases) ofPod(pod *watched.Pod) (int32, bool) {
 	found, byName, key := a.lookup.In(pod)
-	if byName == 0 && a.lookup.Named() == len(found) {
+	if a.lookup.Lacks(byName) {
 		return 0, true
 	}
 	if alias, known := a.byKey[string(key)]; known {
@@ -170,9 +165,6 @@ func (a *aliases) restore(e *discoveryv1.EndpointSlice) {
 	}
 	e.Ports = set.ports
 }
-
-// tooManyPorts is the reason of Events about pods that aliases leave out.
-const tooManyPorts = "TooManyPorts"
 
 // problem returns what is to be reported of the pods that were left out; empty for none.
 func (a *aliases) problem() string {

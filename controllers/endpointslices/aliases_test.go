@@ -89,7 +89,7 @@ func TestAliasesChangeNoSlice(t *testing.T) {
 			}
 			s.Spec.Ports = append(s.Spec.Ports, p)
 		}
-		with, without := newAliased(1, maxPorts, s), newAliased(100, maxPorts, s)
+		with, without := newAliased(1, slicestore.MaxPorts, s), newAliased(100, slicestore.MaxPorts, s)
 		for range rapid.IntRange(1, 5).Draw(t, "changes") {
 			for i := range 3 {
 				name, ip := fmt.Sprint("pod-", i), fmt.Sprint("10.0.0.", i+1)
@@ -137,7 +137,7 @@ func podWithPort(s *corev1.Service, i, number int) *watched.Pod {
 func TestManyPortsOfManyPods(t *testing.T) {
 	const ports, pods, limit = 1000, 100, 32 << 20
 	s := manyPortsService(ports)
-	c := newAliased(manyPorts, maxPorts, s)
+	c := newAliased(manyPorts, slicestore.MaxPorts, s)
 	for i := range pods {
 		c.o.Pods.Put(podWithPort(s, i, 9000))
 	}
@@ -184,7 +184,7 @@ func TestManyCombinationsOfPorts(t *testing.T) {
 	if n := len(c.events.Events); n != 1 {
 		t.Fatalf("%d Events, want 1", n)
 	}
-	if e := <-c.events.Events; !strings.Contains(e, tooManyPorts) || !strings.Contains(e, "1 of the pods") {
+	if e := <-c.events.Events; !strings.Contains(e, slicestore.TooManyPorts) || !strings.Contains(e, "1 of the pods") {
 		t.Errorf("Event %q", e)
 	}
 }
@@ -197,7 +197,7 @@ func TestLimitedLabels(t *testing.T) {
 	for i := range 300 {
 		s.Labels[fmt.Sprint("label-", i)] = strings.Repeat("x", 60)
 	}
-	c := newAliased(manyPorts, maxPorts, s)
+	c := newAliased(manyPorts, slicestore.MaxPorts, s)
 	labels := func() map[string]string {
 		t.Helper()
 		c.wrote(t)

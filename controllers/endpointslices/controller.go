@@ -93,7 +93,7 @@ type Controller struct {
 
 // New returns a controller that isn't running.
 func New(o Options) *Controller {
-	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), nodes: newNodes(), moved: map[string]bool{}, manyPorts: manyPorts, maxPorts: maxPorts}
+	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), nodes: newNodes(), moved: map[string]bool{}, manyPorts: manyPorts, maxPorts: slices.MaxPorts}
 	o.Name, o.Sync, o.RetryFirst, o.RetryLimit, o.Contested = queueName, c.sync, retryFirst, retryLimit, c.contested
 	o.ServicesIn = o.Pods.ServicesIn
 	c.loop = reconcile.New(o.Options)
@@ -152,11 +152,7 @@ func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
 
 // PodsChanged must be called with the Services that a pod's change affects.
 func (c *Controller) PodsChanged(namespace string, services []string) {
-	if membership.Every(services) {
-		c.loop.AddNamespace(namespace)
-		return
-	}
-	c.loop.AddBatched(namespace, services...)
+	membership.Queue(c.loop, namespace, services)
 }
 
 // SliceChanged must be called after a slice was added, changed or deleted.
@@ -347,7 +343,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 		problems = append(problems, report{slices.LabelsTooLarge, problem})
 	}
 	if problem := in.aliases.problem(); problem != "" {
-		problems = append(problems, report{tooManyPorts, problem})
+		problems = append(problems, report{slices.TooManyPorts, problem})
 	}
 	c.announce(service, key, problems, err)
 	return err

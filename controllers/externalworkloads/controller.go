@@ -102,11 +102,7 @@ func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
 
 // WorkloadsChanged must be called with the Services that a workload's change affects.
 func (c *Controller) WorkloadsChanged(namespace string, services []string) {
-	if membership.Every(services) {
-		c.loop.AddNamespace(namespace)
-		return
-	}
-	c.loop.AddBatched(namespace, services...)
+	membership.Queue(c.loop, namespace, services)
 }
 
 // SliceChanged must be called after a slice was added, changed or deleted.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
@@ -100,10 +101,6 @@ func usable(ips []string) []netip.Addr {
 	return addresses
 }
 
-// maxPorts bounds the ports of a Service, counted once for each set of ports that its workloads
-// serve, because each set needs slices of its own.
-const maxPorts = 250_000
-
 // portLookup finds the ports of the Service in workloads.
 type portLookup struct {
 	ports   []corev1.ServicePort
@@ -128,7 +125,7 @@ func newPortLookup(service *corev1.Service) *portLookup {
 	ports := service.Spec.Ports
 	l := &portLookup{
 		ports: ports, targets: make(watched.Targets, len(ports)), served: make([]bool, len(ports)),
-		found: map[string]foundPorts{}, numbers: make([]int32, len(ports)), room: maxPorts,
+		found: map[string]foundPorts{}, numbers: make([]int32, len(ports)), room: slicestore.MaxPorts,
 	}
 	for i := range ports {
 		l.targets.Add(i, &ports[i])

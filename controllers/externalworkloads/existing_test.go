@@ -177,8 +177,8 @@ func TestManyPortsOfManyWorkloads(t *testing.T) {
 		w.Ports[0].Number = int32(10_000 + i)
 	}
 	plan, used = allocated()
-	const fit = maxPorts / ports
-	if len(plan.Create) != fit || len(plan.Problems) != 1 || plan.Problems[0].Reason != TooManyPorts || used > most {
+	const fit = slicestore.MaxPorts / ports
+	if len(plan.Create) != fit || len(plan.Problems) != 1 || plan.Problems[0].Reason != slicestore.TooManyPorts || used > most {
 		t.Errorf("with other ports each: %d slices are created with %d bytes, problems %v; want %d with at most %d bytes", len(plan.Create), used, plan.Problems, fit, most)
 	}
 	for _, e := range plan.Create {

@@ -33,8 +33,6 @@ const (
 	NameNotHostname = "NameNotHostname"
 	// TooManyProblems is about a Service with more than maxProblems problems.
 	TooManyProblems = "TooManyProblems"
-	// TooManyPorts is about a Service whose workloads serve too many sets of ports.
-	TooManyPorts = "TooManyPorts"
 	// FailedToUpdateEndpointSlices is about a Service whose slices the API server refuses.
 	FailedToUpdateEndpointSlices = "FailedToUpdateEndpointSlices"
 )
@@ -72,8 +70,8 @@ func problemsOf(service *corev1.Service, l *portLookup, candidates []candidate) 
 		p.add(about, slicestore.LabelsTooLarge, "%s", problem)
 	}
 	if l.omitted > 0 {
-		p.add(about, TooManyPorts, "%d of the ExternalWorkloads are in no EndpointSlice because they serve other ports than the rest, and the %d ports of the Service, counted once for each set of ports, are more than %d; give the workloads the same ports",
-			l.omitted, len(l.ports), maxPorts)
+		p.add(about, slicestore.TooManyPorts, "%d of the ExternalWorkloads are in no EndpointSlice because they serve other ports than the rest, and the %d ports of the Service, counted once for each set of ports, are more than %d; give the workloads the same ports",
+			l.omitted, len(l.ports), slicestore.MaxPorts)
 	}
 	for i, is := range l.served {
 		// A port that only some workloads serve is fine.

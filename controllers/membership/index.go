@@ -14,8 +14,8 @@ import (
 // (spec/endpoints.md §4.3).
 //
 // The lists of names that its methods return are shared and must not be changed. The index doesn't
-// change them either, so callers may keep them. [Every] says whether a list stands for all Services
-// of the namespace.
+// change them either, so callers may keep them. A list may stand for all Services of the namespace:
+// it is for [Queue].
 type Index[W any] struct {
 	describe func(W) (types.NamespacedName, objectmeta.Labels)
 

@@ -144,7 +144,7 @@ func TestManyServicesCountAsEvery(t *testing.T) {
 	for i := range mostNames {
 		x.PutService(serviceOf(fmt.Sprint("service-", i), map[string]string{"app": "yes"}))
 	}
-	if got := put("app"); Every(got) || len(got) != mostNames {
+	if got := put("app"); isEvery(got) || len(got) != mostNames {
 		t.Errorf("%d names, want %d", len(got), mostNames)
 	}
 	x.PutService(serviceOf("one-more", map[string]string{"app": "yes"}))
@@ -167,7 +167,7 @@ func TestManyServicesCountAsEvery(t *testing.T) {
 			return x.Delete(key("pod"))
 		},
 	} {
-		if got := change(); !Every(got) {
+		if got := change(); !isEvery(got) {
 			t.Errorf("%s: %d names, want all Services", name, len(got))
 		}
 	}
@@ -181,7 +181,7 @@ func TestManyServicesCountAsEvery(t *testing.T) {
 	for i := range mostCompared + 1 {
 		x.PutService(serviceOf(fmt.Sprint("another-", i), map[string]string{"other-app": "yes", "some": fmt.Sprint(i)}))
 	}
-	if got := put("other-app"); !Every(got) {
+	if got := put("other-app"); !isEvery(got) {
 		t.Errorf("%d names, want all Services, because too many have to be compared", len(got))
 	}
 }

@@ -169,9 +169,24 @@ const mostNames, mostCompared = 1000, 20_000
 // every stands for the names of all Services of the namespace. No Service has an empty name.
 var every = []string{""}
 
-// Every reports whether names that a method of an [Index] returned stand for all Services of the namespace,
-// because a change would have to be compared with too many of them.
-func Every(names []string) bool { return len(names) == 1 && names[0] == "" }
+// isEvery reports whether names stand for all Services of the namespace.
+func isEvery(names []string) bool { return len(names) == 1 && names[0] == "" }
+
+// Queue queues the Services of a namespace whose names a method of an [Index] returned: these or, if a change
+// would have to be compared with too many of them, all.
+func Queue(to Queuer, namespace string, names []string) {
+	if isEvery(names) {
+		to.AddNamespace(namespace)
+		return
+	}
+	to.AddBatched(namespace, names...)
+}
+
+// Queuer is a queue of Services, such as a loop of package reconcile.
+type Queuer interface {
+	AddBatched(namespace string, names ...string)
+	AddNamespace(namespace string)
+}
 
 // find is names without the group's list.
 func (ns *namespace[W]) find(g *group[W]) (names []string) {

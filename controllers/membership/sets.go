@@ -20,7 +20,7 @@ func union(before, after []string) []string {
 	if sameMemory(before, after) {
 		return after // the usual case
 	}
-	if Every(before) || Every(after) {
+	if isEvery(before) || isEvery(after) {
 		return every
 	}
 	gone := without(before, after)
@@ -32,7 +32,7 @@ func union(before, after []string) []string {
 
 // difference returns the names that are in one of the lists only.
 func difference(before, after []string) []string {
-	if Every(before) || Every(after) {
+	if isEvery(before) || isEvery(after) {
 		return every
 	}
 	if sameMemory(before, after) {

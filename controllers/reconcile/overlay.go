@@ -156,22 +156,19 @@ func (o *Overlay[T]) Merge(service Key, list func() []T) []T {
 	stored := list()
 	merged := stored[:0]
 	for _, object := range stored {
-		w, written := unseen[object.GetName()]
-		switch {
-		case !written:
-		case w.deletedUID != "" && w.deletedUID == object.GetUID():
-			continue
-		default:
-			delete(unseen, object.GetName())
-			if w.deletedUID == "" && compare(w.object.GetResourceVersion(), object.GetResourceVersion()) > 0 {
-				object = w.object
-			}
+		name, there := object.GetName(), true
+		if w, written := unseen[name]; written {
+			object, there = w.over(object, true)
+			delete(unseen, name)
 		}
-		merged = append(merged, object)
+		if there {
+			merged = append(merged, object)
+		}
 	}
 	for _, w := range unseen {
-		if w.deletedUID == "" {
-			merged = append(merged, w.object)
+		var none T
+		if object, there := w.over(none, false); there {
+			merged = append(merged, object)
 		}
 	}
 	return merged
@@ -181,17 +178,23 @@ func (o *Overlay[T]) Merge(service Key, list func() []T) []T {
 func (o *Overlay[T]) Find(service Key, name string, stored func() (T, bool)) (T, bool) {
 	w, written := o.unseenOf(service, name)
 	object, found := stored()
-	switch {
-	case !written:
-	case w.deletedUID != "":
-		if found && w.deletedUID == object.GetUID() {
-			var none T
-			return none, false
-		}
-	case !found || compare(w.object.GetResourceVersion(), object.GetResourceVersion()) > 0:
-		return w.object, true
+	if written {
+		return w.over(object, found)
 	}
 	return object, found
+}
+
+// over returns the object of a name after a write that the table has not caught up with: the written one, the
+// one of the table if it is newer or another one than was deleted, or false for none.
+func (w *write[T]) over(stored T, found bool) (T, bool) {
+	switch {
+	case w.deletedUID != "":
+		return stored, found && w.deletedUID != stored.GetUID()
+	case !found || compare(w.object.GetResourceVersion(), stored.GetResourceVersion()) > 0:
+		return w.object, true
+	default:
+		return stored, true
+	}
 }
 
 // unseen returns the writes of a Service that the table has not caught up with.

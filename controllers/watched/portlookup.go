@@ -46,6 +46,12 @@ func NewPortLookup(service *corev1.Service) *PortLookup {
 // numbers of the other ports.
 func (l *PortLookup) Named() int { return len(l.named) }
 
+// Lacks reports whether a pod of which so many ports were found by name has none of the Service's ports
+// (spec/endpoints.md §5.6). If the Service has no ports, no pod lacks them.
+func (l *PortLookup) Lacks(byName int) bool {
+	return byName == 0 && len(l.named) > 0 && len(l.named) == len(l.ports)
+}
+
 // In returns the ports of the Service in a pod, by their index, how many of them were found by name, and a
 // key that is equal for pods with the same ports. The list and the key are valid until the next call.
 func (l *PortLookup) In(pod *Pod) (found []FoundPort, byName int, key []byte) {
