@@ -21,10 +21,6 @@ func (run *performance) judge(ctx context.Context, found []disagreement) error {
 	if err != nil {
 		return err
 	}
-	if run.hurried {
-		run.judgeHurriedly(cases)
-		return nil
-	}
 	if slices.ContainsFunc(cases, circumstances.isLasting) {
 		if cases, err = run.touchAll(ctx, cases); err != nil {
 			return err
@@ -46,18 +42,6 @@ func (run *performance) judge(ctx context.Context, found []disagreement) error {
 		}
 	}
 	return nil
-}
-
-// judgeHurriedly touches nothing. It ends the sequence if a disagreement that lasts has no reason, whatever
-// ended it.
-func (run *performance) judgeHurriedly(cases []circumstances) {
-	for _, c := range cases {
-		known := !c.isLasting() && c.isExplained(late)
-		if !known && !c.isExplained(untilTouched, sinceTouched, forGood) {
-			run.out.failure = &failure{name: c.looksLike(), detail: c.disagreement.String(), cause: &c}
-			return
-		}
-	}
 }
 
 // outwait waits until no disagreement is left that nothing would explain. New disagreements become cases. For

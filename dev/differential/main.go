@@ -10,9 +10,8 @@
 // same Endpoints and EndpointSlices: labels, annotations, owners, ports, addresses, conditions,
 // hints. Names and UIDs are compared by what they refer to. A difference is either one of the table
 // in explained.go, which has a reason and the page that documents it, or it fails the run. What
-// fails is printed with its seed and step, the objects of both sides, and the shortest history that
-// shows it again. Exit codes: 0 when every difference is explained, 1 when one isn't or something
-// broke.
+// fails is printed with its seed and step, the objects of both sides, and all operations that
+// concern it. Exit codes: 0 when every difference is explained, 1 when one isn't or something broke.
 //
 // Both clusters are bin/localcluster on 127.0.0.1, in temporary directories, and end with this process.
 //
@@ -20,8 +19,8 @@
 // one. sequence.go draws them (draw.go has the objects), and operation.go carries them out. feed.go
 // watches what is written, outputs.go brings it into a form that can be compared, compare.go
 // compares, judge.go finds out how long differences last and who ends them, and explained.go has
-// the table. shorten.go finds short histories, report.go prints, clusters.go starts the clusters,
-// and pulse.go measures how fast they are.
+// the table. report.go prints, clusters.go starts the clusters, and pulse.go measures how fast they
+// are.
 package main
 
 import (
@@ -40,7 +39,6 @@ type settings struct {
 	steps    int
 	parallel int
 	calm     time.Duration
-	shorten  time.Duration
 }
 
 func main() {
@@ -51,7 +49,6 @@ func main() {
 	flag.IntVar(&s.steps, "steps", 4000, "steps to compare")
 	flag.IntVar(&s.parallel, "parallel", 8, "sequences played side by side")
 	flag.DurationVar(&s.calm, "calm", 400*time.Millisecond, "how long nothing may change before what is there is compared")
-	flag.DurationVar(&s.shorten, "shorten", 2*time.Minute, "time to look for the shortest history of each unexplained difference")
 	flag.Parse()
 	if s.seed == 0 {
 		s.seed = uint64(time.Now().UnixMilli() % 1_000_000_000)

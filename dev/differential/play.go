@@ -26,8 +26,6 @@ const (
 type player struct {
 	kubernetes, signpost *side
 	calm                 time.Duration
-	// hurried players don't find out how long a disagreement lasts, once no duration would explain it.
-	hurried bool
 }
 
 // outcome is what the play of a sequence showed.
@@ -58,14 +56,6 @@ type failure struct {
 	detail string
 	// cause is the disagreement; nil if it was another kind of failure.
 	cause *circumstances
-}
-
-// isLike reports whether two failures are about the same.
-func (f *failure) isLike(other *failure) bool {
-	if f.cause == nil || other.cause == nil {
-		return f.name == other.name
-	}
-	return f.cause.service == other.cause.service
 }
 
 // concerned reports whether an operation has to do with the failure.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -12,9 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// mostShortened is for how many failures of one name a short history is looked for.
-const mostShortened = 2
 
 // report collects outcomes and prints them. Outcomes may come from any goroutine.
 type report struct {
@@ -28,19 +24,13 @@ type report struct {
 	compared  int
 	tally     tally
 	explained map[string]int
-	failures  []seeded
-}
-
-// seeded is a failure with the history that led to it.
-type seeded struct {
-	*failure
-	seed    uint64
-	history []step
+	// unexplained counts failures by their names.
+	unexplained map[string]int
 }
 
 func newReport(out io.Writer, s settings) *report {
 	fmt.Fprintf(out, "%d steps from seed %d (again: make differential SEED=%d STEPS=%d)\n", s.steps, s.seed, s.seed, s.steps)
-	return &report{out: out, begun: time.Now(), explained: map[string]int{}}
+	return &report{out: out, begun: time.Now(), explained: map[string]int{}, unexplained: map[string]int{}}
 }
 
 // sequence adds the outcome of a sequence.
@@ -51,9 +41,8 @@ func (r *report) sequence(seed uint64, sequence []step, out outcome) {
 	played := len(sequence)
 	if out.failure != nil {
 		played = out.failure.step + 1
-		f := seeded{out.failure, seed, sequence[:played]}
-		r.failures = append(r.failures, f)
-		r.print(f)
+		r.unexplained[out.failure.name]++
+		r.print(seed, sequence[:played], out.failure)
 	}
 	if before := r.steps; (before+played)/500 > before/500 {
 		fmt.Fprintf(r.out, "%d steps after %s\n", before+played, time.Since(r.begun).Round(time.Second))
@@ -76,23 +65,18 @@ func (r *report) played() int {
 	return r.steps
 }
 
-// print prints a failure with the objects of both sides and the end of its history.
-func (r *report) print(f seeded) {
-	fmt.Fprintf(r.out, "\nUNEXPLAINED: seed %d, step %d: %s\n%s\n", f.seed, f.step, f.name, f.detail)
-	printHistory(r.out, "the last steps were", f.history, max(0, len(f.history)-3))
+// print prints a failure with what may have led to it, and the objects of both sides.
+func (r *report) print(seed uint64, history []step, f *failure) {
+	fmt.Fprintf(r.out, "\nUNEXPLAINED: seed %d, step %d: %s\n%s\nwhat may have led to it:\n", seed, f.step, f.name, f.detail)
+	for i, s := range only(history, f.concerned) {
+		for _, o := range s {
+			fmt.Fprintf(r.out, "  %d: %s\n", i, o)
+		}
+	}
 	if c := f.cause; c != nil {
 		fmt.Fprintf(r.out, "it lasts %s\n", c.lasts)
 		printState(r.out, "Kubernetes", c.inKubernetes, c.service)
 		printState(r.out, "Signpost", c.inSignpost, c.service)
-	}
-}
-
-func printHistory(out io.Writer, title string, history []step, from int) {
-	fmt.Fprintf(out, "%s:\n", title)
-	for i, s := range history[from:] {
-		for _, o := range s {
-			fmt.Fprintf(out, "  %d: %s\n", from+i, o)
-		}
 	}
 }
 
@@ -127,25 +111,6 @@ func printState(out io.Writer, name string, w clusterState, service string) {
 	}
 }
 
-// shorten looks for short histories of the failures, and prints them.
-func (r *report) shorten(ctx context.Context, p *player, within time.Duration) {
-	done := map[string]int{}
-	for _, f := range r.failures {
-		if done[f.name]++; done[f.name] > mostShortened || within <= 0 {
-			continue
-		}
-		limited, cancel := context.WithTimeout(ctx, within)
-		history, again := shorten(f.history, f.concerned, func(h []step) bool { return limited.Err() == nil && p.seenAgain(limited, h, f.failure) })
-		cancel()
-		title := fmt.Sprintf("\nseed %d, step %d: %s: the shortest history that showed it again", f.seed, f.step, f.name)
-		if !again {
-			title = fmt.Sprintf("\nseed %d, step %d: %s: it was not seen again; what may have led to it", f.seed, f.step, f.name)
-			history = only(history, f.concerned)
-		}
-		printHistory(r.out, title, history, 0)
-	}
-}
-
 // end prints the summary, and returns an error if something is unexplained.
 func (r *report) end() error {
 	fmt.Fprintf(r.out, "\n%d steps in %d sequences in %s: %d ended equal\n", r.steps, r.sequences, time.Since(r.begun).Round(time.Second), r.equal)
@@ -155,18 +120,16 @@ func (r *report) end() error {
 		fmt.Fprintf(r.out, "  explained %4d: %s\n", r.explained[reason.name], reason.name)
 		fmt.Fprintf(r.out, "                  %s\n                  %s\n", reason.why, reason.documented)
 	}
-	unexplained := map[string]int{}
-	for _, f := range r.failures {
-		unexplained[f.name]++
-	}
-	for _, name := range slices.Sorted(maps.Keys(unexplained)) {
-		fmt.Fprintf(r.out, "  UNEXPLAINED %2d: %s\n", unexplained[name], name)
+	failures := 0
+	for _, name := range slices.Sorted(maps.Keys(r.unexplained)) {
+		failures += r.unexplained[name]
+		fmt.Fprintf(r.out, "  UNEXPLAINED %2d: %s\n", r.unexplained[name], name)
 	}
 	if r.compared < r.steps {
 		return fmt.Errorf("only %d objects were compared in %d steps: the controllers don't write", r.compared, r.steps)
 	}
-	if len(r.failures) > 0 {
-		return fmt.Errorf("%d differences are unexplained", len(r.failures))
+	if failures > 0 {
+		return fmt.Errorf("%d differences are unexplained", failures)
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,12 +11,7 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-const (
-	aliveEvery = time.Second
-	// attempts is how often a history is played, side by side, to see a difference again: some depend
-	// on timing.
-	attempts = 12
-)
+const aliveEvery = time.Second
 
 // run starts the clusters, plays all sequences and reports.
 func run(ctx context.Context, s settings) error {
@@ -51,7 +44,6 @@ func run(ctx context.Context, s settings) error {
 		}
 		return err
 	}
-	r.shorten(ctx, &p, s.shorten)
 	return r.end()
 }
 
@@ -118,28 +110,4 @@ func playSeed(ctx context.Context, p *player, seed uint64, steps int, r *report)
 	}
 	r.sequence(seed, sequence, out)
 	return nil
-}
-
-// replays numbers the namespaces in which histories are played again.
-var replays atomic.Int64
-
-// seenAgain plays a history several times side by side, and reports whether it fails in the same way.
-func (p *player) seenAgain(ctx context.Context, history []step, f *failure) bool {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	hurried := *p
-	hurried.hurried = true
-	var seen atomic.Bool
-	var wg sync.WaitGroup
-	for range attempts {
-		wg.Go(func() {
-			out, err := hurried.play(ctx, fmt.Sprintf("again-%d", replays.Add(1)), history)
-			if err == nil && out.failure != nil && out.failure.isLike(f) {
-				seen.Store(true)
-				cancel() // the others need not end
-			}
-		})
-	}
-	wg.Wait()
-	return seen.Load()
 }

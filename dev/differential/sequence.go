@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -11,6 +12,15 @@ const stepsPerSequence = 25
 
 // step is what happens between two comparisons, in order.
 type step []operation
+
+// only returns the steps with the operations that are wanted.
+func only(steps []step, wanted func(operation) bool) []step {
+	rest := make([]step, len(steps))
+	for i, s := range steps {
+		rest[i] = slices.DeleteFunc(slices.Clone(s), func(o operation) bool { return !wanted(o) })
+	}
+	return rest
+}
 
 // drawSequence draws the steps of a seed. The same seed always gives the same steps.
 func drawSequence(seed uint64, steps int) []step {
