@@ -187,7 +187,7 @@ func breakLink(link *network.Link, f schedule.Fault) (end func()) {
 	}
 }
 
-// breakDNS applies to datagrams the nearest equivalent of a fault of connections.
+// breakDNS applies to messages the nearest equivalent of a fault of connections.
 func breakDNS(proxy *network.DNS, f schedule.Fault) (end func()) {
 	switch f.Kind {
 	case schedule.Delay:

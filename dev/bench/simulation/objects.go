@@ -1,18 +1,18 @@
 package simulation
 
 import (
+	"embed"
 	"fmt"
 	"net/netip"
 	"strings"
-	"time"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/dev/bench/workload"
 )
@@ -102,10 +102,45 @@ type generator struct {
 
 // NewGenerator returns a generator of the objects of a cluster.
 func NewGenerator(s Size) *generator {
-	return &generator{
-		Size: s, pod: examplePod(), service: exampleService(), node: exampleNode(),
-		slice: exampleSlice(s.Pods), owner: &metav1.PartialObjectMetadata{ObjectMeta: exampleMeta("kube-controller-manager", "f:spec", "f:replicas", "f:template")},
+	e := examples()
+	g := &generator{
+		Size: s, pod: e.pod.DeepCopy(), slice: e.slice.DeepCopy(), service: e.service.DeepCopy(), node: e.node.DeepCopy(), owner: e.owner.DeepCopy(),
 	}
+	g.slice.Endpoints = nil
+	for range s.Pods {
+		g.slice.Endpoints = append(g.slice.Endpoints, *e.slice.Endpoints[0].DeepCopy())
+	}
+	return g
+}
+
+//go:embed objects
+var manifests embed.FS
+
+// examples returns objects as a cluster has them, with what nobody reads: that is most of each object. A slice has one
+// endpoint.
+var examples = sync.OnceValue(func() generator {
+	e := generator{
+		pod: example[corev1.Pod]("pod"), slice: example[discoveryv1.EndpointSlice]("slice"), service: example[corev1.Service]("service"),
+		node: example[corev1.Node]("node"), owner: example[metav1.PartialObjectMetadata]("replicaset"),
+	}
+	for i := range 40 {
+		image := fmt.Sprintf("registry.example.org/platform/image-%d", i)
+		e.node.Status.Images = append(e.node.Status.Images, corev1.ContainerImage{Names: []string{image + "@sha256:" + strings.Repeat("c0ffee12", 8), image + ":v1.2.3"}, SizeBytes: 123456789})
+	}
+	return e
+})
+
+// example reads a manifest.
+func example[T any](name string) *T {
+	text, err := manifests.ReadFile("objects/" + name + ".yaml")
+	object := new(T)
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, object)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("read the manifest of a %s: %v", name, err)) // TestSimulatedObjects reads all
+	}
+	return object
 }
 
 // name sets what tells an object from others of its kind.
@@ -186,88 +221,6 @@ func (g *generator) replicaSetAt(i int, e Edited) *metav1.PartialObjectMetadata 
 		APIVersion: "apps/v1", Kind: "Deployment", Name: g.ServiceName(svc), UID: "9f6c1c1e-5bc2-4d1e-9a37-00000000beef", Controller: new(true), BlockOwnerDeletion: new(true),
 	}}
 	return o
-}
-
-// The examples are as a cluster has them, with what nobody reads: that is most of each object.
-
-var exampleTime = metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-
-// exampleMeta returns metadata whose managed fields list these fields of a writer.
-func exampleMeta(writer string, fields ...string) metav1.ObjectMeta {
-	var text strings.Builder
-	for i, f := range fields {
-		if i > 0 {
-			text.WriteByte(',')
-		}
-		fmt.Fprintf(&text, "%q:{}", f)
-	}
-	return metav1.ObjectMeta{
-		Generation: 3, CreationTimestamp: exampleTime, Labels: map[string]string{}, Annotations: map[string]string{},
-		ManagedFields: []metav1.ManagedFieldsEntry{{
-			Manager: writer, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &exampleTime,
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{" + text.String() + "}")},
-		}},
-	}
-}
-
-func exampleService() *corev1.Service {
-	s := &corev1.Service{
-		ObjectMeta: exampleMeta("helm", "f:metadata", "f:labels", "f:app", "f:spec", "f:ports", "f:selector", "f:type", "f:sessionAffinity", "f:internalTrafficPolicy"),
-		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeClusterIP, SessionAffinity: corev1.ServiceAffinityNone, ClusterIPs: []string{""}, Selector: map[string]string{},
-			IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}, IPFamilyPolicy: new(corev1.IPFamilyPolicySingleStack),
-			Ports: []corev1.ServicePort{
-				{Name: "http", Port: 80, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString("http")},
-				{Name: "metrics", Port: 9090, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(9090)},
-			},
-		},
-	}
-	for key, value := range map[string]string{"chart": "web-1.4.2", "heritage": "Helm", "release": "web", "app.kubernetes.io/managed-by": "Helm"} {
-		s.Labels[key] = value
-	}
-	s.Annotations["meta.helm.sh/release-name"], s.Annotations["meta.helm.sh/release-namespace"] = "web", "team"
-	return s
-}
-
-func exampleSlice(pods int) *discoveryv1.EndpointSlice {
-	s := &discoveryv1.EndpointSlice{
-		ObjectMeta:  exampleMeta("kube-controller-manager", "f:addressType", "f:endpoints", "f:metadata", "f:generateName", "f:labels", "f:ownerReferences", "f:ports"),
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Ports: []discoveryv1.EndpointPort{
-			{Name: new("http"), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)},
-			{Name: new("metrics"), Port: new(int32(9090)), Protocol: new(corev1.ProtocolTCP)},
-		},
-	}
-	s.Labels[discoveryv1.LabelManagedBy] = "endpointslice-controller.k8s.io"
-	s.Annotations[corev1.EndpointsLastChangeTriggerTime] = "2026-03-01T12:00:00Z"
-	s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", UID: "00000003-5bc2-4d1e-9a37-000000000000", Controller: new(true), BlockOwnerDeletion: new(true)}}
-	for range pods {
-		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
-			Addresses: []string{""}, NodeName: new(""), Zone: new(""), TargetRef: &corev1.ObjectReference{Kind: "Pod"},
-			Conditions: discoveryv1.EndpointConditions{Ready: new(true), Serving: new(true), Terminating: new(false)},
-		})
-	}
-	return s
-}
-
-func exampleNode() *corev1.Node {
-	n := &corev1.Node{ObjectMeta: exampleMeta("kubelet", "f:metadata", "f:annotations", "f:labels", "f:spec", "f:status", "f:conditions", "f:images")}
-	for _, label := range []string{"kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/instance-type", "topology.kubernetes.io/region", "node.kubernetes.io/pool"} {
-		n.Labels[label] = "value-of-the-label"
-	}
-	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP}}
-	n.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("110")}
-	n.Status.Capacity = n.Status.Allocatable
-	for _, c := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeReady} {
-		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{
-			Type: c, Status: corev1.ConditionTrue, LastHeartbeatTime: exampleTime, LastTransitionTime: exampleTime, Reason: "KubeletReady", Message: "kubelet is posting ready status",
-		})
-	}
-	for i := range 40 {
-		image := fmt.Sprintf("registry.example.org/platform/image-%d", i)
-		n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{image + "@sha256:" + strings.Repeat("c0ffee12", 8), image + ":v1.2.3"}, SizeBytes: 123456789})
-	}
-	return n
 }
 
 // String describes the cluster.

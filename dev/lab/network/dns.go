@@ -1,13 +1,8 @@
 package network
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"sync"
-	"syscall"
 	"time"
 
 	mdns "github.com/miekg/dns"
@@ -15,25 +10,17 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-const (
-	// portAttempts is how many TCP ports are tried until one is free for UDP too.
-	portAttempts = 10
-	// headerSize is the length of a message's header (RFC 1035, section 4.1.1).
-	headerSize = 12
-)
+// headerSize is the length of a message's header (RFC 1035, section 4.1.1).
+const headerSize = 12
 
-// DNS passes the messages of one replica to a name server, over UDP and TCP, and the answers back.
-// It changes no byte, so signatures stay valid. It records each UPDATE (RFC 2136) as a
+// DNS passes the messages of one replica to a name server, over TCP as the provider rfc2136 sends them, and the
+// answers back. It changes no byte, so signatures stay valid. It records each UPDATE (RFC 2136) as a
 // history.Write, with the response code of its answer.
 type DNS struct {
-	recorder                      Recorder
-	replica                       string
-	target                        string
-	udp                           *net.UDPConn
-	ctx                           context.Context // ends with Close
-	stop                          context.CancelFunc
-	serving                       sync.WaitGroup // UDP
-	passage[dnsFault, *dnsStream]                // TCP
+	recorder Recorder
+	replica  string
+	target   string
+	passage[dnsFault, *dnsStream]
 }
 
 // dnsFault is one of these.
@@ -45,38 +32,15 @@ type dnsFault struct {
 
 func (f dnsFault) cuts() bool { return f.cut }
 
-// NewDNS listens on a free port of 127.0.0.1, the same for UDP and TCP. The name server, host:port, is target.
+// NewDNS listens on a free port of 127.0.0.1. The name server, host:port, is target.
 func NewDNS(recorder Recorder, replica, target string) (*DNS, error) {
 	d := &DNS{recorder: recorder, replica: replica, target: target}
 	d.connect = d.newStream
-	d.ctx, d.stop = context.WithCancel(context.Background())
-	if err := d.listen(); err != nil {
-		d.stop()
+	var err error
+	if d.port, err = newPort(d.serve); err != nil {
 		return nil, fmt.Errorf("connect %s to the name server %s: %w", replica, target, err)
 	}
-	d.serving.Go(d.serveUDP)
 	return d, nil
-}
-
-// listen finds a port that is free for both.
-func (d *DNS) listen() error {
-	var errs []error
-	for range portAttempts {
-		p, err := newPort(d.serve)
-		if err != nil {
-			return err
-		}
-		if d.udp, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(p.addr)); err == nil {
-			d.port = p
-			return nil
-		}
-		p.close()
-		errs = append(errs, err)
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			break
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // DropRequests loses a share of the requests, from 0 to 1, at random from a seed. The name server
@@ -92,21 +56,16 @@ func (d *DNS) DropResponses(share float64, seed uint64) (end func()) {
 }
 
 // Delay holds each message back for latency, more or less by up to jitter. The next message on the
-// same TCP connection is read afterwards.
+// same connection is read afterwards.
 func (d *DNS) Delay(latency, jitter time.Duration) (end func()) {
 	return d.begin(dnsFault{latency: latency, jitter: jitter})
 }
 
-// CutTCP resets all TCP connections, and refuses new ones until it ends.
+// CutTCP resets all connections, and refuses new ones until it ends.
 func (d *DNS) CutTCP() (end func()) { return d.begin(dnsFault{cut: true}) }
 
 // Close resets all connections. When it returns, everything is recorded.
-func (d *DNS) Close() {
-	d.stop()
-	_ = d.udp.Close()
-	d.end()
-	d.serving.Wait()
-}
+func (d *DNS) Close() { d.end() }
 
 // loses waits as long as a message is delayed, and reports whether it gets lost.
 func (d *DNS) loses(which func(dnsFault) *dice, done <-chan struct{}) bool {

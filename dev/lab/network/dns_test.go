@@ -49,8 +49,8 @@ func newNames(t *testing.T) names {
 	return n
 }
 
-func client(transport string) *mdns.Client {
-	return &mdns.Client{Net: transport, Timeout: soon, TsigSecret: map[string]string{keyName: secret}}
+func client() *mdns.Client {
+	return &mdns.Client{Net: "tcp", Timeout: soon, TsigSecret: map[string]string{keyName: secret}}
 }
 
 // addText returns a signed UPDATE that adds a TXT record to each name.
@@ -75,7 +75,7 @@ func (n names) has(owner string) bool {
 	n.t.Helper()
 	m := new(mdns.Msg)
 	m.SetQuestion(owner, mdns.TypeTXT)
-	reply, _, err := client("tcp").ExchangeContext(n.t.Context(), m, n.bind.Addr.String())
+	reply, _, err := client().ExchangeContext(n.t.Context(), m, n.bind.Addr.String())
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -113,30 +113,26 @@ func wrote(status int, owners ...string) history.Write {
 
 // TestDNSPasses shows that signatures stay valid in both directions, and that only updates are recorded.
 func TestDNSPasses(t *testing.T) {
-	for _, transport := range []string{"udp", "tcp"} {
-		t.Run(transport, func(t *testing.T) {
-			n := newNames(t)
-			c := client(transport)
-			query := new(mdns.Msg)
-			query.SetQuestion("www.lab.example.", mdns.TypeA)
-			if reply, err := n.exchange(c, query); err != nil || len(reply.Answer) != 1 {
-				t.Errorf("query: %v, %v", reply, err)
-			}
-			reply, err := n.exchange(c, addText("A.lab.example.", "b.lab.example.", "a.lab.example."))
-			if err != nil || reply.Rcode != mdns.RcodeSuccess || reply.IsTsig() == nil {
-				t.Errorf("update: %v, %v", reply, err)
-			}
-			if !n.has("a.lab.example.") || !n.has("b.lab.example.") {
-				t.Error("the zone wasn't changed")
-			}
-			unsigned := addText("c.lab.example.")
-			unsigned.Extra = nil
-			if reply, err := n.exchange(c, unsigned); err != nil || reply.Rcode != mdns.RcodeRefused {
-				t.Errorf("update without a signature: %v, %v", reply, err)
-			}
-			n.recorded(wrote(mdns.RcodeSuccess, "a.lab.example.", "b.lab.example."), wrote(mdns.RcodeRefused, "c.lab.example."))
-		})
+	n := newNames(t)
+	c := client()
+	query := new(mdns.Msg)
+	query.SetQuestion("www.lab.example.", mdns.TypeA)
+	if reply, err := n.exchange(c, query); err != nil || len(reply.Answer) != 1 {
+		t.Errorf("query: %v, %v", reply, err)
 	}
+	reply, err := n.exchange(c, addText("A.lab.example.", "b.lab.example.", "a.lab.example."))
+	if err != nil || reply.Rcode != mdns.RcodeSuccess || reply.IsTsig() == nil {
+		t.Errorf("update: %v, %v", reply, err)
+	}
+	if !n.has("a.lab.example.") || !n.has("b.lab.example.") {
+		t.Error("the zone wasn't changed")
+	}
+	unsigned := addText("c.lab.example.")
+	unsigned.Extra = nil
+	if reply, err := n.exchange(c, unsigned); err != nil || reply.Rcode != mdns.RcodeRefused {
+		t.Errorf("update without a signature: %v, %v", reply, err)
+	}
+	n.recorded(wrote(mdns.RcodeSuccess, "a.lab.example.", "b.lab.example."), wrote(mdns.RcodeRefused, "c.lab.example."))
 }
 
 // A transfer is many messages under one signature. It follows one large update.
@@ -146,13 +142,13 @@ func TestDNSPassesTransfers(t *testing.T) {
 	for i := range 600 {
 		many = append(many, fmt.Sprintf("name-%d-%s.lab.example.", i, strings.Repeat("x", 40)))
 	}
-	if reply, err := n.exchange(client("tcp"), addText(many...)); err != nil || reply.Rcode != mdns.RcodeSuccess {
+	if reply, err := n.exchange(client(), addText(many...)); err != nil || reply.Rcode != mdns.RcodeSuccess {
 		t.Fatalf("update: %v, %v", reply, err)
 	}
 	axfr := new(mdns.Msg)
 	axfr.SetAxfr("lab.example.")
 	axfr.SetTsig(keyName, mdns.HmacSHA256, 300, time.Now().Unix())
-	transfer := &mdns.Transfer{TsigSecret: client("tcp").TsigSecret}
+	transfer := &mdns.Transfer{TsigSecret: client().TsigSecret}
 	envelopes, err := transfer.In(axfr, n.Addr())
 	if err != nil {
 		t.Fatal(err)
@@ -175,28 +171,24 @@ func TestDNSPassesTransfers(t *testing.T) {
 // TestDNSDrops shows that the client gets no response to a dropped message, and that an update with a dropped
 // response was applied.
 func TestDNSDrops(t *testing.T) {
-	for _, transport := range []string{"udp", "tcp"} {
-		t.Run(transport, func(t *testing.T) {
-			n := newNames(t)
-			impatient := client(transport)
-			impatient.Timeout = 5 * silence
-			for i, drop := range []func(float64, uint64) func(){n.DropRequests, n.DropResponses} {
-				owner := fmt.Sprintf("drop-%d.lab.example.", i)
-				end := drop(1, 0)
-				if reply, err := n.exchange(impatient, addText(owner)); !errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Errorf("%s: got %v, %v", owner, reply, err)
-				}
-				if applied := i == 1; n.has(owner) != applied {
-					t.Errorf("%s: is there: %v", owner, !applied)
-				}
-				end()
-			}
-			if reply, err := n.exchange(client(transport), addText("in-the-end.lab.example.")); err != nil || reply.Rcode != mdns.RcodeSuccess {
-				t.Errorf("in the end: %v, %v", reply, err)
-			}
-			n.recorded(wrote(-1, "drop-0.lab.example."), wrote(-1, "drop-1.lab.example."), wrote(0, "in-the-end.lab.example."))
-		})
+	n := newNames(t)
+	impatient := client()
+	impatient.Timeout = 5 * silence
+	for i, drop := range []func(float64, uint64) func(){n.DropRequests, n.DropResponses} {
+		owner := fmt.Sprintf("drop-%d.lab.example.", i)
+		end := drop(1, 0)
+		if reply, err := n.exchange(impatient, addText(owner)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: got %v, %v", owner, reply, err)
+		}
+		if applied := i == 1; n.has(owner) != applied {
+			t.Errorf("%s: is there: %v", owner, !applied)
+		}
+		end()
 	}
+	if reply, err := n.exchange(client(), addText("in-the-end.lab.example.")); err != nil || reply.Rcode != mdns.RcodeSuccess {
+		t.Errorf("in the end: %v, %v", reply, err)
+	}
+	n.recorded(wrote(-1, "drop-0.lab.example."), wrote(-1, "drop-1.lab.example."), wrote(0, "in-the-end.lab.example."))
 }
 
 // TestDNSDropsAShare shows that a share of the messages is dropped, and that the seed determines which ones.
@@ -217,7 +209,7 @@ func (n names) responded() string {
 	n.t.Helper()
 	const queries, more = 50, 50
 	defer n.DropRequests(0.5, 3)()
-	conn, err := client("tcp").Dial(n.Addr())
+	conn, err := client().Dial(n.Addr())
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -247,21 +239,19 @@ func (n names) responded() string {
 }
 
 func TestDNSDelays(t *testing.T) {
-	for _, transport := range []string{"udp", "tcp"} {
-		n := newNames(t)
-		end := n.Delay(silence, silence/10)
-		begun := time.Now()
-		if _, err := n.exchange(client(transport), addText("late.lab.example.")); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(begun); took < 2*(silence-silence/10) {
-			t.Errorf("over %s, request and answer took %v", transport, took)
-		}
-		end()
-		n.recorded(wrote(mdns.RcodeSuccess, "late.lab.example."))
-		if e := writes(n.recorder)[0]; e.Write.Responded-e.At < silence {
-			t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Responded)
-		}
+	n := newNames(t)
+	end := n.Delay(silence, silence/10)
+	begun := time.Now()
+	if _, err := n.exchange(client(), addText("late.lab.example.")); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begun); took < 2*(silence-silence/10) {
+		t.Errorf("request and answer took %v", took)
+	}
+	end()
+	n.recorded(wrote(mdns.RcodeSuccess, "late.lab.example."))
+	if e := writes(n.recorder)[0]; e.Write.Responded-e.At < silence {
+		t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Responded)
 	}
 }
 
@@ -282,11 +272,8 @@ func TestDNSIsCut(t *testing.T) {
 	if _, err := net.DialTimeout("tcp4", n.Addr(), soon); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("a new connection: %v", err)
 	}
-	if _, err := n.exchange(client("udp"), query); err != nil {
-		t.Errorf("over UDP: %v", err)
-	}
 	end()
-	if _, err := n.exchange(client("tcp"), query); err != nil {
+	if _, err := n.exchange(client(), query); err != nil {
 		t.Error(err)
 	}
 }
@@ -308,48 +295,42 @@ func (a *arrivals) Now() time.Duration {
 
 // TestDNSCloses shows that an active update is recorded without a response when the DNS closes.
 func TestDNSCloses(t *testing.T) {
-	for _, transport := range []string{"udp", "tcp"} {
-		n := newNames(t)
-		seen := &arrivals{Recorder: n.recorder, arrived: make(chan struct{}, 1)}
-		var err error
-		if n.DNS, err = network.NewDNS(seen, "replica-a", n.bind.Addr.String()); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(n.Close)
-		n.Delay(time.Hour, 0)
-		conn, err := client(transport).Dial(n.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn.TsigSecret = client(transport).TsigSecret
-		if err := conn.WriteMsg(addText("open.lab.example.")); err != nil {
-			t.Fatal(err)
-		}
-		<-seen.arrived
-		n.Close()
-		conn.Close()
-		n.recorded(wrote(-1, "open.lab.example."))
+	n := newNames(t)
+	seen := &arrivals{Recorder: n.recorder, arrived: make(chan struct{}, 1)}
+	var err error
+	if n.DNS, err = network.NewDNS(seen, "replica-a", n.bind.Addr.String()); err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(n.Close)
+	n.Delay(time.Hour, 0)
+	conn, err := client().Dial(n.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.TsigSecret = client().TsigSecret
+	if err := conn.WriteMsg(addText("open.lab.example.")); err != nil {
+		t.Fatal(err)
+	}
+	<-seen.arrived
+	n.Close()
+	conn.Close()
+	n.recorded(wrote(-1, "open.lab.example."))
 }
 
 // TestDNSWithNonsense shows that invalid messages do no harm.
 func TestDNSWithNonsense(t *testing.T) {
 	n := newNames(t)
-	for _, transport := range []string{"udp4", "tcp4"} {
-		for _, text := range []string{"\x00\x00", "\x00\x01x", "\x00\x0c\x00\x01\x28\x00\x00\x09\x00\x09\x00\x09\x00\x09", "\x00\x01\x28\x00\x00\x09\x00\x09\x00\x09\x00\x09"} {
-			conn, err := net.Dial(transport, n.Addr()) // a new one, because the server may close it
-			if err != nil {
-				t.Fatal(err)
-			}
-			send(t, conn, text)
-			conn.Close()
+	for _, text := range []string{"\x00\x00", "\x00\x01x", "\x00\x0c\x00\x01\x28\x00\x00\x09\x00\x09\x00\x09\x00\x09", "\x00\x01\x28\x00\x00\x09\x00\x09\x00\x09\x00\x09"} {
+		conn, err := net.Dial("tcp4", n.Addr()) // a new one, because the server may close it
+		if err != nil {
+			t.Fatal(err)
 		}
+		send(t, conn, text)
+		conn.Close()
 	}
 	query := new(mdns.Msg)
 	query.SetQuestion("www.lab.example.", mdns.TypeA)
-	for _, transport := range []string{"udp", "tcp"} {
-		if _, err := n.exchange(client(transport), query); err != nil {
-			t.Errorf("over %s: %v", transport, err)
-		}
+	if _, err := n.exchange(client(), query); err != nil {
+		t.Error(err)
 	}
 }

@@ -11,7 +11,7 @@
 // connections. Faults add up: delays are added, and the lowest speed counts. Heal ends all.
 //
 // Reading order: faults.go, port.go, passage.go, ends.go, link.go, pair.go; request.go, body.go, failure.go, upstream.go, api.go,
-// exchange.go, kubeconfig.go, apipath.go; dns.go, dnsudp.go, dnstcp.go.
+// exchange.go, kubeconfig.go, apipath.go; dns.go, dnsstream.go.
 //
 // # Concurrency
 //

@@ -16,9 +16,9 @@ type ends struct {
 	target *net.TCPConn // nil until it is connected
 }
 
-func (e *ends) begin(ctx context.Context, client *net.TCPConn) {
+func (e *ends) begin(client *net.TCPConn) {
 	e.client = client
-	e.ctx, e.cancel = context.WithCancel(ctx)
+	e.ctx, e.cancel = context.WithCancel(context.Background())
 }
 
 // reset ends both connections at once.

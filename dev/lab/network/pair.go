@@ -1,7 +1,6 @@
 package network
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -29,7 +28,7 @@ type pair struct {
 
 func newPair(client *net.TCPConn, address string, faults *faults[linkFault]) *pair {
 	p := &pair{address: address, faults: faults}
-	p.begin(context.Background(), client)
+	p.begin(client)
 	bound(client)
 	return p
 }

@@ -1,20 +1,14 @@
 package overlay
 
 import (
-	"encoding/json"
-	"errors"
 	"flag"
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var validators = []string{"V1", "V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V10"}
@@ -87,133 +81,32 @@ func hasTest(t *testing.T, directory, name string) bool {
 	})
 }
 
-// The edits of each mutant fit the sources as they are now, and its packages compile. They are only
-// checked as the compiler would, against what is in the build cache of the packages that they
-// import: that takes seconds for all of them.
-func TestMutantsCompile(t *testing.T) {
+// The edits of each mutant fit the sources.
+func TestMutantsFit(t *testing.T) {
 	trees, err := findTrees(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := newChecker(t, trees.module)
+	for _, m := range Mutants() {
+		if changed, err := trees.apply(m.Edits); err != nil || len(changed) == 0 {
+			t.Errorf("%s changes %d files: adapt the mutant: %v", m.Name, len(changed), err)
+		}
+	}
+}
+
+// The packages that each mutant changes compile. Go's build cache keeps the results: a mutant is compiled again
+// only after its sources have changed.
+func TestMutantsCompile(t *testing.T) {
+	longtest.Only(t, "the packages of 27 mutants compile for a minute")
 	for _, m := range Mutants() {
 		t.Run(m.Name, func(t *testing.T) {
-			changed, err := trees.apply(m.Edits)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(changed) == 0 {
-				t.Fatal("the mutant changes nothing")
-			}
+			args := []string{"-trimpath"}
 			for _, p := range m.Packages() {
-				if err := check.compile("github.com/signpostd/signpost/"+p, changed); err != nil {
-					t.Errorf("%s doesn't compile any more: adapt the mutant: %v", p, err)
-				}
+				args = append(args, "./"+p)
+			}
+			if err := run(t.Context(), m.Edits, "build", args...); err != nil {
+				t.Errorf("adapt the mutant: %v", err)
 			}
 		})
 	}
-}
-
-// The checker finds what the compiler would.
-func TestCheckerFinds(t *testing.T) {
-	trees, err := findTrees(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	check := newChecker(t, trees.module)
-	for name, new := range map[string]string{
-		"an unused variable": "	steps, ok := a.since(at.version)\n	unused := 1\n",
-		"a wrong type":       "	steps, ok := a.since(\"\")\n",
-		"no Go":              "	steps, ok := a.since(\n",
-	} {
-		changed, err := trees.apply([]Edit{{File: "destination/stream.go", Old: "	steps, ok := a.since(at.version)\n", New: new}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if check.compile("github.com/signpostd/signpost/destination", changed) == nil {
-			t.Errorf("%s compiles", name)
-		}
-	}
-}
-
-// listed is a package as "go list" prints it.
-type listed struct {
-	ImportPath, Dir, Export string
-	GoFiles                 []string
-	ImportMap               map[string]string
-}
-
-// listPackages returns all packages that the mutants change, and those that they import, by import path.
-func listPackages(t *testing.T, module string) map[string]listed {
-	t.Helper()
-	args := []string{"list", "-trimpath", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,ImportMap"}
-	for _, m := range Mutants() {
-		for _, p := range m.Packages() {
-			args = append(args, "./"+p)
-		}
-	}
-	printed, err := goCommand(t.Context(), module, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	packages := map[string]listed{}
-	decoder := json.NewDecoder(strings.NewReader(printed))
-	for {
-		var p listed
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			return packages
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		packages[p.ImportPath] = p
-	}
-}
-
-// checker type-checks packages with changed files, against the others as they are.
-type checker struct {
-	packages map[string]listed
-	files    *token.FileSet
-	importer types.Importer
-}
-
-// shared is the checker of all tests, because "go list -export" and the reading of imported packages take seconds.
-var shared *checker
-
-func newChecker(t *testing.T, module string) *checker {
-	t.Helper()
-	if shared == nil {
-		c := &checker{packages: listPackages(t, module), files: token.NewFileSet()}
-		c.importer = importer.ForCompiler(c.files, "gc", c.exports)
-		shared = c
-	}
-	return shared
-}
-
-// exports opens what the compiler wrote about a package.
-func (c *checker) exports(path string) (io.ReadCloser, error) {
-	return os.Open(c.packages[path].Export)
-}
-
-// compile returns the first error of a package in which some files, by their paths, have another content.
-func (c *checker) compile(path string, changed map[string]string) error {
-	p, ok := c.packages[path]
-	if !ok {
-		return errors.New("there is no such package")
-	}
-	var syntax []*ast.File
-	for _, name := range p.GoFiles {
-		file := filepath.Join(p.Dir, name)
-		var source any
-		if text, ok := changed[file]; ok {
-			source = text
-		}
-		parsed, err := parser.ParseFile(c.files, file, source, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		syntax = append(syntax, parsed)
-	}
-	config := types.Config{Importer: c.importer}
-	_, err := config.Check(path, c.files, syntax, nil)
-	return err
 }

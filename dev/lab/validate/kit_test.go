@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +19,6 @@ type made struct {
 	revision int64
 	now      time.Duration
 	streams  int
-	// late is the witness' delay; seen is when it saw the last change.
-	late, seen time.Duration
 	// restarts counts how often a pod was recreated under its name.
 	restarts map[string]int
 }
@@ -46,8 +43,7 @@ func (m *made) put(resource, name, content string) {
 	if content != "" {
 		o.Content = json.RawMessage(content)
 	}
-	m.seen = max(m.seen, m.now+m.late)
-	m.Entries = append(m.Entries, history.Entry{At: m.seen, Object: &o})
+	m.add(history.Entry{Object: &o})
 }
 
 func (m *made) remove(resource, name string) { m.put(resource, name, "") }
@@ -166,11 +162,7 @@ func (m *made) calm() {
 	m.add(history.Entry{Calm: &history.Calm{}})
 }
 
-// objections returns the number of findings of each validator of streams.
-func objections(h history.History) (count map[string]int, text string) {
-	return objectionsOf(h, validate.Destination())
-}
-
+// objectionsOf returns the number of findings of each validator, and their texts.
 func objectionsOf(h history.History, validators []validate.Validator) (count map[string]int, text string) {
 	count = map[string]int{}
 	var lines []string
@@ -196,34 +188,4 @@ func (m *made) wantOf(t *testing.T, of []validate.Validator, validators ...strin
 	if got := slices.Sorted(maps.Keys(count)); !slices.Equal(got, validators) {
 		t.Errorf("%v objected, want %v:\n%s", got, validators, text)
 	}
-}
-
-// String returns the entries, one per line.
-func (m *made) String() string {
-	var lines []string
-	for _, e := range m.Sorted().Entries {
-		lines = append(lines, fmt.Sprintf("%-8s %s", e.At, lineOf(e)))
-	}
-	return strings.Join(lines, "\n")
-}
-
-var podInText = regexp.MustCompile(`"(?:pod|ready|addresses)":"?(\[?[\w."]+)`)
-
-func lineOf(e history.Entry) string {
-	switch {
-	case e.Object != nil && e.Object.Deleted:
-		return fmt.Sprintf("%s %s deleted", e.Object.Resource, e.Object.Name)
-	case e.Object != nil:
-		return fmt.Sprintf("%s %s %v", e.Object.Resource, e.Object.Name, podInText.FindAllString(string(e.Object.Content), -1))
-	case e.Stream != nil:
-		var known []string
-		for at, text := range e.Stream.Addresses {
-			known = append(known, podInText.FindString(text)+"="+at)
-		}
-		slices.Sort(known)
-		return fmt.Sprintf("stream %d %s of %s: %v +%v -%v %s", e.Stream.ID, e.Stream.Event, e.Stream.Replica, known, e.Stream.Added, e.Stream.Removed, e.Stream.Problem)
-	case e.Fault != nil:
-		return fmt.Sprintf("fault %+v", *e.Fault)
-	}
-	return fmt.Sprintf("calm %+v", *e.Calm)
 }

@@ -1,8 +1,6 @@
 package validate
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -209,84 +207,5 @@ func wantFinding(t *testing.T, v Validator, h history.History, want string) {
 		t.Errorf("%d findings, want one that says %q: %v", len(findings), want, findings)
 	case want != "" && (!strings.Contains(findings[0].String(), want) || findings[0].Validator != v.Name):
 		t.Errorf("says %q, want %q by %s", findings[0], want, v.Name)
-	}
-}
-
-// electedRun simulates two replicas that respect their Leases, while they are killed, paused and cut off.
-// Each writes until fence seconds after its last renewal.
-func electedRun(seed uint64, fence float64, seconds int) history.History {
-	r, random := &leaseRun{}, rand.New(rand.NewPCG(seed, 7))
-	type process struct {
-		name              string
-		generation        int
-		renewed, observed float64 // times of its last renewal and of the last change that it saw
-		silent            float64 // end of a time without any communication
-	}
-	replicas := []*process{{name: "replica-a", renewed: -99}, {name: "replica-b", renewed: -99}}
-	holder, changed := -1, -99.0
-	fault := 0
-	for tick := range seconds * 10 {
-		now := float64(tick) / 10
-		if random.IntN(60) == 0 {
-			fault++
-			p := replicas[random.IntN(2)]
-			length := 1 + random.Float64()*12
-			kind := []string{killKind, "pause", "cut", "half-open"}[random.IntN(4)]
-			target := p.name
-			if kind == "cut" || kind == "half-open" {
-				target += "→kube-apiserver"
-			}
-			if p.silent < now {
-				r.fault(now, fault, kind, target, false)
-				r.fault(now+length, fault, kind, target, true)
-				p.silent = now + length
-				if kind == killKind {
-					p.generation, p.renewed = p.generation+1, -99
-				}
-				// The link delivers the delayed requests when the fault ends.
-				if kind == "half-open" && now < p.renewed+fence {
-					r.slice(now+length+0.1, p.name)
-				}
-			}
-		}
-		for n, p := range replicas {
-			identity := fmt.Sprint(p.name, p.generation)
-			if now >= p.silent {
-				p.observed = changed
-				if holder == n && now < p.renewed+fence && tick%10 == 0 {
-					r.lease(now, p.name, identity, 200)
-					p.renewed, changed = now, now
-				}
-				if holder != n && now >= p.observed+6 {
-					r.lease(now, p.name, identity, 200)
-					holder, changed, p.renewed = n, now, now
-				} else if holder == n && now >= changed+6 {
-					r.lease(now, p.name, identity, 200)
-					changed, p.renewed = now, now
-				}
-				if holder != n && fence < 6 {
-					p.renewed = -99 // it sees the new leader
-				}
-			}
-			if now >= p.silent && now < p.renewed+fence && random.IntN(2) == 0 {
-				r.slice(now+0.05, p.name)
-			}
-		}
-	}
-	return r.history()
-}
-
-// TestOutsideLeaseRandomly shows that V7 finds nothing if replicas stop writing before their Lease ends,
-// whatever happens to them, and finds those that stop too late.
-func TestOutsideLeaseRandomly(t *testing.T) {
-	found := 0
-	for seed := range uint64(40) {
-		wantFinding(t, outsideLease(), electedRun(seed, 4, 120), "")
-		if len(outsideLease().Check(electedRun(seed, 16, 120))) > 0 {
-			found++
-		}
-	}
-	if found < 35 {
-		t.Errorf("objects to %d of 40 runs with a late fence", found)
 	}
 }

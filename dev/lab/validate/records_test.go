@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dev/lab/history"
-	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // zoneRun makes histories of a zone. Each update is a second after the one before.
@@ -244,103 +242,4 @@ func TestUnownedRecordsByNames(t *testing.T) {
 	late.made(nil, []string{"human-1 A 192.0.2.1"})
 	late.made(nil, []string{"human-0 A 192.0.2.2"})
 	wantFinding(t, unownedRecords(), late.history(), "")
-}
-
-// publishedRun simulates a publisher and a person in one zone. A lie, if given, is told about half way.
-func publishedRun(seed uint64, steps int, lie string) history.History {
-	random := rand.New(rand.NewPCG(seed, 3))
-	r := &zoneRun{}
-	const names = 12
-	// The record at each name, and its owner.
-	type entry struct {
-		data   string
-		marked bool
-		edited bool // by the person
-	}
-	var zone [names]entry
-	r.whole("first A 203.0.113.1")
-	record := func(n int, data string) string { return fmt.Sprintf("lb-%d A %s", n, data) }
-	ownership := func(n int) string { return fmt.Sprintf("a-lb-%d %s", n, labOwnership) }
-	address := func() string { return fmt.Sprintf("192.0.2.%d", 1+random.IntN(250)) }
-	told := lie == ""
-	for step := range steps {
-		n := random.IntN(names)
-		e := &zone[n]
-		replica := []string{"replica-a", "replica-b"}[step*4/steps%2]
-		if step > steps/2 && !told {
-			told = tell(r, lie, replica, e.data != "", e.marked && !e.edited, e.edited, record(n, e.data), record(n, address()), ownership(n))
-			if told {
-				return r.historyCalm()
-			}
-		}
-		data := address()
-		switch {
-		case data == e.data:
-		case random.IntN(4) == 0 && e.data == "":
-			r.update(history.Person, nil, []string{record(n, data)})
-			*e = entry{data: data}
-		case random.IntN(4) == 0 && e.data != "" && !e.marked:
-			r.update(history.Person, []string{record(n, e.data)}, nil)
-			*e = entry{}
-		case random.IntN(6) == 0 && e.data != "":
-			r.update(history.Person, []string{record(n, e.data)}, []string{record(n, data)})
-			e.data, e.edited = data, e.marked
-		case e.data == "":
-			r.update(replica, nil, []string{record(n, data), ownership(n)})
-			*e = entry{data: data, marked: true}
-		case e.marked && random.IntN(3) == 0:
-			r.update(replica, []string{record(n, e.data), ownership(n)}, nil)
-			*e = entry{}
-		case e.marked:
-			r.update(replica, []string{record(n, e.data)}, []string{record(n, data)})
-			e.data, e.edited = data, false
-		}
-	}
-	return r.historyCalm()
-}
-
-func (r *zoneRun) historyCalm() history.History { r.calm(); return r.history() }
-
-// tell tells a lie, if the state of a name allows it.
-func tell(r *zoneRun, lie, replica string, exists, marked, edited bool, old, next, ownership string) bool {
-	switch {
-	case lie == "record first" && !exists:
-		r.update(replica, nil, []string{next})
-		r.update(replica, nil, []string{ownership})
-	case lie == "ownership record goes first" && marked:
-		r.update(replica, []string{ownership}, nil)
-		r.update(replica, []string{old}, nil)
-	case lie == "foreign" && exists && !marked && !edited:
-		r.update(replica, []string{old}, []string{next})
-	case lie == "claim" && exists && !marked && !edited:
-		r.update(replica, nil, []string{ownership})
-	case lie == "orphan" && marked:
-		r.update(replica, []string{old}, nil)
-	case lie == "unseen" && exists:
-		r.made([]string{old}, []string{next})
-	case lie == "beside" && !exists:
-		r.update(history.Person, nil, []string{ownership[:len(ownership)-1] + `x,external-dns/owner=somebody"`})
-		r.update(replica, nil, []string{next, ownership})
-	default:
-		return false
-	}
-	return true
-}
-
-// TestUnownedRecordsRandomly shows that V6 finds nothing for a correct publisher, and one error for each lie.
-func TestUnownedRecordsRandomly(t *testing.T) {
-	for seed := range uint64(longtest.Rounds(10)) {
-		wantFinding(t, unownedRecords(), publishedRun(seed, 300, ""), "")
-		for lie, want := range map[string]string{
-			"record first": "without an ownership record", "ownership record goes first": "without an ownership record", "foreign": "isn't Signpost's", "claim": "as its own",
-			"orphan": "has no record", "unseen": "no update was seen",
-		} {
-			h := publishedRun(seed, 300, lie)
-			if findings := unownedRecords().Check(h); len(findings) == 0 {
-				t.Errorf("seed %d: %q isn't found", seed, lie)
-			} else {
-				wantFinding(t, unownedRecords(), h, want)
-			}
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -9,5 +10,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs(crds)))
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs(filepath.Join("..", "..", "..", "deploy", "crds"))))
 }

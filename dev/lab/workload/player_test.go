@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,13 +20,9 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history/historytest"
 	"github.com/signpostd/signpost/testkit/bindtest"
 	"github.com/signpostd/signpost/testkit/kubetest"
-	"github.com/signpostd/signpost/testkit/longtest"
 )
 
-var (
-	crds      = filepath.Join("..", "..", "..", "deploy", "crds")
-	personKey = Key{Name: "person", Algorithm: "hmac-sha256", Secret: "cGVyc29ucGVyc29ucGVyc29ucGVyc29u"}
-)
+var personKey = Key{Name: "person", Algorithm: "hmac-sha256", Secret: "cGVyc29ucGVyc29ucGVyc29ucGVyc29u"}
 
 func startBIND(t *testing.T, p Plan) *bindtest.Server {
 	t.Helper()
@@ -142,72 +137,6 @@ func play(t *testing.T, p *Player, duration time.Duration) Played {
 		t.Errorf("played %+v of %d edits", played, want)
 	}
 	return played
-}
-
-// TestPlayerSurvives shows that objects and zone match the plan although etcd, the API server and the name
-// server are killed or stopped.
-func TestPlayerSurvives(t *testing.T) {
-	longtest.Only(t, "etcd and the API server restart several times")
-	const length = 15 * time.Second
-	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: crds, RestartDelay: 2 * time.Second})
-	plan := mustNew(t, Settings{Seed: 6, Rate: 25})
-	bind, recorder := startBIND(t, plan), historytest.NewRecorder(t)
-	reached := make(chan int64, 10000)
-	p := newPlayer(t, plan, cluster.Config, bind.Addr, recorder, &faultyTransport{reached: func(number int64) { reached <- number }})
-	if err := p.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var played Played
-	var failure error
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		played, failure = p.Play(ctx, length)
-	}()
-	defer func() {
-		cancel()
-		<-ended
-	}()
-	first := int64(len(plan.Initial()) + 30)
-	for _, fault := range []struct {
-		after int64 // requests
-		begin func() error
-	}{
-		{first, func() error { cluster.Kill(kubetest.APIServer); return nil }},
-		{first + 60, func() error { return bind.Pause(ctx) }},
-		{first + 110, func() error { cluster.Kill(kubetest.Etcd); return nil }},
-		{first + 180, bind.Resume},
-		{first + 200, func() error { cluster.Kill(kubetest.APIServer); return nil }},
-	} {
-		for number := int64(0); number < fault.after; {
-			select {
-			case number = <-reached:
-			case <-ended:
-				t.Fatalf("the play has ended before request %d: %v", fault.after, failure)
-			}
-		}
-		if err := fault.begin(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	<-ended
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	if want := len(until(plan, length)); played.Made+played.Pointless != want {
-		t.Errorf("%d edits, want %d", played.Made+played.Pointless, want)
-	}
-	t.Logf("played %+v", played)
-	if played.Repeated < 5 {
-		t.Errorf("played %+v: no fault had an effect", played)
-	}
-	kubetest.Eventually(t, 30*time.Second, func() error {
-		_, err := cluster.Client.Discovery().ServerVersion()
-		return err
-	})
-	compareObjects(t, plan, cluster.Cluster, length)
-	compareZone(t, plan, bind, recorder, length)
 }
 
 // TestPlayerFails shows that an impossible edit ends Play with an error that names it.

@@ -8,7 +8,7 @@ import (
 	"net"
 )
 
-// dnsStream is a TCP connection of a client, and the one to the name server that belongs to it. On
+// dnsStream is a connection of a client, and the one to the name server that belongs to it. On
 // both, each message follows its length (RFC 1035, section 4.2.2).
 type dnsStream struct {
 	ends
@@ -19,7 +19,7 @@ type dnsStream struct {
 
 func (d *DNS) newStream(client *net.TCPConn) *dnsStream {
 	s := &dnsStream{dns: d, pending: map[uint16]*update{}}
-	s.begin(d.ctx, client)
+	s.begin(client)
 	return s
 }
 
