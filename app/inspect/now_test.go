@@ -132,7 +132,7 @@ func TestNow(t *testing.T) {
 	status := Status{
 		Process: "p", Ready: false, Details: []string{"pods: waiting"},
 		Leading:  []Leading{{Role: "controllers", Lease: "a/b"}, {Role: "dns", Lease: "a/c", Leader: "other"}},
-		Tables:   []Table{{Kind: "pods", State: "waiting", Reason: "unreachable", Detail: refused, Required: true}, {Kind: "nodes", State: "waiting", Reason: "unreachable", Detail: refused, Required: true}, {Kind: "services", State: "synced", StaleSeconds: 2}},
+		Tables:   []Table{{Kind: "pods", State: "waiting", Reason: "unreachable", Detail: refused, Required: true}, {Kind: "nodes", State: "waiting", Reason: "unreachable", Detail: refused, Required: true}, {Kind: "services", State: "synced", StaleSeconds: 2}, {Kind: "jobs", State: "waiting", Reason: "forbidden", Detail: "jobs.batch is forbidden"}},
 		Clusters: []Cluster{{Name: "east", State: "synced"}, {Name: "west", State: "stale", Since: since}, {Name: "west", Secret: "to-west", State: "unusable", Reason: "not a kubeconfig", Since: since}, {Secret: "nameless", State: "unusable", Reason: "no name", Since: since}},
 	}
 	offers := append(w.offers(), Offer{Role: "controllers", Writes: unwritten{{Namespace: "shop", Name: "big", Reason: "quota exceeded", Since: since}}})
@@ -150,6 +150,7 @@ func TestNow(t *testing.T) {
 	text := strings.Join(got, "\n")
 	for _, want := range []string{
 		"leader role controllers []: no process is known to lead by the Lease a/b",
+		"kind kind jobs []: it can't be read: waiting forbidden: jobs.batch is forbidden: grant list and watch on it; `signpost check` names each missing right",
 		"kind kind nodes [kind pods]: the API server https://10.0.0.1:6443 can't be reached: dial tcp",
 		"cluster cluster west []: it is stale", "cluster Secret to-west of the cluster west []: not a kubeconfig", "cluster Secret nameless []: no name", "zone zone example.org []: REFUSED", "write Service shop/big []: quota exceeded", "2 more Services",
 		"service Service shop/ports [Service shop/typo]: the selector matches no pod", "stream client shop/cart-1 of web.shop", "record record www.example.org A []: no zone holds it",
@@ -159,11 +160,11 @@ func TestNow(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	if len(now.Findings) != 12 || len(now.Unknown) > 0 || now.Findings[0].Area != AreaLeader {
+	if len(now.Findings) != 13 || len(now.Unknown) > 0 || now.Findings[0].Area != AreaLeader {
 		t.Errorf("%d findings, unknown %v:\n%s", len(now.Findings), now.Unknown, text)
 	}
 	each := decodeResponse[Now](t, ask(s, NowPath+"?each=true"))
-	if len(each.Findings) != 14 || each.Total != now.Total {
+	if len(each.Findings) != 15 || each.Total != now.Total {
 		t.Errorf("%d of %d subjects on their own, want those of %d", len(each.Findings), each.Total, now.Total)
 	}
 }

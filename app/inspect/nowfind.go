@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/signpostd/signpost/internal/panics"
+	"github.com/signpostd/signpost/kube"
 )
 
 const (
@@ -222,12 +223,16 @@ func (f *search) kind(t Table) {
 
 // kindCause says why a kind can't be read. Kinds with the same reason are one finding.
 func kindCause(t Table) string {
-	if strings.HasPrefix(t.Detail, "the API server ") {
-		return t.Detail // it is a sentence
+	reason := kube.Reason(t.Reason)
+	if (reason == kube.Unreachable || reason == kube.DiscoveryForbidden) && t.Detail != "" {
+		return t.Detail // a sentence about the API server
 	}
 	text := strings.TrimSpace("it can't be read: " + t.State + " " + t.Reason)
 	if t.Detail != "" {
 		text += ": " + t.Detail
+	}
+	if reason == kube.Forbidden {
+		text += ": grant list and watch on it; `signpost check` names each missing right"
 	}
 	return text
 }

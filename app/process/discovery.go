@@ -2,10 +2,8 @@ package process
 
 import (
 	"context"
-	"net/http"
 	"time"
 
-	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube/kinds"
@@ -62,9 +60,8 @@ func (d *discovery) addTo(r *role) {
 	r.Tables = d.tables
 	r.Actors = func(settled <-chan struct{}) []run.Actor { return append(d.actors(settled), own(settled)...) }
 	r.Details = func() []string { return missing(d.links.set.Secrets()) }
-	r.Handlers = map[string]http.Handler{linked.StatusPath: d.links.handler()}
 	r.Report = d.links.report
-	r.Clusters = func() []inspect.Cluster { return clustersOf(d.links.set.Status()) }
+	r.Clusters = d.links.set.Status
 	r.Replicas = d.replicas
 }
 

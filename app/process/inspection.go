@@ -29,6 +29,9 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 		if r.Replicas != nil {
 			p.Inspection.Replicas = r.Replicas
 		}
+		if r.Clusters != nil {
+			p.Clusters = r.Clusters
+		}
 		offer := r.Offer
 		offer.Role = r.Name
 		if r.Name == settings.ControllersSection {
@@ -77,7 +80,7 @@ func statusNow(s inspect.Status, roles []role, cluster *kube.Cluster) inspect.St
 			s.Leading = append(s.Leading, r.Leading())
 		}
 		if r.Clusters != nil {
-			s.Clusters = append(s.Clusters, r.Clusters()...)
+			s.Clusters = clustersOf(r.Clusters())
 		}
 	}
 	if cluster == nil {

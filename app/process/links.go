@@ -2,9 +2,7 @@ package process
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
-	"net/http"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,14 +57,4 @@ func (l *links) report(p objectmeta.Problem) {
 	}
 	service := &corev1.ObjectReference{APIVersion: "v1", Kind: p.Kind, Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID)}
 	l.recorder.Event(service, corev1.EventTypeWarning, "MemberUnusable", p.Field+": "+p.Reason)
-}
-
-// handler returns the status of the clusters as JSON.
-func (l *links) handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		// Encode only fails if the client is gone.
-		_ = json.NewEncoder(w).Encode(l.set.Status())
-	})
 }

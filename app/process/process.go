@@ -2,10 +2,8 @@ package process
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"runtime/debug"
 	"strings"
 
@@ -24,6 +22,7 @@ import (
 	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/kube/linked"
 )
 
 // roleInput is the common input of roles.
@@ -77,16 +76,14 @@ type role struct {
 	Ready func() bool
 	// Details returns lines for /ready; it may be nil.
 	Details func() []string
-	// Handlers are additional paths of the inspection API, behind its guard.
-	Handlers map[string]http.Handler
 	// Report also receives the problems of objects; it may be nil.
 	Report objectmeta.Report
 	// Offer is the role's part of the inspection API. Its Role is Name.
 	Offer inspect.Offer
-	// Leading returns the state of the role's election, and Clusters the linked clusters. Each may be
-	// nil.
+	// Leading returns the state of the role's election, and Clusters the linked clusters, which one role
+	// of a process has. Each may be nil.
 	Leading  func() inspect.Leading
-	Clusters func() []inspect.Cluster
+	Clusters func() []linked.Status
 	// Problems returns the problems of the role as a whole; it may be nil.
 	Problems func() []inspect.Problem
 	// Replicas returns the pods of this installation; nil if the role reads no pods.
@@ -104,8 +101,8 @@ type process struct {
 	Ready func() (ready bool, details []string)
 	// Reasons are shown by /ready to clients who may not read the details.
 	Reasons func() []string
-	// Handlers are paths that roles add to the inspection API, behind its guard.
-	Handlers map[string]http.Handler
+	// Clusters returns the linked clusters; nil if no role reads them.
+	Clusters func() []linked.Status
 	// Inspection is the inspection API, which isn't created without a Status.
 	Inspection inspect.Config
 	// Tracer begins the spans of the roles, and must be closed after they have ended. It is nil
@@ -201,13 +198,15 @@ func writerMetrics(c settings.Config, r prometheus.Registerer) *reconcile.Metric
 // joinRoles makes a process of roles, with one cluster that fills the tables of all of them. If they
 // have no tables, there is no cluster, and nothing to wait for.
 func joinRoles(in roleInput, roles []role) (process, error) {
-	p := process{Handlers: map[string]http.Handler{}}
+	p := process{}
 	p.Inspection.History = in.History
 	var tables []kube.AnyTable
 	for _, r := range roles {
 		tables = append(tables, r.Tables...)
-		if err := p.serve(r); err != nil {
-			return process{}, err
+		if r.Register != nil {
+			server := grpcServer{Setting: r.AddrSetting, LogKey: r.AddrLogKey, Addr: r.Addr, Options: r.ServerOptions, Listener: r.Listener}
+			r.Register(&server.Services)
+			p.Servers = append(p.Servers, server)
 		}
 	}
 	var cluster *kube.Cluster
@@ -233,23 +232,6 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	}
 	p.inspected(roles, cluster)
 	return p, nil
-}
-
-// serve adds the gRPC server and the paths of a role. All roles share one admin server, so two
-// roles can't have the same path.
-func (p *process) serve(r role) error {
-	if r.Register != nil {
-		server := grpcServer{Setting: r.AddrSetting, LogKey: r.AddrLogKey, Addr: r.Addr, Options: r.ServerOptions, Listener: r.Listener}
-		r.Register(&server.Services)
-		p.Servers = append(p.Servers, server)
-	}
-	for path, handler := range r.Handlers {
-		if p.Handlers[path] != nil {
-			return fmt.Errorf("serve the role %s: another role has the path %s of the admin server: run one of them in another process", r.Name, path)
-		}
-		p.Handlers[path] = handler
-	}
-	return nil
 }
 
 // reportTo returns a function that passes problems to first and to the roles with a Report.

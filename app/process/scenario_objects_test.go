@@ -26,26 +26,6 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// event is one change of one object, as a catalog takes it. The object is nil for a
-// deletion.
-type event struct {
-	id     catalog.ID
-	object catalog.Object
-}
-
-// changes are what the objects of a section lead to.
-type changes struct {
-	events   []event
-	problems []objectmeta.Problem
-}
-
-// backend turns the objects of scenarios into the events that a catalog gets.
-type backend interface {
-	// apply and remove change the objects one by one. Their namespaces are the real ones.
-	apply(t *testing.T, objects []manifest) changes
-	remove(t *testing.T, objects []objectName) changes
-}
-
 // manifest is one YAML document, with its text as JSON.
 type manifest struct {
 	objectName
@@ -204,46 +184,40 @@ func namesOf(text, namespace string) ([]objectName, error) {
 	return all, nil
 }
 
-// memory is the backend without an API server: it uses the trim functions only.
-type memory struct {
-	from  kinds.EndpointsFrom
-	there map[string]bool
-}
-
-func newMemory(from kinds.EndpointsFrom) *memory { return &memory{from, map[string]bool{}} }
-
-func (m *memory) apply(t *testing.T, objects []manifest) changes {
+// apply puts what is kept of objects into the catalog, one after the other.
+func (p *player) apply(t *testing.T, objects []manifest) {
 	t.Helper()
-	var c changes
 	for _, o := range objects {
-		m.there[o.String()] = true
+		p.there[o.String()] = true
 		object, problems, err := o.kind.trim(o.text)
 		if err != nil {
 			t.Fatalf("%v: %v", o, err)
 		}
-		if !o.kind.readWith(m.from) {
+		if !o.kind.readWith(p.from) {
 			continue
 		}
-		c.problems = append(c.problems, problems...)
+		for _, problem := range problems {
+			p.report(problem)
+		}
 		if object != nil {
-			c.events = append(c.events, event{object.ID(), object})
+			p.catalog.Put(object)
+			settle()
 		}
 	}
-	return c
 }
 
-func (m *memory) remove(t *testing.T, objects []objectName) changes {
+// remove removes objects from the catalog, one after the other.
+func (p *player) remove(t *testing.T, objects []objectName) {
 	t.Helper()
-	var c changes
 	for _, o := range objects {
 		id, err := o.id()
-		if err != nil || !m.there[o.String()] {
-			t.Fatalf("delete %v, which is there: %v: %v", o, m.there[o.String()], err)
+		if err != nil || !p.there[o.String()] {
+			t.Fatalf("delete %v, which is there: %v: %v", o, p.there[o.String()], err)
 		}
-		delete(m.there, o.String())
-		if o.kind.readWith(m.from) {
-			c.events = append(c.events, event{id: id})
+		delete(p.there, o.String())
+		if o.kind.readWith(p.from) {
+			p.catalog.Delete(id)
+			settle()
 		}
 	}
-	return c
 }

@@ -44,34 +44,6 @@ func (n scenarioNames) symbolic(text string) string {
 	return strings.NewReplacer(n.ns, "$NS", n.other, "$OTHER").Replace(text)
 }
 
-// prepare asks the backend what the objects of each section lead to. The changes of section j
-// of step i are at [i][j].
-func (s *scenario) prepare(t *testing.T, b backend, names scenarioNames) [][]changes {
-	t.Helper()
-	all := make([][]changes, len(s.steps))
-	for i, step := range s.steps {
-		all[i] = make([]changes, len(step.actions))
-		for j, a := range step.actions {
-			body := names.real(a.body)
-			switch a.verb {
-			case "apply":
-				objects, err := manifestsOf(body, names.ns)
-				if err != nil {
-					t.Fatalf("step %d: %v", i+1, err)
-				}
-				all[i][j] = b.apply(t, objects)
-			case "delete":
-				objects, err := namesOf(body, names.ns)
-				if err != nil {
-					t.Fatalf("step %d: %v", i+1, err)
-				}
-				all[i][j] = b.remove(t, objects)
-			}
-		}
-	}
-	return all
-}
-
 // outcome is what a step has led to.
 type outcome struct {
 	// transcript is all that streams received since the step before, and known what they know
@@ -79,10 +51,11 @@ type outcome struct {
 	transcript, known string
 }
 
-// play plays a scenario to a server with real streams, and returns the outcome of each step.
+// play plays a scenario to a server with real streams and trims its objects in memory. It returns the outcome of each step.
 // It runs in a bubble of synctest, in which it is certain that nothing more will happen.
-func (s *scenario) play(t *testing.T, prepared [][]changes, names scenarioNames) []outcome {
+func (s *scenario) play(t *testing.T) []outcome {
 	t.Helper()
+	names := scenarioNames{ns: "namespace-of-scenario", other: "another-namespace"}
 	happened := make([]outcome, len(s.steps))
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayer(t, s.options)
@@ -91,8 +64,8 @@ func (s *scenario) play(t *testing.T, prepared [][]changes, names scenarioNames)
 			p.catalog.MarkSynced()
 		}
 		for i, step := range s.steps {
-			for j, a := range step.actions {
-				p.act(t, a, prepared[i][j], names)
+			for _, a := range step.actions {
+				p.act(t, a, names)
 			}
 			happened[i] = outcome{names.symbolic(p.transcript()), names.symbolic(p.clients.known())}
 			if wrong := names.symbolic(p.compareWithNewStreams()); wrong != "" {
@@ -105,6 +78,9 @@ func (s *scenario) play(t *testing.T, prepared [][]changes, names scenarioNames)
 
 // player is a server and its clients.
 type player struct {
+	// from is the kind that endpoints are read from, and there has the objects that were applied.
+	from    kinds.EndpointsFrom
+	there   map[string]bool
 	catalog *catalog.Catalog
 	client  pb.DestinationClient
 	clients scenarioClients
@@ -118,7 +94,7 @@ type player struct {
 
 func newPlayer(t *testing.T, o settings.Destination) *player {
 	t.Helper()
-	p := &player{}
+	p := &player{from: endpointsFrom(o), there: map[string]bool{}}
 	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts)
 	p.catalog = catalog.New(catalog.Options{DefaultOpaquePorts: opaque})
 	config, err := destinationConfig(&o, p.report)
@@ -172,9 +148,13 @@ func (p *player) report(problem objectmeta.Problem) {
 }
 
 // act does what a section says.
-func (p *player) act(t *testing.T, a scenarioAction, c changes, names scenarioNames) {
+func (p *player) act(t *testing.T, a scenarioAction, names scenarioNames) {
 	t.Helper()
 	switch a.verb {
+	case "apply":
+		p.apply(t, a.manifests(t, names))
+	case "delete":
+		p.remove(t, a.objects(t, names))
 	case "get", "profile":
 		p.clients = append(p.clients, openScenarioClient(p.client, a.stream(names)))
 	case "close":
@@ -183,17 +163,6 @@ func (p *player) act(t *testing.T, a scenarioAction, c changes, names scenarioNa
 		p.catalog.MarkSynced()
 	case "stop":
 		p.stop()
-	}
-	for _, problem := range c.problems {
-		p.report(problem)
-	}
-	for _, e := range c.events {
-		if e.object == nil {
-			p.catalog.Delete(e.id)
-		} else {
-			p.catalog.Put(e.object)
-		}
-		settle()
 	}
 	settle()
 }

@@ -162,6 +162,26 @@ func (s *scenario) rewrite(t *testing.T, happened []outcome) {
 	}
 }
 
+// manifests returns the objects of a section apply.
+func (a scenarioAction) manifests(t *testing.T, names scenarioNames) []manifest {
+	t.Helper()
+	objects, err := manifestsOf(names.real(a.body), names.ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// objects returns the names of a section delete.
+func (a scenarioAction) objects(t *testing.T, names scenarioNames) []objectName {
+	t.Helper()
+	objects, err := namesOf(names.real(a.body), names.ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
 // describe returns the sections of the step.
 func (s scenarioStep) describe() string {
 	var sections []string

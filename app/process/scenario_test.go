@@ -14,19 +14,13 @@ import (
 func TestScenarios(t *testing.T) {
 	for _, s := range readScenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
-			happened := s.playInMemory(t)
+			happened := s.play(t)
 			if golden.Update() {
 				s.rewrite(t, happened)
 			}
 			s.compare(t, happened)
 		})
 	}
-}
-
-func (s *scenario) playInMemory(t *testing.T) []outcome {
-	t.Helper()
-	names := scenarioNames{ns: "namespace-of-scenario", other: "another-namespace"}
-	return s.play(t, s.prepare(t, newMemory(endpointsFrom(s.options)), names), names)
 }
 
 // elsewhere has the cases that no scenario has, and where they are tested. They are acceptance

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"github.com/signpostd/signpost/app/webui"
 	"github.com/signpostd/signpost/internal/ownsocket"
 	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/kube/linked"
 )
 
 // inspectionServers are the servers of the inspection API beside the admin server.
@@ -108,8 +110,8 @@ func listenOwnUser(ctx context.Context, a net.Addr) (net.Listener, error) {
 // inspectionHandlers returns the handlers behind the guard of the inspection API, by pattern.
 func inspectionHandlers(p *process, inspector *inspect.Server) (map[string]http.Handler, error) {
 	handlers := inspector.Handlers()
-	for path, handler := range p.Handlers {
-		handlers[path] = inspector.Guard(handler)
+	if p.Clusters != nil {
+		handlers[linked.StatusPath] = inspector.Guard(clustersHandler(p.Clusters))
 	}
 	pages, err := webui.Handlers(inspector.Guard)
 	if err != nil {
@@ -117,4 +119,14 @@ func inspectionHandlers(p *process, inspector *inspect.Server) (map[string]http.
 	}
 	maps.Copy(handlers, pages)
 	return handlers, nil
+}
+
+// clustersHandler returns the linked clusters as JSON.
+func clustersHandler(clusters func() []linked.Status) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		// Encode only fails if the client is gone.
+		_ = json.NewEncoder(w).Encode(clusters())
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/ownsocket"
 	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/kube/linked"
 )
 
 // inspected is a process with a role that can be inspected.
@@ -19,7 +20,7 @@ func inspectedProcess(t *testing.T) process {
 	t.Helper()
 	p, err := joinRoles(roleInput{}, []role{{
 		Name: "dns", Actors: func(<-chan struct{}) []run.Actor { return nil }, Details: func() []string { return []string{"leader: signpost-1 by lease dns/signpost"} },
-		Handlers: map[string]http.Handler{"/clusters": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })},
+		Clusters: func() []linked.Status { return nil },
 	}})
 	if err != nil {
 		t.Fatal(err)

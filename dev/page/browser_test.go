@@ -163,13 +163,7 @@ func (b *tab) open(hash string) {
 // doesn't interfere, and a short-lived truth isn't missed as easily.
 func (b *tab) await(expression string) {
 	b.Helper()
-	b.awaitFor(patience, expression)
-}
-
-// awaitFor is await with another time limit.
-func (b *tab) awaitFor(limit time.Duration, expression string) {
-	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, limit)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	look := fmt.Sprintf("new Promise((done) => { const look = () => (%s) ? done() : setTimeout(look, 30); look(); })", expression)
 	if err := chromedp.Do(ctx, chromedp.Evaluate[chromedp.Void](look, chromedp.EvalAwaitPromise)); err != nil {

@@ -1,17 +1,16 @@
 package page_test
 
 import (
-	"bufio"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
-	"regexp"
-	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
@@ -56,50 +55,22 @@ func startSignpost(t *testing.T, kubeconfig, ns string) (url string) {
 	if _, err := os.Stat(signpost); err != nil {
 		t.Fatalf("%v: run make build", err)
 	}
-	url, _ = startBinary(t, signpost, "dns", "--source=service", "--namespace="+ns, "--publish-internal-services", "--provider=inmemory", "--inmemory-zone=example.test",
-		"--domain-filter=", "--policy=sync", "--registry=noop", "--metrics-address=127.0.0.1:0", "--kubeconfig="+kubeconfig, "--interval=1s", "--events")
-	return url
-}
-
-// startBinary runs a program until the test ends, and returns the address of its admin server, and the
-// process ID.
-func startBinary(t *testing.T, binary string, args ...string) (url string, pid int) {
-	t.Helper()
-	cmd := exec.Command(binary, args...)
-	cmd.Env = append(os.Environ(), "GOMEMLIMIT=3GiB")
-	pipe, err := cmd.StderrPipe()
+	admin := kubetest.Address(t)
+	cmd := exec.Command(signpost, "dns", "--source=service", "--namespace="+ns, "--publish-internal-services", "--provider=inmemory", "--inmemory-zone=example.test",
+		"--domain-filter=", "--policy=sync", "--registry=noop", "--metrics-address="+admin, "--kubeconfig="+kubeconfig, "--interval=1s", "--events")
+	var log childprocess.Log
+	cmd.Stderr = &log
+	child, err := childprocess.Start(cmd, syscall.SIGKILL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := make(chan string, 1000)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer close(lines)
-		for scanner := bufio.NewScanner(pipe); scanner.Scan(); {
-			select {
-			case lines <- scanner.Text():
-			default:
-			}
+	t.Cleanup(func() { child.Stop(patience) })
+	kubetest.Eventually(t, patience, func() error {
+		c, err := net.Dial("tcp", admin)
+		if err != nil {
+			return fmt.Errorf("%w; the log is\n%s", err, log.String())
 		}
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		<-done
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("signpost: %v", err)
-		}
+		return c.Close()
 	})
-	var said []string
-	for line := range lines {
-		said = append(said, line)
-		if m := regexp.MustCompile(`admin=(127\.0\.0\.1:\d+)`).FindStringSubmatch(line); m != nil {
-			return fmt.Sprint("http://", m[1]), cmd.Process.Pid
-		}
-	}
-	t.Fatalf("signpost doesn't serve:\n%s", strings.Join(said, "\n"))
-	return "", 0
+	return "http://" + admin
 }

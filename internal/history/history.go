@@ -19,7 +19,8 @@ package history
 
 import (
 	"container/heap"
-	"hash/maphash"
+	"container/list"
+	"encoding/binary"
 	"strings"
 	"sync"
 	"time"
@@ -49,15 +50,14 @@ type Log struct {
 	mu sync.Mutex
 	// bytes is the memory of all following fields.
 	bytes int
-	// series has the series by the hash of the key, which takes a third of the memory of a map by key.
-	series map[uint64]*series
-	seed   maphash.Seed
+	// series has the series by the text of the key.
+	series map[string]*series
 	// tenants has the namespaces by name, and largest has them as a heap.
 	tenants map[string]*tenant
 	largest tenantHeap
 	// all has the chunks of all tenants, by the time of their last entry.
-	all list
-	// scratch is the buffer in which an entry is encoded first.
+	all list.List
+	// scratch is the buffer in which a key or an entry is encoded first.
 	scratch []byte
 	// added counts the entries that were added since the start.
 	added uint64
@@ -72,7 +72,7 @@ func New(bytes int, now func() time.Time) *Log {
 	if now == nil {
 		now = time.Now
 	}
-	return &Log{limit: max(bytes, MinBytes), now: now, bytes: baseCost, series: map[uint64]*series{}, seed: maphash.MakeSeed(), tenants: map[string]*tenant{}}
+	return &Log{limit: max(bytes, MinBytes), now: now, bytes: baseCost, series: map[string]*series{}, tenants: map[string]*tenant{}}
 }
 
 // Add adds an entry about a key. The bytes of the key count for the namespace of its first entry. The log
@@ -99,8 +99,8 @@ func (l *Log) Add(key Key, namespace string, e *Entry) {
 	l.grow(c, len(l.scratch))
 	c.data = append(c.data, l.scratch...)
 	c.newest = max(c.newest, at)
-	l.all.moveToBack(&c.inAll)
-	s.tenant.chunks.moveToBack(&c.inTenant)
+	l.all.MoveToBack(c.inAll)
+	s.tenant.chunks.MoveToBack(c.inTenant)
 	for s.bytes > l.limit/keyShare && s.first != s.last {
 		l.remove(s.first)
 	}
@@ -111,18 +111,17 @@ func (l *Log) Add(key Key, namespace string, e *Entry) {
 // makeRoom removes chunks until the limit holds: first those that are too old, then the oldest of the largest
 // namespace.
 func (l *Log) makeRoom(now int64) {
-	for l.all.first != nil && l.all.first.chunk.newest < now-MaxAge.Milliseconds() {
-		l.remove(l.all.first.chunk)
+	for l.all.Len() > 0 && oldest(&l.all).newest < now-MaxAge.Milliseconds() {
+		l.remove(oldest(&l.all))
 	}
 	for l.bytes > l.limit && len(l.largest) > 0 {
-		l.remove(l.largest[0].chunks.first.chunk)
+		l.remove(oldest(&l.largest[0].chunks))
 	}
 }
 
 // seriesOf returns the series of a key, and creates a missing one.
 func (l *Log) seriesOf(key Key, namespace string) *series {
-	s, hash := l.find(key)
-	if s != nil {
+	if s := l.find(key); s != nil {
 		return s
 	}
 	t := l.tenants[namespace]
@@ -132,35 +131,30 @@ func (l *Log) seriesOf(key Key, namespace string) *series {
 		heap.Push(&l.largest, t)
 		l.charge(nil, t, tenantCost+len(namespace))
 	}
-	s = &series{key: Key{strings.Clone(key.Cluster), strings.Clone(key.Namespace), strings.Clone(key.Name)}, tenant: t, hash: hash, next: l.series[hash]}
-	l.series[hash] = s
-	l.charge(s, t, seriesCost+textCost(key.Cluster)+textCost(key.Namespace)+textCost(key.Name))
+	s := &series{text: string(l.textOf(key)), tenant: t}
+	s.key = key.in(s.text)
+	l.series[s.text] = s
+	l.charge(s, t, seriesCost+textCost(s.text))
 	return s
 }
 
-// find returns the series of a key, nil if there is none, and the hash of the key.
-func (l *Log) find(key Key) (s *series, hash uint64) {
-	hash = maphash.Comparable(l.seed, key)
-	for s = l.series[hash]; s != nil && s.key != key; s = s.next {
-	}
-	return s, hash
+// find returns the series of a key; nil if there is none.
+func (l *Log) find(key Key) *series { return l.series[string(l.textOf(key))] }
+
+// textOf returns the key as text, in scratch: its parts behind the lengths of the first two, so that no two
+// keys have the same text.
+func (l *Log) textOf(key Key) []byte {
+	text := binary.AppendUvarint(l.scratch[:0], uint64(len(key.Cluster)))
+	text = binary.AppendUvarint(text, uint64(len(key.Namespace)))
+	l.scratch = append(append(append(text, key.Cluster...), key.Namespace...), key.Name...)
+	return l.scratch
 }
 
-// unlist removes a series.
-func (l *Log) unlist(s *series) {
-	if l.series[s.hash] == s {
-		if s.next == nil {
-			delete(l.series, s.hash)
-		} else {
-			l.series[s.hash] = s.next
-		}
-		return
-	}
-	before := l.series[s.hash]
-	for before.next != s {
-		before = before.next
-	}
-	before.next = s.next
+// in returns the key with the memory of its text.
+func (k Key) in(text string) Key {
+	name := len(text) - len(k.Name)
+	namespace := name - len(k.Namespace)
+	return Key{text[namespace-len(k.Cluster) : namespace], text[namespace:name], text[name:]}
 }
 
 // charge adds bytes to the size of a series, which may be nil, and of its tenant.
@@ -175,15 +169,13 @@ func (l *Log) charge(s *series, t *tenant, bytes int) {
 
 func (l *Log) newChunk(s *series, at int64) *chunk {
 	c := &chunk{series: s, first: at, newest: at}
-	c.inAll.chunk, c.inTenant.chunk = c, c
 	if s.last == nil {
 		s.first = c
 	} else {
 		s.last.next = c
 	}
 	s.last = c
-	l.all.pushBack(&c.inAll)
-	s.tenant.chunks.pushBack(&c.inTenant)
+	c.inAll, c.inTenant = l.all.PushBack(c), s.tenant.chunks.PushBack(c)
 	l.charge(s, s.tenant, chunkCost)
 	return c
 }
@@ -209,15 +201,15 @@ func (l *Log) grow(c *chunk, more int) {
 func (l *Log) remove(c *chunk) {
 	s := c.series
 	t := s.tenant
-	l.all.remove(&c.inAll)
-	t.chunks.remove(&c.inTenant)
+	l.all.Remove(c.inAll)
+	t.chunks.Remove(c.inTenant)
 	freed := chunkCost + cap(c.data)
 	if s.first = c.next; s.first == nil {
-		l.unlist(s)
+		delete(l.series, s.text)
 		freed = s.bytes
 	}
 	l.charge(s, t, -freed)
-	if t.chunks.first == nil {
+	if t.chunks.Len() == 0 {
 		l.bytes -= t.bytes
 		delete(l.tenants, t.name)
 		heap.Remove(&l.largest, t.index)
@@ -291,16 +283,14 @@ func (l *Log) views(of Scope, since int64) (views []view) {
 		}
 	}
 	if of.Key != nil && !of.Names {
-		if s, _ := l.find(*of.Key); s != nil {
+		if s := l.find(*of.Key); s != nil {
 			add(s)
 		}
 		return views
 	}
 	for _, s := range l.series {
-		for ; s != nil; s = s.next {
-			if of.Key == nil || s.key == *of.Key || s.key.Namespace == "" {
-				add(s)
-			}
+		if of.Key == nil || s.key == *of.Key || s.key.Namespace == "" {
+			add(s)
 		}
 	}
 	return views
