@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
 )
 
 // Kind is the category by which dropped record sets are counted.
@@ -112,7 +113,7 @@ func addTo[K comparable](numbers map[K]int, key K, n int) {
 }
 
 // countsOf returns the counts for the results of Want.
-func (s *Set) countsOf(sets []Candidate, dropped []*dns.RecordSet) []count {
+func (s *Set) countsOf(sets []plan.Candidate, dropped []*dns.RecordSet) []count {
 	if len(sets) == 1 && len(dropped) == 0 {
 		// Most names have one record set. They share one slice per type.
 		single, ok := s.singles[sets[0].Set.Type]

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
 )
 
 // transform converts the record sets of one object into those to publish.
@@ -163,7 +164,7 @@ func (t *transform) object(r *dns.RecordSet) dns.Object {
 
 // deduplicated drops the record sets that are equal to an earlier one.
 func (t *transform) deduplicated(sets []*dns.RecordSet) []*dns.RecordSet {
-	candidates := make([]Candidate, len(sets))
+	candidates := make([]plan.Candidate, len(sets))
 	for i, r := range sets {
 		candidates[i].Set = r
 	}
@@ -172,7 +173,7 @@ func (t *transform) deduplicated(sets []*dns.RecordSet) []*dns.RecordSet {
 		t.dropped(r, r.Targets, DropDuplicate, "", "the object asks for the same twice")
 		t.counts = addCount(t.counts, count{Kind: kindOf(r), outcome: duplicate, n: 1})
 	}
-	return setsOf(kept)
+	return plan.Sets(kept)
 }
 
 // nat64Bits is the prefix length of a network whose addresses end with an IPv4 address (RFC 6052,

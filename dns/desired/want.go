@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
 )
 
 // Want returns the record sets that a name should have, or nil if no object asks for it. Record
@@ -11,19 +12,13 @@ import (
 // that equal an earlier one. PTR record sets for addresses come last. The result may have several
 // record sets of one type; package plan chooses one.
 func (s *Set) Want(name string) []*dns.RecordSet {
-	return setsOf(s.Candidates(name, nil))
-}
-
-// Candidate is a record set that objects of one source ask for.
-type Candidate struct {
-	Set    *dns.RecordSet
-	Source int
+	return plan.Sets(s.Candidates(name, nil))
 }
 
 // Candidates returns the record sets of Want with the positions of their sources. rank says which
 // object has what it asks for, the least first: among merged or equal record sets, that one gives
 // the label, the TTL and the properties (plan.Rank). Nil gives all objects the same rank.
-func (s *Set) Candidates(name string, rank func(*dns.RecordSet) int) []Candidate {
+func (s *Set) Candidates(name string, rank func(*dns.RecordSet) int) []plan.Candidate {
 	name = dns.Canonical(name)
 	entry := s.names[name]
 	if entry == nil {
@@ -42,11 +37,11 @@ func (s *Set) Candidates(name string, rank func(*dns.RecordSet) int) []Candidate
 
 // WantOf is Want for the objects of some namespaces.
 func (s *Set) WantOf(name string, namespaces ...string) []*dns.RecordSet {
-	return setsOf(s.CandidatesOf(name, nil, namespaces...))
+	return plan.Sets(s.CandidatesOf(name, nil, namespaces...))
 }
 
 // CandidatesOf is Candidates for the objects of some namespaces.
-func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespaces ...string) []Candidate {
+func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespaces ...string) []plan.Candidate {
 	name = dns.Canonical(name)
 	entry := s.names[name]
 	if entry == nil || len(namespaces) == 0 {
@@ -63,7 +58,7 @@ func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespace
 
 // completeTTLs sets the TTL of record sets that ask for none. They were made by merged, so they may
 // be changed.
-func (s *Set) completeTTLs(candidates []Candidate) {
+func (s *Set) completeTTLs(candidates []plan.Candidate) {
 	for _, a := range candidates {
 		if a.Set.TTL == 0 {
 			a.Set.TTL = s.settings.ttl
@@ -71,21 +66,9 @@ func (s *Set) completeTTLs(candidates []Candidate) {
 	}
 }
 
-// setsOf returns the record sets; nil if there are none.
-func setsOf(candidates []Candidate) []*dns.RecordSet {
-	if candidates == nil {
-		return nil
-	}
-	sets := make([]*dns.RecordSet, len(candidates))
-	for i, a := range candidates {
-		sets[i] = a.Set
-	}
-	return sets
-}
-
 // merged returns new record sets for the requests of a name, and those that were dropped because an
 // equal one exists.
-func (s *Set) merged(name string, requests []*request, rank func(*dns.RecordSet) int) (sets []Candidate, dropped []*dns.RecordSet) {
+func (s *Set) merged(name string, requests []*request, rank func(*dns.RecordSet) int) (sets []plan.Candidate, dropped []*dns.RecordSet) {
 	var pointers records
 	for len(requests) > 0 {
 		n := 1
@@ -111,13 +94,13 @@ func (s *Set) merged(name string, requests []*request, rank func(*dns.RecordSet)
 			candidates = dns.MergeBy(candidates, rank)
 		}
 		for _, r := range candidates {
-			sets = append(sets, Candidate{Set: r, Source: requests[0].rank})
+			sets = append(sets, plan.Candidate{Set: r, Source: requests[0].rank})
 		}
 		requests = requests[n:]
 	}
 	sets, dropped = withoutEqual(sets, rank)
 	if len(pointers) > 0 {
-		sets = append(sets, Candidate{Set: mergePointers(pointers), Source: len(s.settings.ranks)})
+		sets = append(sets, plan.Candidate{Set: mergePointers(pointers), Source: len(s.settings.ranks)})
 	}
 	return sets, dropped
 }
@@ -137,7 +120,7 @@ func rankOnce(candidates []*dns.RecordSet, rank func(*dns.RecordSet) int) func(*
 
 // withoutEqual keeps one of equal record sets of an object, or of several sources, with the objects of all:
 // the one with the least rank, else the first.
-func withoutEqual(sets []Candidate, rank func(*dns.RecordSet) int) (kept []Candidate, dropped []*dns.RecordSet) {
+func withoutEqual(sets []plan.Candidate, rank func(*dns.RecordSet) int) (kept []plan.Candidate, dropped []*dns.RecordSet) {
 	if len(sets) < 2 {
 		return sets, nil
 	}
@@ -156,7 +139,7 @@ func withoutEqual(sets []Candidate, rank func(*dns.RecordSet) int) (kept []Candi
 		}
 		one := *first.Set
 		one.Objects = dns.JoinObjects(one.Objects, other.Set.Objects)
-		kept[i] = Candidate{Set: &one, Source: first.Source}
+		kept[i] = plan.Candidate{Set: &one, Source: first.Source}
 		dropped = append(dropped, other.Set)
 	}
 	return kept, dropped

@@ -30,6 +30,18 @@ type Candidate struct {
 	Err error
 }
 
+// Sets returns the record sets of candidates; nil if there are none.
+func Sets(candidates []Candidate) []*dns.RecordSet {
+	if candidates == nil {
+		return nil
+	}
+	sets := make([]*dns.RecordSet, len(candidates))
+	for i, c := range candidates {
+		sets[i] = c.Set
+	}
+	return sets
+}
+
 // Loss is a candidate that isn't published because another one is.
 type Loss struct {
 	Candidate

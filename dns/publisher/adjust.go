@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 )
@@ -28,7 +27,7 @@ const maxRecordSets = 500
 
 // limitRecordSets splits the wanted record sets of a name into the first maxRecordSets and the
 // excess. Record sets that the zone has already come first.
-func limitRecordSets(asked []desired.Candidate, rank func(*dns.RecordSet) int) (kept []desired.Candidate, excess []unsupportedSet) {
+func limitRecordSets(asked []plan.Candidate, rank func(*dns.RecordSet) int) (kept []plan.Candidate, excess []unsupportedSet) {
 	if len(asked) <= maxRecordSets {
 		return asked, nil
 	}
@@ -38,7 +37,7 @@ func limitRecordSets(asked []desired.Candidate, rank func(*dns.RecordSet) int) (
 			ranks[a.Set] = rank(a.Set)
 		}
 	}
-	slices.SortStableFunc(asked, func(a, b desired.Candidate) int { return cmp.Compare(ranks[a.Set], ranks[b.Set]) })
+	slices.SortStableFunc(asked, func(a, b plan.Candidate) int { return cmp.Compare(ranks[a.Set], ranks[b.Set]) })
 	reason := fmt.Sprintf("objects ask for %d record sets of the name, and more than %d are ignored: use fewer set identifiers", len(asked), maxRecordSets)
 	for _, a := range asked[maxRecordSets:] {
 		excess = append(excess, unsupportedSet{a.Set, reason})
@@ -48,24 +47,23 @@ func limitRecordSets(asked []desired.Candidate, rank func(*dns.RecordSet) int) (
 
 // splitSupported splits the wanted record sets into those that the provider can store, in its own
 // form, and those that it can't store or that are too many. rank orders them.
-func (p *Publisher) splitSupported(asked []desired.Candidate, rank func(*dns.RecordSet) int) ([]plan.Candidate, []unsupportedSet) {
+func (p *Publisher) splitSupported(asked []plan.Candidate, rank func(*dns.RecordSet) int) ([]plan.Candidate, []unsupportedSet) {
 	c := p.capabilities
 	asked, unsupported := limitRecordSets(asked, rank)
 	supported := make([]plan.Candidate, 0, len(asked))
 	for _, a := range asked {
-		r := a.Set
-		if c.Types != nil && !slices.Contains(c.Types, r.Type) {
-			if p.Rules.Manages(r.Type) {
-				unsupported = append(unsupported, unsupportedSet{r, fmt.Sprintf("the provider has no records of the type %s: it has %s", r.Type, strings.Join(c.Types, ", "))})
+		if recordType := a.Set.Type; c.Types != nil && !slices.Contains(c.Types, recordType) {
+			if p.Rules.Manages(recordType) {
+				unsupported = append(unsupported, unsupportedSet{a.Set, fmt.Sprintf("the provider has no records of the type %s: it has %s", recordType, strings.Join(c.Types, ", "))})
 			}
 			continue
 		}
-		if r.SetIdentifier != "" && !c.SetIdentifiers {
-			one := *r
+		if a.Set.SetIdentifier != "" && !c.SetIdentifiers {
+			one := *a.Set
 			one.SetIdentifier = ""
-			r = &one
+			a.Set = &one
 		}
-		supported = append(supported, plan.Candidate{Set: r, Source: a.Source})
+		supported = append(supported, a)
 	}
 	return supported, unsupported
 }
@@ -133,7 +131,7 @@ func (p *Publisher) adjust(z *zone) {
 	}
 	z.busy = true
 	p.startWrite(adjustTimeout, func(ctx context.Context) func() {
-		responses, err := p.callAdjuster(ctx, adjuster, z.Zone, setsOf(q.candidates))
+		responses, err := p.callAdjuster(ctx, adjuster, z.Zone, plan.Sets(q.candidates))
 		return func() { p.adjusted(z, q, responses, err) }
 	})
 }

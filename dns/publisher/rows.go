@@ -125,9 +125,7 @@ func (p *Publisher) pairs(at nameInZone) (map[dns.Key]pair, []unsupportedSet, []
 	switch {
 	case !p.Domains.Match(at.name):
 	case at.zone == nil:
-		for _, a := range p.Desired.Candidates(at.name, nil) {
-			wanted = append(wanted, plan.Candidate{Set: a.Set, Source: a.Source})
-		}
+		wanted = p.Desired.Candidates(at.name, nil)
 	case p.admits(at.zone, at.name):
 		w := p.want(at.zone, at.name)
 		wanted, refused = w.wanted, p.impossibles(at.name, w)

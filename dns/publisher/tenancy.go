@@ -27,16 +27,7 @@ type demand struct {
 }
 
 // sets returns the wanted record sets.
-func (w *demand) sets() []*dns.RecordSet { return setsOf(w.wanted) }
-
-// setsOf returns the record sets of candidates.
-func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
-	sets := make([]*dns.RecordSet, len(candidates))
-	for i, c := range candidates {
-		sets[i] = c.Set
-	}
-	return sets
-}
+func (w *demand) sets() []*dns.RecordSet { return plan.Sets(w.wanted) }
 
 // demandFor computes the result of want.
 func (p *Publisher) demandFor(z *zone, name string) demand {

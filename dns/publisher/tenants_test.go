@@ -248,7 +248,7 @@ func (w *tenants) candidates(name string) demand {
 		return wanted
 	}
 	q := adjustQuery{candidates: wanted.wanted}
-	responses, err := w.adjuster.Adjust(w.t.Context(), w.z.Zone, setsOf(q.candidates))
+	responses, err := w.adjuster.Adjust(w.t.Context(), w.z.Zone, plan.Sets(q.candidates))
 	if err != nil {
 		w.fail("adjust: %v", err)
 	}
