@@ -102,15 +102,15 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := o.openOwner(ctx, in)
-	if err != nil {
-		return nil, err
-	}
 	to := in.Provider
 	if to == nil {
 		if to, err = o.OpenProvider(ctx, in); err != nil {
 			return nil, err
 		}
+	}
+	own, err := o.openOwner(ctx, in, to.Capabilities())
+	if err != nil {
+		return nil, err
 	}
 	if p, ok := to.(provider.NameServerLister); ok {
 		opened.Servers = p.NameServers()
@@ -208,7 +208,8 @@ func (o *Options) sourcePlugin(name string) source.Plugin {
 	return o.sourcePlugins[place]
 }
 
-func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) {
+// openOwner opens the registry. can is what the provider can do.
+func (o *Options) openOwner(ctx context.Context, in Input, can provider.Capabilities) (owner.Owner, error) {
 	switch kind := o.RegistryKind(); kind {
 	case registryAWSSD:
 		return o.openDescriptions(in)
@@ -220,9 +221,9 @@ func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) 
 	case registryTXT:
 		return owner.NewTXT(o.txtOptions(in))
 	case registryDynamoDB:
-		return o.openDynamoDB(ctx, in)
+		return o.openDynamoDB(ctx, in, can)
 	case registryCRD:
-		return o.openCRD(in)
+		return o.openCRD(in, can)
 	default:
 		return nil, unknown("registry", kind)
 	}

@@ -16,9 +16,10 @@ import (
 	"github.com/signpostd/signpost/dns/owner/crd"
 	"github.com/signpostd/signpost/dns/owner/dynamodb"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
-func (o *Options) openDynamoDB(ctx context.Context, in Input) (owner.Owner, error) {
+func (o *Options) openDynamoDB(ctx context.Context, in Input, can provider.Capabilities) (owner.Owner, error) {
 	r := o.Registry
 	client, err := dynamodb.Open(ctx, awsaccess.Access{Region: r.DynamoDBRegion, Wrap: in.Wrap, Log: in.Log})
 	if err != nil {
@@ -29,17 +30,17 @@ func (o *Options) openDynamoDB(ctx context.Context, in Input) (owner.Owner, erro
 		return nil, err
 	}
 	return dynamodb.New(client, dynamodb.Options{
-		Table: r.DynamoTable, OwnerID: r.OwnerID, TXT: txt, RemoveTXT: o.rules().Manages(dns.TypeTXT), Budget: listlimit.New(o.Reading), Problems: o.problems(in), Log: in.Log,
+		Table: r.DynamoTable, OwnerID: r.OwnerID, ByTarget: can.ByTarget, TXT: txt, RemoveTXT: o.rules().Manages(dns.TypeTXT), Budget: listlimit.New(o.Reading), Problems: o.problems(in), Log: in.Log,
 	})
 }
 
-func (o *Options) openCRD(in Input) (owner.Owner, error) {
+func (o *Options) openCRD(in Input, can provider.Capabilities) (owner.Owner, error) {
 	if in.REST == nil {
 		return nil, errors.New("--registry=crd: there is no cluster: give --kubeconfig, or another registry")
 	}
 	return crd.New(crd.Options{
 		Config: in.REST, Namespace: cmp.Or(o.Registry.CRDNamespace, processNamespace()),
-		ID: o.Registry.OwnerID, OldOwner: o.Registry.MigrateFrom, Problems: o.problems(in), Log: in.Log,
+		ID: o.Registry.OwnerID, OldOwner: o.Registry.MigrateFrom, ByTarget: can.ByTarget, Problems: o.problems(in), Log: in.Log,
 	})
 }
 

@@ -56,7 +56,7 @@ func (o *Options) Survey(ctx context.Context, in Input, maxZones int) (Survey, e
 		return Survey{}, fmt.Errorf("list the zones: %w", err)
 	}
 	s := Survey{Missing: o.filtersWithoutZone(zones)}
-	own, err := dry.openOwner(ctx, in)
+	own, err := dry.openOwner(ctx, in, p.Capabilities())
 	if err == nil {
 		err = own.Load(ctx)
 	}

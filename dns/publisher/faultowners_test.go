@@ -2,7 +2,6 @@ package publisher
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
@@ -33,12 +32,12 @@ type ownership interface {
 // kinds are the kinds of owners.
 var kinds = []string{"txt", "crd", "dynamodb"}
 
-func newOwnership(t testing.TB, kind string) ownership {
+func newOwnership(t testing.TB, kind string, byTarget bool) ownership {
 	switch kind {
 	case "crd":
-		return &outsideZones{t: t, opener: inCluster(crdtest.New(t))}
+		return &outsideZones{t: t, byTarget: byTarget, opener: inCluster(crdtest.New(t))}
 	case "dynamodb":
-		return &outsideZones{t: t, opener: inTable(dynamodbtest.New(t))}
+		return &outsideZones{t: t, byTarget: byTarget, opener: inTable(dynamodbtest.New(t))}
 	default:
 		return inZones{}
 	}
@@ -101,7 +100,8 @@ func textOwner(r *dns.RecordSet) string {
 
 // outsideZones is ownership in a store of claims.
 type outsideZones struct {
-	t testing.TB
+	t        testing.TB
+	byTarget bool
 	// opener opens an owner; f is nil for one whose calls don't fail.
 	opener func(id string, f *faulty) (*claims.Owner, error)
 	// seen is what was read since the last look.
@@ -116,7 +116,7 @@ func inCluster(server *crdtest.Server) func(id string, f *faulty) (*claims.Owner
 		if f != nil {
 			config, client = server.Config(f.RoundTripper)
 		}
-		return crd.New(crd.Options{Config: config, HTTPClient: client, ID: id})
+		return crd.New(crd.Options{Config: config, HTTPClient: client, ID: id, ByTarget: f != nil && f.byTarget})
 	}
 }
 
@@ -126,7 +126,7 @@ func inTable(table *dynamodbtest.Table) func(id string, f *faulty) (*claims.Owne
 		if f != nil {
 			client = table.Client(f.RoundTripper)
 		}
-		return dynamodb.New(client, dynamodb.Options{OwnerID: id})
+		return dynamodb.New(client, dynamodb.Options{OwnerID: id, ByTarget: f != nil && f.byTarget})
 	}
 }
 
@@ -151,7 +151,7 @@ func (o *outsideZones) read(id string) map[dns.Key]*claims.Claim {
 
 func (o *outsideZones) covers(_ map[string][]*dns.RecordSet, id string, r *dns.RecordSet) bool {
 	c := o.read(id)[r.Key()]
-	return c != nil && (c.State == claims.Confirmed || c.State == claims.Intended && slices.Contains(c.Prints, claims.PrintOf(r)))
+	return c.Owns(r) || o.byTarget && c.OwnsPart(r)
 }
 
 func (o *outsideZones) claimed(_ map[string][]*dns.RecordSet, id string, key dns.Key) bool {

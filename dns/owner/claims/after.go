@@ -73,7 +73,7 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 func (o *Owner) failed(claim *Claim, c dns.Change, err error, certain bool) *Claim {
 	before, asked := o.before[claim.Key]
 	if delete(o.before, claim.Key); !asked || !certain {
-		return claim.leaveOpen(c, err.Error())
+		return claim.leaveOpen(c, err.Error(), o.ByTarget)
 	}
 	return before.refute(c, claim.Labels, err.Error())
 }

@@ -54,7 +54,7 @@ func (o *Owner) Before(ctx context.Context, zone owner.Lookup, changes []dns.Cha
 
 // intended returns the claim of the record set that a change creates or updates.
 func (o *Owner) intended(key dns.Key, c dns.Change) *Claim {
-	next := o.claim(key).intend(c, o.labelsOf(c.New))
+	next := o.claim(key).intend(c, o.labelsOf(c.New), o.ByTarget)
 	if owner.LabelsOnly(c) {
 		return next.confirm(c.New)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/signpostd/signpost/dns"
 )
 
@@ -56,6 +58,25 @@ func PrintOf(r *dns.RecordSet) Print {
 	return Print(hex.EncodeToString(hash.Sum(nil)[:enough]))
 }
 
+// printsOf returns the prints of a record set that a change may leave in the zone. If the provider
+// writes by target, these are the prints of each target and of all.
+func printsOf(r *dns.RecordSet, byTarget bool) []Print {
+	var prints []Print
+	if byTarget && len(r.Targets) > 1 && len(r.Targets) <= maxTargets {
+		prints = targetPrints(r)
+	}
+	return append(prints, PrintOf(r))
+}
+
+// targetPrints returns the print of each target of a record set.
+func targetPrints(r *dns.RecordSet) []Print {
+	prints := make([]Print, len(r.Targets))
+	for i, t := range r.Targets {
+		prints[i] = PrintOf(&dns.RecordSet{Type: r.Type, Targets: []string{t}})
+	}
+	return prints
+}
+
 func plain(recordType, target string) string {
 	if recordType == dns.TypeTXT {
 		return target
@@ -74,7 +95,8 @@ type Claim struct {
 	// Labels are those of the record set, with its owner.
 	Labels map[string]string
 	State  State
-	// Prints are those of the targets that the record set may have, if it is intended.
+	// Prints are those of the targets that the record set may have, if it is intended. If the provider
+	// writes by target, they contain the print of each target.
 	Prints []Print
 	// Seen is the print of the last listed targets, if the claim is confirmed; empty if unknown.
 	// Stores need not keep it.
@@ -95,6 +117,10 @@ type Claim struct {
 // a listing, so more than one is rare.
 const maxPrints = 4
 
+// maxTargets is how many targets a record set may have for a claim to keep the print of each. An
+// annotation has room for those of maxPrints changes.
+const maxTargets = 500
+
 // collectedAfter is how many listings in a row must miss the record set of a claim before it is
 // removed. One isn't enough, because some providers list changes late.
 const collectedAfter = 2
@@ -110,8 +136,8 @@ func (c *Claim) Owner() string {
 	return c.Labels[dns.LabelOwner]
 }
 
-// owns reports whether a listed record set is that of the claim.
-func (c *Claim) owns(r *dns.RecordSet) bool {
+// Owns reports whether a listed record set is that of the claim.
+func (c *Claim) Owns(r *dns.RecordSet) bool {
 	switch {
 	case c == nil || c.State == Refuted:
 		return false
@@ -120,6 +146,12 @@ func (c *Claim) owns(r *dns.RecordSet) bool {
 	default:
 		return slices.Contains(c.Prints, PrintOf(r))
 	}
+}
+
+// OwnsPart is Owns for a provider that writes by target: an intended record set may have any of the
+// targets that we wrote or were going to write, but no other.
+func (c *Claim) OwnsPart(r *dns.RecordSet) bool {
+	return c.Owns(r) || c != nil && c.State == Intended && len(r.Targets) > 0 && sets.New(c.Prints...).HasAll(targetPrints(r)...)
 }
 
 // candidates returns the prints that the record set may have.
@@ -149,7 +181,7 @@ func (c *Claim) remembering(before *Claim) *Claim {
 
 // intend returns the claim of a record set that is about to be created or updated, or whose labels
 // change. An updated record set is ours already.
-func (c *Claim) intend(change dns.Change, labels map[string]string) *Claim {
+func (c *Claim) intend(change dns.Change, labels map[string]string, byTarget bool) *Claim {
 	next := &Claim{Key: change.New.Key(), Set: change.New, Labels: labels}
 	if change.Old != nil {
 		next.State = Confirmed
@@ -159,7 +191,7 @@ func (c *Claim) intend(change dns.Change, labels map[string]string) *Claim {
 		next.see(PrintOf(change.Old))
 		return next
 	}
-	next.Prints = withPrint(c.candidates(), PrintOf(change.New))
+	next.Prints = withPrints(c.candidates(), printsOf(change.New, byTarget))
 	return next
 }
 
@@ -194,21 +226,23 @@ func (c *Claim) refute(change dns.Change, labels map[string]string, problem stri
 }
 
 // leaveOpen returns the claim after a change with an unknown outcome.
-func (c *Claim) leaveOpen(change dns.Change, problem string) *Claim {
+func (c *Claim) leaveOpen(change dns.Change, problem string, byTarget bool) *Claim {
 	next := *c
 	next.State, next.Prints, next.Progress, next.Problem = Intended, c.candidates(), Failed, problem
+	var added []Print
 	for _, r := range []*dns.RecordSet{change.Old, change.New} {
 		if r != nil {
-			next.Prints = withPrint(next.Prints, PrintOf(r))
+			added = append(added, printsOf(r, byTarget)...)
 		}
 	}
+	next.Prints = withPrints(next.Prints, added)
 	return &next
 }
 
-// observe returns the claim after a listing. r is the listed record set with its key, or nil. A nil
+// observe returns the claim after a listing. r is the listed record set of the claim, or nil. A nil
 // result removes the claim.
 func (c *Claim) observe(r *dns.RecordSet) *Claim {
-	if r != nil && c.owns(r) {
+	if r != nil {
 		return c.found(r)
 	}
 	next := *c.unconfirm()
@@ -261,13 +295,16 @@ func sameSet(a, b *dns.RecordSet) bool {
 	return a.TTL == b.TTL && slices.Equal(a.Targets, b.Targets) && dns.SameProperties(a.Properties, b.Properties)
 }
 
-// withPrint appends a print, and drops the first ones if there are too many.
-func withPrint(prints []Print, p Print) []Print {
-	if slices.Contains(prints, p) {
-		return prints
+// withPrints appends the prints of a change. If there are more than those of maxPrints changes of
+// this size, it drops the first ones.
+func withPrints(prints, added []Print) []Print {
+	all := slices.Clip(prints)
+	for _, p := range added {
+		if !slices.Contains(all, p) {
+			all = append(all, p)
+		}
 	}
-	all := append(slices.Clip(prints), p)
-	return all[max(0, len(all)-maxPrints):]
+	return all[max(0, len(all)-maxPrints*len(added)):]
 }
 
 // sameDecision reports whether two claims decide the same for all record sets; nil means none.

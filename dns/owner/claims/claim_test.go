@@ -48,7 +48,7 @@ func TestObserve(t *testing.T) {
 	ours, edited := set("192.0.2.1"), set("203.0.113.1")
 	confirmed := (&Claim{}).confirm(ours)
 	unknown := &Claim{Key: ours.Key(), State: Confirmed, Progress: Done}
-	intended := (*Claim)(nil).intend(dns.Change{New: ours}, nil)
+	intended := (*Claim)(nil).intend(dns.Change{New: ours}, nil, false)
 	for _, c := range []struct {
 		name  string
 		claim *Claim
@@ -74,13 +74,16 @@ func TestObserve(t *testing.T) {
 			var got []string
 			claim := c.claim
 			for _, r := range c.zone {
+				if r != nil && !claim.Owns(r) {
+					r = nil
+				}
 				if claim != nil {
 					claim = claim.observe(r)
 				}
 				switch {
 				case claim == nil:
 					got = append(got, "gone")
-				case r != nil && claim.owns(r):
+				case r != nil && claim.Owns(r):
 					got = append(got, "yes")
 				default:
 					got = append(got, "no")
@@ -95,22 +98,64 @@ func TestObserve(t *testing.T) {
 
 // An open outcome leaves what there was and what was going to be, up to a limit.
 func TestOpenOutcomes(t *testing.T) {
-	c := (*Claim)(nil).intend(dns.Change{New: set("192.0.2.1")}, nil).leaveOpen(dns.Change{New: set("192.0.2.1")}, "lost")
+	c := (*Claim)(nil).intend(dns.Change{New: set("192.0.2.1")}, nil, false).leaveOpen(dns.Change{New: set("192.0.2.1")}, "lost", false)
 	for i := range 10 {
-		c = c.intend(dns.Change{New: set(fmt.Sprintf("192.0.2.%d", i+2))}, nil)
+		c = c.intend(dns.Change{New: set(fmt.Sprintf("192.0.2.%d", i+2))}, nil, false)
 	}
-	if len(c.Prints) != maxPrints || !c.owns(set("192.0.2.11")) || c.owns(set("192.0.2.1")) {
+	if len(c.Prints) != maxPrints || !c.Owns(set("192.0.2.11")) || c.Owns(set("192.0.2.1")) {
 		t.Errorf("%d prints, want the last %d", len(c.Prints), maxPrints)
 	}
-	c = (&Claim{}).confirm(set("192.0.2.1")).leaveOpen(dns.Change{Old: set("192.0.2.1"), New: set("192.0.2.2")}, "lost")
-	if !c.owns(set("192.0.2.1")) || !c.owns(set("192.0.2.2")) || c.owns(set("192.0.2.3")) {
+	c = (&Claim{}).confirm(set("192.0.2.1")).leaveOpen(dns.Change{Old: set("192.0.2.1"), New: set("192.0.2.2")}, "lost", false)
+	if !c.Owns(set("192.0.2.1")) || !c.Owns(set("192.0.2.2")) || c.Owns(set("192.0.2.3")) {
 		t.Errorf("an open update owns %v", c.Prints)
 	}
 	// An update that follows from a late listing.
 	c = (&Claim{}).confirm(set("192.0.2.2")).observe(set("192.0.2.1"))
 	late := dns.Change{Old: set("192.0.2.1"), New: set("192.0.2.3")}
-	if c = c.intend(late, nil).leaveOpen(late, "lost"); !c.owns(set("192.0.2.2")) {
+	if c = c.intend(late, nil, false).leaveOpen(late, "lost", false); !c.Owns(set("192.0.2.2")) {
 		t.Errorf("an open update after a late listing owns %v", c.Prints)
+	}
+}
+
+// With a provider that writes by target, a record set of which only some targets were written or deleted is ours.
+// One with any other target isn't, nor one in part with a provider that writes record sets whole, or by a claim that
+// was stored without the prints of each target.
+func TestClaimOfRecordSetMadeInPart(t *testing.T) {
+	three, two := set("192.0.2.1"), set("192.0.2.4")
+	three.Targets, two.Targets = []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}, []string{"192.0.2.3", "192.0.2.4"}
+	created := func(byTarget bool) *Claim { return (*Claim)(nil).intend(dns.Change{New: three}, nil, byTarget) }
+	update := dns.Change{Old: three, New: two}
+	updated := (&Claim{}).confirm(three).intend(update, nil, true).leaveOpen(update, "lost", true)
+	deletion := dns.Change{Old: three}
+	for name, test := range map[string]struct {
+		claim    *Claim
+		byTarget bool
+		there    []string
+		ours     bool
+	}{
+		"one target":               {created(true), true, []string{"192.0.2.2"}, true},
+		"all targets":              {created(true), true, []string{"192.0.2.3", "192.0.2.2", "192.0.2.1"}, true},
+		"another target":           {created(true), true, []string{"203.0.113.1"}, false},
+		"one of ours, and another": {created(true), true, []string{"192.0.2.1", "203.0.113.1"}, false},
+		"no target":                {created(true), true, nil, false},
+		"half an update":           {updated, true, []string{"192.0.2.1", "192.0.2.4"}, true},
+		"half a deletion":          {(&Claim{}).confirm(three).leaveOpen(deletion, "lost", true), true, []string{"192.0.2.2"}, true},
+		"whole record sets":        {created(false), false, []string{"192.0.2.2"}, false},
+		"a whole one":              {created(true), false, three.Targets, true},
+		"a claim without them":     {created(false), true, []string{"192.0.2.2"}, false},
+		"refuted":                  {(*Claim)(nil).refute(dns.Change{New: three}, nil, "never"), true, []string{"192.0.2.2"}, false},
+	} {
+		there, o := *three, &Owner{Options: Options{ByTarget: test.byTarget}}
+		if there.Targets = test.there; o.owns(test.claim, &there) != test.ours {
+			t.Errorf("%s: ours %t, want %t", name, !test.ours, test.ours)
+		}
+	}
+	many := set("192.0.2.1")
+	for i := range maxTargets {
+		many.Targets = append(many.Targets, fmt.Sprintf("198.51.100.%d", i))
+	}
+	if n := len(printsOf(many, true)); n != 1 {
+		t.Errorf("%d prints of %d targets, want the one of all", n, len(many.Targets))
 	}
 }
 

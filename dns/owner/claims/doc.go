@@ -8,7 +8,8 @@
 //  2. After the provider has written the record set, it is confirmed. If the provider certainly
 //     hasn't, the claim is refuted: it becomes what it was before, which may be nothing.
 //  3. If the outcome is unknown, it stays intended, and the next listing decides: a record set with
-//     the intended targets is ours, any other isn't.
+//     the intended targets is ours, any other isn't. If the provider writes by target, one with some
+//     of the intended targets is ours too.
 //  4. If two listings in a row miss the record set, the claim is removed.
 //
 // # Concurrency

@@ -22,7 +22,7 @@ func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 	inZone := o.zones.in(l.Zone, l.ZoneOf, known)
 	there := make(map[dns.Key]*dns.RecordSet, len(inZone))
 	for _, r := range l.Records {
-		if key := r.Key(); known(key) {
+		if key := r.Key(); o.owns(o.entries[key].claim, r) {
 			there[key] = r
 		}
 	}

@@ -21,6 +21,8 @@ type Options struct {
 	Store Store
 	// ID is the owner ID. Record sets of OldID, which may be empty, may become ours.
 	ID, OldID string
+	// ByTarget is true if the provider writes by target ([provider.Capabilities]).
+	ByTarget bool
 	// TXT reads the ownership records of --registry=txt, whose record sets are taken over. It must
 	// have the same owner. Nil takes over nothing. RemoveTXT deletes these ownership records.
 	TXT       *owner.TXT
@@ -150,7 +152,7 @@ func (o *Owner) OwnershipRecord(r *dns.RecordSet) (describes []string, ownership
 // record. rewrite is true for our record sets that have to be taken over. The map must not be
 // changed.
 func (o *Owner) Labels(zone owner.Lookup, r *dns.RecordSet) (labels map[string]string, rewrite bool) {
-	if c := o.claim(r.Key()); c.owns(r) {
+	if c := o.claim(r.Key()); o.owns(c, r) {
 		return c.Labels, false
 	}
 	if o.TXT == nil {
@@ -158,6 +160,14 @@ func (o *Owner) Labels(zone owner.Lookup, r *dns.RecordSet) (labels map[string]s
 	}
 	labels, _ = o.TXT.Labels(zone, r)
 	return labels, labels[dns.LabelOwner] == o.ID()
+}
+
+// owns reports whether a listed record set is that of a claim.
+func (o *Owner) owns(c *Claim, r *dns.RecordSet) bool {
+	if o.ByTarget {
+		return c.OwnsPart(r)
+	}
+	return c.Owns(r)
 }
 
 // claim returns the claim of a record set, or nil.

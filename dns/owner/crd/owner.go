@@ -29,6 +29,8 @@ type Options struct {
 	// ID is the owner ID. Record sets of OldOwner, which may be empty, may become ours. Both must be
 	// valid label values.
 	ID, OldOwner string
+	// ByTarget is true if the provider writes by target.
+	ByTarget bool
 	// Problems is called with the reasons why record sets aren't changed. It must not block. It may be
 	// nil.
 	Problems func(dns.Problem)
@@ -60,5 +62,5 @@ func New(o Options) (*claims.Owner, error) {
 	if o.OldOwner != "" && o.OldOwner != o.ID {
 		s.owners = append(s.owners, o.OldOwner)
 	}
-	return claims.New(claims.Options{Store: s, ID: o.ID, OldID: o.OldOwner, Problems: o.Problems, Log: o.Log}), nil
+	return claims.New(claims.Options{Store: s, ID: o.ID, OldID: o.OldOwner, ByTarget: o.ByTarget, Problems: o.Problems, Log: o.Log}), nil
 }

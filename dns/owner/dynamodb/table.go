@@ -31,6 +31,8 @@ type Options struct {
 	Table string
 	// OwnerID is --txt-owner-id. It must not be empty.
 	OwnerID string
+	// ByTarget is true if the provider writes by target.
+	ByTarget bool
 	// TXT reads the ownership records of --registry=txt, whose record sets are taken over into the
 	// table. It must have the same owner. Nil takes over nothing.
 	TXT *owner.TXT
@@ -76,7 +78,7 @@ func New(client *dynamodb.Client, o Options) (*claims.Owner, error) {
 		return nil, fmt.Errorf("DynamoDB registry: the refresh interval %v must not be negative", o.Refresh)
 	}
 	t := &table{client: client, name: cmp.Or(o.Table, DefaultTable), id: o.OwnerID, refresh: cmp.Or(o.Refresh, DefaultRefresh), now: time.Now, budget: o.Budget}
-	return claims.New(claims.Options{Store: t, ID: o.OwnerID, TXT: o.TXT, RemoveTXT: o.RemoveTXT, Problems: o.Problems, Log: o.Log}), nil
+	return claims.New(claims.Options{Store: t, ID: o.OwnerID, ByTarget: o.ByTarget, TXT: o.TXT, RemoveTXT: o.RemoveTXT, Problems: o.Problems, Log: o.Log}), nil
 }
 
 // Read implements [claims.Store]. It reads the items of our owner the first time, with ReadAgain,
