@@ -113,12 +113,12 @@ type Claim struct {
 	missed int
 }
 
-// maxPrints limits the changes with an unknown outcome that a claim remembers. Each is followed by
-// a listing, so more than one is rare.
+// maxPrints limits the prints of whole record sets that a claim keeps, after changes with an unknown
+// outcome. Each is followed by a listing, so more than one is rare.
 const maxPrints = 4
 
-// maxTargets is how many targets a record set may have for a claim to keep the print of each. An
-// annotation has room for those of maxPrints changes.
+// maxTargets is how many targets a record set may have for a claim to keep the print of each. A
+// claim keeps at most those of maxPrints such record sets, for which an annotation has room.
 const maxTargets = 500
 
 // collectedAfter is how many listings in a row must miss the record set of a claim before it is
@@ -191,7 +191,7 @@ func (c *Claim) intend(change dns.Change, labels map[string]string, byTarget boo
 		next.see(PrintOf(change.Old))
 		return next
 	}
-	next.Prints = withPrints(c.candidates(), printsOf(change.New, byTarget))
+	next.Prints = withPrints(c.candidates(), printsOf(change.New, byTarget), byTarget)
 	return next
 }
 
@@ -235,7 +235,7 @@ func (c *Claim) leaveOpen(change dns.Change, problem string, byTarget bool) *Cla
 			added = append(added, printsOf(r, byTarget)...)
 		}
 	}
-	next.Prints = withPrints(next.Prints, added)
+	next.Prints = withPrints(next.Prints, added, byTarget)
 	return &next
 }
 
@@ -295,16 +295,19 @@ func sameSet(a, b *dns.RecordSet) bool {
 	return a.TTL == b.TTL && slices.Equal(a.Targets, b.Targets) && dns.SameProperties(a.Properties, b.Properties)
 }
 
-// withPrints appends the prints of a change. If there are more than those of maxPrints changes of
-// this size, it drops the first ones.
-func withPrints(prints, added []Print) []Print {
+// withPrints appends the prints of a change, and drops the first ones if there are too many.
+func withPrints(prints, added []Print, byTarget bool) []Print {
+	most := maxPrints
+	if byTarget {
+		most *= maxTargets + 1
+	}
 	all := slices.Clip(prints)
 	for _, p := range added {
 		if !slices.Contains(all, p) {
 			all = append(all, p)
 		}
 	}
-	return all[max(0, len(all)-maxPrints*len(added)):]
+	return all[max(0, len(all)-most):]
 }
 
 // sameDecision reports whether two claims decide the same for all record sets; nil means none.

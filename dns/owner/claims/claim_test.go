@@ -127,23 +127,29 @@ func TestClaimOfRecordSetMadeInPart(t *testing.T) {
 	update := dns.Change{Old: three, New: two}
 	updated := (&Claim{}).confirm(three).intend(update, nil, true).leaveOpen(update, "lost", true)
 	deletion := dns.Change{Old: three}
+	// Single targets are asked for after a change of three whose outcome is unknown.
+	smaller := created(true)
+	for i := range maxPrints {
+		smaller = smaller.intend(dns.Change{New: set(fmt.Sprintf("198.51.100.%d", i))}, nil, true)
+	}
 	for name, test := range map[string]struct {
 		claim    *Claim
 		byTarget bool
 		there    []string
 		ours     bool
 	}{
-		"one target":               {created(true), true, []string{"192.0.2.2"}, true},
-		"all targets":              {created(true), true, []string{"192.0.2.3", "192.0.2.2", "192.0.2.1"}, true},
-		"another target":           {created(true), true, []string{"203.0.113.1"}, false},
-		"one of ours, and another": {created(true), true, []string{"192.0.2.1", "203.0.113.1"}, false},
-		"no target":                {created(true), true, nil, false},
-		"half an update":           {updated, true, []string{"192.0.2.1", "192.0.2.4"}, true},
-		"half a deletion":          {(&Claim{}).confirm(three).leaveOpen(deletion, "lost", true), true, []string{"192.0.2.2"}, true},
-		"whole record sets":        {created(false), false, []string{"192.0.2.2"}, false},
-		"a whole one":              {created(true), false, three.Targets, true},
-		"a claim without them":     {created(false), true, []string{"192.0.2.2"}, false},
-		"refuted":                  {(*Claim)(nil).refute(dns.Change{New: three}, nil, "never"), true, []string{"192.0.2.2"}, false},
+		"one target":                {created(true), true, []string{"192.0.2.2"}, true},
+		"all targets":               {created(true), true, []string{"192.0.2.3", "192.0.2.2", "192.0.2.1"}, true},
+		"another target":            {created(true), true, []string{"203.0.113.1"}, false},
+		"one of ours, and another":  {created(true), true, []string{"192.0.2.1", "203.0.113.1"}, false},
+		"no target":                 {created(true), true, nil, false},
+		"half an update":            {updated, true, []string{"192.0.2.1", "192.0.2.4"}, true},
+		"part of an earlier change": {smaller, true, []string{"192.0.2.1"}, true},
+		"half a deletion":           {(&Claim{}).confirm(three).leaveOpen(deletion, "lost", true), true, []string{"192.0.2.2"}, true},
+		"whole record sets":         {created(false), false, []string{"192.0.2.2"}, false},
+		"a whole one":               {created(true), false, three.Targets, true},
+		"a claim without them":      {created(false), true, []string{"192.0.2.2"}, false},
+		"refuted":                   {(*Claim)(nil).refute(dns.Change{New: three}, nil, "never"), true, []string{"192.0.2.2"}, false},
 	} {
 		there, o := *three, &Owner{Options: Options{ByTarget: test.byTarget}}
 		if there.Targets = test.there; o.owns(test.claim, &there) != test.ours {
