@@ -20,6 +20,8 @@ import (
 type toy struct {
 	// deafToServices ignores changes of Services, and deafToOwn those of ConfigMaps.
 	deafToServices, deafToOwn bool
+	// nameless doesn't say which kind has changed.
+	nameless bool
 	// forgetful returns something else each time.
 	forgetful bool
 	// sticky remembers deleted objects.
@@ -64,9 +66,13 @@ func (c *toy) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, errors.New(c.refuse)
 	}
 	reader := source.NewReader(in, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Label: "toy"})
-	changed := in.Changed
-	if c.deafToOwn {
-		changed = func(source.Key) {}
+	changed := func(k source.Key) {
+		if c.nameless {
+			k.Kind = ""
+		}
+		if !c.deafToOwn {
+			in.Changed(k)
+		}
 	}
 	maps := configMaps(reader).Table(source.Notify[configMap](changed), kube.WithIndex(bySelector, func(m *configMap) []string {
 		return source.SelectorKeys(m.Key.Namespace, m.selector)
