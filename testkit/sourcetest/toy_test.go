@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -58,7 +59,7 @@ type configMap struct {
 
 type service struct {
 	namespace, ip string
-	labels        map[string]string
+	labels        objectmeta.Labels
 }
 
 func (c *toy) Open(in source.Input) (source.Source, error) {
@@ -143,6 +144,6 @@ func configMaps(reader *source.Reader) kube.Kind[configMap] {
 
 func services() kube.Kind[service] {
 	return kube.Retrim(kinds.Services(), kube.TrimOf(func(_ kube.Scope, obj *corev1.Service) (*service, []kube.Problem) {
-		return &service{namespace: obj.Namespace, ip: strings.Join(obj.Spec.ExternalIPs, ""), labels: obj.Labels}, nil
+		return &service{namespace: obj.Namespace, ip: strings.Join(obj.Spec.ExternalIPs, ""), labels: objectmeta.NewLabels(obj.Labels)}, nil
 	}))
 }
