@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -58,11 +59,11 @@ func NotifyAll[T any, P Keyed[T]](changed func(Key), objects []*T) {
 	}
 }
 
-// SelectorKeys returns the index keys of an object that selects others of a namespace by labels.
-// One key is enough to find it. An empty selector selects nothing.
+// SelectorKeys returns the index key of an object that selects others of a namespace by labels: that
+// of one of the labels. An empty selector selects all of the namespace, and has a key of its own.
 func SelectorKeys(namespace string, selector map[string]string) []string {
 	if len(selector) == 0 {
-		return nil
+		return []string{namespace}
 	}
 	name := slices.Min(slices.Collect(maps.Keys(selector)))
 	return []string{labelKey(namespace, name, selector[name])}
@@ -70,10 +71,10 @@ func SelectorKeys(namespace string, selector map[string]string) []string {
 
 // LabelKeys returns the keys under which an index of [SelectorKeys] has all objects that may select
 // an object with these labels. Check each with [Selects].
-func LabelKeys(namespace string, labels map[string]string) []string {
-	keys := make([]string, 0, len(labels))
-	for name, value := range labels {
-		keys = append(keys, labelKey(namespace, name, value))
+func LabelKeys(namespace string, labels objectmeta.Labels) []string {
+	keys := append(make([]string, 0, 1+len(labels)), namespace)
+	for _, label := range labels {
+		keys = append(keys, labelKey(namespace, label.Key, label.Value))
 	}
 	return keys
 }
@@ -83,12 +84,12 @@ func labelKey(namespace, name, value string) string {
 	return namespace + "\x00" + name + "\x00" + value
 }
 
-// Selects reports whether labels contain a whole selector. An empty selector selects nothing.
-func Selects(selector, labels map[string]string) bool {
+// Selects reports whether labels contain a whole selector. An empty selector selects everything.
+func Selects(selector map[string]string, labels objectmeta.Labels) bool {
 	for name, value := range selector {
-		if has, ok := labels[name]; !ok || has != value {
+		if has, ok := labels.Get(name); !ok || has != value {
 			return false
 		}
 	}
-	return len(selector) > 0
+	return true
 }

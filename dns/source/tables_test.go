@@ -15,6 +15,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -147,7 +148,8 @@ func TestSelectors(t *testing.T) {
 		selector, labels map[string]string
 		want             bool
 	}{
-		{name: "empty selects nothing", labels: map[string]string{"a": "1"}},
+		{name: "empty selects all", labels: map[string]string{"a": "1"}, want: true},
+		{name: "empty selects what has no labels", want: true},
 		{name: "equal", selector: map[string]string{"a": "1"}, labels: map[string]string{"a": "1"}, want: true},
 		{name: "superset", selector: map[string]string{"b": "2", "a": "1"}, labels: map[string]string{"a": "1", "b": "2", "c": "3"}, want: true},
 		{name: "subset", selector: map[string]string{"a": "1", "b": "2"}, labels: map[string]string{"a": "1"}},
@@ -155,15 +157,16 @@ func TestSelectors(t *testing.T) {
 		{name: "an empty value isn't absent", selector: map[string]string{"a": ""}, labels: map[string]string{"b": ""}},
 	}
 	for _, test := range tests {
-		if got := source.Selects(test.selector, test.labels); got != test.want {
+		labels := objectmeta.NewLabels(test.labels)
+		if got := source.Selects(test.selector, labels); got != test.want {
 			t.Errorf("%s: Selects is %v, want %v", test.name, got, test.want)
 		}
 		under := source.SelectorKeys("ns", test.selector)
-		shared := slices.ContainsFunc(source.LabelKeys("ns", test.labels), func(k string) bool { return slices.Contains(under, k) })
+		shared := slices.ContainsFunc(source.LabelKeys("ns", labels), func(k string) bool { return slices.Contains(under, k) })
 		if test.want && !shared {
 			t.Errorf("%s: what selects isn't found in an index", test.name)
 		}
-		if elsewhere := source.LabelKeys("other", test.labels); slices.ContainsFunc(elsewhere, func(k string) bool { return slices.Contains(under, k) }) {
+		if elsewhere := source.LabelKeys("other", labels); slices.ContainsFunc(elsewhere, func(k string) bool { return slices.Contains(under, k) }) {
 			t.Errorf("%s: it is found from another namespace", test.name)
 		}
 	}

@@ -82,6 +82,10 @@ func TestHostileClients(t *testing.T) {
 			t.Errorf("a large header: status %d", code)
 		}
 		begun := time.Now()
+		if code := statusOf(sendTo(t, l, "GET / HTTP/1.1\r\n")); code != 0 || time.Since(begun) > 10*time.Second {
+			t.Errorf("a header that never ends: status %d after %v", code, time.Since(begun))
+		}
+		begun = time.Now()
 		body := sendTo(t, l, "POST /records HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
 		if _, err := io.Copy(io.Discard, body); err != nil {
 			t.Errorf("a body that never ends: %v", err)

@@ -5,10 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -21,9 +18,9 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 	"github.com/signpostd/signpost/dns/webhookserver"
+	"github.com/signpostd/signpost/testkit/pipetest"
 )
 
 // backend is a provider whose behaviour a test sets.
@@ -345,65 +342,11 @@ func TestErrorsAreLogged(t *testing.T) {
 	}
 }
 
-func TestRun(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := inmemory.New()
-	if err := p.CreateZone("example.test"); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- webhookserver.New(defaults(p)).Run(ctx, l) }()
-	transport := &http.Transport{}
-	resp, err := (&http.Client{Transport: transport}).Get("http://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	if err != nil || resp.StatusCode != 200 {
-		t.Errorf("status %d, %s, %v", resp.StatusCode, body, err)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Errorf("Run: %v", err)
-	}
-	transport.CloseIdleConnections()
-	// The listener is closed by now.
-	if err := webhookserver.New(defaults(p)).Run(t.Context(), l); err == nil {
+func TestRunWithoutListener(t *testing.T) {
+	l := pipetest.NewListener()
+	_ = l.Close()
+	if err := webhookserver.New(defaults(one("example.test"))).Run(t.Context(), l); err == nil {
 		t.Error("serving on a closed listener is no error")
-	}
-}
-
-// The server ends the request of a client that sends nothing.
-func TestHeaderTimeout(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := defaults(one("example.test"))
-	c.ReadHeaderTimeout = 20 * time.Millisecond
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- webhookserver.New(c).Run(ctx, l) }()
-	conn, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.Write([]byte("GET / HTTP/1.1\r\n")); err != nil {
-		t.Fatal(err)
-	}
-	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-	if text, err := io.ReadAll(conn); err != nil {
-		t.Errorf("the connection stays open: %q, %v", text, err)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }
 

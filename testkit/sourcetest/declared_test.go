@@ -38,3 +38,23 @@ func TestUndocumented(t *testing.T) {
 		})
 	}
 }
+
+// A source declares the kinds that its tables have, and no others.
+func TestUndeclared(t *testing.T) {
+	t.Parallel()
+	own := &toy{}
+	s, err := own.Open(source.Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources := own.Resources()
+	if err := sourcetest.Undeclared(s, resources); err != nil {
+		t.Error(err)
+	}
+	if err := sourcetest.Undeclared(s, resources[:1]); err == nil || !strings.Contains(err.Error(), "reads [services], which aren't") {
+		t.Errorf("got %v, want an error about a kind that isn't declared", err)
+	}
+	if err := sourcetest.Undeclared(s, append(resources, source.Resource{Plural: "pods"})); err == nil || !strings.Contains(err.Error(), "doesn't read [pods]") {
+		t.Errorf("got %v, want an error about a kind that isn't read", err)
+	}
+}

@@ -50,6 +50,7 @@ func TestMisbehaviour(t *testing.T) {
 		{name: "nothing wrong", toy: &toy{}},
 		{name: "changes of a dependency aren't noticed", toy: &toy{deafToServices: true}, want: "Changed was not called with default/m"},
 		{name: "no changes are noticed", toy: &toy{deafToOwn: true, deafToServices: true}, want: "Changed was not called with default/m"},
+		{name: "a change doesn't name the kind", toy: &toy{nameless: true}, want: `Changed was called with the kind ""`},
 		{name: "evaluation isn't repeatable", toy: &toy{forgetful: true}, want: "again gives something else"},
 		{name: "deleted objects stay", toy: &toy{sticky: true}, want: "these records are left"},
 		{name: "no reason for no record", toy: &toy{mute: true}, want: "default/nameless gives no record and doesn't say why"},

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -20,6 +21,8 @@ import (
 type toy struct {
 	// deafToServices ignores changes of Services, and deafToOwn those of ConfigMaps.
 	deafToServices, deafToOwn bool
+	// nameless doesn't say which kind has changed.
+	nameless bool
 	// forgetful returns something else each time.
 	forgetful bool
 	// sticky remembers deleted objects.
@@ -56,7 +59,7 @@ type configMap struct {
 
 type service struct {
 	namespace, ip string
-	labels        map[string]string
+	labels        objectmeta.Labels
 }
 
 func (c *toy) Open(in source.Input) (source.Source, error) {
@@ -64,9 +67,13 @@ func (c *toy) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, errors.New(c.refuse)
 	}
 	reader := source.NewReader(in, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Label: "toy"})
-	changed := in.Changed
-	if c.deafToOwn {
-		changed = func(source.Key) {}
+	changed := func(k source.Key) {
+		if c.nameless {
+			k.Kind = ""
+		}
+		if !c.deafToOwn {
+			in.Changed(k)
+		}
 	}
 	maps := configMaps(reader).Table(source.Notify[configMap](changed), kube.WithIndex(bySelector, func(m *configMap) []string {
 		return source.SelectorKeys(m.Key.Namespace, m.selector)
@@ -137,6 +144,6 @@ func configMaps(reader *source.Reader) kube.Kind[configMap] {
 
 func services() kube.Kind[service] {
 	return kube.Retrim(kinds.Services(), kube.TrimOf(func(_ kube.Scope, obj *corev1.Service) (*service, []kube.Problem) {
-		return &service{namespace: obj.Namespace, ip: strings.Join(obj.Spec.ExternalIPs, ""), labels: obj.Labels}, nil
+		return &service{namespace: obj.Namespace, ip: strings.Join(obj.Spec.ExternalIPs, ""), labels: objectmeta.NewLabels(obj.Labels)}, nil
 	}))
 }

@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
 )
 
 // The fields of API objects that are read.
@@ -100,4 +101,14 @@ func (r reference) owner(namespace string) (owner, bool) {
 		return owner{}, false
 	}
 	return o, len(o.namespace) <= source.TextLimit && len(o.name) <= source.TextLimit && len(r.SectionName) <= source.TextLimit
+}
+
+// parent returns the parent that a reference of a route refers to, or false.
+func (r reference) parent(in kube.Scope, namespace string) (parent, bool) {
+	of, ok := r.owner(namespace)
+	if !ok {
+		return parent{}, false
+	}
+	of.namespace, of.name = in.Intern(of.namespace), in.Intern(of.name)
+	return parent{of: of, section: in.Intern(r.SectionName), port: r.Port}, true
 }

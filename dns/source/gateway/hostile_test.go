@@ -172,19 +172,3 @@ func problemsOf(f *source.Findings) []dns.Problem {
 	f.Into(&result, dns.Object{})
 	return result.Problems
 }
-
-// TestSharedParents shows that routes with the same parents share the list.
-func TestSharedParents(t *testing.T) {
-	s, scope := opened(t, HTTPRoute()), kube.NewScope("local")
-	var kept []*route
-	for _, name := range []string{"shop", "docs"} {
-		r := s.trimmed(scope, custom("HTTPRoute", name, map[string]any{"parentRefs": []any{gatewayRef(1), gatewayRef(2)}}, map[string]any{"parents": []any{
-			map[string]any{"parentRef": gatewayRef(1), "conditions": acceptedCondition()},
-			map[string]any{"parentRef": gatewayRef(2), "conditions": acceptedCondition()},
-		}}))
-		kept = append(kept, r)
-	}
-	if len(kept[0].parents) != 2 || &kept[0].parents[0] != &kept[1].parents[0] {
-		t.Errorf("the parents %v and %v are not one list", kept[0].parents, kept[1].parents)
-	}
-}

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -20,7 +19,7 @@ type route struct {
 	declares bool
 	// hostnamesFrom is the annotation gateway-hostname-source.
 	hostnamesFrom hostnameSource
-	// parents have accepted the route. Routes share equal lists.
+	// parents have accepted the route, sorted.
 	parents []parent
 	// refused are the parents of the spec that have not accepted it; mostly none.
 	refused  []refusal
@@ -69,8 +68,7 @@ func (s *routes) readRoute(in kube.Scope, kept *route, f *routeFields, obj *unst
 		kept.hostnames = patterns(&kept.findings, "spec.hostnames", source.Cut(&kept.findings, f.Spec.Hostnames, source.NameLimit, "spec.hostnames"))
 	}
 	kept.hostnamesFrom = s.hostnamesFrom(&kept.findings, obj.GetAnnotations())
-	kept.refused = refusals(in, f, kept.Key.Namespace)
-	kept.parents = sharedParents(in, acceptingParents(&kept.findings, f, kept.Key.Namespace))
+	kept.readParents(in, f)
 }
 
 // patterns returns the canonical forms of names.
@@ -100,48 +98,40 @@ func (s *routes) hostnamesFrom(p *source.Findings, annotations map[string]string
 	return everywhere
 }
 
-// acceptingParents returns the parents in the status that have accepted the route, and that are
-// still in the spec.
-func acceptingParents(p *source.Findings, f *routeFields, namespace string) []parent {
-	wanted := map[owner]bool{}
-	for _, ref := range source.Cut(p, f.Spec.ParentRefs, parentsLimit, "spec.parentRefs") {
-		if of, ok := ref.owner(namespace); ok {
-			wanted[of] = true
+// readParents keeps the parents in the status that have accepted the route and are still in the spec,
+// and those of the spec that have not accepted it.
+func (r *route) readParents(in kube.Scope, f *routeFields) {
+	owners, accepting, reasons := map[owner]bool{}, map[parent]bool{}, map[parent]string{}
+	refs := source.Cut(&r.findings, f.Spec.ParentRefs, parentsLimit, "spec.parentRefs")
+	for _, ref := range refs {
+		if at, ok := ref.parent(in, r.Key.Namespace); ok {
+			owners[at.of] = true
 		}
 	}
-	var list []parent
-	for _, status := range source.Cut(p, f.Status.Parents, parentsLimit, "status.parents") {
-		of, ok := status.ParentRef.owner(namespace)
-		if ok && wanted[of] && accepted(status.Conditions) {
-			list = append(list, parent{of: of, section: status.ParentRef.SectionName, port: status.ParentRef.Port})
+	for _, status := range source.Cut(&r.findings, f.Status.Parents, parentsLimit, "status.parents") {
+		at, ok := status.ParentRef.parent(in, r.Key.Namespace)
+		switch {
+		case !ok:
+		case !accepted(status.Conditions):
+			reasons[at] = in.Intern(notAcceptedReason(status.Conditions))
+		default:
+			accepting[at] = true
+			if owners[at.of] {
+				r.parents = append(r.parents, at)
+			}
 		}
 	}
-	slices.SortFunc(list, compareParents)
-	return slices.Compact(list)
+	slices.SortFunc(r.parents, compareParents)
+	r.parents = slices.Clip(slices.Compact(r.parents))
+	for _, ref := range refs {
+		if at, ok := ref.parent(in, r.Key.Namespace); ok && !accepting[at] {
+			r.refused = append(r.refused, refusal{parent: at, reason: reasons[at]})
+		}
+	}
 }
 
 func compareParents(a, b parent) int {
 	return cmp.Or(
 		strings.Compare(a.of.key(), b.of.key()), strings.Compare(a.section, b.section), cmp.Compare(a.port, b.port),
 	)
-}
-
-// sharedParents returns a shared copy of an equal list of parents.
-func sharedParents(in kube.Scope, list []parent) []parent {
-	if len(list) == 0 {
-		return nil
-	}
-	key := []byte("parents\x00")
-	for i := range list {
-		p := &list[i]
-		p.of.namespace, p.of.name, p.section = in.Intern(p.of.namespace), in.Intern(p.of.name), in.Intern(p.section)
-		for _, text := range []string{p.of.key(), p.section} {
-			key = append(binary.AppendUvarint(key, uint64(len(text))), text...)
-		}
-		key = binary.AppendVarint(key, int64(p.port))
-	}
-	if known, ok := in.Shared(key); ok {
-		return known.([]parent)
-	}
-	return in.Share(key, slices.Clip(list)).([]parent)
 }

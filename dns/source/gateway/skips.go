@@ -7,46 +7,19 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/internal/sanitize"
-	"github.com/signpostd/signpost/kube"
 )
 
 // skipLimit limits the explained parents and names of a route.
 const skipLimit = 8
 
-// refusals returns the parents in the spec of a route that have not accepted it.
-func refusals(in kube.Scope, f *routeFields, namespace string) []refusal {
-	var list []refusal
-	for _, ref := range f.Spec.ParentRefs[:min(len(f.Spec.ParentRefs), parentsLimit)] {
-		of, ok := ref.owner(namespace)
-		if !ok {
-			continue
-		}
-		wanted := parent{of: of, section: ref.SectionName, port: ref.Port}
-		if reason, is := statusOf(f, wanted, namespace); !is {
-			wanted.of.namespace, wanted.of.name, wanted.section = in.Intern(of.namespace), in.Intern(of.name), in.Intern(ref.SectionName)
-			list = append(list, refusal{parent: wanted, reason: in.Intern(reason)})
+// notAcceptedReason returns the reason of the condition Accepted, or "".
+func notAcceptedReason(conditions []condition) string {
+	for _, c := range slices.Backward(conditions) {
+		if c.Type == "Accepted" {
+			return c.Reason[:min(len(c.Reason), reasonLimit)]
 		}
 	}
-	return list
-}
-
-// statusOf returns whether a parent has accepted the route, and otherwise the reason in the status.
-func statusOf(f *routeFields, wanted parent, namespace string) (reason string, is bool) {
-	for _, status := range f.Status.Parents[:min(len(f.Status.Parents), parentsLimit)] {
-		of, ok := status.ParentRef.owner(namespace)
-		if !ok || wanted != (parent{of: of, section: status.ParentRef.SectionName, port: status.ParentRef.Port}) {
-			continue
-		}
-		if accepted(status.Conditions) {
-			return "", true
-		}
-		for _, c := range status.Conditions {
-			if c.Type == "Accepted" {
-				reason = c.Reason[:min(len(c.Reason), reasonLimit)]
-			}
-		}
-	}
-	return reason, false
+	return ""
 }
 
 // missing says which parents of a route give it no record, and which of its names none of them

@@ -57,7 +57,7 @@ type Exposure struct {
 	// Targets and Ingress are the annotations target and ingress.
 	Targets []string
 	Ingress string
-	// Selector is spec.selector.
+	// Selector is spec.selector. If it is empty, the Gateway has the addresses of all Services.
 	Selector map[string]string
 }
 
@@ -77,10 +77,6 @@ const (
 	byLabel    = "label"
 )
 
-// everyService is the key in the index bySelector of the Gateways without a selector, which have
-// the addresses of all Services. No other key of that index is empty.
-const everyService = ""
-
 // Indexes returns the indexes that the table of Gateways needs.
 func Indexes[T any, P Exposed[T]]() []kube.TableOption[T] {
 	return []kube.TableOption[T]{
@@ -91,11 +87,8 @@ func Indexes[T any, P Exposed[T]]() []kube.TableOption[T] {
 
 // selectorKeys returns the keys of a Gateway with targets from Services.
 func (e *Exposure) selectorKeys() []string {
-	switch {
-	case e.Gateway.Name == "" || len(e.Targets) > 0 || e.Ingress != "":
+	if e.Gateway.Name == "" || len(e.Targets) > 0 || e.Ingress != "" {
 		return nil
-	case len(e.Selector) == 0:
-		return []string{everyService}
 	}
 	return source.SelectorKeys("", e.Selector)
 }
@@ -117,12 +110,6 @@ func (e *Exposure) ingress() (source.Key, error) {
 	return source.IngressKey(e.Ingress, e.Gateway.Namespace, "Gateway "+e.Gateway.String())
 }
 
-// selects reports whether a Gateway has the addresses of a Service. A Gateway without a selector
-// has those of all Services.
-func (e *Exposure) selects(svc *service) bool {
-	return len(e.Selector) == 0 || source.Selects(e.Selector, svc.selector)
-}
-
 // Addresses are the tables with the targets of Gateways.
 type Addresses struct {
 	services  *kube.Table[service]
@@ -138,9 +125,9 @@ func Watch[T any, P Exposed[T]](r *source.Reader, gateways *kube.Table[T], chang
 		if svc == nil || len(svc.addresses) == 0 {
 			return
 		}
-		for _, key := range append(source.LabelKeys("", svc.selector), everyService) {
+		for _, key := range source.LabelKeys("", svc.selector) {
 			for _, g := range gateways.ByIndex(bySelector, key) {
-				if P(g).exposure().selects(svc) {
+				if source.Selects(P(g).exposure().Selector, svc.selector) {
 					changed(g)
 				}
 			}
@@ -189,14 +176,12 @@ func (a *Addresses) Of(object source.Key, e *Exposure) ([]string, error) {
 
 // ofServices returns the addresses of the Services that a Gateway selects, sorted.
 func (a *Addresses) ofServices(e *Exposure) []string {
-	services := a.services.List
-	if keys := source.SelectorKeys("", e.Selector); len(keys) > 0 {
-		services = func() []*service { return a.services.ByIndex(byLabel, keys[0]) }
-	}
 	var addresses []string
-	for _, svc := range services() {
-		if e.selects(svc) {
-			addresses = append(addresses, svc.addresses...)
+	for _, key := range source.SelectorKeys("", e.Selector) {
+		for _, svc := range a.services.ByIndex(byLabel, key) {
+			if source.Selects(e.Selector, svc.selector) {
+				addresses = append(addresses, svc.addresses...)
+			}
 		}
 	}
 	slices.Sort(addresses)

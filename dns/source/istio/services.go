@@ -1,12 +1,12 @@
 package istio
 
 import (
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -14,7 +14,7 @@ import (
 // service is a Service with addresses; without any it is empty.
 type service struct {
 	key       source.Key
-	selector  map[string]string
+	selector  objectmeta.Labels
 	addresses []string
 }
 
@@ -28,7 +28,7 @@ func serviceKind(settings source.Settings) kube.Kind[service] {
 		}
 		var p kube.Problems
 		if kept.addresses = addressesOf(&p, svc); len(kept.addresses) > 0 {
-			kept.selector = maps.Clone(svc.Spec.Selector)
+			kept.selector = objectmeta.NewLabels(svc.Spec.Selector)
 		}
 		return kept, p.List()
 	}))

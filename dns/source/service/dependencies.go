@@ -31,16 +31,16 @@ func (s *services) sliceChanged(before, now *slice) {
 
 // podChanged evaluates the Services again that select either version of a pod and depend on its pods.
 func (s *services) podChanged(before, now *pod) {
-	if before != nil && now != nil && before.namespace == now.namespace && before.labels == now.labels {
+	if before != nil && now != nil && before.namespace == now.namespace && slices.Equal(before.labels, now.labels) {
 		before = nil // the same Services select both
 	}
 	for _, p := range []*pod{before, now} {
 		if p == nil {
 			continue
 		}
-		for _, label := range append(slices.Collect(p.eachLabel), selector(nil).indexLabel()) {
-			for _, svc := range s.table.ByIndex(bySelector, p.namespace+label) {
-				if svc.selector.selects(p) {
+		for _, key := range source.LabelKeys(p.namespace, p.labels) {
+			for _, svc := range s.table.ByIndex(bySelector, key) {
+				if source.Selects(svc.selector, p.labels) {
 					s.reader.Changed(svc.Key)
 				}
 			}

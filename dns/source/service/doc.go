@@ -8,9 +8,10 @@
 //
 // Memory: only Services that may get a name are kept. Other kinds are only read if Services of a
 // selected type need them: EndpointSlices and Pods for headless Services, Pods and Nodes for
-// NodePort Services. A pod takes less than 300 bytes; of finished pods, and of the slices of
-// Services that aren't headless, only the name is kept. When one of these objects changes, only the
-// Services that depend on it are evaluated again.
+// NodePort Services. A pod takes less than 350 bytes, one of a StatefulSet less than 900, because its
+// labels are its own; of finished pods, and of the slices of Services that aren't headless, only the
+// name is kept. When one of these objects changes, only the Services that depend on it are evaluated
+// again.
 //
 // # Concurrency
 //

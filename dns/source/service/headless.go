@@ -3,6 +3,8 @@ package service
 import (
 	"slices"
 	"strings"
+
+	"github.com/signpostd/signpost/dns/source"
 )
 
 // headless returns the targets of a headless Service: the addresses of its pods, for the name
@@ -55,7 +57,7 @@ func (e *evaluation) addEndpoint(a *nameTargets, sl *slice, end *endpoint) {
 		return
 	}
 	p := e.pods.Get(e.svc.Key.Namespace, end.pod)
-	if p == nil || !e.svc.selector.selects(p) {
+	if p == nil || !source.Selects(e.svc.selector, p.labels) {
 		if !sl.managed {
 			e.problem("an endpoint of EndpointSlice "+sl.name, end.pod, "the Service selects no pod of this name, so it is left out; check its targetRef")
 		}

@@ -43,7 +43,7 @@ func (e *evaluation) nodesWithPods() []*node {
 	best := runningNotReady
 	on := map[string]*node{}
 	for _, p := range e.pods.ByIndex(byNamespace, e.svc.Key.Namespace) {
-		if p.tier < best || !e.svc.selector.selects(p) {
+		if p.tier < best || !source.Selects(e.svc.selector, p.labels) {
 			continue
 		}
 		if p.tier > best {

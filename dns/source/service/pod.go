@@ -1,13 +1,12 @@
 package service
 
 import (
-	"strings"
-	"unique"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // tier says how well a pod can serve traffic to its node.
@@ -24,11 +23,11 @@ const (
 // size matters.
 type pod struct {
 	namespace, name string
-	labels          labelText
+	labels          objectmeta.Labels
 	// node is the field of spec, and hostIP that of status.
 	node, hostIP string
-	// extra is zero if a pod has none of its fields.
-	extra unique.Handle[podExtra]
+	// extra is nil if a pod has none of its fields.
+	extra *podExtra
 	// named is true if the hostname of a pod is its name, as for StatefulSets.
 	named bool
 	tier  tier
@@ -36,9 +35,9 @@ type pod struct {
 
 // podExtra has fields that few pods have.
 type podExtra struct {
-	// hostname is that of spec if it isn't the pod's name. targets is the annotation target, a
-	// comma-separated list.
-	hostname, targets string
+	// hostname is that of spec if it isn't the pod's name. targets is the annotation target.
+	hostname string
+	targets  []string
 }
 
 func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
@@ -48,7 +47,7 @@ func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Prob
 	}
 	kept := &pod{
 		namespace: scope.Intern(obj.Namespace), name: obj.Name,
-		labels: labelText(scope.Intern(string(newLabelText(obj.Labels, obj.Name)))),
+		labels: kinds.Labels(scope, obj.Labels),
 		node:   scope.Intern(obj.Spec.NodeName),
 		hostIP: scope.Intern(obj.Status.HostIP),
 		named:  obj.Spec.Hostname != "" && obj.Spec.Hostname == obj.Name,
@@ -60,10 +59,10 @@ func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Prob
 		extra.hostname = obj.Spec.Hostname
 	}
 	if len(obj.Annotations) > 0 {
-		extra.targets = strings.Join(source.CutIn(&p, s.reader.Settings.ReadAnnotations(obj.Annotations).Targets, source.AddressLimit, "metadata.annotations"), ",")
+		extra.targets = source.CutIn(&p, s.reader.Settings.ReadAnnotations(obj.Annotations).Targets, source.AddressLimit, "metadata.annotations")
 	}
-	if extra != (podExtra{}) {
-		kept.extra = unique.Make(extra)
+	if extra.hostname != "" || len(extra.targets) > 0 {
+		kept.extra = &extra
 	}
 	return kept, p.List()
 }
@@ -73,17 +72,18 @@ func (p *pod) hostname() string {
 	if p.named {
 		return p.name
 	}
-	return p.extraFields().hostname
+	if p.extra == nil {
+		return ""
+	}
+	return p.extra.hostname
 }
 
 // targets returns the annotation target.
-func (p *pod) targets() []string { return source.SplitList(p.extraFields().targets) }
-
-func (p *pod) extraFields() podExtra {
-	if p.extra == (unique.Handle[podExtra]{}) {
-		return podExtra{}
+func (p *pod) targets() []string {
+	if p.extra == nil {
+		return nil
 	}
-	return p.extra.Value()
+	return p.extra.targets
 }
 
 // emptyPod is shared by all pods without any kept field.

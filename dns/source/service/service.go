@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,8 +28,9 @@ type service struct {
 	// local is true if only nodes with a pod of the Service accept its traffic.
 	local bool
 	// notReady is true if pods that aren't ready are published.
-	notReady     bool
-	selector     selector
+	notReady bool
+	// selector selects all pods of the namespace if it is empty (spec/dns.md §17.1).
+	selector     map[string]string
 	externalIPs  []string
 	externalName string
 	// addresses and hostnames are those of the load balancer. lookedUp are the hostnames if their
@@ -84,7 +86,7 @@ func (svc *service) readSpec(spec *corev1.ServiceSpec) {
 	svc.local = spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 	svc.notReady = spec.PublishNotReadyAddresses
 	svc.externalIPs, svc.externalName = slices.Clone(spec.ExternalIPs), spec.ExternalName
-	svc.selector = newSelector(spec.Selector)
+	svc.selector = maps.Clone(spec.Selector)
 	for _, port := range spec.Ports {
 		if port.NodePort > 0 {
 			svc.ports = append(svc.ports, nodePort{protocol: strings.ToLower(cmp.Or(string(port.Protocol), "tcp")), number: port.NodePort})
@@ -119,7 +121,7 @@ func (svc *service) selectorKeys() []string {
 	if !svc.publishesPods() && !(svc.publishesNodes() && svc.local) {
 		return nil
 	}
-	return []string{svc.Key.Namespace + svc.selector.indexLabel()}
+	return source.SelectorKeys(svc.Key.Namespace, svc.selector)
 }
 
 // nodeKeys returns the keys in the index byNodes. kOps publishes nodes even if there is an

@@ -93,7 +93,6 @@ func (s *services) sliceTable() *kube.Table[slice] {
 func (s *services) podTable() *kube.Table[pod] {
 	kind := kube.Retrim(kinds.Pods(), kube.TrimOf(s.trimPod))
 	kind.Form = kind.Form.Without("spec.containers", "spec.initContainers")
-	kind.Same = func(a, b *pod) bool { return *a == *b }
 	return kind.Table(kube.WithIndex(byNamespace, (*pod).namespaceKeys), kube.WithHandler(s.podChanged))
 }
 
