@@ -254,7 +254,7 @@ var dnsFaults = map[string]func(*network.DNS){
 	"requests are lost": func(d *network.DNS) { d.DropRequests(1, 1) },
 	"answers are lost":  func(d *network.DNS) { d.DropResponses(1, 1) },
 	"late":              func(d *network.DNS) { d.Delay(4*time.Second, 0) },
-	"cut":               func(d *network.DNS) { d.CutTCP() },
+	"cut":               func(d *network.DNS) { d.Cut() },
 }
 
 // The publishers end soon after the Lease is lost, also with a faulty network to the name server or

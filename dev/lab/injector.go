@@ -195,7 +195,7 @@ func breakDNS(proxy *network.DNS, f schedule.Fault) (end func()) {
 	case schedule.Slow:
 		return proxy.Delay(time.Second, 0)
 	case schedule.Cut:
-		return proxy.CutTCP()
+		return proxy.Cut()
 	default:
 		return proxy.DropRequests(1, 0)
 	}

@@ -1,8 +1,12 @@
 package network
 
 import (
+	"bufio"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"slices"
+	"sync"
 	"time"
 
 	mdns "github.com/miekg/dns"
@@ -10,34 +14,23 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// headerSize is the length of a message's header (RFC 1035, section 4.1.1).
-const headerSize = 12
+// lengthSize is the length of the field before each message over TCP (RFC 1035, section 4.2.2), and headerSize
+// that of a message's header (section 4.1.1).
+const lengthSize, headerSize = 2, 12
 
-// DNS passes the messages of one replica to a name server, over TCP as the provider rfc2136 sends them, and the
-// answers back. It changes no byte, so signatures stay valid. It records each UPDATE (RFC 2136) as a
-// history.Write, with the response code of its answer.
+// DNS is a Link from one replica to a name server, over TCP as the provider rfc2136 sends everything. It can
+// also lose single messages. It changes no byte, so signatures stay valid. It records each UPDATE (RFC 2136)
+// as a history.Write, with the response code of its answer.
 type DNS struct {
+	Link
 	recorder Recorder
 	replica  string
-	target   string
-	passage[dnsFault, *dnsStream]
 }
-
-// dnsFault is one of these.
-type dnsFault struct {
-	requests, responses *dice // which are dropped
-	latency, jitter     time.Duration
-	cut                 bool
-}
-
-func (f dnsFault) cuts() bool { return f.cut }
 
 // NewDNS listens on a free port of 127.0.0.1. The name server, host:port, is target.
 func NewDNS(recorder Recorder, replica, target string) (*DNS, error) {
-	d := &DNS{recorder: recorder, replica: replica, target: target}
-	d.connect = d.newStream
-	var err error
-	if d.port, err = newPort(d.serve); err != nil {
+	d := &DNS{recorder: recorder, replica: replica}
+	if err := d.start(target, d); err != nil {
 		return nil, fmt.Errorf("connect %s to the name server %s: %w", replica, target, err)
 	}
 	return d, nil
@@ -46,41 +39,14 @@ func NewDNS(recorder Recorder, replica, target string) (*DNS, error) {
 // DropRequests loses a share of the requests, from 0 to 1, at random from a seed. The name server
 // gets none of them.
 func (d *DNS) DropRequests(share float64, seed uint64) (end func()) {
-	return d.begin(dnsFault{requests: newDice(share, seed)})
+	return d.begin(linkFault{requests: newDice(share, seed)})
 }
 
 // DropResponses loses a share of the answers, from 0 to 1, at random from a seed. The name server
 // has done what the requests say.
 func (d *DNS) DropResponses(share float64, seed uint64) (end func()) {
-	return d.begin(dnsFault{responses: newDice(share, seed)})
+	return d.begin(linkFault{responses: newDice(share, seed)})
 }
-
-// Delay holds each message back for latency, more or less by up to jitter. The next message on the
-// same connection is read afterwards.
-func (d *DNS) Delay(latency, jitter time.Duration) (end func()) {
-	return d.begin(dnsFault{latency: latency, jitter: jitter})
-}
-
-// CutTCP resets all connections, and refuses new ones until it ends.
-func (d *DNS) CutTCP() (end func()) { return d.begin(dnsFault{cut: true}) }
-
-// Close resets all connections. When it returns, everything is recorded.
-func (d *DNS) Close() { d.end() }
-
-// loses waits as long as a message is delayed, and reports whether it gets lost.
-func (d *DNS) loses(which func(dnsFault) *dice, done <-chan struct{}) bool {
-	lost := false
-	for _, f := range d.faults.now() {
-		wait(jittered(f.what.latency, f.what.jitter), f.over, done)
-		if dice := which(f.what); dice != nil && dice.hit() {
-			lost = true
-		}
-	}
-	return lost
-}
-
-func ofRequests(f dnsFault) *dice  { return f.requests }
-func ofResponses(f dnsFault) *dice { return f.responses }
 
 // update is an UPDATE that has arrived.
 type update struct {
@@ -121,4 +87,73 @@ func (d *DNS) record(u *update, answer []byte) {
 }
 
 // idOf is the ID of a message, which its answer has too.
-func idOf(message []byte) uint16 { return uint16(message[0])<<8 | uint16(message[1]) }
+func idOf(message []byte) uint16 { return binary.BigEndian.Uint16(message) }
+
+// messagesOf returns a function that reads a message with its length before it. Its error is io.EOF if the
+// connection ends between messages.
+func messagesOf(r *bufio.Reader) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		length, err := r.Peek(lengthSize)
+		if err != nil {
+			return nil, err
+		}
+		framed := make([]byte, lengthSize+int(binary.BigEndian.Uint16(length)))
+		if _, err := io.ReadFull(r, framed); err != nil {
+			return nil, err
+		}
+		return framed, nil
+	}
+}
+
+// updates are the updates of one connection of a DNS that have no answer yet. The methods of nil do nothing.
+type updates struct {
+	dns     *DNS
+	mu      sync.Mutex
+	pending map[uint16]*update // by their ID
+}
+
+func newUpdates(d *DNS) *updates { return &updates{dns: d, pending: map[uint16]*update{}} }
+
+// arrived notes an update. One before it with the same ID gets no answer any more.
+func (s *updates) arrived(d Direction, framed []byte) {
+	if s == nil || d != ToTarget {
+		return
+	}
+	u := s.dns.read(framed[lengthSize:])
+	if u == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before := s.pending[u.id]; before != nil {
+		s.dns.record(before, nil)
+	}
+	s.pending[u.id] = u
+}
+
+// passed records the update that a message answers, if there is one.
+func (s *updates) passed(d Direction, framed []byte) {
+	if s == nil || d != ToClient || len(framed) < lengthSize+headerSize {
+		return
+	}
+	answer := framed[lengthSize:]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.pending[idOf(answer)]; u != nil {
+		s.dns.record(u, answer)
+		delete(s.pending, u.id)
+	}
+}
+
+// end records the updates that got no answer.
+func (s *updates) end() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.pending {
+		s.dns.record(u, nil)
+	}
+	clear(s.pending)
+}

@@ -267,7 +267,7 @@ func TestDNSIsCut(t *testing.T) {
 	if _, err := idle.ReadMsg(); err != nil {
 		t.Fatal(err)
 	}
-	end := n.CutTCP()
+	end := n.Cut()
 	ends(t, conn, syscall.ECONNRESET)
 	if _, err := net.DialTimeout("tcp4", n.Addr(), soon); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("a new connection: %v", err)

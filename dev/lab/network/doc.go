@@ -5,13 +5,13 @@
 //   - An [API] is between one replica and the API server. It records each write, and can respond to requests
 //     itself or drop responses. An [APIPath] is an API between two Links, with the kubeconfig for the
 //     replica: replica → Front → API → Back → API server.
-//   - A [DNS] is between one replica and a name server. It records each UPDATE, and can drop messages.
+//   - A [DNS] is a Link between one replica and a name server. It records each UPDATE, and can drop messages.
 //
 // A fault begins with a call, which returns a function that ends the fault. A fault affects open and new
 // connections. Faults add up: delays are added, and the lowest speed counts. Heal ends all.
 //
-// Reading order: faults.go, port.go, passage.go, ends.go, link.go, pair.go; request.go, body.go, failure.go, upstream.go, api.go,
-// exchange.go, kubeconfig.go, apipath.go; dns.go, dnsstream.go.
+// Reading order: faults.go, port.go, link.go, pair.go; request.go, body.go, failure.go, upstream.go, api.go,
+// exchange.go, kubeconfig.go, apipath.go; dns.go.
 //
 // # Concurrency
 //

@@ -85,7 +85,11 @@ func newDice(share float64, seed uint64) *dice {
 	return &dice{share: share, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
+// hit reports whether the dice hit; nil never does.
 func (d *dice) hit() bool {
+	if d == nil {
+		return false
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.random.Float64() < d.share

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -16,7 +18,6 @@ type Direction uint32
 const (
 	ToTarget Direction = 1 << iota
 	ToClient
-
 	Both = ToTarget | ToClient
 )
 
@@ -26,41 +27,46 @@ const (
 // When one side closes or resets the connection, the other side sees the same. A target that can't be reached
 // looks like one that resets each connection.
 type Link struct {
-	passage[linkFault, *pair]
+	target string
+	port   *port
+	faults faults[linkFault]
+	dns    *DNS // whose messages pass, or nil
+
+	mu     sync.Mutex
+	conns  map[*pair]struct{}
+	closed bool
+	open   sync.WaitGroup // of conns
 }
 
 // linkFault is one of these.
 type linkFault struct {
-	latency, jitter time.Duration
-	bytesPerSecond  int
-	cut             bool
-	halfOpen        Direction
+	latency, jitter     time.Duration
+	bytesPerSecond      int
+	cut                 bool
+	halfOpen            Direction
+	requests, responses *dice // which messages of a DNS are dropped
 }
-
-func (f linkFault) cuts() bool { return f.cut }
 
 // NewLink listens on a free port of 127.0.0.1 and passes connections to the target, which is host:port.
 func NewLink(target string) (*Link, error) {
 	l := &Link{}
-	l.connect = func(client *net.TCPConn) *pair {
-		p := newPair(client, target, &l.faults)
-		p.kill(l.dead())
-		return p
-	}
-	l.changed = func() {
-		for p := range l.conns {
-			p.kill(l.dead())
-		}
-	}
-	var err error
-	if l.port, err = newPort(l.serve); err != nil {
+	if err := l.start(target, nil); err != nil {
 		return nil, fmt.Errorf("make a link to %s: %w", target, err)
 	}
 	return l, nil
 }
 
-// Delay holds each chunk of bytes back for latency, more or less by up to jitter. The next chunk is
-// read afterwards, so what is written within one latency waits for up to two.
+func (l *Link) start(target string, dns *DNS) (err error) {
+	l.target, l.dns, l.conns = target, dns, map[*pair]struct{}{}
+	l.port, err = newPort(l.serve)
+	return err
+}
+
+// Addr is where it listens, as 127.0.0.1:port. It stays the same.
+func (l *Link) Addr() string { return l.port.addr.String() }
+
+// Delay holds each chunk of bytes, or message of a DNS, back for latency, more or less by up to jitter. The
+// next one is read afterwards, so what is written within one latency waits for up to two.
 func (l *Link) Delay(latency, jitter time.Duration) (end func()) {
 	return l.begin(linkFault{latency: latency, jitter: jitter})
 }
@@ -80,8 +86,59 @@ func (l *Link) Cut() (end func()) { return l.begin(linkFault{cut: true}) }
 // up. New ones work when it ends.
 func (l *Link) HalfOpen(d Direction) (end func()) { return l.begin(linkFault{halfOpen: d & Both}) }
 
+// Heal ends all faults.
+func (l *Link) Heal() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults.endAll()
+	l.applyLocked()
+}
+
 // Close resets all connections and ends the Link.
-func (l *Link) Close() { l.end() }
+func (l *Link) Close() {
+	l.mu.Lock()
+	l.closed = true
+	l.resetLocked()
+	l.mu.Unlock()
+	l.port.close()
+	l.open.Wait()
+}
+
+func (l *Link) begin(what linkFault) (end func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.faults.begin(what)
+	l.applyLocked()
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.faults.end(f)
+		l.applyLocked()
+	}
+}
+
+// applyLocked does to the connections and to the port what the faults say. The rest is done when bytes come.
+func (l *Link) applyLocked() {
+	for p := range l.conns {
+		p.kill(l.dead())
+	}
+	if !l.isCut() {
+		l.port.open()
+		return
+	}
+	l.port.shut()
+	l.resetLocked()
+}
+
+func (l *Link) resetLocked() {
+	for p := range l.conns {
+		p.reset()
+	}
+}
+
+func (l *Link) isCut() bool {
+	return slices.ContainsFunc(l.faults.now(), func(f *fault[linkFault]) bool { return f.what.cut })
+}
 
 // dead returns in which directions the Link is half-open.
 func (l *Link) dead() (d Direction) {
@@ -89,6 +146,38 @@ func (l *Link) dead() (d Direction) {
 		d |= f.what.halfOpen
 	}
 	return d
+}
+
+// serve passes what comes on one connection, unless it isn't accepted.
+func (l *Link) serve(client *net.TCPConn) {
+	p := l.add(client)
+	if p == nil {
+		reset(client)
+		return
+	}
+	defer l.remove(p)
+	p.run()
+}
+
+// add returns nil for a connection that isn't accepted.
+func (l *Link) add(client *net.TCPConn) *pair {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.isCut() {
+		return nil
+	}
+	p := newPair(client, l)
+	p.kill(l.dead())
+	l.conns[p] = struct{}{}
+	l.open.Add(1)
+	return p
+}
+
+func (l *Link) remove(p *pair) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.conns, p)
+	l.open.Done()
 }
 
 // reset closes a connection so that the other side gets a reset, even if everything was read and written.

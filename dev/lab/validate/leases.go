@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,7 +75,7 @@ func outsideLease() Validator {
 			if h.Setup.UnsafeClock {
 				return nil // a fast candidate takes the Lease too early, and Signpost can't prevent that
 			}
-			c := &leaseCheck{duration: h.Setup.LeaseDuration, leases: map[string]*leaseBook{}, identity: map[string]string{}, links: linkFaults(h)}
+			c := &leaseCheck{duration: h.Setup.LeaseDuration, leases: map[string]*leaseBook{}, identity: map[string]string{}, links: map[string][]interval{}, history: h}
 			for _, e := range h.Entries {
 				c.read(e)
 			}
@@ -92,7 +91,8 @@ type leaseCheck struct {
 	identity map[string]string     // the replica that first used this identity in a Lease
 	killed   map[string]time.Duration
 	steals   []interval
-	links    map[string][]interval // by link, when a fault delayed requests; in the order of time
+	history  history.History
+	links    map[string][]interval // what delays has returned, by link
 	findings []Finding
 }
 
@@ -107,9 +107,6 @@ type leaseBook struct {
 
 // take is a write that acquired or renewed a Lease.
 type take struct{ arrived, responded time.Duration }
-
-// interval is a part of the run. An interval that hasn't ended has the largest value as its end.
-type interval struct{ from, to time.Duration }
 
 func (c *leaseCheck) read(e history.Entry) {
 	switch {
@@ -280,16 +277,19 @@ func (c *leaseCheck) elapsed(link string, from, to time.Duration) time.Duration 
 	return out
 }
 
-// delays returns when faults delayed the link, in the order of time.
+// delays returns when faults delayed the link, in the order of time. The target of such a fault is
+// REPLICA→SERVER.
 func (c *leaseCheck) delays(link string) []interval {
-	_, server, _ := strings.Cut(link, " ")
-	one, all := c.links[link], c.links[allReplicas+" "+server]
-	if len(all) == 0 {
-		return one
+	all, ok := c.links[link]
+	if !ok {
+		all = faultIntervals(c.history, func(f *history.Fault) bool {
+			replica, server, _ := strings.Cut(f.Target, "→")
+			name := " " + linkNames[server]
+			return slices.Contains(delayFaults, f.Kind) && (link == replica+name || replica == allReplicas && strings.HasSuffix(link, name))
+		}, func(string) time.Duration { return drain })
+		c.links[link] = all
 	}
-	both := slices.Concat(one, all)
-	slices.SortFunc(both, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
-	return both
+	return all
 }
 
 // linkNames maps the server in the target of a fault to the link on which its writes are recorded on arrival.
@@ -302,38 +302,6 @@ func linkOf(w *history.Write) string {
 		return w.Replica + " DNS"
 	}
 	return w.Replica + " API"
-}
-
-// linkFaults returns when faults delayed requests of replicas, by link. The target of such a fault is
-// REPLICA→SERVER.
-func linkFaults(h history.History) map[string][]interval {
-	const lasting = time.Duration(1<<63 - 1)
-	out, open := map[string][]interval{}, map[int]*interval{}
-	var links []string
-	var all []*interval
-	for _, e := range h.Entries {
-		if e.Fault == nil || !slices.Contains(delayFaults, e.Fault.Kind) {
-			continue
-		}
-		if i := open[e.Fault.ID]; e.Fault.Ended && i != nil {
-			i.to = e.At + drain
-			delete(open, e.Fault.ID)
-			continue
-		}
-		replica, server, isLink := strings.Cut(e.Fault.Target, "→")
-		link, known := linkNames[server]
-		if e.Fault.Ended || !isLink || !known {
-			continue
-		}
-		link = replica + " " + link
-		i := &interval{e.At, lasting}
-		open[e.Fault.ID] = i
-		links, all = append(links, link), append(all, i)
-	}
-	for n, link := range links {
-		out[link] = append(out[link], *all[n])
-	}
-	return out
 }
 
 // mostShown is the maximum number of items of a list in a message.

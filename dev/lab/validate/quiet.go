@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,37 +20,16 @@ const (
 	restoreRecovery = 10 * time.Second
 )
 
-// trouble is a time in which a replica may be stale: a fault and the recovery after it.
-type trouble struct{ from, to time.Duration }
-
 // harmless are the kinds of faults that don't delay a replica's watches or its streams.
 var harmless = []string{"etcd-copy", "dns-drop", "provider-storm", "bind-pause", "bind-restart", "steal-lease"}
 
-// troubles are the troubles of one replica, in the order of time and without overlaps.
-type troubles []trouble
+// troubles are the times in which a replica may be stale: faults, and the recovery after each. They are in the
+// order of time and without overlaps.
+type troubles []interval
 
 // troublesOf returns the troubles of a replica: all faults whose target isn't another replica or its link.
 func troublesOf(h history.History, replica string, replicas []string) troubles {
-	open := map[int]time.Duration{}
-	var all troubles
-	for i := range h.Entries {
-		e := &h.Entries[i]
-		if e.Fault == nil || !touches(e.Fault, replica, replicas) {
-			continue
-		}
-		if !e.Fault.Ended {
-			open[e.Fault.ID] = e.At
-			continue
-		}
-		if from, ok := open[e.Fault.ID]; ok {
-			all = append(all, trouble{from, e.At + recoveryOf(e.Fault.Kind)})
-			delete(open, e.Fault.ID)
-		}
-	}
-	for _, from := range open {
-		all = append(all, trouble{from, math.MaxInt64})
-	}
-	return all.merged()
+	return merged(faultIntervals(h, func(f *history.Fault) bool { return touches(f, replica, replicas) }, recoveryOf))
 }
 
 func recoveryOf(kind string) time.Duration {
@@ -69,19 +47,6 @@ func touches(f *history.Fault, replica string, replicas []string) bool {
 		return true
 	}
 	return !slices.ContainsFunc(replicas, func(other string) bool { return strings.Contains(f.Target, other) })
-}
-
-func (all troubles) merged() troubles {
-	slices.SortFunc(all, func(a, b trouble) int { return int(a.from - b.from) })
-	var out troubles
-	for _, t := range all {
-		if n := len(out); n > 0 && t.from <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, t.to)
-			continue
-		}
-		out = append(out, t)
-	}
-	return out
 }
 
 // since returns the time of the oldest state that a replica may report at a later time.

@@ -6,7 +6,7 @@
 //   - streams.go: V1 to V4, about clients of the Destination API. chains.go and backends.go have the states
 //     that may explain a response, explain.go finds those that do, follow.go checks a stream of Get,
 //     profiles.go one of GetProfile, and settle.go the end of the calm.
-//   - quiet.go: when a replica must be up to date.
+//   - quiet.go: when a replica must be up to date, with intervals.go.
 //   - assignments.go: V8 and V9, about xDS clients, with served.go. versions.go: V10.
 //   - writers.go: the validators of written objects. leases.go has V7. records.go has V6, with zone.go and
 //     updates.go. slices.go, lost.go and unowned.go have V5, with timeline.go. calm.go has their part of V1.
