@@ -3,11 +3,9 @@ package observe
 import (
 	"log/slog"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -150,56 +148,6 @@ func allAlerts(t *testing.T) []rulefmt.Rule {
 
 // runbookOf returns the name of the page about an alert in docs/runbooks.
 func runbookOf(a rulefmt.Rule) string { return path.Base(a.Annotations["runbook_url"]) }
-
-// shellBlock matches commands in a page.
-var shellBlock = regexp.MustCompile("(?s)```\n(.*?)```")
-
-// Each command of signpost in a page exists, and so do its flags.
-func TestCommandsInRunbooks(t *testing.T) {
-	helps, found := map[string]string{}, 0
-	for _, a := range allAlerts(t) {
-		text, err := os.ReadFile(filepath.Join(root, "docs/runbooks", runbookOf(a)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, block := range shellBlock.FindAllStringSubmatch(string(text), -1) {
-			for line := range strings.Lines(block[1]) {
-				words := strings.Fields(line)
-				if len(words) < 2 || words[0] != "signpost" {
-					continue
-				}
-				found++
-				checkCommand(t, runbookOf(a), helps, words[1:])
-			}
-		}
-	}
-	if found < len(allAlerts(t))/2 {
-		t.Errorf("there are only %d commands", found)
-	}
-}
-
-// checkCommand compares a command with its help, which helps has after the first time.
-func checkCommand(t *testing.T, page string, helps map[string]string, words []string) {
-	t.Helper()
-	command := words[:1]
-	if words[0] == "check" && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
-		command = words[:2]
-	}
-	name := strings.Join(command, " ")
-	if helps[name] == "" {
-		help, err := exec.CommandContext(t.Context(), signpost, append(slices.Clone(command), "--help")...).CombinedOutput()
-		if err != nil || !strings.Contains(string(help), "signpost "+name) {
-			t.Errorf("%s: signpost %s: %v: %s", page, name, err, help)
-		}
-		helps[name] = string(help)
-	}
-	for _, word := range words {
-		flag, short := word+" ", word+", "
-		if strings.HasPrefix(word, "-") && !strings.Contains(helps[name], flag) && !strings.Contains(helps[name], short) && !strings.Contains(helps[name], word+"\n") {
-			t.Errorf("%s: signpost %s has no flag %s", page, name, word)
-		}
-	}
-}
 
 // Panels have numbers of their own and lie side by side within the grid.
 func TestPanels(t *testing.T) {

@@ -1,9 +1,7 @@
 package recipes
 
 import (
-	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,11 +11,6 @@ import (
 
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
-
-// pages are the pages whose signpost commands must exist.
-var pages = []string{
-	"../README.md", "README.md", "dns.md", "dns/deletions.md", "dns/troubleshooting.md", "install.md", "look.md", "migrate-controllers.md", "migrate-external-dns.md", "migrate-linkerd.md", "troubleshooting.md", "tutorial.md", "upgrading.md",
-}
 
 // TestValues shows that the values on the page are those with which dev/chart tests the chart.
 func TestValues(t *testing.T) {
@@ -66,51 +59,4 @@ func TestPlainManifest(t *testing.T) {
 	if rights := regexp.MustCompile(`(?m)^rights of dns\n  ok `); !rights.MatchString(out) {
 		t.Errorf("signpost check says\n%s", out)
 	}
-}
-
-// TestCommandsExist shows that each signpost command on a page exists, with all its flags.
-func TestCommandsExist(t *testing.T) {
-	command := regexp.MustCompile("(?m)(?:`|^ *|\\| )(?:bin/)?signpost ([a-z][^`|\n]*)")
-	help := map[string]string{}
-	checked := 0
-	for _, page := range pages {
-		text, err := os.ReadFile(filepath.Join("../../docs", page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range command.FindAllStringSubmatch(string(text), -1) {
-			words := strings.Fields(found[1])
-			name := words[0]
-			if name == "config" || name == "xds" && len(words) > 1 && !strings.HasPrefix(words[1], "-") || name == "check" && len(words) > 1 && !strings.HasPrefix(words[1], "-") && words[1] != "ROLE" {
-				name += " " + words[1]
-			}
-			if help[name] == "" {
-				if help[name] = helpOf(t, name, "--help"); strings.Contains(help[name], "--help-all") {
-					help[name] = helpOf(t, name, "--help-all")
-				}
-			}
-			for _, word := range words {
-				flag, _, _ := strings.Cut(word, "=")
-				if strings.HasPrefix(flag, "--") && !regexp.MustCompile(regexp.QuoteMeta(flag)+`\b`).MatchString(help[name]) {
-					t.Errorf("%s: signpost %s has no flag %s", page, name, flag)
-				}
-			}
-			checked++
-		}
-	}
-	if checked < 50 {
-		t.Errorf("%d commands were found, want 50 or more", checked)
-	}
-}
-
-// helpOf returns the output of a command with --help or --help-all.
-func helpOf(t *testing.T, name, flag string) string {
-	t.Helper()
-	var out bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), "../../bin/signpost", append(strings.Fields(name), flag)...)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		t.Errorf("signpost %s %s: %v: %s", name, flag, err, out.String())
-	}
-	return out.String()
 }
