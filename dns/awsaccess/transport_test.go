@@ -9,17 +9,14 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Answers have a size, and a dry run sends only what reads.
 func TestGate(t *testing.T) {
 	pace := NewPace(1e6)
 	g := LimitedTransport{
-		Next: roundTripper(func(*http.Request) (*http.Response, error) {
+		Next: handlertransport.Func(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 100)))}, nil
 		}),
 		Pace: func(*http.Request) *Pace { return pace }, Reads: func(r *http.Request) bool { return r.Method == http.MethodGet }, DryRun: true, Limit: 10,

@@ -20,6 +20,12 @@ var ErrCut = errors.New("the connection was closed without a response")
 // New returns a transport that passes requests to a handler.
 func New(handler http.Handler) http.RoundTripper { return direct{handler} }
 
+// Func is a transport that is a function.
+type Func func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements [http.RoundTripper].
+func (f Func) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 type direct struct{ handler http.Handler }
 
 // RoundTrip implements [http.RoundTripper].

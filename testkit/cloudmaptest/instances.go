@@ -20,11 +20,7 @@ type registerRequest struct {
 }
 
 // registerInstance is API_RegisterInstance.
-func registerInstance(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[registerRequest](body)
-	if fault != nil {
-		return nil, fault
-	}
+func registerInstance(s *Server, in registerRequest) (any, *Fault) {
 	v, fault := s.find(in.ServiceID)
 	if fault != nil {
 		return nil, fault
@@ -117,11 +113,7 @@ func checkAttributes(c *DNSConfig, attributes map[string]string) *Fault {
 }
 
 // deregisterInstance is API_DeregisterInstance.
-func deregisterInstance(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[registerRequest](body)
-	if fault != nil {
-		return nil, fault
-	}
+func deregisterInstance(s *Server, in registerRequest) (any, *Fault) {
 	v, fault := s.find(in.ServiceID)
 	if fault != nil {
 		return nil, fault
@@ -143,12 +135,7 @@ func deregisterInstance(s *Server, body []byte) (any, *Fault) {
 }
 
 // getOperation is API_GetOperation.
-func getOperation(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[struct{ OperationID string }](body)
-	if fault != nil {
-		return nil, fault
-	}
-	s.settle()
+func getOperation(s *Server, in struct{ OperationID string }) (any, *Fault) {
 	o := s.operations[in.OperationID]
 	if o == nil {
 		return nil, &Fault{Status: 400, Code: "OperationNotFound", Message: "No operation " + in.OperationID}

@@ -54,11 +54,7 @@ func answer[T any](key string, in listRequest, all []T) (any, *Fault) {
 }
 
 // listNamespaces is API_ListNamespaces.
-func listNamespaces(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[listRequest](body)
-	if fault != nil {
-		return nil, fault
-	}
+func listNamespaces(s *Server, in listRequest) (any, *Fault) {
 	all := slices.Clone(s.namespaces)
 	for _, f := range in.Filters {
 		if f.Name != "TYPE" || len(f.Values) != 1 || f.Condition != "" && f.Condition != "EQ" {
@@ -70,12 +66,7 @@ func listNamespaces(s *Server, body []byte) (any, *Fault) {
 }
 
 // listServices is API_ListServices.
-func listServices(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[listRequest](body)
-	if fault != nil {
-		return nil, fault
-	}
-	s.settle()
+func listServices(s *Server, in listRequest) (any, *Fault) {
 	wanted := ""
 	for _, f := range in.Filters {
 		if f.Name != "NAMESPACE_ID" || len(f.Values) != 1 {
@@ -98,11 +89,7 @@ func listServices(s *Server, body []byte) (any, *Fault) {
 }
 
 // listInstances is API_ListInstances.
-func listInstances(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[listRequest](body)
-	if fault != nil {
-		return nil, fault
-	}
+func listInstances(s *Server, in listRequest) (any, *Fault) {
 	v, fault := s.find(in.ServiceID)
 	if fault != nil {
 		return nil, fault
@@ -115,12 +102,7 @@ func listInstances(s *Server, body []byte) (any, *Fault) {
 }
 
 // discoverRevision is API_DiscoverInstancesRevision.
-func discoverRevision(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[struct{ NamespaceName, ServiceName string }](body)
-	if fault != nil {
-		return nil, fault
-	}
-	s.settle()
+func discoverRevision(s *Server, in struct{ NamespaceName, ServiceName string }) (any, *Fault) {
 	now := time.Now()
 	for _, n := range s.namespaces {
 		if v := s.named(n.ID, in.ServiceName); n.Name == in.NamespaceName && v != nil && !v.created.Add(s.dataLag).After(now) {

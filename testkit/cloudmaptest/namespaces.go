@@ -195,7 +195,6 @@ func (s *Server) named(namespace, name string) *service {
 
 // find returns the service with an ID.
 func (s *Server) find(id string) (*service, *Fault) {
-	s.settle()
 	for _, v := range s.services {
 		if v.ID == id && v.gone.IsZero() {
 			return v, nil

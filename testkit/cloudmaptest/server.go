@@ -1,6 +1,7 @@
 package cloudmaptest
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -58,9 +59,22 @@ func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) 
 // handlers has the function of each action. It is called with the lock held, carries out the action, and
 // returns the response.
 var handlers = map[string]func(s *Server, body []byte) (any, *Fault){
-	"ListNamespaces": listNamespaces, "ListServices": listServices, "GetService": getService, "CreateService": createService, "UpdateService": updateService,
-	"DeleteService": deleteService, "RegisterInstance": registerInstance, "DeregisterInstance": deregisterInstance, "ListInstances": listInstances,
-	"DiscoverInstancesRevision": discoverRevision, "GetOperation": getOperation,
+	"ListNamespaces": handler(listNamespaces), "ListServices": handler(listServices), "GetService": handler(getService),
+	"CreateService": handler(createService), "UpdateService": handler(updateService), "DeleteService": handler(deleteService),
+	"RegisterInstance": handler(registerInstance), "DeregisterInstance": handler(deregisterInstance), "ListInstances": handler(listInstances),
+	"DiscoverInstancesRevision": handler(discoverRevision), "GetOperation": handler(getOperation),
+}
+
+// handler decodes the requests of an action. Operations that are due end before the action.
+func handler[T any](action func(s *Server, in T) (any, *Fault)) func(s *Server, body []byte) (any, *Fault) {
+	return func(s *Server, body []byte) (any, *Fault) {
+		var in T
+		if err := json.Unmarshal(body, &in); err != nil {
+			return nil, &Fault{Status: 400, Code: "SerializationException", Message: err.Error()}
+		}
+		s.settle()
+		return action(s, in)
+	}
 }
 
 // ServeHTTP implements [http.Handler].

@@ -1,7 +1,6 @@
 package cloudmaptest
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
@@ -20,15 +19,6 @@ func invalid(format string, arguments ...any) *Fault {
 	return &Fault{Status: 400, Code: "InvalidInput", Message: fmt.Sprintf(format, arguments...)}
 }
 
-// read decodes a request.
-func read[T any](body []byte) (T, *Fault) {
-	var in T
-	if err := json.Unmarshal(body, &in); err != nil {
-		return in, &Fault{Status: 400, Code: "SerializationException", Message: err.Error()}
-	}
-	return in, nil
-}
-
 type createRequest struct {
 	Name, CreatorRequestID, Description, NamespaceID string
 	DNSConfig                                        *DNSConfig `json:"DnsConfig"`
@@ -37,16 +27,11 @@ type createRequest struct {
 }
 
 // createService is API_CreateService.
-func createService(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[createRequest](body)
-	if fault != nil {
-		return nil, fault
-	}
+func createService(s *Server, in createRequest) (any, *Fault) {
 	n, fault := s.namespace(in.NamespaceID)
 	if fault != nil {
 		return nil, fault
 	}
-	s.settle()
 	switch {
 	case !nameForm.MatchString(in.Name) || len(in.Name) > longestName:
 		return nil, invalid("Invalid service name: %s", in.Name)
@@ -113,11 +98,7 @@ func (v *service) detail() map[string]any {
 }
 
 // getService is API_GetService.
-func getService(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[struct{ ID string }](body)
-	if fault != nil {
-		return nil, fault
-	}
+func getService(s *Server, in struct{ ID string }) (any, *Fault) {
 	v, fault := s.find(in.ID)
 	if fault != nil {
 		return nil, fault
@@ -135,11 +116,7 @@ type updateRequest struct {
 }
 
 // updateService is API_UpdateService: TTLs may change, types may not, and omitted records are deleted.
-func updateService(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[updateRequest](body)
-	if fault != nil {
-		return nil, fault
-	}
+func updateService(s *Server, in updateRequest) (any, *Fault) {
 	v, fault := s.find(in.ID)
 	if fault != nil {
 		return nil, fault
@@ -176,11 +153,7 @@ func sameTypes(a, b *DNSConfig) bool {
 }
 
 // deleteService is API_DeleteService.
-func deleteService(s *Server, body []byte) (any, *Fault) {
-	in, fault := read[struct{ ID string }](body)
-	if fault != nil {
-		return nil, fault
-	}
+func deleteService(s *Server, in struct{ ID string }) (any, *Fault) {
 	v, fault := s.find(in.ID)
 	if fault != nil {
 		return nil, fault

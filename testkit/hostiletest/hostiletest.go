@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 // Zone is the name of the attacked zone, and ZoneID its ID, for providers with IDs.
@@ -86,7 +88,7 @@ func (c *counter) Write(p []byte) (int, error) {
 // To returns a transport that sends every request to the server at an address, whatever its host.
 func To(address string, next http.RoundTripper) http.RoundTripper {
 	base, err := url.Parse(address)
-	return transport(func(r *http.Request) (*http.Response, error) {
+	return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
@@ -96,11 +98,6 @@ func To(address string, next http.RoundTripper) http.RoundTripper {
 		return next.RoundTrip(there)
 	})
 }
-
-type transport func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements [http.RoundTripper].
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // asks report whether a request lists zones, or the record sets of a zone.
 var asks = map[string]func(*http.Request) (zones, records bool){

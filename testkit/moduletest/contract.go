@@ -14,12 +14,10 @@ import (
 	lib "github.com/libdns/libdns"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 	"github.com/signpostd/signpost/dns/provider/libdns/route"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
-
-type zoneOfLibdns = lib.Zone
 
 const zoneName = "contract.test"
 
@@ -41,7 +39,7 @@ func contract(t *testing.T, o Options) {
 	if err := json.Unmarshal(fmt.Appendf(nil, o.Settings, Secret), c.client); err != nil {
 		t.Fatal(err)
 	}
-	web := o.input(provider.Input{}, store)
+	web := o.input(providertest.Input(), store)
 	watchContexts(t)
 	c.ctx = route.Via(context.WithValue(t.Context(), call{}, true), web.Wrap(nil))
 	other := c.record("other", dns.TypeA, "192.0.2.99")

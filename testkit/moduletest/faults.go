@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/handlertransport"
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
@@ -22,7 +23,9 @@ func (o Options) playFaults(t *testing.T, seed uint64) {
 	store := NewStore()
 	store.AddZone(zoneName)
 	w := publishertest.NewFixture(t)
-	w.Open = func() provider.Provider { return o.open(t, store, w.Input(local{o.Serve(store)}), Secret, zoneName) }
+	w.Open = func() provider.Provider {
+		return o.open(t, store, w.Input(handlertransport.New(o.Serve(store))), Secret, zoneName)
+	}
 	w.Server, w.Writes = &changing{store: store}, func(string) bool { return true }
 	bare := func(name string) string { return strings.TrimSuffix(name, "."+zoneName) }
 	remove := func(r *dns.RecordSet) {

@@ -1,20 +1,20 @@
 package moduletest
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	lib "github.com/libdns/libdns"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
+	"github.com/signpostd/signpost/internal/handlertransport"
 	"github.com/signpostd/signpost/testkit/providertest"
 )
 
@@ -95,28 +95,16 @@ func (o Options) configure(t *testing.T, secret string, zones ...string) *libdns
 		}
 	}
 	c := &libdns.Config{Name: o.Module.Name, File: file, Modules: []module.Module{o.Module}}
-	if _, lists := o.Module.New().(interface {
-		ListZones(context.Context) ([]zoneOfLibdns, error)
-	}); !lists {
+	if _, lists := o.Module.New().(lib.ZoneLister); !lists {
 		c.Zones = zones
 	}
 	return c
 }
 
+// input returns an input whose requests reach the server.
 func (o Options) input(in provider.Input, store *Store) provider.Input {
-	if in.Domains == nil {
-		in.Domains = dns.NewDomainFilter(nil, nil)
-	}
-	if in.Log == nil {
-		in.Log = slog.New(slog.DiscardHandler)
-	}
 	wrap := in.Wrap
-	in.Wrap = func(http.RoundTripper) http.RoundTripper {
-		if wrap == nil {
-			return local{o.Serve(store)}
-		}
-		return wrap(local{o.Serve(store)})
-	}
+	in.Wrap = func(http.RoundTripper) http.RoundTripper { return wrap(handlertransport.New(o.Serve(store))) }
 	return in
 }
 
@@ -125,7 +113,7 @@ func (o Options) wrongSecret(t *testing.T) {
 	const wrong = "not-the-secret-of-tests"
 	store := NewStore()
 	store.AddZone("z.example.test")
-	p := o.open(t, store, provider.Input{}, wrong, "z.example.test")
+	p := o.open(t, store, providertest.Input(), wrong, "z.example.test")
 	_, err := p.Records(t.Context(), dns.Zone{ID: "z.example.test", Name: "z.example.test"})
 	if err == nil || !strings.Contains(err.Error(), provider.ErrCredentials.Error()) {
 		t.Fatalf("Records with a wrong secret: %v, want ErrCredentials", err)
@@ -133,24 +121,4 @@ func (o Options) wrongSecret(t *testing.T) {
 	if strings.Contains(err.Error(), wrong) {
 		t.Fatalf("the error shows the secret: %v", err)
 	}
-}
-
-// local is a transport to a handler in the same process.
-type local struct{ handler http.Handler }
-
-// RoundTrip implements [http.RoundTripper].
-func (l local) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := req.Context().Err(); err != nil {
-		return nil, err
-	}
-	received := req.Clone(req.Context())
-	if received.Body == nil {
-		received.Body = http.NoBody
-	}
-	defer func() { _ = received.Body.Close() }()
-	answer := httptest.NewRecorder()
-	l.handler.ServeHTTP(answer, received)
-	resp := answer.Result()
-	resp.Request = req
-	return resp, nil
 }

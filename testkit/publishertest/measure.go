@@ -14,6 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/handlertransport"
 	"github.com/signpostd/signpost/testkit/longtest"
 )
 
@@ -137,7 +138,7 @@ func (m *measuring) start() (stop func()) {
 
 // noteWrites notes the times of requests that may change records.
 func (m *measuring) noteWrites(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+	return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 		if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/token") {
 			m.mu.Lock()
 			m.written = time.Now()
@@ -152,11 +153,6 @@ func (m *measuring) lastWrite() time.Time {
 	defer m.mu.Unlock()
 	return m.written
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements [http.RoundTripper].
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // settle waits until nothing was written for some intervals.
 func (m *measuring) settle() {

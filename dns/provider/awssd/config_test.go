@@ -13,6 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/handlertransport"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
 )
 
@@ -95,10 +96,6 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // Without an endpoint of the user, questions about revisions go to a host of their own; with one,
 // all requests go there. Programs are told apart by their names.
 func TestHosts(t *testing.T) {
@@ -108,7 +105,7 @@ func TestHosts(t *testing.T) {
 		host, agent := "", ""
 		in := input()
 		in.Wrap = func(http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 				host, agent = r.URL.Host, r.UserAgent()
 				return nil, errors.New("not today")
 			})
@@ -142,7 +139,7 @@ func TestHostileServer(t *testing.T) {
 			in := input()
 			in.Budget = listlimit.New(limits)
 			in.Wrap = func(http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(r *http.Request) (*http.Response, error) {
+				return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 					responses := map[string]string{"ListNamespaces": namespaces, "ListServices": services, "ListInstances": `{}`, "DiscoverInstancesRevision": `{}`}
 					body, special := test.responses[actionOf(r)]
 					if !special {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/handlertransport"
 	"github.com/signpostd/signpost/internal/sharedflags"
 	"github.com/signpostd/signpost/testkit/azuretest"
 )
@@ -113,7 +114,7 @@ func TestCredentials(t *testing.T) {
 			in := input()
 			in.DryRun = true // A token is got nevertheless.
 			in.Wrap = func(http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(r *http.Request) (*http.Response, error) {
+				return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 					if isToken(r) {
 						body := []byte(nil)
 						if r.Body != nil {
@@ -150,7 +151,7 @@ func TestClouds(t *testing.T) {
 			var tokens, others, agents []string
 			in := input()
 			in.Wrap = func(http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(r *http.Request) (*http.Response, error) {
+				return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 					if isToken(r) {
 						tokens = append(tokens, r.URL.Host)
 					} else if strings.HasPrefix(r.URL.Path, "/subscriptions") {
@@ -302,7 +303,7 @@ func TestHostileServer(t *testing.T) {
 				server := azuretest.New()
 				in := input()
 				in.Wrap = func(http.RoundTripper) http.RoundTripper {
-					return roundTripper(func(r *http.Request) (*http.Response, error) {
+					return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 						if r.URL.Host != "azure.invalid" {
 							t.Errorf("a request to %s", r.URL.Host)
 						}
@@ -337,7 +338,7 @@ func TestEmptyAnswers(t *testing.T) {
 	inBoth(t, func(w *fixture) {
 		in := input()
 		in.Wrap = func(http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 				resp, err := w.server.Transport().RoundTrip(r)
 				if err == nil && r.Method == http.MethodPut {
 					resp.Body = io.NopCloser(strings.NewReader(`{"name":"other","type":"x/SOA","properties":{"TTL":1}}`))

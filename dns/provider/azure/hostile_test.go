@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/handlertransport"
 	"github.com/signpostd/signpost/testkit/azuretest"
 	"github.com/signpostd/signpost/testkit/hostiletest"
 )
@@ -15,7 +16,7 @@ func TestHostile(t *testing.T) {
 	hostiletest.Run(t, "azure", func(t *testing.T, in provider.Input) provider.Provider {
 		sound, hostile := azuretest.New().Transport(), in.Wrap(nil)
 		in.Wrap = func(http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 				if r.URL.Path[:15] == "/subscriptions/" {
 					return hostile.RoundTrip(r)
 				}

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/handlertransport"
 	"github.com/signpostd/signpost/testkit/azuretest"
 	"github.com/signpostd/signpost/testkit/providertest"
 )
@@ -89,15 +90,11 @@ const travel = 20 * time.Millisecond
 // transportOf returns what has requests reach a server without a network.
 func transportOf(server *azuretest.Server) func(http.RoundTripper) http.RoundTripper {
 	return func(http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
+		return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 			time.Sleep(travel)
 			return server.Transport().RoundTrip(r)
 		})
 	}
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func isToken(r *http.Request) bool { return strings.Contains(r.URL.Path, "oauth2") }

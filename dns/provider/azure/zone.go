@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // azureZone is a managed zone. Its value stays the same as long as Azure lists it.
@@ -21,8 +21,9 @@ type azureZone struct {
 	name string
 
 	mu sync.Mutex
-	// known has what was listed or written last.
-	known map[key]*entry
+	// known has what was listed or written last, and recent the writes that a listing may not show yet.
+	known  map[key]*stored
+	recent batch.Recent[key, stored]
 	// uncertain are the keys with unknown content, after a lost response or an external change.
 	uncertain map[key]struct{}
 	// unhandled are the listed keys of unsupported types. They may block a CNAME.
@@ -31,57 +32,31 @@ type azureZone struct {
 	swaps provider.Swaps
 }
 
-// lag is how long a listing may lag behind a change.
-const lag = 10 * time.Second
-
-// entry is the content of a key.
-type entry struct {
-	// set is nil if there is none.
-	set *stored
-	// at is when it was written; zero means that it was listed. before has the ETags that were replaced since
-	// the listing, and "" for a creation.
-	at     time.Time
-	before []string
-}
-
-// tag returns the ETag of a record set, or "" if there is none.
-func tag(s *stored) string {
-	if s == nil {
-		return ""
-	}
-	return s.etag
-}
-
-// take returns the record sets for a listing that began at a time. Where the listing shows the state from
-// before our last writes, it is corrected. Any other difference is an external change, and stays.
+// take returns the record sets for a listing that began at a time, corrected by the recent writes.
 func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
-	known, unhandled := make(map[key]*entry, len(sets)), map[key]struct{}{}
+	known, unhandled := make(map[key]*stored, len(sets)), map[key]struct{}{}
 	for _, s := range sets {
 		switch {
 		case z.listed(s) == nil:
 			unhandled[s.key] = struct{}{}
 		case known[s.key] == nil:
-			known[s.key] = &entry{set: s}
+			known[s.key] = s
 		}
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	for k, e := range z.known {
-		var shown *stored
-		if now := known[k]; now != nil {
-			shown = now.set
-		}
-		late := begun.Sub(e.at) <= lag && (tag(shown) == tag(e.set) || slices.Contains(e.before, tag(shown)))
-		if !e.at.IsZero() && (late || !e.at.Before(begun)) {
-			known[k] = e
+	z.recent.Expire(begun)
+	for k := range z.recent {
+		if now := z.recent.Current(k, known[k], sameETag); now != nil {
+			known[k] = now
+		} else {
+			delete(known, k)
 		}
 	}
 	z.known, z.unhandled = known, unhandled
 	list := make([]*dns.RecordSet, 0, len(known))
-	for _, e := range known {
-		if e.set != nil {
-			list = append(list, z.listed(e.set))
-		}
+	for _, s := range known {
+		list = append(list, z.listed(s))
 	}
 	return list
 }
@@ -117,23 +92,22 @@ func (z *azureZone) note(k key, before, now *stored) {
 	if now != nil && now.etag == "" {
 		// The response had no ETag.
 		delete(z.known, k)
+		delete(z.recent, k)
 		return
 	}
-	e := &entry{set: now, at: time.Now(), before: []string{tag(before)}}
-	if old := z.known[k]; old != nil && e.at.Sub(old.at) <= lag {
-		e.before = append(e.before, old.before...)
+	if z.known[k] = now; now == nil {
+		delete(z.known, k)
 	}
-	z.known[k] = e
+	at := time.Now()
+	z.recent.Expire(at)
+	z.recent.Note(k, before, now, at)
 }
 
 // last returns the record set that was listed or written last, or nil.
 func (z *azureZone) last(k key) *stored {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	if e := z.known[k]; e != nil {
-		return e.set
-	}
-	return nil
+	return z.known[k]
 }
 
 // typesOf returns the types of a name's record sets that were listed or written last.
@@ -143,7 +117,7 @@ func (z *azureZone) typesOf(name string) (types []string) {
 	for _, t := range allTypes {
 		k := key{name: name, recordType: t}
 		_, unhandled := z.unhandled[k]
-		if e := z.known[k]; unhandled || e != nil && e.set != nil {
+		if unhandled || z.known[k] != nil {
 			types = append(types, t)
 		}
 	}

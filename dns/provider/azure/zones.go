@@ -56,7 +56,7 @@ func (p *azureProvider) list(ctx context.Context) (all []batch.Found[azureZone],
 			continue
 		}
 		listed.Name = zone.Name
-		of := &azureZone{mapping: mapping{Zone: zone, types: p.types()}, account: p.account, name: z.Name, known: map[key]*entry{}, uncertain: map[key]struct{}{}}
+		of := &azureZone{mapping: mapping{Zone: zone, types: p.types()}, account: p.account, name: z.Name, known: map[key]*stored{}, recent: batch.Recent[key, stored]{}, uncertain: map[key]struct{}{}}
 		all = append(all, batch.Found[azureZone]{Zone: listed, Of: of, Managed: p.filter.admits(zone)})
 	}
 	return all, nil, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/handlertransport"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
 	"github.com/signpostd/signpost/testkit/providertest"
 )
@@ -54,10 +55,6 @@ func TestBatchSize(t *testing.T) {
 	}
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // A server may answer anything.
 func TestStrangeAnswers(t *testing.T) {
 	prepare(t)
@@ -65,7 +62,7 @@ func TestStrangeAnswers(t *testing.T) {
 	for sets, want := range map[string]string{`<html>`: "invalid character", `{"rrsets":[null,{"type":"A","routingPolicy":{}}]}`: ""} {
 		in := input(clouddnstest.New())
 		server := in.Wrap(nil)
-		in.Wrap = providertest.Through(roundTripper(func(r *http.Request) (*http.Response, error) {
+		in.Wrap = providertest.Through(handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Host != "dns.googleapis.com" {
 				return server.RoundTrip(r)
 			}
@@ -141,7 +138,7 @@ func TestTokenErrors(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			in := input(clouddnstest.New())
 			in.Wrap = func(http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(r *http.Request) (*http.Response, error) {
+				return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
 					if r.URL.Host != "oauth2.googleapis.com" {
 						t.Errorf("%s is asked without a token", r.URL.Host)
 					}

@@ -13,12 +13,8 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
-
-// roundTrip is a transport that is a function.
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // body is the body of an answer. It remembers whether it was closed.
 type body struct {
@@ -31,7 +27,7 @@ func (b *body) Close() error {
 	return nil
 }
 
-func client(t *testing.T, dry bool, o Options, f roundTrip) *http.Client {
+func client(t *testing.T, dry bool, o Options, f handlertransport.Func) *http.Client {
 	t.Helper()
 	in := provider.Input{DryRun: dry, Wrap: func(http.RoundTripper) http.RoundTripper { return f }}
 	c, err := NewClient(t.Context(), in, o)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -403,6 +404,51 @@ func TestLD5LearnedTTL(t *testing.T) {
 		}
 		if n := strings.Count(log.String(), "another TTL"); n != 2 {
 			t.Fatalf("two TTLs were learned, and %d noted:\n%s", n, &log)
+		}
+	})
+}
+
+// A failed write teaches nothing about TTLs: the zone may show what an earlier write made (LD5).
+func TestLD5NothingLearnedFromAFailure(t *testing.T) {
+	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
+		p := open(t, input(), m)
+		s.Fail = func(method string, rr lib.RR) error {
+			if method == "GetRecords" {
+				return nil
+			}
+			s.Put(zoneName, lib.RR{Name: "www", Type: dns.TypeA, TTL: 5 * time.Minute, Data: "192.0.2.1"})
+			return errors.New("status 500: " + rr.Name)
+		}
+		wanted := set("www", dns.TypeA, 60, "192.0.2.1")
+		// The zone has the wanted values, so there may be no error.
+		_ = p.Apply(t.Context(), zone, []dns.Change{{New: wanted}})
+		answers, err := p.(provider.Adjuster).Adjust(t.Context(), zone, []*dns.RecordSet{wanted})
+		if err != nil || answers[0].Err != nil || answers[0].Sets[0].TTL != 60 {
+			t.Errorf("after a failed write, Adjust returns %v, %v; want the TTL 60", answers, err)
+		}
+	})
+}
+
+// An ownership record with another TTL and text gets the new text before it loses the old one, so that
+// it is never missing.
+func TestOwnershipRecordKeepsTTLRatherThanAGap(t *testing.T) {
+	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
+		p := open(t, input(), m)
+		s.Put(zoneName, lib.RR{Name: "a-www", Type: dns.TypeTXT, TTL: time.Hour, Data: ours})
+		old := ownershipRecord("www", ours)
+		old.TTL = 3600
+		updated := ownershipRecord("www", ours+",external-dns/resource=service/default/web")
+		s.After = func(string, lib.RR) error {
+			if !slices.ContainsFunc(s.Peek(zoneName), func(rr lib.RR) bool { return rr.Name == "a-www" }) {
+				t.Errorf("%v leaves no ownership record", s.Calls())
+			}
+			return nil
+		}
+		if err := p.Apply(t.Context(), zone, []dns.Change{{Old: old, New: updated}}); err != nil {
+			t.Error(err)
+		}
+		if got := s.Records(zoneName); len(got) != 1 || !strings.Contains(got[0], "resource=service") {
+			t.Errorf("the zone has %v, want the new text", got)
 		}
 	})
 }

@@ -198,7 +198,9 @@ func (w *work) awaitMade(ctx context.Context, units []*unit, failed error) []*un
 			return u.finished
 		})
 		if len(remaining) == 0 || failed != nil || last {
-			w.learnTTLs(units)
+			if failed == nil {
+				w.learnTTLs(units)
+			}
 			if batch.StopsAll(failed) {
 				w.stopped = failed
 			}
@@ -213,7 +215,8 @@ func (w *work) awaitMade(ctx context.Context, units []*unit, failed error) []*un
 	}
 }
 
-// learnTTLs learns the TTLs that the zone shows for written record sets.
+// learnTTLs learns the TTLs that the zone shows for written record sets. After a failure, the zone
+// may show what an earlier write made.
 func (w *work) learnTTLs(units []*unit) {
 	for _, u := range units {
 		for _, c := range u.Changes {

@@ -126,9 +126,10 @@ func (w *work) listedTTL(sent int64) int64 {
 }
 
 // needsRewrite reports whether all records of a set must be rewritten: a CNAME can't have two
-// values, and all records share the TTL.
+// values, and all records share the TTL. An ownership record isn't rewritten for its TTL, because it
+// must never be missing.
 func needsRewrite(existing, wanted *dns.RecordSet) bool {
-	return wanted.Type == dns.TypeCNAME || existing.TTL != wanted.TTL
+	return wanted.Type == dns.TypeCNAME || existing.TTL != wanted.TTL && !wanted.IsOwnershipRecord()
 }
 
 // planDifference adds new values, and deletes unwanted ones after that, so that the name always
