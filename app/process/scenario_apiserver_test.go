@@ -101,7 +101,7 @@ func startAPIServer(t *testing.T, api *kubetest.Cluster, from kinds.EndpointsFro
 		objectWriter: objectWriter{api}, from: from,
 		recorder: recorder{objects: map[catalog.ID]catalog.Object{}, changed: make(chan struct{})},
 	}
-	cluster, err := kube.New(kube.Options{Config: api.Config, Logger: slog.New(slog.DiscardHandler), Report: kinds.ReportTo(a.report, "")},
+	cluster, err := kube.New(kube.Options{Config: api.Config, Logger: slog.New(slog.DiscardHandler), Report: a.report},
 		kinds.CatalogTables(&a.recorder, from)...)
 	if err != nil {
 		t.Fatal(err)
