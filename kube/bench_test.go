@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/testkit/heaptest"
 )
 
@@ -16,7 +17,7 @@ func BenchmarkPodMemory(b *testing.B) {
 		table := Pods().Table()
 		store := storeOf(b, binding{
 			scope:  NewScope(catalog.LocalCluster),
-			report: func(of ObjectRef, p Problem) { b.Fatal(of, p) },
+			report: func(p objectmeta.Problem) { b.Fatal(p) },
 		}, table)
 		for i := range pods {
 			if err := store.Add(somePod(i)); err != nil {

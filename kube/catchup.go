@@ -12,6 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -178,7 +180,7 @@ func (p *part) currentVersion(ctx context.Context, unread *atomic.Int64) (string
 			}
 			p.watches.replace(asked) // the next watch fails, so that the status says that the tables are outdated
 		}
-		pause(ctx, delay.next(retryLimit))
+		_ = pause.For(ctx, delay.next(retryLimit))
 		if ctx.Err() != nil {
 			return "", fmt.Errorf("catch up with %s: read its current version: %w (%v)", p.label(), context.Cause(ctx), err)
 		}

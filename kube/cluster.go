@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // dialTimeout bounds a connection attempt to the API server. TCP repeats a lost SYN after 1 s and 3 s. Its
@@ -47,10 +49,12 @@ type Options struct {
 	Untrusted *UntrustedLimits
 	// Logger logs one line per state change of a resource; nil means slog.Default().
 	Logger *slog.Logger
-	// Report receives the problems of objects; nil drops them.
-	Report Report
-	// Fixed, if not nil, receives the objects whose problems are fixed. When Run returns, all are.
-	Fixed Fixed
+	// Report receives the problems of objects, again for each version of an object with the problem; nil drops
+	// them.
+	Report objectmeta.Report
+	// Fixed, if not nil, receives the objects whose problems are fixed: a newer version of the object lacks
+	// them, or the object is gone. When Run returns, all are.
+	Fixed objectmeta.Fixed
 	// Changed, if not nil, is called after each state change of a resource, from any goroutine. It must not
 	// block.
 	Changed func()
@@ -144,7 +148,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.Default()
 	}
 	if o.Report == nil {
-		o.Report = func(ObjectRef, Problem) {}
+		o.Report = func(objectmeta.Problem) {}
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}

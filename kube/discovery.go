@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -146,11 +148,11 @@ func (p *part) followDefinition(ctx context.Context) {
 		}
 		if p.checkDefinition(ctx) != nil {
 			p.suspect()
-			pause(ctx, delay.next(retryLimitMissing))
+			_ = pause.For(ctx, delay.next(retryLimitMissing))
 			continue
 		}
 		delay = retry{}
-		pause(ctx, terminatingEvery)
+		_ = pause.For(ctx, terminatingEvery)
 	}
 }
 

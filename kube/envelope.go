@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/signpostd/signpost/internal/wire"
 )
 
 // frameLimit bounds the size of a frame. Objects are smaller than 2 MB, because etcd takes no larger ones.
@@ -105,24 +106,21 @@ const (
 
 // openEvent returns the type and the object of an encoded metav1.WatchEvent.
 func openEvent(message []byte) (kind watch.EventType, object []byte, err error) {
-	event := fields{rest: message}
-	for event.next(protowire.BytesType) {
-		switch event.number {
-		case eventType:
-			kind = kindOf(event.bytes)
-		case eventObject:
-			extension := fields{rest: event.bytes}
-			for extension.next(protowire.BytesType) {
-				if extension.number == extensionRaw {
-					object = extension.bytes
-				}
-			}
-			if extension.err != nil {
-				return "", nil, extension.err
-			}
+	event := wire.Read(message)
+	for event.Next(wire.Fields{Bytes: 1<<eventType | 1<<eventObject}) {
+		if event.Number == eventType {
+			kind = kindOf(event.Bytes())
+			continue
+		}
+		extension := wire.Read(event.Bytes())
+		for extension.Next(wire.Fields{Bytes: 1 << extensionRaw}) {
+			object = extension.Bytes()
+		}
+		if extension.Err() != nil {
+			return "", nil, extension.Err()
 		}
 	}
-	return kind, object, event.err
+	return kind, object, event.Err()
 }
 
 // kindOf returns the type of an event, without allocating for the usual types.

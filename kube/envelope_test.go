@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
 	restwatch "k8s.io/client-go/rest/watch"
+
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // somePod is as much of a pod as a small one has.
@@ -77,7 +79,7 @@ func podWatch(t testing.TB, body []byte) (ours, theirs watch.Decoder) {
 // watchOf is podWatch for a table that keeps something else of pods.
 func watchOf(t testing.TB, body []byte, table AnyTable) (ours, theirs watch.Decoder) {
 	t.Helper()
-	entries := storeOf(t, binding{scope: NewScope("local"), report: func(ObjectRef, Problem) {}}, table).entries
+	entries := storeOf(t, binding{scope: NewScope("local"), report: func(objectmeta.Problem) {}}, table).entries
 	serializer, err := entries.feed.form.serializer()
 	if err != nil {
 		t.Fatal(err)

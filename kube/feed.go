@@ -2,7 +2,6 @@ package kube
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 const (
@@ -34,8 +35,8 @@ type binding struct {
 	scope Scope
 	// namespaces are as in [Options].
 	namespaces []string
-	report     Report
-	fixed      Fixed
+	report     objectmeta.Report
+	fixed      objectmeta.Fixed
 	now        func() time.Time
 	// lagObserver returns the function that observes update times of a kind, in Unix seconds.
 	lagObserver func(kind string) (func(updated int64), error)
@@ -124,7 +125,7 @@ func newFeed(r watchSpec, b binding) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{watchSpec: r, scope: b.scope, reported: newReported(b.report, b.fixed), observeLag: observe, untrusted: b.untrusted}
+	f := &feed{watchSpec: r, scope: b.scope, reported: newReported(b), observeLag: observe, untrusted: b.untrusted}
 	f.parts = newParts(f, b)
 	return f, nil
 }
@@ -225,13 +226,4 @@ type retry struct{ last time.Duration }
 func (r *retry) next(limit time.Duration) time.Duration {
 	r.last = min(max(retryFirst, 2*r.last), limit)
 	return r.last - rand.N(r.last/4)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

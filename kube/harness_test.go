@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/metrictest"
 )
@@ -49,10 +50,10 @@ func (r *recorder) Delete(id catalog.ID) {
 	delete(r.objects, id)
 }
 
-func (r *recorder) report(of ObjectRef, p Problem) {
+func (r *recorder) report(p objectmeta.Problem) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.problems = append(r.problems, of.Kind+" "+of.Name+" "+p.Field)
+	r.problems = append(r.problems, p.Kind+" "+p.Name+" "+p.Field)
 }
 
 func (r *recorder) get(id catalog.ID) catalog.Object {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/testkit/heaptest"
 	"github.com/signpostd/signpost/testkit/longtest"
 )
@@ -121,7 +122,7 @@ func checkText(t testing.TB, path string, v reflect.Value) {
 // labels 120 MB in those of sets, which never came back.
 func TestHeapAfterManyLivesM2(t *testing.T) {
 	r := newRecorder()
-	bind := func() binding { return binding{scope: NewScope(DefaultName), report: func(ObjectRef, Problem) {}} }
+	bind := func() binding { return binding{scope: NewScope(DefaultName), report: func(objectmeta.Problem) {}} }
 	tables := CatalogTables(r, FromEndpointSlices)
 	services, pods := storeOf(t, bind(), tables[0]), storeOf(t, bind(), tables[2])
 	list := strings.Repeat("80,", 83_000)
@@ -201,10 +202,10 @@ func TestProblemsAreBoundedM5(t *testing.T) {
 		return nil, list
 	}))
 	for _, name := range []string{"collected", "as a list"} {
-		var got []Problem
-		s := storeOf(t, binding{scope: NewScope(DefaultName), report: func(of ObjectRef, p Problem) {
-			if of.Kind != "Pod" || of.Name != name {
-				t.Errorf("reported of %+v", of)
+		var got []objectmeta.Problem
+		s := storeOf(t, binding{scope: NewScope(DefaultName), report: func(p objectmeta.Problem) {
+			if p.Kind != "Pod" || p.Name != name {
+				t.Errorf("reported %+v", p)
 			}
 			got = append(got, p)
 		}}, kind.Table())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signpostd/signpost/api/linkerd"
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // A ServiceProfile that can't be read any more leaves the last good one in place, and one
@@ -16,9 +17,8 @@ import (
 func TestServiceProfileKeepsTheLastGoodOne(t *testing.T) {
 	var handled []string
 	table := ServiceProfiles().Table(WithHandler(func(_, p *catalog.ServiceProfile) { handled = append(handled, p.Routes[0].Name) }))
-	var problems []Problem
-	var kinds []string
-	store := storeOf(t, binding{report: func(of ObjectRef, p Problem) { problems, kinds = append(problems, p), append(kinds, of.Kind) }}, table)
+	var problems []objectmeta.Problem
+	store := storeOf(t, binding{report: func(p objectmeta.Problem) { problems = append(problems, p) }}, table)
 	for _, spec := range []string{
 		`{routes: [{name: first, condition: {method: GET}}]}`,
 		`{routes: [{name: first, condition: {method: GET}}]}`,
@@ -39,7 +39,7 @@ func TestServiceProfileKeepsTheLastGoodOne(t *testing.T) {
 	if diff := cmp.Diff([]string{"first", "second"}, handled); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	if len(problems) != 1 || !strings.Contains(problems[0].Reason, "the last good version stays in use") || kinds[0] != "ServiceProfile" {
-		t.Errorf("problems of %v are %+v, want one that says what is used instead", kinds, problems)
+	if len(problems) != 1 || !strings.Contains(problems[0].Reason, "the last good version stays in use") || problems[0].Kind != "ServiceProfile" {
+		t.Errorf("problems are %+v, want one that says what is used instead", problems)
 	}
 }

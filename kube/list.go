@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/internal/wire"
 )
 
 // entryList is a list whose objects have become entries.
@@ -164,13 +166,13 @@ func (s *section) next() (number protowire.Number, length int64, err error) {
 		}
 		number, kind := protowire.DecodeTag(tag)
 		if number < protowire.MinValidNumber {
-			return 0, 0, errMalformed
+			return 0, 0, wire.ErrMalformed
 		}
 		switch kind {
 		case protowire.BytesType:
 			n, err := binary.ReadUvarint(s)
 			if err == nil && n > uint64(s.left) {
-				err = errMalformed
+				err = wire.ErrMalformed
 			}
 			return number, int64(n), unexpected(err)
 		case protowire.VarintType:
@@ -180,7 +182,7 @@ func (s *section) next() (number protowire.Number, length int64, err error) {
 		case protowire.Fixed64Type:
 			err = s.skip(8)
 		default:
-			err = errMalformed
+			err = wire.ErrMalformed
 		}
 		if err != nil {
 			return 0, 0, unexpected(err)
@@ -190,7 +192,7 @@ func (s *section) next() (number protowire.Number, length int64, err error) {
 
 func (s *section) fill(into []byte) error {
 	if int64(len(into)) > s.left {
-		return errMalformed
+		return wire.ErrMalformed
 	}
 	s.left -= int64(len(into))
 	_, err := io.ReadFull(s.in, into)
@@ -199,7 +201,7 @@ func (s *section) fill(into []byte) error {
 
 func (s *section) skip(n int64) error {
 	if n > s.left {
-		return errMalformed
+		return wire.ErrMalformed
 	}
 	s.left -= n
 	_, err := io.CopyN(io.Discard, s.in, n)

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // podList returns a list of n pods as the API server encodes it.
@@ -41,7 +43,7 @@ func podList(t testing.TB, n int) []byte {
 // readList reads a list for a table of whole pods, of which there may be most.
 func readList(t testing.TB, body io.Reader, most int) (*entryList, error) {
 	t.Helper()
-	entries := storeOf(t, binding{scope: NewScope("local"), report: func(ObjectRef, Problem) {}}, FullObject[corev1.Pod](Pods()).Table()).entries
+	entries := storeOf(t, binding{scope: NewScope("local"), report: func(objectmeta.Problem) {}}, FullObject[corev1.Pod](Pods()).Table()).entries
 	objects, err := newObjects(entries.feed.form)
 	if err != nil {
 		t.Fatal(err)

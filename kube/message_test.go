@@ -2,77 +2,16 @@ package kube
 
 import (
 	"bytes"
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/internal/objectmeta"
+	"github.com/signpostd/signpost/internal/wire"
 )
-
-// field is one field as the type fields finds it.
-type field struct {
-	Number protowire.Number
-	Bytes  string
-	Varint uint64
-}
-
-// fieldsOf returns the fields of a message that have this encoding, and the error at the end.
-func fieldsOf(message []byte, encoding protowire.Type) (all []field, err error) {
-	f := fields{rest: message}
-	for f.next(encoding) {
-		if encoding == protowire.BytesType {
-			all = append(all, field{Number: f.number, Bytes: string(f.bytes)})
-		} else {
-			all = append(all, field{Number: f.number, Varint: f.varint})
-		}
-	}
-	if f.next(encoding) {
-		return all, errors.New("next went on after it had reported that there is no more")
-	}
-	return all, f.err
-}
-
-func TestMessageFields(t *testing.T) {
-	var mixed []byte
-	mixed = protowire.AppendVarint(protowire.AppendTag(mixed, 1, protowire.VarintType), 300)
-	mixed = protowire.AppendString(protowire.AppendTag(mixed, 1, protowire.BytesType), "text")
-	mixed = protowire.AppendFixed32(protowire.AppendTag(mixed, 2, protowire.Fixed32Type), 7)
-	mixed = protowire.AppendFixed64(protowire.AppendTag(mixed, 2, protowire.Fixed64Type), 7)
-	mixed = protowire.AppendTag(mixed, 3, protowire.StartGroupType)
-	mixed = protowire.AppendString(protowire.AppendTag(mixed, 1, protowire.BytesType), "in a group")
-	mixed = protowire.AppendTag(mixed, 3, protowire.EndGroupType)
-	mixed = protowire.AppendString(protowire.AppendTag(mixed, 1000, protowire.BytesType), "")
-	texts := []field{{Number: 1, Bytes: "text"}, {Number: 1000}}
-	for name, test := range map[string]struct {
-		message  []byte
-		encoding protowire.Type
-		want     []field
-		err      error
-	}{
-		"empty":                 {encoding: protowire.BytesType},
-		"bytes":                 {message: mixed, encoding: protowire.BytesType, want: texts},
-		"varints":               {message: mixed, encoding: protowire.VarintType, want: []field{{Number: 1, Varint: 300}}},
-		"cut off in a tag":      {message: append(bytes.Clone(mixed), 0x80), encoding: protowire.BytesType, want: texts, err: errMalformed},
-		"cut off in a value":    {message: append(bytes.Clone(mixed), 0x0a, 2, 'x'), encoding: protowire.BytesType, want: texts, err: errMalformed},
-		"cut off where skipped": {message: append(bytes.Clone(mixed), 0x08, 0x80), encoding: protowire.BytesType, want: texts, err: errMalformed},
-		"number 0":              {message: []byte{0x02, 0}, encoding: protowire.BytesType, err: errMalformed},
-		"group without end":     {message: []byte{0x0b}, encoding: protowire.BytesType, err: errMalformed},
-		"unknown encoding":      {message: []byte{0x0e, 0}, encoding: protowire.BytesType, err: errMalformed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := fieldsOf(test.message, test.encoding)
-			if !errors.Is(err, test.err) {
-				t.Errorf("error %v, want %v", err, test.err)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("fields (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
 
 // An object comes out of its envelope, or there is an error and nothing comes out.
 func TestUnwrap(t *testing.T) {
@@ -93,9 +32,9 @@ func TestUnwrap(t *testing.T) {
 		{name: "unknown field", encoded: prefix + "\x12\x03abc\x7a\x01x", want: "abc"},
 		{name: "the last encoding counts", encoded: prefix + "\x1a\x04gzip\x12\x03abc\x1a\x00", want: "abc"},
 		{name: "unknown encoding", encoded: prefix + "\x12\x03abc\x1a\x04gzip", err: `unknown content encoding "gzip"`},
-		{name: "cut off in the message", encoded: prefix + "\x12\x03ab", err: errMalformed.Error()},
-		{name: "cut off after the message", encoded: prefix + "\x12\x03abc\x1a", err: errMalformed.Error()},
-		{name: "malformed", encoded: prefix + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", err: errMalformed.Error()},
+		{name: "cut off in the message", encoded: prefix + "\x12\x03ab", err: wire.ErrMalformed.Error()},
+		{name: "cut off after the message", encoded: prefix + "\x12\x03abc\x1a", err: wire.ErrMalformed.Error()},
+		{name: "malformed", encoded: prefix + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", err: wire.ErrMalformed.Error()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := unwrap([]byte(test.encoded))
@@ -112,15 +51,13 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
-// The fields of a message are those that package protowire finds, and what Unwrap returns is
-// what the generated decoder of the envelope finds. Nothing panics.
+// What unwrap returns is what the generated decoder of the envelope finds. Nothing panics.
 func FuzzUnwrap(f *testing.F) {
 	f.Add([]byte("k8s\x00\x12\x03abc\x1a\x00"))
 	f.Add([]byte("k8s\x00\x12\x03abc\x1a\x04gzip"))
 	f.Add([]byte("k8s\x00\x1a\x01x\x12\x03abc\x1a\x00"))
 	f.Add([]byte("k8s\x00\x10\x05\x1b\x08\x01\x1c\x12\x01"))
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		checkFields(t, encoded)
 		got, err := unwrap(encoded)
 		if !isProtobuf(encoded) {
 			if err == nil {
@@ -132,8 +69,10 @@ func FuzzUnwrap(f *testing.F) {
 		// end as other groups; both are left out.
 		var envelope runtime.Unknown
 		message := encoded[len(protobufPrefix):]
-		_, malformed := fieldsOf(message, protowire.BytesType)
-		if envelope.Unmarshal(message) != nil || malformed != nil {
+		r := wire.Read(message)
+		for r.Next(wire.Fields{}) {
+		}
+		if envelope.Unmarshal(message) != nil || r.Err() != nil {
 			return
 		}
 		if want := envelope.ContentEncoding == ""; want != (err == nil) || want && !bytes.Equal(got, envelope.Raw) {
@@ -142,40 +81,8 @@ func FuzzUnwrap(f *testing.F) {
 	})
 }
 
-// checkFields compares the fields of a message with those that package protowire finds.
-func checkFields(t *testing.T, message []byte) {
-	t.Helper()
-	for _, encoding := range []protowire.Type{protowire.BytesType, protowire.VarintType} {
-		var want []field
-		var wantErr error
-		for rest := message; len(rest) > 0; {
-			number, kind, n := protowire.ConsumeField(rest)
-			if n < 0 {
-				wantErr = errMalformed
-				break
-			}
-			_, _, tag := protowire.ConsumeTag(rest)
-			if value := rest[tag:n]; kind == encoding && encoding == protowire.BytesType {
-				b, _ := protowire.ConsumeBytes(value)
-				want = append(want, field{Number: number, Bytes: string(b)})
-			} else if kind == encoding {
-				v, _ := protowire.ConsumeVarint(value)
-				want = append(want, field{Number: number, Varint: v})
-			}
-			rest = rest[n:]
-		}
-		got, err := fieldsOf(message, encoding)
-		if !errors.Is(err, wantErr) {
-			t.Errorf("error %v, want %v", err, wantErr)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("fields of encoding %d (-want +got):\n%s", encoding, diff)
-		}
-	}
-}
-
 // A problem names its object, whether that came as a message, decoded, or with nothing but its
-// metadata.
+// metadata, and the cluster unless that is our own.
 func TestProblemsNameTheirObject(t *testing.T) {
 	pod := somePod(3)
 	message, err := pod.Marshal()
@@ -191,23 +98,25 @@ func TestProblemsNameTheirObject(t *testing.T) {
 	metadata := Retrim(Pods(), odd)
 	metadata.Form = Metadata()
 	for name, test := range map[string]struct {
-		kind Kind[size]
-		give func(*Table[size]) error
-		want string
+		cluster string
+		kind    Kind[size]
+		give    func(*Table[size]) error
+		want    objectmeta.Problem
 	}{
-		"message":  {reading, func(t *Table[size]) error { _, err := t.read(message); return err }, "Pod"},
-		"object":   {Retrim(Pods(), odd), func(t *Table[size]) error { t.trim(pod); return nil }, "Pod"},
-		"metadata": {metadata, func(t *Table[size]) error { t.trim(partial); return nil }, "pods"},
+		"message":  {DefaultName, reading, func(t *Table[size]) error { _, err := t.read(message); return err }, objectmeta.Problem{Kind: "Pod"}},
+		"object":   {"east", Retrim(Pods(), odd), func(t *Table[size]) error { t.trim(pod); return nil }, objectmeta.Problem{Kind: "Pod", Cluster: "east"}},
+		"metadata": {DefaultName, metadata, func(t *Table[size]) error { t.trim(partial); return nil }, objectmeta.Problem{Kind: "pods"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got []any
+			var got []objectmeta.Problem
 			table := test.kind.Table()
-			storeOf(t, binding{scope: NewScope("local"), report: func(of ObjectRef, p Problem) { got = append(got, of, p) }}, table)
+			storeOf(t, binding{scope: NewScope(test.cluster), report: func(p objectmeta.Problem) { got = append(got, p) }}, table)
 			if err := test.give(table); err != nil {
 				t.Fatal(err)
 			}
-			want := []any{ObjectRef{Kind: test.want, Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}, problem}
-			if diff := cmp.Diff(want, got); diff != "" {
+			want := test.want
+			want.Namespace, want.Name, want.UID, want.Field, want.Reason = pod.Namespace, pod.Name, string(pod.UID), problem.Field, problem.Reason
+			if diff := cmp.Diff([]objectmeta.Problem{want}, got); diff != "" {
 				t.Errorf("reported (-want +got):\n%s", diff)
 			}
 		})
@@ -216,7 +125,7 @@ func TestProblemsNameTheirObject(t *testing.T) {
 
 // A message whose metadata can't be read is named by its kind at least.
 func TestProblemOfAMalformedMessage(t *testing.T) {
-	want := ObjectRef{Kind: "Pod"}
+	want := objectmeta.Problem{Kind: "Pod"}
 	if got := messageOf(Pods().Form, corev1.SchemeGroupVersion.WithResource("pods"), []byte{0x0a, 0x05}); got != want {
 		t.Errorf("it is named %+v, want %+v", got, want)
 	}

@@ -2,36 +2,22 @@ package kube
 
 import (
 	"fmt"
-	"reflect"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/internal/wire"
 )
 
-// Field numbers of object metadata, from the tags of the API types. Times are encoded as metav1.Timestamp.
+// The fields that are read of the metadata of an object, and of its managed fields. Times are encoded as
+// metav1.Timestamp.
 var (
-	metadataField = numberOf[metav1.PartialObjectMetadata]("metadata")
-
-	nameField            = numberOf[metav1.ObjectMeta]("name")
-	namespaceField       = numberOf[metav1.ObjectMeta]("namespace")
-	uidField             = numberOf[metav1.ObjectMeta]("uid")
-	resourceVersionField = numberOf[metav1.ObjectMeta]("resourceVersion")
-	managedFieldsField   = numberOf[metav1.ObjectMeta]("managedFields")
-
-	operationField = numberOf[metav1.ManagedFieldsEntry]("operation")
-	timeField      = numberOf[metav1.ManagedFieldsEntry]("time")
-
-	secondsField = numberOf[metav1.Timestamp]("seconds")
-)
-
-// numberOf returns the field number of an API type's field, by the name in its protobuf tag.
-func numberOf[T any](name string) protowire.Number {
-	number, _, err := protobufField(reflect.TypeFor[T](), name)
-	if err != nil {
-		panic(err) // only for package variables, independent of input
+	namingFields = wire.Fields{
+		Bytes: 1<<wire.MetadataName | 1<<wire.MetadataNamespace | 1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion,
 	}
-	return number
-}
+	entryOperation = wire.NumberOf[metav1.ManagedFieldsEntry]("operation")
+	entryFields    = wire.FieldsOf[metav1.ManagedFieldsEntry]("operation", "time")
+	secondsField   = wire.FieldsOf[metav1.Timestamp]("seconds")
+)
 
 // messageMeta is what is read of the metadata of every object in protobuf. Its slices are parts of the
 // message.
@@ -42,73 +28,64 @@ type messageMeta struct {
 }
 
 func readMetadata(object []byte) (m messageMeta, err error) {
-	f := fields{rest: object}
-	for f.next(protowire.BytesType) {
-		if f.number != metadataField {
-			continue
-		}
-		if err := m.read(f.bytes); err != nil {
+	r := wire.Read(object)
+	for r.Next(wire.Fields{Bytes: 1 << wire.Metadata}) {
+		if err := m.read(r.Bytes()); err != nil {
 			return m, err
 		}
 	}
-	return m, f.err
+	return m, r.Err()
 }
 
 func (m *messageMeta) read(metadata []byte) error {
 	m.metadata = metadata
-	f := fields{rest: metadata}
-	for f.next(protowire.BytesType) {
-		switch f.number {
-		case nameField:
-			m.name = f.bytes
-		case namespaceField:
-			m.namespace = f.bytes
-		case uidField:
-			m.uid = f.bytes
-		case resourceVersionField:
-			m.version = f.bytes
+	r := wire.Read(metadata)
+	for r.Next(namingFields) {
+		switch r.Number {
+		case wire.MetadataName:
+			m.name = r.Bytes()
+		case wire.MetadataNamespace:
+			m.namespace = r.Bytes()
+		case wire.MetadataUID:
+			m.uid = r.Bytes()
+		case wire.MetadataResourceVersion:
+			m.version = r.Bytes()
 		}
 	}
-	return f.err
+	return r.Err()
 }
 
 // newestUpdate is the function newestUpdate, for an object in protobuf.
 func (m *messageMeta) newestUpdate() (newest int64, err error) {
-	f := fields{rest: m.metadata}
-	for f.next(protowire.BytesType) {
-		if f.number != managedFieldsField {
-			continue
-		}
-		updated, err := updateOf(f.bytes)
+	r := wire.Read(m.metadata)
+	for r.Next(wire.Fields{Bytes: 1 << wire.MetadataManagedFields}) {
+		updated, err := updateOf(r.Bytes())
 		if err != nil {
 			return 0, fmt.Errorf("managed fields: %w", err)
 		}
 		newest = max(newest, updated)
 	}
-	return newest, f.err
+	return newest, r.Err()
 }
 
 // updateOf returns the time of an entry of the managed fields, in Unix seconds; zero unless its operation is
 // Update.
 func updateOf(entry []byte) (updated int64, err error) {
 	var operation, time []byte
-	f := fields{rest: entry}
-	for f.next(protowire.BytesType) {
-		switch f.number {
-		case operationField:
-			operation = f.bytes
-		case timeField:
-			time = f.bytes
+	r := wire.Read(entry)
+	for r.Next(entryFields) {
+		if r.Number == entryOperation {
+			operation = r.Bytes()
+		} else {
+			time = r.Bytes()
 		}
 	}
-	if f.err != nil || string(operation) != string(metav1.ManagedFieldsOperationUpdate) {
-		return 0, f.err
+	if r.Err() != nil || string(operation) != string(metav1.ManagedFieldsOperationUpdate) {
+		return 0, r.Err()
 	}
-	t := fields{rest: time}
-	for t.next(protowire.VarintType) {
-		if t.number == secondsField {
-			updated = int64(t.varint)
-		}
+	t := wire.Read(time)
+	for t.Next(secondsField) {
+		updated = int64(t.Varint)
 	}
-	return updated, t.err
+	return updated, t.Err()
 }

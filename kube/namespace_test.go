@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/testkit/heaptest"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
@@ -110,7 +111,7 @@ func TestNewRefusesNamespaces(t *testing.T) {
 // twoNamespaces returns the stores of a table that is filled from the namespaces a and b.
 func twoNamespaces(t *testing.T, table *Table[zoneOf]) (a, b *store) {
 	t.Helper()
-	first := storeOf(t, binding{report: func(ObjectRef, Problem) {}, namespaces: []string{"a", "b"}}, table)
+	first := storeOf(t, binding{report: func(objectmeta.Problem) {}, namespaces: []string{"a", "b"}}, table)
 	return first, newStore(first.feed.parts[1])
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // An object on which Kind.Trim or Kind.Read panics costs nothing but itself: its last good version stays, other
@@ -24,9 +25,8 @@ func TestPanicCostsOneObject(t *testing.T) {
 		return trim(s, o)
 	}
 	hurt, healthy := panicking.Table(), Services().Table()
-	var problems []Problem
-	var names []string
-	s := storeOf(t, binding{report: func(of ObjectRef, p Problem) { problems, names = append(problems, p), append(names, of.Name) }}, hurt, healthy)
+	var problems []objectmeta.Problem
+	s := storeOf(t, binding{report: func(p objectmeta.Problem) { problems = append(problems, p) }}, hurt, healthy)
 	for _, o := range []struct{ name, external string }{{"a", "fine"}, {"a", "poison"}, {"b", "poison"}, {"c", "fine"}} {
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: o.name}, Spec: corev1.ServiceSpec{ExternalName: o.external}}
 		if err := s.Update(service); err != nil {
@@ -39,8 +39,8 @@ func TestPanicCostsOneObject(t *testing.T) {
 	if healthy.Len() != 3 {
 		t.Errorf("the other table holds %d objects, want 3", healthy.Len())
 	}
-	if len(problems) != 2 || names[0] != "a" || names[1] != "b" {
-		t.Fatalf("problems of %v are %+v, want one of a and one of b", names, problems)
+	if len(problems) != 2 || problems[0].Name != "a" || problems[1].Name != "b" {
+		t.Fatalf("problems are %+v, want one of a and one of b", problems)
 	}
 	for _, want := range []string{"TestPanicCostsOneObject", "no such port", "report it"} {
 		if !strings.Contains(problems[0].Reason, want) {
@@ -57,9 +57,8 @@ func TestPanicOfReadCostsOneObject(t *testing.T) {
 		return none, nil, errors.New(none.Key.Name) // panics
 	}
 	table := panicking.Table()
-	var problems []Problem
-	var names []string
-	storeOf(t, binding{report: func(of ObjectRef, p Problem) { problems, names = append(problems, p), append(names, of.Name) }}, table)
+	var problems []objectmeta.Problem
+	storeOf(t, binding{report: func(p objectmeta.Problem) { problems = append(problems, p) }}, table)
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
 	message, err := service.Marshal()
 	if err != nil {
@@ -69,7 +68,7 @@ func TestPanicOfReadCostsOneObject(t *testing.T) {
 	if value, ok := kept.(*catalog.Service); err != nil || !ok || value != nil {
 		t.Errorf("got %v, %v; want no Service and no error", kept, err)
 	}
-	if len(problems) != 1 || names[0] != "a" || !strings.Contains(problems[0].Reason, "nil pointer dereference") {
-		t.Errorf("problems of %v are %+v, want one of a", names, problems)
+	if len(problems) != 1 || problems[0].Name != "a" || !strings.Contains(problems[0].Reason, "nil pointer dereference") {
+		t.Errorf("problems are %+v, want one of a", problems)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // part is what one reflector of a feed reads: the objects of one namespace, or all.
@@ -78,7 +80,7 @@ func (p *part) run(ctx context.Context) {
 		if p.state.now().Sub(begun) > healthy {
 			delay = retry{}
 		}
-		pause(ctx, delay.next(p.retryLimit())) // the version may go back again and again
+		_ = pause.For(ctx, delay.next(p.retryLimit())) // the version may go back again and again
 	}
 }
 
@@ -105,7 +107,7 @@ func (p *part) runUntilRewound(ctx context.Context, delay *retry) {
 		if p.state.now().Sub(begun) > healthy {
 			*delay = retry{}
 		}
-		pause(ctx, delay.next(p.retryLimit()))
+		_ = pause.For(ctx, delay.next(p.retryLimit()))
 	}
 }
 

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/internal/objectmeta"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // Problem says that an object, or a part of it, can't be used. The rest of the object stays in use.
@@ -75,32 +77,12 @@ func bounded(list []Problem) []Problem {
 }
 
 func short(p Problem) Problem {
-	return Problem{shortened(p.Field, fieldLimit), shortened(p.Reason, reasonLimit)}
+	return Problem{sanitize.Shorten(p.Field, fieldLimit), sanitize.Shorten(p.Reason, reasonLimit)}
 }
 
-// shortened returns text as valid UTF-8, cut to about limit bytes.
-func shortened(text string, limit int) string {
-	if len(text) > limit {
-		text = text[:limit] + "…"
-	}
-	return strings.ToValidUTF8(text, "\ufffd")
-}
-
-// ObjectRef names an object that has a [Problem].
-type ObjectRef struct {
-	// Kind, Namespace and Name are the object's, as a user would type them.
-	Kind, Namespace, Name string
-	// UID is metadata.uid; empty if it isn't known.
-	UID string
-}
-
-// Report receives the problems of objects. It is called from many goroutines, again for each version of an
-// object with the problem, and must not block.
-type Report func(ObjectRef, Problem)
-
-// objectOf names an object of a resource.
-func objectOf(obj runtime.Object, r schema.GroupVersionResource) ObjectRef {
-	of := ObjectRef{Kind: kindName(reflect.TypeOf(obj).Elem(), r)}
+// objectOf returns a problem of an object of a resource, without field and reason.
+func objectOf(obj runtime.Object, r schema.GroupVersionResource) objectmeta.Problem {
+	of := objectmeta.Problem{Kind: kindName(reflect.TypeOf(obj).Elem(), r)}
 	// The kind in a typed object isn't reliable: in a list it may be anything.
 	if _, loose := obj.(*unstructured.Unstructured); loose {
 		of.Kind = obj.GetObjectKind().GroupVersionKind().Kind
@@ -111,9 +93,9 @@ func objectOf(obj runtime.Object, r schema.GroupVersionResource) ObjectRef {
 	return of
 }
 
-// messageOf names an object in protobuf, of a resource and a form.
-func messageOf(f Form, r schema.GroupVersionResource, message []byte) ObjectRef {
-	var of ObjectRef
+// messageOf is objectOf for an object in protobuf, of a resource and a form.
+func messageOf(f Form, r schema.GroupVersionResource, message []byte) objectmeta.Problem {
+	var of objectmeta.Problem
 	if item, err := f.item(); err == nil {
 		of.Kind = kindName(item, r)
 	}

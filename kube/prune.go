@@ -3,10 +3,11 @@ package kube
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/signpostd/signpost/internal/wire"
 )
 
 // unread lists the fields of a protobuf message that are not decoded, by field number.
@@ -41,35 +42,18 @@ func (u *unread) add(object reflect.Type, path []string) error {
 	for object.Kind() == reflect.Pointer || object.Kind() == reflect.Slice {
 		object = object.Elem()
 	}
-	number, field, err := protobufField(object, path[0])
+	field, err := wire.FieldOf(object, path[0])
 	if err != nil {
 		return err
 	}
-	for len(*u) <= int(number) {
+	for len(*u) <= field.Number {
 		*u = append(*u, unreadField{})
 	}
 	if len(path) == 1 {
-		(*u)[number].all = true
+		(*u)[field.Number].all = true
 		return nil
 	}
-	return (*u)[number].below.add(field, path[1:])
-}
-
-// protobufField returns the number and the type of a field, by the name in its tag, such as
-// `protobuf:"bytes,2,rep,name=containers"`.
-func protobufField(object reflect.Type, name string) (protowire.Number, reflect.Type, error) {
-	if object.Kind() != reflect.Struct {
-		return 0, nil, fmt.Errorf("%s has no fields", object)
-	}
-	for i := range object.NumField() {
-		tag := strings.Split(object.Field(i).Tag.Get("protobuf"), ",")
-		if len(tag) < 4 || tag[3] != "name="+name {
-			continue
-		}
-		number, err := strconv.Atoi(tag[1])
-		return protowire.Number(number), object.Field(i).Type, err
-	}
-	return 0, nil, fmt.Errorf("%s has no field %s", object, name)
+	return (*u)[field.Number].below.add(field.Type, path[1:])
 }
 
 // prune removes unread fields from an encoded message, in place. Removing them costs less than decoding them,
@@ -79,11 +63,11 @@ func (u unread) prune(message []byte) ([]byte, error) {
 	for len(message) > 0 {
 		number, wireType, n := protowire.ConsumeTag(message)
 		if n < 0 {
-			return nil, errMalformed
+			return nil, wire.ErrMalformed
 		}
 		m := protowire.ConsumeFieldValue(number, wireType, message[n:])
 		if m < 0 {
-			return nil, errMalformed
+			return nil, wire.ErrMalformed
 		}
 		field := message[:n+m]
 		message = message[n+m:]
@@ -93,7 +77,7 @@ func (u unread) prune(message []byte) ([]byte, error) {
 		case of.below == nil:
 			kept = append(kept, field...)
 		case wireType != protowire.BytesType:
-			return nil, errMalformed
+			return nil, wire.ErrMalformed
 		default:
 			value, _ := protowire.ConsumeBytes(field[n:])
 			value, err := of.below.prune(value)

@@ -13,6 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/signpostd/signpost/internal/objectmeta"
+	"github.com/signpostd/signpost/internal/wire"
 )
 
 // size is what the kind of these tests reads: how long the message of an object is.
@@ -47,7 +50,7 @@ func TestTablesThatReadMessages(t *testing.T) {
 			table := sizes().Table()
 			tables := append(append([]AnyTable{}, others...), table)
 			reported := 0
-			store := storeOf(t, binding{scope: NewScope("local"), report: func(ObjectRef, Problem) { reported++ }}, tables...)
+			store := storeOf(t, binding{scope: NewScope("local"), report: func(objectmeta.Problem) { reported++ }}, tables...)
 			e, err := newEvents(io.NopCloser(bytes.NewReader(body)), store.entries, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -92,14 +95,14 @@ func TestTablesThatReadMessages(t *testing.T) {
 }
 
 func TestUnreadableMessage(t *testing.T) {
-	store := storeOf(t, binding{scope: NewScope("local"), report: func(ObjectRef, Problem) {}}, sizes().Table())
+	store := storeOf(t, binding{scope: NewScope("local"), report: func(objectmeta.Problem) {}}, sizes().Table())
 	e, err := newEvents(io.NopCloser(bytes.NewReader(frameOf(t, watch.Added, &corev1.Pod{}))), store.entries, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, message := range [][]byte{{0x0a, 0x05}, {0x0a, 0x02, 0x0a, 0x09}, {0x0a, 0x04, 0x8a, 0x01, 0x01, 0x80}} {
-		if _, err := store.entries.read(message, e.objects); !errors.Is(err, errMalformed) {
-			t.Errorf("%x: error %v, want %v", message, err, errMalformed)
+		if _, err := store.entries.read(message, e.objects); !errors.Is(err, wire.ErrMalformed) {
+			t.Errorf("%x: error %v, want %v", message, err, wire.ErrMalformed)
 		}
 	}
 }

@@ -4,19 +4,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-)
 
-// Fixed receives an object whose problems that were reported before a time are fixed: a newer version of the
-// object lacks them, or the object is gone. It is called from many goroutines, and must not block.
-type Fixed func(of ObjectRef, before time.Time)
+	"github.com/signpostd/signpost/internal/objectmeta"
+)
 
 // reportedLimit is how many objects of a feed are remembered. Fixes of further objects are not reported.
 const reportedLimit = 4096
 
 // reported remembers the objects of a feed whose last version had problems, so that fixes are reported.
 type reported struct {
-	report Report
-	fixed  Fixed
+	report objectmeta.Report
+	fixed  objectmeta.Fixed
+	// cluster is the name of the cluster in problems, which is empty for our own.
+	cluster string
 	// some is the number of objects, so that a version of an object costs no lock while there are none.
 	some atomic.Int64
 
@@ -24,29 +24,35 @@ type reported struct {
 	of map[key]met
 }
 
-// met is an object, and when its last problem was reported.
+// met is an object, as a problem without field and reason, and when its last problem was reported.
 type met struct {
-	object ObjectRef
+	object objectmeta.Problem
 	at     time.Time
 }
 
-func newReported(report Report, fixed Fixed) *reported {
-	return &reported{report: report, fixed: fixed, of: map[key]met{}}
+func newReported(b binding) *reported {
+	r := &reported{report: b.report, fixed: b.fixed, cluster: b.scope.Cluster, of: map[key]met{}}
+	if r.cluster == DefaultName {
+		r.cluster = ""
+	}
+	return r
 }
 
 // add reports a problem of an object.
-func (r *reported) add(of ObjectRef, p Problem) {
-	r.report(of, p)
+func (r *reported) add(p objectmeta.Problem) {
+	p.Cluster = r.cluster
+	r.report(p)
 	if r.fixed == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := key{of.Namespace, of.Name}
+	k := key{p.Namespace, p.Name}
 	if _, known := r.of[k]; !known && len(r.of) == reportedLimit {
 		return
 	}
-	r.of[k] = met{of, time.Now()}
+	p.Field, p.Reason = "", ""
+	r.of[k] = met{p, time.Now()}
 	r.some.Store(int64(len(r.of)))
 }
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // A problem ends with the version of the object that lacks it, with the deletion of the object, and with a
@@ -27,8 +28,8 @@ func TestFixedProblems(t *testing.T) {
 		kind.Read = nil
 		listed := map[string]time.Time{}
 		s := storeOf(t, binding{
-			report: func(of ObjectRef, p Problem) { listed[of.Name+" "+p.Field] = time.Now() },
-			fixed: func(of ObjectRef, before time.Time) {
+			report: func(p objectmeta.Problem) { listed[p.Name+" "+p.Field] = time.Now() },
+			fixed: func(of objectmeta.Problem, before time.Time) {
 				for name, last := range listed {
 					if name[:1] == of.Name && last.Before(before) {
 						delete(listed, name)
@@ -74,9 +75,9 @@ func TestFixedProblems(t *testing.T) {
 
 // However many objects have problems, a bounded number is remembered.
 func TestReportedIsBounded(t *testing.T) {
-	r := newReported(func(ObjectRef, Problem) {}, func(ObjectRef, time.Time) {})
+	r := newReported(binding{report: func(objectmeta.Problem) {}, fixed: func(objectmeta.Problem, time.Time) {}})
 	for i := range 2 * reportedLimit {
-		r.add(ObjectRef{Name: time.Duration(i).String()}, Problem{})
+		r.add(objectmeta.Problem{Name: time.Duration(i).String()})
 	}
 	if len(r.of) != reportedLimit {
 		t.Errorf("%d objects are remembered, want %d", len(r.of), reportedLimit)

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // Rewind says that the resource version of an API server went back: its objects were restored from an older
@@ -103,7 +105,7 @@ func (r *rewinds) compare(p *part, present string) bool {
 		of.state.rewound() // before they begin to list again
 	}
 	r.begin()
-	remembered, present = shortened(remembered, fieldLimit), shortened(present, fieldLimit)
+	remembered, present = sanitize.Shorten(remembered, fieldLimit), sanitize.Shorten(present, fieldLimit)
 	r.log.Warn("The resource version of the API server went back, as after a restore of etcd from an older copy: all kinds are listed again",
 		"kind", p.feed.kind, "remembered", remembered, "present", present)
 	r.notify(Rewind{Cluster: r.cluster, Kind: p.feed.kind, Remembered: remembered, Present: present})

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // Table is an informer cache: it holds what is kept of the objects of one kind in one cluster.
@@ -32,7 +34,7 @@ type Table[T any] struct {
 // tableBinding is what a table gets from the feed that fills it.
 type tableBinding struct {
 	scope      Scope
-	report     Report
+	report     objectmeta.Report
 	observeLag func(updated int64)
 	status     func() TableStatus
 	parts      func() []*part
@@ -229,28 +231,29 @@ func (t *Table[T]) ByIndex(name, under string) []*T {
 func (t *Table[T]) trim(obj runtime.Object) (kept any) {
 	defer func() {
 		if v := recover(); v != nil {
-			t.reportAll(func() ObjectRef { return objectOf(obj, t.kind.Resource) }, []Problem{panicProblem(v)})
+			t.reportAll(func() objectmeta.Problem { return objectOf(obj, t.kind.Resource) }, []Problem{panicProblem(v)})
 			kept = (*T)(nil)
 		}
 	}()
 	own, err := t.kind.Form.object(obj, t.kind.Resource)
 	if err != nil {
-		t.reportAll(func() ObjectRef { return objectOf(obj, t.kind.Resource) }, []Problem{{Reason: err.Error()}})
+		t.reportAll(func() objectmeta.Problem { return objectOf(obj, t.kind.Resource) }, []Problem{{Reason: err.Error()}})
 		return (*T)(nil)
 	}
 	value, problems := t.kind.Trim(t.binding.scope, own)
-	t.reportAll(func() ObjectRef { return objectOf(own, t.kind.Resource) }, problems)
+	t.reportAll(func() objectmeta.Problem { return objectOf(own, t.kind.Resource) }, problems)
 	return value
 }
 
 // reportAll reports the problems of one version of an object.
-func (t *Table[T]) reportAll(of func() ObjectRef, problems []Problem) {
+func (t *Table[T]) reportAll(of func() objectmeta.Problem, problems []Problem) {
 	if len(problems) == 0 {
 		return
 	}
 	object := of()
 	for _, p := range bounded(problems) {
-		t.binding.report(object, p)
+		object.Field, object.Reason = p.Field, p.Reason
+		t.binding.report(object)
 	}
 }
 
@@ -259,7 +262,7 @@ func (t *Table[T]) reads() bool { return t.kind.Read != nil }
 func (t *Table[T]) read(message []byte) (kept any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			t.reportAll(func() ObjectRef { return messageOf(t.kind.Form, t.kind.Resource, message) }, []Problem{panicProblem(v)})
+			t.reportAll(func() objectmeta.Problem { return messageOf(t.kind.Form, t.kind.Resource, message) }, []Problem{panicProblem(v)})
 			kept, err = (*T)(nil), nil
 		}
 	}()
@@ -267,7 +270,7 @@ func (t *Table[T]) read(message []byte) (kept any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t.reportAll(func() ObjectRef { return messageOf(t.kind.Form, t.kind.Resource, message) }, problems)
+	t.reportAll(func() objectmeta.Problem { return messageOf(t.kind.Form, t.kind.Resource, message) }, problems)
 	return value, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
@@ -44,7 +45,7 @@ type fixture struct {
 	*store
 	table    *Table[zoneOf]
 	events   []string
-	problems []Problem
+	problems []objectmeta.Problem
 	registry *prometheus.Registry
 }
 
@@ -61,7 +62,7 @@ func newFixture(t *testing.T, opts ...TableOption[zoneOf]) *fixture {
 	f.table = zones().Table(append([]TableOption[zoneOf]{f.record("")}, opts...)...)
 	m := newMetrics(f.registry, "local")
 	f.store = storeOf(t, binding{
-		report: func(_ ObjectRef, p Problem) { f.problems = append(f.problems, p) },
+		report: func(p objectmeta.Problem) { f.problems = append(f.problems, p) },
 		lagObserver: func(kind string) (func(int64), error) {
 			return m.lagObserver(kind, func() time.Time { return time.Unix(1007, 0) })
 		},

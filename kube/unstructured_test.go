@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
@@ -119,10 +120,9 @@ func TestUnstructuredTableReadsEverything(t *testing.T) {
 
 // An object that can't be converted to the form of a table is a problem, for that table only.
 func TestUnstructuredObjectThatHasNoType(t *testing.T) {
-	var problems []Problem
-	var names []string
+	var problems []objectmeta.Problem
 	typed, whole := Servers().Table(), loose(Servers())
-	s := storeOf(t, binding{report: func(of ObjectRef, p Problem) { problems, names = append(problems, p), append(names, of.Name) }}, typed, whole)
+	s := storeOf(t, binding{report: func(p objectmeta.Problem) { problems = append(problems, p) }}, typed, whole)
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "policy.linkerd.io/v1beta3", "kind": "Server",
 		"metadata": map[string]any{"namespace": "n", "name": "a", "labels": map[string]any{"x": "y"}, "generation": "none"},
@@ -133,7 +133,7 @@ func TestUnstructuredObjectThatHasNoType(t *testing.T) {
 	if typed.Len() != 0 || whole.Get("n", "a") == nil {
 		t.Errorf("the tables hold %d and %d objects, want 0 and 1", typed.Len(), whole.Len())
 	}
-	if len(problems) != 1 || names[0] != "a" || !strings.Contains(problems[0].Reason, "metadata.generation") {
+	if len(problems) != 1 || problems[0].Name != "a" || !strings.Contains(problems[0].Reason, "metadata.generation") {
 		t.Errorf("problems are %+v, want one about metadata.generation", problems)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
-	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // flushTime limits how long publishOnce waits at its end for its Events to be sent.
@@ -51,7 +50,7 @@ func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, lo
 		return nil, err
 	}
 	plans, err := r.opened[0].Once(ctx, kube.Options{
-		Config: restConfig, NamespacesOf: c.NamespacesOf(), Registerer: in.Registerer, Logger: log, Report: kinds.ReportTo(in.Report, ""),
+		Config: restConfig, NamespacesOf: c.NamespacesOf(), Registerer: in.Registerer, Logger: log, Report: in.Report,
 	}, limit)
 	if err == nil {
 		err = r.writeStatusOnce(ctx)

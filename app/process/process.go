@@ -21,7 +21,6 @@ import (
 	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
-	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/kube/linked"
 )
 
@@ -215,7 +214,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	var settled <-chan struct{} = none
 	if len(tables) > 0 {
 		var err error
-		cluster, err = kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), ""), Fixed: kinds.FixedTo(in.Fixed, ""), Rewound: warnOfRewind(roles)}, tables...)
+		cluster, err = kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: reportTo(in.Report, roles), Fixed: in.Fixed, Rewound: warnOfRewind(roles)}, tables...)
 		if err != nil {
 			return process{}, err
 		}

@@ -119,9 +119,10 @@ func kindFrom[T any, P interface {
 // problemsOf returns the problems of an object as a cluster reports them.
 func problemsOf(kind string, read runtime.Object, problems []kube.Problem) (reported []objectmeta.Problem) {
 	m := read.(metav1.Object)
-	report := kinds.ReportTo(func(p objectmeta.Problem) { reported = append(reported, p) }, "")
 	for _, p := range problems {
-		report(kube.ObjectRef{Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID())}, p)
+		reported = append(reported, objectmeta.Problem{
+			Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID()), Field: p.Field, Reason: p.Reason,
+		})
 	}
 	return reported
 }

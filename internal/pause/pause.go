@@ -1,5 +1,4 @@
-// Package pause waits for a time, or until a context ends. All packages use it except kube, which imports no
-// package of ours.
+// Package pause waits for a time, or until a context ends. All packages use it.
 //
 // # Concurrency
 //

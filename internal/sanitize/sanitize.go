@@ -2,7 +2,7 @@
 // lines. Text of a client, a tenant or a server may be megabytes long, and may have line breaks and control
 // characters.
 //
-// All packages that show such text use it, except kube and its kinds, which import no package of ours.
+// All packages that show such text use it.
 //
 // # Concurrency
 //

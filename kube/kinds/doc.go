@@ -4,7 +4,7 @@
 //
 // The limits of what is accepted from an object are in one place, limits.go. The controllers and the sources
 // of DNS records keep other things of the same objects. They make their kinds from these with [kube.Retrim],
-// so that all tables of a resource share one watch. [Labels] and [ReportTo] are for them, too.
+// so that all tables of a resource share one watch. [Labels] is for them, too.
 //
 // # Concurrency
 //

@@ -49,7 +49,7 @@ func (c *cluster) open(ctx context.Context, l *link, in *intake) (*connection, e
 	// All connections start on standby; the one in force shows its metrics.
 	tables, err := c.set.open(kube.Options{
 		Config: l.configFor(o.Config), Name: c.name, Registerer: o.Registerer, Standby: true, Untrusted: &kube.UntrustedLimits{},
-		Logger: c.set.log.With("server", l.server()), Changed: func() { notify(c.notified) }, Report: kinds.ReportTo(o.Report, c.name), Fixed: kinds.FixedTo(o.Fixed, c.name),
+		Logger: c.set.log.With("server", l.server()), Changed: func() { notify(c.notified) }, Report: o.Report, Fixed: o.Fixed,
 	}, kinds.LinkedTables(in, o.From)...)
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func New(o Options) (*Set, error) {
 	}
 	var err error
 	// There is no Registerer, because spec/destination.md §7.1 has no metrics for Secrets.
-	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespaces: namespaces, Logger: o.Logger, Report: kinds.ReportTo(o.Report, ""), Fixed: kinds.FixedTo(o.Fixed, "")}, s.table)
+	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespaces: namespaces, Logger: o.Logger, Report: o.Report, Fixed: o.Fixed}, s.table)
 	if err != nil {
 		return nil, fmt.Errorf("read the links of other clusters: %w", err)
 	}

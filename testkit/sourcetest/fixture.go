@@ -17,6 +17,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider/properties"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/sharedflags"
 	"github.com/signpostd/signpost/kube"
 )
@@ -56,7 +57,7 @@ func (s *Fixture) Reported() []string {
 	return slices.Clone(s.reported)
 }
 
-func (s *Fixture) report(_ kube.ObjectRef, p kube.Problem) {
+func (s *Fixture) report(p objectmeta.Problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reported = append(s.reported, p.Field+": "+p.Reason)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/signpostd/signpost/dev/bench/measure"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -80,7 +81,7 @@ func TestSimulatedCluster(t *testing.T) {
 			services, nodes := kinds.Services().Table(), kinds.Nodes().Table()
 			sets, jobs := kinds.ReplicaSets().Table(), kinds.Jobs().Table()
 			servers := kinds.Servers().Table()
-			cluster, err := kube.New(kube.Options{Config: config, Report: func(of kube.ObjectRef, p kube.Problem) { t.Errorf("%v: %v", of, p) }},
+			cluster, err := kube.New(kube.Options{Config: config, Report: func(p objectmeta.Problem) { t.Errorf("%v", p) }},
 				pods, slices, services, nodes, sets, jobs, servers)
 			if err != nil {
 				t.Fatal(err)
