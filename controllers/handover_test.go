@@ -150,6 +150,36 @@ func TestC0LeftoverChangedByUser(t *testing.T) {
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 }
 
+// Endpoints with a finalizer stay after their Service is deleted, and become those of the next one. The
+// controllers counted them as deleted, so the next Service got none for up to 16 minutes after the finalizer
+// was removed.
+func TestEndpointsWithFinalizerOutliveTheirService(t *testing.T) {
+	s := play(t)
+	s.service("web")
+	s.pod("web-0", "web", "10.0.0.1")
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Finalizers = []string{"example.org/keep"} })
+	s.deleteService("web")
+	s.eventually(func() error {
+		if s.getEndpoints("web").DeletionTimestamp == nil {
+			return fmt.Errorf("the Endpoints of the deleted Service are not being deleted")
+		}
+		return nil
+	})
+	s.settle()
+	s.service("web")
+	s.pod("web-1", "web", "10.0.0.2")
+	s.wantEndpoints("web", "10.0.0.1 10.0.0.2 : 8080")
+	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Finalizers = nil })
+	s.eventually(func() error {
+		if ep, err := s.client.CoreV1().Endpoints(s.ns).Get(t.Context(), "web", metav1.GetOptions{}); err != nil || ep.DeletionTimestamp != nil {
+			return fmt.Errorf("there are no new Endpoints: %v", err)
+		}
+		return nil
+	})
+	s.wantEndpoints("web", "10.0.0.1 10.0.0.2 : 8080")
+}
+
 // A slice that a user takes over by its label isn't deleted, even if the controllers only know its old
 // version.
 func TestC11SliceTakenOverBeforeItIsDeleted(t *testing.T) {

@@ -302,7 +302,7 @@ func (c *Controller) refresh(ctx context.Context, key reconcile.Key) error {
 // If another writer has changed the Endpoints meanwhile, they are no longer a leftover, and stay.
 func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) error {
 	left := c.of(key)
-	if left == nil {
+	if left == nil || left.DeletionTimestamp != nil {
 		return nil
 	}
 	_, err := c.o.Services.Services(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
@@ -323,7 +323,11 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 	switch {
 	case err == nil:
 		c.written(key, "delete", left, nil, time.Time{})
-		c.overlay.Deleted(key, left)
+		if len(left.Finalizers) > 0 {
+			c.overlay.Failed(key, key.Name) // they still exist, and a new Service of the name uses them
+		} else {
+			c.overlay.Deleted(key, left)
+		}
 		return nil
 	case apierrors.IsConflict(err):
 		c.overlay.Failed(key, key.Name)

@@ -31,7 +31,7 @@ type breaker struct {
 
 	// failed are the children that have failed since the last success.
 	failed map[string]bool
-	// running is the number of syncs under way.
+	// running is the number of syncs under way, without slow ones.
 	running int
 	// allowed is the limit for running; 0 means no limit.
 	allowed int
@@ -89,8 +89,21 @@ func (g *breaker) begin(key Key) {
 	}
 }
 
+// slow records that a sync under way is slow. Others may start meanwhile: a slow probe says that a request
+// takes long, not whether requests of other Services succeed.
+func (g *breaker) slow(key Key, now time.Time) {
+	g.running--
+	if g.probing && g.probe == key {
+		g.probing = false
+		g.postpone(now)
+	}
+}
+
 // end records that the sync of a Service has ended. It reports whether that was the probe.
-func (g *breaker) end(key Key) (probe bool) {
+func (g *breaker) end(key Key, slow bool) (probe bool) {
+	if slow {
+		return false
+	}
 	g.running--
 	probe = g.probing && g.probe == key
 	g.probing = g.probing && !probe
@@ -126,14 +139,18 @@ func (g *breaker) fail(key Key, err error, now time.Time, probe bool) (begins bo
 	g.outage.failures++
 	g.outage.last = now
 	wait := retryAfter(err)
-	untriedWait := wait
+	g.until, g.untriedFrom = later(g.until, now.Add(wait)), later(g.untriedFrom, now.Add(wait))
 	if begins || probe {
-		delay := backoff(probeFirst, probeLimit, g.tries)
-		wait, untriedWait = max(wait, delay), max(wait, min(delay, untriedDelay))
-		g.tries++
+		g.postpone(now)
 	}
-	g.until, g.untriedFrom = later(g.until, now.Add(wait)), later(g.untriedFrom, now.Add(untriedWait))
 	return begins
+}
+
+// postpone delays the next probe, longer each time.
+func (g *breaker) postpone(now time.Time) {
+	delay := backoff(probeFirst, probeLimit, g.tries)
+	g.tries++
+	g.until, g.untriedFrom = later(g.until, now.Add(delay)), later(g.untriedFrom, now.Add(min(delay, untriedDelay)))
 }
 
 // succeed records that the API server has carried out a request, or has refused it for a reason that affects
@@ -153,8 +170,8 @@ func (g *breaker) succeed(workers int) *outage {
 	return nil
 }
 
-// slow halves the number of concurrent syncs, for an overloaded API server.
-func (g *breaker) slow() {
+// throttle halves the number of concurrent syncs, for an overloaded API server.
+func (g *breaker) throttle() {
 	if !g.open && g.allowed == 0 {
 		g.allowed = max(1, g.running/2)
 	}

@@ -58,6 +58,12 @@ func (g *breakers) begin(key Key, now time.Time) bool {
 	return true
 }
 
+// slow records that the sync of a Service is slow.
+func (g *breakers) slow(key Key, now time.Time) {
+	g.all.slow(key, now)
+	g.namespace(key).slow(key, now)
+}
+
 // verdict is the consequence of a sync's end.
 type verdict struct {
 	// held is true if a failed Service is held back by a breaker, and false if it is retried after a delay of
@@ -82,9 +88,9 @@ const clusterScope = "all"
 func scopeLabel(key Key) string { return "namespace " + key.Namespace }
 
 // end records the end of a Service's sync. The error is nil if it succeeded.
-func (g *breakers) end(key Key, how outcome, err error, now time.Time) (v verdict) {
+func (g *breakers) end(key Key, slow bool, how outcome, err error, now time.Time) (v verdict) {
 	of := g.namespace(key)
-	probe, probeOf := g.all.end(key), of.end(key)
+	probe, probeOf := g.all.end(key, slow), of.end(key, slow)
 	if err == nil {
 		delete(g.failing, key)
 	}

@@ -3,68 +3,66 @@ package reconcile
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// A namespace with thousands of changed Services, or with syncs that take long, holds up no Service of another
-// one for longer than a short sync.
-func TestBusyNamespaceDelaysNoOthers(t *testing.T) {
+// Namespaces with thousands of changed Services, with syncs that take long, or whose writes time out, hold up no
+// Service of another one. Two namespaces with slow syncs took all workers, for as long as they had changes.
+func TestBusyNamespacesDelayNoOthers(t *testing.T) {
 	for _, test := range []struct {
-		name     string
-		services int
-		took     time.Duration
-		most     time.Duration
+		name                 string
+		namespaces, services int
+		took                 time.Duration
+		err                  error
+		most                 time.Duration
 	}{
-		{"many Services", 10_000, 5 * time.Millisecond, 10 * time.Millisecond},
-		{"slow syncs", 50, time.Minute, 0},
+		{"many Services", 1, 10_000, 5 * time.Millisecond, nil, 10 * time.Millisecond},
+		{"a slow namespace", 1, 50, time.Minute, nil, slowAfter},
+		{"slow namespaces", 12, 10, 10 * time.Second, nil, time.Second},
+		{"timeouts", 12, 10, 10 * time.Second, context.DeadlineExceeded, time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				var waited []time.Duration
-				var added time.Time
-				busy := 0
-				l := New(Options{
-					Name: "test", Workers: 5, RetryFirst: time.Second, RetryLimit: time.Second, Logger: slog.New(slog.DiscardHandler),
-					Sync: func(_ context.Context, key Key) error {
-						mu.Lock()
-						if key.Namespace == "quiet" {
-							waited = append(waited, time.Since(added))
-							mu.Unlock()
-							return nil
-						}
-						busy++
-						mu.Unlock()
-						time.Sleep(test.took)
+				f := newFake(5, func(key Key, _ time.Duration) error {
+					if key.Namespace == "quiet" {
 						return nil
-					},
+					}
+					return test.err
 				})
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					l.Run(ctx, func() []Key { return nil })
-				}()
-				synctest.Wait()
-				for i := range test.services {
-					l.Add(Key{Namespace: "busy", Name: fmt.Sprint(i)})
+				f.duration = func(key Key) time.Duration {
+					if key.Namespace == "quiet" {
+						return 0
+					}
+					return test.took
 				}
-				synctest.Wait()
-				added = time.Now()
-				l.Add(Key{Namespace: "quiet", Name: "web"})
-				time.Sleep(time.Hour)
-				cancel()
-				<-done
-				if len(waited) != 1 || waited[0] > test.most {
-					t.Errorf("the Service of the quiet namespace was synced after %v, want once, after at most %v", waited, test.most)
-				}
-				if busy != test.services {
-					t.Errorf("%d Services of the busy namespace were synced, want %d", busy, test.services)
+				busy := services(test.namespaces, test.services)
+				f.lead(t, nil, func() {
+					synctest.Wait()
+					for i := range 100 {
+						if i%10 == 0 {
+							for _, key := range busy {
+								f.loop.Add(key)
+							}
+						}
+						synctest.Wait()
+						changed, key := time.Since(f.begun), Key{Namespace: "quiet", Name: fmt.Sprint(i)}
+						f.loop.Add(key)
+						time.Sleep(1700 * time.Millisecond)
+						f.mu.Lock()
+						if at, ok := f.written[key]; !ok || at-changed > test.most {
+							t.Errorf("the change of a quiet namespace at %v was written at %v, want %v later at most", changed, at, test.most)
+						}
+						f.mu.Unlock()
+					}
+					time.Sleep(2 * time.Hour)
+				})
+				for _, key := range busy {
+					if f.attempts[key] == 0 {
+						t.Fatalf("Service %v was never synced", key)
+					}
 				}
 			})
 		})

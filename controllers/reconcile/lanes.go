@@ -1,54 +1,97 @@
 package reconcile
 
-// lanes keeps a worker free for other namespaces while the syncs of one are slow. It is not safe for
+import (
+	"maps"
+	"time"
+)
+
+const (
+	// slowAfter is the time after which a sync is slow, such as one whose writes wait for a webhook.
+	slowAfter = 500 * time.Millisecond
+	// slowPlaces is how many places for slow syncs there are for each worker. A namespace gets a second place
+	// only if fewer than a quarter are taken.
+	slowPlaces = 4
+	// slowPeriod is how long a namespace counts as slow after a slow sync.
+	slowPeriod = 10 * time.Minute
+)
+
+// lanes keep the workers free for namespaces whose syncs are short. A slow sync gets a place, and another
+// worker starts in its stead. Syncs of a slow namespace start only with a place. It is not safe for
 // concurrent use.
 type lanes struct {
-	// most is how many Services of a namespace are synced at once; 0 means no limit.
-	most    int
-	running map[string]int
-	// parked has the Services of each namespace that wait for another sync of it to end, in order of arrival.
-	parked map[string][]Key
-	// waits is true for the Services in parked.
-	waits map[Key]bool
+	workers int
+	// slow has the slow namespaces, and until when they count as slow.
+	slow map[string]time.Time
+	// placed are the syncs that have a place, and places their number in each namespace.
+	placed map[Key]bool
+	places map[string]int
+	// parked are the Services of slow namespaces that wait for a place. waits is true for each of them.
+	parked *fairQueue
+	waits  map[Key]bool
 }
 
-// newLanes returns lanes for a number of workers. With less than three, a free worker would cost a namespace
-// half of them.
 func newLanes(workers int) *lanes {
-	l := &lanes{running: map[string]int{}, parked: map[string][]Key{}, waits: map[Key]bool{}}
-	if workers >= 3 {
-		l.most = workers - 1
+	return &lanes{
+		workers: workers, slow: map[string]time.Time{}, placed: map[Key]bool{}, places: map[string]int{}, parked: newFairQueue(), waits: map[Key]bool{},
 	}
-	return l
 }
 
 // begin reports whether a Service may be synced now. If not, end returns it later.
-func (l *lanes) begin(key Key) bool {
-	if l.most > 0 && l.running[key.Namespace] >= l.most {
-		if !l.waits[key] {
-			l.waits[key] = true
-			l.parked[key.Namespace] = append(l.parked[key.Namespace], key)
-		}
+func (l *lanes) begin(key Key, now time.Time) bool {
+	if !l.isKnown(key, now) || l.place(key) {
+		return true
+	}
+	if !l.waits[key] {
+		l.waits[key] = true
+		l.parked.Push(key)
+	}
+	return false
+}
+
+// isKnown reports whether the namespace of a Service is slow.
+func (l *lanes) isKnown(key Key, now time.Time) bool {
+	return now.Before(l.slow[key.Namespace]) || len(l.parked.waiting[key.Namespace]) > 0
+}
+
+// place gives a sync a place, if there is one. Each namespace gets a place before one of them gets another.
+func (l *lanes) place(key Key) bool {
+	if !l.hasPlace(key.Namespace) {
 		return false
 	}
-	l.running[key.Namespace]++
+	l.placed[key] = true
+	l.places[key.Namespace]++
 	return true
 }
 
-// end records that the sync of a Service has ended, and returns the Service to sync instead.
+func (l *lanes) hasPlace(namespace string) bool {
+	if l.places[namespace] == 0 {
+		return len(l.placed) < slowPlaces*l.workers
+	}
+	return len(l.placed) < l.workers
+}
+
+// isSlow records that a sync is slow. It reports whether the sync has got a place now.
+func (l *lanes) isSlow(key Key, now time.Time) bool {
+	maps.DeleteFunc(l.slow, func(_ string, until time.Time) bool { return !now.Before(until) })
+	l.slow[key.Namespace] = now.Add(slowPeriod)
+	return !l.placed[key] && l.place(key)
+}
+
+// end records that the sync of a Service has ended, and returns a waiting Service for which there is a place.
 func (l *lanes) end(key Key) (next Key, ok bool) {
-	if l.running[key.Namespace]--; l.running[key.Namespace] == 0 {
-		delete(l.running, key.Namespace)
+	if l.placed[key] {
+		delete(l.placed, key)
+		if l.places[key.Namespace]--; l.places[key.Namespace] == 0 {
+			delete(l.places, key.Namespace)
+		}
 	}
-	parked := l.parked[key.Namespace]
-	if len(parked) == 0 {
-		return Key{}, false
+	for range l.parked.turns {
+		next := l.parked.Pop()
+		if l.hasPlace(next.Namespace) {
+			delete(l.waits, next)
+			return next, true
+		}
+		l.parked.Push(next)
 	}
-	delete(l.waits, parked[0])
-	if len(parked) == 1 {
-		delete(l.parked, key.Namespace)
-	} else {
-		l.parked[key.Namespace] = parked[1:]
-	}
-	return parked[0], true
+	return Key{}, false
 }

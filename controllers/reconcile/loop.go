@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,7 +27,7 @@ type Options struct {
 	// should its reads. Its writes should continue while this process leads, because the API server may carry
 	// out a cancelled write even after another process has become the leader.
 	Sync func(context.Context, Key) error
-	// Workers is how many Services are synced at once; at least 1.
+	// Workers is how many Services are synced at once, besides slow ones; at least 1.
 	Workers int
 	// BatchPeriod is how long a workload's change waits, to be synced together with further changes.
 	BatchPeriod time.Duration
@@ -182,15 +181,5 @@ func (l *Loop) Run(ctx context.Context, all func() []Key) {
 	for _, key := range all() {
 		t.queue.Add(key)
 	}
-	var workers sync.WaitGroup
-	for range l.o.Workers {
-		workers.Go(func() {
-			for t.next(ctx) {
-			}
-		})
-	}
-	<-ctx.Done()
-	t.queue.ShutDown()
-	workers.Wait()
-	t.end()
+	t.run(ctx)
 }

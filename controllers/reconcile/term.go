@@ -37,6 +37,8 @@ type term struct {
 	// failures of the API server.
 	conflicts, refusals, ambiguous, outages workqueue.TypedRateLimiter[Key]
 
+	workers sync.WaitGroup
+
 	mu       sync.Mutex
 	over     bool
 	lanes    *lanes
@@ -53,6 +55,9 @@ type term struct {
 
 // flight is a sync under way.
 type flight struct {
+	// slow is true if the namespace was slow before, and once the sync has taken longer than slowAfter. replaced
+	// is true once another worker has started in the stead of its own.
+	slow, replaced bool
 	// responded is true once the API server has carried out a request of the sync, or has refused it for a
 	// reason that affects nothing else.
 	responded bool
@@ -103,7 +108,13 @@ func newTerm(o *Options, caught *panics.Reporter) *term {
 	}
 }
 
-// next syncs one Service. It returns false when the term is over.
+// work is a worker.
+func (t *term) work(ctx context.Context) {
+	for t.next(ctx) {
+	}
+}
+
+// next syncs one Service. It returns false when the term is over, or another worker has started instead.
 func (t *term) next(ctx context.Context) bool {
 	key, over := t.queue.Get()
 	if over {
@@ -113,9 +124,12 @@ func (t *term) next(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	if !t.begin(key) {
+	f := t.begin(ctx, key)
+	if f == nil {
 		return true
 	}
+	slow := time.AfterFunc(slowAfter, func() { t.slow(ctx, key, f) })
+	defer slow.Stop()
 	begun := time.Now()
 	span := t.o.Tracer.Begin("controllers.sync")
 	err := t.panics.Catch(t.o.Name, func() error { return t.o.Sync(ctx, key) })
@@ -124,10 +138,10 @@ func (t *term) next(ctx context.Context) bool {
 	writes := t.requestsOf(key)
 	t.log.synced(key, writes, took, err)
 	t.trace(span, key, writes, err)
-	if ctx.Err() == nil {
-		t.ended(key, err)
+	if ctx.Err() != nil {
+		return false
 	}
-	return true
+	return !t.ended(key, err)
 }
 
 // requestsOf returns the writes of the sync under way.
@@ -153,30 +167,58 @@ func (t *term) trace(span *tracing.Span, key Key, writes requests, err error) {
 	span.End(err)
 }
 
-// begin reports whether a Service may be synced now. Otherwise the Service is held back, or waits for another
-// one of its namespace.
-func (t *term) begin(key Key) bool {
+// begin starts the sync of a Service. It returns nil if the Service is held back, or waits for a place.
+func (t *term) begin(ctx context.Context, key Key) *flight {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.lanes.begin(key) {
-		return false
-	}
 	now := time.Now()
+	if !t.lanes.begin(key, now) {
+		return nil
+	}
 	if !t.breakers.begin(key, now) {
 		t.leaveLane(key)
 		t.writes.waits(key, now, nil)
 		t.schedule(key)
-		return false
+		return nil
 	}
 	f := &flight{}
 	if r := t.repairs[key]; r != nil {
 		f.repairs, r.pending = r.pending, false
 	}
 	t.flights[key] = f
-	return true
+	if t.lanes.placed[key] {
+		f.slow = true
+		t.breakers.slow(key, now)
+		t.replace(ctx, f)
+	}
+	return f
 }
 
-// leaveLane lets the next Service of the namespace be synced.
+// replace starts a worker in the stead of the one of a sync.
+func (t *term) replace(ctx context.Context, f *flight) {
+	f.replaced = true
+	t.workers.Go(func() { t.work(ctx) })
+}
+
+// slow lets other Services be synced while a sync takes long.
+func (t *term) slow(ctx context.Context, key Key, f *flight) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over || t.flights[key] != f {
+		return
+	}
+	now := time.Now()
+	if t.lanes.isSlow(key, now) {
+		t.replace(ctx, f)
+	}
+	if !f.slow {
+		f.slow = true
+		t.breakers.slow(key, now)
+		t.schedule(key)
+	}
+}
+
+// leaveLane lets the next Service of a slow namespace be synced.
 func (t *term) leaveLane(key Key) {
 	if next, ok := t.lanes.end(key); ok {
 		t.queue.Add(next)
@@ -213,8 +255,9 @@ func (t *term) wrote(key Key, operation string, err error) {
 	}
 }
 
-// ended records the end of a sync, and queues the Service again if it failed.
-func (t *term) ended(key Key, err error) {
+// ended records the end of a sync, and queues the Service again if it failed. It reports whether another worker
+// has replaced the one of the sync.
+func (t *term) ended(key Key, err error) (replaced bool) {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -234,7 +277,7 @@ func (t *term) ended(key Key, err error) {
 	case reach != object:
 		how = unreachable
 	}
-	v := t.breakers.end(key, how, err, now)
+	v := t.breakers.end(key, f.slow, how, err, now)
 	for _, o := range v.closed {
 		t.log.closed(o.scope, o.outage)
 	}
@@ -250,12 +293,13 @@ func (t *term) ended(key Key, err error) {
 		t.writes.waits(key, now, err)
 		if !v.held {
 			if apierrors.IsTooManyRequests(err) {
-				t.breakers.all.slow()
+				t.breakers.all.throttle()
 			}
 			t.queue.AddAfter(key, t.failed(key, reach, err))
 		}
 	}
 	t.schedule(key)
+	return f.replaced
 }
 
 func (t *term) delays() []workqueue.TypedRateLimiter[Key] {
@@ -354,17 +398,15 @@ func (t *term) addNamespace(namespace string) {
 	})
 }
 
-// end ends the term and leaves no state for the next one.
-func (t *term) end() {
-	t.mu.Lock()
-	t.over = true
-	for _, timer := range t.timers {
-		timer.Stop()
+// run syncs Services until ctx ends, and leaves no state for the next term.
+func (t *term) run(ctx context.Context) {
+	for range t.o.Workers {
+		t.workers.Go(func() { t.work(ctx) })
 	}
-	for _, timer := range t.spreads {
-		timer.Stop()
-	}
-	t.mu.Unlock()
+	<-ctx.Done()
+	t.stop()
+	t.queue.ShutDown()
+	t.workers.Wait()
 	for {
 		key, over := t.queue.Get()
 		if over {
@@ -373,4 +415,17 @@ func (t *term) end() {
 		t.queue.Done(key)
 	}
 	t.o.Metrics.queues.reset(t.o.Name)
+}
+
+// stop stops the timers. No further worker starts.
+func (t *term) stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
+	for _, timer := range t.timers {
+		timer.Stop()
+	}
+	for _, timer := range t.spreads {
+		timer.Stop()
+	}
 }
