@@ -28,7 +28,7 @@ import (
 // testLimit is the time limit of a check in tests.
 const testLimit = 30 * time.Second
 
-// subjectOf returns a subject that is read with all rights, and whose service account is reviewed.
+// inputOf returns the input of checks that read with all rights, and whose service account is reviewed.
 func inputOf(cfg *rest.Config, config settings.Config, account types.NamespacedName) Input {
 	rights := rest.CopyConfig(cfg)
 	as := "system:serviceaccount:" + account.Namespace + ":" + account.Name

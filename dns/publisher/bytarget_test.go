@@ -131,7 +131,7 @@ func TestRecordSetOfAnotherWriterInPlaceOfOurs(t *testing.T) {
 	}
 }
 
-// mayBeOurs accepts targets of several attempts only for a provider that writes them one by one.
+// Targets of several attempts are accepted only for a provider that writes them one by one.
 func TestMayBeOursAfterSeveralAttempts(t *testing.T) {
 	set := func(recordType string, targets ...string) *dns.RecordSet {
 		return &dns.RecordSet{Name: "www.shop.test", Type: recordType, Targets: targets}

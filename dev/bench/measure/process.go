@@ -70,7 +70,7 @@ func (p *Process) PeakMemory() (float64, error) {
 	return kB * 1024, err
 }
 
-// ForgetPeak makes peakMemory count from now on.
+// ForgetPeak makes PeakMemory count from now on.
 func (p *Process) ForgetPeak() error {
 	// See proc_pid_clear_refs(5).
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.Pid()), []byte("5"), 0); err != nil {
@@ -148,13 +148,13 @@ func cpuClock(pid int) int32 { return int32(^pid)<<3 | 2 }
 // WaitLimit is the time limit for everything that is awaited.
 const WaitLimit = 3 * time.Minute
 
-// A process is idle that uses less than idleCPU in idleWindow.
+// A process is idle that uses less than idleCPU in IdleWindow.
 const (
 	IdleWindow = 2 * time.Second
 	idleCPU    = 20 * time.Millisecond
 )
 
-// UntilIdle waits until the process has done next to nothing for idleWindow and
+// UntilIdle waits until the process has done next to nothing for IdleWindow and
 // returns the CPU time that it had used before that.
 func UntilIdle(ctx context.Context, p *Process) (time.Duration, error) {
 	const step = 100 * time.Millisecond

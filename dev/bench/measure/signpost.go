@@ -80,7 +80,7 @@ func StartDestination(ctx context.Context, dir, kubeconfig string, env ...string
 	return StartDestinationWith(ctx, dir, kubeconfig, nil, env...)
 }
 
-// StartDestinationWith is startDestination with further flags.
+// StartDestinationWith is StartDestination with further flags.
 func StartDestinationWith(ctx context.Context, dir, kubeconfig string, flags []string, env ...string) (*Server, error) {
 	args := append([]string{
 		"destination", "-addr", SignpostAddr, "-metrics-addr", AdminAddr, "-kubeconfig", kubeconfig, "-enable-ipv6=false", "-enable-pprof",

@@ -17,7 +17,7 @@ const (
 	slopeBatch  = 40
 	slopeRate   = 2000
 	slopeRounds = 3
-	// slopeStreams is how many proxies listen, whatever the size of the cluster.
+	// slopeProxies is how many proxies listen, whatever the size of the cluster.
 	slopeProxies = 10
 )
 

@@ -41,7 +41,7 @@ type Client struct {
 	Mu    sync.Mutex          // the reader takes it for each message: holding it stalls the stream
 	Exact bool                // whether have is kept
 	Have  map[uint32]struct{} // the addresses that the stream knows
-	Least int                 // the fewest that it has known after an update since keepExact
+	Least int                 // the fewest that it has known after an update since KeepExact
 	Last  time.Time           // of the last update
 }
 

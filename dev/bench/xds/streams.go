@@ -229,7 +229,7 @@ type rawResponse struct {
 
 func (r *rawResponse) raw() *rawResponse { return r }
 
-// rawCodec decodes rawResponses, and what has one and more.
+// rawCodec decodes a rawResponse, and what has one and more.
 type rawCodec struct{ encoding.CodecV2 }
 
 // Unmarshal implements encoding.CodecV2.
