@@ -1,6 +1,9 @@
 package history
 
-import "container/heap"
+import (
+	"container/heap"
+	"container/list"
+)
 
 const (
 	// firstSize and chunkSize are the smallest and the largest size of a chunk's data. A chunk is only larger
@@ -9,7 +12,7 @@ const (
 	// seriesCost, tenantCost and chunkCost are the bytes of a struct and of the references to it. A slot of a
 	// map counts six times, because a map from which keys are deleted has up to six times as many slots.
 	// baseCost is the rest of a log, with its scratch space.
-	seriesCost, tenantCost, chunkCost, baseCost = 96 + 6*(8+8), 64 + 6*(16+8) + 2*8, 128, 16 << 10
+	seriesCost, tenantCost, chunkCost, baseCost = 96 + 6*(8+8), 96 + 6*(16+8) + 2*8, 128, 16 << 10
 )
 
 // textCost is the memory of a text, whose sizes are multiples of 16.
@@ -21,9 +24,7 @@ type series struct {
 	tenant      *tenant
 	first, last *chunk
 	bytes       int
-	// hash is the hash of the key, and next another series with the same hash.
-	hash uint64
-	next *series
+	hash        uint64 // of the key
 }
 
 // chunk has consecutive entries of a series, encoded.
@@ -32,8 +33,8 @@ type chunk struct {
 	next   *chunk
 	data   []byte
 	// first and newest are the times of the first and the newest entry, in milliseconds since 1970.
-	first, newest   int64
-	inAll, inTenant link
+	first, newest int64
+	inTenant      *list.Element
 }
 
 // tenant has the chunks of a namespace.
@@ -41,49 +42,17 @@ type tenant struct {
 	name  string
 	bytes int
 	// chunks are the chunks of all its keys, by the time of their last entry.
-	chunks list
+	chunks list.List
 	// index is the position in the heap.
 	index int
 }
 
-// link is the position of a chunk in a list.
-type link struct {
-	chunk      *chunk
-	prev, next *link
-}
-
-// list is a list of chunks.
-type list struct{ first, last *link }
-
-func (l *list) pushBack(k *link) {
-	k.prev, k.next = l.last, nil
-	if l.last == nil {
-		l.first = k
-	} else {
-		l.last.next = k
+// oldest returns the chunk whose last entry is the oldest; nil if there is none.
+func (t *tenant) oldest() *chunk {
+	if first := t.chunks.Front(); first != nil {
+		return first.Value.(*chunk)
 	}
-	l.last = k
-}
-
-func (l *list) remove(k *link) {
-	if k.prev == nil {
-		l.first = k.next
-	} else {
-		k.prev.next = k.next
-	}
-	if k.next == nil {
-		l.last = k.prev
-	} else {
-		k.next.prev = k.prev
-	}
-	k.prev, k.next = nil, nil
-}
-
-func (l *list) moveToBack(k *link) {
-	if l.last != k {
-		l.remove(k)
-		l.pushBack(k)
-	}
+	return nil
 }
 
 // tenantHeap has the largest namespace first.

@@ -30,8 +30,9 @@ const (
 	DefaultBytes = 32 << 20
 	// MinBytes is the smallest limit, other than 0 for none.
 	MinBytes = 1 << 20
-	// MaxAge is how long an entry is kept.
-	MaxAge = time.Hour
+	// MaxAge is how long an entry is kept. An addition removes older ones, once in sweepEvery.
+	MaxAge     = time.Hour
+	sweepEvery = time.Minute
 	// keyShare is the share of the limit that one key may have.
 	keyShare = 16
 	// maxKey limits a key and its namespace in bytes, above all valid names.
@@ -49,14 +50,15 @@ type Log struct {
 	mu sync.Mutex
 	// bytes is the memory of all following fields.
 	bytes int
-	// series has the series by the hash of the key, which takes a third of the memory of a map by key.
+	// series has the series by the hash of the key, which takes a third of the memory of a map by key. Of two
+	// keys with the same hash, the log keeps the one that was added last.
 	series map[uint64]*series
 	seed   maphash.Seed
 	// tenants has the namespaces by name, and largest has them as a heap.
 	tenants map[string]*tenant
 	largest tenantHeap
-	// all has the chunks of all tenants, by the time of their last entry.
-	all list
+	// swept is when chunks of all tenants were last removed because of their age.
+	swept int64
 	// scratch is the buffer in which an entry is encoded first.
 	scratch []byte
 	// added counts the entries that were added since the start.
@@ -99,8 +101,7 @@ func (l *Log) Add(key Key, namespace string, e *Entry) {
 	l.grow(c, len(l.scratch))
 	c.data = append(c.data, l.scratch...)
 	c.newest = max(c.newest, at)
-	l.all.moveToBack(&c.inAll)
-	s.tenant.chunks.moveToBack(&c.inTenant)
+	s.tenant.chunks.MoveToBack(c.inTenant)
 	for s.bytes > l.limit/keyShare && s.first != s.last {
 		l.remove(s.first)
 	}
@@ -108,14 +109,18 @@ func (l *Log) Add(key Key, namespace string, e *Entry) {
 	l.makeRoom(at)
 }
 
-// makeRoom removes chunks until the limit holds: first those that are too old, then the oldest of the largest
-// namespace.
+// makeRoom removes chunks that are too old, and then the oldest of the largest namespace until the limit holds.
 func (l *Log) makeRoom(now int64) {
-	for l.all.first != nil && l.all.first.chunk.newest < now-MaxAge.Milliseconds() {
-		l.remove(l.all.first.chunk)
+	if now-l.swept >= sweepEvery.Milliseconds() {
+		l.swept = now
+		for _, t := range l.tenants {
+			for c := t.oldest(); c != nil && c.newest < now-MaxAge.Milliseconds(); c = t.oldest() {
+				l.remove(c)
+			}
+		}
 	}
 	for l.bytes > l.limit && len(l.largest) > 0 {
-		l.remove(l.largest[0].chunks.first.chunk)
+		l.remove(l.largest[0].oldest())
 	}
 }
 
@@ -125,6 +130,9 @@ func (l *Log) seriesOf(key Key, namespace string) *series {
 	if s != nil {
 		return s
 	}
+	for other := l.series[hash]; other != nil && other.first != nil; {
+		l.remove(other.first)
+	}
 	t := l.tenants[namespace]
 	if t == nil {
 		t = &tenant{name: strings.Clone(namespace)}
@@ -132,35 +140,19 @@ func (l *Log) seriesOf(key Key, namespace string) *series {
 		heap.Push(&l.largest, t)
 		l.charge(nil, t, tenantCost+len(namespace))
 	}
-	s = &series{key: Key{strings.Clone(key.Cluster), strings.Clone(key.Namespace), strings.Clone(key.Name)}, tenant: t, hash: hash, next: l.series[hash]}
+	s = &series{key: Key{strings.Clone(key.Cluster), strings.Clone(key.Namespace), strings.Clone(key.Name)}, tenant: t, hash: hash}
 	l.series[hash] = s
 	l.charge(s, t, seriesCost+textCost(key.Cluster)+textCost(key.Namespace)+textCost(key.Name))
 	return s
 }
 
 // find returns the series of a key, nil if there is none, and the hash of the key.
-func (l *Log) find(key Key) (s *series, hash uint64) {
-	hash = maphash.Comparable(l.seed, key)
-	for s = l.series[hash]; s != nil && s.key != key; s = s.next {
+func (l *Log) find(key Key) (*series, uint64) {
+	hash := maphash.Comparable(l.seed, key)
+	if s := l.series[hash]; s != nil && s.key == key {
+		return s, hash
 	}
-	return s, hash
-}
-
-// unlist removes a series.
-func (l *Log) unlist(s *series) {
-	if l.series[s.hash] == s {
-		if s.next == nil {
-			delete(l.series, s.hash)
-		} else {
-			l.series[s.hash] = s.next
-		}
-		return
-	}
-	before := l.series[s.hash]
-	for before.next != s {
-		before = before.next
-	}
-	before.next = s.next
+	return nil, hash
 }
 
 // charge adds bytes to the size of a series, which may be nil, and of its tenant.
@@ -175,15 +167,13 @@ func (l *Log) charge(s *series, t *tenant, bytes int) {
 
 func (l *Log) newChunk(s *series, at int64) *chunk {
 	c := &chunk{series: s, first: at, newest: at}
-	c.inAll.chunk, c.inTenant.chunk = c, c
 	if s.last == nil {
 		s.first = c
 	} else {
 		s.last.next = c
 	}
 	s.last = c
-	l.all.pushBack(&c.inAll)
-	s.tenant.chunks.pushBack(&c.inTenant)
+	c.inTenant = s.tenant.chunks.PushBack(c)
 	l.charge(s, s.tenant, chunkCost)
 	return c
 }
@@ -209,15 +199,14 @@ func (l *Log) grow(c *chunk, more int) {
 func (l *Log) remove(c *chunk) {
 	s := c.series
 	t := s.tenant
-	l.all.remove(&c.inAll)
-	t.chunks.remove(&c.inTenant)
+	t.chunks.Remove(c.inTenant)
 	freed := chunkCost + cap(c.data)
 	if s.first = c.next; s.first == nil {
-		l.unlist(s)
+		delete(l.series, s.hash)
 		freed = s.bytes
 	}
 	l.charge(s, t, -freed)
-	if t.chunks.first == nil {
+	if t.chunks.Len() == 0 {
 		l.bytes -= t.bytes
 		delete(l.tenants, t.name)
 		heap.Remove(&l.largest, t.index)
@@ -297,10 +286,8 @@ func (l *Log) views(of Scope, since int64) (views []view) {
 		return views
 	}
 	for _, s := range l.series {
-		for ; s != nil; s = s.next {
-			if of.Key == nil || s.key == *of.Key || s.key.Namespace == "" {
-				add(s)
-			}
+		if of.Key == nil || s.key == *of.Key || s.key.Namespace == "" {
+			add(s)
 		}
 	}
 	return views
