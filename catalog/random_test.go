@@ -203,3 +203,23 @@ func TestDeletedServiceIsForgotten(t *testing.T) {
 		t.Errorf("left after everything was deleted (-want +got):\n%s", diff)
 	}
 }
+
+// drawSelector draws a selector, or nil.
+func drawSelector() *rapid.Generator[*Selector] {
+	key := rapid.SampledFrom([]string{"a", "b", "c"})
+	value := rapid.SampledFrom([]string{"", "1", "2"})
+	return rapid.Custom(func(t *rapid.T) *Selector {
+		if rapid.IntRange(0, 4).Draw(t, "nil") == 0 {
+			return nil
+		}
+		s := &Selector{}
+		for range rapid.IntRange(0, 3).Draw(t, "requirements") {
+			s.Requirements = append(s.Requirements, Requirement{
+				Key:      key.Draw(t, "key"),
+				Operator: rapid.SampledFrom([]Operator{In, NotIn, Exists, DoesNotExist}).Draw(t, "operator"),
+				Values:   rapid.SliceOfN(value, 0, 2).Draw(t, "values"),
+			})
+		}
+		return s
+	})
+}

@@ -60,17 +60,3 @@ func (r Requirement) matches(l objectmeta.Labels) bool {
 		return false
 	}
 }
-
-// pivot returns a label that every selected object has, and false if there is none. The index has the
-// selector under this label.
-func (s *Selector) pivot() (objectmeta.Label, bool) {
-	if s == nil {
-		return objectmeta.Label{}, false
-	}
-	for _, r := range s.Requirements {
-		if r.Operator == In && len(r.Values) == 1 {
-			return objectmeta.Label{Key: r.Key, Value: r.Values[0]}, true
-		}
-	}
-	return objectmeta.Label{}, false
-}

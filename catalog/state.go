@@ -39,10 +39,10 @@ type namespaceKey struct{ cluster, name string }
 
 type nodeKey struct{ cluster, name string }
 
-// namespace has the workloads of one namespace and the Servers that may select them.
+// namespace has the workloads of one namespace and its opaque Servers.
 type namespace struct {
 	workloads map[WorkloadKey]*workloadEntry
-	servers   serverIndex
+	servers   []*Server
 }
 
 // workloadEntry is a workload. Its field workload is nil if a slice names the workload before it is put.
@@ -247,7 +247,7 @@ func (s *state) ensureNamespace(key namespaceKey) *namespace {
 }
 
 func (s *state) forgetNamespace(key namespaceKey, ns *namespace) {
-	if len(ns.workloads) == 0 && ns.servers.empty() {
+	if len(ns.workloads) == 0 && len(ns.servers) == 0 {
 		delete(s.namespaces, key)
 	}
 }
@@ -348,13 +348,13 @@ func (s *state) setServer(id ID, v *Server) {
 	nsKey := namespaceKey{id.Cluster, id.Namespace}
 	ns := s.ensureNamespace(nsKey)
 	old := s.servers[id]
-	if old != nil {
-		ns.servers.remove(old)
-		delete(s.servers, id)
-	}
+	ns.servers = slices.DeleteFunc(ns.servers, func(other *Server) bool { return other == old })
+	delete(s.servers, id)
 	if v != nil {
-		ns.servers.add(v)
 		s.servers[id] = v
+	}
+	if v != nil && v.Opaque {
+		ns.servers = append(ns.servers, v)
 	}
 	for _, w := range ns.workloads {
 		if w.workload != nil && (old.affects(w.workload) || v.affects(w.workload)) {

@@ -39,8 +39,10 @@ func (s *state) target(w *Workload, o *Options) *Target {
 		t.skipped = *w.SkipInboundPorts
 	}
 	var selected []PortRange
-	for server := range s.namespace(w.Key.Cluster, w.Key.Namespace).servers.matching(w) {
-		selected = server.appendPorts(selected, w)
+	for _, server := range s.namespace(w.Key.Cluster, w.Key.Namespace).servers {
+		if server.selects(w) {
+			selected = server.appendPorts(selected, w)
+		}
 	}
 	t.opaque = t.opaque.with(selected)
 	return t

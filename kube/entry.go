@@ -139,7 +139,6 @@ func (m *entries) decode(e *entry, message []byte, objects *objects) error {
 			e.values[i] = t.trim(object)
 		}
 	}
-	objects.recycle(object)
 	return nil
 }
 

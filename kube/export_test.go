@@ -50,31 +50,3 @@ func trimEncoded[T any](k Kind[T], like Marshaler, message []byte) (*T, []Proble
 	kept, problems := k.Trim(Scope{}, object)
 	return kept, problems, nil
 }
-
-// TrimRecycled returns what a kind keeps of an object, when another one has been decoded
-// into its memory since, and that other one.
-func TrimRecycled[T any](k Kind[T], object, next Marshaler) (*T, Marshaler, error) {
-	message, err := object.Marshal()
-	if err != nil {
-		return nil, nil, err
-	}
-	decoded := reflect.New(reflect.TypeOf(object).Elem()).Interface().(unmarshaler)
-	if err := decoded.Unmarshal(message); err != nil {
-		return nil, nil, err
-	}
-	kept, _ := k.Trim(Scope{}, decoded)
-	if k.Form.empty == nil {
-		return nil, nil, errors.New("the kind is not recycled")
-	}
-	k.Form.empty(decoded)
-	if message, err = next.Marshal(); err != nil {
-		return nil, nil, err
-	}
-	return kept, decoded.(Marshaler), decoded.Unmarshal(message)
-}
-
-// Recycles reports whether a watch recycles the objects that it has for two forms.
-func Recycles(f, g Form) bool {
-	joint, err := f.with(g)
-	return err == nil && joint.empty != nil
-}

@@ -33,8 +33,6 @@ type Form struct {
 	serializer              func() (runtime.NegotiatedSerializer, error)
 	// unread are the paths of fields that are never decoded.
 	unread []string
-	// empty resets an object for reuse; nil if objects are not recycled.
-	empty func(runtime.Object)
 }
 
 // managedFields are never decoded, because their times are read from the message before.
@@ -94,9 +92,6 @@ func (f Form) protobuf() bool { return strings.HasPrefix(f.acceptWatch, protobuf
 
 // with returns a form that serves kinds of both forms: full objects, if one of them needs those.
 func (f Form) with(g Form) (Form, error) {
-	if f.empty == nil || g.empty == nil {
-		f.empty, g.empty = nil, nil
-	}
 	switch {
 	case f.partial:
 		return g, nil

@@ -33,9 +33,7 @@ type Kind[T any] struct {
 	// must have the same.
 	Selector string
 	// Trim returns what is kept of an object, and the problems of the parts that can't be used. It returns
-	// nil if the object can't be used at all. The object has no managed fields and must not be changed. Its
-	// memory may be reused ([Form.Recycled]), so Trim must keep nothing that it points to but strings, unless
-	// the kind is made by [FullObject].
+	// nil if the object can't be used at all. The object has no managed fields and must not be changed.
 	Trim func(Scope, runtime.Object) (*T, []Problem)
 	// Read, if not nil, is Trim for objects in protobuf: it reads the message itself, which costs less than
 	// decoding a full object. The message is as the API server sent it, managed fields included, and valid
@@ -59,7 +57,6 @@ func FullObject[U any, P interface {
 	metav1.Object
 }, T any](k Kind[T]) Kind[U] {
 	whole := Retrim(k, TrimOf(func(_ Scope, obj P) (*U, []Problem) { return obj, nil }))
-	whole.Form.empty = nil
 	whole.Same = func(a, b *U) bool { return P(a).GetResourceVersion() == P(b).GetResourceVersion() }
 	return whole
 }

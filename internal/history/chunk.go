@@ -12,7 +12,7 @@ const (
 	// seriesCost, tenantCost and chunkCost are the bytes of a struct and of the references to it. A slot of a
 	// map counts six times, because a map from which keys are deleted has up to six times as many slots.
 	// baseCost is the rest of a log, with its scratch space.
-	seriesCost, tenantCost, chunkCost, baseCost = 96 + 6*(16+8), 96 + 6*(16+8) + 2*8, 192, 16 << 10
+	seriesCost, tenantCost, chunkCost, baseCost = 96 + 6*(8+8), 96 + 6*(16+8) + 2*8, 128, 16 << 10
 )
 
 // textCost is the memory of a text, whose sizes are multiples of 16.
@@ -20,12 +20,11 @@ func textCost(text string) int { return (len(text) + 15) &^ 15 }
 
 // series has the chunks of a key, in the order of time.
 type series struct {
-	// text is that of the key, whose parts are in it.
-	text        string
 	key         Key
 	tenant      *tenant
 	first, last *chunk
 	bytes       int
+	hash        uint64 // of the key
 }
 
 // chunk has consecutive entries of a series, encoded.
@@ -35,8 +34,7 @@ type chunk struct {
 	data   []byte
 	// first and newest are the times of the first and the newest entry, in milliseconds since 1970.
 	first, newest int64
-	// inAll and inTenant are its elements in the lists of the log and of its tenant.
-	inAll, inTenant *list.Element
+	inTenant      *list.Element
 }
 
 // tenant has the chunks of a namespace.
@@ -49,8 +47,13 @@ type tenant struct {
 	index int
 }
 
-// oldest returns the first chunk of a list.
-func oldest(chunks *list.List) *chunk { return chunks.Front().Value.(*chunk) }
+// oldest returns the chunk whose last entry is the oldest; nil if there is none.
+func (t *tenant) oldest() *chunk {
+	if first := t.chunks.Front(); first != nil {
+		return first.Value.(*chunk)
+	}
+	return nil
+}
 
 // tenantHeap has the largest namespace first.
 type tenantHeap []*tenant

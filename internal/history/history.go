@@ -19,8 +19,7 @@ package history
 
 import (
 	"container/heap"
-	"container/list"
-	"encoding/binary"
+	"hash/maphash"
 	"strings"
 	"sync"
 	"time"
@@ -31,8 +30,9 @@ const (
 	DefaultBytes = 32 << 20
 	// MinBytes is the smallest limit, other than 0 for none.
 	MinBytes = 1 << 20
-	// MaxAge is how long an entry is kept.
-	MaxAge = time.Hour
+	// MaxAge is how long an entry is kept. An addition removes older ones, once in sweepEvery.
+	MaxAge     = time.Hour
+	sweepEvery = time.Minute
 	// keyShare is the share of the limit that one key may have.
 	keyShare = 16
 	// maxKey limits a key and its namespace in bytes, above all valid names.
@@ -50,14 +50,16 @@ type Log struct {
 	mu sync.Mutex
 	// bytes is the memory of all following fields.
 	bytes int
-	// series has the series by the text of the key.
-	series map[string]*series
+	// series has the series by the hash of the key, which takes a third of the memory of a map by key. Of two
+	// keys with the same hash, the log keeps the one that was added last.
+	series map[uint64]*series
+	seed   maphash.Seed
 	// tenants has the namespaces by name, and largest has them as a heap.
 	tenants map[string]*tenant
 	largest tenantHeap
-	// all has the chunks of all tenants, by the time of their last entry.
-	all list.List
-	// scratch is the buffer in which a key or an entry is encoded first.
+	// swept is when chunks of all tenants were last removed because of their age.
+	swept int64
+	// scratch is the buffer in which an entry is encoded first.
 	scratch []byte
 	// added counts the entries that were added since the start.
 	added uint64
@@ -72,7 +74,7 @@ func New(bytes int, now func() time.Time) *Log {
 	if now == nil {
 		now = time.Now
 	}
-	return &Log{limit: max(bytes, MinBytes), now: now, bytes: baseCost, series: map[string]*series{}, tenants: map[string]*tenant{}}
+	return &Log{limit: max(bytes, MinBytes), now: now, bytes: baseCost, series: map[uint64]*series{}, seed: maphash.MakeSeed(), tenants: map[string]*tenant{}}
 }
 
 // Add adds an entry about a key. The bytes of the key count for the namespace of its first entry. The log
@@ -99,7 +101,6 @@ func (l *Log) Add(key Key, namespace string, e *Entry) {
 	l.grow(c, len(l.scratch))
 	c.data = append(c.data, l.scratch...)
 	c.newest = max(c.newest, at)
-	l.all.MoveToBack(c.inAll)
 	s.tenant.chunks.MoveToBack(c.inTenant)
 	for s.bytes > l.limit/keyShare && s.first != s.last {
 		l.remove(s.first)
@@ -108,21 +109,29 @@ func (l *Log) Add(key Key, namespace string, e *Entry) {
 	l.makeRoom(at)
 }
 
-// makeRoom removes chunks until the limit holds: first those that are too old, then the oldest of the largest
-// namespace.
+// makeRoom removes chunks that are too old, and then the oldest of the largest namespace until the limit holds.
 func (l *Log) makeRoom(now int64) {
-	for l.all.Len() > 0 && oldest(&l.all).newest < now-MaxAge.Milliseconds() {
-		l.remove(oldest(&l.all))
+	if now-l.swept >= sweepEvery.Milliseconds() {
+		l.swept = now
+		for _, t := range l.tenants {
+			for c := t.oldest(); c != nil && c.newest < now-MaxAge.Milliseconds(); c = t.oldest() {
+				l.remove(c)
+			}
+		}
 	}
 	for l.bytes > l.limit && len(l.largest) > 0 {
-		l.remove(oldest(&l.largest[0].chunks))
+		l.remove(l.largest[0].oldest())
 	}
 }
 
 // seriesOf returns the series of a key, and creates a missing one.
 func (l *Log) seriesOf(key Key, namespace string) *series {
-	if s := l.find(key); s != nil {
+	s, hash := l.find(key)
+	if s != nil {
 		return s
+	}
+	for other := l.series[hash]; other != nil && other.first != nil; {
+		l.remove(other.first)
 	}
 	t := l.tenants[namespace]
 	if t == nil {
@@ -131,30 +140,19 @@ func (l *Log) seriesOf(key Key, namespace string) *series {
 		heap.Push(&l.largest, t)
 		l.charge(nil, t, tenantCost+len(namespace))
 	}
-	s := &series{text: string(l.textOf(key)), tenant: t}
-	s.key = key.in(s.text)
-	l.series[s.text] = s
-	l.charge(s, t, seriesCost+textCost(s.text))
+	s = &series{key: Key{strings.Clone(key.Cluster), strings.Clone(key.Namespace), strings.Clone(key.Name)}, tenant: t, hash: hash}
+	l.series[hash] = s
+	l.charge(s, t, seriesCost+textCost(key.Cluster)+textCost(key.Namespace)+textCost(key.Name))
 	return s
 }
 
-// find returns the series of a key; nil if there is none.
-func (l *Log) find(key Key) *series { return l.series[string(l.textOf(key))] }
-
-// textOf returns the key as text, in scratch: its parts behind the lengths of the first two, so that no two
-// keys have the same text.
-func (l *Log) textOf(key Key) []byte {
-	text := binary.AppendUvarint(l.scratch[:0], uint64(len(key.Cluster)))
-	text = binary.AppendUvarint(text, uint64(len(key.Namespace)))
-	l.scratch = append(append(append(text, key.Cluster...), key.Namespace...), key.Name...)
-	return l.scratch
-}
-
-// in returns the key with the memory of its text.
-func (k Key) in(text string) Key {
-	name := len(text) - len(k.Name)
-	namespace := name - len(k.Namespace)
-	return Key{text[namespace-len(k.Cluster) : namespace], text[namespace:name], text[name:]}
+// find returns the series of a key, nil if there is none, and the hash of the key.
+func (l *Log) find(key Key) (*series, uint64) {
+	hash := maphash.Comparable(l.seed, key)
+	if s := l.series[hash]; s != nil && s.key == key {
+		return s, hash
+	}
+	return nil, hash
 }
 
 // charge adds bytes to the size of a series, which may be nil, and of its tenant.
@@ -175,7 +173,7 @@ func (l *Log) newChunk(s *series, at int64) *chunk {
 		s.last.next = c
 	}
 	s.last = c
-	c.inAll, c.inTenant = l.all.PushBack(c), s.tenant.chunks.PushBack(c)
+	c.inTenant = s.tenant.chunks.PushBack(c)
 	l.charge(s, s.tenant, chunkCost)
 	return c
 }
@@ -201,11 +199,10 @@ func (l *Log) grow(c *chunk, more int) {
 func (l *Log) remove(c *chunk) {
 	s := c.series
 	t := s.tenant
-	l.all.Remove(c.inAll)
 	t.chunks.Remove(c.inTenant)
 	freed := chunkCost + cap(c.data)
 	if s.first = c.next; s.first == nil {
-		delete(l.series, s.text)
+		delete(l.series, s.hash)
 		freed = s.bytes
 	}
 	l.charge(s, t, -freed)
@@ -283,7 +280,7 @@ func (l *Log) views(of Scope, since int64) (views []view) {
 		}
 	}
 	if of.Key != nil && !of.Names {
-		if s := l.find(*of.Key); s != nil {
+		if s, _ := l.find(*of.Key); s != nil {
 			add(s)
 		}
 		return views

@@ -19,7 +19,7 @@ func Pods() kube.Kind[catalog.Workload] {
 	return kube.Kind[catalog.Workload]{
 		Name: "pod", Lag: "pods",
 		Resource: corev1.SchemeGroupVersion.WithResource("pods"),
-		Form:     kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} }).Without(unreadOfPods()...).Recycled(emptyPod),
+		Form:     kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} }).Without(unreadOfPods()...),
 		Trim:     kube.TrimOf(trimPod),
 	}
 }
@@ -42,37 +42,6 @@ func unreadOfPods() []string {
 		paths = append(paths, "spec.containers."+field, "spec.initContainers."+field)
 	}
 	return paths
-}
-
-// emptyPod resets a pod, but keeps the memory of the fields that most pods need, because pods are many and
-// large.
-func emptyPod(object runtime.Object) {
-	pod := object.(*corev1.Pod)
-	labels, annotations := pod.Labels, pod.Annotations
-	containers, ips, hostIPs, conditions := pod.Spec.Containers, pod.Status.PodIPs, pod.Status.HostIPs, pod.Status.Conditions
-	*pod = corev1.Pod{}
-	pod.Labels, pod.Annotations = emptyMap(labels), emptyMap(annotations)
-	pod.Spec.Containers = emptyList(containers)
-	pod.Status.PodIPs, pod.Status.HostIPs, pod.Status.Conditions = emptyList(ips), emptyList(hostIPs), emptyList(conditions)
-}
-
-// recycledItems is the largest list or map whose memory is reused. The memory of the largest pod is not kept
-// for all that follow.
-const recycledItems = 64
-
-func emptyMap(m map[string]string) map[string]string {
-	if len(m) > recycledItems {
-		return nil
-	}
-	clear(m)
-	return m
-}
-
-func emptyList[T any](list []T) []T {
-	if cap(list) > recycledItems {
-		return nil
-	}
-	return list[:0]
 }
 
 func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) {
