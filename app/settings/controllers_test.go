@@ -12,43 +12,30 @@ import (
 	"github.com/signpostd/signpost/internal/leader"
 )
 
-// The flags that the Kubernetes controller manager has too (spec/endpoints.md §2), and
-// then our own.
+// Flags that the Kubernetes controller manager has too (spec/endpoints.md §2).
 const controllersFlags = `
 concurrent-endpoint-syncs int 5
-concurrent-external-workload-syncs int 5
 concurrent-service-endpoint-syncs int 5
 controllers strings endpoints,endpointslices,mirroring,externalworkloads
-enable-pprof bool false
 endpoint-updates-batch-period duration 0s
 endpointslice-updates-batch-period duration 0s
-history-bytes int 33554432
-inspect-addr string
-inspect-trust-loopback bool true
 kube-api-burst int 0
 kube-api-qps float 0
 kubeconfig string
 leader-elect bool true
 leader-elect-lease-duration duration 15s
 leader-elect-renew-deadline duration 10s
-leader-elect-resource-name string signpost-controllers
-leader-elect-resource-namespace string kube-system
 leader-elect-retry-period duration 2s
-log-format string plain
-log-level string info
 max-endpoints-per-slice int 100
-metrics-addr string :9996
 mirroring-concurrent-service-endpoint-syncs int 5
 mirroring-endpointslice-updates-batch-period duration 0s
 mirroring-max-endpoints-per-subset int 1000
-shutdown-grace duration 10s
-trace-collector string
 `
 
 func TestControllersFlags(t *testing.T) {
 	c := Default()
 	c.RunsControllers = true
-	checkFlagSet(t, &c, controllersFlags)
+	checkFlags(t, &c, controllersFlags)
 }
 
 func TestControllerNames(t *testing.T) {

@@ -12,11 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/signpostd/signpost/internal/childprocess"
-	"github.com/signpostd/signpost/internal/manifest"
 )
 
 //go:embed federated.yaml
@@ -36,24 +31,17 @@ spec:
   ports: [{name: http, port: 80}]
 `
 
-// cluster is one cluster of the story of two.
-type cluster struct {
-	name, kubeconfig string
-	client           *kubernetes.Clientset
-	manifests        *manifest.Client
-}
-
 // twoClusters tells the story of a federated Service that gains and loses a cluster.
 func (s *environment) twoClusters(ctx context.Context) error {
-	west, err := s.startCluster(ctx, "west", "node-0", "node-1")
+	west, err := s.startShop(ctx, "west", "node-0", "node-1")
 	if err != nil {
 		return err
 	}
-	east, err := s.startCluster(ctx, "east", "node-2", "node-3")
+	east, err := s.startShop(ctx, "east", "node-2", "node-3")
 	if err != nil {
 		return err
 	}
-	s.kubeconfig = west.kubeconfig
+	s.cluster = *west
 	if err := s.startDestination(ctx); err != nil {
 		return err
 	}
@@ -107,66 +95,34 @@ func (s *environment) gainAndLose(ctx context.Context, west, east *cluster) erro
 	return s.showClusters(ctx)
 }
 
-// startCluster starts a cluster with a shop whose pods are on these nodes, and the controllers
-// that write its EndpointSlices.
-func (s *environment) startCluster(ctx context.Context, name, nodeA, nodeB string) (*cluster, error) {
+// startShop starts a cluster with a shop whose pods are on these nodes, and the controllers that write
+// its EndpointSlices.
+func (s *environment) startShop(ctx context.Context, name, nodeA, nodeB string) (*cluster, error) {
 	say("Starting the cluster %s on 127.0.0.1, with a Service web of two pods", name)
-	dir := filepath.Join(s.dir, name)
-	c := &cluster{name: name, kubeconfig: filepath.Join(dir, "kubeconfig")}
-	err := s.start(show("  "), "bin/localcluster", "up", "--dir", dir, "--nodes", "4", "--crds", "deploy/crds", "--components", "etcd,kube-apiserver")
+	c, err := s.startCluster(ctx, filepath.Join(s.dir, name), "--nodes", "4", "--components", "etcd,kube-apiserver")
 	if err != nil {
-		return nil, err
-	}
-	err = s.waitFor(ctx, "the cluster", 2*time.Minute, func() (bool, error) {
-		_, err := os.Stat(c.kubeconfig)
-		return err == nil, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := c.connect(); err != nil {
 		return nil, err
 	}
 	objects := strings.NewReplacer("NODE-A", nodeA, "NODE-B", nodeB).Replace(federated)
 	if err := c.manifests.ApplyAll(ctx, strings.NewReader(objects), "shop"); err != nil {
 		return nil, err
 	}
-	admin, err := childprocess.Address()
-	if err != nil {
-		return nil, err
-	}
-	err = s.start(show("  "), "bin/signpost", "controllers", "--kubeconfig", c.kubeconfig, "--metrics-addr", admin)
-	if err != nil {
-		return nil, err
-	}
-	_, err = s.ready(ctx, admin, "leader: this process, ")
+	_, _, err = s.runControllers(ctx, c)
 	return c, err
 }
 
-func (c *cluster) connect() error {
-	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", c.kubeconfig, err)
-	}
-	if c.client, err = kubernetes.NewForConfig(config); err != nil {
-		return err
-	}
-	c.manifests, err = manifest.NewClient(config, "demo")
-	return err
-}
-
-// link returns the Secret that links the cluster, as `linkerd multicluster link` makes it.
+// link returns the Secret that links the cluster as east, as `linkerd multicluster link` makes it.
 func (c *cluster) link() (*corev1.Secret, error) {
 	kubeconfig, err := os.ReadFile(c.kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("link %s: %w", c.name, err)
+		return nil, fmt.Errorf("link east: %w", err)
 	}
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "linkerd", Name: "cluster-credentials-" + c.name,
-			Labels: map[string]string{"multicluster.linkerd.io/cluster-name": c.name},
+			Namespace: "linkerd", Name: "cluster-credentials-east",
+			Labels: map[string]string{"multicluster.linkerd.io/cluster-name": "east"},
 			Annotations: map[string]string{
-				"multicluster.linkerd.io/trust-domain": c.name + ".example", "multicluster.linkerd.io/cluster-domain": "cluster.local",
+				"multicluster.linkerd.io/trust-domain": "east.example", "multicluster.linkerd.io/cluster-domain": "cluster.local",
 			},
 		},
 		Type: "mirror.linkerd.io/remote-kubeconfig", Data: map[string][]byte{"kubeconfig": kubeconfig},

@@ -25,38 +25,35 @@ var shop []byte
 
 // environment is the cluster, Signpost and the clients of the demo.
 type environment struct {
-	dir        string
+	cluster
+	dir      string
+	grpc     string // address of the Destination API
+	programs clienttest.Programs
+	started  int
+	stream   stream
+	profile  transcript
+	bind     *bindtest.Server // nil where it can't be started
+	dnsFlags []string         // of signpost dns
+
+	controllersAdmin, destinationAdmin, dnsAdmin string // addresses of metrics and health
+}
+
+// cluster is a running cluster, with its clients.
+type cluster struct {
 	kubeconfig string
-	grpc       string // address of the Destination API
 	client     *kubernetes.Clientset
 	dynamic    dynamic.Interface
 	manifests  *manifest.Client
-	programs   clienttest.Programs
-	started    int
-	last       *clienttest.Program
-	stream     stream
-	profile    transcript
-	bind       *bindtest.Server // nil where it can't be started
-	dnsFlags   []string         // of signpost dns
-
-	controllersAdmin, destinationAdmin, dnsAdmin string // addresses of metrics and health
 }
 
 // startAll starts everything that the story of one cluster needs.
 func (s *environment) startAll(ctx context.Context) error {
 	say("Starting a Kubernetes cluster on 127.0.0.1, with simulated nodes and without the controllers that write endpoints")
-	s.kubeconfig = filepath.Join(s.dir, "kubeconfig")
-	err := s.start(show("  "), "bin/localcluster", "up", "--dir", s.dir, "--nodes", "3", "--crds", "deploy/crds",
-		"--endpoint-controllers", "signpost", "--pod-ready-delay", "1s") // slow enough to read along
+	c, err := s.startCluster(ctx, s.dir, "--nodes", "3", "--endpoint-controllers", "signpost", "--pod-ready-delay", "1s") // slow enough to read along
 	if err != nil {
 		return err
 	}
-	if err := s.waitFor(ctx, "the cluster", 2*time.Minute, s.haveKubeconfig); err != nil {
-		return err
-	}
-	if err := s.connect(); err != nil {
-		return err
-	}
+	s.cluster = *c
 	say("Opening a shop in it (dev/demo/shop.yaml): a Deployment of 3 in the mesh, a StatefulSet, and a pod outside of the mesh")
 	if err := s.manifests.ApplyAll(ctx, bytes.NewReader(shop), "shop"); err != nil {
 		return err
@@ -70,24 +67,46 @@ func (s *environment) startAll(ctx context.Context) error {
 	return s.startDestination(ctx)
 }
 
-func (s *environment) haveKubeconfig() (bool, error) {
-	_, err := os.Stat(s.kubeconfig)
-	return err == nil, nil
+// startCluster starts a cluster with its files in dir.
+func (s *environment) startCluster(ctx context.Context, dir string, flags ...string) (*cluster, error) {
+	err := s.start(show("  "), "bin/localcluster", append([]string{"up", "--dir", dir, "--crds", "deploy/crds"}, flags...)...)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{kubeconfig: filepath.Join(dir, "kubeconfig")}
+	err = s.waitFor(ctx, "the cluster", 2*time.Minute, func() (bool, error) {
+		_, err := os.Stat(c.kubeconfig)
+		return err == nil, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", c.kubeconfig, err)
+	}
+	if c.client, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	c.manifests, err = manifest.NewClient(config, "demo")
+	return c, err
 }
 
-func (s *environment) connect() error {
-	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+// runControllers starts the controllers role for a cluster, and returns its admin address and what it
+// says about who leads.
+func (s *environment) runControllers(ctx context.Context, c *cluster) (admin, leads string, err error) {
+	if admin, err = childprocess.Address(); err != nil {
+		return "", "", err
+	}
+	err = s.start(show("  "), "bin/signpost", "controllers", "--kubeconfig", c.kubeconfig, "--metrics-addr", admin)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", s.kubeconfig, err)
+		return "", "", err
 	}
-	if s.client, err = kubernetes.NewForConfig(config); err != nil {
-		return err
-	}
-	if s.dynamic, err = dynamic.NewForConfig(config); err != nil {
-		return err
-	}
-	s.manifests, err = manifest.NewClient(config, "demo")
-	return err
+	leads, err = s.ready(ctx, admin, "leader: this process, ")
+	return admin, leads, err
 }
 
 // startControllers shows that there are no EndpointSlices, and that Signpost writes them.
@@ -95,19 +114,12 @@ func (s *environment) startControllers(ctx context.Context) error {
 	if err := s.showSlices(ctx, 0); err != nil {
 		return err
 	}
-	var err error
-	if s.controllersAdmin, err = childprocess.Address(); err != nil {
-		return err
-	}
 	say("Starting Signpost in place of the controllers that are missing: signpost controllers")
-	err = s.start(show("  "), "bin/signpost", "controllers", "--kubeconfig", s.kubeconfig, "--metrics-addr", s.controllersAdmin)
+	admin, leads, err := s.runControllers(ctx, &s.cluster)
 	if err != nil {
 		return err
 	}
-	leads, err := s.ready(ctx, s.controllersAdmin, "leader: this process, ")
-	if err != nil {
-		return err
-	}
+	s.controllersAdmin = admin
 	fmt.Println("  " + leads)
 	for service, count := range map[string]int{"web": 3, "db": 2, "jobs": 1} {
 		if err := s.published(ctx, service, count); err != nil {

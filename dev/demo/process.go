@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/dev/clienttest"
@@ -15,11 +13,11 @@ import (
 
 // start runs a program and hands each line that it prints to line. Its standard
 // error goes to a file in the environment's directory.
-func (s *environment) start(line func(string), name string, args ...string) (err error) {
+func (s *environment) start(line func(string), name string, args ...string) error {
 	s.started++
 	cmd := exec.Command(name, args...)
 	cmd.Stdout = &lineWriter{line: line}
-	s.last, err = s.programs.Launch(fmt.Sprintf("%s-%s-%d", filepath.Base(name), args[0], s.started), cmd)
+	_, err := s.programs.Launch(fmt.Sprintf("%s-%s-%d", filepath.Base(name), args[0], s.started), cmd)
 	return err
 }
 
@@ -40,18 +38,6 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		w.line(string(before))
 		w.rest = after
 	}
-}
-
-// logged returns the complete lines of a file with these words.
-func logged(path, words string) []string {
-	text, _ := os.ReadFile(path)
-	var found []string
-	for line := range strings.Lines(string(text)) {
-		if strings.HasSuffix(line, "\n") && strings.Contains(line, words) {
-			found = append(found, strings.TrimSpace(line))
-		}
-	}
-	return found
 }
 
 // waitFor polls until the condition holds. It gives up when a process ends.

@@ -5,22 +5,16 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/internal/childprocess"
-)
-
-const (
-	// heartbeat is how often nodes say that they are alive; after ten minutes without, their pods
-	// would become unready.
-	heartbeat = 2 * time.Minute
 )
 
 // zones are those of the nodes; the last node has none.
@@ -114,35 +108,24 @@ func (s *side) createNodes(ctx context.Context) error {
 		if _, err := s.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create a node: %w", err)
 		}
+		if err := beat(ctx, s.client, node.Name); err != nil {
+			return err
+		}
 	}
-	return s.beat(ctx)
+	return nil
 }
 
-// aliveStatus is what a kubelet says that is alive.
-func aliveStatus() corev1.NodeStatus {
-	return corev1.NodeStatus{
+// beat is the heartbeat of a node. After ten minutes without one, its pods would become unready.
+func beat(ctx context.Context, client kubernetes.Interface, node string) error {
+	status := canonical(corev1.NodeStatus{
 		Conditions: []corev1.NodeCondition{{
 			Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), Reason: "KubeletReady",
 		}},
 		Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
-	}
-}
-
-// beat is the heartbeat of all nodes.
-func (s *side) beat(ctx context.Context) error {
-	for i := range zones {
-		err := untilNoConflict(ctx, func() error {
-			node, err := s.client.CoreV1().Nodes().Get(ctx, nodeName(i), metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			node.Status = aliveStatus()
-			_, err = s.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{})
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("heartbeat of node %s: %w", nodeName(i), err)
-		}
+	})
+	patch := fmt.Appendf(nil, `{"status":%s}`, status)
+	if _, err := client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+		return fmt.Errorf("heartbeat of node %s: %w", node, err)
 	}
 	return nil
 }

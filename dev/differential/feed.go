@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -41,22 +42,12 @@ func startFeed(ctx context.Context, client kubernetes.Interface) (*feed, error) 
 		}
 	}
 	f.factory.StartWithContext(ctx)
-	if !cache.WaitForCacheSync(ctx.Done(), f.synced) {
-		return nil, errors.New("watch the cluster: it was not read before the end")
-	}
-	return f, nil
-}
-
-func (f *feed) synced() bool {
-	for _, informer := range []cache.SharedIndexInformer{
-		f.factory.Core().V1().Endpoints().Informer(), f.factory.Discovery().V1().EndpointSlices().Informer(),
-		f.factory.Core().V1().Services().Informer(), f.factory.Core().V1().Pods().Informer(),
-	} {
-		if !informer.HasSynced() {
-			return false
+	for kind, synced := range f.factory.WaitForCacheSync(ctx.Done()) {
+		if !synced {
+			return nil, fmt.Errorf("watch the cluster: %v was not read before the end", kind)
 		}
 	}
-	return true
+	return f, nil
 }
 
 func (f *feed) note(object any) {

@@ -266,15 +266,7 @@ func (o createNode) do(ctx context.Context, c kubernetes.Interface, namespace st
 	if err != nil {
 		return err
 	}
-	return untilNoConflict(ctx, func() error {
-		live, err := c.CoreV1().Nodes().Get(ctx, made.Name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		live.Status = aliveStatus()
-		_, err = c.CoreV1().Nodes().UpdateStatus(ctx, live, metav1.UpdateOptions{})
-		return err
-	})
+	return beat(ctx, c, made.Name)
 }
 
 // deleteNode deletes the object of the own node, whose pods run on.

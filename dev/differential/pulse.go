@@ -6,9 +6,6 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/internal/pause"
 )
@@ -25,11 +22,11 @@ const (
 // may only be waiting. Its methods may be called from any goroutine.
 type pulse struct {
 	mu    sync.Mutex
-	beats []beat
+	beats []request
 }
 
-// beat is a request; its end is zero while it is under way.
-type beat struct{ begun, ended time.Time }
+// request is timed; its end is zero while it is under way.
+type request struct{ begun, ended time.Time }
 
 // measure notes how long something takes.
 func (p *pulse) measure(do func() error) error {
@@ -38,7 +35,7 @@ func (p *pulse) measure(do func() error) error {
 	for len(p.beats) > 0 && begun.Sub(p.beats[0].ended) > pulseFor {
 		p.beats = p.beats[1:]
 	}
-	p.beats = append(p.beats, beat{begun: begun})
+	p.beats = append(p.beats, request{begun: begun})
 	p.mu.Unlock()
 	err := do()
 	p.mu.Lock()
@@ -63,7 +60,7 @@ func (p *pulse) slowest() time.Duration {
 	return slowest
 }
 
-// keepPulse measures the pulse of a cluster until the context ends.
+// keepPulse keeps the nodes of a cluster alive and measures its pulse until the context ends.
 func (s *side) keepPulse(ctx context.Context) error {
 	for n := 0; ; n++ {
 		err := s.pulse.measure(func() error { return s.beatOnce(ctx, n) })
@@ -79,10 +76,9 @@ func (s *side) keepPulse(ctx context.Context) error {
 	}
 }
 
-// beatOnce writes an object, and asks Signpost whether it is ready where it runs.
+// beatOnce writes the heartbeat of a node, and asks Signpost whether it is ready where it runs.
 func (s *side) beatOnce(ctx context.Context, n int) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.org/pulse":"%d"}}}`, n)
-	if _, err := s.client.CoreV1().Namespaces().Patch(ctx, metav1.NamespaceDefault, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if err := beat(ctx, s.client, nodeName(n%len(zones))); err != nil {
 		return err
 	}
 	if s.admin == "" {

@@ -68,18 +68,11 @@ func (p *player) stop() {
 	}
 }
 
-// care keeps the nodes alive, and ends everything when a process of a cluster ends.
+// care ends everything when a process of a cluster ends.
 func (p *player) care(ctx context.Context, end context.CancelCauseFunc) {
-	beat := time.Now()
 	for pause.For(ctx, aliveEvery) == nil {
 		if err := p.both((*side).Alive); err != nil {
 			end(err)
-		}
-		if time.Since(beat) > heartbeat {
-			beat = time.Now()
-			if err := p.both(func(s *side) error { return s.beat(ctx) }); err != nil {
-				end(err)
-			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package sourcetest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,12 +56,7 @@ func showRecord(r *dns.RecordSet) string {
 	for _, p := range r.Properties {
 		words = append(words, p.Name+"="+p.Value)
 	}
-	names := make([]string, 0, len(r.Labels))
-	for name := range r.Labels {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(r.Labels)) {
 		words = append(words, name+"="+r.Labels[name])
 	}
 	if r.Invalid {

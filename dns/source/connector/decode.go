@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -56,9 +57,9 @@ func decode(r io.Reader) ([]*dns.RecordSet, error) {
 func decodeBounded(r io.Reader, sent *[]endpoint) error {
 	var names []struct{ DNSName string }
 	var read bytes.Buffer
-	limited := &limitedReader{from: r, left: sizeLimit}
+	limited := http.MaxBytesReader(nil, io.NopCloser(r), sizeLimit)
 	switch err := gob.NewDecoder(io.TeeReader(limited, &read)).Decode(&names); {
-	case limited.left < 0:
+	case errors.As(err, new(*http.MaxBytesError)):
 		return errTooLarge
 	case errors.Is(err, io.EOF):
 		return errors.New("nothing was sent; send one gob value, which may be an empty list")
@@ -85,23 +86,4 @@ func (e *endpoint) recordSet() *dns.RecordSet {
 		r.SetProperty(p.Name, p.Value)
 	}
 	return r.Normal()
-}
-
-// limitedReader returns errTooLarge at the limit. With io.LimitReader, the data would end there, as
-// if the server had closed the connection. left is then negative.
-type limitedReader struct {
-	from io.Reader
-	left int
-}
-
-// Read implements io.Reader.
-func (l *limitedReader) Read(p []byte) (int, error) {
-	if l.left < 0 {
-		return 0, errTooLarge
-	}
-	n, err := l.from.Read(p)
-	if l.left -= n; l.left < 0 {
-		return 0, errTooLarge
-	}
-	return n, err
 }

@@ -3,25 +3,19 @@ package crd_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/budget"
-	"github.com/signpostd/signpost/dns/desired"
-	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
-	"github.com/signpostd/signpost/dns/publisher"
-	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/dns/source/crd"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
@@ -87,36 +81,23 @@ func TestRecordsOutliveTheKind(t *testing.T) {
 // publish publishes all DNSEndpoints, and returns the table of them.
 func publish(t *testing.T, api *kubetest.Cluster, zones provider.Provider) kube.AnyTable {
 	t.Helper()
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	var p *publisher.Publisher
-	s, err := crd.Plugin().New().Open(source.Input{
-		Settings: source.Settings{Prefixes: source.DefaultPrefixes}, Log: log,
-		Changed: publisher.Changed(func() *publisher.Publisher { return p }, 0),
-	})
+	log := slog.New(slog.DiscardHandler)
+	options := configure.New()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	options.Flags(flags)
+	if err := flags.Parse([]string{"--source=crd", "--provider=inmemory", "--policy=sync", "--deletion-delay=0s"}); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := options.Open(t.Context(), configure.Input{Log: log, Provider: zones})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := desired.New(desired.Options{Sources: []string{"crd"}})
+	cluster, err := kube.New(kube.Options{Config: api.Config, Logger: log}, opened.Tables...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	txt, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me"})
-	if err != nil {
-		t.Fatal(err)
+	for _, run := range append(opened.Background, cluster.Run, opened.Publisher.Run, opened.Publisher.Lead) {
+		start(t, run)
 	}
-	if p, err = publisher.New(publisher.Config{
-		Sources: []publisher.NamedSource{{Name: "crd", Source: s}}, Desired: want, Owner: txt, Provider: zones,
-		Rules:  plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()},
-		Budget: budget.DefaultLimits(), Log: log,
-	}); err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := kube.New(kube.Options{Config: api.Config, Logger: log}, s.Tables...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start(t, cluster.Run)
-	start(t, p.Run)
-	start(t, p.Lead)
-	return s.Tables[0]
+	return opened.Tables[0]
 }

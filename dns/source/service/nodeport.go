@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
@@ -54,11 +55,7 @@ func (e *evaluation) nodesWithPods() []*node {
 			on[p.node] = n
 		}
 	}
-	nodes := make([]*node, 0, len(on))
-	for _, n := range on {
-		nodes = append(nodes, n)
-	}
-	return nodes
+	return slices.Collect(maps.Values(on))
 }
 
 // srv returns the record sets for the ports of a Service on the nodes, one per protocol (RFC 2782).

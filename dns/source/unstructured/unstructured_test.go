@@ -8,8 +8,6 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/unstructured"
-	"github.com/signpostd/signpost/kube"
-	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
@@ -186,39 +184,12 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestKeys shows that Keys lists the objects of all kinds, including excluded ones.
+// TestKeys has objects of two kinds, one of them excluded: the kit checks that Keys lists both.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	cluster := kubetest.Start(t)
-	namespace := cluster.Namespace(t)
-	cluster.Apply(t, widget("Widget", "a", prefix+"controller: other", "")+"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", namespace)
-	settings, err := (&source.Options{Namespaces: []string{namespace}, AnnotationPrefixes: source.DefaultPrefixes}).Settings()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := (&unstructured.Config{Names: []string{"widgets.v1.example.com", "configmaps.v1", "gizmos.v1.example.com"}}).Open(source.Input{Settings: settings, Changed: func(source.Key) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := kube.New(kube.Options{Config: cluster.Config, Namespaces: []string{namespace}}, s.Tables...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = c.Run(t.Context()) }()
-	<-c.Settled()
-	var got []string
-	for _, key := range s.Keys() {
-		if !strings.HasPrefix(key.Name, "kube-root-ca") {
-			got = append(got, key.Kind+" "+key.Name)
-		}
-	}
-	slices.Sort(got)
-	if want := []string{"ConfigMap a", "Widget.example.com a"}; !slices.Equal(got, want) {
-		t.Errorf("keys %q, want %q", got, want)
-	}
-	// A missing kind is reported in the status of its table.
-	status := s.Tables[2].Status()
-	if status.Kind != "gizmos_v1_example_com" || status.Reason != kube.NotFound || status.Required || !s.Tables[0].Filled() {
-		t.Errorf("the kind that isn't there: %+v", status)
+	objects := widget("Widget", "a", prefix+"controller: other", "") + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {" + prefix + "hostname: a.example.org}}}\n"
+	s := sourcetest.MustOpen(t, plugin(), objects, "--unstructured-resource=widgets.v1.example.com", "--unstructured-resource=configmaps.v1")
+	if n := len(s.All()); n != 2 {
+		t.Errorf("%d objects are known, want 2", n)
 	}
 }
