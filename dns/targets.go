@@ -33,6 +33,15 @@ func SameTargets(a, b []string) bool {
 	return slices.Equal(setKeys(a), setKeys(b))
 }
 
+// SameTargets reports whether two record sets of one type have the same targets in any order. Texts
+// are compared exactly, and others as the function SameTargets does.
+func (r *RecordSet) SameTargets(o *RecordSet) bool {
+	if r.Type == TypeTXT {
+		return slices.Equal(UniqueSorted(r.Targets), UniqueSorted(o.Targets))
+	}
+	return SameTargets(r.Targets, o.Targets)
+}
+
 // setKeys returns the keys of targets, sorted.
 func setKeys(targets []string) []string {
 	keys := make([]string, len(targets))

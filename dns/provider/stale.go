@@ -2,7 +2,6 @@ package provider
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -47,10 +46,7 @@ func sameListed(a, b *dns.RecordSet) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	if a.Type == dns.TypeTXT {
-		return slices.Equal(dns.UniqueSorted(a.Targets), dns.UniqueSorted(b.Targets))
-	}
-	return dns.SameTargets(a.Targets, b.Targets)
+	return a.SameTargets(b)
 }
 
 // ApplyUnchanged is for providers that can't write conditionally. It calls apply with the changes

@@ -108,63 +108,64 @@ func (z *zone) beside(r *RecordSet) string {
 
 // values checks the records.
 func values(r *RecordSet) string {
-	for t, n := range r.counts() {
-		switch {
-		case t != r.Type:
-			return fmt.Sprintf("The record set is of type %s and has records of type %s.", r.Type, t)
-		case n > mostRecords:
-			return fmt.Sprintf("The number of records in the record set is %d, and the limit is %d.", n, mostRecords)
-		}
-	}
 	seen := map[string]bool{}
 	for _, v := range each(&r.Properties) {
-		if v.wrong {
+		key := strings.ToLower(v.text)
+		switch {
+		case v.recordType != r.Type:
+			return fmt.Sprintf("The record set is of type %s and has records of type %s.", r.Type, v.recordType)
+		case v.wrong:
 			return fmt.Sprintf("The record '%s' of type %s is invalid.", v.text, r.Type)
-		}
-		if seen[strings.ToLower(v.text)] {
+		case seen[key]:
 			return fmt.Sprintf("The record '%s' is there twice.", v.text)
 		}
-		seen[strings.ToLower(v.text)] = true
+		seen[key] = true
+	}
+	if len(seen) > mostRecords {
+		return fmt.Sprintf("The number of records in the record set is %d, and the limit is %d.", len(seen), mostRecords)
 	}
 	return ""
 }
 
 // one is one record.
 type one struct {
-	text  string
-	wrong bool
+	recordType, text string
+	wrong            bool
 }
 
 // each returns the records, of any type.
 func each(p *Properties) []one {
 	var list []one
-	add := func(text string, right bool) { list = append(list, one{text, !right}) }
+	add := func(recordType, text string, right bool) { list = append(list, one{recordType, text, !right}) }
 	for _, v := range p.A {
-		add(v.Address, family(v.Address, netip.Addr.Is4))
+		add("A", v.Address, family(v.Address, netip.Addr.Is4))
 	}
 	for _, v := range p.AAAA {
-		add(v.Address, family(v.Address, netip.Addr.Is6))
+		add("AAAA", v.Address, family(v.Address, netip.Addr.Is6))
 	}
 	for _, v := range p.CAA {
-		add(fmt.Sprint(v.Flags, v.Tag, v.Value), v.Flags >= 0 && v.Flags <= 255 && v.Tag != "")
+		add("CAA", fmt.Sprint(v.Flags, v.Tag, v.Value), v.Flags >= 0 && v.Flags <= 255 && v.Tag != "")
 	}
 	if p.CNAME != nil {
-		add(p.CNAME.Name, isHost(p.CNAME.Name))
+		add("CNAME", p.CNAME.Name, isHost(p.CNAME.Name))
 	}
 	for _, v := range p.MX {
-		add(fmt.Sprint(v.Preference, v.Exchange), isHost(v.Exchange) && isNumber(v.Preference))
+		add("MX", fmt.Sprint(v.Preference, v.Exchange), isHost(v.Exchange) && isNumber(v.Preference))
 	}
 	for _, v := range p.NS {
-		add(v.Name, isHost(v.Name))
+		add("NS", v.Name, isHost(v.Name))
 	}
 	for _, v := range p.PTR {
-		add(v.Name, isHost(v.Name))
+		add("PTR", v.Name, isHost(v.Name))
+	}
+	if p.SOA != nil {
+		add("SOA", p.SOA.Host, true)
 	}
 	for _, v := range p.SRV {
-		add(fmt.Sprint(v.Priority, v.Weight, v.Port, v.Target), isHost(v.Target) && isNumber(v.Priority) && isNumber(v.Weight) && isNumber(v.Port))
+		add("SRV", fmt.Sprint(v.Priority, v.Weight, v.Port, v.Target), isHost(v.Target) && isNumber(v.Priority) && isNumber(v.Weight) && isNumber(v.Port))
 	}
 	for _, v := range p.TXT {
-		add(fmt.Sprintf("%q", v.Strings), isText(v.Strings))
+		add("TXT", fmt.Sprintf("%q", v.Strings), isText(v.Strings))
 	}
 	return list
 }

@@ -2,7 +2,6 @@ package azuretest
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/signpostd/signpost/testkit/apitest"
 )
@@ -71,13 +70,6 @@ func (s *Server) SetPage(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.page = n
-}
-
-// SetLimit limits the requests per period; zero means no limit. Further requests get [Throttled].
-func (s *Server) SetLimit(requests int, in time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.limit, s.window, s.sent = requests, in, nil
 }
 
 // Revoke ends all tokens.

@@ -378,23 +378,10 @@ func TestWrongSecret(t *testing.T) {
 	}
 }
 
-// request-limits-and-throttling: too many requests are answered with 429 and Retry-After. Hooks fail
-// before a request has its effect, or after it.
+// Hooks have a request fail before it has its effect, or after it.
 func TestFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, c := publicZone(t)
-		server.SetLimit(2, 10*time.Second)
-		for i := range 3 {
-			_, err := c.Get(t.Context(), Group, zoneName, "@", "SOA", nil)
-			if answer, ok := errors.AsType[*azcore.ResponseError](err); i == 2 && (!ok || answer.StatusCode != 429 || answer.RawResponse.Header.Get("Retry-After") == "") || i < 2 && err != nil {
-				t.Errorf("request %d: %v", i, err)
-			}
-		}
-		time.Sleep(11 * time.Second)
-		if _, err := c.Get(t.Context(), Group, zoneName, "@", "SOA", nil); err != nil {
-			t.Errorf("later: %v", err)
-		}
-		server.SetLimit(0, 0)
 		fail := func(call Call) *Fault {
 			if call.Writes() {
 				return Lost
@@ -413,9 +400,6 @@ func TestFaults(t *testing.T) {
 			if there := server.Get(zoneName, "a", "A") != nil; there != made {
 				t.Errorf("made: %v, want %v", there, made)
 			}
-		}
-		if server.Refused() != 1 {
-			t.Errorf("%d refused", server.Refused())
 		}
 		if calls := server.Calls(); len(calls) == 0 || len(server.Calls()) != 0 {
 			t.Errorf("calls %v", calls)

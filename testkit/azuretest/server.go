@@ -38,9 +38,6 @@ type Server struct {
 	mu       sync.Mutex
 	zones    []*zone
 	page     int
-	limit    int
-	window   time.Duration
-	sent     []time.Time
 	etags    int
 	requests int
 	tokens   map[string]time.Time
@@ -154,19 +151,11 @@ func (req *request) route(rest []string) *Fault {
 	return nil
 }
 
-// admit checks the token, the rights and the request limit.
+// admit checks the token and the rights.
 func (s *Server) admit(req *request) *Fault {
 	token, _ := strings.CutPrefix(req.http.Header.Get("Authorization"), "Bearer ")
 	if until, known := s.tokens[token]; !known || !time.Now().Before(until) {
 		return &Fault{Status: 401, Code: "InvalidAuthenticationToken", Message: "The access token is invalid."}
-	}
-	if s.limit > 0 {
-		now := time.Now()
-		s.sent = slices.DeleteFunc(s.sent, func(t time.Time) bool { return now.Sub(t) >= s.window })
-		if len(s.sent) >= s.limit {
-			return Throttled(int(s.window.Seconds() - now.Sub(s.sent[0]).Seconds() + 1))
-		}
-		s.sent = append(s.sent, now)
 	}
 	if s.Denied(req.Operation, req.Zone) {
 		return &Fault{Status: 403, Code: "AuthorizationFailed", Message: fmt.Sprintf(

@@ -150,25 +150,6 @@ func (r *RecordSet) wire(z *zone) wire {
 	return w
 }
 
-// counts returns the number of records by type, for types with records.
-func (p *Properties) counts() map[string]int {
-	counts := map[string]int{
-		"A": len(p.A), "AAAA": len(p.AAAA), "CAA": len(p.CAA), "CNAME": 0, "MX": len(p.MX), "NS": len(p.NS), "PTR": len(p.PTR), "SOA": 0, "SRV": len(p.SRV), "TXT": len(p.TXT),
-	}
-	if p.CNAME != nil {
-		counts["CNAME"] = 1
-	}
-	if p.SOA != nil {
-		counts["SOA"] = 1
-	}
-	for t, n := range counts {
-		if n == 0 {
-			delete(counts, t)
-		}
-	}
-	return counts
-}
-
 // Texts returns the records of a TXT record set, each with its strings joined.
 func (p *Properties) Texts() []string {
 	var texts []string

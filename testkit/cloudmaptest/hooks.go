@@ -1,7 +1,6 @@
 package cloudmaptest
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/signpostd/signpost/testkit/apitest"
@@ -11,15 +10,6 @@ import (
 type Call struct {
 	// Operation is the name of the action, such as ListServices, and Body the text of the request.
 	Operation, Body string
-}
-
-// Field returns a field of the request that is a text, or "".
-func (c Call) Field(name string) string {
-	var fields map[string]any
-	// What isn't JSON has no fields.
-	_ = json.Unmarshal([]byte(c.Body), &fields)
-	text, _ := fields[name].(string)
-	return text
 }
 
 // Op implements [apitest.Call].

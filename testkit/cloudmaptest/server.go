@@ -15,12 +15,6 @@ import (
 	"github.com/signpostd/signpost/testkit/awstest"
 )
 
-// The credentials that the server accepts.
-const (
-	AccessKeyID     = awstest.AccessKeyID
-	SecretAccessKey = awstest.SecretAccessKey
-)
-
 const (
 	contentType = "application/x-amz-json-1.1"
 	target      = "Route53AutoNaming_v20170314."

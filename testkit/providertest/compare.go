@@ -16,7 +16,7 @@ const lookupTimeout = 10 * time.Second
 // nothing.
 func difference(got, want *dns.RecordSet) string {
 	switch {
-	case !sameTargets(got, want):
+	case !got.SameTargets(want):
 		return fmt.Sprintf("the targets are %q, not %q", got.Targets, want.Targets)
 	case want.TTL > 0 && got.TTL != want.TTL:
 		return fmt.Sprintf("the TTL is %d, not %d", got.TTL, want.TTL)
@@ -39,21 +39,6 @@ func byName(properties []dns.Property) []dns.Property {
 	return slices.SortedFunc(slices.Values(properties), func(a, b dns.Property) int {
 		return cmp.Compare(a.Name, b.Name)
 	})
-}
-
-// sameTargets compares the targets of texts exactly, and all others case-insensitively, as DNS does.
-func sameTargets(a, b *dns.RecordSet) bool {
-	fold := func(r *dns.RecordSet) []string {
-		targets := slices.Clone(r.Targets)
-		for i := range targets {
-			if r.Type != dns.TypeTXT {
-				targets[i] = strings.ToLower(targets[i])
-			}
-		}
-		slices.Sort(targets)
-		return targets
-	}
-	return slices.Equal(fold(a), fold(b))
 }
 
 func show(r *dns.RecordSet) string {

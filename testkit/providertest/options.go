@@ -17,7 +17,7 @@ type Options struct {
 	// need other types are skipped.
 	Types []string
 	// Rejects returns record sets for a zone that the provider must refuse: a change that creates one must
-	// fail with an error that says what was applied. Nil means some record sets that no DNS server can have.
+	// fail with an error that says what was applied. Nil means [Impossible].
 	// An empty list is for providers that store anything.
 	Rejects func(zone string) []*dns.RecordSet
 	// Properties are the names of properties that the provider stores, with any text as value.
@@ -63,12 +63,12 @@ func (o *Options) complete() {
 		o.Types = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT}
 	}
 	if o.Rejects == nil {
-		o.Rejects = impossible
+		o.Rejects = Impossible
 	}
 }
 
-// impossible returns record sets that no DNS server can have.
-func impossible(zone string) []*dns.RecordSet {
+// Impossible returns record sets that no DNS server can have.
+func Impossible(zone string) []*dns.RecordSet {
 	return []*dns.RecordSet{
 		{Name: "address." + zone, Type: dns.TypeA, Targets: []string{"not-an-address"}},
 		{Name: "family." + zone, Type: dns.TypeA, Targets: []string{"2001:db8::1"}},

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/internal/handlertransport"
+	"github.com/signpostd/signpost/testkit/awstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,7 +38,7 @@ func client(server *Server, key, secret string) *route53.Client {
 func newServer() (*Server, *route53.Client) {
 	server := New()
 	server.AddZone(Zone{ID: "Z1", Name: "example.test"})
-	return server, client(server, AccessKeyID, SecretAccessKey)
+	return server, client(server, awstest.AccessKeyID, awstest.SecretAccessKey)
 }
 
 func values(texts ...string) []types.ResourceRecord {
@@ -271,7 +272,7 @@ func TestZones(t *testing.T) {
 	for i := range 150 {
 		server.AddZone(Zone{ID: fmt.Sprintf("Z%d", i), Name: fmt.Sprintf("z%d.test", i), Private: i%2 == 1, Tags: map[string]string{"n": fmt.Sprint(i)}})
 	}
-	c := client(server, AccessKeyID, SecretAccessKey)
+	c := client(server, awstest.AccessKeyID, awstest.SecretAccessKey)
 	first, err := c.ListHostedZones(t.Context(), &route53.ListHostedZonesInput{})
 	if err != nil || len(first.HostedZones) != 100 || !first.IsTruncated || !first.HostedZones[1].Config.PrivateZone {
 		t.Fatalf("%v, %v", first, err)
@@ -305,10 +306,10 @@ func TestAccess(t *testing.T) {
 		code, _ := codeOf(t, err)
 		return code
 	}
-	if code := list(client(server, "AKIAOTHER", SecretAccessKey)); code != "InvalidClientTokenId" {
+	if code := list(client(server, "AKIAOTHER", awstest.SecretAccessKey)); code != "InvalidClientTokenId" {
 		t.Errorf("another key: %s", code)
 	}
-	if code := list(client(server, AccessKeyID, "other")); code != "SignatureDoesNotMatch" {
+	if code := list(client(server, awstest.AccessKeyID, "other")); code != "SignatureDoesNotMatch" {
 		t.Errorf("another secret: %s", code)
 	}
 	server.Deny("ListHostedZones", "")

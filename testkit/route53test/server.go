@@ -14,12 +14,6 @@ import (
 	"github.com/signpostd/signpost/testkit/awstest"
 )
 
-// The credentials that the server accepts.
-const (
-	AccessKeyID     = awstest.AccessKeyID
-	SecretAccessKey = awstest.SecretAccessKey
-)
-
 const (
 	namespace = "https://route53.amazonaws.com/doc/2013-04-01/"
 	version   = "/2013-04-01/"

@@ -9,6 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/apitest"
+	"github.com/signpostd/signpost/testkit/awstest"
 	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 	"github.com/signpostd/signpost/testkit/route53test"
@@ -570,7 +571,7 @@ func TestZoneWithoutRights(t *testing.T) {
 // With a wrong key there is one request. The error says so, and has no secret in it; nor has one without any
 // key (AW24 of spec/clouds.md).
 func TestWrongKey(t *testing.T) {
-	for name, keys := range map[string][2]string{"unknown": {"AKIAOTHER", "the-secret"}, "wrong": {route53test.AccessKeyID, "the-secret"}} {
+	for name, keys := range map[string][2]string{"unknown": {"AKIAOTHER", "the-secret"}, "wrong": {awstest.AccessKeyID, "the-secret"}} {
 		t.Run(name, func(t *testing.T) {
 			sent := 0
 			start(t)

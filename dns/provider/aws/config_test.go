@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/awstest"
 	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/route53test"
 )
@@ -41,7 +42,7 @@ func TestProfiles(t *testing.T) {
 	server.AddZone(route53test.Zone{ID: "Z1", Name: zoneName})
 	file := filepath.Join(t.TempDir(), "credentials")
 	text := fmt.Sprintf("[one]\naws_access_key_id=%s\naws_secret_access_key=%s\n[two]\naws_access_key_id=%[1]s\naws_secret_access_key=%[2]s\n[other]\naws_access_key_id=AKIAOTHER\naws_secret_access_key=x\n",
-		route53test.AccessKeyID, route53test.SecretAccessKey)
+		awstest.AccessKeyID, awstest.SecretAccessKey)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package cloudflare
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
@@ -35,12 +36,9 @@ func conform(t *testing.T, plan string) {
 			}
 		},
 		Rejects: func(zone string) []*dns.RecordSet {
-			return []*dns.RecordSet{
-				{Name: "address." + zone, Type: dns.TypeA, Targets: []string{"not-an-address"}},
-				{Name: "family6." + zone, Type: dns.TypeAAAA, Targets: []string{"192.0.2.1"}},
-				{Name: "empty..label." + zone, Type: dns.TypeA, Targets: []string{"192.0.2.1"}},
+			return slices.Concat(providertest.Impossible(zone), []*dns.RecordSet{
 				{Name: "caa." + zone, Type: "CAA", Targets: []string{`0 issue "ca.example.net"`}},
-			}
+			})
 		},
 		Properties: []string{propertyComment},
 	})

@@ -79,7 +79,7 @@ func (p *Provider) refuse(z *zone, c dns.Change) error {
 // expected reports whether a change may replace what a provider has: nothing, the listed, or the
 // wanted record set.
 func expected(has *dns.RecordSet, c dns.Change) bool {
-	return has == nil || c.Old != nil && sameTargets(has, c.Old) || c.New != nil && sameTargets(has, c.New)
+	return has == nil || c.Old != nil && has.SameTargets(c.Old) || c.New != nil && has.SameTargets(c.New)
 }
 
 // newShare returns the work of a provider. Old of its changes is what this provider has.
@@ -101,7 +101,7 @@ func hasNoEffect(c dns.Change) bool {
 	if c.Old == nil || c.New == nil {
 		return c.Old == c.New
 	}
-	return sameTargets(c.Old, c.New) && (c.New.TTL <= 0 || c.Old.TTL == c.New.TTL) && slices.Equal(c.Old.Properties, c.New.Properties)
+	return c.Old.SameTargets(c.New) && (c.New.TTL <= 0 || c.Old.TTL == c.New.TTL) && slices.Equal(c.Old.Properties, c.New.Properties)
 }
 
 // apply has the provider make its changes.

@@ -153,6 +153,19 @@ func TestPresentInAll(t *testing.T) {
 	p.expect(all, all, all)
 }
 
+// Providers may spell an address differently, as the plan allows.
+func TestSpellings(t *testing.T) {
+	p := newPair(t)
+	for member, target := range map[*inmemory.Provider]string{p.a: "2001:db8::1", p.b: "2001:DB8:0::1"} {
+		r := record("www", target)
+		r.Type = dns.TypeAAAA
+		p.put(member, r)
+	}
+	if p.get() == nil {
+		t.Errorf("listed %q, want the record set that both have", p.listed())
+	}
+}
+
 // If the TTLs differ, the listed one is different from any other.
 func TestTTL(t *testing.T) {
 	p := newPair(t)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -79,7 +78,7 @@ func (z *zone) combine(key dns.Key) *dns.RecordSet {
 		case first == nil:
 			first = r
 		default:
-			agree = agree && sameTargets(first, r)
+			agree = agree && first.SameTargets(r)
 			sameTTL = sameTTL && first.TTL == r.TTL
 			sameProperties = sameProperties && slices.Equal(first.Properties, r.Properties)
 		}
@@ -105,20 +104,4 @@ func (z *zone) combine(key dns.Key) *dns.RecordSet {
 		combined.Properties = append(slices.Clone(combined.Properties), dns.Property{Name: Unfinished, Value: "true"})
 	}
 	return &combined
-}
-
-// sameTargets compares targets in any order, and case-insensitively unless they are texts.
-func sameTargets(a, b *dns.RecordSet) bool {
-	return slices.Equal(folded(a), folded(b))
-}
-
-func folded(r *dns.RecordSet) []string {
-	targets := slices.Clone(r.Targets)
-	if r.Type != dns.TypeTXT && r.Type != dns.TypeNAPTR {
-		for i := range targets {
-			targets[i] = strings.ToLower(targets[i])
-		}
-	}
-	slices.Sort(targets)
-	return targets
 }

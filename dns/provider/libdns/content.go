@@ -115,13 +115,5 @@ func (n *content) has(key dns.Key, wanted *dns.RecordSet) bool {
 	if existing == nil || wanted == nil {
 		return existing == nil && wanted == nil
 	}
-	return sameValues(existing, normal(wanted))
-}
-
-// sameValues compares record sets in normal form.
-func sameValues(a, b *dns.RecordSet) bool {
-	if a.Type == dns.TypeTXT {
-		return slices.Equal(a.Targets, b.Targets)
-	}
-	return dns.SameTargets(a.Targets, b.Targets)
+	return existing.SameTargets(normal(wanted))
 }

@@ -95,7 +95,7 @@ func (w *work) plan(s *steps, u *unit, c dns.Change) error {
 		return err
 	}
 	wanted := normal(c.New)
-	if existing != nil && sameValues(existing, wanted) && existing.TTL == w.listedTTL(wanted.TTL) {
+	if existing != nil && existing.SameTargets(wanted) && existing.TTL == w.listedTTL(wanted.TTL) {
 		return nil
 	}
 	u.wrote[key] = true
