@@ -133,8 +133,7 @@ type KubernetesWrite struct {
 type UpdateWrite struct {
 	Zone  string   `json:"zone"`
 	Names []string `json:"names"` // of the update section
-	// Message is the whole message. With it the validators find the serial that the update made; without it
-	// they use Names.
+	// Message is the whole message, by which the validators find the serial that the update made.
 	Message []byte `json:"message,omitempty"`
 }
 

@@ -15,7 +15,6 @@ import (
 type zoneRun struct {
 	now     time.Duration
 	serial  uint32
-	names   bool // updates have names instead of a message
 	entries []history.Entry
 }
 
@@ -82,9 +81,6 @@ func (r *zoneRun) message(author string, status int, removed, added []string) {
 	wire, err := m.Pack()
 	if err != nil {
 		panic(err)
-	}
-	if r.names {
-		wire = nil
 	}
 	answered := r.now + time.Second + 10*time.Millisecond
 	if status < 0 {
@@ -218,28 +214,4 @@ func TestUnownedRecords(t *testing.T) {
 			wantFinding(t, unownedRecords(), r.history(), tt.want)
 		})
 	}
-}
-
-// The author of a serial is found by names alone if only one update fits.
-func TestUnownedRecordsByNames(t *testing.T) {
-	r := zoneRun{names: true}
-	r.whole()
-	r.update("replica-a", nil, []string{"lb-0 A 192.0.2.1", "a-lb-0 " + labOwnership})
-	r.update(history.Person, nil, []string{"human-0 A 192.0.2.1"})
-	r.update(history.Person, []string{"human-0 A 192.0.2.1"}, nil)
-	wantFinding(t, unownedRecords(), r.history(), "")
-	r.update(history.Person, nil, []string{"human-0 A 192.0.2.1"})
-	r.update("replica-a", []string{"human-0 A 192.0.2.1"}, nil)
-	wantFinding(t, unownedRecords(), r.history(), "replica-a has with serial 6 changed it")
-
-	// Several serials are seen at once.
-	late := zoneRun{names: true}
-	late.whole()
-	for _, name := range []string{"human-0", "human-1", "human-0"} {
-		late.message(history.Person, dns.RcodeSuccess, nil, []string{name + " A 192.0.2.1"})
-	}
-	late.made(nil, []string{"human-0 A 192.0.2.1"})
-	late.made(nil, []string{"human-1 A 192.0.2.1"})
-	late.made(nil, []string{"human-0 A 192.0.2.2"})
-	wantFinding(t, unownedRecords(), late.history(), "")
 }

@@ -20,8 +20,8 @@ type zoneUpdate struct {
 	responded time.Duration // zero without response
 	confirmed bool          // the response confirmed the change
 	names     map[string]bool
-	message   *dns.Msg // nil if the history doesn't have the message
-	used      bool     // its serial is known
+	message   *dns.Msg
+	used      bool // its serial is known
 }
 
 // authors finds the update that made each serial of a zone. A name server makes one serial for each update
@@ -50,44 +50,37 @@ func newAuthors(h history.History, zone string) *authors {
 	return a
 }
 
-// newZoneUpdate returns nil for an update that was certainly refused.
+// newZoneUpdate returns nil for an update that was certainly refused, or that can't be decoded.
 func newZoneUpdate(at time.Duration, w history.Write) *zoneUpdate {
 	switch w.Status {
 	case dns.RcodeSuccess, -1, dns.RcodeServerFailure:
 	default:
 		return nil
 	}
-	u := &zoneUpdate{author: w.Replica, arrived: at, responded: w.Responded, confirmed: w.Status == dns.RcodeSuccess && w.Responded > 0, names: map[string]bool{}}
-	for _, name := range w.Update.Names {
-		u.names[strings.ToLower(dns.Fqdn(name))] = true
+	u := &zoneUpdate{
+		author: w.Replica, arrived: at, responded: w.Responded, confirmed: w.Status == dns.RcodeSuccess && w.Responded > 0,
+		names: map[string]bool{}, message: new(dns.Msg),
 	}
-	if m := new(dns.Msg); len(w.Update.Message) > 0 && m.Unpack(w.Update.Message) == nil {
-		u.message = m
+	if u.message.Unpack(w.Update.Message) != nil {
+		return nil
+	}
+	for _, rr := range u.message.Ns {
+		u.names[strings.ToLower(dns.Fqdn(rr.Header().Name))] = true
 	}
 	return u
 }
 
-// authorOf returns who made the change d of z, seen at the given time. If no update has exactly this effect,
-// the author is that of the first update about these names whose message is unknown.
+// authorOf returns who made the change d of z, seen at the given time: the author of the first update that has
+// exactly this effect.
 func (a *authors) authorOf(z zoneState, d zoneDelta, at time.Duration) string {
-	candidates := a.candidates(d.names(), at)
-	for _, u := range candidates {
-		if u.message != nil && u.effect(z).equal(d) {
-			return a.use(u)
-		}
-	}
-	for _, u := range candidates {
-		if u.message == nil {
-			return a.use(u)
+	for _, u := range a.candidates(d.names(), at) {
+		if u.effect(z).equal(d) {
+			u.used = true
+			a.latest = max(a.latest, u.arrived)
+			return u.author
 		}
 	}
 	return unknownAuthor
-}
-
-func (a *authors) use(u *zoneUpdate) string {
-	u.used = true
-	a.latest = max(a.latest, u.arrived)
-	return u.author
 }
 
 // candidates returns the updates that concern all of the names and may not have had an effect yet.
