@@ -54,7 +54,7 @@ type Cluster struct {
 	client   *clientv3.Client
 	stored   stored
 	page     int64 // number of objects per page
-	progress *progress[int64]
+	progress *progress
 	restores chan restore
 
 	// The other fields belong to Run.
@@ -85,7 +85,7 @@ func NewCluster(config ClusterConfig, recorder Recorder) (*Cluster, error) {
 		return nil, fmt.Errorf("watch etcd: %w", err)
 	}
 	return &Cluster{
-		config: config, recorder: recorder, client: client, stored: newStored(config.Namespaces), page: pageSize, progress: newProgress[int64](),
+		config: config, recorder: recorder, client: client, stored: newStored(config.Namespaces), page: pageSize, progress: newProgress(),
 		restores: make(chan restore), latest: map[string]history.Object{},
 	}, nil
 }
