@@ -42,12 +42,10 @@ type ClusterConfig struct {
 	Etcd string
 	// Namespaces are the namespaces whose objects are recorded. Nodes are always recorded.
 	Namespaces []string
-	// From is the first recorded revision. Zero starts with all objects that exist when Run begins, each with
-	// the revision that wrote it.
-	From int64
 }
 
-// Cluster records each revision of the objects in etcd, in order.
+// Cluster records all objects that exist when Run begins, each with the revision that wrote it, and then each
+// revision of the objects in etcd, in order.
 type Cluster struct {
 	config   ClusterConfig
 	recorder Recorder
@@ -128,17 +126,12 @@ func (c *Cluster) Restore(ctx context.Context, replace func(context.Context) err
 }
 
 func (c *Cluster) run(ctx context.Context) error {
-	// The first revision of an empty etcd is 1, and stores nothing.
-	last := max(c.config.From, 2) - 1
-	if c.config.From == 0 {
-		var err error
-		if last, err = c.readAll(ctx); err != nil {
-			return err
-		}
+	last, err := c.readAll(ctx)
+	if err != nil {
+		return err
 	}
 	c.progress.reach(last)
 	for {
-		var err error
 		if last, err = c.follow(ctx, last); err != nil {
 			return err
 		}
