@@ -132,7 +132,7 @@ func (f *xdsFloor) apply(s *discoveryv1.EndpointSlice) {
 // assignment returns the endpoints as Signpost sends them, so that both servers send as many bytes. The
 // caller holds the lock.
 func (f *xdsFloor) assignment() *endpointpb.ClusterLoadAssignment {
-	a := &endpointpb.ClusterLoadAssignment{ClusterName: xdsClusterName}
+	a := &endpointpb.ClusterLoadAssignment{ClusterName: workload.Service + "." + workload.Namespace + ".svc.cluster.local:80"}
 	for zone := range workload.Zones {
 		l := &endpointpb.LocalityLbEndpoints{Locality: &corepb.Locality{Zone: workload.ZoneName(zone)}}
 		for _, s := range f.slices {

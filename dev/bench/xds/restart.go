@@ -48,7 +48,7 @@ func measureRestart(ctx context.Context, r *measure.Report, c measure.Options) e
 		return err
 	}
 	defer k.Stop()
-	s, err := startBesideSimulation(ctx, k)
+	s, err := startXDS(ctx, k.Dir, k.Kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func measureRestart(ctx context.Context, r *measure.Report, c measure.Options) e
 	if err := k.Change(ctx, all); err != nil {
 		return err
 	}
-	if s, err = startBesideSimulation(ctx, k); err != nil {
+	if s, err = startXDS(ctx, k.Dir, k.Kubeconfig); err != nil {
 		return err
 	}
 	ready := time.Now()
@@ -133,20 +133,6 @@ func refusals(ctx context.Context) (string, error) {
 		}
 	}
 	return cmp.Or(strings.Join(list, ", "), "none"), err
-}
-
-func startBesideSimulation(ctx context.Context, k *simulation.Cluster) (*measure.Server, error) {
-	p, err := measure.Start(ctx, k.Dir, measure.SignpostBinary, "xds", "--xds-addr", measure.SignpostAddr, "--metrics-addr", measure.AdminAddr,
-		"--kubeconfig", k.Kubeconfig, "--enable-ipv6=false")
-	if err != nil {
-		return nil, err
-	}
-	s := &measure.Server{Process: p, Addr: measure.SignpostAddr}
-	if err := s.AwaitReady(ctx); err != nil {
-		s.Stop()
-		return nil, err
-	}
-	return s, nil
 }
 
 // The stages of the streams: all of them have the endpoints from before the restart, or those from after it.

@@ -9,22 +9,17 @@ import (
 	"time"
 
 	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	endpointpb "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/dev/bench/measure"
 	"github.com/signpostd/signpost/dev/bench/workload"
 	"github.com/signpostd/signpost/xds/resource"
 )
-
-// xdsClusterName is the name of the Cluster of the Service.
-const xdsClusterName = workload.Service + "." + workload.Namespace + ".svc.cluster.local:80"
 
 // xdsStreams are many ADS streams, each for the Listener, the Cluster and the endpoints of one Service. They
 // measure when each of them gets a change of the endpoints.
@@ -315,40 +310,18 @@ func awaitEndpoints(ctx context.Context, addr string, endpoints int) (size int, 
 	}
 }
 
-// readEndpoints reads a stream until a response has all endpoints. The number is that of the last response.
+// readEndpoints reads a stream until a response has all endpoints. The size and the number are those of the last
+// response.
 func readEndpoints(ctx context.Context, conn *grpc.ClientConn, endpoints int) (size, n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx, grpc.WaitForReady(true))
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, r := range subscriptionsTo(workload.Service) {
-		if err := stream.Send(r); err != nil {
-			return 0, n, err
+	err = follow(ctx, conn, subscriptionsTo(workload.Service), func(r *wholeResponse) {
+		if r.typeURL != resource.EndpointsURL {
+			return
 		}
-	}
-	for n != endpoints {
-		r, err := stream.Recv()
-		if err != nil {
-			return size, n, err
+		if size, n = r.value, len(r.addresses); n == endpoints {
+			cancel()
 		}
-		if r.GetTypeUrl() != resource.EndpointsURL || len(r.GetResources()) == 0 {
-			continue
-		}
-		value := r.GetResources()[0].GetValue()
-		size, n = len(value), 0
-		var a endpointpb.ClusterLoadAssignment
-		if err := proto.Unmarshal(value, &a); err != nil {
-			return size, n, err
-		}
-		for _, l := range a.GetEndpoints() {
-			n += len(l.GetLbEndpoints())
-		}
-		ack := &discovery.DiscoveryRequest{VersionInfo: r.GetVersionInfo(), ResponseNonce: r.GetNonce(), TypeUrl: r.GetTypeUrl(), ResourceNames: []string{xdsClusterName}}
-		if err := stream.Send(ack); err != nil {
-			return size, n, err
-		}
-	}
-	return size, n, nil
+	})
+	return size, n, err
 }

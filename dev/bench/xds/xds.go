@@ -131,13 +131,23 @@ func startGoControlPlane(ctx context.Context, k *measure.Cluster) (*measure.Serv
 }
 
 func startSignpost(ctx context.Context, k *measure.Cluster) (*measure.Server, error) {
-	p, err := measure.Start(ctx, k.Dir, measure.SignpostBinary, "xds", "--xds-addr", measure.SignpostAddr, "--metrics-addr", measure.AdminAddr, "--kubeconfig", k.Kubeconfig,
-		"--enable-ipv6=false", "--enable-pprof", "--grpc-max-connections-per-host=2000")
+	return startXDS(ctx, k.Dir, k.Kubeconfig, "--enable-pprof", "--grpc-max-connections-per-host=2000")
+}
+
+// startXDS starts Signpost's xDS server, and waits until it is ready.
+func startXDS(ctx context.Context, dir, kubeconfig string, flags ...string) (*measure.Server, error) {
+	p, err := measure.Start(ctx, dir, measure.SignpostBinary, append([]string{
+		"xds", "--xds-addr", measure.SignpostAddr, "--metrics-addr", measure.AdminAddr, "--kubeconfig", kubeconfig, "--enable-ipv6=false",
+	}, flags...)...)
 	if err != nil {
 		return nil, err
 	}
 	s := &measure.Server{Process: p, Addr: measure.SignpostAddr}
-	return s, s.AwaitReady(ctx)
+	if err := s.AwaitReady(ctx); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
 }
 
 func measureServer(ctx context.Context, k *measure.Cluster, shape testCase, start func(context.Context, *measure.Cluster) (*measure.Server, error)) (result, error) {

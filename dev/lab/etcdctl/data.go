@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/signpostd/signpost/dev/clienttest"
 )
 
 // dataDir returns the data directory of etcd in a local cluster.
@@ -52,10 +52,7 @@ func ReplaceData(cluster, from string) error {
 
 // stop suspends etcd.
 func stop(cluster string) (pid int, err error) {
-	text, err := os.ReadFile(filepath.Join(cluster, "pids", "etcd"))
-	if err == nil {
-		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
-	}
+	pid, err = clienttest.ComponentPid(cluster, "etcd")
 	if err == nil {
 		err = syscall.Kill(pid, syscall.SIGSTOP)
 	}

@@ -15,12 +15,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/signpostd/signpost/dev/clienttest"
 )
 
 // patience is the time limit of a request.
@@ -29,11 +30,11 @@ const patience = 30 * time.Second
 // URL returns the URL of the etcd of a running local cluster, whose directory has the kubeconfig. The URL
 // stays the same when etcd is restarted.
 func URL(dir string) (string, error) {
-	pid, err := os.ReadFile(filepath.Join(dir, "pids", "etcd"))
-	if err != nil {
-		return "", fmt.Errorf("find etcd of the cluster in %s: %w", dir, err)
+	pid, err := clienttest.ComponentPid(dir, "etcd")
+	var command []byte
+	if err == nil {
+		command, err = os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	}
-	command, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "cmdline"))
 	if err != nil {
 		return "", fmt.Errorf("find etcd of the cluster in %s: %w", dir, err)
 	}

@@ -3,8 +3,6 @@ package overlay
 import (
 	_ "embed"
 	"fmt"
-	"path"
-	"slices"
 	"strings"
 )
 
@@ -23,16 +21,6 @@ type Mutant struct {
 	Test string
 	// Edits plant the fault. None of them needs another one of the list.
 	Edits []Edit
-}
-
-// Packages returns the directories in which the mutant changes something, in the order of the alphabet.
-func (m Mutant) Packages() []string {
-	var packages []string
-	for _, e := range m.Edits {
-		packages = append(packages, path.Dir(e.File))
-	}
-	slices.Sort(packages)
-	return slices.Compact(packages)
 }
 
 // mutantList has the mutants, in the format that its first lines describe.

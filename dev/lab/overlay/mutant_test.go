@@ -3,6 +3,7 @@ package overlay
 import (
 	"flag"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,8 +102,8 @@ func TestMutantsCompile(t *testing.T) {
 	for _, m := range Mutants() {
 		t.Run(m.Name, func(t *testing.T) {
 			args := []string{"-trimpath"}
-			for _, p := range m.Packages() {
-				args = append(args, "./"+p)
+			for _, e := range m.Edits {
+				args = append(args, "./"+path.Dir(e.File))
 			}
 			if err := run(t.Context(), m.Edits, "build", args...); err != nil {
 				t.Errorf("adapt the mutant: %v", err)

@@ -21,7 +21,7 @@ type zoneUpdate struct {
 	confirmed bool          // the response confirmed the change
 	names     map[string]bool
 	message   *dns.Msg
-	used      bool     // its serial is known
+	used      bool // its serial is known
 }
 
 // authors finds the update that made each serial of a zone. A name server makes one serial for each update

@@ -23,7 +23,6 @@ type assignment struct {
 func (s *Streams) subscribe(ctx context.Context, c *client, replica int) (responded bool) {
 	stream, err := openADS(ctx, c.conns[replica], c.Call, c.Names, c.versions())
 	if err != nil {
-		c.setState(false, err)
 		return false
 	}
 	at := c.Replicas[replica].Name
@@ -38,11 +37,9 @@ func (s *Streams) subscribe(ctx context.Context, c *client, replica int) (respon
 		}
 		if err == nil {
 			responded = true
-			c.setState(true, nil)
 			err = stream.acknowledge(r)
 		}
 		if err != nil {
-			c.setState(false, err)
 			for _, name := range c.Names {
 				s.recordAssignment(c, at, name, history.Stream{Event: history.StreamClosed, Problem: reason(err)})
 			}

@@ -42,19 +42,17 @@ type ClusterConfig struct {
 	Etcd string
 	// Namespaces are the namespaces whose objects are recorded. Nodes are always recorded.
 	Namespaces []string
-	// From is the first recorded revision. Zero starts with all objects that exist when Run begins, each with
-	// the revision that wrote it.
-	From int64
 }
 
-// Cluster records each revision of the objects in etcd, in order.
+// Cluster records all objects that exist when Run begins, each with the revision that wrote it, and then each
+// revision of the objects in etcd, in order.
 type Cluster struct {
 	config   ClusterConfig
 	recorder Recorder
 	client   *clientv3.Client
 	stored   stored
 	page     int64 // number of objects per page
-	progress *progress[int64]
+	progress *progress
 	restores chan restore
 
 	// The other fields belong to Run.
@@ -85,7 +83,7 @@ func NewCluster(config ClusterConfig, recorder Recorder) (*Cluster, error) {
 		return nil, fmt.Errorf("watch etcd: %w", err)
 	}
 	return &Cluster{
-		config: config, recorder: recorder, client: client, stored: newStored(config.Namespaces), page: pageSize, progress: newProgress[int64](),
+		config: config, recorder: recorder, client: client, stored: newStored(config.Namespaces), page: pageSize, progress: newProgress(),
 		restores: make(chan restore), latest: map[string]history.Object{},
 	}, nil
 }
@@ -128,17 +126,12 @@ func (c *Cluster) Restore(ctx context.Context, replace func(context.Context) err
 }
 
 func (c *Cluster) run(ctx context.Context) error {
-	// The first revision of an empty etcd is 1, and stores nothing.
-	last := max(c.config.From, 2) - 1
-	if c.config.From == 0 {
-		var err error
-		if last, err = c.readAll(ctx); err != nil {
-			return err
-		}
+	last, err := c.readAll(ctx)
+	if err != nil {
+		return err
 	}
 	c.progress.reach(last)
 	for {
-		var err error
 		if last, err = c.follow(ctx, last); err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package witness
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -113,9 +112,9 @@ func revisionOf(t *testing.T, object metav1.Object) int64 {
 
 func (a *apiServer) lastRevision() int64 { return a.written[len(a.written)-1].Revision }
 
-func (a *apiServer) witness(recorder Recorder, from int64) *Cluster {
+func (a *apiServer) witness(recorder Recorder) *Cluster {
 	a.Helper()
-	c, err := NewCluster(ClusterConfig{Etcd: a.url, Namespaces: []string{a.namespace}, From: from}, recorder)
+	c, err := NewCluster(ClusterConfig{Etcd: a.url, Namespaces: []string{a.namespace}}, recorder)
 	if err != nil {
 		a.Fatal(err)
 	}
@@ -157,11 +156,10 @@ func TestCluster(t *testing.T) {
 	a.create("services", a.namespace, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}}`)
 	// The key of the node sorts before that of the Service, and its revision is higher.
 	a.create("nodes", "", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-1"}}`)
-	recorder, fromFirst := historytest.NewRecorder(t), historytest.NewRecorder(t)
-	c, first := a.witness(recorder, 0), a.witness(fromFirst, 1)
+	recorder := historytest.NewRecorder(t)
+	c := a.witness(recorder)
 	c.page = 7 // small, for many pages
 	background(t, c.Run)
-	background(t, first.Run)
 	if err := c.WaitFor(soon(t), a.lastRevision()); err != nil {
 		t.Fatal(err)
 	}
@@ -186,16 +184,13 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.remove("services", "web")
-	for _, c := range []*Cluster{c, first} {
-		if err := c.WaitFor(soon(t), a.lastRevision()); err != nil {
-			t.Fatal(err)
-		}
-		if c.Revision() < a.lastRevision() {
-			t.Errorf("at revision %d, want %d", c.Revision(), a.lastRevision())
-		}
+	if err := c.WaitFor(soon(t), a.lastRevision()); err != nil {
+		t.Fatal(err)
+	}
+	if c.Revision() < a.lastRevision() {
+		t.Errorf("at revision %d, want %d", c.Revision(), a.lastRevision())
 	}
 	a.want(recorder)
-	a.want(fromFirst)
 	for _, o := range seen(recorder) {
 		if o.Deleted {
 			continue
@@ -260,7 +255,7 @@ func TestCompaction(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t, kubetest.StartOwn(t, kubetest.Options{}).Cluster)
 	recorder := historytest.NewRecorder(t)
-	c := a.witness(recorder, 1)
+	c := a.witness(recorder)
 	background(t, c.Run)
 	a.create("services", a.namespace, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}}`)
 	a.label("services", "web", "1")
@@ -275,13 +270,11 @@ func TestCompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.want(recorder)
-	late := a.witness(historytest.NewRecorder(t), 2)
-	err := late.Run(soon(t))
+	late := a.witness(historytest.NewRecorder(t))
+	defer late.client.Close()
+	_, err := late.follow(soon(t), 1)
 	if err == nil || !strings.Contains(err.Error(), "the revisions 2 to") || !strings.Contains(err.Error(), "were compacted before they were read") {
-		t.Errorf("Run of a compacted revision: %v", err)
-	}
-	if waited := late.WaitFor(t.Context(), a.lastRevision()); !errors.Is(waited, err) || !errors.Is(waited, errEnded) {
-		t.Errorf("waiting for what doesn't come: %v", waited)
+		t.Errorf("follow a compacted revision: %v", err)
 	}
 }
 
@@ -293,7 +286,7 @@ func TestRestore(t *testing.T) {
 	own := kubetest.StartOwn(t, kubetest.Options{RestartDelay: 2 * time.Second})
 	a := newAPIServer(t, own.Cluster)
 	recorder := historytest.NewRecorder(t)
-	c := a.witness(recorder, 1)
+	c := a.witness(recorder)
 	background(t, c.Run)
 	service := func(name string) {
 		a.create("services", a.namespace, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"`+name+`"},"spec":{"ports":[{"port":80}]}}`)

@@ -76,10 +76,6 @@ type client struct {
 	gate   gate
 	// assigned has the assignments of an xDS client, by name. They outlive streams.
 	assigned map[string]*assignment
-
-	mu        sync.Mutex
-	responded bool  // the open stream has had a response
-	problem   error // why the last stream ended or couldn't be opened
 }
 
 // NewStreams returns clients, whose numbers are their indexes in the list. Run connects them.
@@ -104,7 +100,7 @@ func (s *Streams) newClient(number int, c Client, conns map[[2]string]*grpc.Clie
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	made := &client{Client: c, number: number, gate: newGate(), assigned: map[string]*assignment{}, problem: errors.New("it has not had an answer yet")}
+	made := &client{Client: c, number: number, gate: newGate(), assigned: map[string]*assignment{}}
 	for _, r := range c.Replicas {
 		key := [2]string{c.Connection, r.Address}
 		if conns[key] == nil {
@@ -171,25 +167,6 @@ func (s *Streams) Pause(client int) { s.clients[client].gate.shut() }
 // Resume makes a client read again.
 func (s *Streams) Resume(client int) { s.clients[client].gate.open() }
 
-// Waiting is a client without a response on an open stream.
-type Waiting struct {
-	Client int
-	Reason error // why its last stream ended or couldn't be opened
-}
-
-// Waiting returns the clients that have no open stream with a response.
-func (s *Streams) Waiting() []Waiting {
-	var all []Waiting
-	for i, c := range s.clients {
-		c.mu.Lock()
-		if !c.responded {
-			all = append(all, Waiting{i, c.problem})
-		}
-		c.mu.Unlock()
-	}
-	return all
-}
-
 // run opens one stream after the other.
 func (s *Streams) run(ctx context.Context, c *client) {
 	wait := retryFirst
@@ -213,7 +190,6 @@ func (s *Streams) call(ctx context.Context, c *client, replica int) (responded b
 	}
 	next, err := c.open(ctx, c.conns[replica])
 	if err != nil {
-		c.setState(false, err)
 		return false
 	}
 	id, at := int(s.last.Add(1)), c.Replicas[replica].Name
@@ -225,21 +201,12 @@ func (s *Streams) call(ctx context.Context, c *client, replica int) (responded b
 	for {
 		update, err := read(ctx, &c.gate, next)
 		if err != nil {
-			c.setState(false, err)
 			record(history.Stream{Event: history.StreamClosed, Problem: reason(err)})
 			return responded
 		}
 		responded = true
 		record(update)
-		c.setState(true, nil)
 	}
-}
-
-// setState sets the state of the client's stream.
-func (c *client) setState(responded bool, problem error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.responded, c.problem = responded, problem
 }
 
 // open opens a stream and returns the function that reads it.

@@ -203,11 +203,8 @@ func TestStreams(t *testing.T) {
 	if text := string(profile.Profile); !strings.Contains(text, `"fullyQualifiedName":"web.lab.svc.cluster.local"`) {
 		t.Errorf("the profile is %s", text)
 	}
-	eventually(t, func() string {
-		if none := s.Waiting(); len(none) != 1 || none[0].Client != 3 || !strings.Contains(none[0].Reason.Error(), "NotFound") {
-			return fmt.Sprintf("only client 3 has no answer: %v", none)
-		}
-		return ""
+	h.await(3, func(s history.Stream) bool {
+		return s.Event == history.StreamClosed && strings.Contains(s.Problem, "NotFound")
 	})
 	a.die()
 	h.await(0, func(s history.Stream) bool { return s.Event == history.StreamClosed && s.Problem != "" })

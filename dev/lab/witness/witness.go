@@ -36,19 +36,19 @@ type Recorder interface {
 // errEnded is the error of a wait after Run has returned.
 var errEnded = errors.New("the witness has ended")
 
-// progress is the position of a witness, with waiters.
-type progress[T any] struct {
+// progress is the position of the witness of a cluster, with waiters.
+type progress struct {
 	mu      sync.Mutex
-	at      T
+	at      int64
 	problem error // of the last attempt
 	ended   bool
 	changed chan struct{} // closed by the next change
 }
 
-func newProgress[T any]() *progress[T] { return &progress[T]{changed: make(chan struct{})} }
+func newProgress() *progress { return &progress{changed: make(chan struct{})} }
 
 // edit changes the progress and wakes all who wait.
-func (p *progress[T]) edit(change func()) {
+func (p *progress) edit(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()
@@ -57,17 +57,17 @@ func (p *progress[T]) edit(change func()) {
 }
 
 // reach sets the position.
-func (p *progress[T]) reach(at T) { p.edit(func() { p.at, p.problem = at, nil }) }
+func (p *progress) reach(at int64) { p.edit(func() { p.at, p.problem = at, nil }) }
 
 // fail sets why the witness makes no progress for now; nil if it does.
-func (p *progress[T]) fail(err error) {
+func (p *progress) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.problem = err
 }
 
 // end ends the progress for ever.
-func (p *progress[T]) end(err error) {
+func (p *progress) end(err error) {
 	p.edit(func() {
 		if p.ended = true; err != nil {
 			p.problem = err
@@ -75,14 +75,14 @@ func (p *progress[T]) end(err error) {
 	})
 }
 
-func (p *progress[T]) get() T {
+func (p *progress) get() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.at
 }
 
 // wait waits until enough is true for the position.
-func (p *progress[T]) wait(ctx context.Context, enough func(T) bool) error {
+func (p *progress) wait(ctx context.Context, enough func(int64) bool) error {
 	for {
 		p.mu.Lock()
 		at, problem, ended, changed := p.at, p.problem, p.ended, p.changed

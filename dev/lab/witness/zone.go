@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// pollEvery is the default interval of polls.
+	// pollEvery is the interval of polls.
 	pollEvery = 50 * time.Millisecond
 	// soaWithin is the time limit of a query for a serial, and transferWithin that of each message of a
 	// transfer.
@@ -35,8 +35,6 @@ type ZoneConfig struct {
 	Name string
 	// Key signs transfers; nil if the server requires no signature.
 	Key *Key
-	// Every is the interval of polls; zero means 50 ms.
-	Every time.Duration
 }
 
 // BINDOptions are lines for the options statement of named.conf. With them BIND keeps all serials, and
@@ -47,7 +45,7 @@ const BINDOptions = "max-journal-size unlimited; max-ixfr-ratio unlimited; provi
 type Zone struct {
 	config   ZoneConfig
 	recorder Recorder
-	progress *progress[serial]
+	have     serial // the last recorded one; Run owns it
 }
 
 // serial is the position of the witness of a zone.
@@ -59,10 +57,7 @@ type serial struct {
 // NewZone returns the witness of a zone.
 func NewZone(config ZoneConfig, recorder Recorder) *Zone {
 	config.Name = mdns.CanonicalName(config.Name)
-	if config.Every == 0 {
-		config.Every = pollEvery
-	}
-	return &Zone{config: config, recorder: recorder, progress: newProgress[serial]()}
+	return &Zone{config: config, recorder: recorder}
 }
 
 // Run records until ctx ends: first the whole zone, then the changes of each serial. If the server has lost
@@ -70,39 +65,24 @@ func NewZone(config ZoneConfig, recorder Recorder) *Zone {
 // the first of its zone means that serials may be missing. An unreachable server is polled until it is
 // reachable. An error means that a response contradicts itself.
 func (z *Zone) Run(ctx context.Context) error {
-	tick := time.NewTicker(z.config.Every)
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
 		err := z.poll(ctx)
 		if contradiction := (contradiction{}); errors.As(err, &contradiction) {
-			z.progress.end(err)
 			return err
 		}
-		z.progress.fail(err)
 		select {
 		case <-ctx.Done():
-			z.progress.end(nil)
 			return nil
 		case <-tick.C:
 		}
 	}
 }
 
-// Serial returns the last recorded serial, or zero.
-func (z *Zone) Serial() uint32 { return z.progress.get().at }
-
-// WaitFor waits until a serial or a later one (RFC 1982) is recorded. It returns an error if ctx or Run ends
-// before that.
-func (z *Zone) WaitFor(ctx context.Context, wanted uint32) error {
-	if err := z.progress.wait(ctx, func(s serial) bool { return s.known && !newer(wanted, s.at) }); err != nil {
-		return fmt.Errorf("wait for serial %d of zone %s, at %d: %w", wanted, z.config.Name, z.Serial(), err)
-	}
-	return nil
-}
-
 // poll records the changes since the last poll.
 func (z *Zone) poll(ctx context.Context) error {
-	have := z.progress.get()
+	have := z.have
 	current, err := z.current(ctx)
 	if err != nil || have.known && current == have.at {
 		return err
@@ -123,7 +103,7 @@ func (z *Zone) poll(ctx context.Context) error {
 	}
 	for _, entry := range entries {
 		z.recorder.Record(entry)
-		z.progress.reach(serial{known: true, at: entry.Zone.Serial})
+		z.have = serial{known: true, at: entry.Zone.Serial}
 	}
 	return nil
 }

@@ -22,17 +22,32 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
+// objectsAfter returns the objects that exist after all edits before a time, by name. A terminating object has a
+// deletion timestamp.
+func objectsAfter(plan Plan, before time.Duration) map[string]Object {
+	there := map[string]Object{}
+	for _, e := range append(plan.Initial(), until(plan, before)...) {
+		if e.Object == nil {
+			continue
+		}
+		if there[name(e.Object)] = e.Object; e.Gone {
+			delete(there, name(e.Object))
+		}
+	}
+	return there
+}
+
 // compareObjects compares the objects of the cluster with the plan.
 func compareObjects(t *testing.T, plan Plan, cluster *kubetest.Cluster, before time.Duration) {
 	t.Helper()
 	there := map[string]map[string]any{}
 	for _, group := range []string{"v1 Service", "v1 Pod", "v1 Endpoints", "discovery.k8s.io/v1 EndpointSlice", "externaldns.k8s.io/v1alpha1 DNSEndpoint", "linkerd.io/v1alpha2 ServiceProfile", "policy.linkerd.io/v1beta3 Server", "workload.linkerd.io/v1beta1 ExternalWorkload"} {
 		version, kind, _ := strings.Cut(group, " ")
-		for _, o := range list(t, cluster.Dynamic, version, kind, plan.Settings().Namespace) {
+		for _, o := range list(t, cluster.Dynamic, version, kind, plan.settings.Namespace) {
 			there[kind+" "+o.GetName()] = o.Object
 		}
 	}
-	want := plan.Objects(before)
+	want := objectsAfter(plan, before)
 	for _, o := range want {
 		if o.GetNamespace() == "" {
 			continue
@@ -145,7 +160,7 @@ func withoutEmpty(v any) any {
 // compareZone compares the zone with the plan, and the history with the edits.
 func compareZone(t *testing.T, plan Plan, bind *bindtest.Server, recorder *history.Recorder, before time.Duration) {
 	t.Helper()
-	origin := plan.Settings().Zone
+	origin := plan.settings.Zone
 	want := map[string][]string{}
 	parser := mdns.NewZoneParser(strings.NewReader("$TTL 300\n"+plan.ZoneRecords()+"\n"), origin, "")
 	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {

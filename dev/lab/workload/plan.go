@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 )
@@ -34,9 +33,6 @@ func New(s Settings) (Plan, error) {
 	return Plan{s}, nil
 }
 
-// Settings returns the settings with their defaults.
-func (p Plan) Settings() Settings { return p.settings }
-
 // Initial returns the edits that create the initial objects, in a possible order. The namespace is not among
 // them.
 func (p Plan) Initial() []Edit {
@@ -57,35 +53,6 @@ func (p Plan) Edits() iter.Seq[Edit] {
 			}
 		}
 	}
-}
-
-// Objects returns the objects that exist after all edits before a time, in the order of kind and name. A
-// terminating object has a deletion timestamp.
-func (p Plan) Objects(before time.Duration) []Object {
-	there := map[string]Object{}
-	apply := func(e Edit) {
-		if e.Object == nil {
-			return
-		}
-		if there[name(e.Object)] = e.Object; e.Gone {
-			delete(there, name(e.Object))
-		}
-	}
-	for _, e := range p.Initial() {
-		apply(e)
-	}
-	for e := range p.Edits() {
-		if e.At >= before {
-			break
-		}
-		apply(e)
-	}
-	var all []Object
-	for _, o := range there {
-		all = append(all, o)
-	}
-	slices.SortFunc(all, func(a, b Object) int { return cmp.Compare(name(a), name(b)) })
-	return all
 }
 
 // stamp returns the time in conditions, which is the same in each run of a seed.

@@ -261,38 +261,6 @@ func TestZoneRecords(t *testing.T) {
 	}
 }
 
-// TestObjects shows that Objects has all objects that the edits leave.
-func TestObjects(t *testing.T) {
-	p := mustNew(t, Settings{Seed: 4})
-	if got, want := len(p.Objects(0)), len(p.Initial())-Nodes; got != want {
-		t.Errorf("%d objects at the beginning, want %d", got, want)
-	}
-	objects := p.Objects(time.Minute)
-	terminating := 0
-	for i, o := range objects {
-		if i > 0 && name(objects[i-1]) >= name(o) {
-			t.Errorf("%s is after %s", name(o), name(objects[i-1]))
-		}
-		if o.GetDeletionTimestamp() != nil {
-			terminating++
-		}
-	}
-	gone := map[string]bool{}
-	for _, e := range until(p, time.Minute) {
-		if e.Object != nil {
-			gone[name(e.Object)] = e.Gone
-		}
-	}
-	for _, o := range objects {
-		if gone[name(o)] {
-			t.Errorf("%s is there, though it was deleted", name(o))
-		}
-	}
-	if len(objects) < 100 || terminating > 20 {
-		t.Errorf("%d objects, %d of them terminating", len(objects), terminating)
-	}
-}
-
 func TestSettings(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings Settings
@@ -305,7 +273,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	s := mustNew(t, Settings{Seed: 9}).Settings()
+	s := mustNew(t, Settings{Seed: 9}).settings
 	if s != (Settings{Seed: 9, Namespace: "lab", Zone: "lab.example.", Rate: 10}) {
 		t.Errorf("the defaults are %+v", s)
 	}

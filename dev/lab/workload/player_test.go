@@ -26,7 +26,7 @@ var personKey = Key{Name: "person", Algorithm: "hmac-sha256", Secret: "cGVyc29uc
 
 func startBIND(t *testing.T, p Plan) *bindtest.Server {
 	t.Helper()
-	name := strings.TrimSuffix(p.Settings().Zone, ".")
+	name := strings.TrimSuffix(p.settings.Zone, ".")
 	return bindtest.Serve(t, bindtest.Config{
 		Zones: []bindtest.Zone{{Name: name, Key: personKey.Name, Records: p.ZoneRecords()}},
 		Keys:  []bindtest.Key{{Name: personKey.Name, Algorithm: personKey.Algorithm, Secret: personKey.Secret}},
@@ -224,7 +224,7 @@ func cancelAfter(n, last int64, cancel func()) {
 func TestPausedNameServer(t *testing.T) {
 	plan := mustNew(t, Settings{Seed: 2})
 	bind, recorder := startBIND(t, plan), historytest.NewRecorder(t)
-	z := &zone{name: plan.Settings().Zone, server: bind.Addr, recorder: recorder, key: personKey}
+	z := &zone{name: plan.settings.Zone, server: bind.Addr, recorder: recorder, key: personKey}
 	e := Edit{Zone: &ZoneEdit{Name: "human-0.lab.example.", Type: "A", Require: Unused, New: []string{"192.0.2.1"}, TTL: 60}}
 	if err := bind.Pause(t.Context()); err != nil {
 		t.Fatal(err)
@@ -254,11 +254,11 @@ func TestZoneResponses(t *testing.T) {
 		}
 	}
 	bind := startBIND(t, plan)
-	wrong := &zone{name: plan.Settings().Zone, server: bind.Addr, recorder: historytest.NewRecorder(t), key: Key{Name: "person", Algorithm: "hmac-sha256", Secret: "d3Jvbmd3cm9uZ3dyb25nd3Jvbmc="}}
+	wrong := &zone{name: plan.settings.Zone, server: bind.Addr, recorder: historytest.NewRecorder(t), key: Key{Name: "person", Algorithm: "hmac-sha256", Secret: "d3Jvbmd3cm9uZ3dyb25nd3Jvbmc="}}
 	if became, err := wrong.attempt(t.Context(), first); became != retry || err == nil {
 		t.Errorf("with a wrong key: %s, %v", became, err)
 	}
-	nobody := &zone{name: plan.Settings().Zone, server: netip.MustParseAddrPort("127.0.0.1:1"), recorder: historytest.NewRecorder(t), key: personKey}
+	nobody := &zone{name: plan.settings.Zone, server: netip.MustParseAddrPort("127.0.0.1:1"), recorder: historytest.NewRecorder(t), key: personKey}
 	began := time.Now()
 	if became, err := nobody.attempt(t.Context(), first); became != retry || err == nil || time.Since(began) > responseTimeout {
 		t.Errorf("nobody listens: %s, %v after %s", became, err, time.Since(began))
