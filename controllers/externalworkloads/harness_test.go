@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
@@ -58,7 +59,7 @@ func deleted(s *corev1.Service) { s.DeletionTimestamp = &metav1.Time{} }
 func machine(name string, ips ...string) *Workload {
 	return &Workload{
 		Namespace: "ns", Name: name, UID: name + "-uid", Labels: objectmeta.Labels{{Key: "app", Value: "web"}},
-		IPs: ips, Ports: []Port{{Name: "http", Number: 8080, Protocol: "TCP"}}, Ready: true,
+		IPs: ips, Ports: []watched.ContainerPort{{Name: "http", Number: 8080, Protocol: "TCP"}}, Ready: true,
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/signpostd/signpost/controllers/watched"
 )
 
 const (
@@ -25,7 +27,7 @@ func TestCompute(t *testing.T) {
 		corev1.ServicePort{Name: "s", Protocol: "SCTP", TargetPort: intstr.FromInt32(3)},
 	)
 	allPorts := func(w *Workload) {
-		w.Ports = []Port{{"t", 1, "TCP"}, {"u", 2, "UDP"}, {"s", 3, "SCTP"}, {"u", 4, "TCP"}, {"", 3, "TCP"}}
+		w.Ports = []watched.ContainerPort{{Name: "t", Number: 1, Protocol: "TCP"}, {Name: "u", Number: 2, Protocol: "UDP"}, {Name: "s", Number: 3, Protocol: "SCTP"}, {Name: "u", Number: 4, Protocol: "TCP"}, {Name: "", Number: 3, Protocol: "TCP"}}
 	}
 	external := func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }
 	unselective := func(s *corev1.Service) { s.Spec.Selector = nil }
@@ -103,7 +105,7 @@ func TestCompute(t *testing.T) {
 		},
 		{
 			id: "§8.4.4 port of no workload", service: serviceWith(), want: []string{"create IPv4 [] 1 a@10.0.0.1"},
-			workloads: []*Workload{edited(a, func(w *Workload) { w.Ports = []Port{{"http", 8080, "UDP"}} })},
+			workloads: []*Workload{edited(a, func(w *Workload) { w.Ports = []watched.ContainerPort{{Name: "http", Number: 8080, Protocol: "UDP"}} })},
 		},
 		{
 			id: "§8.4.4 headless without ports", service: serviceWith(headless, ports()), workloads: []*Workload{a},
@@ -184,7 +186,7 @@ func TestPacking(t *testing.T) {
 	moved := func(list []*Workload) []*Workload {
 		var changed []*Workload
 		for _, w := range list {
-			changed = append(changed, edited(w, func(w *Workload) { w.Ports = []Port{{"http", 81, "TCP"}} }))
+			changed = append(changed, edited(w, func(w *Workload) { w.Ports = []watched.ContainerPort{{Name: "http", Number: 81, Protocol: "TCP"}} }))
 		}
 		return changed
 	}

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
+	slicestore "github.com/signpostd/signpost/controllers/slices"
+	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
@@ -21,7 +23,7 @@ import (
 var (
 	poolOfNames = rapid.Map(rapid.IntRange(0, 30), func(i int) string { return fmt.Sprintf("m%02d", i) })
 	poolOfIPs   = rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2", "FD00::2", "127.0.0.1", "x"})
-	poolOfPorts = rapid.SampledFrom([]Port{{"http", 80, "TCP"}, {"http", 81, "TCP"}, {"", 81, "TCP"}, {"dns", 53, "UDP"}})
+	poolOfPorts = rapid.SampledFrom([]watched.ContainerPort{{Name: "http", Number: 80, Protocol: "TCP"}, {Name: "http", Number: 81, Protocol: "TCP"}, {Name: "", Number: 81, Protocol: "TCP"}, {Name: "dns", Number: 53, Protocol: "UDP"}})
 	poolOfZones = rapid.SampledFrom([]string{"", "west", "east"})
 )
 
@@ -127,7 +129,7 @@ func contents(list []*discoveryv1.EndpointSlice) []string {
 	var lines []string
 	for _, s := range list {
 		for _, e := range s.Endpoints {
-			lines = append(lines, fmt.Sprintln(s.AddressType, setOfSlice(s), e.Addresses, value(e.Hostname),
+			lines = append(lines, fmt.Sprintln(s.AddressType, slicestore.PortSetOf(s.Ports), e.Addresses, value(e.Hostname),
 				value(e.Zone), *e.Conditions.Ready, *e.Conditions.Serving, *e.TargetRef, s.Labels, s.OwnerReferences[0].UID))
 		}
 	}
