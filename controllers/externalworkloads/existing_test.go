@@ -54,23 +54,23 @@ func TestTakeover(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := settled(t, service, list...)
-			c.edit(s.slices[0])
-			plan := Compute(service, list, s.slices, 0)
+			c.edit(s.Slices[0])
+			plan := Compute(service, list, s.Slices, 0)
 			if got := len(plan.Update) == 1; got != c.updated || len(plan.Create)+len(plan.Delete) > 0 {
 				t.Fatalf("plan is %q", text(plan))
 			}
-			if c.updated && plan.Update[0].Name != s.slices[0].Name {
+			if c.updated && plan.Update[0].Name != s.Slices[0].Name {
 				t.Errorf("updates %s", plan.Update[0].Name)
 			}
-			s.apply(t, plan)
-			wantPlan(t, Compute(service, list, s.slices, 0))
+			s.Apply(t, plan.Plan)
+			wantPlan(t, Compute(service, list, s.Slices, 0))
 		})
 	}
 
 	t.Run("finalizers and annotations stay", func(t *testing.T) {
 		s := settled(t, service, list...)
-		s.slices[0].Finalizers, s.slices[0].Annotations = []string{"x/y"}, map[string]string{"x": "y"}
-		got := Compute(service, list[1:], s.slices, 0).Update[0]
+		s.Slices[0].Finalizers, s.Slices[0].Annotations = []string{"x/y"}, map[string]string{"x": "y"}
+		got := Compute(service, list[1:], s.Slices, 0).Update[0]
 		if len(got.Finalizers) != 1 || got.Annotations["x"] != "y" {
 			t.Errorf("metadata is %+v", got.ObjectMeta)
 		}
