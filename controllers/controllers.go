@@ -82,7 +82,13 @@ type Config struct {
 }
 
 // controller is a controller of a set.
-type controller interface {
+type controller struct {
+	runner
+	// objects describes the objects that the controller writes, in words.
+	objects string
+}
+
+type runner interface {
 	// Run works for one term of leadership.
 	Run(ctx context.Context)
 	reconcile.Status
@@ -148,7 +154,7 @@ func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 	waits := map[string]reconcile.Wait{}
 	for _, c := range s.run {
 		if wait, ok := c.Waiting(key); ok {
-			waits[s.objectsOf(c)] = wait
+			waits[c.objects] = wait
 		}
 	}
 	return waits
@@ -168,25 +174,11 @@ func (s *Set) AllWaiting(limit int) (oldest []Unwritten, total int) {
 		waits, n := c.AllWaiting(limit)
 		total += n
 		for _, w := range waits {
-			oldest = append(oldest, Unwritten{w, s.objectsOf(c)})
+			oldest = append(oldest, Unwritten{w, c.objects})
 		}
 	}
 	slices.SortStableFunc(oldest, func(a, b Unwritten) int { return reconcile.CompareKeyWaits(a.KeyWait, b.KeyWait) })
 	return oldest[:min(len(oldest), limit)], total
-}
-
-// objectsOf describes the objects that a controller writes, in words.
-func (s *Set) objectsOf(c controller) string {
-	switch c {
-	case s.endpointsController:
-		return "Endpoints"
-	case s.slicesController:
-		return "EndpointSlices for pods"
-	case s.mirroringController:
-		return "EndpointSlices that mirror Endpoints"
-	default:
-		return "EndpointSlices for ExternalWorkloads"
-	}
 }
 
 // makeTables makes the tables that the controllers need.
@@ -240,7 +232,7 @@ func (s *Set) makeControllers(c Config) {
 			Options: s.loopOptions(c, c.Endpoints, endpoints.Component),
 			Client:  writeclient.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
 		})
-		s.run = append(s.run, s.endpointsController)
+		s.run = append(s.run, controller{s.endpointsController, "Endpoints"})
 	}
 	runsBoth := slices.Contains(c.Controllers, EndpointSlices) && slices.Contains(c.Controllers, Mirroring)
 	var mirrored func(reconcile.Key) *corev1.Endpoints
@@ -255,7 +247,7 @@ func (s *Set) makeControllers(c Config) {
 			Client:  writeclient.Slices(c.Client.DiscoveryV1()), Services: c.Client.CoreV1(), Mirrored: mirrored, Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
 			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
 		})
-		s.run = append(s.run, s.slicesController)
+		s.run = append(s.run, controller{s.slicesController, "EndpointSlices for pods"})
 	}
 	if slices.Contains(c.Controllers, Mirroring) {
 		options := s.loopOptions(c, c.Mirroring, mirroring.Component)
@@ -265,7 +257,7 @@ func (s *Set) makeControllers(c Config) {
 			Client:  writeclient.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
 			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, TookOver: tookOver, Mirrored: c.MirroringMetrics,
 		})
-		s.run = append(s.run, s.mirroringController)
+		s.run = append(s.run, controller{s.mirroringController, "EndpointSlices that mirror Endpoints"})
 	}
 	if slices.Contains(c.Controllers, ExternalWorkloads) {
 		s.externalWorkloadController = externalworkloads.New(externalworkloads.Options{
@@ -273,7 +265,7 @@ func (s *Set) makeControllers(c Config) {
 			Client:  writeclient.Slices(c.Client.DiscoveryV1()), Workloads: s.externalWorkloadIndex, Slices: s.slices,
 			Known: func() bool { return workloadsKnown(s.workloads.Status()) },
 		})
-		s.run = append(s.run, s.externalWorkloadController)
+		s.run = append(s.run, controller{s.externalWorkloadController, "EndpointSlices for ExternalWorkloads"})
 	}
 }
 

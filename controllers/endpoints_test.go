@@ -4,7 +4,6 @@ package controllers_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,26 +101,6 @@ func TestEP89ChangedLabels(t *testing.T) {
 	s.wantLabels("web", map[string]string{"new-label": "web", corev1.IsHeadlessService: ""})
 }
 
-// The label of headless Services depends on the cluster IP of the Service, and not on the labels of the
-// Service (EP-90).
-func TestEP90HeadlessLabel(t *testing.T) {
-	for name, edits := range map[string][]func(*corev1.Service){
-		"a: headless, labelled":         {headless, serviceLabel(corev1.IsHeadlessService, "")},
-		"b: headless, not labelled":     {headless},
-		"c: not headless, labelled":     {serviceLabel(corev1.IsHeadlessService, "")},
-		"d: not headless, not labelled": {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := play(t)
-			want := map[string]string{}
-			if s.service("web", edits...).Spec.ClusterIP == corev1.ClusterIPNone {
-				want[corev1.IsHeadlessService] = ""
-			}
-			s.wantLabels("web", want)
-		})
-	}
-}
-
 // wantLabels waits until the Endpoints and the slice of a Service have these labels, and the labels of their
 // controllers.
 func (s *fixture) wantLabels(service string, want map[string]string) {
@@ -190,42 +169,6 @@ func TestEP01TwoAddressesTwoPorts(t *testing.T) {
 	}
 }
 
-// The order of addresses makes no difference (EP-17). Addresses are written in a fixed order (AD-12).
-func TestEP17OrderOfAddresses(t *testing.T) {
-	s := play(t)
-	s.service("web")
-	s.pod("web-0", "web", "10.0.0.2")
-	s.pod("web-1", "web", "10.0.0.10")
-	s.wantEndpoints("web", "10.0.0.10 10.0.0.2 : 8080")
-	if first := s.getEndpoints("web").Subsets[0].Addresses[0].IP; first != "10.0.0.10" {
-		t.Errorf("the first address is %s, want 10.0.0.10", first)
-	}
-	s.quietly(func() {
-		s.editEndpoints("web", func(ep *corev1.Endpoints) { slices.Reverse(ep.Subsets[0].Addresses) })
-	})
-}
-
-// Each pod is in the subset with the ports that it has (EP-32, AD-09).
-func TestEP32NamedPorts(t *testing.T) {
-	s := play(t)
-	s.service("web", ports(port("portname1", 80, "svc1")))
-	s.pod("pod1", "web", "10.0.0.1", exposing("svc1", 100))
-	s.wantEndpoints("web", "10.0.0.1 : portname1=100")
-	s.editService("web", ports(port("portname1", 80, "svc1"), port("portname2", 81, "svc2")))
-	s.pod("pod2", "web", "10.0.0.2", exposing("svc2", 101))
-	s.wantEndpoints("web", "10.0.0.1 : portname1=100 | 10.0.0.2 : portname2=101")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : portname1=100 | 10.0.0.2@a : portname2=101")
-	s.pod("pod3", "web", "10.0.0.3", exposing("svc1", 100), exposing("svc2", 102))
-	s.wantEndpoints("web", "10.0.0.1 10.0.0.3 : portname1=100 | 10.0.0.2 : portname2=101 | 10.0.0.3 : portname2=102")
-	s.deletePod("pod3", 0)
-	s.editService("web", ports(port("portname2", 81, "svc2")))
-	s.wantEndpoints("web", "10.0.0.2 : portname2=101")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : | 10.0.0.2@a : portname2=101")
-	if ep := s.getEndpoints("web"); ep.Annotations[corev1.EndpointsOverCapacity] != "" || ep.Labels[corev1.IsHeadlessService] != "" {
-		t.Errorf("Endpoints have annotations %v and labels %v", ep.Annotations, ep.Labels)
-	}
-}
-
 // A finished pod leaves the Endpoints, even if its addresses and readiness don't change (AD-03).
 func TestAD03FinishedPod(t *testing.T) {
 	for _, end := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
@@ -242,33 +185,6 @@ func TestAD03FinishedPod(t *testing.T) {
 				s.wantSlices(name, ofPods, ":")
 			}
 		})
-	}
-}
-
-// Reserved labels on the Service cause no repeated writes (AD-04).
-func TestAD04ReservedLabelsOnService(t *testing.T) {
-	s := play(t)
-	for name, label := range map[string]string{"one": corev1.IsHeadlessService, "two": endpoints.ManagedByLabel} {
-		s.service(name, serviceLabel(label, "other"))
-		s.pod(name, name, "10.0.0.1")
-		s.wantEndpoints(name, "10.0.0.1 : 8080")
-		s.wantSlices(name, ofPods, "10.0.0.1@a : 8080")
-		s.quietly(func() { s.editService(name, serviceAnnotation("note", "other")) })
-	}
-}
-
-// Two pods with one address are two entries, each in the list for its readiness (AD-08).
-func TestAD08PodsOfOneAddress(t *testing.T) {
-	s := play(t)
-	s.service("web")
-	s.pod("web-0", "web", "10.0.0.1")
-	s.pod("web-1", "web", "10.0.0.1")
-	s.wantEndpoints("web", "10.0.0.1 10.0.0.1 : 8080")
-	s.editPodStatus("web-1", notReady)
-	s.wantEndpoints("web", "!10.0.0.1 10.0.0.1 : 8080")
-	ep := s.getEndpoints("web")
-	if ready := ep.Subsets[0].Addresses[0].TargetRef; ready.Name != "web-0" || ready.UID != s.uid("web-0") {
-		t.Errorf("the ready address is that of %v, want web-0", ready)
 	}
 }
 

@@ -59,7 +59,7 @@ func (s *fixture) wantCounts(name string, ready, notReady, subsets int, truncate
 
 // Endpoints of more than 1000 pods are truncated, and slices are packed (EP-88, AD-01, AD-02, RC-06, §13.7).
 func TestManyPods(t *testing.T) {
-	longtest.Only(t, "truncation is tested in package endpoints, and slices of several sizes in TestX18ManyWorkloads")
+	longtest.Only(t, "truncation is tested in package endpoints, and slices of several sizes by TestPacking in package externalworkloads")
 	s := play(t)
 	// 1001 ready pods have the port http under one number, ten others under another number.
 	s.manyPods(1011, func(i int, p *corev1.Pod) {

@@ -19,6 +19,7 @@ import (
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/controllers/writeclient"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -158,16 +159,16 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 
 // of returns the Endpoints of a Service; nil if there are none.
 func (c *Controller) of(key reconcile.Key) *corev1.Endpoints {
-	stored := c.overlay.Merge(key, func() []*corev1.Endpoints {
+	ep, found := c.overlay.Find(key, key.Name, func() (*corev1.Endpoints, bool) {
 		if ep := c.o.Endpoints.Get(key.Namespace, key.Name); ep != nil {
-			return []*corev1.Endpoints{ep.Object()}
+			return ep.Object(), true
 		}
-		return nil
+		return nil, false
 	})
-	if len(stored) == 0 {
+	if !found {
 		return nil
 	}
-	return stored[0]
+	return ep
 }
 
 // apply plans and writes. Before it overwrites a version that another writer wrote, it reads the Service from
@@ -189,17 +190,15 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 	}
 	c.overlay.Begin(key, key.Name)
 	client := c.o.Client.Endpoints(key.Namespace)
-	var made *corev1.Endpoints
-	var err error
-	if action == Create {
-		made, err = client.Create(ctx, wanted, metav1.CreateOptions{})
-	} else {
-		made, err = client.Update(ctx, wanted, metav1.UpdateOptions{})
-	}
+	made, err := writeclient.Write(ctx, func(ctx context.Context) (*corev1.Endpoints, error) {
+		if action == Create {
+			return client.Create(ctx, wanted, metav1.CreateOptions{})
+		}
+		return client.Update(ctx, wanted, metav1.UpdateOptions{})
+	})
 	c.loop.Wrote(key, action.String(), cause, err)
 	if err == nil {
 		c.written(key, action.String(), current, made, cause)
-		made.ManagedFields = nil
 		c.history.wrote(key, made.ResourceVersion)
 		c.repair(key, wanted, c.overlay.Wrote(key, made))
 		return nil
@@ -313,6 +312,8 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 		return fmt.Errorf("confirm that service %s is deleted: %w", key, err)
 	}
 	c.overlay.Begin(key, key.Name)
+	ctx, done := writeclient.Detach(ctx)
+	defer done()
 	err = c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
 	})

@@ -76,7 +76,7 @@ func (g *grouping) add(pod *watched.Pod, room int) {
 	if !ok {
 		return
 	}
-	found, byName, key := g.lookup.In(pod)
+	found, byName, key := g.lookup.In(pod.Ports, pod.SidecarPorts)
 	if g.lookup.Lacks(byName) {
 		return
 	}
@@ -120,18 +120,10 @@ func (g *grouping) endpointPorts(found []watched.FoundPort) []corev1.EndpointPor
 		}
 		port := &g.service.Spec.Ports[i]
 		ports = append(ports, corev1.EndpointPort{
-			Name: port.Name, Port: f.Number, Protocol: port.Protocol, AppProtocol: clone(port.AppProtocol),
+			Name: port.Name, Port: f.Number, Protocol: port.Protocol, AppProtocol: port.AppProtocol,
 		})
 	}
 	return ports
-}
-
-func clone(text *string) *string {
-	if text == nil {
-		return nil
-	}
-	copied := *text
-	return &copied
 }
 
 // address returns the address of a pod (§5.5).

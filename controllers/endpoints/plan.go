@@ -44,7 +44,7 @@ func (a Action) String() string {
 // no write.
 //
 // With [Create] and [Update], the returned Endpoints are the body of the request; with [None] they are nil.
-// They point to the nodes' names in the pods.
+// They point to the nodes' names in the pods, and to the ports of the Service.
 //
 // Plan avoids writes that the Kubernetes controller makes without need, or that the API server refuses (§11
 // K5, K6, K12–K14, §21 C1).

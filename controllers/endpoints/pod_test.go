@@ -54,7 +54,7 @@ func TestPodsAreReadAsByTheLibrary(t *testing.T) {
 		same("included", included(service, kept), util.ShouldPodBeInEndpoints(whole, publish))
 		same("ready", ready(service, kept), publish || util.IsPodReady(whole))
 		same("has a hostname", hostname(service, kept) != "", util.ShouldSetHostname(whole, service))
-		found, _, _ := watched.NewPortLookup(service).In(kept)
+		found, _, _ := watched.NewPortLookup(service).In(kept.Ports, kept.SidecarPorts)
 		for i, port := range service.Spec.Ports {
 			number, err := endpointslice.FindPort(whole, &service.Spec.Ports[i])
 			same(fmt.Sprintf("target of %v", port), fmt.Sprint(found[i].Number, found[i].OK), fmt.Sprint(number, err == nil))

@@ -95,7 +95,7 @@ func (a *aliases) podsFor(pods []*watched.Pod) []*watched.Pod {
 
 // ofPod returns the alias of a pod's ports, zero for none, or false if they don't fit.
 func (a *aliases) ofPod(pod *watched.Pod) (int32, bool) {
-	found, byName, key := a.lookup.In(pod)
+	found, byName, key := a.lookup.In(pod.Ports, pod.SidecarPorts)
 	if a.lookup.Lacks(byName) {
 		return 0, true
 	}

@@ -86,6 +86,7 @@ type Controller struct {
 	// cpus is the CPU of each zone as last given to the library; nil if no hints are possible.
 	cpus     map[string]int64
 	triggers *watched.Triggers
+	sizes    *reconcile.Totals
 	// tracker is only passed to the library, which records its writes there. It is never read, because the
 	// store has more.
 	tracker *util.EndpointSliceTracker
@@ -123,6 +124,7 @@ func (c *Controller) Run(ctx context.Context) {
 
 // begin makes the state of a new term.
 func (c *Controller) begin() {
+	c.sizes = c.o.Metrics.NewSizes(queueName)
 	c.topology, c.triggers, c.tracker = topologycache.NewTopologyCache(), watched.NewTriggers(), util.NewEndpointSliceTracker()
 	c.reconciler = endpointslice.NewReconciler(
 		c.writer, c.nodes, int32(c.o.MaxEndpointsPerSlice), c.tracker,
@@ -143,7 +145,7 @@ func (c *Controller) forget() {
 	} {
 		gauge.Reset()
 	}
-	c.o.Metrics.ResetSizes(queueName)
+	c.sizes.Reset()
 	c.reconciler, c.topology, c.triggers, c.tracker = nil, nil, nil, nil
 }
 
@@ -352,7 +354,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 // uncount removes the slices of a Service from the gauges.
 func (c *Controller) uncount(key reconcile.Key) {
 	c.reconciler.DeleteService(key.Namespace, key.Name)
-	c.o.Metrics.SetSize(queueName, key, reconcile.Size{})
+	c.sizes.Set(key, 0, 0)
 }
 
 // failedToUpdate is the reason of Events about writes that the API server refuses.
@@ -407,14 +409,15 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, in input)
 	for i, e := range existing {
 		existing[i] = sortable(e)
 	}
-	c.writer.begin(ctx, key, existing, in.aliases)
+	s, end := c.writer.begin(ctx, key, existing, in.aliases)
+	defer end()
 	// The logger is empty, because the reconciler would log a line for each pod without a node in each sync,
 	// and its error names those pods anyway.
 	err := c.reconciler.Reconcile(klog.Logger{}, in.serviceForSlices(), in.pods, in.aliases.slicesFor(existing), in.cause)
-	c.writer.sendHeld(key)
-	size, failed := c.writer.end(key)
-	c.o.Metrics.SetSize(queueName, key, size)
-	if failed != nil {
+	s.sendHeld()
+	count, endpoints := s.size()
+	c.sizes.Set(key, count, endpoints)
+	if failed := s.failure(); failed != nil {
 		return failed
 	}
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/leader"
 )
 
 // recorder is a client that records the slices that the library creates.
@@ -126,7 +127,7 @@ func TestRequestsOfTheLibraryEndWithTheSync(t *testing.T) {
 	s := service(1)
 	c.o.Pods.PutService(s)
 	ctx, stop := context.WithCancelCause(t.Context())
-	lost := errors.New("the lease is lost")
+	lost := leader.ErrNotLeading
 	go func() {
 		<-client.begun
 		stop(lost)

@@ -28,8 +28,10 @@ import (
 
 // bare returns a controller without a cluster.
 func bare() *Controller {
+	client := fake.NewClientset()
+	client.PrependReactor("*", "endpointslices", versioned())
 	return New(Options{
-		Client: fake.NewClientset().DiscoveryV1(),
+		Client: client.DiscoveryV1(),
 		Pods: membership.New(func(p *watched.Pod) (types.NamespacedName, objectmeta.Labels) {
 			return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p.Labels
 		}),

@@ -43,61 +43,44 @@ func (s *underway) failure() error {
 }
 
 // skipsCreate reports whether a create is not sent, because others were refused. It records the slice then.
-func (w *writer) skipsCreate(key reconcile.Key, e *discoveryv1.EndpointSlice) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s := w.syncs[key]
-	if s == nil || s.refused.sent < refusedLimit {
+func (r *refused) skipsCreate(e *discoveryv1.EndpointSlice) bool {
+	if r.sent < refusedLimit {
 		return false
 	}
-	s.refused.missing = append(s.refused.missing, e)
+	r.missing = append(r.missing, e)
 	return true
 }
 
-// refuse records a refused create. It returns false if there is no sync that will report err.
-func (w *writer) refuse(key reconcile.Key, e *discoveryv1.EndpointSlice, err error) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s := w.syncs[key]
-	if s == nil {
-		return false
+// add records a refused create.
+func (r *refused) add(e *discoveryv1.EndpointSlice, err error) {
+	if r.err == nil {
+		r.err = err
 	}
-	if s.refused.err == nil {
-		s.refused.err = err
-	}
-	s.refused.sent++
-	s.refused.missing = append(s.refused.missing, e)
-	return true
+	r.sent++
+	r.missing = append(r.missing, e)
 }
 
-// hold keeps a write for [writer.sendHeld] if a create was refused. It returns false if none was.
-func (w *writer) hold(key reconcile.Key, h heldWrite) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s := w.syncs[key]
-	if s == nil || s.refused.err == nil {
+// hold keeps a write for [underway.sendHeld] if a create was refused. It returns false if none was.
+func (r *refused) hold(h heldWrite) bool {
+	if r.err == nil {
 		return false
 	}
-	s.refused.held = append(s.refused.held, h)
+	r.held = append(r.held, h)
 	return true
 }
 
 // sendHeld sends the held writes that remove no needed endpoint, until one fails. After another failure it
 // sends none, because the plan may be incomplete or outdated.
-func (w *writer) sendHeld(key reconcile.Key) {
-	w.mu.Lock()
-	s := w.syncs[key]
-	failed, current := s.failed, maps.Clone(s.current)
-	w.mu.Unlock()
-	if failed != nil {
+func (s *underway) sendHeld() {
+	if s.failed != nil {
 		return
 	}
-	for _, h := range safeWrites(current, s.refused.missing, s.refused.held) {
+	for _, h := range safeWrites(s.current, s.refused.missing, s.refused.held) {
 		var err error
 		if h.next == nil {
-			err = w.delete(s.ctx, key, current[h.name])
+			err = s.delete(s.current[h.name])
 		} else {
-			_, err = w.update(s.ctx, key, h.next)
+			_, err = s.update(h.next)
 		}
 		if err != nil {
 			return

@@ -7,6 +7,7 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
 
@@ -23,13 +24,17 @@ type writer struct {
 	store *store.Store
 
 	mu sync.Mutex
-	// syncs are the syncs under way, by Service.
-	syncs map[reconcile.Key]*underway
+	// syncs are the syncs under way, by Service, and bySlice by the slices that existed before.
+	syncs   map[reconcile.Key]*underway
+	bySlice map[types.NamespacedName]*underway
 }
 
-// underway is a sync in the library. It keeps the context, because the library doesn't pass it on.
+// underway is a sync in the library. It keeps the context, because the library doesn't pass it on. Only the
+// worker of the Service uses it.
 type underway struct {
-	ctx context.Context
+	ctx   context.Context
+	key   reconcile.Key
+	store *store.Store
 	// current are the slices that the API server has, by name.
 	current map[string]*discoveryv1.EndpointSlice
 	// aliases replace the ports of the slices in the library.
@@ -40,7 +45,7 @@ type underway struct {
 }
 
 func newWriter(s *store.Store) *writer {
-	return &writer{store: s, syncs: map[reconcile.Key]*underway{}}
+	return &writer{store: s, syncs: map[reconcile.Key]*underway{}, bySlice: map[types.NamespacedName]*underway{}}
 }
 
 // DiscoveryV1 implements kubernetes.Interface.
@@ -51,76 +56,96 @@ func (w *writer) EndpointSlices(namespace string) discoveryclient.EndpointSliceI
 	return sliceWriter{writer: w, namespace: namespace}
 }
 
-// begin prepares a sync of a Service that has these slices.
-func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*discoveryv1.EndpointSlice, a *aliases) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s := &underway{ctx: ctx, aliases: a, current: make(map[string]*discoveryv1.EndpointSlice, len(existing))}
+// begin prepares a sync of a Service that has these slices. The caller must call the function end after it.
+func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*discoveryv1.EndpointSlice, a *aliases) (s *underway, end func()) {
+	s = &underway{ctx: ctx, key: key, store: w.store, aliases: a, current: make(map[string]*discoveryv1.EndpointSlice, len(existing))}
 	for _, e := range existing {
 		s.current[e.Name] = e
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.syncs[key] = s
+	for _, e := range existing {
+		w.bySlice[types.NamespacedName{Namespace: e.Namespace, Name: e.Name}] = s
+	}
+	return s, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.syncs, key)
+		for _, e := range existing {
+			if name := (types.NamespacedName{Namespace: e.Namespace, Name: e.Name}); w.bySlice[name] == s {
+				delete(w.bySlice, name)
+			}
+		}
+	}
 }
 
-// end returns the size of the Service's slices after the sync, and its first failure.
-func (w *writer) end(key reconcile.Key) (reconcile.Size, error) {
+// prepare makes a slice from the library one that can be written and kept, and returns the sync of its Service.
+func (w *writer) prepare(e *discoveryv1.EndpointSlice) (*underway, error) {
+	key, _ := watched.ServiceOf(e)
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	s := w.syncs[key]
-	delete(w.syncs, key)
-	size := reconcile.Size{Slices: len(s.current)}
+	w.mu.Unlock()
+	if s == nil {
+		return nil, fmt.Errorf("write EndpointSlice %s/%s: Service %s is not being synced", e.Namespace, e.Name, key)
+	}
+	detach(e)
+	s.aliases.restore(e)
+	return s, nil
+}
+
+// size returns the numbers of the Service's slices and of their endpoints.
+func (s *underway) size() (slices, endpoints int) {
 	for _, e := range s.current {
-		size.Endpoints += len(e.Endpoints)
+		endpoints += len(e.Endpoints)
 	}
-	return size, s.failure()
+	return len(s.current), endpoints
 }
 
-// wrote records a created or updated slice.
-func (w *writer) wrote(key reconcile.Key, e *discoveryv1.EndpointSlice) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if s := w.syncs[key]; s != nil {
-		s.current[e.Name] = e
-	}
-}
-
-// deleted records a deleted slice.
-func (w *writer) deleted(key reconcile.Key, name string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if s := w.syncs[key]; s != nil {
-		delete(s.current, name)
-	}
-}
-
-func (w *writer) note(key reconcile.Key, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if s := w.syncs[key]; s != nil && s.failed == nil {
+func (s *underway) note(err error) {
+	if s.failed == nil {
 		s.failed = err
 	}
 }
 
-// context returns the context of a Service's sync; other if there is none.
-func (w *writer) context(key reconcile.Key, other context.Context) context.Context {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if s := w.syncs[key]; s != nil {
-		return s.ctx
+// create creates a slice, and records the result. If the API server refuses the slice, create returns it
+// without an error, because the library would not send the updates and deletes otherwise.
+func (s *underway) create(e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
+	if s.refused.skipsCreate(e) {
+		return e, nil
 	}
-	return other
+	made, err := s.store.Create(s.ctx, s.key, e)
+	switch {
+	case err == nil:
+		s.current[made.Name] = made
+	case reconcile.IsNamespaceTerminating(err):
+	case reconcile.IsRefused(err):
+		s.refused.add(e, err)
+		return e, nil
+	default:
+		s.note(err)
+	}
+	return made, err
 }
 
-// find returns a slice of a sync under way, and its Service.
-func (w *writer) find(namespace, name string) (reconcile.Key, *discoveryv1.EndpointSlice) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for key, s := range w.syncs {
-		if e := s.current[name]; key.Namespace == namespace && e != nil {
-			return key, e
-		}
+// update updates a slice, and records the result.
+func (s *underway) update(e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
+	made, err := s.store.Update(s.ctx, s.key, e)
+	s.note(err)
+	if err == nil {
+		s.current[made.Name] = made
 	}
-	return reconcile.Key{}, nil
+	return made, err
+}
+
+// delete deletes a slice, and records the result.
+func (s *underway) delete(e *discoveryv1.EndpointSlice) error {
+	err := s.store.Delete(s.ctx, s.key, e)
+	s.note(err)
+	if err == nil {
+		delete(s.current, e.Name)
+	}
+	return err
 }
 
 // sliceWriter is the part of the client that the library uses.
@@ -130,56 +155,39 @@ type sliceWriter struct {
 	namespace                              string
 }
 
-// Create implements discoveryclient.EndpointSliceInterface. If the API server refuses the slice,
-// Create returns the slice without an error, because the library would not send the updates and
-// deletes otherwise.
-func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
-	key, _ := watched.ServiceOf(e)
-	s.writer.prepare(key, e)
-	if s.writer.skipsCreate(key, e) {
-		return e, nil
+// Create implements discoveryclient.EndpointSliceInterface.
+func (w sliceWriter) Create(_ context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
+	s, err := w.writer.prepare(e)
+	if err != nil {
+		return nil, err
 	}
-	made, err := s.writer.store.Create(s.writer.context(key, ctx), key, e)
-	if reconcile.IsRefused(err) && !reconcile.IsNamespaceTerminating(err) && s.writer.refuse(key, e, err) {
-		return e, nil
-	}
-	if !reconcile.IsNamespaceTerminating(err) {
-		s.writer.note(key, err)
-	}
-	if err == nil {
-		s.writer.wrote(key, made)
-	}
-	return made, err
+	return s.create(e)
 }
 
 // Update implements discoveryclient.EndpointSliceInterface.
-func (s sliceWriter) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
-	key, _ := watched.ServiceOf(e)
-	s.writer.prepare(key, e)
-	if s.writer.hold(key, heldWrite{name: e.Name, next: e}) {
+func (w sliceWriter) Update(_ context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
+	s, err := w.writer.prepare(e)
+	if err != nil {
+		return nil, err
+	}
+	if s.refused.hold(heldWrite{name: e.Name, next: e}) {
 		return e, nil
 	}
-	return s.writer.update(s.writer.context(key, ctx), key, e)
+	return s.update(e)
 }
 
-// update updates a slice, and records the result.
-func (w *writer) update(ctx context.Context, key reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
-	made, err := w.store.Update(ctx, key, e)
-	w.note(key, err)
-	if err == nil {
-		w.wrote(key, made)
+// Delete implements discoveryclient.EndpointSliceInterface.
+func (w sliceWriter) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
+	w.writer.mu.Lock()
+	s := w.writer.bySlice[types.NamespacedName{Namespace: w.namespace, Name: name}]
+	w.writer.mu.Unlock()
+	if s == nil || s.current[name] == nil {
+		return fmt.Errorf("delete EndpointSlice %s/%s: no Service that is being synced has this slice", w.namespace, name)
 	}
-	return made, err
-}
-
-// prepare makes a slice from the library one that can be written and kept.
-func (w *writer) prepare(key reconcile.Key, e *discoveryv1.EndpointSlice) {
-	detach(e)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if s := w.syncs[key]; s != nil {
-		s.aliases.restore(e)
+	if s.refused.hold(heldWrite{name: name}) {
+		return nil
 	}
+	return s.delete(s.current[name])
 }
 
 // detach makes a slice from the library safe to keep: it points into pod objects whose memory is reused after
@@ -195,26 +203,4 @@ func detach(e *discoveryv1.EndpointSlice) {
 			}
 		}
 	}
-}
-
-// Delete implements discoveryclient.EndpointSliceInterface.
-func (s sliceWriter) Delete(ctx context.Context, name string, _ metav1.DeleteOptions) error {
-	key, e := s.writer.find(s.namespace, name)
-	if e == nil {
-		return fmt.Errorf("delete EndpointSlice %s/%s: no Service that is being synced has this slice", s.namespace, name)
-	}
-	if s.writer.hold(key, heldWrite{name: name}) {
-		return nil
-	}
-	return s.writer.delete(s.writer.context(key, ctx), key, e)
-}
-
-// delete deletes a slice, and records the result.
-func (w *writer) delete(ctx context.Context, key reconcile.Key, e *discoveryv1.EndpointSlice) error {
-	err := w.store.Delete(ctx, key, e)
-	w.note(key, err)
-	if err == nil {
-		w.deleted(key, e.Name)
-	}
-	return err
 }

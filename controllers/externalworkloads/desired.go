@@ -2,17 +2,13 @@ package externalworkloads
 
 import (
 	"cmp"
-	"encoding/binary"
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	slicestore "github.com/signpostd/signpost/controllers/slices"
@@ -27,41 +23,8 @@ type candidate struct {
 	// the workload is a valid hostname.
 	hostname string
 	// ports are in the order of the Service.
-	ports []port
-	set   portSet
-}
-
-// port is one port of a slice.
-type port struct {
-	name        string
-	protocol    corev1.Protocol
-	number      int32
-	appProtocol string
-}
-
-// portSet identifies a set of ports. Order and explicit defaults make no difference, because Linkerd orders
-// ports by a hash and the API server fills in defaults.
-type portSet string
-
-func setOf(ports []port) portSet {
-	texts := make([]string, len(ports))
-	var text []byte
-	for i, p := range ports {
-		text = strconv.AppendQuote(text[:0], p.name)
-		text = append(append(append(text, '/'), orTCP(p.protocol)...), '/')
-		text = append(strconv.AppendInt(text, int64(p.number), 10), '/')
-		texts[i] = string(strconv.AppendQuote(text, p.appProtocol))
-	}
-	slices.Sort(texts)
-	return portSet(strings.Join(texts, ","))
-}
-
-func setOfSlice(s *discoveryv1.EndpointSlice) portSet {
-	ports := make([]port, len(s.Ports))
-	for i, p := range s.Ports {
-		ports[i] = port{value(p.Name), value(p.Protocol), value(p.Port), value(p.AppProtocol)}
-	}
-	return setOf(ports)
+	ports []discoveryv1.EndpointPort
+	set   slicestore.PortSet
 }
 
 // read returns the workloads that the Service selects, in the order of their names, and the problems of
@@ -103,87 +66,67 @@ func usable(ips []string) []netip.Addr {
 
 // portLookup finds the ports of the Service in workloads.
 type portLookup struct {
-	ports   []corev1.ServicePort
-	targets watched.Targets
+	*watched.PortLookup
+	ports []corev1.ServicePort
 	// served is true for the ports that a workload serves.
 	served []bool
-	// found has the sets of ports by the numbers of all ports. Most workloads serve the same ports, and a set of
+	// sets has the sets of ports by the key of the lookup. Most workloads serve the same ports, and a set of
 	// thousands costs milliseconds.
-	found   map[string]foundPorts
-	numbers []int32
-	key     []byte
+	sets map[string]foundPorts
 	// room is how many more ports fit into new sets. omitted is the number of workloads whose sets don't fit.
 	room, omitted int
 }
 
 type foundPorts struct {
-	ports []port
-	set   portSet
+	ports []discoveryv1.EndpointPort
+	set   slicestore.PortSet
 }
 
 func newPortLookup(service *corev1.Service) *portLookup {
 	ports := service.Spec.Ports
-	l := &portLookup{
-		ports: ports, targets: make(watched.Targets, len(ports)), served: make([]bool, len(ports)),
-		found: map[string]foundPorts{}, numbers: make([]int32, len(ports)), room: slicestore.MaxPorts,
+	return &portLookup{
+		PortLookup: watched.NewDeclaredPortLookup(service), ports: ports, served: make([]bool, len(ports)),
+		sets: map[string]foundPorts{}, room: slicestore.MaxPorts,
 	}
-	for i := range ports {
-		l.targets.Add(i, &ports[i])
-	}
-	return l
 }
 
 // portsOf returns the ports of the Service that the workload serves (spec/destination.md §8.4.4): those that
-// the workload declares with the same protocol. If several of its ports match, the first one is used. It
-// returns false if the set of ports doesn't fit.
-func (l *portLookup) portsOf(w *Workload) ([]port, portSet, bool) {
-	clear(l.numbers)
-	for i := range w.Ports {
-		p := &w.Ports[i]
-		for _, target := range [...]intstr.IntOrString{intstr.FromString(p.Name), intstr.FromInt32(p.Number)} {
-			at := l.targets.At(target, p.Protocol)
-			if len(at) == 0 || l.numbers[at[0]] != 0 {
-				continue
-			}
-			for _, index := range at {
-				l.numbers[index], l.served[index] = p.Number, true
-			}
-		}
-	}
-	l.key = l.key[:0]
-	for _, number := range l.numbers {
-		l.key = binary.BigEndian.AppendUint32(l.key, uint32(number))
-	}
-	if f, known := l.found[string(l.key)]; known {
+// the workload declares with the same protocol. It returns false if the set of ports doesn't fit.
+func (l *portLookup) portsOf(w *Workload) ([]discoveryv1.EndpointPort, slicestore.PortSet, bool) {
+	found, _, key := l.In(w.Ports)
+	if f, known := l.sets[string(key)]; known {
 		return f.ports, f.set, true
+	}
+	for i := range found {
+		l.served[i] = l.served[i] || found[i].OK
 	}
 	if l.room -= len(l.ports); l.room < 0 {
 		l.omitted++
 		return nil, "", false
 	}
-	f := foundPorts{ports: make([]port, 0, len(l.ports))}
-	for i, number := range l.numbers {
-		if number != 0 {
-			f.ports = append(f.ports, port{name: l.ports[i].Name, protocol: l.ports[i].Protocol, number: number})
+	f := foundPorts{ports: make([]discoveryv1.EndpointPort, 0, len(l.ports))}
+	for i, p := range found {
+		if p.OK {
+			f.ports = append(f.ports, discoveryv1.EndpointPort{Name: optional(l.ports[i].Name), Protocol: optional(l.ports[i].Protocol), Port: &p.Number})
 		}
 	}
-	f.set = setOf(f.ports)
-	l.found[string(l.key)] = f
+	f.set = slicestore.PortSetOf(f.ports)
+	l.sets[string(key)] = f
 	return f.ports, f.set, true
 }
 
 // group is the content of slices with the same address type and ports.
 type group struct {
 	family    discoveryv1.AddressType
-	ports     []port
-	set       portSet
+	ports     []discoveryv1.EndpointPort
+	set       slicestore.PortSet
 	endpoints []discoveryv1.Endpoint
 }
 
 // groupsOf returns the endpoints of an address type by their ports (spec/destination.md §8.4.5), in the order
 // of the port sets, then of the workloads.
 func groupsOf(family discoveryv1.AddressType, candidates []candidate) []*group {
-	groups := map[portSet]*group{}
+	groups := map[slicestore.PortSet]*group{}
 	for i := range candidates {
 		c := &candidates[i]
 		addresses := c.of(family)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	slicestore "github.com/signpostd/signpost/controllers/slices"
+	"github.com/signpostd/signpost/controllers/watched"
 )
 
 // TestTakeover starts from slices as other writers make them.
@@ -23,7 +24,7 @@ func TestTakeover(t *testing.T) {
 	))
 	list := machines(0, 3)
 	for _, w := range list {
-		w.Ports = []Port{{"", 1, ""}, {"", 2, "UDP"}}
+		w.Ports = []watched.ContainerPort{{Name: "", Number: 1, Protocol: ""}, {Name: "", Number: 2, Protocol: "UDP"}}
 	}
 	for _, c := range []struct {
 		name    string
@@ -53,23 +54,23 @@ func TestTakeover(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := settled(t, service, list...)
-			c.edit(s.slices[0])
-			plan := Compute(service, list, s.slices, 0)
+			c.edit(s.Slices[0])
+			plan := Compute(service, list, s.Slices, 0)
 			if got := len(plan.Update) == 1; got != c.updated || len(plan.Create)+len(plan.Delete) > 0 {
 				t.Fatalf("plan is %q", text(plan))
 			}
-			if c.updated && plan.Update[0].Name != s.slices[0].Name {
+			if c.updated && plan.Update[0].Name != s.Slices[0].Name {
 				t.Errorf("updates %s", plan.Update[0].Name)
 			}
-			s.apply(t, plan)
-			wantPlan(t, Compute(service, list, s.slices, 0))
+			s.Apply(t, plan.Plan)
+			wantPlan(t, Compute(service, list, s.Slices, 0))
 		})
 	}
 
 	t.Run("finalizers and annotations stay", func(t *testing.T) {
 		s := settled(t, service, list...)
-		s.slices[0].Finalizers, s.slices[0].Annotations = []string{"x/y"}, map[string]string{"x": "y"}
-		got := Compute(service, list[1:], s.slices, 0).Update[0]
+		s.Slices[0].Finalizers, s.Slices[0].Annotations = []string{"x/y"}, map[string]string{"x": "y"}
+		got := Compute(service, list[1:], s.Slices, 0).Update[0]
 		if len(got.Finalizers) != 1 || got.Annotations["x"] != "y" {
 			t.Errorf("metadata is %+v", got.ObjectMeta)
 		}
@@ -135,7 +136,7 @@ func TestManyPorts(t *testing.T) {
 	w.Ports = nil
 	for i := range n {
 		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: fmt.Sprint("p", i), TargetPort: intstr.FromString(fmt.Sprint("t", i))})
-		w.Ports = append(w.Ports, Port{Name: fmt.Sprint("t", n-i), Number: int32(i + 1)})
+		w.Ports = append(w.Ports, watched.ContainerPort{Name: fmt.Sprint("t", n-i), Number: int32(i + 1)})
 	}
 	plan := Compute(service, []*Workload{w}, nil, 0)
 	if len(plan.Create) != 1 || len(plan.Create[0].Ports) != n-1 {
@@ -158,7 +159,7 @@ func TestManyPortsOfManyWorkloads(t *testing.T) {
 		w := machine(fmt.Sprintf("m%03d", n-1-i), fmt.Sprint("10.0.0.", i+1))
 		w.Ports = nil
 		for k := range ports {
-			w.Ports = append(w.Ports, Port{Name: fmt.Sprint("t", k), Number: int32(k + 1), Protocol: corev1.ProtocolTCP})
+			w.Ports = append(w.Ports, watched.ContainerPort{Name: fmt.Sprint("t", k), Number: int32(k + 1), Protocol: corev1.ProtocolTCP})
 		}
 		list = append(list, w)
 	}

@@ -10,19 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/internal/objectmeta"
+	"github.com/signpostd/signpost/testkit/slicetest"
 )
-
-// tester is a *testing.T or *rapid.T.
-type tester interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
 
 // serviceWith returns a Service "web" that selects app=web and has one port, named http, with the target port
 // 8080.
@@ -58,7 +51,7 @@ func deleted(s *corev1.Service) { s.DeletionTimestamp = &metav1.Time{} }
 func machine(name string, ips ...string) *Workload {
 	return &Workload{
 		Namespace: "ns", Name: name, UID: name + "-uid", Labels: objectmeta.Labels{{Key: "app", Value: "web"}},
-		IPs: ips, Ports: []Port{{Name: "http", Number: 8080, Protocol: "TCP"}}, Ready: true,
+		IPs: ips, Ports: []watched.ContainerPort{{Name: "http", Number: 8080, Protocol: "TCP"}}, Ready: true,
 	}
 }
 
@@ -89,85 +82,11 @@ func machines(from, to int) []*Workload {
 	return list
 }
 
-// server is the part of an API server that plans need.
-type server struct {
-	slices  []*discoveryv1.EndpointSlice
-	written int
-}
-
-// apply carries out a plan.
-func (s *server) apply(t tester, plan Plan) {
-	t.Helper()
-	for _, c := range plan.Create {
-		if c.Name != "" || c.GenerateName == "" {
-			t.Fatalf("create %q with generateName %q, want only the latter", c.Name, c.GenerateName)
-		}
-		c = c.DeepCopy()
-		for n := s.written; c.Name == "" || s.index(c.Name) >= 0; n++ {
-			c.Name = fmt.Sprintf("%s%05d", c.GenerateName, n)
-		}
-		stored := s.stored(t, c)
-		stored.UID = types.UID(fmt.Sprintf("slice-%d", s.written))
-		s.slices = append(s.slices, stored)
-	}
-	for _, u := range plan.Update {
-		i := s.index(u.Name)
-		if i < 0 || s.slices[i].ResourceVersion != u.ResourceVersion || s.slices[i].UID != u.UID {
-			t.Fatalf("update %s: not found, or conflict", u.Name)
-		}
-		if s.slices[i].AddressType != u.AddressType {
-			t.Fatalf("update %s: address type is immutable", u.Name)
-		}
-		s.slices[i] = s.stored(t, u)
-	}
-	for _, d := range plan.Delete {
-		i := s.index(d.Name)
-		if i < 0 || s.slices[i].UID != d.UID {
-			t.Fatalf("delete %s: not found, or conflict", d.Name)
-		}
-		s.slices = slices.Delete(s.slices, i, i+1)
-	}
-}
-
-func (s *server) index(name string) int {
-	return slices.IndexFunc(s.slices, func(o *discoveryv1.EndpointSlice) bool { return o.Name == name })
-}
-
-// stored validates a slice and sets its default fields, as the API server does.
-func (s *server) stored(t tester, from *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
-	t.Helper()
-	if problems := validation.IsDNS1123Subdomain(from.Name); len(problems) > 0 {
-		t.Fatalf("name %q: %v", from.Name, problems)
-	}
-	o := from.DeepCopy()
-	s.written++
-	o.ResourceVersion, o.Generation = fmt.Sprint(s.written), o.Generation+1
-	for i := range o.Ports {
-		p := &o.Ports[i]
-		if p.Name == nil {
-			p.Name = new(string)
-		}
-		if p.Protocol == nil {
-			tcp := corev1.ProtocolTCP
-			p.Protocol = &tcp
-		}
-	}
-	for _, e := range o.Endpoints {
-		if len(e.Addresses) == 0 {
-			t.Fatalf("slice %s has an endpoint without address", o.Name)
-		}
-		if e.Hostname != nil && len(validation.IsDNS1123Label(*e.Hostname)) > 0 {
-			t.Fatalf("slice %s has the hostname %q", o.Name, *e.Hostname)
-		}
-	}
-	return o
-}
-
 // settled returns a server on which the slices of these workloads are up to date.
-func settled(t tester, service *corev1.Service, workloads ...*Workload) *server {
+func settled(t slicetest.T, service *corev1.Service, workloads ...*Workload) *slicetest.Server {
 	t.Helper()
-	s := &server{}
-	s.apply(t, Compute(service, workloads, nil, 0))
+	s := &slicetest.Server{}
+	s.Apply(t, Compute(service, workloads, nil, 0).Plan)
 	return s
 }
 
@@ -209,7 +128,7 @@ func sliceText(s *discoveryv1.EndpointSlice) string {
 	return strings.TrimSpace(line + " " + strings.Join(endpoints, " "))
 }
 
-func wantPlan(t tester, plan Plan, want ...string) {
+func wantPlan(t slicetest.T, plan Plan, want ...string) {
 	t.Helper()
 	if diff := gocmp.Diff(want, text(plan)); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
@@ -226,12 +145,9 @@ func sizes(list []*discoveryv1.EndpointSlice) []int {
 	return n
 }
 
-func wantSizes(t tester, what string, list []*discoveryv1.EndpointSlice, want ...int) {
+func wantSizes(t slicetest.T, what string, list []*discoveryv1.EndpointSlice, want ...int) {
 	t.Helper()
 	if got := sizes(list); !slices.Equal(got, want) {
 		t.Errorf("%s has slices of %v endpoints, want %v", what, got, want)
 	}
 }
-
-// writes returns the number of slices that a plan writes or deletes.
-func writes(p Plan) int { return len(p.Create) + len(p.Update) + len(p.Delete) }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/api/workload"
+	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -50,7 +51,7 @@ func trim(s kube.Scope, w *workload.ExternalWorkload) (*Workload, []kube.Problem
 			})
 			continue
 		}
-		trimmed.Ports = append(trimmed.Ports, Port{Name: s.Intern(p.Name), Number: p.Port, Protocol: p.Protocol})
+		trimmed.Ports = append(trimmed.Ports, watched.ContainerPort{Name: s.Intern(p.Name), Number: p.Port, Protocol: p.Protocol})
 	}
 	return trimmed, problems
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/utils/ptr"
 
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
@@ -98,9 +99,9 @@ func (p *planner) tightest(bins []*bin, n int) *bin {
 // not written here, and so is the resource version of the target.
 func sameAttributes(a, b *discoveryv1.Endpoint) bool {
 	return value(a.Zone) == value(b.Zone) && value(a.NodeName) == value(b.NodeName) &&
-		same(a.Conditions.Ready, b.Conditions.Ready) &&
-		same(a.Conditions.Serving, b.Conditions.Serving) &&
-		same(a.Conditions.Terminating, b.Conditions.Terminating) &&
+		ptr.Equal(a.Conditions.Ready, b.Conditions.Ready) &&
+		ptr.Equal(a.Conditions.Serving, b.Conditions.Serving) &&
+		ptr.Equal(a.Conditions.Terminating, b.Conditions.Terminating) &&
 		target(a) == target(b)
 }
 
@@ -109,10 +110,6 @@ func target(e *discoveryv1.Endpoint) corev1.ObjectReference {
 	ref := value(e.TargetRef)
 	ref.ResourceVersion = ""
 	return ref
-}
-
-func same[T comparable](a, b *T) bool {
-	return a == b || a != nil && b != nil && *a == *b
 }
 
 // value returns the value of an optional field.

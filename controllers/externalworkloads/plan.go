@@ -88,9 +88,9 @@ func (p *planner) adopt(
 
 // family plans the slices of one address type (spec/destination.md §8.4.5 to §8.4.7).
 func (p *planner) family(family discoveryv1.AddressType, candidates []candidate, current []*discoveryv1.EndpointSlice) {
-	byPorts := map[portSet][]*discoveryv1.EndpointSlice{}
+	byPorts := map[slicestore.PortSet][]*discoveryv1.EndpointSlice{}
 	for _, s := range current {
-		set := setOfSlice(s)
+		set := slicestore.PortSetOf(s.Ports)
 		byPorts[set] = append(byPorts[set], s)
 	}
 	var written []*bin

@@ -9,6 +9,9 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/testkit/slicetest"
 )
 
 const (
@@ -25,14 +28,14 @@ func TestCompute(t *testing.T) {
 		corev1.ServicePort{Name: "s", Protocol: "SCTP", TargetPort: intstr.FromInt32(3)},
 	)
 	allPorts := func(w *Workload) {
-		w.Ports = []Port{{"t", 1, "TCP"}, {"u", 2, "UDP"}, {"s", 3, "SCTP"}, {"u", 4, "TCP"}, {"", 3, "TCP"}}
+		w.Ports = []watched.ContainerPort{{Name: "t", Number: 1, Protocol: "TCP"}, {Name: "u", Number: 2, Protocol: "UDP"}, {Name: "s", Number: 3, Protocol: "SCTP"}, {Name: "u", Number: 4, Protocol: "TCP"}, {Name: "", Number: 3, Protocol: "TCP"}}
 	}
 	external := func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }
 	unselective := func(s *corev1.Service) { s.Spec.Selector = nil }
 	onEdge := settled(t, serviceWith(), a)
-	terminating := onEdge.slices[0].DeepCopy()
+	terminating := onEdge.Slices[0].DeepCopy()
 	terminating.DeletionTimestamp = &metav1.Time{}
-	orphan := onEdge.slices[0].DeepCopy()
+	orphan := onEdge.Slices[0].DeepCopy()
 	orphan.OwnerReferences[0].UID = "former"
 
 	for _, c := range []struct {
@@ -43,14 +46,14 @@ func TestCompute(t *testing.T) {
 		want      []string
 	}{
 		{id: "X1", service: serviceWith(unselective), workloads: []*Workload{a}},
-		{id: "X1 existing slices stay", service: serviceWith(unselective), existing: onEdge.slices},
+		{id: "X1 existing slices stay", service: serviceWith(unselective), existing: onEdge.Slices},
 		{id: "X2 selector and ports", service: serviceWith(external), workloads: []*Workload{a}},
 		{id: "X2 selector only", service: serviceWith(external, ports()), workloads: []*Workload{a}},
 		{id: "X2 ports only", service: serviceWith(external, unselective), workloads: []*Workload{a}},
 		{id: "X2 neither", service: serviceWith(external, unselective, ports()), workloads: []*Workload{a}},
 		{id: "X3", service: serviceWith(deleted), workloads: []*Workload{a}},
 		{
-			id: "X3 updates go on", service: serviceWith(deleted), workloads: []*Workload{a, b}, existing: onEdge.slices,
+			id: "X3 updates go on", service: serviceWith(deleted), workloads: []*Workload{a, b}, existing: onEdge.Slices,
 			want: []string{"update IPv4 [http:8080/TCP] 2 a@10.0.0.1 b@10.0.0.2"},
 		},
 		{
@@ -94,7 +97,7 @@ func TestCompute(t *testing.T) {
 			want: []string{"create IPv4 [http:8080/TCP] 1 b@10.0.0.2", "create IPv6 [http:8080/TCP] 1 b@fd00::2"},
 		},
 		{
-			id: "§8.4.1 family no longer wanted", service: serviceWith(families(ipv6)), workloads: []*Workload{b}, existing: onEdge.slices,
+			id: "§8.4.1 family no longer wanted", service: serviceWith(families(ipv6)), workloads: []*Workload{b}, existing: onEdge.Slices,
 			want: []string{"create IPv6 [http:8080/TCP] 1 b@fd00::2", "delete IPv4 [http:8080/TCP] 1 a@10.0.0.1"},
 		},
 		{
@@ -103,14 +106,14 @@ func TestCompute(t *testing.T) {
 		},
 		{
 			id: "§8.4.4 port of no workload", service: serviceWith(), want: []string{"create IPv4 [] 1 a@10.0.0.1"},
-			workloads: []*Workload{edited(a, func(w *Workload) { w.Ports = []Port{{"http", 8080, "UDP"}} })},
+			workloads: []*Workload{edited(a, func(w *Workload) { w.Ports = []watched.ContainerPort{{Name: "http", Number: 8080, Protocol: "UDP"}} })},
 		},
 		{
 			id: "§8.4.4 headless without ports", service: serviceWith(headless, ports()), workloads: []*Workload{a},
 			want: []string{"create IPv4 [] 1 a@10.0.0.1"},
 		},
 		{
-			id: "§8.4.5 workloads gone", service: serviceWith(), existing: onEdge.slices,
+			id: "§8.4.5 workloads gone", service: serviceWith(), existing: onEdge.Slices,
 			want: []string{"delete IPv4 [http:8080/TCP] 1 a@10.0.0.1"},
 		},
 		{id: "no placeholder", service: serviceWith()},
@@ -164,17 +167,17 @@ func TestContent(t *testing.T) {
 	t.Run("X15", func(t *testing.T) {
 		service := serviceWith(families(ipv4, ipv6))
 		s := settled(t, service, a)
-		wantPlan(t, Compute(service, []*Workload{a, b}, s.slices, 0),
+		wantPlan(t, Compute(service, []*Workload{a, b}, s.Slices, 0),
 			"update IPv4 [http:8080/TCP] 2 a@10.0.0.1 b@10.0.0.2", "update IPv6 [http:8080/TCP] 2 a@fd00::1 b@fd00::2")
 	})
 
 	t.Run("X16", func(t *testing.T) {
 		s := settled(t, serviceWith(), a)
-		before := s.slices[0]
-		s.apply(t, Compute(serviceWith(), []*Workload{edited(a, labelled("app=web", "topology.kubernetes.io/zone=west"))}, s.slices, 0))
-		after := s.slices[0]
-		if len(s.slices) != 1 || after.UID != before.UID || after.Generation != before.Generation+1 || value(after.Endpoints[0].Zone) != "west" {
-			t.Errorf("slices are %+v", s.slices)
+		before := s.Slices[0]
+		s.Apply(t, Compute(serviceWith(), []*Workload{edited(a, labelled("app=web", "topology.kubernetes.io/zone=west"))}, s.Slices, 0).Plan)
+		after := s.Slices[0]
+		if len(s.Slices) != 1 || after.UID != before.UID || after.Generation != before.Generation+1 || value(after.Endpoints[0].Zone) != "west" {
+			t.Errorf("slices are %+v", s.Slices)
 		}
 	})
 }
@@ -184,7 +187,7 @@ func TestPacking(t *testing.T) {
 	moved := func(list []*Workload) []*Workload {
 		var changed []*Workload
 		for _, w := range list {
-			changed = append(changed, edited(w, func(w *Workload) { w.Ports = []Port{{"http", 81, "TCP"}} }))
+			changed = append(changed, edited(w, func(w *Workload) { w.Ports = []watched.ContainerPort{{Name: "http", Number: 81, Protocol: "TCP"}} }))
 		}
 		return changed
 	}
@@ -207,19 +210,19 @@ func TestPacking(t *testing.T) {
 
 	t.Run("X19", func(t *testing.T) {
 		s := twoSlices(t)
-		for _, o := range s.slices {
+		for _, o := range s.Slices {
 			for i := range o.Endpoints {
 				o.Endpoints[i].Conditions.Ready = new(bool)
 			}
 		}
-		plan := Compute(serviceWith(), machines(0, 250), s.slices, 0)
+		plan := Compute(serviceWith(), machines(0, 250), s.Slices, 0)
 		wantSizes(t, "create", plan.Create, 50)
 		wantSizes(t, "update", plan.Update, 100, 100)
 		wantSizes(t, "delete", plan.Delete)
 	})
 
 	t.Run("RC-07 nothing else changes", func(t *testing.T) {
-		plan := Compute(serviceWith(), machines(0, 250), twoSlices(t).slices, 0)
+		plan := Compute(serviceWith(), machines(0, 250), twoSlices(t).Slices, 0)
 		wantSizes(t, "create", plan.Create, 100)
 		wantSizes(t, "update", plan.Update, 89)
 	})
@@ -232,7 +235,7 @@ func TestPacking(t *testing.T) {
 
 	t.Run("X20", func(t *testing.T) {
 		list := machines(0, 250)
-		plan := Compute(movedService, moved(list), settled(t, serviceWith(), list...).slices, 0)
+		plan := Compute(movedService, moved(list), settled(t, serviceWith(), list...).Slices, 0)
 		wantSizes(t, "create", plan.Create)
 		wantSizes(t, "update", plan.Update, 100, 100, 50)
 		wantSizes(t, "delete", plan.Delete)
@@ -244,36 +247,28 @@ func TestPacking(t *testing.T) {
 	})
 
 	t.Run("X23", func(t *testing.T) {
-		list, s := machines(0, 300), &server{}
-		s.apply(t, Compute(serviceWith(), list, nil, 30))
-		wantPlan(t, Compute(serviceWith(), list, s.slices, 0))
-		before := deepCopy(s.slices)
-		plan := Compute(movedService, moved(list), s.slices, 0)
+		list, s := machines(0, 300), &slicetest.Server{}
+		s.Apply(t, Compute(serviceWith(), list, nil, 30).Plan)
+		wantPlan(t, Compute(serviceWith(), list, s.Slices, 0))
+		before := slicetest.Copies(s.Slices)
+		plan := Compute(movedService, moved(list), s.Slices, 0)
 		wantSizes(t, "create", plan.Create)
 		wantSizes(t, "update", plan.Update, 100, 100, 100)
 		wantSizes(t, "delete", plan.Delete, 30, 30, 30, 30, 30, 30, 30)
-		if diff := cmp.Diff(before, s.slices); diff != "" {
+		if diff := cmp.Diff(before, s.Slices); diff != "" {
 			t.Errorf("existing slices changed:\n%s", diff)
 		}
 	})
 }
 
 // twoSlices returns a server with m000 to m061 in one slice and m062 to m122 in another.
-func twoSlices(t testing.TB) *server {
+func twoSlices(t testing.TB) *slicetest.Server {
 	t.Helper()
 	s := settled(t, serviceWith(), machines(0, 62)...)
-	other := settled(t, serviceWith(), machines(62, 123)...).slices[0]
+	other := settled(t, serviceWith(), machines(62, 123)...).Slices[0]
 	other.Name, other.UID = "linkerd-external-web-zzz", "other"
-	s.slices = append(s.slices, other)
+	s.Slices = append(s.Slices, other)
 	return s
-}
-
-func deepCopy(list []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
-	var copies []*discoveryv1.EndpointSlice
-	for _, s := range list {
-		copies = append(copies, s.DeepCopy())
-	}
-	return copies
 }
 
 // TestLabels has the cases about labels of the Service.
@@ -294,12 +289,12 @@ func TestLabels(t *testing.T) {
 	} {
 		t.Run(c.id, func(t *testing.T) {
 			s := settled(t, withLabels(c.before), list...)
-			plan := Compute(withLabels(c.want), list, s.slices, 0)
+			plan := Compute(withLabels(c.want), list, s.Slices, 0)
 			if len(plan.Update) != c.updates || len(plan.Create)+len(plan.Delete) > 0 {
 				t.Errorf("plan is %q", text(plan))
 			}
-			s.apply(t, plan)
-			for _, o := range s.slices {
+			s.Apply(t, plan.Plan)
+			for _, o := range s.Slices {
 				if got := withoutReserved(o.Labels); !maps.Equal(got, c.want) {
 					t.Errorf("labels of %s are %v, want %v", o.Name, got, c.want)
 				}
@@ -313,7 +308,7 @@ func TestLabels(t *testing.T) {
 			"team": "blue", "kubernetes.io/service-name": "x",
 			"endpointslice.kubernetes.io/managed-by": "x", "service.kubernetes.io/headless": "x",
 		})
-		plan := Compute(hijacker, list, s.slices, 0)
+		plan := Compute(hijacker, list, s.Slices, 0)
 		wantSizes(t, "update", plan.Update, 100, 100, 50)
 		for _, u := range plan.Update {
 			want := map[string]string{"team": "blue", discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: ManagedBy}
@@ -321,8 +316,8 @@ func TestLabels(t *testing.T) {
 				t.Errorf("labels are %v", u.Labels)
 			}
 		}
-		s.apply(t, plan)
-		wantPlan(t, Compute(hijacker, list, s.slices, 0))
+		s.Apply(t, plan.Plan)
+		wantPlan(t, Compute(hijacker, list, s.Slices, 0))
 	})
 }
 

@@ -13,7 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
+	slicestore "github.com/signpostd/signpost/controllers/slices"
+	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/internal/objectmeta"
+	"github.com/signpostd/signpost/testkit/slicetest"
 )
 
 // The pools of random values are so small that objects collide: workloads share IPs, and some of their values
@@ -21,7 +24,7 @@ import (
 var (
 	poolOfNames = rapid.Map(rapid.IntRange(0, 30), func(i int) string { return fmt.Sprintf("m%02d", i) })
 	poolOfIPs   = rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2", "FD00::2", "127.0.0.1", "x"})
-	poolOfPorts = rapid.SampledFrom([]Port{{"http", 80, "TCP"}, {"http", 81, "TCP"}, {"", 81, "TCP"}, {"dns", 53, "UDP"}})
+	poolOfPorts = rapid.SampledFrom([]watched.ContainerPort{{Name: "http", Number: 80, Protocol: "TCP"}, {Name: "http", Number: 81, Protocol: "TCP"}, {Name: "", Number: 81, Protocol: "TCP"}, {Name: "dns", Number: 53, Protocol: "UDP"}})
 	poolOfZones = rapid.SampledFrom([]string{"", "west", "east"})
 )
 
@@ -58,21 +61,22 @@ func drawService(t *rapid.T) *corev1.Service {
 type generator struct {
 	service   *corev1.Service
 	workloads map[string]*Workload
-	server    *server
+	server    *slicetest.Server
 	// unmanaged are slices of other writers in the namespace.
 	unmanaged []*discoveryv1.EndpointSlice
 	max       int
 }
 
 func newGenerator(t *rapid.T) *generator {
-	w := &generator{service: drawService(t), workloads: map[string]*Workload{}, server: &server{}}
-	other := settled(t, serviceWith(func(s *corev1.Service) { s.Name = "other" }), machine("m00", "10.0.0.1")).slices[0]
-	writer := settled(t, w.service, machine("m01", "10.0.0.1", "fd00::1")).slices[0]
+	w := &generator{service: drawService(t), workloads: map[string]*Workload{}, server: &slicetest.Server{}}
+	other := settled(t, serviceWith(func(s *corev1.Service) { s.Name = "other" }), machine("m00", "10.0.0.1")).Slices[0]
+	writer := settled(t, w.service, machine("m01", "10.0.0.1", "fd00::1")).Slices[0]
 	writer.Name, writer.Labels[discoveryv1.LabelManagedBy] = "web-xyz", "endpointslice-controller.k8s.io"
-	going := settled(t, w.service, machine("m02", "10.0.0.1", "fd00::1")).slices[0]
+	going := settled(t, w.service, machine("m02", "10.0.0.1", "fd00::1")).Slices[0]
 	going.DeletionTimestamp = &metav1.Time{}
+	other.Name, going.Name = "other-xyz", "web-going"
 	w.unmanaged = []*discoveryv1.EndpointSlice{other, writer, going}
-	w.server.slices = slices.Clone(w.unmanaged)
+	w.server.Slices = slices.Clone(w.unmanaged)
 	return w
 }
 
@@ -102,7 +106,7 @@ func (w *generator) change(t *rapid.T) {
 
 // editExternally edits a slice of the Service as another writer.
 func (w *generator) editExternally(t *rapid.T) {
-	s := w.server.slices[rapid.IntRange(0, len(w.server.slices)-1).Draw(t, "slice")]
+	s := w.server.Slices[rapid.IntRange(0, len(w.server.Slices)-1).Draw(t, "slice")]
 	if slices.Contains(w.unmanaged, s) {
 		return
 	}
@@ -119,7 +123,7 @@ func (w *generator) editExternally(t *rapid.T) {
 }
 
 func (w *generator) compute() Plan {
-	return Compute(w.service, slices.Collect(maps.Values(w.workloads)), w.server.slices, w.max)
+	return Compute(w.service, slices.Collect(maps.Values(w.workloads)), w.server.Slices, w.max)
 }
 
 // contents returns the contents of slices, without the distribution of endpoints over them.
@@ -127,7 +131,7 @@ func contents(list []*discoveryv1.EndpointSlice) []string {
 	var lines []string
 	for _, s := range list {
 		for _, e := range s.Endpoints {
-			lines = append(lines, fmt.Sprintln(s.AddressType, setOfSlice(s), e.Addresses, value(e.Hostname),
+			lines = append(lines, fmt.Sprintln(s.AddressType, slicestore.PortSetOf(s.Ports), e.Addresses, value(e.Hostname),
 				value(e.Zone), *e.Conditions.Ready, *e.Conditions.Serving, *e.TargetRef, s.Labels, s.OwnerReferences[0].UID))
 		}
 	}
@@ -141,15 +145,15 @@ func TestRandom(t *testing.T) {
 		w := newGenerator(t)
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			w.change(t)
-			before, unmanaged := deepCopy(w.server.slices), deepCopy(w.unmanaged)
+			before, unmanaged := slicetest.Copies(w.server.Slices), slicetest.Copies(w.unmanaged)
 			plan := w.compute()
 			w.checkOrder(t, plan)
-			if diff := cmp.Diff(before, w.server.slices); diff != "" {
+			if diff := cmp.Diff(before, w.server.Slices); diff != "" {
 				t.Fatalf("existing slices changed:\n%s", diff)
 			}
-			w.server.apply(t, plan)
+			w.server.Apply(t, plan.Plan)
 			w.checkSlices(t, unmanaged)
-			if again := w.compute(); writes(again) > 0 {
+			if again := w.compute(); slicetest.Writes(again.Plan) > 0 {
 				t.Fatalf("done %q\nthen %q", text(plan), text(again))
 			}
 		}
@@ -160,7 +164,7 @@ func TestRandom(t *testing.T) {
 func (w *generator) checkOrder(t *rapid.T, plan Plan) {
 	shuffled := Compute(w.service,
 		rapid.Permutation(slices.Collect(maps.Values(w.workloads))).Draw(t, "workloads"),
-		rapid.Permutation(w.server.slices).Draw(t, "existing"), w.max)
+		rapid.Permutation(w.server.Slices).Draw(t, "existing"), w.max)
 	if diff := cmp.Diff(plan, shuffled); diff != "" {
 		t.Fatalf("plan depends on order:\n%s", diff)
 	}
@@ -169,7 +173,7 @@ func (w *generator) checkOrder(t *rapid.T, plan Plan) {
 // checkSlices checks that the slices have the same endpoints as if none had existed before.
 func (w *generator) checkSlices(t *rapid.T, unmanaged []*discoveryv1.EndpointSlice) {
 	var ours, others []*discoveryv1.EndpointSlice
-	for _, s := range w.server.slices {
+	for _, s := range w.server.Slices {
 		if slices.ContainsFunc(w.unmanaged, func(f *discoveryv1.EndpointSlice) bool { return f.Name == s.Name }) {
 			others = append(others, s)
 			continue
@@ -182,9 +186,9 @@ func (w *generator) checkSlices(t *rapid.T, unmanaged []*discoveryv1.EndpointSli
 	if diff := cmp.Diff(unmanaged, others); diff != "" {
 		t.Fatalf("slices of others (-before +after):\n%s", diff)
 	}
-	fresh := &server{}
-	fresh.apply(t, Compute(w.service, slices.Collect(maps.Values(w.workloads)), nil, w.max))
-	if diff := cmp.Diff(contents(fresh.slices), contents(ours)); diff != "" {
+	fresh := &slicetest.Server{}
+	fresh.Apply(t, Compute(w.service, slices.Collect(maps.Values(w.workloads)), nil, w.max).Plan)
+	if diff := cmp.Diff(contents(fresh.Slices), contents(ours)); diff != "" {
 		t.Fatalf("endpoints (-from nothing +step by step):\n%s", diff)
 	}
 	if got, want := countEndpoints(ours), w.wanted(); !maps.Equal(got, want) {

@@ -78,11 +78,7 @@ func (t *template) slice(b *bin, meta metav1.ObjectMeta) *discoveryv1.EndpointSl
 		APIVersion: "v1", Kind: "Service", Name: t.service.Name, UID: t.service.UID,
 		Controller: &yes, BlockOwnerDeletion: &yes,
 	}}
-	ports := make([]discoveryv1.EndpointPort, len(b.group.ports))
-	for i, p := range b.group.ports {
-		ports[i] = discoveryv1.EndpointPort{Name: optional(p.name), Protocol: optional(p.protocol), Port: &p.number}
-	}
 	return &discoveryv1.EndpointSlice{
-		ObjectMeta: meta, AddressType: b.group.family, Ports: ports, Endpoints: b.endpoints,
+		ObjectMeta: meta, AddressType: b.group.family, Ports: b.group.ports, Endpoints: b.endpoints,
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
@@ -17,17 +18,9 @@ type Workload struct {
 	// IPs are spec.workloadIPs as written.
 	IPs []string
 	// Ports are the ports that the workload declares.
-	Ports []Port
+	Ports []watched.ContainerPort
 	// Ready is true if the condition Ready is True.
 	Ready bool
-}
-
-// Port is one of spec.ports of an ExternalWorkload.
-type Port struct {
-	Name   string
-	Number int32
-	// Protocol defaults to TCP.
-	Protocol corev1.Protocol
 }
 
 // Zone returns the zone label of the workload; empty without one.

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/api/workload"
+	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 )
@@ -26,7 +27,7 @@ func TestEqual(t *testing.T) {
 		{"X10 IP added", func(w *Workload) { w.IPs = append(w.IPs, "10.0.0.9") }},
 		{"X10 IP removed", func(w *Workload) { w.IPs = w.IPs[:1] }},
 		{"X10 IP changed", func(w *Workload) { w.IPs[0] = "10.0.0.9" }},
-		{"X10 port added", func(w *Workload) { w.Ports = append(w.Ports, Port{Number: 1}) }},
+		{"X10 port added", func(w *Workload) { w.Ports = append(w.Ports, watched.ContainerPort{Number: 1}) }},
 		{"X10 port removed", func(w *Workload) { w.Ports = nil }},
 		{"X10 port renumbered", func(w *Workload) { w.Ports[0].Number = 1 }},
 		{"X10 port renamed", func(w *Workload) { w.Ports[0].Name = "x" }},
@@ -72,7 +73,7 @@ spec: {workloadIPs: [{ip: 10.0.0.1}, {ip: nonsense}], ports: [{name: http, port:
 status: {conditions: [{type: Other, status: "False"}, {type: Ready, status: "True"}]}`,
 			want: &Workload{
 				Namespace: "ns", Name: "x", UID: "u", Labels: objectmeta.Labels{{Key: "app", Value: "web"}}, Ready: true,
-				IPs: []string{"10.0.0.1", "nonsense"}, Ports: []Port{{"http", 80, "UDP"}, {"", 1, ""}},
+				IPs: []string{"10.0.0.1", "nonsense"}, Ports: []watched.ContainerPort{{Name: "http", Number: 80, Protocol: "UDP"}, {Name: "", Number: 1, Protocol: ""}},
 			},
 			problems: []string{"spec.ports[2].port"},
 		},

@@ -84,7 +84,7 @@ func (c *Controller) Run(ctx context.Context) {
 func (c *Controller) forget() {
 	c.store.Forget()
 	c.reported.Forget()
-	c.o.Mirrored.reset()
+	c.o.Mirrored.totals.Reset()
 }
 
 // all returns the names of all Endpoints that are mirrored, and of those that have slices from an earlier

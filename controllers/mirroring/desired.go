@@ -3,15 +3,13 @@ package mirroring
 //lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
 
 import (
-	"fmt"
+	"cmp"
 	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/endpointslice/util"
-	"k8s.io/utils/ptr"
 
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/subsets"
@@ -20,8 +18,7 @@ import (
 // groupKey is what the endpoints of a slice have in common.
 type groupKey struct {
 	family discoveryv1.AddressType
-	// ports identifies a set of ports: equal sets have the same text.
-	ports string
+	ports  slicestore.PortSet
 }
 
 // group is the content of a desired slice; it has endpoints.
@@ -199,7 +196,7 @@ func familyOf(ip netip.Addr) discoveryv1.AddressType {
 
 // portSet is a set of ports as slices have them.
 type portSet struct {
-	key   string // see groupKey
+	key   slicestore.PortSet
 	ports []discoveryv1.EndpointPort
 }
 
@@ -215,7 +212,7 @@ func portSetsOf(ports []corev1.EndpointPort) []portSet {
 		if n == len(lists) {
 			lists = append(lists, nil)
 		}
-		protocol := orTCP(&p.Protocol)
+		protocol := cmp.Or(p.Protocol, corev1.ProtocolTCP)
 		lists[n] = append(lists[n], discoveryv1.EndpointPort{
 			Name: &p.Name, Port: &p.Port, Protocol: &protocol, AppProtocol: p.AppProtocol,
 		})
@@ -225,33 +222,11 @@ func portSetsOf(ports []corev1.EndpointPort) []portSet {
 	}
 	sets := make([]portSet, len(lists))
 	for i, list := range lists {
-		sets[i] = portSet{key: textOf(list), ports: list}
+		sets[i] = portSet{key: slicestore.PortSetOf(list), ports: list}
 	}
 	return sets
 }
 
 func keyOfSlice(s *discoveryv1.EndpointSlice) groupKey {
-	return groupKey{s.AddressType, textOf(s.Ports)}
-}
-
-// textOf returns a text that identifies ports, independent of their order.
-func textOf(ports []discoveryv1.EndpointPort) string {
-	list := make([]string, len(ports))
-	for i, p := range ports {
-		number := "every"
-		if p.Port != nil {
-			number = fmt.Sprint(*p.Port)
-		}
-		list[i] = fmt.Sprintf("%q %s %s %q", ptr.Deref(p.Name, ""), number, orTCP(p.Protocol), ptr.Deref(p.AppProtocol, ""))
-	}
-	slices.Sort(list)
-	return strings.Join(list, "\n")
-}
-
-// orTCP returns a protocol, with TCP as the default, as in the API.
-func orTCP(p *corev1.Protocol) corev1.Protocol {
-	if p == nil || *p == "" {
-		return corev1.ProtocolTCP
-	}
-	return *p
+	return groupKey{s.AddressType, slicestore.PortSetOf(s.Ports)}
 }

@@ -11,17 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/testkit/slicetest"
 )
-
-// tester is a *testing.T or *rapid.T.
-type tester interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
 
 func pointer[T any](v T) *T { return &v }
 
@@ -99,71 +92,12 @@ func compute(e *corev1.Endpoints, s *corev1.Service, existing []*discoveryv1.End
 	return Compute(foo, e, s, existing, 1000)
 }
 
-// server is the part of an API server that plans need.
-type server struct {
-	slices []*discoveryv1.EndpointSlice
-	writes int
-}
-
 // settled returns the slices of Endpoints, named s1, s2 and so on.
-func settled(t tester, e *corev1.Endpoints) []*discoveryv1.EndpointSlice {
+func settled(t slicetest.T, e *corev1.Endpoints) []*discoveryv1.EndpointSlice {
 	t.Helper()
-	s := &server{}
-	s.apply(t, compute(e, bare(), nil))
-	return s.slices
-}
-
-// apply carries out a plan.
-func (s *server) apply(t tester, plan Plan) {
-	t.Helper()
-	for _, c := range plan.Create {
-		if c.Name != "" || c.GenerateName != foo.Name+"-" || c.Namespace != foo.Namespace {
-			t.Fatalf("create %+v: want a generateName", c.ObjectMeta)
-		}
-		stored := s.stored(t, c)
-		stored.Name = fmt.Sprintf("s%d", s.writes)
-		stored.UID = types.UID(stored.Name + "-uid")
-		s.slices = append(s.slices, stored)
-	}
-	for _, u := range plan.Update {
-		i := s.index(t, u)
-		if s.slices[i].ResourceVersion != u.ResourceVersion || s.slices[i].AddressType != u.AddressType {
-			t.Fatalf("update %s: conflict, or another address type", u.Name)
-		}
-		s.slices[i] = s.stored(t, u)
-	}
-	for _, d := range plan.Delete {
-		i := s.index(t, d)
-		s.slices = slices.Delete(s.slices, i, i+1)
-	}
-}
-
-func (s *server) index(t tester, e *discoveryv1.EndpointSlice) int {
-	t.Helper()
-	i := slices.IndexFunc(s.slices, func(o *discoveryv1.EndpointSlice) bool { return o.Name == e.Name && o.UID == e.UID })
-	if i < 0 {
-		t.Fatalf("write %s: not found", e.Name)
-	}
-	return i
-}
-
-// stored validates a slice as the API server does.
-func (s *server) stored(t tester, e *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
-	t.Helper()
-	names := map[string]bool{}
-	for _, p := range e.Ports {
-		if names[*p.Name] {
-			t.Fatalf("two ports are named %q", *p.Name)
-		}
-		names[*p.Name] = true
-	}
-	if len(e.Endpoints) > 1000 {
-		t.Fatalf("%d endpoints", len(e.Endpoints))
-	}
-	s.writes++
-	stored := e.DeepCopy()
-	stored.ResourceVersion = fmt.Sprint(s.writes)
-	return stored
+	s := &slicetest.Server{}
+	s.Apply(t, compute(e, bare(), nil).Plan)
+	return s.Slices
 }
 
 // text formats a plan in lines: the operation, the address type, the ports, and the endpoints or their
@@ -204,7 +138,7 @@ func contentOf(s *discoveryv1.EndpointSlice) string {
 	return strings.Join(append([]string{line}, endpoints...), " ")
 }
 
-func wantPlan(t tester, plan Plan, want ...string) {
+func wantPlan(t slicetest.T, plan Plan, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, text(plan)); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
@@ -218,14 +152,3 @@ func reasons(plan Plan) []string {
 	}
 	return list
 }
-
-func copies(list []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
-	all := slices.Clone(list)
-	for i, s := range all {
-		all[i] = s.DeepCopy()
-	}
-	return all
-}
-
-// writes returns the number of slices that a plan writes or deletes.
-func writes(p Plan) int { return len(p.Create) + len(p.Update) + len(p.Delete) }

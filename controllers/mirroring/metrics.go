@@ -1,7 +1,6 @@
 package mirroring
 
 import (
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,14 +14,9 @@ type Metrics struct {
 
 	changes                         *prometheus.CounterVec
 	endpoints, slices, wantedSlices prometheus.Gauge
-
-	mu sync.Mutex
-	// totals has the share of each Service in the gauges.
-	totals map[reconcile.Key]totals
+	// totals has these gauges.
+	totals *reconcile.Totals
 }
-
-// totals are the existing endpoints and slices, and the wanted slices, of one Service.
-type totals struct{ endpoints, slices, wantedSlices int }
 
 const subsystem = "endpoint_slice_mirroring_controller"
 
@@ -41,8 +35,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Subsystem: subsystem, Name: "changes", Help: "Changes of slices, by operation (create, update, delete).",
 		}, []string{"operation"}),
-		totals: map[reconcile.Key]totals{},
 	}
+	m.totals = reconcile.NewTotals(m.endpoints, m.slices, m.wantedSlices)
 	if r != nil {
 		r.MustRegister(m.added, m.updated, m.removed, m.skipped, m.duration, m.endpoints, m.slices, m.wantedSlices, m.changes)
 	}
@@ -66,29 +60,5 @@ func (m *Metrics) synced(key reconcile.Key, s Stats, slices int, took time.Durat
 	m.removed.Observe(float64(s.Removed))
 	m.skipped.Observe(float64(s.Skipped))
 	m.duration.Observe(took.Seconds())
-	m.set(key, totals{endpoints: s.Endpoints, slices: slices, wantedSlices: s.Slices})
-}
-
-// set replaces the share of a Service in the gauges.
-func (m *Metrics) set(key reconcile.Key, now totals) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before := m.totals[key]
-	m.endpoints.Add(float64(now.endpoints - before.endpoints))
-	m.slices.Add(float64(now.slices - before.slices))
-	m.wantedSlices.Add(float64(now.wantedSlices - before.wantedSlices))
-	if now == (totals{}) {
-		delete(m.totals, key)
-	} else {
-		m.totals[key] = now
-	}
-}
-
-func (m *Metrics) reset() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	clear(m.totals)
-	m.endpoints.Set(0)
-	m.slices.Set(0)
-	m.wantedSlices.Set(0)
+	m.totals.Set(key, s.Endpoints, slices, s.Slices)
 }

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/testkit/slicetest"
 )
 
 const lastApplied = corev1.LastAppliedConfigAnnotation
@@ -112,9 +114,9 @@ func TestCreate(t *testing.T) {
 			if diff := cmp.Diff(before, test.endpoints); diff != "" {
 				t.Errorf("Endpoints changed:\n%s", diff)
 			}
-			server := &server{}
-			server.apply(t, plan)
-			wantPlan(t, compute(test.endpoints, test.service, server.slices))
+			server := &slicetest.Server{}
+			server.Apply(t, plan.Plan)
+			wantPlan(t, compute(test.endpoints, test.service, server.Slices))
 		})
 	}
 }
@@ -268,22 +270,22 @@ func TestExisting(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			server := &server{slices: settled(t, test.was), writes: 10}
+			server := &slicetest.Server{Slices: settled(t, test.was), Written: 10}
 			if test.edit != nil {
-				test.edit(server.slices[0])
+				test.edit(server.Slices[0])
 			}
-			before := copies(server.slices)
-			plan := compute(test.now, bare(), server.slices)
+			before := slicetest.Copies(server.Slices)
+			plan := compute(test.now, bare(), server.Slices)
 			wantPlan(t, plan, test.want...)
 			if plan.Stats != test.stats {
 				t.Errorf("stats = %+v, want %+v", plan.Stats, test.stats)
 			}
-			if diff := cmp.Diff(before, server.slices); diff != "" {
+			if diff := cmp.Diff(before, server.Slices); diff != "" {
 				t.Errorf("slices changed:\n%s", diff)
 			}
 			if test.now == nil || test.now.DeletionTimestamp == nil {
-				server.apply(t, plan)
-				wantPlan(t, compute(test.now, bare(), server.slices))
+				server.Apply(t, plan.Plan)
+				wantPlan(t, compute(test.now, bare(), server.Slices))
 			}
 		})
 	}

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/testkit/slicetest"
 )
 
 // The pools are so small that values collide: addresses in several subsets, ready and not, and ports that
@@ -79,23 +81,23 @@ func editExternally(t *rapid.T, list []*discoveryv1.EndpointSlice) {
 // TestRandom changes Endpoints and slices at random, carries out the plan each time, and checks invariants.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &server{}
+		s := &slicetest.Server{}
 		for range rapid.IntRange(1, 6).Draw(t, "steps") {
 			e, limit := drawEndpoints(t), poolOfMaxima.Draw(t, "max")
 			if rapid.Bool().Draw(t, "vandalize") {
-				editExternally(t, s.slices)
+				editExternally(t, s.Slices)
 			}
-			endpoints, existing := e.DeepCopy(), copies(s.slices)
-			plan := Compute(foo, e, bare(), s.slices, limit)
-			if diff := cmp.Diff(endpoints, e) + cmp.Diff(existing, s.slices, cmpopts.EquateEmpty()); diff != "" {
+			endpoints, existing := e.DeepCopy(), slicetest.Copies(s.Slices)
+			plan := Compute(foo, e, bare(), s.Slices, limit)
+			if diff := cmp.Diff(endpoints, e) + cmp.Diff(existing, s.Slices, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("arguments changed:\n%s", diff)
 			}
-			checkOrder(t, e, s.slices, limit, plan)
-			s.apply(t, plan)
-			if again := Compute(foo, e, bare(), s.slices, limit); writes(again) > 0 {
+			checkOrder(t, e, s.Slices, limit, plan)
+			s.Apply(t, plan.Plan)
+			if again := Compute(foo, e, bare(), s.Slices, limit); slicetest.Writes(again.Plan) > 0 {
 				t.Fatalf("done %q\nthen %q", text(plan), text(again))
 			}
-			checkContent(t, e, s.slices, limit)
+			checkContent(t, e, s.Slices, limit)
 		}
 	})
 }

@@ -65,10 +65,9 @@ func earlier(a, b time.Time) time.Time {
 
 // writes is the state of the writes of a term.
 type writes struct {
-	last                      time.Time
-	refusedSince, refusedLast time.Time
-	cause                     error
-	// namespaces are the namespaces with such a failure, at most failureThreshold.
+	// Health has the times and the error.
+	Health
+	// namespaces are the namespaces with a failure that may affect all writes, at most failureThreshold.
 	namespaces map[string]bool
 	// waiting has the Services whose sync has failed or has been held back.
 	waiting map[Key]Wait
@@ -106,28 +105,28 @@ const maxReason = 300
 func newWrites() writes { return writes{namespaces: map[string]bool{}, waiting: map[Key]Wait{}} }
 
 func (w *writes) succeeded(now time.Time) {
-	w.last = now
+	w.LastWrite = now
 	w.responded()
 }
 
 // responded records that the API server has responded, even if it refused one object.
 func (w *writes) responded() {
-	w.refusedSince, w.refusedLast, w.cause = time.Time{}, time.Time{}, nil
+	w.RefusedSince, w.RefusedLast, w.Refused = time.Time{}, time.Time{}, nil
 	clear(w.namespaces)
 }
 
 // refused records a failure that may affect all writes.
 func (w *writes) refused(key Key, err error, now time.Time) {
-	if w.cause == nil {
-		w.refusedSince = now
+	if w.Refused == nil {
+		w.RefusedSince = now
 	}
-	if w.cause == nil || apierrors.IsUnauthorized(err) {
-		w.cause = err
+	if w.Refused == nil || apierrors.IsUnauthorized(err) {
+		w.Refused = err
 	}
 	if len(w.namespaces) < failureThreshold {
 		w.namespaces[key.Namespace] = true
 	}
-	w.refusedLast = now
+	w.RefusedLast = now
 }
 
 // waits records that a Service waits because of err. If err is nil, the Service waits because writes of other
@@ -150,10 +149,8 @@ func (w *writes) done(key Key) { delete(w.waiting, key) }
 func (t *term) health() Health {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	h := Health{
-		LastWrite: t.writes.last, RefusedSince: t.writes.refusedSince, RefusedLast: t.writes.refusedLast,
-		Refused: t.writes.cause, Namespaces: len(t.writes.namespaces), Waiting: len(t.writes.waiting),
-	}
+	h := t.writes.Health
+	h.Namespaces, h.Waiting = len(t.writes.namespaces), len(t.writes.waiting)
 	for _, wait := range t.writes.waiting {
 		h.WaitingSince = earlier(h.WaitingSince, wait.Since)
 	}

@@ -21,7 +21,8 @@ type Metrics struct {
 	panics     *prometheus.CounterVec
 	lastWrite  *prometheus.GaugeVec
 	oldest     *ages
-	sizes      *sizes
+	slices     *prometheus.GaugeVec
+	endpoints  *prometheus.GaugeVec
 }
 
 // NewMetrics returns metrics. It registers those of the queues with queues and the others with r; a nil
@@ -58,10 +59,15 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 		oldest: newAges(prometheus.NewDesc(
 			"controller_oldest_unwritten_seconds", "How long the oldest change has been waiting whose write failed, is held back, or is delayed because another writer keeps changing the object; 0 without one.", []string{"controller"}, nil,
 		)),
-		sizes: newSizes(),
+		slices: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "controller_endpoint_slices", Help: "EndpointSlices that the controller keeps, of both families of addresses.",
+		}, []string{"controller"}),
+		endpoints: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "controller_endpoints", Help: "Endpoints in the slices that the controller keeps, of both families of addresses.",
+		}, []string{"controller"}),
 	}
 	if r != nil {
-		r.MustRegister(m.syncs, m.writes, m.transition, m.persisting, m.repairs, m.problems, m.panics, m.lastWrite, m.oldest, m.sizes.slices, m.sizes.endpoints)
+		r.MustRegister(m.syncs, m.writes, m.transition, m.persisting, m.repairs, m.problems, m.panics, m.lastWrite, m.oldest, m.slices, m.endpoints)
 	}
 	if queues != nil {
 		m.queues.register(queues)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/controllers/writeclient"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -135,7 +136,7 @@ func (s *Store) find(service reconcile.Key, name string) *discoveryv1.EndpointSl
 
 func (s *Store) create(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
 	client := s.o.Client.EndpointSlices(service.Namespace)
-	created, err := s.write(service, "create", e, func() (*discoveryv1.EndpointSlice, error) {
+	created, err := s.write(ctx, service, "create", e, func(ctx context.Context) (*discoveryv1.EndpointSlice, error) {
 		return client.Create(ctx, e, metav1.CreateOptions{})
 	})
 	if !apierrors.IsAlreadyExists(err) {
@@ -170,7 +171,7 @@ func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv
 			e = &versioned
 		}
 	}
-	return s.write(service, "update", e, func() (*discoveryv1.EndpointSlice, error) {
+	return s.write(ctx, service, "update", e, func(ctx context.Context) (*discoveryv1.EndpointSlice, error) {
 		made, err := s.o.Client.EndpointSlices(service.Namespace).Update(ctx, e, metav1.UpdateOptions{})
 		if reconcile.IsMissing(err) {
 			// As after any other conflict, the slices must be read again.
@@ -193,10 +194,13 @@ func withAnnotationsOf(replaced *discoveryv1.EndpointSlice, own map[string]strin
 }
 
 // write carries out a create or update.
-func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice, request func() (*discoveryv1.EndpointSlice, error)) (*discoveryv1.EndpointSlice, error) {
+func (s *Store) write(
+	ctx context.Context, service reconcile.Key, operation string, e *discoveryv1.EndpointSlice,
+	request func(context.Context) (*discoveryv1.EndpointSlice, error),
+) (*discoveryv1.EndpointSlice, error) {
 	before := s.addressesBefore(service, e.Name)
 	s.overlay.Begin(service, e.Name)
-	made, err := request()
+	made, err := writeclient.Write(ctx, request)
 	s.o.Loop.Wrote(service, operation, reconcile.Cause(e), err)
 	var meanwhile reconcile.ExternalChange
 	if err != nil {
@@ -207,7 +211,6 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 		if s.o.Loop.WantsWritten() {
 			s.written(service, operation, made, before, readyByAddress(made))
 		}
-		made.ManagedFields = nil
 		meanwhile = s.overlay.Wrote(service, made)
 	}
 	s.repair(service, e, meanwhile)
@@ -217,6 +220,8 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 // Delete deletes a slice if it still has the given version, because another writer may have taken it over by
 // its label. A slice that is already deleted is no failure (spec/endpoints.md §13.12).
 func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) error {
+	ctx, done := writeclient.Detach(ctx)
+	defer done()
 	s.overlay.Begin(service, e.Name)
 	err := s.o.Client.EndpointSlices(service.Namespace).Delete(ctx, e.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &e.UID, ResourceVersion: &e.ResourceVersion},
@@ -252,18 +257,16 @@ func (s *Store) addressesBefore(service reconcile.Key, name string) map[string]b
 	if !s.o.Loop.WantsWritten() {
 		return nil
 	}
-	list := s.overlay.Merge(service, func() []*discoveryv1.EndpointSlice {
+	before, found := s.overlay.Find(service, name, func() (*discoveryv1.EndpointSlice, bool) {
 		if e := s.o.Table.Get(service.Namespace, name); e != nil {
-			return []*discoveryv1.EndpointSlice{e.Object()}
+			return e.Object(), true
 		}
-		return nil
+		return nil, false
 	})
-	for _, e := range list {
-		if e.Name == name {
-			return readyByAddress(e)
-		}
+	if !found {
+		return nil
 	}
-	return nil
+	return readyByAddress(before)
 }
 
 // readyByAddress returns the addresses of a slice, true for those that are ready.

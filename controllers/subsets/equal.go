@@ -4,6 +4,7 @@ package subsets
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // Equal reports whether subsets are equal and in the same order (spec/endpoints.md §5.9). The resource
@@ -51,20 +52,12 @@ func equalSubsets(a, b *corev1.EndpointSubset) bool {
 
 func equalPorts(a, b *corev1.EndpointPort) bool {
 	return a.Name == b.Name && a.Port == b.Port && a.Protocol == b.Protocol &&
-		equalValues(a.AppProtocol, b.AppProtocol)
+		ptr.Equal(a.AppProtocol, b.AppProtocol)
 }
 
 func equalAddresses(a, b *corev1.EndpointAddress) bool {
 	return a.IP == b.IP && a.Hostname == b.Hostname &&
-		equalValues(a.NodeName, b.NodeName) && equalTargets(a.TargetRef, b.TargetRef)
-}
-
-// equalValues distinguishes nil from an empty value.
-func equalValues(a, b *string) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
+		ptr.Equal(a.NodeName, b.NodeName) && equalTargets(a.TargetRef, b.TargetRef)
 }
 
 func equalTargets(a, b *corev1.ObjectReference) bool {

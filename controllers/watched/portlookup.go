@@ -7,29 +7,38 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// PortLookup finds the ports of a Service in pods (spec/endpoints.md §5.6). It is not safe for concurrent
-// use.
+// PortLookup finds the ports of a Service in pods (spec/endpoints.md §5.6) or in ExternalWorkloads
+// (spec/destination.md §8.4.4). It is not safe for concurrent use.
 type PortLookup struct {
 	ports []corev1.ServicePort
-	// targets has the indexes of the Service's ports with a target that is a name, and named lists them.
+	// declared is true if a target that is a number must be declared, too.
+	declared bool
+	// targets has the indexes of the Service's ports that are looked for, and sought lists them: those with a
+	// target that is a name, or all.
 	targets Targets
-	named   []int
+	sought  []int
 	found   []FoundPort
 	key     []byte
 }
 
-// FoundPort is the number of a port in a pod. If OK is false, the pod lacks the port.
+// FoundPort is the number of a port in a workload. If OK is false, the workload lacks the port.
 type FoundPort struct {
 	Number int32
 	OK     bool
 }
 
-// NewPortLookup returns a lookup of a Service's ports.
-func NewPortLookup(service *corev1.Service) *PortLookup {
-	l := &PortLookup{ports: service.Spec.Ports, found: make([]FoundPort, len(service.Spec.Ports))}
+// NewPortLookup returns a lookup of a Service's ports in pods. A pod has all ports with a number as their
+// target.
+func NewPortLookup(service *corev1.Service) *PortLookup { return newPortLookup(service, false) }
+
+// NewDeclaredPortLookup returns a lookup of a Service's ports in workloads that declare all of their ports.
+func NewDeclaredPortLookup(service *corev1.Service) *PortLookup { return newPortLookup(service, true) }
+
+func newPortLookup(service *corev1.Service, declared bool) *PortLookup {
+	l := &PortLookup{ports: service.Spec.Ports, declared: declared, found: make([]FoundPort, len(service.Spec.Ports))}
 	for i := range l.ports {
 		port := &l.ports[i]
-		if port.TargetPort.Type == intstr.Int {
+		if port.TargetPort.Type == intstr.Int && !declared {
 			l.found[i] = FoundPort{port.TargetPort.IntVal, true}
 			continue
 		}
@@ -37,46 +46,56 @@ func NewPortLookup(service *corev1.Service) *PortLookup {
 			l.targets = Targets{}
 		}
 		l.targets.Add(i, port)
-		l.named = append(l.named, i)
+		l.sought = append(l.sought, i)
 	}
 	return l
 }
 
-// Named returns the number of the Service's ports with a target that is a name. All pods have the same
-// numbers of the other ports.
-func (l *PortLookup) Named() int { return len(l.named) }
+// Named returns the number of the Service's ports that are looked for, which are those with a target that is a
+// name. All pods have the same numbers of the other ports.
+func (l *PortLookup) Named() int { return len(l.sought) }
 
 // Lacks reports whether a pod of which so many ports were found by name has none of the Service's ports
 // (spec/endpoints.md §5.6). If the Service has no ports, no pod lacks them.
 func (l *PortLookup) Lacks(byName int) bool {
-	return byName == 0 && len(l.named) > 0 && len(l.named) == len(l.ports)
+	return byName == 0 && len(l.sought) > 0 && len(l.sought) == len(l.ports)
 }
 
-// In returns the ports of the Service in a pod, by their index, how many of them were found by name, and a
-// key that is equal for pods with the same ports. The list and the key are valid until the next call.
-func (l *PortLookup) In(pod *Pod) (found []FoundPort, byName int, key []byte) {
-	if len(l.named) == 0 {
+// In returns the ports of the Service in a workload with these lists of ports, by their index, how many of them
+// were looked for and found, and a key that is equal for workloads with the same ports. The list and the key
+// are valid until the next call.
+func (l *PortLookup) In(lists ...[]ContainerPort) (found []FoundPort, n int, key []byte) {
+	if len(l.sought) == 0 {
 		return l.found, 0, nil
 	}
-	for _, i := range l.named {
+	for _, i := range l.sought {
 		l.found[i] = FoundPort{}
 	}
-	for _, ports := range [...][]ContainerPort{pod.Ports, pod.SidecarPorts} {
+	for _, ports := range lists {
 		for i := range ports {
-			at := l.targets.At(intstr.FromString(ports[i].Name), ports[i].Protocol)
-			if len(at) == 0 || l.found[at[0]].OK {
-				continue // of several ports with the name, the first one counts
+			n += l.find(intstr.FromString(ports[i].Name), &ports[i])
+			if l.declared {
+				n += l.find(intstr.FromInt32(ports[i].Number), &ports[i])
 			}
-			for _, index := range at {
-				l.found[index] = FoundPort{ports[i].Number, true}
-			}
-			byName += len(at)
 		}
 	}
 	l.key = l.key[:0]
-	for _, i := range l.named {
-		// The number of a port that is not found is zero, which no port of a container has.
+	for _, i := range l.sought {
+		// The number of a port that is not found is zero, which no port of a workload has.
 		l.key = binary.BigEndian.AppendUint32(l.key, uint32(l.found[i].Number))
 	}
-	return l.found, byName, l.key
+	return l.found, n, l.key
+}
+
+// find records a port of a workload for the ports of the Service with a target, and returns their number. Of
+// several ports of the workload, the first one counts.
+func (l *PortLookup) find(target intstr.IntOrString, port *ContainerPort) int {
+	at := l.targets.At(target, port.Protocol)
+	if len(at) == 0 || l.found[at[0]].OK {
+		return 0
+	}
+	for _, index := range at {
+		l.found[index] = FoundPort{port.Number, true}
+	}
+	return len(at)
 }

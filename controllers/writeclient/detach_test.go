@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
@@ -21,14 +22,20 @@ import (
 // writes are the requests that change something.
 var writes = map[string]func(context.Context, discoveryclient.EndpointSliceInterface) error{
 	"create": func(ctx context.Context, c discoveryclient.EndpointSliceInterface) error {
-		_, err := c.Create(ctx, slice("ns"), metav1.CreateOptions{})
+		_, err := Write(ctx, func(ctx context.Context) (*discoveryv1.EndpointSlice, error) {
+			return c.Create(ctx, slice("ns"), metav1.CreateOptions{})
+		})
 		return err
 	},
 	"update": func(ctx context.Context, c discoveryclient.EndpointSliceInterface) error {
-		_, err := c.Update(ctx, slice("ns"), metav1.UpdateOptions{})
+		_, err := Write(ctx, func(ctx context.Context) (*discoveryv1.EndpointSlice, error) {
+			return c.Update(ctx, slice("ns"), metav1.UpdateOptions{})
+		})
 		return err
 	},
 	"delete": func(ctx context.Context, c discoveryclient.EndpointSliceInterface) error {
+		ctx, done := Detach(ctx)
+		defer done()
 		return c.Delete(ctx, "web", metav1.DeleteOptions{})
 	},
 }
