@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
@@ -194,10 +193,9 @@ func TestSilentCalls(t *testing.T) {
 func TestCallsOfOneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := limited(t, clientlimits.Limits{MaxConcurrentStreamsPerHost: 2})
-		host := bufconn.Listen(1 << 10)
-		go func() { _ = f.grpc.Serve(f.server.Listener(fromHost{host})) }()
+		connect := f.serveHosts()
 		call := func() *client {
-			conn := dial(t, func(ctx context.Context, _ string) (net.Conn, error) { return host.DialContext(ctx) })
+			conn := dial(t, func(context.Context, string) (net.Conn, error) { return connect("10.1.0.7:40000"), nil })
 			t.Cleanup(func() { _ = conn.Close() })
 			c := startClient(t, conn, &pb.GetDestination{Scheme: "k8s", Path: getPath})
 			close(c.reads)
@@ -221,23 +219,6 @@ func TestCallsOfOneHost(t *testing.T) {
 		}
 	})
 }
-
-// fromHost is a listener whose connections come from one other host.
-type fromHost struct{ net.Listener }
-
-// Accept implements net.Listener.
-func (l fromHost) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return hostConn{c}, nil
-}
-
-type hostConn struct{ net.Conn }
-
-// RemoteAddr implements net.Conn.
-func (hostConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 1, 0, 7), Port: 40000} }
 
 // A connection without an HTTP/2 handshake is closed.
 func TestHalfOpenConnection(t *testing.T) {

@@ -1,11 +1,13 @@
 package clientlimits
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -66,5 +68,58 @@ func TestListenerLimitsHosts(t *testing.T) {
 	}
 	if all.total != 0 || len(all.hosts) != 0 || len(all.tcp) != 0 {
 		t.Errorf("%d connections are still counted, by host %v, by addresses %v", all.total, all.hosts, all.tcp)
+	}
+}
+
+// A connection above the limit is reset, so that its client notices. After a connection is closed, another
+// one is accepted.
+func TestListenerLimitsConnections(t *testing.T) {
+	limits := Limits{MaxConnections: 2, MaxConnectionsPerHost: 1}.WithDefaults() // our own host has no limit per host
+	refused := map[Refusal]int{}
+	var log bytes.Buffer
+	all := NewConnections(&limits, func(why Refusal) { refused[why]++ }, slog.New(slog.NewTextHandler(&log, nil)))
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := all.Listener(inner)
+	defer l.Close()
+	accepted := func(c net.Conn, err error) net.Conn {
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	connect := func() net.Conn { return accepted(net.Dial("tcp", inner.Addr().String())) }
+	connect()
+	first := accepted(l.Accept())
+	connect()
+	second := accepted(l.Accept())
+	clients := []net.Conn{connect(), connect()}
+	next := make(chan net.Conn)
+	go func() {
+		c, _ := l.Accept() // refuses two connections and waits for another one
+		next <- c
+	}()
+	for _, c := range clients {
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("the client of a refused connection notices %v, want a reset", err)
+		}
+	}
+	_ = first.Close()
+	_ = first.Close() // as grpc-go may do
+	connect()
+	third := <-next
+	if got := refused[RefusedConnection]; got != 2 || all.total != 2 {
+		t.Errorf("%d connections are counted as refused and %d as open, want 2 each", got, all.total)
+	}
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "limit=connections from=127.0.0.1:") {
+		t.Errorf("the log: %s", text)
+	}
+	_ = second.Close()
+	_ = third.Close()
+	if all.total != 0 {
+		t.Errorf("%d connections are still counted", all.total)
 	}
 }
