@@ -76,12 +76,6 @@ func withStored(t *testing.T, test func(t *testing.T, s *stored)) {
 	})
 }
 
-func (s *stored) ask(from, to int, target string) {
-	for i := from; i < to; i++ {
-		s.objects.set(fmt.Sprint("o", i), record(s.t, fmt.Sprint("o", i), fmt.Sprintf("n%d.shop.test", i), "A", target))
-	}
-}
-
 // drop deletes objects in one pass. Without a change right before, the first deletion would be
 // handled alone.
 func (s *stored) drop(from, to int) {

@@ -57,35 +57,32 @@ func takeLines(log *logtest.Buffer) []string {
 	return strings.Split(strings.TrimSpace(text), "\n")
 }
 
-// picky is a provider that judges each change by itself, and makes those that judge has no error for.
-type picky struct {
-	provider.Provider
-	// judge gets the number of the call of Apply, from 1 on.
-	judge func(call int, z dns.Zone, c dns.Change) error
-	calls atomic.Int32
-}
-
-// Apply implements provider.Provider.
-func (p *picky) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) error {
-	call := int(p.calls.Add(1))
-	errs := make([]error, len(changes))
-	var made []dns.Change
-	for i, c := range changes {
-		if errs[i] = p.judge(call, z, c); errs[i] == nil {
-			made = append(made, c)
+// judging gives a fixture a provider that judges each change by itself, and makes those that judge has no error
+// for. judge gets the number of the call of Apply, from 1 on.
+func (w *fixture) judging(judge func(call int, z dns.Zone, c dns.Change) error) (calls *atomic.Int32) {
+	calls = new(atomic.Int32)
+	w.provider = &altered{Provider: w.zones, apply: func(ctx context.Context, z dns.Zone, changes []dns.Change) error {
+		call := int(calls.Add(1))
+		errs := make([]error, len(changes))
+		var made []dns.Change
+		for i, c := range changes {
+			if errs[i] = judge(call, z, c); errs[i] == nil {
+				made = append(made, c)
+			}
 		}
-	}
-	if err := p.Provider.Apply(ctx, z, made); err != nil || len(made) == len(changes) {
-		return err
-	}
-	return &provider.ApplyError{Errs: errs}
+		if err := w.zones.Apply(ctx, z, made); err != nil || len(made) == len(changes) {
+			return err
+		}
+		return &provider.ApplyError{Errs: errs}
+	}}
+	return calls
 }
 
 // TestNotTried shows that a name which the provider has not tried, because it has refused others, is sent
 // again at once, and isn't reported as failed.
 func TestNotTried(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		p := &picky{Provider: w.zones, judge: func(call int, _ dns.Zone, c dns.Change) error {
+		sent := w.judging(func(call int, _ dns.Zone, c dns.Change) error {
 			switch {
 			case c.Subject() == "bad.shop.test":
 				return provider.ErrRejected
@@ -93,14 +90,13 @@ func TestNotTried(t *testing.T) {
 				return provider.ErrNotTried
 			}
 			return nil
-		}}
-		w.provider = p
+		})
 		w.objects.set("a", record(t, "a", "bad.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "good.shop.test", "A", "192.0.2.2"))
 		began := time.Now()
 		w.start()
 		synctest.Wait()
-		if took, calls := time.Since(began), p.calls.Load(); took > 0 || calls != 2 {
+		if took, calls := time.Since(began), sent.Load(); took > 0 || calls != 2 {
 			t.Errorf("after %v, %d batches were sent", took, calls)
 		}
 		w.expectZone("good.shop.test A 192.0.2.2")
@@ -112,12 +108,12 @@ func TestDebugLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logtest.Buffer{}
 		w := newFixture(t)
-		w.provider = &picky{Provider: w.zones, judge: func(_ int, _ dns.Zone, c dns.Change) error {
+		w.judging(func(_ int, _ dns.Zone, c dns.Change) error {
 			if c.RecordSet().Name == "c.shop.test" {
 				return errors.New("not today")
 			}
 			return nil
-		}}
+		})
 		w.change = func(c *Config) {
 			c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		}
