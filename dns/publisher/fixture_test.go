@@ -131,6 +131,9 @@ type fixture struct {
 	change   func(*Config)
 	// store has the budgets, of a publisher that has published before; nil until the first start.
 	store *textStore
+	// queue is the approval queue of the last publisher, and settings identifies its settings.
+	queue    *budget.ApprovalQueue
+	settings string
 	// instance is that of the publishers that are made.
 	instance string
 
@@ -208,11 +211,12 @@ func (w *fixture) make() *Publisher {
 	if w.store == nil {
 		w.store = establishedIn(zoneName)
 	}
+	w.queue = budget.NewApprovalQueue()
 	c := Config{
 		Sources: []NamedSource{{Name: "service", Source: source.Source{Evaluate: w.objects.evaluate}}},
 		Desired: desiredOf(w.t, desired.Options{Sources: []string{"service"}}), Provider: w.provider,
 		Rules:  plan.Rules{Policy: plan.Sync, Managed: plan.DefaultManaged()},
-		Budget: budget.DefaultLimits(), Store: w.store,
+		Budget: budget.DefaultLimits(), Store: w.store, Approvals: w.queue, Settings: w.settings,
 		Notify: w.notice,
 		Log:    slog.New(slog.NewTextHandler(w.t.Output(), nil)),
 	}
