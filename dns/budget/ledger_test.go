@@ -433,23 +433,6 @@ func TestLoading(t *testing.T) {
 	w.announced(90)
 }
 
-// Counted changes wait while the store fails. The error tells the publisher what to do.
-func TestStoreFails(t *testing.T) {
-	w := newFilledFixture(t, 100)
-	w.drop("n0")
-	l, all := w.plan()
-	l.Spend(w.now, "n0.shop.test", all["n0.shop.test"])
-	w.store.err = errors.New("no route to host")
-	if err := w.keeper.Keep(t.Context(), w.book.Snapshot(w.now)); err == nil {
-		t.Error("what isn't stored counts as stored")
-	}
-	if _, err := w.keeper.Load(t.Context()); err == nil {
-		t.Error("nothing is loaded without an error")
-	}
-	w.store.err = nil
-	w.keep()
-}
-
 // Changes that cost nothing are not stored.
 func TestWritesAreRare(t *testing.T) {
 	w := newFilledFixture(t, 100)

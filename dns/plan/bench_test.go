@@ -60,17 +60,6 @@ func TestUnchangedNameAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkUnchanged decides one name at which there is nothing to do.
-func BenchmarkUnchanged(b *testing.B) {
-	w := newFixture(0)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i = (i + 1) % manyNames {
-		if out := Name(w.current[i], w.wanted[i], w.rules); len(out.Changes) > 0 {
-			b.Fatal("unexpected changes")
-		}
-	}
-}
-
 // BenchmarkDirty decides the dirty ones of 100,000 names.
 func BenchmarkDirty(b *testing.B) {
 	for _, dirty := range []int{0, 10, 1000} {
@@ -102,29 +91,6 @@ func BenchmarkAll(b *testing.B) {
 					changes += len(Name(w.current[i], w.wanted[i], w.rules).Changes)
 				}
 				if changes != 2*dirty {
-					b.Fatalf("%d changes, want %d", changes, 2*dirty)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkFullLists decides two complete lists of 200,000 record sets.
-func BenchmarkFullLists(b *testing.B) {
-	for _, dirty := range []int{0, 1000} {
-		w := newFixture(dirty)
-		var have []Current
-		var wanted []*dns.RecordSet
-		for i := range w.current {
-			have = append(have, w.current[i]...)
-			for _, c := range w.wanted[i] {
-				wanted = append(wanted, c.Set)
-			}
-		}
-		b.Run(fmt.Sprint(dirty), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if changes := len(decideAll(have, wanted, w.rules).Changes); changes != 2*dirty {
 					b.Fatalf("%d changes, want %d", changes, 2*dirty)
 				}
 			}

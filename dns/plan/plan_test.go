@@ -144,15 +144,17 @@ type testCase struct {
 	old     string
 	managed string
 	exclude string
-	current string
-	wanted  string
-	want    string
+	// oneLabel is that of the rules.
+	oneLabel bool
+	current  string
+	wanted   string
+	want     string
 	// lost are the expected losers; empty means that the case doesn't check them.
 	lost string
 }
 
 func (c testCase) rules() *Rules {
-	rules := &Rules{Policy: Policy(cmp.Or(string(c.policy), string(Sync))), Owner: c.owner, OldOwner: c.old, Managed: DefaultManaged()}
+	rules := &Rules{Policy: Policy(cmp.Or(string(c.policy), string(Sync))), Owner: c.owner, OldOwner: c.old, Managed: DefaultManaged(), OneLabel: c.oneLabel}
 	if c.managed != "" {
 		rules.Managed = strings.Fields(c.managed)
 	}
@@ -180,14 +182,8 @@ func (c testCase) run(t *testing.T) {
 }
 
 func TestCases(t *testing.T) {
-	for _, c := range slices.Concat(choiceCases, holderCases, differenceCases, typeCases, ruleCases, ownerCases) {
+	for _, c := range slices.Concat(choiceCases, holderCases, differenceCases, typeCases, ruleCases, ownerCases, labelCases) {
 		t.Run(c.name, c.run)
-	}
-}
-
-func TestPolicies(t *testing.T) {
-	if got := Policies(); !slices.Equal(got, []Policy{"sync", "upsert-only", "create-only"}) {
-		t.Errorf("case 31: the policies are %q", got)
 	}
 }
 

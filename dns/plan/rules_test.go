@@ -2,11 +2,8 @@ package plan
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/signpostd/signpost/dns"
 )
 
 // ruleCases cover policies, managed types, filters and set identifiers.
@@ -132,69 +129,47 @@ var ownerCases = []testCase{
 	{name: "nothing changes hands to nobody", old: "foo", current: "a A 1.1.1.1 own=foo", wanted: "a A 1.1.1.1"},
 }
 
-// Names are compared case-insensitively, texts are not.
-func TestCaseOfTargets(t *testing.T) {
-	for recordType, want := range map[string]int{dns.TypeTXT: 1, dns.TypeCNAME: 0} {
-		current := &dns.RecordSet{Name: "a.example", Type: recordType, Targets: []string{"Some.Thing"}}
-		wanted := &dns.RecordSet{Name: "a.example", Type: recordType, Targets: []string{"some.thing"}}
-		out := Name([]Current{{Set: current}}, candidates(wanted), &Rules{Policy: Sync, Managed: []string{recordType}})
-		if len(out.Changes) != want {
-			t.Errorf("%s: %d changes, want %d", recordType, len(out.Changes), want)
-		}
-	}
-}
-
-// If the registry keeps one label per name, a new object for the first type changes the label.
-// Other types and record sets that aren't ours don't. The label stays as long as its object asks
-// for any type of the name (SD6 of spec/clouds.md §8).
-func TestOneLabel(t *testing.T) {
-	of := func(recordType, target, resource, ownerID string) *dns.RecordSet {
-		return &dns.RecordSet{Name: "a.test", Type: recordType, Targets: []string{target}, Labels: map[string]string{dns.LabelResource: resource, dns.LabelOwner: ownerID}}
-	}
-	const one, two = "service/default/one", "service/default/two"
-	four, six := of(dns.TypeA, "192.0.2.1", one, "me"), of(dns.TypeAAAA, "2001:db8::1", one, "me")
-	for name, test := range map[string]struct {
-		current, wanted []*dns.RecordSet
-		without         bool
-		want            []string
-	}{
-		"another object":           {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", two, "")}, false, []string{dns.TypeA}},
-		"the same object":          {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, "")}, false, nil},
-		"without the rule":         {[]*dns.RecordSet{four, six}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, ""), of(dns.TypeAAAA, "2001:db8::1", two, "")}, true, []string{dns.TypeAAAA}},
-		"somebody else's":          {[]*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, "you")}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", two, "")}, false, nil},
-		"no object":                {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", "", "")}, false, nil},
-		"the second type":          {[]*dns.RecordSet{four, six}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, ""), of(dns.TypeAAAA, "2001:db8::1", two, "")}, false, nil},
-		"both types":               {[]*dns.RecordSet{six, four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", two, ""), of(dns.TypeAAAA, "2001:db8::1", two, "")}, false, []string{dns.TypeA}},
-		"the only type that stays": {[]*dns.RecordSet{four, six}, []*dns.RecordSet{of(dns.TypeAAAA, "2001:db8::1", two, "")}, false, []string{dns.TypeA, dns.TypeAAAA}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var current []Current
-			for _, r := range test.current {
-				current = append(current, Current{Set: r})
-			}
-			out := Name(current, candidates(test.wanted...), &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged(), OneLabel: !test.without})
-			var got []string
-			for _, c := range out.Changes {
-				got = append(got, c.RecordSet().Type)
-				if c.New != nil && (c.Old == nil || !dns.SameTargets(c.Old.Targets, c.New.Targets) || c.New.Labels[dns.LabelResource] != two || c.New.Labels[dns.LabelOwner] != "me") {
-					t.Errorf("%+v becomes %+v", c.Old, c.New)
-				}
-			}
-			if !slices.Equal(got, test.want) {
-				t.Errorf("changes of %v, want %v", got, test.want)
-			}
-		})
-	}
-}
-
-// A new type of another object doesn't replace the label of a name.
-func TestOneLabelStays(t *testing.T) {
-	out := Name(current("foo AAAA ::1 own=me res=s/v/a"), candidates(sets("foo A 6.6.6.6 res=s/e/a\nfoo AAAA ::2 res=s/v/a")...),
-		&Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged(), OneLabel: true})
-	const want = "~ foo AAAA ::1 own=me res=s/v/a > foo AAAA ::2 own=me res=s/v/a\n+ foo A 6.6.6.6 own=me res=s/v/a\n"
-	if got := transcript(out); got != want {
-		t.Errorf("got:\n%swant:\n%s", got, want)
-	}
+// labelCases are about the labels of record sets that are as wanted. If the registry keeps one label per name, a
+// new object for the first type changes the label. Other types and record sets that aren't ours don't. The label
+// stays as long as its object asks for any type of the name (SD6 of spec/clouds.md §8).
+var labelCases = []testCase{
+	{
+		name: "one label: another object", owner: "me", oneLabel: true, current: "a A 1.1.1.1 own=me res=x", wanted: "a A 1.1.1.1 res=y",
+		want: "~ a A 1.1.1.1 own=me res=x > a A 1.1.1.1 own=me res=y",
+	},
+	{name: "one label: the same object", owner: "me", oneLabel: true, current: "a A 1.1.1.1 own=me res=x", wanted: "a A 1.1.1.1 res=x"},
+	{name: "one label: somebody else's", owner: "me", oneLabel: true, current: "a A 1.1.1.1 own=you res=x", wanted: "a A 1.1.1.1 res=y"},
+	{name: "one label: no object", owner: "me", oneLabel: true, current: "a A 1.1.1.1 own=me res=x", wanted: "a A 1.1.1.1"},
+	{
+		name: "one label: the second type", owner: "me", oneLabel: true,
+		current: "a A 1.1.1.1 own=me res=x\na AAAA ::1 own=me res=x", wanted: "a A 1.1.1.1 res=x\na AAAA ::1 res=y",
+	},
+	{
+		name: "one label: the first type, while its object asks for the second", owner: "me", oneLabel: true,
+		current: "a A 1.1.1.1 own=me res=x\na AAAA ::1 own=me res=x", wanted: "a A 1.1.1.1 res=y\na AAAA ::1 res=x",
+	},
+	{
+		name: "one label: both types", owner: "me", oneLabel: true,
+		current: "a A 1.1.1.1 own=me res=x\na AAAA ::1 own=me res=x", wanted: "a A 1.1.1.1 res=y\na AAAA ::1 res=y",
+		want: "~ a A 1.1.1.1 own=me res=x > a A 1.1.1.1 own=me res=y",
+	},
+	{
+		name: "one label: the only type that stays", owner: "me", oneLabel: true,
+		current: "a A 1.1.1.1 own=me res=x\na AAAA ::1 own=me res=x", wanted: "a AAAA ::1 res=y",
+		want: "- a A 1.1.1.1 own=me res=x\n~ a AAAA ::1 own=me res=x > a AAAA ::1 own=me res=y",
+	},
+	{
+		name: "one label: a new type of another object", owner: "me", oneLabel: true,
+		current: "foo AAAA ::1 own=me res=s/v/a", wanted: "foo A 6.6.6.6 res=s/e/a\nfoo AAAA ::2 res=s/v/a",
+		want: "~ foo AAAA ::1 own=me res=s/v/a > foo AAAA ::2 own=me res=s/v/a\n+ foo A 6.6.6.6 own=me res=s/v/a",
+	},
+	{
+		name: "a label for each type", owner: "me",
+		current: "a A 1.1.1.1 own=me res=x\na AAAA ::1 own=me res=x", wanted: "a A 1.1.1.1 res=x\na AAAA ::1 res=y",
+		want: "~ a AAAA ::1 own=me res=x > a AAAA ::1 own=me res=y",
+	},
+	{name: "the case of names doesn't matter", current: "a CNAME Some.Thing", wanted: "a CNAME some.thing"},
+	{name: "that of texts does", managed: "TXT", current: "a TXT Some.Thing", wanted: "a TXT some.thing", want: "~ a TXT Some.Thing > a TXT some.thing"},
 }
 
 // A refused record set delays only the record sets that it would replace (dns F5).

@@ -24,13 +24,20 @@ type judging struct {
 	// whole call fail.
 	refuses, fails string
 	// ttl is that of records that ask for none.
-	ttl   int64
-	calls atomic.Int32
+	ttl    int64
+	panics atomic.Bool
+	calls  atomic.Int32
 }
+
+// adjusts is the operation Adjust, which the provider in memory doesn't have.
+const adjusts inmemory.Operation = "adjust"
 
 func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	j.calls.Add(1)
 	wait(ctx, j.takes)
+	if j.panics.Load() {
+		panic("on purpose")
+	}
 	if j.fails != "" && slices.ContainsFunc(wanted, func(r *dns.RecordSet) bool { return strings.HasPrefix(r.Name, j.fails) }) {
 		return nil, errors.New("500 Internal Server Error")
 	}
@@ -50,9 +57,7 @@ func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSe
 func TestAdjustRefusesOne(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = &judging{Provider: w.zones, refuses: "bad"}
-		for i := range 50 {
-			w.objects.set(fmt.Sprint("o", i), record(t, fmt.Sprint("o", i), fmt.Sprintf("n%d.%s", i, zoneName), "A", "192.0.2.1"))
-		}
+		w.ask(0, 50, "192.0.2.1")
 		w.objects.set("bad", record(t, "bad", "bad."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		waitIdle()
@@ -130,6 +135,21 @@ func TestAdjustOfDeletedObject(t *testing.T) {
 	})
 }
 
+// A record set that a provider stores in another form isn't updated again and again.
+func TestAdjustedOnce(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		w.provider = &judging{Provider: w.zones, ttl: 300}
+		var c called
+		w.zones.SetHooks(c.hooks(0))
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.start()
+		time.Sleep(5 * DefaultInterval)
+		if n := len(c.batches()); n != 1 {
+			t.Errorf("%d batches, want 1", n)
+		}
+	})
+}
+
 // Old of each change, also of ownership records, is what Records returns, before and after a
 // listing (D19).
 func TestOldIsAsListed(t *testing.T) {
@@ -174,13 +194,6 @@ func TestOldIsAsListed(t *testing.T) {
 	})
 }
 
-// plain is a provider without set identifiers, and with few types.
-type plain struct{ provider.Provider }
-
-func (plain) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Types: []string{dns.TypeA, dns.TypeTXT}}
-}
-
 func identified(t *testing.T, object, id, target string) *dns.RecordSet {
 	r := record(t, object, "www."+zoneName, "A", target)
 	r.SetIdentifier = id
@@ -191,7 +204,9 @@ func identified(t *testing.T, object, id, target string) *dns.RecordSet {
 // name is reported (D8).
 func TestWithoutSetIdentifiers(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		w.provider = plain{w.zones}
+		w.provider = &altered{Provider: w.zones, capabilities: func(c *provider.Capabilities) {
+			c.SetIdentifiers, c.Types = false, []string{dns.TypeA, dns.TypeTXT}
+		}}
 		w.objects.set("blue", identified(t, "blue", "blue", "192.0.2.1"))
 		w.objects.set("green", identified(t, "green", "green", "192.0.2.2"))
 		w.objects.set("alias", record(t, "alias", "alias."+zoneName, "CNAME", "lb.example.net"))

@@ -44,20 +44,10 @@ func (s *textStore) Update(_ context.Context, change func([]byte) []byte) error 
 	return s.err
 }
 
-// stored is a fixture with a budget store, and with names n0 to n99 in the zone.
-type stored struct {
-	*fixture
-	store    *textStore
-	queue    *budget.ApprovalQueue
-	settings string
-}
-
-func newStored(t *testing.T) *stored {
-	s := &stored{fixture: newFixture(t), store: &textStore{}, settings: "settings"}
-	s.change = func(c *Config) {
-		s.queue = budget.NewApprovalQueue()
-		c.Store, c.Approvals, c.Settings = s.store, s.queue, s.settings
-	}
+// newFilled returns a fixture with names n0 to n99 in the zone, whose store has what was spent since.
+func newFilled(t *testing.T) *fixture {
+	s := newFixture(t)
+	s.store, s.settings = &textStore{}, "settings"
 	s.ask(0, 100, "192.0.2.1")
 	s.start()
 	waitIdle()
@@ -66,39 +56,32 @@ func newStored(t *testing.T) *stored {
 	return s
 }
 
-// withStored runs a test in a bubble, and stops its publisher in the end.
-func withStored(t *testing.T, test func(t *testing.T, s *stored)) {
+// withFilled runs a test in a bubble, and stops its publisher in the end.
+func withFilled(t *testing.T, test func(t *testing.T, s *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
+		s := newFilled(t)
 		defer func() { s.stop() }()
 		test(t, s)
 	})
 }
 
-func (s *stored) ask(from, to int, target string) {
-	for i := from; i < to; i++ {
-		s.objects.set(fmt.Sprint("o", i), record(s.t, fmt.Sprint("o", i), fmt.Sprintf("n%d.shop.test", i), "A", target))
-	}
-}
-
-// drop deletes objects in one pass. Without a change right before, the first deletion would be
-// handled alone.
-func (s *stored) drop(from, to int) {
-	s.objects.set("nobody")
-	synctest.Wait()
-	for i := from; i < to; i++ {
-		s.objects.set(fmt.Sprint("o", i))
-	}
+// drop deletes objects in one pass.
+func (w *fixture) drop(from, to int) {
+	w.inOnePass(func() {
+		for i := from; i < to; i++ {
+			w.objects.set(fmt.Sprint("o", i))
+		}
+	})
 	waitIdle()
 }
 
 // hash returns the hash of the only held plan, which must have the given number of changes.
-func (s *stored) hash(changes int) string {
-	s.t.Helper()
-	plans := s.queue.Plans()
+func (w *fixture) hash(changes int) string {
+	w.t.Helper()
+	plans := w.queue.Plans()
 	if len(plans) != 1 || len(plans[0].Changes) != changes {
-		s.t.Fatalf("held are %v, want one plan with %d changes", plans, changes)
+		w.t.Fatalf("held are %v, want one plan with %d changes", plans, changes)
 	}
 	return plans[0].Hash
 }
@@ -106,7 +89,7 @@ func (s *stored) hash(changes int) string {
 // More deletions than the budget allows wait until they are approved, or until the records are
 // asked for again. The flag --approve-plan approves them, and small batches are enough.
 func TestBudget(t *testing.T) {
-	withStored(t, func(t *testing.T, s *stored) {
+	withFilled(t, func(t *testing.T, s *fixture) {
 		s.drop(0, 20)
 		s.expectSets(80) // a fifth may be deleted
 		for _, z := range s.publisher.zones.all() {
@@ -125,10 +108,11 @@ func TestBudget(t *testing.T) {
 		s.expectSets(100)
 		hash := s.hash(100)
 		s.expectNotices(map[string]int{"--approve-plan=" + hash: some})
+		if zones, _, err := s.publisher.ZoneRows(t.Context()); err != nil || zones[0].Held != hash || zones[0].Rows[RowHeld] != 100 {
+			t.Errorf("zones: %+v, %v", zones, err)
+		}
 		s.stop()
-		change := s.change
 		s.change = func(c *Config) {
-			change(c)
 			c.Store, c.Approved = &textStore{}, hash
 			c.Limits = Limits{BatchSize: 14, BatchInterval: 50 * time.Millisecond}
 		}
@@ -143,7 +127,7 @@ func TestBudget(t *testing.T) {
 // An approval covers the changes that were shown. Later changes and excepted names stay held. The
 // approval is reported.
 func TestApprovalQueue(t *testing.T) {
-	withStored(t, func(t *testing.T, s *stored) {
+	withFilled(t, func(t *testing.T, s *fixture) {
 		s.drop(0, 50)
 		s.expectSets(100)
 		hash := s.hash(50)
@@ -176,11 +160,8 @@ func TestApprovalQueue(t *testing.T) {
 
 // A plan of the former process can be approved although deletions are delayed after a restart.
 func TestApproveDelayedAfterRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStored(t)
-		change := s.change
-		s.change = func(c *Config) { change(c); c.DeletionDelay = 5 * time.Second }
-		defer func() { s.stop() }()
+	withFilled(t, func(t *testing.T, s *fixture) {
+		s.change = func(c *Config) { c.DeletionDelay = 5 * time.Second }
 		s.stop()
 		s.start()
 		s.drop(0, 50)
@@ -202,11 +183,9 @@ func TestApproveDelayedAfterRestart(t *testing.T) {
 // A process that doesn't lead approves nothing.
 func TestApproveWithoutLeading(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		queue := budget.NewApprovalQueue()
-		w.change = func(c *Config) { c.Approvals = queue }
 		w.standby = true
 		w.start()
-		if _, err := queue.Approve(t.Context(), "0123456789abcdef", nil); !errors.Is(err, budget.ErrNotLeading) {
+		if _, err := w.queue.Approve(t.Context(), "0123456789abcdef", nil); !errors.Is(err, budget.ErrNotLeading) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -215,7 +194,7 @@ func TestApproveWithoutLeading(t *testing.T) {
 // Updates by new settings, such as a wrong template, are held. Updates by objects aren't, even of a
 // whole zone.
 func TestSettingsBudget(t *testing.T) {
-	withStored(t, func(t *testing.T, s *stored) {
+	withFilled(t, func(t *testing.T, s *fixture) {
 		s.objects.set("nobody")
 		synctest.Wait()
 		s.ask(0, 100, "192.0.2.2")
@@ -255,7 +234,7 @@ func TestSettingsBudget(t *testing.T) {
 // While the store fails, counted changes wait and all others are made. The failure is reported
 // once.
 func TestStoreOfBudgetsFails(t *testing.T) {
-	withStored(t, func(t *testing.T, s *stored) {
+	withFilled(t, func(t *testing.T, s *fixture) {
 		s.store.fail(errors.New("no route to host"))
 		s.drop(0, 5)
 		s.ask(100, 110, "192.0.2.1")
@@ -280,7 +259,7 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 
 // Changes without a limit, and changes that remove nothing, aren't stored.
 func TestBudgetsAreWrittenRarely(t *testing.T) {
-	withStored(t, func(t *testing.T, s *stored) {
+	withFilled(t, func(t *testing.T, s *fixture) {
 		before := s.store.writes
 		for i := range 20 {
 			s.ask(0, 100, fmt.Sprintf("192.0.2.%d", i+2))

@@ -9,41 +9,32 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
-// inParts is a provider whose first call of Apply makes what begun returns for each change, and whose next
+// inParts returns a provider whose first call of Apply makes what begun returns for each change, and whose next
 // ones fail without an effect, failures times. The outcome of each of them is unknown.
-type inParts struct {
-	*inmemory.Provider
-	t        *testing.T
-	byTarget bool
-	begun    func(dns.Change) dns.Change
-	calls    int
-	failures int
-}
-
-func (p *inParts) Capabilities() provider.Capabilities {
-	c := p.Provider.Capabilities()
-	c.ByTarget = p.byTarget
-	return c
-}
-
-func (p *inParts) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-	switch p.calls++; {
-	case p.calls == 1:
-		begun := make([]dns.Change, len(changes))
-		for i, c := range changes {
-			begun[i] = p.begun(c)
-		}
-		if err := p.Provider.Apply(ctx, zone, begun); err != nil {
-			p.t.Error(err)
-		}
-		return errReset
-	case p.calls <= 1+p.failures:
-		return errServer
+func (w *fixture) inParts(byTarget bool, begun func(dns.Change) dns.Change, failures int) *altered {
+	calls := 0
+	return &altered{
+		Provider:     w.zones,
+		capabilities: func(c *provider.Capabilities) { c.ByTarget = byTarget },
+		apply: func(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+			switch calls++; {
+			case calls == 1:
+				made := make([]dns.Change, len(changes))
+				for i, c := range changes {
+					made[i] = begun(c)
+				}
+				if err := w.zones.Apply(ctx, zone, made); err != nil {
+					w.t.Error(err)
+				}
+				return errReset
+			case calls <= 1+failures:
+				return errServer
+			}
+			return w.zones.Apply(ctx, zone, changes)
+		},
 	}
-	return p.Provider.Apply(ctx, zone, changes)
 }
 
 // withTargets returns changes whose address records have other targets.
@@ -84,7 +75,7 @@ func TestRecordSetMadeInPart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFixture(t, func(t *testing.T, w *fixture) {
-				w.provider = &inParts{Provider: w.zones, t: t, byTarget: true, begun: withTargets(all[1]), failures: 3}
+				w.provider = w.inParts(true, withTargets(all[1]), 3)
 				w.objects.set("web", record(t, "web", "www.shop.test", "A", all...))
 				w.start()
 				waitIdle()
@@ -117,7 +108,7 @@ func TestRecordSetOfAnotherWriterInPlaceOfOurs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFixture(t, func(t *testing.T, w *fixture) {
-				w.provider = &inParts{Provider: w.zones, t: t, byTarget: test.byTarget, begun: withTargets(test.there...)}
+				w.provider = w.inParts(test.byTarget, withTargets(test.there...), 0)
 				w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.1", "192.0.2.2"))
 				w.start()
 				waitIdle()

@@ -50,12 +50,13 @@ func playZoneAbove(t *testing.T, refused refusedChanges, exists bool) {
 	w := newFixture(t)
 	w.createZone(childName)
 	var refuses atomic.Bool
-	w.provider, w.store = &picky{Provider: w.zones, judge: func(_ int, zone dns.Zone, c dns.Change) error {
+	w.store = establishedIn(zoneName, childName)
+	w.judging(func(_ int, zone dns.Zone, c dns.Change) error {
 		if refuses.Load() && zone.Name == refused.zone && c.Subject() == refused.subject {
 			return fmt.Errorf("%w: no", provider.ErrRejected)
 		}
 		return nil
-	}}, establishedIn(zoneName, childName)
+	})
 	w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
 		if refuses.Load() && refused.whole && c.Operation == inmemory.Apply && c.Zone.Name == refused.zone {
 			return fmt.Errorf("%w: no right to change %s", provider.ErrCredentials, c.Zone.Name)

@@ -48,26 +48,20 @@ func TestDeletionDelay(t *testing.T) {
 func TestDelayedDeletions(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		w.change = func(c *Config) { c.DeletionDelay, c.Interval = 10*time.Second, 2*time.Second }
-		for i := range 100 {
-			name := fmt.Sprintf("o%02d", i)
-			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
-		}
+		w.ask(0, 100, "192.0.2.1")
 		var c called
 		w.zones.SetHooks(c.hooks(0))
 		w.start()
 		waitIdle()
 		w.takeNotices()
 		for i := range 100 {
-			w.objects.set(fmt.Sprintf("o%02d", i))
+			w.objects.set(fmt.Sprint("o", i))
 		}
 		time.Sleep(9 * time.Second)
 		if notices := w.takeNotices(); len(notices) > 0 || len(w.zone()) != 100 {
 			t.Errorf("after 9 s: %d records, notices %q", len(w.zone()), notices)
 		}
-		for i := range 95 {
-			name := fmt.Sprintf("o%02d", i)
-			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
-		}
+		w.ask(0, 95, "192.0.2.1")
 		before := len(c.times(inmemory.Apply))
 		time.Sleep(2 * time.Second)
 		w.expectSets(95)

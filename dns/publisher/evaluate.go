@@ -181,9 +181,7 @@ func (p *Publisher) polled(i int, records []*dns.RecordSet, err error) {
 	s.read = true
 	p.sourceRead(s, src.Name)
 	whole := desired.Origin{Source: src.Name}
-	before := p.objectProblems.begin(whole)
-	p.put(whole, records)
-	p.objectProblems.keepTimes(whole, before)
+	p.objectProblems.replace(whole, p.put(whole, records))
 	if p.complete() {
 		p.release()
 	}
@@ -238,27 +236,25 @@ func (p *Publisher) evaluate(cost int) {
 func (p *Publisher) evaluateObject(i int, key source.Key) (records int) {
 	src := p.Sources[i]
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
-	before := p.objectProblems.begin(origin)
-	defer func() { p.objectProblems.keepTimes(origin, before) }()
 	result := p.evaluated(&src, key)
-	for _, problem := range result.Problems {
-		p.problem(origin, problem)
-	}
-	if result.Err != nil {
+	p.reportProblems(result.Problems)
+	problems := slices.Clone(result.Problems)
+	switch {
+	case result.Err != nil:
 		// The object exists, so its records stay.
 		delete(p.pendingRemovals, origin)
-		p.evaluationFailed(origin, result)
-		return 0
+		problems = append(problems, p.evaluationFailed(origin, result)...)
+	case p.delayRemoval(i, origin, result.Records):
+	default:
+		if _, failed := p.unresolved[origin]; failed {
+			delete(p.unresolved, origin)
+			p.release()
+		}
+		problems = append(problems, p.put(origin, result.Records)...)
+		records = len(result.Records)
 	}
-	if p.delayRemoval(i, origin, result.Records) {
-		return 0
-	}
-	if _, failed := p.unresolved[origin]; failed {
-		delete(p.unresolved, origin)
-		p.release()
-	}
-	p.put(origin, result.Records)
-	return len(result.Records)
+	p.objectProblems.replace(origin, problems)
+	return records
 }
 
 // evaluated evaluates an object. If the source panics, the object counts as unresolved, so that its
@@ -280,7 +276,9 @@ type unresolved struct {
 	pending bool
 }
 
-func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result) {
+// evaluationFailed keeps the records of an object that can't be evaluated, and returns its problem; none if the
+// source is still looking up a reference.
+func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result) []dns.Problem {
 	message := result.Err.Error()
 	var later interface{ Pending() bool }
 	if errors.As(result.Err, &later) && later.Pending() {
@@ -289,7 +287,7 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 			p.unresolved[origin] = unresolved{message: message, pending: true}
 		}
 		p.Log.Debug("Waiting for a reference of an object", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
-		return
+		return nil
 	}
 	p.Metrics.sourceErrors.Inc()
 	object := dns.Object{Source: origin.Source, Namespace: origin.Namespace, Name: origin.Name}
@@ -297,26 +295,25 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 		object = problem.Object
 	}
 	problem := dns.Problem{Object: object, Reason: message + "; its records stay unchanged"}
-	p.objectProblems.add(origin, problem)
 	if !p.Desired.Has(origin) {
 		now := unresolved{message: message}
 		if p.unresolved[origin] == now {
-			return
+			return []dns.Problem{problem}
 		}
 		p.unresolved[origin] = now
 	}
 	p.Log.Warn("Can't evaluate an object; its records stay unchanged", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
 	p.sendNotice(problemNotice(problem))
+	return []dns.Problem{problem}
 }
 
-// put replaces the records that an origin asks for.
-func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
+// put replaces the records that an origin asks for, and returns the problems of these records.
+func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) []dns.Problem {
 	names, problems := p.Desired.Put(origin, records)
-	for _, problem := range problems {
-		p.problem(origin, problem)
-	}
+	p.reportProblems(problems)
 	p.changedNames = append(p.changedNames, names...)
 	p.unverified = p.unverified || len(names) > 0
+	return problems
 }
 
 // touchChanged plans the names again whose wanted record sets have changed, each once: thousands of
@@ -332,14 +329,16 @@ func (p *Publisher) touchChanged() {
 	p.changedNames = nil
 }
 
-func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
-	p.Metrics.problems.Inc()
-	p.objectProblems.add(origin, problem)
-	notice := problemNotice(problem)
-	if p.faultyLog.allow() {
-		p.Log.Warn("Ignored a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", notice.Message)
+// reportProblems counts, logs and sends the parts of an object that can't be used.
+func (p *Publisher) reportProblems(problems []dns.Problem) {
+	for _, problem := range problems {
+		p.Metrics.problems.Inc()
+		notice := problemNotice(problem)
+		if p.faultyLog.allow() {
+			p.Log.Warn("Ignored a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", notice.Message)
+		}
+		p.sendNotice(notice)
 	}
-	p.sendNotice(notice)
 }
 
 // quote returns a value in quotes, cut if it is long.

@@ -2,6 +2,8 @@ package publisher
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,78 +17,53 @@ import (
 )
 
 // ownership is the registry of a schedule's owners.
-type ownership interface {
-	// look is called before the other methods. It may cache what it reads.
-	look()
-	// open returns an owner for a new process. Its calls fail as those of f do.
-	open(id string, f *faulty) (owner.Owner, error)
-	// covers reports whether a record set is claimed by an owner.
-	covers(zone map[string][]*dns.RecordSet, id string, r *dns.RecordSet) bool
-	// claimed reports whether an owner would treat a record set with a key as its own, whoever creates
-	// it.
-	claimed(zone map[string][]*dns.RecordSet, id string, key dns.Key) bool
-	// left returns the keys of the record sets that an owner claims.
-	left(zone map[string][]*dns.RecordSet, id string) []dns.Key
+type ownership struct {
+	// open returns an owner for a new process. Its calls fail as those of f do; nil is for one whose calls don't
+	// fail.
+	open func(id string, f *faulty) (owner.Owner, error)
+	// read returns what an owner claims.
+	read func(zone map[string][]*dns.RecordSet, id string) map[dns.Key]*claims.Claim
 }
 
 // kinds are the kinds of owners.
 var kinds = []string{"txt", "crd", "dynamodb"}
 
-func newOwnership(t testing.TB, kind string, byTarget bool) ownership {
+func newOwnership(t testing.TB, kind string) ownership {
 	switch kind {
 	case "crd":
-		return &outsideZones{t: t, byTarget: byTarget, opener: inCluster(crdtest.New(t))}
+		return outsideZones(t, inCluster(crdtest.New(t)))
 	case "dynamodb":
-		return &outsideZones{t: t, byTarget: byTarget, opener: inTable(dynamodbtest.New(t))}
+		return outsideZones(t, inTable(dynamodbtest.New(t)))
 	default:
-		return inZones{}
+		return inZones()
 	}
 }
-
-// inZones is ownership in TXT records.
-type inZones struct{}
 
 const ownershipPrefix = "own-"
 
-func (inZones) look() {}
-
-func (inZones) open(id string, _ *faulty) (owner.Owner, error) {
-	return owner.NewTXT(owner.TXTOptions{OwnerID: id, Prefix: ownershipPrefix, Managed: managedInFaults})
-}
-
-func (inZones) covers(zone map[string][]*dns.RecordSet, id string, r *dns.RecordSet) bool {
-	return isOwnershipRecord(r) || ownerByRecord(zone, r.Key()) == id
-}
-
-func (inZones) claimed(zone map[string][]*dns.RecordSet, id string, key dns.Key) bool {
-	return ownerByRecord(zone, key) == id
-}
-
-func (inZones) left(zone map[string][]*dns.RecordSet, id string) []dns.Key {
-	var keys []dns.Key
-	for name, records := range zone {
-		for _, r := range records {
-			if rest, ownership := strings.CutPrefix(name, ownershipPrefix); ownership && textOwner(r) == id {
-				recordType, described, _ := strings.Cut(rest, "-")
-				keys = append(keys, dns.Key{Name: described, Type: strings.ToUpper(recordType)})
+// inZones is ownership in TXT records.
+func inZones() ownership {
+	return ownership{
+		open: func(id string, _ *faulty) (owner.Owner, error) {
+			return owner.NewTXT(owner.TXTOptions{OwnerID: id, Prefix: ownershipPrefix, Managed: managedInFaults})
+		},
+		read: func(zone map[string][]*dns.RecordSet, id string) map[dns.Key]*claims.Claim {
+			claimed := map[dns.Key]*claims.Claim{}
+			for name, records := range zone {
+				for _, r := range records {
+					if rest, ownership := strings.CutPrefix(name, ownershipPrefix); ownership && textOwner(r) == id {
+						recordType, described, _ := strings.Cut(rest, "-")
+						claimed[dns.Key{Name: described, Type: strings.ToUpper(recordType)}] = &claims.Claim{State: claims.Confirmed}
+					}
+				}
 			}
-		}
+			return claimed
+		},
 	}
-	return keys
 }
 
 // isOwnershipRecord reports whether a record set is an ownership record.
 func isOwnershipRecord(r *dns.RecordSet) bool { return r.Type == dns.TypeTXT && textOwner(r) != "" }
-
-// ownerByRecord returns the owner of a record set by its ownership record.
-func ownerByRecord(zone map[string][]*dns.RecordSet, key dns.Key) string {
-	for _, r := range zone[ownershipPrefix+strings.ToLower(key.Type)+"-"+key.Name] {
-		if id := textOwner(r); id != "" {
-			return id
-		}
-	}
-	return ""
-}
 
 // textOwner returns the owner in an ownership record, or "".
 func textOwner(r *dns.RecordSet) string {
@@ -99,16 +76,22 @@ func textOwner(r *dns.RecordSet) string {
 }
 
 // outsideZones is ownership in a store of claims.
-type outsideZones struct {
-	t        testing.TB
-	byTarget bool
-	// opener opens an owner; f is nil for one whose calls don't fail.
-	opener func(id string, f *faulty) (*claims.Owner, error)
-	// seen is what was read since the last look.
-	seen map[string]map[dns.Key]*claims.Claim
+func outsideZones(t testing.TB, open func(id string, f *faulty) (*claims.Owner, error)) ownership {
+	return ownership{
+		open: func(id string, f *faulty) (owner.Owner, error) { return open(id, f) },
+		read: func(_ map[string][]*dns.RecordSet, id string) map[dns.Key]*claims.Claim {
+			reader, err := open(id, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			claimed, _, err := reader.Store.Read(context.Background(), claims.MayReuse)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return claimed
+		},
+	}
 }
-
-func (o *outsideZones) look() { o.seen = map[string]map[dns.Key]*claims.Claim{} }
 
 func inCluster(server *crdtest.Server) func(id string, f *faulty) (*claims.Owner, error) {
 	return func(id string, f *faulty) (*claims.Owner, error) {
@@ -130,41 +113,31 @@ func inTable(table *dynamodbtest.Table) func(id string, f *faulty) (*claims.Owne
 	}
 }
 
-func (o *outsideZones) open(id string, f *faulty) (owner.Owner, error) { return o.opener(id, f) }
-
-// read returns what the store has of an owner.
-func (o *outsideZones) read(id string) map[dns.Key]*claims.Claim {
-	if seen := o.seen[id]; seen != nil {
-		return seen
+// look reads the zones, and what the owners claim.
+func (s *schedule) look() (records map[string][]*dns.RecordSet) {
+	records = s.truth.records()
+	s.claims = map[string]map[dns.Key]*claims.Claim{}
+	for _, o := range s.owners {
+		s.claims[o.id] = s.ownership.read(records, o.id)
 	}
-	reader, err := o.opener(id, nil)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	read, _, err := reader.Store.Read(context.Background(), claims.MayReuse)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	o.seen[id] = read
-	return read
+	return records
 }
 
-func (o *outsideZones) covers(_ map[string][]*dns.RecordSet, id string, r *dns.RecordSet) bool {
-	c := o.read(id)[r.Key()]
-	return c.Owns(r) || o.byTarget && c.OwnsPart(r)
+// covers reports whether an owner claims a record set.
+func (s *schedule) covers(id string, r *dns.RecordSet) bool {
+	c := s.claims[id][r.Key()]
+	return c.Owns(r) || s.byTarget && c.OwnsPart(r)
 }
 
-func (o *outsideZones) claimed(_ map[string][]*dns.RecordSet, id string, key dns.Key) bool {
-	c := o.read(id)[key]
+// claimed reports whether an owner would treat a record set with a key as its own, whoever creates it.
+func (s *schedule) claimed(id string, key dns.Key) bool {
+	c := s.claims[id][key]
 	return c != nil && c.State == claims.Confirmed
 }
 
-func (o *outsideZones) left(_ map[string][]*dns.RecordSet, id string) []dns.Key {
-	var keys []dns.Key
-	for key, c := range o.read(id) {
-		if c.State != claims.Refuted {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+// left returns the keys of the record sets that an owner claims.
+func (s *schedule) left(id string) []dns.Key {
+	left := maps.Clone(s.claims[id])
+	maps.DeleteFunc(left, func(_ dns.Key, c *claims.Claim) bool { return c.State == claims.Refuted })
+	return slices.Collect(maps.Keys(left))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/owner/claims"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/longtest"
@@ -63,8 +64,10 @@ type schedule struct {
 	// byTarget is true if the provider writes the targets of a record set one by one.
 	byTarget  bool
 	ownership ownership
-	owners    []*publishing
-	truth     *truth
+	// claims has what each owner claimed when the schedule was looked at last.
+	claims map[string]map[dns.Key]*claims.Claim
+	owners []*publishing
+	truth  *truth
 	// persons has what the person put into the zones.
 	persons map[dns.Key]*dns.RecordSet
 }
@@ -75,7 +78,7 @@ func playFaults(t *testing.T, seed uint64) {
 	s := &schedule{
 		t: t, random: random, zones: faultZones[random.IntN(len(faultZones))], adjusts: random.IntN(2) == 0, byTarget: seed%2 == 1, persons: map[dns.Key]*dns.RecordSet{},
 	}
-	s.ownership = newOwnership(t, kind, s.byTarget)
+	s.ownership = newOwnership(t, kind)
 	t.Logf("zones %v, registry %s, adjusts %v, by target %v", s.zones, kind, s.adjusts, s.byTarget)
 	s.truth = newTruth(t, s.zones...)
 	for _, id := range []string{"one", "two", "three"} {
@@ -222,8 +225,7 @@ func (s *schedule) name(object string, o *publishing) string {
 func (s *schedule) changeByHand() {
 	zone := s.zones[s.random.IntN(len(s.zones))]
 	name := fmt.Sprintf("shared%d.%s", s.random.IntN(4), zone)
-	s.ownership.look()
-	records := s.truth.records()
+	records := s.look()
 	i := slices.IndexFunc(records[name], func(r *dns.RecordSet) bool { return !isOwnershipRecord(r) })
 	if i < 0 {
 		s.make(records, zone, name)
@@ -250,7 +252,7 @@ func (s *schedule) make(records map[string][]*dns.RecordSet, zone, name string) 
 	for _, o := range s.owners {
 		lookup := func(name string) []*dns.RecordSet { return records[name] }
 		labels, _ := o.owner.Labels(lookup, r)
-		if o.up && labels[dns.LabelOwner] == o.id || s.ownership.claimed(records, o.id, r.Key()) {
+		if o.up && labels[dns.LabelOwner] == o.id || s.claimed(o.id, r.Key()) {
 			return
 		}
 	}
@@ -269,12 +271,11 @@ func (s *schedule) byHand(zone string, c dns.Change) bool {
 // edited while its owner didn't know what was made there is the person's by now.
 func (s *schedule) covered() {
 	synctest.Wait()
-	s.ownership.look()
-	records := s.truth.records()
+	records := s.look()
 	for _, list := range records {
 		for _, r := range list {
 			id := s.truth.maker(r.Key())
-			if id == person || s.ownership.covers(records, id, r) || s.knows(records, id, r) {
+			if id == person || isOwnershipRecord(r) || s.covers(id, r) || s.knows(records, id, r) {
 				continue
 			}
 			if !s.truth.giveUp(r.Key()) {
@@ -297,7 +298,7 @@ func (s *schedule) knows(records map[string][]*dns.RecordSet, id string, r *dns.
 // check compares the zones with what everybody asks for, while nothing happens.
 func (s *schedule) check(concerns func(name string) bool) {
 	s.covered()
-	got := s.truth.records()
+	got := s.look()
 	for key, r := range s.persons {
 		if s.truth.maker(key) == person && !slices.ContainsFunc(got[key.Name], func(g *dns.RecordSet) bool { return g.Key() == key && dns.SameTargets(g.Targets, r.Targets) }) {
 			s.t.Errorf("the person's %s is gone or changed: %v", line(r), describeAll(got[key.Name]))
@@ -322,9 +323,9 @@ func (s *schedule) check(concerns func(name string) bool) {
 
 // checkLeft checks that nobody claims what they haven't made.
 func (s *schedule) checkLeft() {
-	records := s.truth.records()
+	s.look()
 	for _, o := range s.owners {
-		for _, key := range s.ownership.left(records, o.id) {
+		for _, key := range s.left(o.id) {
 			if !s.truth.mayClaim(o.id, key) {
 				s.t.Errorf("%s claims %v, which it hasn't made", o.id, key)
 			}
@@ -336,10 +337,9 @@ func (s *schedule) checkLeft() {
 // for a record that somebody else has made. The next process couldn't know that the record isn't
 // its own (docs/decisions/0011).
 func (s *schedule) mayCrash(o *publishing) bool {
-	s.ownership.look()
-	records := s.truth.records()
+	s.look()
 	for key := range s.truth.others(o.id) {
-		if s.ownership.claimed(records, o.id, key) {
+		if s.claimed(o.id, key) {
 			return false
 		}
 	}
@@ -390,7 +390,7 @@ func (s *schedule) taken(o *publishing, got map[string][]*dns.RecordSet, name st
 		}
 	}
 	for _, other := range s.owners {
-		if other != o && slices.ContainsFunc(s.ownership.left(got, other.id), func(key dns.Key) bool { return key.Name == name }) {
+		if other != o && slices.ContainsFunc(s.left(other.id), func(key dns.Key) bool { return key.Name == name }) {
 			return true
 		}
 	}

@@ -2,12 +2,14 @@ package publisher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +60,14 @@ func (o *objects) setKey(key source.Key, records ...*dns.RecordSet) {
 	}
 	o.mu.Unlock()
 	o.changedKey(key)
+}
+
+// ask has the objects o0, o1 and so on ask for an address of the names n0, n1 and so on.
+func (w *fixture) ask(from, to int, target string) {
+	for i := from; i < to; i++ {
+		object := fmt.Sprint("o", i)
+		w.objects.set(object, record(w.t, object, fmt.Sprintf("n%d.%s", i, zoneName), "A", target))
+	}
 }
 
 func (o *objects) fail(name string, err error) {
@@ -121,6 +131,9 @@ type fixture struct {
 	change   func(*Config)
 	// store has the budgets, of a publisher that has published before; nil until the first start.
 	store *textStore
+	// queue is the approval queue of the last publisher, and settings identifies its settings.
+	queue    *budget.ApprovalQueue
+	settings string
 	// instance is that of the publishers that are made.
 	instance string
 
@@ -198,11 +211,12 @@ func (w *fixture) make() *Publisher {
 	if w.store == nil {
 		w.store = establishedIn(zoneName)
 	}
+	w.queue = budget.NewApprovalQueue()
 	c := Config{
 		Sources: []NamedSource{{Name: "service", Source: source.Source{Evaluate: w.objects.evaluate}}},
 		Desired: desiredOf(w.t, desired.Options{Sources: []string{"service"}}), Provider: w.provider,
 		Rules:  plan.Rules{Policy: plan.Sync, Managed: plan.DefaultManaged()},
-		Budget: budget.DefaultLimits(), Store: w.store,
+		Budget: budget.DefaultLimits(), Store: w.store, Approvals: w.queue, Settings: w.settings,
 		Notify: w.notice,
 		Log:    slog.New(slog.NewTextHandler(w.t.Output(), nil)),
 	}
@@ -250,6 +264,98 @@ func (w *fixture) failing(err error, operations ...inmemory.Operation) {
 		}
 		return nil
 	}})
+}
+
+// altered is the provider of a fixture with other methods, where a test gives one.
+type altered struct {
+	*inmemory.Provider
+	capabilities func(*provider.Capabilities)
+	zones        func([]dns.Zone) []dns.Zone
+	unlisted     func() error
+	filter       func() dns.Filter
+	records      func(dns.Zone, []*dns.RecordSet) []*dns.RecordSet
+	apply        func(context.Context, dns.Zone, []dns.Change) error
+}
+
+func (a *altered) Capabilities() provider.Capabilities {
+	c := a.Provider.Capabilities()
+	if a.capabilities != nil {
+		a.capabilities(&c)
+	}
+	return c
+}
+
+func (a *altered) Zones(ctx context.Context) ([]dns.Zone, error) {
+	zones, err := a.Provider.Zones(ctx)
+	if a.zones != nil {
+		zones = a.zones(zones)
+	}
+	return zones, err
+}
+
+func (a *altered) Unlisted() error {
+	if a.unlisted != nil {
+		return a.unlisted()
+	}
+	return nil
+}
+
+func (a *altered) DomainFilter(context.Context) dns.Filter {
+	if a.filter != nil {
+		return a.filter()
+	}
+	return nil
+}
+
+func (a *altered) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	records, err := a.Provider.Records(ctx, zone)
+	if a.records != nil {
+		records = a.records(zone, records)
+	}
+	return records, err
+}
+
+func (a *altered) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	if a.apply != nil {
+		return a.apply(ctx, zone, changes)
+	}
+	return a.Provider.Apply(ctx, zone, changes)
+}
+
+// applyUnchanged makes changes, or fails as a whole if the zone has something else than they say.
+func (w *fixture) applyUnchanged(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	now, err := w.zones.Records(ctx, zone)
+	if err != nil {
+		return err
+	}
+	if provider.Unchanged(changes, now) != nil {
+		return provider.ErrStale
+	}
+	return w.zones.Apply(ctx, zone, changes)
+}
+
+// vanishing is a provider whose zones come and go: it lacks the zone with a name, unless that is nil. While
+// incomplete is true, one of its accounts can't be listed.
+type vanishing struct {
+	altered
+	lacks      atomic.Pointer[string]
+	incomplete atomic.Bool
+}
+
+func (w *fixture) vanishing() *vanishing {
+	v := &vanishing{}
+	v.Provider = w.zones
+	v.altered.zones = func(zones []dns.Zone) []dns.Zone {
+		lacks := v.lacks.Load()
+		return slices.DeleteFunc(zones, func(z dns.Zone) bool { return lacks != nil && *lacks == z.Name })
+	}
+	v.unlisted = func() error {
+		if v.incomplete.Load() {
+			return errors.New("list the zones of the profile b: AccessDenied")
+		}
+		return nil
+	}
+	return v
 }
 
 func (w *fixture) working() { w.zones.SetHooks(inmemory.Hooks{}) }
@@ -335,13 +441,19 @@ func (w *fixture) listing() []*dns.RecordSet {
 	}
 	var all []*dns.RecordSet
 	for _, z := range zones {
-		records, err := w.zones.Records(w.t.Context(), z)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		all = append(all, records...)
+		all = append(all, w.in(z)...)
 	}
 	return all
+}
+
+// in returns what is in one zone.
+func (w *fixture) in(zone dns.Zone) []*dns.RecordSet {
+	w.t.Helper()
+	records, err := w.zones.Records(w.t.Context(), zone)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return records
 }
 
 func line(r *dns.RecordSet) string {
@@ -380,6 +492,14 @@ func (w *fixture) expectZone(want ...string) {
 	slices.Sort(want)
 	if got := w.zone(); !slices.Equal(got, want) {
 		w.t.Errorf("zone:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// expectPublished checks that the zone has an address of a name, given without the zone.
+func (w *fixture) expectPublished(name string) {
+	w.t.Helper()
+	if w.zones.Get(dns.Key{Name: name + "." + zoneName, Type: dns.TypeA}) == nil {
+		w.t.Errorf("%s isn't published", name)
 	}
 }
 

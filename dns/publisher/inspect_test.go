@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
@@ -94,58 +93,23 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// The message of a held row says how to approve it.
-func TestHeldRows(t *testing.T) {
-	withFixture(t, func(t *testing.T, w *fixture) {
-		queue := budget.NewApprovalQueue()
-		w.change = func(c *Config) {
-			c.Budget.Deletions = budget.Limit{Records: 1}
-			c.Approvals = queue
-		}
-		w.start()
-		for _, name := range []string{"a", "b", "c"} {
-			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
-		}
-		waitIdle()
-		w.objects.set("a")
-		w.objects.set("b")
-		waitIdle()
-		plans := queue.Plans()
-		if len(plans) != 1 {
-			t.Fatalf("plans: %v", plans)
-		}
-		message := "changes of it wait, because they are more than the budget of the zone allows: signpost approve " + plans[0].Hash + " makes them; if they are a mistake, restore the objects"
-		expectLines(t, w.rowLines(RowFilter{}), "a.shop.test A held "+message, "b.shop.test A held "+message, "c.shop.test A published")
-		zones, _, err := w.publisher.ZoneRows(t.Context())
-		if err != nil || zones[0].Held != plans[0].Hash || zones[0].Rows[RowHeld] != 2 {
-			t.Errorf("zones: %+v, %v", zones, err)
-		}
-	})
-}
-
 // The message of a row that the policy keeps names the policy.
 func TestKeptRows(t *testing.T) {
-	for policy, want := range map[plan.Policy][]string{
-		plan.UpsertOnly: {"gone.shop.test A unwanted no object asks for it, and --policy=upsert-only deletes nothing: delete it yourself, or give --policy=sync", "new.shop.test A published"},
-		plan.CreateOnly: {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		w.change = func(c *Config) { c.Rules.Policy = plan.CreateOnly }
+		w.start()
+		w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.1"))
+		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.1"))
+		waitIdle()
+		w.objects.set("gone")
+		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.2"))
+		waitIdle()
+		expectLines(
+			t, w.rowLines(RowFilter{}),
 			"gone.shop.test A unwanted no object asks for it, and --policy=create-only deletes nothing: delete it yourself, or give --policy=sync",
 			"new.shop.test A held the zone has something else, and --policy=create-only changes nothing that exists: change it yourself, or give --policy=upsert-only",
-		},
-	} {
-		t.Run(string(policy), func(t *testing.T) {
-			withFixture(t, func(t *testing.T, w *fixture) {
-				w.change = func(c *Config) { c.Rules.Policy = policy }
-				w.start()
-				w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.1"))
-				w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.1"))
-				waitIdle()
-				w.objects.set("gone")
-				w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.2"))
-				waitIdle()
-				expectLines(t, w.rowLines(RowFilter{}), want...)
-			})
-		})
-	}
+		)
+	})
 }
 
 // Rows returns ErrNotLeading on a standby, and doesn't block after Run has ended.

@@ -135,9 +135,7 @@ func TestOwnerIsChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFixture(t, func(t *testing.T, w *fixture) {
-				for i := range 3 {
-					w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
-				}
+				w.ask(0, 3, "192.0.2.1")
 				w.start()
 				waitIdle()
 				w.stop()

@@ -208,10 +208,7 @@ func TestLimitsOfTheUser(t *testing.T) {
 		}
 		var c called
 		w.zones.SetHooks(c.hooks(0))
-		for i := range 30 {
-			name := fmt.Sprint("o", i)
-			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
-		}
+		w.ask(0, 30, "192.0.2.1")
 		w.start()
 		time.Sleep(11 * time.Minute)
 		// The sizes count records and ownership records.
@@ -230,19 +227,13 @@ func TestLimitsOfTheUser(t *testing.T) {
 	})
 }
 
-// limited is a provider with limits of its own.
-type limited struct {
-	provider.Provider
-	can provider.Capabilities
-}
-
-func (l limited) Capabilities() provider.Capabilities { return l.can }
-
 // Of the limits of the provider and those of the user, the stricter one counts. A provider says
 // how long a batch may take.
 func TestLimitsOfTheProvider(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		w.provider = limited{w.zones, provider.Capabilities{BatchSize: 5, BatchInterval: time.Second, BatchTime: time.Hour, Calls: 1}}
+		w.provider = &altered{Provider: w.zones, capabilities: func(c *provider.Capabilities) {
+			c.BatchSize, c.BatchInterval, c.BatchTime, c.Calls = 5, time.Second, time.Hour, 1
+		}}
 		w.change = func(c *Config) { c.Limits = Limits{BatchSize: 20, BatchInterval: 3 * time.Second} }
 		p := w.make()
 		if p.batchSize != 2 || p.batchInterval != 3*time.Second || p.maxConcurrentCalls != 1 {
@@ -284,20 +275,17 @@ func TestCallsPerSecond(t *testing.T) {
 		for i := range 199 {
 			w.createZone(fmt.Sprintf("z%d.test", i))
 		}
-		w.provider = limited{w.zones, provider.Capabilities{CallsPerSecond: 20}}
+		w.provider = &altered{Provider: w.zones, capabilities: func(c *provider.Capabilities) { c.CallsPerSecond = 20 }}
 		w.change = func(c *Config) { c.Limits = Limits{CallsPerSecond: 5} }
 		var c called
 		w.zones.SetHooks(c.hooks(10 * time.Millisecond))
 		w.start()
 		time.Sleep(time.Minute) // listing all zones once takes 40 s
 		for i := range 20 {
-			name := fmt.Sprint("o", i)
-			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+			w.ask(i, i+1, "192.0.2.1")
 			time.Sleep(time.Second)
 			synctest.Wait()
-			if w.zones.Get(dns.Key{Name: name + "." + zoneName, Type: "A"}) == nil {
-				t.Errorf("%s isn't published after a second", name)
-			}
+			w.expectPublished(fmt.Sprint("n", i))
 		}
 		// The first seconds may have more, because nothing was used before.
 		seconds := 0

@@ -1,9 +1,7 @@
 package publisher
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,27 +10,6 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
-
-// metered is a provider that counts calls, and tells how many records its zones have.
-type metered struct {
-	*inmemory.Provider
-	version atomic.Int64
-}
-
-func (m *metered) Capabilities() provider.Capabilities {
-	c := m.Provider.Capabilities()
-	c.ListingTime = 15 * time.Minute
-	return c
-}
-
-func (m *metered) Zones(ctx context.Context) ([]dns.Zone, error) {
-	zones, err := m.Provider.Zones(ctx)
-	zones = slices.Clone(zones)
-	for i := range zones {
-		zones[i].Version = fmt.Sprint(m.version.Load())
-	}
-	return zones, err
-}
 
 // With a provider that counts calls, zones are read four times an hour, and at once when their
 // version in the list of zones changes. The time can be set.
@@ -46,8 +23,18 @@ func TestListingTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFixture(t, func(t *testing.T, w *fixture) {
-				m := &metered{Provider: w.zones}
-				w.change = func(c *Config) { c.Provider, c.Interval, c.Limits.ListingTime = m, time.Minute, tt.set }
+				var version atomic.Int64
+				w.provider = &altered{
+					Provider:     w.zones,
+					capabilities: func(c *provider.Capabilities) { c.ListingTime = 15 * time.Minute },
+					zones: func(zones []dns.Zone) []dns.Zone {
+						for i := range zones {
+							zones[i].Version = fmt.Sprint(version.Load())
+						}
+						return zones
+					},
+				}
+				w.change = func(c *Config) { c.Interval, c.Limits.ListingTime = time.Minute, tt.set }
 				var c called
 				w.zones.SetHooks(c.hooks(0))
 				www := "www." + zoneName
@@ -65,7 +52,7 @@ func TestListingTime(t *testing.T) {
 				time.Sleep(time.Minute)
 				// Somebody removes the record.
 				w.zones.Delete(dns.Key{Name: www, Type: "A"})
-				m.version.Add(1)
+				version.Add(1)
 				time.Sleep(time.Minute + time.Second)
 				w.expectZone(www + " A 192.0.2.1")
 			})

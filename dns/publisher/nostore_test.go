@@ -19,14 +19,14 @@ var errForbidden = fmt.Errorf("configmaps is forbidden: %w", budget.ErrNoStore)
 // After twenty deletions, with six more held, five restarts delete nothing more, be it with the store
 // (D24), without it or with an emptied one (Day2 B10 and B16).
 func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
-	for name, lose := range map[string]func(*stored){
-		"stored":  func(*stored) {},
-		"refused": func(s *stored) { s.store.fail(errForbidden) },
-		"emptied": func(s *stored) { s.store.mu.Lock(); s.store.text = []byte{}; s.store.mu.Unlock() },
-		"none":    func(s *stored) { change := s.change; s.change = func(c *Config) { change(c); c.Store = nil } },
+	for name, lose := range map[string]func(*fixture){
+		"stored":  func(*fixture) {},
+		"refused": func(s *fixture) { s.store.fail(errForbidden) },
+		"emptied": func(s *fixture) { s.store.mu.Lock(); s.store.text = []byte{}; s.store.mu.Unlock() },
+		"none":    func(s *fixture) { s.change = func(c *Config) { c.Store = nil } },
 	} {
 		t.Run(name, func(t *testing.T) {
-			withStored(t, func(t *testing.T, s *stored) {
+			withFilled(t, func(t *testing.T, s *fixture) {
 				s.drop(0, 20)
 				s.expectSets(80)
 				s.drop(20, 26)
@@ -51,7 +51,7 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 
 // A store that refused requests for a while is used again, and the refusal is reported (Day2 B10).
 func TestStoreComesBack(t *testing.T) {
-	withStored(t, func(t *testing.T, s *stored) {
+	withFilled(t, func(t *testing.T, s *fixture) {
 		time.Sleep(budget.DefaultLimits().Window)
 		s.store.fail(errForbidden)
 		s.drop(0, 5)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"regexp"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -51,41 +49,32 @@ func TestStandbySendsNoNotices(t *testing.T) {
 	})
 }
 
-// takeLines returns the lines since the last call, without times and durations.
-func takeLines(log *logtest.Buffer) []string {
-	text := regexp.MustCompile(`(?m)^time=\S+ | took=\S+`).ReplaceAllString(log.Take(), "")
-	return strings.Split(strings.TrimSpace(text), "\n")
-}
-
-// picky is a provider that judges each change by itself, and makes those that judge has no error for.
-type picky struct {
-	provider.Provider
-	// judge gets the number of the call of Apply, from 1 on.
-	judge func(call int, z dns.Zone, c dns.Change) error
-	calls atomic.Int32
-}
-
-// Apply implements provider.Provider.
-func (p *picky) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) error {
-	call := int(p.calls.Add(1))
-	errs := make([]error, len(changes))
-	var made []dns.Change
-	for i, c := range changes {
-		if errs[i] = p.judge(call, z, c); errs[i] == nil {
-			made = append(made, c)
+// judging gives a fixture a provider that judges each change by itself, and makes those that judge has no error
+// for. judge gets the number of the call of Apply, from 1 on.
+func (w *fixture) judging(judge func(call int, z dns.Zone, c dns.Change) error) (calls *atomic.Int32) {
+	calls = new(atomic.Int32)
+	w.provider = &altered{Provider: w.zones, apply: func(ctx context.Context, z dns.Zone, changes []dns.Change) error {
+		call := int(calls.Add(1))
+		errs := make([]error, len(changes))
+		var made []dns.Change
+		for i, c := range changes {
+			if errs[i] = judge(call, z, c); errs[i] == nil {
+				made = append(made, c)
+			}
 		}
-	}
-	if err := p.Provider.Apply(ctx, z, made); err != nil || len(made) == len(changes) {
-		return err
-	}
-	return &provider.ApplyError{Errs: errs}
+		if err := w.zones.Apply(ctx, z, made); err != nil || len(made) == len(changes) {
+			return err
+		}
+		return &provider.ApplyError{Errs: errs}
+	}}
+	return calls
 }
 
 // TestNotTried shows that a name which the provider has not tried, because it has refused others, is sent
 // again at once, and isn't reported as failed.
 func TestNotTried(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		p := &picky{Provider: w.zones, judge: func(call int, _ dns.Zone, c dns.Change) error {
+		sent := w.judging(func(call int, _ dns.Zone, c dns.Change) error {
 			switch {
 			case c.Subject() == "bad.shop.test":
 				return provider.ErrRejected
@@ -93,14 +82,13 @@ func TestNotTried(t *testing.T) {
 				return provider.ErrNotTried
 			}
 			return nil
-		}}
-		w.provider = p
+		})
 		w.objects.set("a", record(t, "a", "bad.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "good.shop.test", "A", "192.0.2.2"))
 		began := time.Now()
 		w.start()
 		synctest.Wait()
-		if took, calls := time.Since(began), p.calls.Load(); took > 0 || calls != 2 {
+		if took, calls := time.Since(began), sent.Load(); took > 0 || calls != 2 {
 			t.Errorf("after %v, %d batches were sent", took, calls)
 		}
 		w.expectZone("good.shop.test A 192.0.2.2")
@@ -111,13 +99,22 @@ func TestNotTried(t *testing.T) {
 func TestDebugLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logtest.Buffer{}
+		expectLog := func(texts ...string) {
+			t.Helper()
+			got := log.Take()
+			for _, text := range texts {
+				if !strings.Contains(got, text) {
+					t.Errorf("the log has no %s:\n%s", text, got)
+				}
+			}
+		}
 		w := newFixture(t)
-		w.provider = &picky{Provider: w.zones, judge: func(_ int, _ dns.Zone, c dns.Change) error {
+		w.judging(func(_ int, _ dns.Zone, c dns.Change) error {
 			if c.RecordSet().Name == "c.shop.test" {
 				return errors.New("not today")
 			}
 			return nil
-		}}
+		})
 		w.change = func(c *Config) {
 			c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		}
@@ -125,26 +122,12 @@ func TestDebugLog(t *testing.T) {
 		w.start()
 		defer w.stop()
 		waitIdle()
-		wantLines(t, log, `Zone is listed" zone=shop.test records=0`,
+		expectLog(`Zone is listed" zone=shop.test records=0`,
 			`Names are planned" zone=shop.test names=2 toChange=2 held=0 waiting=0 done=0 toAsk=0`,
 			`Batch is applied" zone=shop.test created=4 updated=0 deleted=0`)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.3"), record(t, "a", "c.shop.test", "A", "192.0.2.4"))
 		waitIdle()
-		wantLines(t, log, `Names are planned" zone=shop.test names=3 toChange=3 held=0 waiting=0 done=0 toAsk=0`,
-			`Batch is applied" zone=shop.test created=2 updated=1 deleted=2 failed=1 err=`)
+		expectLog(`Names are planned" zone=shop.test names=3 toChange=3 held=0 waiting=0 done=0 toAsk=0`,
+			`Batch is applied" zone=shop.test created=2 updated=1 deleted=2`, "failed=1 err=")
 	})
-}
-
-// wantLines checks that the log has lines with these beginnings, in this order.
-func wantLines(t *testing.T, log *logtest.Buffer, want ...string) {
-	t.Helper()
-	lines := takeLines(log)
-	at := 0
-	for _, w := range want {
-		i := slices.IndexFunc(lines[at:], func(l string) bool { return strings.HasPrefix(l, `level=DEBUG msg="`+w) })
-		if i < 0 {
-			t.Fatalf("no line begins with %s in\n%s", w, strings.Join(lines[at:], "\n"))
-		}
-		at += i + 1
-	}
 }

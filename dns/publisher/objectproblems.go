@@ -31,41 +31,29 @@ type objectProblems struct {
 	n  int
 }
 
-// begin removes the problems of an object that is being evaluated again, and returns them.
-func (o *objectProblems) begin(origin desired.Origin) []ObjectProblem {
+// replace lists the problems of an object after an evaluation. A problem that the object had before
+// keeps its time.
+func (o *objectProblems) replace(origin desired.Origin, found []dns.Problem) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	before := o.of[origin]
 	o.n -= len(before)
 	delete(o.of, origin)
-	return before
-}
-
-// add lists a problem of an object.
-func (o *objectProblems) add(origin desired.Origin, p dns.Problem) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.n == maxObjectProblems || len(o.of[origin]) == maxOriginProblems {
+	if len(found) == 0 {
 		return
+	}
+	now := make([]ObjectProblem, min(len(found), maxOriginProblems, maxObjectProblems-o.n))
+	for i, p := range found[:len(now)] {
+		now[i] = ObjectProblem{Problem: p, Since: time.Now(), kind: origin.Kind}
+		if known := slices.IndexFunc(before, func(b ObjectProblem) bool { return b.Problem == p }); known >= 0 {
+			now[i].Since = before[known].Since
+		}
 	}
 	if o.of == nil {
 		o.of = map[desired.Origin][]ObjectProblem{}
 	}
-	o.of[origin] = append(o.of[origin], ObjectProblem{Problem: p, Since: time.Now(), kind: origin.Kind})
-	o.n++
-}
-
-// keepTimes gives the problems that an object had before its evaluation the time of before.
-func (o *objectProblems) keepTimes(origin desired.Origin, before []ObjectProblem) {
-	if len(before) == 0 {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for i, p := range o.of[origin] {
-		if known := slices.IndexFunc(before, func(b ObjectProblem) bool { return b.Problem == p.Problem }); known >= 0 {
-			o.of[origin][i].Since = before[known].Since
-		}
+	if o.n += len(now); len(now) > 0 {
+		o.of[origin] = now
 	}
 }
 

@@ -56,15 +56,17 @@ func TestObjectProblems(t *testing.T) {
 func TestObjectProblemsAreBounded(t *testing.T) {
 	var o objectProblems
 	of := func(i int) desired.Origin { return desired.Origin{Source: "service", Name: fmt.Sprintf("%05d", i)} }
+	var many []dns.Problem
+	for i := range 2 * maxOriginProblems {
+		many = append(many, dns.Problem{Reason: fmt.Sprint(i)})
+	}
 	for i := range 2 * maxObjectProblems {
-		for j := range 2 * maxOriginProblems {
-			o.add(of(i), dns.Problem{Reason: fmt.Sprint(j)})
-		}
+		o.replace(of(i), many)
 	}
 	if o.n != maxObjectProblems || len(o.of[of(0)]) != maxOriginProblems {
 		t.Errorf("%d problems are listed, %d of one object", o.n, len(o.of[of(0)]))
 	}
-	if before := o.begin(of(0)); len(before) != maxOriginProblems || o.n != maxObjectProblems-maxOriginProblems {
-		t.Errorf("after one object is evaluated again, %d problems are listed", o.n)
+	if o.replace(of(0), nil); o.n != maxObjectProblems-maxOriginProblems || len(o.of) != o.n/maxOriginProblems {
+		t.Errorf("after one object is correct, %d problems of %d objects are listed", o.n, len(o.of))
 	}
 }

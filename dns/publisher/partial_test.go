@@ -2,8 +2,6 @@ package publisher
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -12,30 +10,16 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// partial is a provider that can't list the zones of one of its accounts.
-type partial struct {
-	*inmemory.Provider
-	unlisted error
-	// fixed is true when the account can be listed again.
-	fixed atomic.Bool
-}
-
-func (p *partial) Unlisted() error {
-	if p.fixed.Load() {
-		return nil
-	}
-	return p.unlisted
-}
-
 // If one of two accounts (--aws-profile) can't be listed, Once fails, publishes the known zones,
-// and doesn't advise to create a zone that may exist (clouds F4).
+// and doesn't advise to create a zone that may exist, until the account can be listed again (clouds F4).
 func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		w.provider = &partial{Provider: w.zones, unlisted: errors.New("list the zones of the profile b: AccessDenied")}
+		v := w.vanishing()
+		v.incomplete.Store(true)
+		w.provider = v
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "x.b.test", "A", "192.0.2.2"))
 		_, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
 		if err == nil || !strings.Contains(err.Error(), "the profile b: AccessDenied") {
@@ -43,49 +27,23 @@ func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 		}
 		w.expectZone("a.shop.test A 192.0.2.1")
 		w.expectNotices(map[string]int{"create the zone": 0, "may be in another one: list the zones of the profile b": some})
-	})
-}
-
-// When the account can be listed again, the advice is the usual one (clouds F4).
-func TestAccountThatIsListedAgain(t *testing.T) {
-	withFixture(t, func(t *testing.T, w *fixture) {
-		p := &partial{Provider: w.zones, unlisted: errors.New("AccessDenied")}
-		w.provider = p
-		w.objects.set("a", record(t, "a", "x.b.test", "A", "192.0.2.2"))
 		w.start()
 		waitIdle()
-		w.takeNotices()
-		p.fixed.Store(true)
+		w.expectNotices(map[string]int{"create the zone": 0})
+		v.incomplete.Store(false)
 		time.Sleep(2 * DefaultInterval)
 		w.expectNotices(map[string]int{"create the zone": some})
 	})
-}
-
-// unselecting is a provider that has a zone sub.shop.test, which isn't selected.
-type unselecting struct{ *inmemory.Provider }
-
-func (unselecting) DomainFilter(context.Context) dns.Filter {
-	return dns.NewDomainFilter(nil, []string{"sub.shop.test"})
-}
-
-// refiltering is a provider whose filter changes.
-type refiltering struct {
-	*inmemory.Provider
-	excluded atomic.Pointer[string]
-}
-
-func (p *refiltering) DomainFilter(context.Context) dns.Filter {
-	return dns.NewDomainFilter(nil, []string{*p.excluded.Load()})
 }
 
 // When the provider's filter changes, newly selected names are published, and their unwanted
 // records deleted. Names that are no longer selected stay unchanged.
 func TestFilterOfTheProviderChanges(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		p := &refiltering{Provider: w.zones}
-		excluded := func(domain string) { p.excluded.Store(&domain) }
+		var domain atomic.Pointer[string]
+		excluded := func(name string) { domain.Store(&name) }
 		excluded("x.test")
-		w.provider = p
+		w.provider = &altered{Provider: w.zones, filter: func() dns.Filter { return dns.NewDomainFilter(nil, []string{*domain.Load()}) }}
 		gone := record(t, "gone", "gone.sub.shop.test", "A", "192.0.2.9")
 		w.objects.set("gone", gone)
 		w.start()
@@ -112,7 +70,8 @@ func TestNamesOfAZoneThatIsNotSelected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		w := newFixture(t)
-		w.provider = unselecting{w.zones}
+		// The zone sub.shop.test isn't selected.
+		w.provider = &altered{Provider: w.zones, filter: func() dns.Filter { return dns.NewDomainFilter(nil, []string{"sub.shop.test"}) }}
 		w.change = func(c *Config) {
 			c.Log = slog.New(slog.NewTextHandler(&log, nil))
 			c.Sources[0].Keys = func() []source.Key { return []source.Key{{Namespace: "default", Name: "a"}} }

@@ -123,9 +123,7 @@ func TestBisect(t *testing.T) {
 			}
 			return nil
 		}})
-		for i := range 200 {
-			w.objects.set(fmt.Sprint("good", i), record(t, "good", fmt.Sprintf("good%d.shop.test", i), "A", "192.0.2.1"))
-		}
+		w.ask(0, 200, "192.0.2.1")
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
 		w.start()
 		waitIdle()

@@ -95,26 +95,3 @@ func TestRelistAfterAWrite(t *testing.T) {
 		t.Error("the next listing doesn't count")
 	}
 }
-
-// BenchmarkRelist measures an unchanged listing of 300,000 record sets, in the job and in the loop.
-func BenchmarkRelist(b *testing.B) {
-	list, equal := listing(200_000), listing(200_000)
-	before := heapInUse()
-	p, z := listed(b, list)
-	b.Logf("%d bytes for each record set beside the listing", (heapInUse()-before)/uint64(len(list)))
-	b.Run("job", func(b *testing.B) {
-		for b.Loop() {
-			if d := z.mirror.compare(equal); len(d.names) > 0 {
-				b.Fatal(len(d.names))
-			}
-		}
-	})
-	d := z.mirror.compare(equal)
-	b.Run("loop", func(b *testing.B) {
-		for b.Loop() {
-			z.mirror.begin()
-			p.listedRecords(z, difference{names: d.names}, z.unknownOutcomes, nil)
-		}
-	})
-	runtime.KeepAlive(list)
-}

@@ -15,14 +15,12 @@ import (
 const hidingInterval = 10 * time.Second
 
 // newHiding returns a fixture with 100 names, whose zone can be removed.
-func newHiding(t *testing.T) (*stored, *vanishing) {
-	h := &vanishing{}
-	s := newStored(t)
+func newHiding(t *testing.T) (*fixture, *vanishing) {
+	s := newFilled(t)
 	s.stop()
-	h.Provider = s.zones
+	h := s.vanishing()
 	s.provider = h
-	change := s.change
-	s.change = func(c *Config) { change(c); c.Interval = hidingInterval }
+	s.change = func(c *Config) { c.Interval = hidingInterval }
 	s.start()
 	waitIdle()
 	return s, h

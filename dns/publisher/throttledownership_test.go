@@ -14,12 +14,12 @@ import (
 func TestThrottledAfterOwnershipRecord(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		// The first call makes the ownership records and is throttled before the records.
-		w.provider = &picky{Provider: w.provider, judge: func(call int, _ dns.Zone, c dns.Change) error {
+		w.judging(func(call int, _ dns.Zone, c dns.Change) error {
 			if call == 1 && !changesOwnership(c) {
 				return &provider.ThrottledError{After: 100 * time.Second}
 			}
 			return nil
-		}}
+		})
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		waitIdle()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,32 +12,6 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
-
-// Day2 B10, on a real API server: the right is withdrawn and given back, and the same store works again.
-func TestRightIsWithdrawnAndGivenBack(t *testing.T) {
-	cluster := kubetest.Start(t)
-	namespace := cluster.Namespace(t)
-	user := "withdrawn-" + namespace
-	s := New(clientAs(t, cluster, user), namespace, "", "default")
-	giveRights(t, cluster, namespace, user)
-	kubetest.Eventually(t, 10*time.Second, func() error { return s.Update(t.Context(), replaceBy("one")) })
-	bindings := cluster.Client.RbacV1().RoleBindings(namespace)
-	if err := bindings.Delete(t.Context(), "budget", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	kubetest.Eventually(t, 10*time.Second, func() error {
-		if err := s.Update(t.Context(), replaceBy("two")); !errors.Is(err, budget.ErrNoStore) {
-			return errors.New("the right is still there")
-		}
-		return nil
-	})
-	if err := load(t, s); !errors.Is(err, budget.ErrNoStore) {
-		t.Errorf("read without the right: %v", err)
-	}
-	giveRights(t, cluster, namespace, user)
-	kubetest.Eventually(t, 10*time.Second, func() error { return s.Update(t.Context(), replaceBy("three")) })
-	wantStored(t, s, "three")
-}
 
 // Day2 B10: an immutable ConfigMap is read, and refuses writes with an error that says what to do.
 func TestImmutable(t *testing.T) {
