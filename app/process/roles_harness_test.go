@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/version"
@@ -175,18 +174,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[2]s}]
 `, kind, user, role)
 	}
 	api.Apply(t, objects, namespace)
-	kubeconfig, err := clientcmd.LoadFromFile(api.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, info := range kubeconfig.AuthInfos {
-		info.Impersonate = user
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return api.KubeconfigAs(t, func(info *clientcmdapi.AuthInfo) { info.Impersonate = user })
 }
 
 // wantRights checks rights that are used only when something goes wrong.

@@ -186,10 +186,10 @@ func TestAudit(t *testing.T) {
 	}
 	install(t, cluster.Cluster, objects)
 	p := startAs(t, cluster.Cluster, objects, namespace)
-	kubetest.Eventually(t, time.Minute, p.ready)
+	p.AwaitReady(t)
 	day{t, cluster.Cluster, cluster.Namespace(t)}.pass()
 	wantChecked(t, cluster.Cluster, p.config)
-	p.child.Stop(20 * time.Second)
+	p.Stop(20 * time.Second)
 	startAs(t, cluster.Cluster, objects, namespace) // which finds the Event of the misspelled DNSEndpoint, and counts it
 
 	rights := rightsOf(t, objects)
