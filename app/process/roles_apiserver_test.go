@@ -87,7 +87,6 @@ func TestRolesOnAPIServer(t *testing.T) {
 	t.Run("tokens of xDS clients", api.testXDSTokens)
 	t.Run("certificates of xDS clients", api.testXDSCertificates)
 	t.Run("both roles", api.testBothRoles)
-	t.Run("user agents", api.testUserAgents)
 	t.Run("work ends", api.testWorkEnds)
 }
 
