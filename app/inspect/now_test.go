@@ -227,7 +227,7 @@ func TestManyCauses(t *testing.T) {
 				t.Error("no panic")
 			}
 		}()
-		s.finder.search(t.Context(), nil, false)
+		s.finder.search(t.Context(), false)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/signpostd/signpost/internal/panics"
 	"github.com/signpostd/signpost/kube"
@@ -43,29 +44,29 @@ type finder struct {
 	mu sync.Mutex
 	// last is the last complete search; nil before the first.
 	last *search
+
+	// causes has why Services have their states, by [causeKey]. A cause is empty if the explanation finds
+	// nothing wrong.
+	causes *cache.LRUExpireCache
+}
+
+func newFinder(s *Server) *finder {
+	return &finder{server: s, causes: cache.NewLRUExpireCache(2 * maxSubjects)}
 }
 
 // search is a search for current problems. One goroutine fills it; then it is immutable.
 type search struct {
 	server   *Server
+	causes   *cache.LRUExpireCache
 	findings []Finding
 	// unknown lists the checks that failed.
 	unknown  []string
 	at       time.Time
 	duration time.Duration
-	// lastCauses are the causes of Services from the last search, and causes those of this one, by
-	// NAMESPACE/NAME and state.
-	lastCauses, causes map[string]cause
 	// early skips the explanation of Services whose cause isn't cached.
 	early bool
 	// countedZones are the zones if each has its numbers of records, else nil.
 	countedZones []Zone
-}
-
-// cause is why a Service has a state. It is empty if the explanation finds nothing wrong.
-type cause struct {
-	text string
-	at   time.Time
 }
 
 // now serves [NowPath].
@@ -101,7 +102,7 @@ func (f *finder) find(ctx context.Context, early bool) *search {
 	case recent || early && last != nil && time.Since(last.at) < maxEarlyAge:
 		return last
 	case early:
-		return f.search(ctx, last, true)
+		return f.search(ctx, true)
 	}
 	f.searching.Lock()
 	defer f.searching.Unlock()
@@ -111,7 +112,7 @@ func (f *finder) find(ctx context.Context, early bool) *search {
 	// The search continues if the client leaves, because the next client gets its result.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTime)
 	defer cancel()
-	found := f.search(ctx, last, false)
+	found := f.search(ctx, false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last = found
@@ -126,13 +127,10 @@ func (f *finder) recent() (*search, bool) {
 	return f.last, f.last != nil && time.Since(f.last.at) < max(nowTTL, nowFactor*f.last.duration)
 }
 
-// search runs all checks, with the cached causes of the last search.
-func (f *finder) search(ctx context.Context, last *search, early bool) *search {
+// search runs all checks.
+func (f *finder) search(ctx context.Context, early bool) *search {
 	begun := time.Now()
-	s := &search{server: f.server, early: early, causes: map[string]cause{}}
-	if last != nil {
-		s.lastCauses = last.causes
-	}
+	s := &search{server: f.server, causes: f.causes, early: early}
 	for _, find := range []func(context.Context){s.process, s.zones, s.writes, s.services, s.streams, s.records, s.plans, s.problems} {
 		find(ctx)
 	}
@@ -311,13 +309,9 @@ func (f *search) services(ctx context.Context) {
 	list := source.Services(ServiceFilter{States: wrongServices, Limit: maxSubjects})
 	more := list.Total - len(list.Services)
 	list.Services = slices.DeleteFunc(list.Services, f.unwritten)
-	f.findCauses(ctx, list.Services)
-	for _, s := range list.Services {
-		c, known := f.causes[causeKey(s)]
-		if !known {
-			c.text = stateCause(s.State)
-		}
-		if c.text == "" {
+	causes := f.findCauses(ctx, list.Services)
+	for i, s := range list.Services {
+		if causes[i] == "" {
 			continue
 		}
 		severity := SeverityError
@@ -325,33 +319,31 @@ func (f *search) services(ctx context.Context) {
 			// No client has subscribed to the Service.
 			severity = SeverityWarning
 		}
-		f.add(Finding{Area: AreaService, Severity: severity, Subject: "Service " + s.Namespace + "/" + s.Name, Explain: "Service/" + s.Namespace + "/" + s.Name, Cause: c.text})
+		f.add(Finding{Area: AreaService, Severity: severity, Subject: "Service " + s.Namespace + "/" + s.Name, Explain: "Service/" + s.Namespace + "/" + s.Name, Cause: causes[i]})
 	}
 	f.more(AreaService, SeverityWarning, more, "Services", "signpost services")
 }
 
 func causeKey(s Service) string { return s.Namespace + "/" + s.Name + " " + string(s.State) }
 
-// findCauses sets the causes of Services: those of the last search, and those that explanations find
-// in time, several at once. Explanations that don't end in time are left to later searches.
-func (f *search) findCauses(ctx context.Context, services []Service) {
-	var unknown []Service
-	for _, s := range services {
-		if c, known := f.lastCauses[causeKey(s)]; known && (f.early || time.Since(c.at) <= causeTTL) {
-			f.causes[causeKey(s)] = c
-		} else if !f.early {
-			unknown = append(unknown, s)
-		}
-	}
+// findCauses returns the causes of Services: those that are cached, and those that explanations find in
+// time, several at once. Explanations that don't end in time are left to later searches.
+func (f *search) findCauses(ctx context.Context, services []Service) []string {
+	causes := make([]string, len(services))
 	limited, cancel := context.WithTimeout(ctx, causesTimeout)
 	defer cancel()
-	found := make([]cause, len(unknown))
-	inParallel(parallelCauses, len(unknown), func(i int) { found[i], _ = f.causeOf(limited, unknown[i]) })
-	for i, s := range unknown {
-		if !found[i].at.IsZero() {
-			f.causes[causeKey(s)] = found[i]
+	inParallel(parallelCauses, len(services), func(i int) {
+		s := services[i]
+		if cached, ok := f.causes.Get(causeKey(s)); ok {
+			causes[i], _ = cached.(string)
+		} else if text, found := f.causeOf(limited, s); found {
+			causes[i] = text
+			f.causes.Add(causeKey(s), text, causeTTL)
+		} else {
+			causes[i] = stateCause(s.State)
 		}
-	}
+	})
+	return causes
 }
 
 // inParallel calls f with the numbers below n, some at once. A panic of f continues in the caller.
@@ -395,23 +387,23 @@ func stateCause(s ServiceState) string {
 	}
 }
 
-// causeOf explains a Service and returns its first wrong step. It returns false if the context has
-// ended or a step is unknown.
-func (f *search) causeOf(ctx context.Context, s Service) (cause, bool) {
+// causeOf explains a Service and returns its first wrong step; empty if there is none. It returns false
+// if the context has ended, a step is unknown, or the search explains nothing.
+func (f *search) causeOf(ctx context.Context, s Service) (text string, found bool) {
 	explains := f.server.offered.serving.Explains
-	if explains == nil || ctx.Err() != nil {
-		return cause{}, false
+	if explains == nil || f.early || ctx.Err() != nil {
+		return "", false
 	}
 	steps := explains.Explain(ctx, Query{Service: &ServiceQuery{Namespace: s.Namespace, Name: s.Name}})
 	// A wrong step after an unknown one may be a consequence.
 	first := slices.IndexFunc(steps, func(s Step) bool { return s.State == StepWrong || s.State == StepUnknown })
 	switch {
 	case first >= 0 && steps[first].State == StepWrong:
-		return cause{steps[first].Text, time.Now()}, true
+		return steps[first].Text, true
 	case first >= 0 || ctx.Err() != nil:
-		return cause{}, false
+		return "", false
 	}
-	return cause{at: time.Now()}, true
+	return "", true
 }
 
 // streams checks for clients that read slower than the server sends.

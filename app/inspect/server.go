@@ -45,7 +45,7 @@ type Server struct {
 	// explaining is a semaphore for explanations.
 	explaining chan struct{}
 	hub        *hub
-	finder     finder
+	finder     *finder
 	recorder   recorder
 }
 
@@ -70,7 +70,7 @@ func New(c Config) *Server {
 		c.ClusterDomain = "cluster.local"
 	}
 	s := &Server{config: c, offered: offeredBy(c.Offers), explaining: make(chan struct{}, explainsAtATime)}
-	s.finder.server = s
+	s.finder = newFinder(s)
 	s.recorder.server = s
 	s.hub = newHub(s.topics())
 	s.endpoints = []endpoint{

@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,7 +52,7 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range i.Manifests {
-		found, err := readManifests(path, i.Stdin)
+		found, err := manifests.ReadPath(path, i.Stdin, maxManifest)
 		if err != nil {
 			return nil, nil, settings.Usagef("-f %s: %w", path, err)
 		}
@@ -124,40 +121,6 @@ func checkName(obj *unstructured.Unstructured) error {
 		}
 	}
 	return nil
-}
-
-// readManifests returns the objects of a file, of the files in a directory, or of
-// standard input.
-func readManifests(path string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
-	if path == "-" {
-		return manifests.DecodeAtMost(stdin, maxManifest)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, errors.Unwrap(err) // without the path, which the message has
-	}
-	if !info.IsDir() {
-		return manifests.DecodeFile(path, maxManifest)
-	}
-	var files []string
-	for _, pattern := range []string{"*.yaml", "*.yml", "*.json"} {
-		// Glob only fails for malformed patterns.
-		found, _ := filepath.Glob(filepath.Join(path, pattern))
-		files = append(files, found...)
-	}
-	if len(files) == 0 {
-		return nil, errors.New("the directory has no *.yaml, *.yml or *.json file")
-	}
-	slices.Sort(files)
-	var objects []*unstructured.Unstructured
-	for _, file := range files {
-		found, err := manifests.DecodeFile(file, maxManifest)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
-		}
-		objects = append(objects, found...)
-	}
-	return objects, nil
 }
 
 // maxManifest limits a file of manifests in bytes, above the objects of a large cluster in one file.

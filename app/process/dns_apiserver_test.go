@@ -42,7 +42,6 @@ func TestDNSOnAPIServer(t *testing.T) {
 	t.Run("plan and approval", api.testDNSApproval)
 	t.Run("approval in the running process", api.testDNSApprovalRunning)
 	t.Run("split horizon", api.testDNSSplitHorizon)
-	t.Run("rights", api.testDNSRights)
 	t.Run("conditions", api.testDNSConditions)
 	t.Run("inspection", api.testDNSInspection)
 	t.Run("namespaces", api.testDNSNamespaces)
@@ -488,30 +487,6 @@ func (api roleServer) testDNSInspection(t *testing.T) {
 		t.Errorf("explanation: %+v", e)
 	}
 	s.stop(t)
-}
-
-// The roles in deploy/rbac/dns.yaml allow everything that is done.
-func (api roleServer) testDNSRights(t *testing.T) {
-	ns := api.Namespace(t)
-	t.Setenv("POD_NAMESPACE", ns)
-	b := startBIND(t, "")
-	args := append(b.args(api, ns), "--source=ingress", "--source=node", "--source=pod", "--source=crd", "--leader-elect",
-		"--kubeconfig="+api.kubeconfigOf(t, ns, "dns", "signpost-dns", "signpost-dns-lease", "signpost-dns-budget"))
-	log := &logtest.Buffer{}
-	s := serveConfigWith(t, dnsConfig(t, args...), slog.New(slog.NewTextHandler(log, nil)))
-	s.awaitReady(t, "leader: this process, ")
-	api.Apply(t, published("a", "192.0.2.1")+"---"+endpointB, ns)
-	b.await(t, "a", "192.0.2.1")
-	b.await(t, "b", "192.0.2.3")
-	api.awaitEvent(t, ns, "RecordReady")
-	kubetest.Eventually(t, deliveryTimeout, func() error {
-		_, err := api.Client.CoreV1().ConfigMaps(ns).Get(context.Background(), "signpost-dns-budget", metav1.GetOptions{})
-		return err
-	})
-	s.stop(t)
-	if text := log.String(); strings.Contains(text, "forbidden") {
-		t.Errorf("something is not allowed:\n%s", text)
-	}
 }
 
 // bindRole lets the user of a kubeconfig do in a namespace what deploy/rbac/dns.yaml has.

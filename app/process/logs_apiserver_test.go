@@ -22,7 +22,7 @@ import (
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
 	"github.com/signpostd/signpost/testkit/logtest"
@@ -207,17 +207,9 @@ func (api roleServer) testLogAtTrace(t *testing.T) {
 	ns := api.Namespace(t)
 	b := startBIND(t, "")
 	collector, address := startCollector(t)
-	kubeconfig, err := clientcmd.LoadFromFile(api.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, info := range kubeconfig.AuthInfos {
+	path := api.KubeconfigAs(t, func(info *clientcmdapi.AuthInfo) {
 		info.Token = plantedToken // the API server believes the client certificate
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
-		t.Fatal(err)
-	}
+	})
 	api.Apply(t, published("a", "192.0.2.1")+"---"+podsOfWeb+`
 ---
 apiVersion: v1

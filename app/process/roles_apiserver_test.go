@@ -4,7 +4,6 @@ package process
 
 import (
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
-	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 // The objects of a namespace, and the controllers that write their slices.
@@ -80,14 +78,12 @@ func TestRolesOnAPIServer(t *testing.T) {
 	t.Run("stale standby", api.testStaleStandby)
 	t.Run("next leader writes at once", api.testNextLeaderWritesAtOnce)
 	t.Run("leader that stays stale", api.testLeaderThatStaysStale)
-	t.Run("rights of controllers", api.testControllersRights)
 	t.Run("destination writes", api.testDestinationWrites)
 	t.Run("destination without rights", api.testDestinationRights)
 	t.Run("links", api.testLinksRights)
 	t.Run("tokens of xDS clients", api.testXDSTokens)
 	t.Run("certificates of xDS clients", api.testXDSCertificates)
 	t.Run("both roles", api.testBothRoles)
-	t.Run("user agents", api.testUserAgents)
 	t.Run("work ends", api.testWorkEnds)
 }
 
@@ -155,47 +151,6 @@ func (api roleServer) testTakeover(t *testing.T) {
 	second.stop(t)
 }
 
-// The roles in deploy/rbac/controllers.yaml alone allow everything that the controllers do.
-func (api roleServer) testControllersRights(t *testing.T) {
-	ns := api.Namespace(t)
-	c := api.controllersConfig(ns)
-	c.Process.Kubeconfig = api.kubeconfigOf(t, ns, "controllers", "signpost-controllers", "signpost-controllers-lease")
-	api.wantRights(t, c, "get services", "list services", "list pods", "list nodes", "list externalworkloads.workload.linkerd.io",
-		"list endpoints", "get endpoints", "get endpointslices.discovery.k8s.io", "list endpointslices.discovery.k8s.io",
-		"create endpoints/restricted", "update endpoints/finalizers", "update services/finalizers", "patch events")
-	c.Controllers.MirroringMaxEndpointsPerSubset = 1
-	log := &logtest.Buffer{}
-	s := serveConfigWith(t, c, slog.New(slog.NewTextHandler(log, nil)))
-	s.awaitReady(t, "leader: this process, ")
-	api.Apply(t, podsOfWeb+"---"+writtenByHand+"---"+machine, ns)
-	api.awaitEndpoints(t, ns, "web", "10.1.0.1")
-	api.await(t, ns, "web", endpointsOfPods, "10.1.0.1")
-	api.await(t, ns, "db", mirrored, "192.0.2.1")
-	api.await(t, ns, "legacy", ofMachines, "192.0.2.7")
-	api.awaitEvent(t, ns, "TooManyAddressesToMirror")
-	// Updates, and deletions.
-	api.Apply(t, secondPod, ns)
-	api.awaitEndpoints(t, ns, "web", "10.1.0.1", "10.1.0.2")
-	api.await(t, ns, "web", endpointsOfPods, "10.1.0.1", "10.1.0.2")
-	if err := api.Client.CoreV1().Endpoints(ns).Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	api.await(t, ns, "db", mirrored)
-	api.Apply(t, `{apiVersion: v1, kind: Endpoints, metadata: {name: left, labels: {endpoints.kubernetes.io/managed-by: endpoint-controller}}}`, ns)
-	s.stop(t)
-	s = serveConfigWith(t, c, slog.New(slog.NewTextHandler(log, nil)))
-	kubetest.Eventually(t, deliveryTimeout, func() error {
-		if _, err := api.Client.CoreV1().Endpoints(ns).Get(t.Context(), "left", metav1.GetOptions{}); err == nil {
-			return fmt.Errorf("the Endpoints without a Service are still there")
-		}
-		return nil
-	})
-	s.stop(t)
-	if text := log.String(); strings.Contains(text, "forbidden") {
-		t.Errorf("something is not allowed:\n%s", text)
-	}
-}
-
 func (api roleServer) testDestinationWrites(t *testing.T) {
 	t.Setenv("HOSTNAME", "linkerd-destination-abc")
 	ns := api.Namespace(t)
@@ -244,8 +199,6 @@ func (api roleServer) testDestinationRights(t *testing.T) {
 
 	// With the roles for writing, it writes too.
 	api.kubeconfigOf(t, ns, "destination", "signpost-destination-writer", "signpost-destination-lease")
-	api.wantRights(t, c, "get endpointslices.discovery.k8s.io", "list endpointslices.discovery.k8s.io",
-		"update services/finalizers", "create events", "patch events")
 	s = serveConfig(t, c)
 	api.await(t, ns, "legacy", ofMachines, "192.0.2.7")
 	api.Apply(t, strings.ReplaceAll(machine, "192.0.2.7", "192.0.2.8"), ns)

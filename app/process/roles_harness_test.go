@@ -6,21 +6,17 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/signpostd/signpost/app/settings"
-	"github.com/signpostd/signpost/internal/version"
-	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
@@ -175,46 +171,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[2]s}]
 `, kind, user, role)
 	}
 	api.Apply(t, objects, namespace)
-	kubeconfig, err := clientcmd.LoadFromFile(api.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, info := range kubeconfig.AuthInfos {
-		info.Impersonate = user
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// wantRights checks rights that are used only when something goes wrong.
-func (api roleServer) wantRights(t *testing.T, c settings.Config, rights ...string) {
-	t.Helper()
-	cfg, err := kube.LoadConfig(c.Process.Kubeconfig, version.UserAgent("test"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var clients connections
-	client, err := clients.client(cfg, clientConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer clients.closeIdle()
-	for _, right := range rights {
-		verb, resource, _ := strings.Cut(right, " ")
-		resource, group, _ := strings.Cut(resource, ".")
-		resource, part, _ := strings.Cut(resource, "/")
-		review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: "any", Verb: verb, Group: group, Resource: resource, Subresource: part,
-			}},
-		}, metav1.CreateOptions{})
-		if err != nil || !review.Status.Allowed {
-			t.Errorf("%s is not allowed: %v, %v", right, review, err)
-		}
-	}
+	return api.KubeconfigAs(t, func(info *clientcmdapi.AuthInfo) { info.Impersonate = user })
 }
 
 func (api roleServer) wantReleased(t *testing.T, namespace, name string) {

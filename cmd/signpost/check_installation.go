@@ -7,7 +7,6 @@ import (
 	"os"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -54,11 +53,7 @@ func (c *checkCommand) runFile(ctx context.Context) error {
 
 // readManifests returns the installation of the manifests of -f.
 func (c *checkCommand) readManifests() (installation.Installation, error) {
-	decode := func() ([]*unstructured.Unstructured, error) { return manifest.DecodeFile(c.manifests, maxManifests) }
-	if c.manifests == "-" {
-		decode = func() ([]*unstructured.Unstructured, error) { return manifest.DecodeAtMost(os.Stdin, maxManifests) }
-	}
-	objects, err := decode()
+	objects, err := manifest.ReadPath(c.manifests, os.Stdin, maxManifests)
 	if err != nil {
 		return installation.Installation{}, settings.Usagef("-f %s: %w", c.manifests, err)
 	}

@@ -4,28 +4,22 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
-	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/programtest"
 )
 
 // signpost is the program; make build makes it.
@@ -47,8 +41,8 @@ func TestServiceAccount(t *testing.T) {
 			}
 			install(t, cluster, objects)
 			p := startAs(t, cluster, objects, namespace)
-			kubetest.Eventually(t, time.Minute, p.ready)
-			refused := p.linesWith("forbidden")
+			p.AwaitReady(t)
+			refused := p.LinesWith("forbidden")
 			if name == "dns-namespaces" {
 				// The right to the namespace kube-system is for whoever reads all namespaces. Without it there
 				// is no instance (docs/dns/ownership.md).
@@ -105,33 +99,8 @@ func withdrawLater(t *testing.T, cluster *kubetest.Cluster, objects []*unstructu
 
 // process is the program, as the pod of the chart runs it.
 type process struct {
-	admin  string
+	*programtest.Program
 	config map[string]any // the config file
-	log    childprocess.Log
-	child  *childprocess.Process
-}
-
-func (p *process) linesWith(word string) (lines []string) {
-	for line := range strings.Lines(p.log.String()) {
-		if strings.Contains(line, word) {
-			lines = append(lines, strings.TrimSpace(line))
-		}
-	}
-	return lines
-}
-
-func (p *process) ready() error {
-	response, err := http.Get("http://" + p.admin + "/ready")
-	if err != nil {
-		return fmt.Errorf("%w; the log is\n%s", err, strings.Join(p.linesWith(""), "\n"))
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		var body bytes.Buffer
-		_, _ = body.ReadFrom(response.Body)
-		return fmt.Errorf("%s: %s", response.Status, body.String())
-	}
-	return nil
 }
 
 // startAs starts the command line of the Deployment with the config file of the ConfigMap, as its
@@ -140,20 +109,19 @@ func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	t.Helper()
 	dir := t.TempDir()
 	config := find[corev1.ConfigMap](t, objects, "ConfigMap", "signpost").Data["signpost.yaml"]
-	p := &process{admin: kubetest.Address(t)}
+	admin := kubetest.Address(t)
 	file := map[string]any{}
 	if err := yaml.Unmarshal([]byte(config), &file); err != nil {
 		t.Fatal(err)
 	}
-	file["admin"], file["inspection"] = map[string]any{"address": p.admin}, map[string]any{"address": kubetest.Address(t)}
-	file["kubeconfig"] = kubeconfigOf(t, cluster, objects, namespace, dir)
+	file["admin"], file["inspection"] = map[string]any{"address": admin}, map[string]any{"address": kubetest.Address(t)}
+	file["kubeconfig"] = cluster.KubeconfigOf(t, namespace, find[corev1.ServiceAccount](t, objects, "ServiceAccount", "signpost").Name)
 	if destination, ok := file["destination"].(map[string]any); ok {
 		destination["addr"] = kubetest.Address(t)
 	}
 	if xds, ok := file["xds"].(map[string]any); ok {
 		xds["addr"] = kubetest.Address(t)
 	}
-	p.config = file
 	text, err := yaml.Marshal(file)
 	if err != nil {
 		t.Fatal(err)
@@ -168,14 +136,7 @@ func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	}
 	cmd := exec.Command(signpost, args...)
 	cmd.Env = append(os.Environ(), "POD_NAME=signpost-0", "POD_NAMESPACE="+namespace)
-	cmd.Stdout, cmd.Stderr = &p.log, &p.log
-	child, err := childprocess.Start(cmd, syscall.SIGKILL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.child = child
-	t.Cleanup(func() { child.Stop(20 * time.Second) })
-	return p
+	return &process{programtest.Start(t, cmd, admin), file}
 }
 
 // unstructuredDeployment is what matters of a Deployment.
@@ -189,26 +150,6 @@ type unstructuredDeployment struct {
 			} `json:"spec"`
 		} `json:"template"`
 	} `json:"spec"`
-}
-
-// kubeconfigOf returns the path of a kubeconfig with a token of the service account.
-func kubeconfigOf(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured, namespace, dir string) string {
-	t.Helper()
-	account := find[corev1.ServiceAccount](t, objects, "ServiceAccount", "signpost")
-	token, err := cluster.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := clientcmdapi.NewConfig()
-	c.Clusters["c"] = &clientcmdapi.Cluster{Server: cluster.Config.Host, CertificateAuthorityData: cluster.Config.CAData, CertificateAuthority: cluster.Config.CAFile}
-	c.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
-	c.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
-	c.CurrentContext = "x"
-	path := filepath.Join(dir, "kubeconfig")
-	if err := clientcmd.WriteToFile(*c, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // What the chart grants is what `signpost rbac` prints for the same publishers: neither less nor

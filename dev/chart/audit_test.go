@@ -29,6 +29,7 @@ import (
 type auditEvent struct {
 	Verb       string `json:"verb"`
 	RequestURI string `json:"requestURI"`
+	UserAgent  string `json:"userAgent"`
 	User       struct {
 		Username string `json:"username"`
 	} `json:"user"`
@@ -186,10 +187,10 @@ func TestAudit(t *testing.T) {
 	}
 	install(t, cluster.Cluster, objects)
 	p := startAs(t, cluster.Cluster, objects, namespace)
-	kubetest.Eventually(t, time.Minute, p.ready)
+	p.AwaitReady(t)
 	day{t, cluster.Cluster, cluster.Namespace(t)}.pass()
 	wantChecked(t, cluster.Cluster, p.config)
-	p.child.Stop(20 * time.Second)
+	p.Stop(20 * time.Second)
 	startAs(t, cluster.Cluster, objects, namespace) // which finds the Event of the misspelled DNSEndpoint, and counts it
 
 	rights := rightsOf(t, objects)
@@ -231,8 +232,16 @@ func wantChecked(t *testing.T, cluster *kubetest.Cluster, config map[string]any)
 	}
 }
 
-// requests returns which rights were used, and fails the test for each request that was refused, or
-// that something else than the chart allowed. What every account may do, such as asking which kinds
+// agentForm matches the User-Agent of requests: the program, of which the API server makes the field manager, and
+// roles. writers has the role at its end, by what it writes.
+var (
+	agentForm = regexp.MustCompile(`^signpost/\S+ \(\w+/\w+\) [a-z,]+$`)
+	writers   = map[string]string{"create endpoints": ") controllers", "update endpoints": ") controllers", "create dnsrecords": ") dns", "update configmaps": ") dns"}
+)
+
+// requests returns which rights were used, and fails the test for each request that was refused, that
+// something else than the chart allowed, or that doesn't name its role (before, the API server recorded
+// "Go-http-client" as the writer of slices and Leases). What every account may do, such as asking which kinds
 // there are, isn't about an object.
 func requests(t *testing.T, log string, rights []right) map[string]bool {
 	t.Helper()
@@ -240,6 +249,9 @@ func requests(t *testing.T, log string, rights []right) map[string]bool {
 	for _, e := range auditEvents(t, log, "system:serviceaccount:signpost:signpost") {
 		if e.refused() {
 			t.Errorf("refused: %v", e)
+		}
+		if !agentForm.MatchString(e.UserAgent) || !strings.HasSuffix(e.UserAgent, writers[e.Verb+" "+e.ObjectRef.Resource]) {
+			t.Errorf("%q has asked for it: %v", e.UserAgent, e)
 		}
 		granted := false
 		for _, r := range rights {

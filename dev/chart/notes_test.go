@@ -73,11 +73,11 @@ func TestNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := startAs(t, cluster, objects, namespace)
-	kubetest.Eventually(t, patience, p.ready)
+	p.AwaitReady(t)
 	runPod(t, cluster, namespace)
 	inspect := p.config["inspection"].(map[string]any)["address"].(string)
 	server := reachtest.Server{Upstream: impersonable(cluster.Config), Ports: map[string]string{
-		namespace + "/signpost-0:9996": p.admin, namespace + "/signpost-0:9997": inspect,
+		namespace + "/signpost-0:9996": p.Admin, namespace + "/signpost-0:9997": inspect,
 	}}
 	kubeconfig := server.Start(t)
 	commands := command.FindAllStringSubmatch(notes(t, values, namespace), -1)

@@ -47,7 +47,7 @@ func TestStreamsBehind(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	cluster.Apply(t, large(8080), namespace)
 	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "destination"))
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	conn, err := grpc.NewClient(p.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithInitialWindowSize(65535))
 	if err != nil {
 		t.Fatal(err)
@@ -75,11 +75,11 @@ func TestCatalogLag(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	cluster.Apply(t, large(9000), namespace)
 	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "destination"))
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	prom := newPrometheus(t, p)
 	prom.scrapeAll(nil)
 	for round := range 2 {
-		if err := p.process.Signal(syscall.SIGSTOP); err != nil {
+		if err := p.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
 		for i := range largeSlices { // not applied: the lag is that of updates
@@ -94,7 +94,7 @@ func TestCatalogLag(t *testing.T) {
 			}
 		}
 		<-time.After(12 * time.Second)
-		if err := p.process.Signal(syscall.SIGCONT); err != nil {
+		if err := p.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
 		want := float64(largeSlices * (round + 1))
@@ -111,7 +111,7 @@ func TestClocksDiffer(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	leadWithSlowClock(t, cluster.Client.CoordinationV1().Leases(namespace), "signpost-dns", time.Hour)
 	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "dns"))
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	awaitMetric(t, p, "leader_election_clock_ahead_seconds", time.Minute, func(v float64) bool { return v > 3500 })
 	newPrometheus(t, p).wantFiring(12*time.Minute, "SignpostClocksDiffer")
 }
@@ -155,7 +155,7 @@ func TestMemoryNearLimit(t *testing.T) {
 	t.Parallel()
 	cluster, server := kubetest.Start(t), startBIND(t)
 	p := start(t, "signpost-0", config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr), "GOMEMLIMIT=16MiB")
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	newPrometheus(t, p).wantFiring(16*time.Minute, "SignpostMemoryNearLimit")
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/testkit/bindtest"
@@ -124,7 +123,7 @@ func TestZoneFailingAndDeletionsHeld(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	cluster.Apply(t, published(30), namespace)
 	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "dns"))
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	awaitMetric(t, p, "external_dns_registry_endpoints_total", time.Minute, func(v float64) bool { return v >= 30 })
 	for i := range 30 {
 		if err := cluster.Client.CoreV1().Services(namespace).Delete(t.Context(), fmt.Sprintf("web-%d", i), metav1.DeleteOptions{}); err != nil {
@@ -155,7 +154,7 @@ func TestBudgetStoreFailingAndPublishersUnled(t *testing.T) {
 	cluster.Apply(t, published(3), namespace)
 	text := withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "dns")
 	a := start(t, "signpost-0", text, env)
-	a.awaitReady(t)
+	a.AwaitReady(t)
 	awaitMetric(t, a, "external_dns_registry_endpoints_total", time.Minute, func(v float64) bool { return v >= 3 })
 	if err := cluster.Client.CoreV1().Services(namespace).Delete(t.Context(), "web-2", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -173,11 +172,11 @@ func TestTwoLeadersAndDown(t *testing.T) {
 	a := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr), "dns"))
 	b := start(t, "signpost-1", withRoles(t, config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr), "dns"))
 	for _, p := range []*target{a, b} {
-		p.awaitReady(t)
+		p.AwaitReady(t)
 		awaitMetric(t, p, "leader_election_master_status", time.Minute, positive)
 	}
 	newPrometheus(t, a, b).wantFiring(4*time.Minute, "SignpostTwoLeaders")
-	b.process.Stop(10 * time.Second)
+	b.Stop(10 * time.Second)
 	newPrometheus(t, a, b).wantFiring(6*time.Minute, "SignpostDown")
 }
 
@@ -186,7 +185,7 @@ func TestForbidden(t *testing.T) {
 	t.Parallel()
 	cluster, server := kubetest.Start(t), startBIND(t)
 	namespace := cluster.Namespace(t)
-	p := start(t, "signpost-0", withRoles(t, config(impersonating(t, cluster, "system:serviceaccount:"+namespace+":nobody"), namespace, server.Addr), "destination", "dns"))
+	p := start(t, "signpost-0", withRoles(t, config(cluster.KubeconfigAs(t, as("system:serviceaccount:"+namespace+":nobody")), namespace, server.Addr), "destination", "dns"))
 	awaitMetric(t, p, "leader_election_failures_total", time.Minute, positive)
 	prom := newPrometheus(t, p)
 	prom.scrapeAll(nil)
@@ -214,28 +213,9 @@ func forbidden(t *testing.T, p *target) (total float64) {
 	return total
 }
 
-// impersonating returns the path of a kubeconfig with which requests are made as this user.
-func impersonating(t *testing.T, cluster *kubetest.Cluster, user string) string {
-	t.Helper()
-	text, err := os.ReadFile(cluster.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file map[string]any
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
-	for _, u := range file["users"].([]any) {
-		u.(map[string]any)["user"].(map[string]any)["as"] = user
-	}
-	if text, err = yaml.Marshal(file); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+// as makes requests as another user.
+func as(name string) func(*clientcmdapi.AuthInfo) {
+	return func(user *clientcmdapi.AuthInfo) { user.Impersonate = name }
 }
 
 // A client asks for a name that is too long, and somebody deletes what a controller writes.
@@ -244,7 +224,7 @@ func TestClientsRefusedAndWritesContested(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	cluster.Apply(t, published(20), namespace)
 	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "destination", "controllers"))
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	slices := cluster.Client.DiscoveryV1().EndpointSlices(namespace)
 	awaitSlices := func() {
 		t.Helper()
@@ -299,7 +279,7 @@ func TestViewStale(t *testing.T) {
 	t.Parallel()
 	cluster, server := kubetest.StartOwn(t, kubetest.Options{CRDs: root + "/deploy/crds"}), startBIND(t)
 	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr), "destination", "dns"))
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	cluster.Stop(kubetest.APIServer)
 	defer cluster.Continue(kubetest.APIServer)
 	awaitMetric(t, p, "kube_table_stale_seconds", 3*time.Minute, positive)
@@ -342,7 +322,7 @@ func TestWritesFailing(t *testing.T) {
 		return nil
 	})
 	p := start(t, "signpost-0", withRoles(t, config(cluster.Kubeconfig, namespace, server.Addr), "controllers"))
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	cluster.Apply(t, published(5), namespace)
 	prom := newPrometheus(t, p)
 	prom.scrapeOften(60, 150, []string{"controller_oldest_unwritten_seconds"}, "SignpostEndpointsUnwritten", "SignpostWritesFailing")

@@ -35,7 +35,7 @@ kubeconfig: %s
 admin: {address: "ADMIN"}
 xds: {addr: "XDS", linkNamespace: %s, egressBudget: 1048576}
 `, kubeconfig, namespace))
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	return p
 }
 

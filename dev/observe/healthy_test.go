@@ -32,8 +32,8 @@ func TestHealthy(t *testing.T) {
 	cluster.Apply(t, published(5), namespace)
 	a := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
 	b := start(t, "signpost-1", config(cluster.Kubeconfig, namespace, server.Addr))
-	a.awaitReady(t)
-	b.awaitReady(t)
+	a.AwaitReady(t)
+	b.AwaitReady(t)
 	// Before that, the other states of a linked cluster are no fault yet.
 	for _, p := range []*target{a, b} {
 		awaitMetric(t, p, "cluster_store_size", time.Minute, positive)
@@ -54,7 +54,7 @@ func TestHealthy(t *testing.T) {
 		t.Errorf("these alerts fire: %v", prom.fired)
 	}
 	// Faults have metrics, too: a link that can't be used, sources that must not be read, and a repair.
-	c := start(t, "signpost-2", config(impersonating(t, cluster.Cluster, "nobody"), namespace, server.Addr))
+	c := start(t, "signpost-2", config(cluster.Cluster.KubeconfigAs(t, as("nobody")), namespace, server.Addr))
 	awaitMetric(t, c, "signpost_dns_source_failing", time.Minute, positive)
 	cluster.Apply(t, fmt.Sprintf(linkSecret, "broken", `"{}"`), namespace)
 	err := cluster.Client.DiscoveryV1().EndpointSlices(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{})

@@ -2,15 +2,12 @@ package observe
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/util/teststorage"
 
-	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/programtest"
 )
 
 // signpost is the binary that `make build` makes.
@@ -27,66 +24,24 @@ const signpost = root + "/bin/signpost"
 
 // target is a process of signpost.
 type target struct {
-	name, admin, grpc, xds string
-	process                *childprocess.Process
-	log                    childprocess.Log
+	*programtest.Program
+	name, grpc, xds string
 }
 
 // start starts signpost with a config file, in which ADMIN, GRPC and XDS stand for addresses, and variables of
 // the environment.
 func start(t *testing.T, name, config string, env ...string) *target {
 	t.Helper()
-	if _, err := os.Stat(signpost); err != nil {
-		t.Fatalf("%v: run make build", err)
-	}
-	p := &target{name: name, admin: kubetest.Address(t), grpc: kubetest.Address(t), xds: kubetest.Address(t)}
-	path := filepath.Join(t.TempDir(), "signpost.yaml")
-	config = strings.NewReplacer("ADMIN", p.admin, "GRPC", p.grpc, "XDS", p.xds).Replace(config)
+	p := &target{name: name, grpc: kubetest.Address(t), xds: kubetest.Address(t)}
+	admin, path := kubetest.Address(t), filepath.Join(t.TempDir(), "signpost.yaml")
+	config = strings.NewReplacer("ADMIN", admin, "GRPC", p.grpc, "XDS", p.xds).Replace(config)
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(signpost, "run", "--config", path)
 	cmd.Env = append(cmd.Environ(), env...)
-	cmd.Stdout, cmd.Stderr = &p.log, &p.log
-	process, err := childprocess.Start(cmd, syscall.SIGKILL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.process = process
-	t.Cleanup(func() {
-		p.process.Stop(10 * time.Second)
-		if t.Failed() {
-			t.Logf("the log of %s:\n%s", name, tail(p.log.String(), 4000))
-		}
-	})
+	p.Program = programtest.Start(t, cmd, admin)
 	return p
-}
-
-func tail(s string, n int) string { return s[max(0, len(s)-n):] }
-
-// fetch returns the answer to a GET request to the admin server.
-func (p *target) fetch(path string) (string, error) {
-	client := http.Client{Timeout: 10 * time.Second}
-	defer client.CloseIdleConnections()
-	response, err := client.Get("http://" + p.admin + path)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", response.Status, body)
-	}
-	return string(body), err
-}
-
-// awaitReady waits until the process is ready.
-func (p *target) awaitReady(t *testing.T) {
-	t.Helper()
-	kubetest.Eventually(t, time.Minute, func() error {
-		_, err := p.fetch("/ready")
-		return err
-	})
 }
 
 // sample is a sample of a process.
@@ -98,7 +53,7 @@ type sample struct {
 // scrape reads /metrics. The labels are those that the metric has, and its name.
 func (p *target) scrape(t *testing.T) ([]sample, error) {
 	t.Helper()
-	text, err := p.fetch("/metrics")
+	text, err := p.Fetch("/metrics")
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +129,7 @@ func (p *prometheus) scrapeAll(adjust func(name string, value float64) float64) 
 // asScraped adds the labels of a target of a PodMonitor. A label of the metric with such a name is renamed.
 func asScraped(l labels.Labels, p *target) labels.Labels {
 	b := labels.NewBuilder(labels.EmptyLabels())
-	targetLabels := map[string]string{"job": "signpost/signpost", "instance": p.admin, "namespace": "signpost", "pod": p.name, "container": "signpost", "endpoint": "admin"}
+	targetLabels := map[string]string{"job": "signpost/signpost", "instance": p.Admin, "namespace": "signpost", "pod": p.name, "container": "signpost", "endpoint": "admin"}
 	l.Range(func(l labels.Label) {
 		if _, taken := targetLabels[l.Name]; taken {
 			l.Name = "exported_" + l.Name

@@ -1,17 +1,13 @@
 package page_test
 
 import (
-	"fmt"
-	"net"
-	"os"
 	"os/exec"
-	"syscall"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/programtest"
 )
 
 // signpost is the program; make build makes it.
@@ -52,25 +48,9 @@ func TestProcess(t *testing.T) {
 // startSignpost runs the dns role until the test ends, and returns the address of its admin server.
 func startSignpost(t *testing.T, kubeconfig, ns string) (url string) {
 	t.Helper()
-	if _, err := os.Stat(signpost); err != nil {
-		t.Fatalf("%v: run make build", err)
-	}
 	admin := kubetest.Address(t)
 	cmd := exec.Command(signpost, "dns", "--source=service", "--namespace="+ns, "--publish-internal-services", "--provider=inmemory", "--inmemory-zone=example.test",
 		"--domain-filter=", "--policy=sync", "--registry=noop", "--metrics-address="+admin, "--kubeconfig="+kubeconfig, "--interval=1s", "--events")
-	var log childprocess.Log
-	cmd.Stderr = &log
-	child, err := childprocess.Start(cmd, syscall.SIGKILL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { child.Stop(patience) })
-	kubetest.Eventually(t, patience, func() error {
-		c, err := net.Dial("tcp", admin)
-		if err != nil {
-			return fmt.Errorf("%w; the log is\n%s", err, log.String())
-		}
-		return c.Close()
-	})
+	programtest.Start(t, cmd, admin).AwaitReady(t)
 	return "http://" + admin
 }

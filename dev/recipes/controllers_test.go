@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/programtest"
 )
 
 // TestControllers turns the controllers of a real kube-controller-manager off, and on again. The slices stay
@@ -26,7 +27,7 @@ func TestControllers(t *testing.T) {
 	cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds", Nodes: 1}).Cluster
 	page := blocks(t, "migrate-controllers.md")
 	sh := newShell(t, bin, cluster.Kubeconfig)
-	managed := func(controllers string) *process {
+	managed := func(controllers string) *programtest.Program {
 		address := kubetest.Address(t)
 		_, port, _ := strings.Cut(address, ":")
 		return start(t, bin, "localcluster", address, nil, "kube-controller-manager", "--kubeconfig="+cluster.Kubeconfig,
@@ -53,7 +54,7 @@ func TestControllers(t *testing.T) {
 	args := strings.Fields(page["start"])
 	admin := kubetest.Address(t)
 	signpost := start(t, bin, args[0], admin, []string{"KUBECONFIG=" + cluster.Kubeconfig}, append(args[1:], "--metrics-addr="+admin)...)
-	signpost.awaitReady(t)
+	signpost.AwaitReady(t)
 	sh.run(t, page["after"])
 	w.run(t, 3)
 	w.await(t, "192.0.2.1", "192.0.2.2", w.ip(t, 0), w.ip(t, 1), w.ip(t, 2), w.ip(t, 3))

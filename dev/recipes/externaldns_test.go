@@ -17,6 +17,7 @@ import (
 
 	"github.com/signpostd/signpost/testkit/bindtest"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/programtest"
 )
 
 const secret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
@@ -62,14 +63,14 @@ func TestExternalDNS(t *testing.T) {
 		t.Errorf("the container has the image %s and the arguments %v", swapped.Image, swapped.Args)
 	}
 	env := []string{
-		"KUBECONFIG=" + kubeconfigOf(t, cluster, "external-dns", "external-dns"), "EXTERNAL_DNS_RFC2136_TSIG_SECRET=" + secret,
+		"KUBECONFIG=" + cluster.KubeconfigOf(t, "external-dns", "external-dns"), "EXTERNAL_DNS_RFC2136_TSIG_SECRET=" + secret,
 		"POD_NAME=external-dns-0", "POD_NAMESPACE=external-dns",
 	}
-	run := func() *process {
+	run := func() *programtest.Program {
 		admin := kubetest.Address(t)
 		// The address is the only argument that a pod doesn't need.
 		p := start(t, bin, "external-dns", admin, env, append(slices.Clone(swapped.Args), "--metrics-address="+admin)...)
-		p.awaitReady(t)
+		p.AwaitReady(t)
 		return p
 	}
 	p := run()
@@ -77,7 +78,7 @@ func TestExternalDNS(t *testing.T) {
 	zone.await(t, "new.example.test. A", "192.0.2.12")
 	zone.await(t, "a-new.example.test. TXT", "external-dns/owner=prod,external-dns/resource=service/shop/new")
 	p.Stop(20 * time.Second)
-	p.wantAllowed(t)
+	wantAllowed(t, p)
 
 	// Rollback: for ExternalDNS only the new name differs, and after another start nothing.
 	cluster.Apply(t, named("new", "", "192.0.2.12"), "shop")

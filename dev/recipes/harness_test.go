@@ -3,26 +3,18 @@ package recipes
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/programtest"
 )
 
 // patience is the time limit for events that normally take a second or two.
@@ -129,87 +121,18 @@ func (s shell) try(t *testing.T, script string) (string, error) {
 	return out.String(), nil
 }
 
-// A process is a program that a pod would run.
-type process struct {
-	*childprocess.Process
-	admin string // HOST:PORT
-	log   childprocess.Log
-}
-
 // start starts a program of a directory until the test ends. admin is the address that serves /ready.
-func start(t *testing.T, bin, name, admin string, env []string, args ...string) *process {
+func start(t *testing.T, bin, name, admin string, env []string, args ...string) *programtest.Program {
 	t.Helper()
-	p := &process{admin: admin}
 	cmd := exec.Command(filepath.Join(bin, name), args...)
 	cmd.Env = append(os.Environ(), env...)
-	cmd.Stdout, cmd.Stderr = &p.log, &p.log
-	child, err := childprocess.Start(cmd, syscall.SIGKILL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Process = child
-	t.Cleanup(func() {
-		child.Stop(20 * time.Second)
-		if t.Failed() {
-			t.Logf("log of %s:\n%s", name, tail(p.log.String()))
-		}
-	})
-	return p
+	return programtest.Start(t, cmd, admin)
 }
 
-func tail(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-20):], "\n")
-}
-
-// awaitReady waits until /ready reports success.
-func (p *process) awaitReady(t *testing.T) {
+// wantAllowed fails the test if the API server has refused a request of a program.
+func wantAllowed(t *testing.T, p *programtest.Program) {
 	t.Helper()
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	kubetest.Eventually(t, patience, func() error {
-		select {
-		case <-p.Exited():
-			t.Fatalf("the process has ended:\n%s", tail(p.log.String()))
-		default:
-		}
-		response, err := client.Get("http://" + p.admin + "/ready")
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		if response.StatusCode != http.StatusOK {
-			return errors.Join(fmt.Errorf("%s: %s", response.Status, body), err)
-		}
-		return err
-	})
-}
-
-// wantAllowed fails the test if the API server has refused a request of the process.
-func (p *process) wantAllowed(t *testing.T) {
-	t.Helper()
-	for line := range strings.Lines(p.log.String()) {
-		if strings.Contains(strings.ToLower(line), "forbidden") {
-			t.Errorf("something is refused: %s", line)
-		}
+	if refused := p.LinesWith("forbidden"); len(refused) > 0 {
+		t.Errorf("something is refused:\n%s", strings.Join(refused, "\n"))
 	}
-}
-
-// kubeconfigOf returns the path of a kubeconfig with the token of a service account, as in a pod.
-func kubeconfigOf(t *testing.T, cluster *kubetest.Cluster, namespace, account string) string {
-	t.Helper()
-	token, err := cluster.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := clientcmdapi.NewConfig()
-	c.Clusters["c"] = &clientcmdapi.Cluster{Server: cluster.Config.Host, CertificateAuthorityData: cluster.Config.CAData, CertificateAuthority: cluster.Config.CAFile}
-	c.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
-	c.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u", Namespace: namespace}
-	c.CurrentContext = "x"
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*c, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/signpostd/signpost/internal/manifest"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/programtest"
 )
 
 const authority = "web.shop.svc.cluster.local:80"
@@ -39,12 +40,12 @@ func TestLinkerd(t *testing.T) {
 		return containerOf(t, cluster, "linkerd", "linkerd-destination", "destination")
 	}
 	before := pod()
-	kubeconfig := kubeconfigOf(t, cluster, "linkerd", "linkerd-destination")
-	run := func(hostname string, c corev1.Container) (p *process, addr string) {
+	kubeconfig := cluster.KubeconfigOf(t, "linkerd", "linkerd-destination")
+	run := func(hostname string, c corev1.Container) (p *programtest.Program, addr string) {
 		admin, addr := kubetest.Address(t), kubetest.Address(t)
 		// The addresses and the kubeconfig are the only arguments that a pod doesn't need.
 		p = start(t, bin, "signpost", admin, []string{"HOSTNAME=" + hostname}, append(slices.Clone(c.Args), "-addr="+addr, "-metrics-addr="+admin, "-kubeconfig="+kubeconfig)...)
-		p.awaitReady(t)
+		p.AwaitReady(t)
 		return p, addr
 	}
 	old, oldAddr := run("linkerd-destination-old", before)
@@ -78,8 +79,8 @@ func TestLinkerd(t *testing.T) {
 	c.awaitStreams(t, 3)
 	c.await(t, "10.1.0.1", "10.1.0.2", "10.1.0.3")
 	wantHolder(t, cluster, "linkerd-destination-back")
-	for _, p := range []*process{old, fresh, back} {
-		p.wantAllowed(t)
+	for _, p := range []*programtest.Program{old, fresh, back} {
+		wantAllowed(t, p)
 	}
 	streams, lost := c.stop()
 	t.Logf("Linkerd: streams of the client: %d; endpoints removed or missing after a reconnect: %d", streams, lost)
@@ -100,7 +101,7 @@ func compare(t *testing.T, bin string, sh shell, page map[string]string, linkerd
 	}
 	args := strings.Split(strings.TrimSpace(sh.run(t, words)), "\n")
 	p := start(t, bin, "signpost", admin, sh.env, args...)
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	sh.run(t, ports.Replace(page["compare"]))
 	p.Stop(20 * time.Second)
 }

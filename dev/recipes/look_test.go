@@ -48,7 +48,7 @@ func TestLook(t *testing.T) {
 	admin, addr := kubetest.Address(t), kubetest.Address(t)
 	linkerd := start(t, bin, "signpost", admin, nil, "destination", "-addr="+addr, "-metrics-addr="+admin, "-kubeconfig="+cluster.Kubeconfig,
 		"-controller-namespace=linkerd", "-cluster-domain=cluster.local", "-identity-trust-domain=cluster.local", "-enable-ipv6=false", "-external-workload-writer=false")
-	linkerd.awaitReady(t)
+	linkerd.AwaitReady(t)
 	out := sh.run(t, strings.ReplaceAll(page["get"], "127.0.0.1:8086", addr))
 	for _, want := range []string{"10.1.0.1", "10.1.0.2", "web.shop.svc.cluster.local"} {
 		if !strings.Contains(out, want) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/programtest"
 )
 
 // older is the directory with the program of an earlier commit, which dev/rollback.sh builds.
@@ -79,7 +80,7 @@ func swapped(t *testing.T, order []string) {
 	}
 }
 
-func startPublisher(t *testing.T, dir, kubeconfig string, z zone) *process {
+func startPublisher(t *testing.T, dir, kubeconfig string, z zone) *programtest.Program {
 	t.Helper()
 	admin := kubetest.Address(t)
 	p := start(t, dir, "signpost", admin, []string{"POD_NAME=signpost-0", "POD_NAMESPACE=default"},
@@ -87,7 +88,7 @@ func startPublisher(t *testing.T, dir, kubeconfig string, z zone) *process {
 		"--rfc2136-port="+strconv.Itoa(int(z.Addr.Port())), "--rfc2136-zone=example.test", "--rfc2136-axfr", "--rfc2136-tsig-keyname=k",
 		"--rfc2136-tsig-secret="+secret, "--rfc2136-tsig-secret-alg=hmac-sha256", "--policy=sync", "--txt-owner-id=mine",
 		"--leader-elect", "--leader-elect-resource-namespace=default", "--metrics-address="+admin)
-	p.awaitReady(t)
+	p.AwaitReady(t)
 	return p
 }
 

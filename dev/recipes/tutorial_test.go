@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/programtest"
 )
 
 // TestTutorial shows that the commands of the tutorial work in order, and print the output on the page. Only
@@ -30,7 +31,7 @@ func TestTutorial(t *testing.T) {
 	sh := newShell(t, bin, filepath.Join(dir, "tutorial/kubeconfig"))
 	sh.dir = dir
 
-	begin := func(name string) *process { return sh.start(t, admin, ports.Replace(page[name])) }
+	begin := func(name string) *programtest.Program { return sh.start(t, admin, ports.Replace(page[name])) }
 	local := begin("cluster")
 	kubetest.Eventually(t, 2*patience, func() error { _, err := os.Stat(filepath.Join(dir, "tutorial/kubeconfig")); return err })
 	sh.await(t, "kubectl get serviceaccount default -o name", "serviceaccount/default")
@@ -39,7 +40,7 @@ func TestTutorial(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	local.awaitLog(t, page["cluster-out"])
+	awaitLog(t, local, page["cluster-out"])
 	steps := 0
 	for i := 1; page[fmt.Sprintf("step%d", i)] != ""; i++ {
 		name := fmt.Sprintf("step%d", i)
@@ -50,8 +51,8 @@ func TestTutorial(t *testing.T) {
 			sh.await(t, "dig +short @127.0.0.1 -p "+dnsPort+" ns1.example.org", "127.0.0.1")
 		case 3:
 			signpost := begin("signpost")
-			signpost.awaitReady(t)
-			signpost.awaitLog(t, ports.Replace(page["signpost-out"]))
+			signpost.AwaitReady(t)
+			awaitLog(t, signpost, ports.Replace(page["signpost-out"]))
 		}
 		if i == 1 || want == "" {
 			out := sh.run(t, script) // it isn't idempotent, so it runs once
@@ -76,7 +77,7 @@ func link(t *testing.T, target, path string) {
 }
 
 // start starts a command of a page that runs until the end of the test.
-func (s shell) start(t *testing.T, admin, command string) *process {
+func (s shell) start(t *testing.T, admin, command string) *programtest.Program {
 	t.Helper()
 	return start(t, "/bin", "sh", admin, s.env, "-euc", "cd "+s.dir+" && exec "+strings.TrimSpace(command))
 }
@@ -154,12 +155,12 @@ func TestPrints(t *testing.T) {
 	}
 }
 
-// awaitLog waits until a process has logged the lines on a page, in any order, because roles start in
+// awaitLog waits until a program has logged the lines on a page, in any order, because roles start in
 // parallel.
-func (p *process) awaitLog(t *testing.T, page string) {
+func awaitLog(t *testing.T, p *programtest.Program, page string) {
 	t.Helper()
 	kubetest.Eventually(t, patience, func() error {
-		log := p.log.String()
+		log := p.Log.String()
 		for line := range strings.Lines(page) {
 			if !prints(log, line) {
 				return fmt.Errorf("the log has\n%s\nand the page shows\n%s", log, page)

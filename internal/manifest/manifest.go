@@ -1,5 +1,6 @@
 // Package manifest reads YAML manifests and applies them to an API server, like `kubectl apply
-// --server-side`. The demo and kubetest apply manifests; `signpost plan` reads them with [Decode].
+// --server-side`. The demo and kubetest apply manifests; `signpost plan` and `signpost check` read them
+// with [ReadPath].
 //
 // # Concurrency
 //
@@ -13,6 +14,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -123,8 +126,41 @@ func DecodeAtMost(manifests io.Reader, limit int) ([]*unstructured.Unstructured,
 	return objects, err
 }
 
-// DecodeFile is [DecodeAtMost] for a file. Its errors don't have the path.
-func DecodeFile(path string, limit int) ([]*unstructured.Unstructured, error) {
+// ReadPath returns the objects of a file, of the *.yaml, *.yml and *.json files of a directory or, for -, of
+// standard input. A file may have as many bytes as the limit. The errors don't have the path.
+func ReadPath(path string, stdin io.Reader, limit int) ([]*unstructured.Unstructured, error) {
+	if path == "-" {
+		return DecodeAtMost(stdin, limit)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	if !info.IsDir() {
+		return decodeFile(path, limit)
+	}
+	var files []string
+	for _, pattern := range []string{"*.yaml", "*.yml", "*.json"} {
+		// Glob only fails for malformed patterns.
+		found, _ := filepath.Glob(filepath.Join(path, pattern))
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		return nil, errors.New("the directory has no *.yaml, *.yml or *.json file")
+	}
+	slices.Sort(files)
+	var objects []*unstructured.Unstructured
+	for _, file := range files {
+		found, err := decodeFile(file, limit)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}
+
+func decodeFile(path string, limit int) ([]*unstructured.Unstructured, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, errors.Unwrap(err)
