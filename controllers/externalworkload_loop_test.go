@@ -336,7 +336,8 @@ func (l *machineLane) open(q machineQuery) *machineStream {
 	return s
 }
 
-// streamState has the addresses that a stream has received, each with all of its fields and the labels of its set.
+// streamState has the addresses that a stream has received, each with all of its fields and the
+// labels of its set.
 type streamState map[string]string
 
 func (k streamState) apply(u *pb.Update) {

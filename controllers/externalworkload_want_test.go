@@ -104,7 +104,8 @@ func (s *machineService) targetPort(v *workload.ExternalWorkload, q machineQuery
 	return s.portOf(v, s.Spec.Ports[i])
 }
 
-// wantAddresses returns the addresses of a stream in order: of each ready workload the last of the preferred family.
+// wantAddresses returns the addresses of a stream in order: of each ready workload the last of the
+// preferred family.
 func (s *machineService) wantAddresses(current []*workload.ExternalWorkload, q machineQuery) []string {
 	var want []string
 	for _, v := range current {

@@ -378,8 +378,9 @@ func TestQueryLimits(t *testing.T) {
 	}
 }
 
-// TestResponseMemory shows that the responses that one client needs first are limited in bytes. Each port of a
-// Service is a copy of its endpoints: 20,000 queries for 1,000 endpoints of a tenant would take 8 GB.
+// TestResponseMemory shows that the responses that one client needs first are limited in bytes.
+// Each port of a Service is a copy of its endpoints: 20,000 queries for 1,000 endpoints of a tenant
+// would take 8 GB.
 func TestResponseMemory(t *testing.T) {
 	const limit = 100 << 10
 	ports := func(s *catalog.Service) {

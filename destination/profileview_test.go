@@ -130,8 +130,9 @@ func TestProfileViewIsShared(t *testing.T) {
 	})
 }
 
-// TestProfileViewsShareDescriptions shows that the fields of a ServiceProfile are encoded once for queries from
-// all namespaces, and for all ports unless these are in the fields. A client chooses both.
+// TestProfileViewsShareDescriptions shows that the fields of a ServiceProfile are encoded once for
+// queries from all namespaces, and for all ports unless these are in the fields. A client chooses
+// both.
 func TestProfileViewsShareDescriptions(t *testing.T) {
 	for _, test := range []struct {
 		authority string

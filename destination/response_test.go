@@ -207,8 +207,8 @@ func TestSetLabels(t *testing.T) {
 	}
 }
 
-// TestStepsAreLimited shows that the kept steps have no more bytes than the entries. Otherwise a Service whose
-// endpoints all change again and again would need 17 times their memory.
+// TestStepsAreLimited shows that the kept steps have no more bytes than the entries. Otherwise a
+// Service whose endpoints all change again and again would need 17 times their memory.
 func TestStepsAreLimited(t *testing.T) {
 	v := &view{}
 	filters := &catalog.Filters{}

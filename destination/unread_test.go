@@ -56,8 +56,8 @@ func (f *fixture) serveHosts() (dial func(from string) net.Conn) {
 	}
 }
 
-// A client opens a call after each change of a Service, and reads none. Each call holds a response of its own,
-// which no other call needs, until its connection is closed.
+// A client opens a call after each change of a Service, and reads none. Each call holds a response
+// of its own, which no other call needs, until its connection is closed.
 func TestUnreadResponses(t *testing.T) {
 	const calls, limit = 100, 4 << 20
 	objects, _ := manyEndpoints(1000)

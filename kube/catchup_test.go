@@ -448,8 +448,8 @@ func TestCatchUpCountsHandlers(t *testing.T) {
 	}
 }
 
-// A cluster without the CRD of an optional kind hands over like any other. What a process that lists its objects
-// again hands over is nothing.
+// A cluster without the CRD of an optional kind hands over like any other. What a process that
+// lists its objects again hands over is nothing.
 func TestContainWithMissingKind(t *testing.T) {
 	api := kubetest.Start(t)
 	kind := Servers()

@@ -13,8 +13,9 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// An object on which Kind.Trim or Kind.Read panics costs nothing but itself: its last good version stays, other
-// objects and other tables of the watch go on, and its problem says where (docs/faults.md, row 15).
+// An object on which Kind.Trim or Kind.Read panics costs nothing but itself: its last good version
+// stays, other objects and other tables of the watch go on, and its problem says where
+// (docs/faults.md, row 15).
 func TestPanicCostsOneObject(t *testing.T) {
 	panicking := Services()
 	trim := panicking.Trim

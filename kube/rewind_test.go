@@ -442,7 +442,8 @@ func TestForbiddenDiscovery(t *testing.T) {
 	}
 }
 
-// Versions whose names are none are not asked for, nor shown, nor more than a few: the server may be anybody's.
+// Versions whose names are none are not asked for, nor shown, nor more than a few: the server may
+// be anybody's.
 func TestOtherVersionsAreLimited(t *testing.T) {
 	s := newFakeServer()
 	h := httptest.NewServer(s)

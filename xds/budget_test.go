@@ -114,9 +114,10 @@ func (w *follower) receive(got *discovery.DiscoveryResponse) {
 	w.change, w.removal = change, removal
 }
 
-// Case 57: 1,000 streams (200 with -short, and a fifth of the budget) of a Service that changes 50 times a second get what the budget allows: no stream
-// goes back to an older state, or lacks the last one in the end. Removals are faster, and changes of another
-// Service don't wait. dev/bench measures this with 5,000 endpoints (make bench ONLY=xds:budget).
+// Case 57: 1,000 streams (200 with -short, and a fifth of the budget) of a Service that changes 50
+// times a second get what the budget allows: no stream goes back to an older state, or lacks the
+// last one in the end. Removals are faster, and changes of another Service don't wait. dev/bench
+// measures this with 5,000 endpoints (make bench ONLY=xds:budget).
 func TestEgressBudget(t *testing.T) {
 	const (
 		perConnection          = 20

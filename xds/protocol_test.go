@@ -379,7 +379,8 @@ func TestDelta(t *testing.T) {
 	})
 }
 
-// Cases 48 and 49: versions are equal in all replicas, so that a client that reconnects gets what differs only.
+// Cases 48 and 49: versions are equal in all replicas, so that a client that reconnects gets what
+// differs only.
 func TestDeltaReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, objects := shop()
@@ -558,7 +559,8 @@ func TestWeightedClusterOfMissingService(t *testing.T) {
 	})
 }
 
-// §10.2: clients that reject many versions fill neither the log nor the API server; each rejection is counted.
+// §10.2: clients that reject many versions fill neither the log nor the API server; each rejection
+// is counted.
 func TestManyRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, objects := shop()

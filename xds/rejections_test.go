@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A known rejection stays known when no further one fits, so that a client that repeats it doesn't fill the log.
+// A known rejection stays known when no further one fits, so that a client that repeats it doesn't
+// fill the log.
 func TestKnownRejections(t *testing.T) {
 	rs := rejections{seen: map[rejection]struct{}{}}
 	for n := range maxRejections {

@@ -84,7 +84,8 @@ func (*slowExplainer) Explain(ctx context.Context, _ Query) []Step {
 	}
 }
 
-// An explanation may take longer than ReadTimeout, also after a request that was refused on the same connection.
+// An explanation may take longer than ReadTimeout, also after a request that was refused on the
+// same connection.
 func TestLongExplanations(t *testing.T) {
 	for name, before := range map[string]string{"first": "", "after another": StatusPath, "after a refused one": StatusPath + "/refused"} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,8 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// The refusals of one DNS server are one finding, though each names its record. The cause has the name of the first.
+// The refusals of one DNS server are one finding, though each names its record. The cause has the
+// name of the first.
 func TestRefusalsOfAServerAreOneFinding(t *testing.T) {
 	at := time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC)
 	record := func(name, cause string) Finding {
@@ -206,8 +207,8 @@ func TestCausesAreKept(t *testing.T) {
 	}
 }
 
-// Fifty Services are explained within the time limit, also if each takes a quarter of a second, and a panic of an
-// explanation is one of the search.
+// Fifty Services are explained within the time limit, also if each takes a quarter of a second, and
+// a panic of an explanation is one of the search.
 func TestManyCauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &lateExplainer{}

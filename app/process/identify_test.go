@@ -19,8 +19,9 @@ import (
 	"github.com/signpostd/signpost/testkit/logtest"
 )
 
-// An API server may refuse requests while it starts. A publisher that took one refusal for an answer would have no
-// instance until its process ends, and could change the records of another cluster with its owner ID.
+// An API server may refuse requests while it starts. A publisher that took one refusal for an
+// answer would have no instance until its process ends, and could change the records of another
+// cluster with its owner ID.
 func TestRefusedInstance(t *testing.T) {
 	for name, test := range map[string]struct {
 		refusals int

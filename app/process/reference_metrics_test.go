@@ -68,8 +68,8 @@ var withoutSamples = map[string]string{
 	"xds_streams":              "gauge",
 }
 
-// registeredRows returns what a process with this config registers: for each name the cells name, type, labels
-// and help.
+// registeredRows returns what a process with this config registers: for each name the cells name,
+// type, labels and help.
 func registeredRows(t *testing.T, c settings.Config) (map[string][]string, error) {
 	t.Helper()
 	withoutAPIServer(t, &c)

@@ -51,8 +51,9 @@ type outcome struct {
 	transcript, known string
 }
 
-// play plays a scenario to a server with real streams and trims its objects in memory. It returns the outcome of each step.
-// It runs in a bubble of synctest, in which it is certain that nothing more will happen.
+// play plays a scenario to a server with real streams and trims its objects in memory. It returns
+// the outcome of each step. It runs in a bubble of synctest, in which it is certain that nothing
+// more will happen.
 func (s *scenario) play(t *testing.T) []outcome {
 	t.Helper()
 	names := scenarioNames{ns: "namespace-of-scenario", other: "another-namespace"}

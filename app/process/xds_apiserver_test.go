@@ -26,7 +26,8 @@ import (
 	"github.com/signpostd/signpost/xds/auth"
 )
 
-// serverCertificate writes a certificate for 127.0.0.1 that signs itself, and its key, and returns their paths.
+// serverCertificate writes a certificate for 127.0.0.1 that signs itself, and its key, and returns
+// their paths.
 func serverCertificate(t *testing.T) (cert, key string) {
 	t.Helper()
 	dir := t.TempDir()

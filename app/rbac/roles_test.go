@@ -102,8 +102,8 @@ func TestControllers(t *testing.T) {
 	}
 }
 
-// Without the right to read ExternalWorkloads, their controller writes nothing. It doesn't conclude that there are
-// none, and delete their slices.
+// Without the right to read ExternalWorkloads, their controller writes nothing. It doesn't conclude
+// that there are none, and delete their slices.
 func TestWithoutExternalWorkloads(t *testing.T) {
 	t.Parallel()
 	c := settings.Default()

@@ -98,7 +98,8 @@ func TestCheckWaits(t *testing.T) {
 	}
 }
 
-// installed returns the path of manifests of an installation with a config file and the arguments of its container.
+// installed returns the path of manifests of an installation with a config file and the arguments
+// of its container.
 func installed(t *testing.T, config string, args ...string) string {
 	t.Helper()
 	type object = map[string]any

@@ -89,7 +89,8 @@ func TestCommandsInDocs(t *testing.T) {
 	}
 }
 
-// checkDocCommand checks the name of a command and its flags, which have a parameter or an ellipsis on a page.
+// checkDocCommand checks the name of a command and its flags, which have a parameter or an ellipsis
+// on a page.
 func checkDocCommand(t *testing.T, root *cobra.Command, path, command string) {
 	t.Helper()
 	cmd, _, err := root.Find(strings.Fields(command))

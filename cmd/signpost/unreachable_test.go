@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// TestUnreachableAPIServer: each command that reads a cluster itself says in one sentence what isn't reachable,
-// with the exit code of docs/cli.md.
+// TestUnreachableAPIServer: each command that reads a cluster itself says in one sentence what
+// isn't reachable, with the exit code of docs/cli.md.
 func TestUnreachableAPIServer(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

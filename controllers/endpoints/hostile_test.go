@@ -39,8 +39,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A stored object of less than a megabyte can have a billion addresses with ports, whether it is compared with
-// the desired state or with the version before it.
+// A stored object of less than a megabyte can have a billion addresses with ports, whether it is
+// compared with the desired state or with the version before it.
 func TestHostileEndpoints(t *testing.T) {
 	const size, few = 1500, 50
 	product := corev1.EndpointSubset{Addresses: hostileAddresses(1, size), Ports: hostilePorts(0, size)}
@@ -92,8 +92,8 @@ func TestManyNamedPorts(t *testing.T) {
 	}
 }
 
-// A Service of thousands of ports, and pods that give one of them a number each, cost a sync neither seconds nor
-// gigabytes.
+// A Service of thousands of ports, and pods that give one of them a number each, cost a sync
+// neither seconds nor gigabytes.
 func TestManyPortNumbers(t *testing.T) {
 	const ports, pods, limit = 5000, 400, 64 << 20
 	service := serviceFoo(withPorts())

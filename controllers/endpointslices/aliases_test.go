@@ -189,8 +189,8 @@ func TestManyCombinationsOfPorts(t *testing.T) {
 	}
 }
 
-// Large labels of a Service are not copied to its slices, of which there may be many. They return once they are
-// small.
+// Large labels of a Service are not copied to its slices, of which there may be many. They return
+// once they are small.
 func TestLimitedLabels(t *testing.T) {
 	s := service(0)
 	s.Labels = map[string]string{}

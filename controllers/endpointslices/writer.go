@@ -80,7 +80,8 @@ func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*disco
 	}
 }
 
-// prepare makes a slice from the library one that can be written and kept, and returns the sync of its Service.
+// prepare makes a slice from the library one that can be written and kept, and returns the sync of
+// its Service.
 func (w *writer) prepare(e *discoveryv1.EndpointSlice) (*underway, error) {
 	key, _ := watched.ServiceOf(e)
 	w.mu.Lock()

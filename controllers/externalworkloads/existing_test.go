@@ -144,8 +144,8 @@ func TestManyPorts(t *testing.T) {
 	}
 }
 
-// The cost of a plan doesn't grow with the product of workloads and ports, and workloads with too many sets of
-// ports are left out, always the same ones.
+// The cost of a plan doesn't grow with the product of workloads and ports, and workloads with too
+// many sets of ports are left out, always the same ones.
 func TestManyPortsOfManyWorkloads(t *testing.T) {
 	const n, ports, most = 200, 2000, 64 << 20
 	service := serviceWith(func(s *corev1.Service) { s.Spec.Ports = nil })

@@ -134,8 +134,8 @@ func TestCostOfManyServices(t *testing.T) {
 	}
 }
 
-// A change of a workload that too many Services select, or have to be compared with, affects all Services of the
-// namespace. Finding them takes a while, for which all namespaces wait.
+// A change of a workload that too many Services select, or have to be compared with, affects all
+// Services of the namespace. Finding them takes a while, for which all namespaces wait.
 func TestManyServicesCountAsEvery(t *testing.T) {
 	x := newIndex()
 	put := func(label string) []string {

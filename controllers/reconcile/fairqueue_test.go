@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Namespaces with thousands of changed Services, with syncs that take long, or whose writes time out, hold up no
-// Service of another one. Two namespaces with slow syncs took all workers, for as long as they had changes.
+// Namespaces with thousands of changed Services, with syncs that take long, or whose writes time
+// out, hold up no Service of another one. Two namespaces with slow syncs took all workers, for as
+// long as they had changes.
 func TestBusyNamespacesDelayNoOthers(t *testing.T) {
 	for _, test := range []struct {
 		name                 string

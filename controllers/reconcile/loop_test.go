@@ -109,8 +109,8 @@ func TestBatching(t *testing.T) {
 	}
 }
 
-// Changes that affect all Services of a namespace are synced together, and what is pending at the end of a term
-// isn't read.
+// Changes that affect all Services of a namespace are synced together, and what is pending at the
+// end of a term isn't read.
 func TestBusyWorkloadsOfManyServices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s syncs

@@ -387,8 +387,8 @@ func (c counted) GetName() string {
 	return c.Name
 }
 
-// The cost of reading the objects of a Service is proportional to their number, also if the table has caught up
-// with none of many writes.
+// The cost of reading the objects of a Service is proportional to their number, also if the table
+// has caught up with none of many writes.
 func TestManyUnseenWrites(t *testing.T) {
 	const n = 300
 	asked := 0

@@ -255,8 +255,8 @@ func (t *term) wrote(key Key, operation string, err error) {
 	}
 }
 
-// ended records the end of a sync, and queues the Service again if it failed. It reports whether another worker
-// has replaced the one of the sync.
+// ended records the end of a sync, and queues the Service again if it failed. It reports whether
+// another worker has replaced the one of the sync.
 func (t *term) ended(key Key, err error) (replaced bool) {
 	now := time.Now()
 	t.mu.Lock()

@@ -51,8 +51,8 @@ func (t *Totals) Reset() {
 	}
 }
 
-// NewSizes returns the totals of the EndpointSlices that a controller keeps, of both families of addresses, and
-// of the endpoints in them.
+// NewSizes returns the totals of the EndpointSlices that a controller keeps, of both families of
+// addresses, and of the endpoints in them.
 func (m *Metrics) NewSizes(controller string) *Totals {
 	return NewTotals(m.slices.WithLabelValues(controller), m.endpoints.WithLabelValues(controller))
 }

@@ -14,7 +14,8 @@ func family(of discoveryv1.AddressType, address string) func(*discoveryv1.Endpoi
 	return func(e *discoveryv1.EndpointSlice) { e.AddressType, e.Endpoints[0].Addresses = of, []string{address} }
 }
 
-// After a refused write, deletions of the address type are skipped; with FailFast its creates and updates, too.
+// After a refused write, deletions of the address type are skipped; with FailFast its creates and
+// updates, too.
 func TestApplyAfterARefusedWrite(t *testing.T) {
 	v4, v6 := family(discoveryv1.AddressTypeIPv4, "10.0.0.1"), family(discoveryv1.AddressTypeIPv6, "fd00::1")
 	for failFast, want := range map[bool][]string{false: {"old4", "new4", "new6"}, true: {"old4", "new6"}} {

@@ -15,8 +15,8 @@ import (
 // ExternalWorkloads have, because each set needs slices of its own.
 const MaxPorts = 250_000
 
-// TooManyPorts is the reason of Events about a Service whose ports are more than [MaxPorts]. Members whose sets
-// don't fit are in no slice.
+// TooManyPorts is the reason of Events about a Service whose ports are more than [MaxPorts].
+// Members whose sets don't fit are in no slice.
 const TooManyPorts = "TooManyPorts"
 
 // PortSet identifies a set of ports. Order and explicit defaults make no difference, because Linkerd orders

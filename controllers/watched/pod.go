@@ -35,8 +35,8 @@ type Pod struct {
 	ReadySince time.Time
 }
 
-// ContainerPort is a port that a Service can refer to by name, or one of spec.ports of an ExternalWorkload. The
-// protocol defaults to TCP.
+// ContainerPort is a port that a Service can refer to by name, or one of spec.ports of an
+// ExternalWorkload. The protocol defaults to TCP.
 type ContainerPort struct {
 	Name     string
 	Number   int32

@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// A pod keeps the fields that endpoints depend on: of ports those with a name, of init containers those that keep
-// running, and of the conditions of type Ready the first.
+// A pod keeps the fields that endpoints depend on: of ports those with a name, of init containers
+// those that keep running, and of the conditions of type Ready the first.
 func TestTrimPod(t *testing.T) {
 	since := metav1.Unix(1_700_000_000, 0)
 	port := func(name string, number int32) []corev1.ContainerPort {

@@ -51,8 +51,8 @@ func newPortLookup(service *corev1.Service, declared bool) *PortLookup {
 	return l
 }
 
-// Named returns the number of the Service's ports that are looked for, which are those with a target that is a
-// name. All pods have the same numbers of the other ports.
+// Named returns the number of the Service's ports that are looked for, which are those with a
+// target that is a name. All pods have the same numbers of the other ports.
 func (l *PortLookup) Named() int { return len(l.sought) }
 
 // Lacks reports whether a pod of which so many ports were found by name has none of the Service's ports
@@ -61,9 +61,9 @@ func (l *PortLookup) Lacks(byName int) bool {
 	return byName == 0 && len(l.sought) > 0 && len(l.sought) == len(l.ports)
 }
 
-// In returns the ports of the Service in a workload with these lists of ports, by their index, how many of them
-// were looked for and found, and a key that is equal for workloads with the same ports. The list and the key
-// are valid until the next call.
+// In returns the ports of the Service in a workload with these lists of ports, by their index, how
+// many of them were looked for and found, and a key that is equal for workloads with the same
+// ports. The list and the key are valid until the next call.
 func (l *PortLookup) In(lists ...[]ContainerPort) (found []FoundPort, n int, key []byte) {
 	if len(l.sought) == 0 {
 		return l.found, 0, nil

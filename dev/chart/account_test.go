@@ -77,7 +77,8 @@ func install(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	}
 }
 
-// withdrawLater deletes the account and its rights at the end of the test, because other tests share the cluster.
+// withdrawLater deletes the account and its rights at the end of the test, because other tests
+// share the cluster.
 func withdrawLater(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured) {
 	t.Helper()
 	mapper := resourcesOf(t, cluster)

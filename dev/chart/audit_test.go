@@ -232,8 +232,8 @@ func wantChecked(t *testing.T, cluster *kubetest.Cluster, config map[string]any)
 	}
 }
 
-// agentForm matches the User-Agent of requests: the program, of which the API server makes the field manager, and
-// roles. writers has the role at its end, by what it writes.
+// agentForm matches the User-Agent of requests: the program, of which the API server makes the
+// field manager, and roles. writers has the role at its end, by what it writes.
 var (
 	agentForm = regexp.MustCompile(`^signpost/\S+ \(\w+/\w+\) [a-z,]+$`)
 	writers   = map[string]string{"create endpoints": ") controllers", "update endpoints": ") controllers", "create dnsrecords": ") dns", "update configmaps": ") dns"}
@@ -391,8 +391,8 @@ var dayKinds = map[string]schema.GroupVersionResource{
 	"dnsrecords":     {Group: "externaldns.k8s.io", Version: "v1alpha1", Resource: "dnsrecords"},
 }
 
-// await waits until there are so many objects of a kind, and one of them contains a text. DNSRecords are in the
-// namespace of Signpost. Of Events there may be more.
+// await waits until there are so many objects of a kind, and one of them contains a text.
+// DNSRecords are in the namespace of Signpost. Of Events there may be more.
 func (d day) await(what, kind, selector string, count int, text string) {
 	d.t.Helper()
 	namespace := d.namespace

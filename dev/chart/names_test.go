@@ -20,8 +20,8 @@ metrics: {serviceMonitor: {enabled: true}}
 inspection: {tokens: true}
 `
 
-// Helm allows release names of 53 bytes. Whatever the names are, no two objects have the same one, and the API
-// server accepts all of them.
+// Helm allows release names of 53 bytes. Whatever the names are, no two objects have the same one,
+// and the API server accepts all of them.
 func TestLongNames(t *testing.T) {
 	cluster := kubetest.Start(t)
 	for _, test := range []struct{ name, release, values string }{

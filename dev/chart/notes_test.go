@@ -178,8 +178,8 @@ func runSignpost(t *testing.T, kubeconfig, stdin string, args ...string) (int, s
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// A secret is read from the cluster, before and after the installation. Without it no pod starts, and the zones are
-// unknown.
+// A secret is read from the cluster, before and after the installation. Without it no pod starts,
+// and the zones are unknown.
 func TestCheckReadsSecrets(t *testing.T) {
 	cluster := kubetest.Start(t)
 	namespace := cluster.Namespace(t)

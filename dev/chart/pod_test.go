@@ -25,7 +25,8 @@ func deploymentFor(t *testing.T, text string) *appsv1.Deployment {
 	return find[appsv1.Deployment](t, objects, "Deployment", "signpost")
 }
 
-// OpenShift's restricted-v2 refuses a user outside of the range of its namespace, so that the chart names none.
+// OpenShift's restricted-v2 refuses a user outside of the range of its namespace, so that the chart
+// names none.
 func TestNoFixedUser(t *testing.T) {
 	pod := deploymentFor(t, "").Spec.Template.Spec
 	for _, id := range []*int64{pod.SecurityContext.RunAsUser, pod.SecurityContext.RunAsGroup, pod.SecurityContext.FSGroup, pod.Containers[0].SecurityContext.RunAsUser} {

@@ -31,8 +31,8 @@ func Pause(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// Until waits until a condition holds, for at most within, with a pause of every between two tries. The error has
-// that of the last try.
+// Until waits until a condition holds, for at most within, with a pause of every between two tries.
+// The error has that of the last try.
 func Until(ctx context.Context, what string, within, every time.Duration, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("waited %s in vain for %s", within, what))
 	defer cancel()

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Metric returns each series of a metric, and no metric whose name begins alike. A page that is missing is an error.
+// Metric returns each series of a metric, and no metric whose name begins alike. A page that is
+// missing is an error.
 func TestMetric(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {

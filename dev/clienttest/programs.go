@@ -33,8 +33,8 @@ type Program struct {
 	Log string
 }
 
-// Start starts a program and appends its output to a file. A command that has a standard output already keeps it.
-// When this process dies, the kernel sends the program the signal death.
+// Start starts a program and appends its output to a file. A command that has a standard output
+// already keeps it. When this process dies, the kernel sends the program the signal death.
 func Start(name, log string, cmd *exec.Cmd, death syscall.Signal) (*Program, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -72,7 +72,8 @@ type Programs struct {
 	running []*Program
 }
 
-// StartCluster starts bin/localcluster without nodes, and returns the path of its kubeconfig when it is ready.
+// StartCluster starts bin/localcluster without nodes, and returns the path of its kubeconfig when
+// it is ready.
 func (g *Programs) StartCluster(ctx context.Context, flags ...string) (kubeconfig string, err error) {
 	if err := os.MkdirAll(g.Dir, 0o700); err != nil {
 		return "", err
@@ -112,8 +113,8 @@ func Serves(ctx context.Context, client kubernetes.Interface) bool {
 	return client.CoreV1().RESTClient().Get().AbsPath("/readyz").Timeout(time.Second).Do(ctx).Error() == nil
 }
 
-// ClientConfig returns the configuration of clients without a rate limit, and without warnings, which say that
-// Endpoints are deprecated.
+// ClientConfig returns the configuration of clients without a rate limit, and without warnings,
+// which say that Endpoints are deprecated.
 func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

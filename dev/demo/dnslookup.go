@@ -51,8 +51,8 @@ func (n nameServer) digCommand(name, recordType string) string {
 	return fmt.Sprintf("dig +short @%s -p %d %s %s", n.addr.Addr(), n.addr.Port(), name, recordType)
 }
 
-// dig shows what the program of that name would print: one line that has each of want in it, or no line if there
-// is none.
+// dig shows what the program of that name would print: one line that has each of want in it, or no
+// line if there is none.
 func (n nameServer) dig(ctx context.Context, name, recordType string, want ...string) error {
 	command := n.digCommand(name, recordType)
 	say("%s", command)

@@ -17,8 +17,9 @@
 // Endpoints and EndpointSlices are left to `bin/signpost controllers --kubeconfig DIR/kubeconfig`,
 // beside it; with --endpoint-controllers=kubernetes the cluster writes them itself.
 //
-// Ctrl-C ends it. Each component is also a subcommand with its usual flags, such as `localcluster etcd --help`.
-// Build it from the repository's root: go build -C dev/localcluster -o ../../bin/localcluster .
+// Ctrl-C ends it. Each component is also a subcommand with its usual flags, such as `localcluster
+// etcd --help`. Build it from the repository's root: go build -C dev/localcluster -o
+// ../../bin/localcluster .
 //
 // Exit codes: 0 after SIGINT or SIGTERM, 1 when a component fails, 2 for a wrong command line.
 package main

@@ -22,8 +22,8 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// largeSlices is the number of EndpointSlices of a large Service. large-0 has few endpoints, so that its changes
-// cost the API server little.
+// largeSlices is the number of EndpointSlices of a large Service. large-0 has few endpoints, so
+// that its changes cost the API server little.
 const largeSlices = 3
 
 // large is a Service with so many endpoints that the answer exceeds the window of a stream. Its

@@ -28,8 +28,8 @@ type target struct {
 	name, grpc, xds string
 }
 
-// start starts signpost with a config file, in which ADMIN, GRPC and XDS stand for addresses, and variables of
-// the environment.
+// start starts signpost with a config file, in which ADMIN, GRPC and XDS stand for addresses, and
+// variables of the environment.
 func start(t *testing.T, name, config string, env ...string) *target {
 	t.Helper()
 	p := &target{name: name, grpc: kubetest.Address(t), xds: kubetest.Address(t)}
@@ -97,8 +97,8 @@ func newPrometheus(t *testing.T, targets ...*target) *prometheus {
 	return &prometheus{t: t, storage: s, evaluator: newEvaluator(t, s, allAlerts(t)), begun: now, now: now, targets: targets}
 }
 
-// scrapeAll scrapes all processes once, evaluates the alerts, and lets a step of its own time pass. adjust may
-// change a value; it may be nil.
+// scrapeAll scrapes all processes once, evaluates the alerts, and lets a step of its own time pass.
+// adjust may change a value; it may be nil.
 func (p *prometheus) scrapeAll(adjust func(name string, value float64) float64) {
 	p.t.Helper()
 	app := p.storage.Appender(p.t.Context())
@@ -157,8 +157,9 @@ func (p *prometheus) wantFiring(within time.Duration, alerts ...string) {
 	}
 }
 
-// mapped keeps the times that metrics have as far from a scrape as they are, when the clock of Prometheus goes
-// speed times as fast as that of the process. The durations in lasting are multiplied.
+// mapped keeps the times that metrics have as far from a scrape as they are, when the clock of
+// Prometheus goes speed times as fast as that of the process. The durations in lasting are
+// multiplied.
 func (p *prometheus) mapped(speed float64, lasting ...string) func(string, float64) float64 {
 	origin := float64(p.begun.UnixNano()) / 1e9
 	return func(name string, value float64) float64 {

@@ -50,7 +50,8 @@ func (s *shop) openDualStack(ctx context.Context) error {
 	return nil
 }
 
-// sliceOf returns the slice of a dual-stack Service for one family. Endpoints of one pod have the same target.
+// sliceOf returns the slice of a dual-stack Service for one family. Endpoints of one pod have the
+// same target.
 func (s *shop) sliceOf(family discoveryv1.AddressType, addresses []netip.Addr) *discoveryv1.EndpointSlice {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{GenerateName: s.name + "-", Labels: map[string]string{discoveryv1.LabelServiceName: s.name}},

@@ -94,8 +94,8 @@ func envoyCommand(flags ...string) *exec.Cmd {
 	return exec.Command("bin/xds-clients/envoy", append(flags, "--concurrency", "1", "--use-dynamic-base-id")...)
 }
 
-// launchEnvoy starts Envoy with what `signpost xds bootstrap --envoy` prints with these flags, and more of its
-// configuration.
+// launchEnvoy starts Envoy with what `signpost xds bootstrap --envoy` prints with these flags, and
+// more of its configuration.
 func (st *stage) launchEnvoy(ctx context.Context, name, more string, flags ...string) (*clienttest.Program, error) {
 	path := filepath.Join(st.Dir, name+".yaml")
 	if err := bootstrapFile(ctx, path, append([]string{"--envoy"}, flags...)...); err != nil {
@@ -156,8 +156,8 @@ func yamlAddress(hostPort string) (string, error) {
 // stats are the numbers of clusters of an Envoy, and how many have been changed so far.
 type stats struct{ active, warming, modified int }
 
-// envoyStats returns the numbers of clusters of the Envoy with this admin address. Clusters that wait for endpoints
-// are warming.
+// envoyStats returns the numbers of clusters of the Envoy with this admin address. Clusters that
+// wait for endpoints are warming.
 func envoyStats(ctx context.Context, admin string) (n stats, err error) {
 	into := map[string]*int{"active_clusters": &n.active, "warming_clusters": &n.warming, "cluster_modified": &n.modified}
 	text, err := clienttest.Fetch(ctx, "http://"+admin+"/stats?filter=^cluster_manager\\.")

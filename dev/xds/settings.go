@@ -24,8 +24,9 @@ import (
 	"github.com/signpostd/signpost/xds/auth"
 )
 
-// settings returns the scenes about settings of clients and servers: bootstrap files, TLS, authorities and idle
-// channels. gRPC clients play them, and most of the scenes start clients of their own.
+// settings returns the scenes about settings of clients and servers: bootstrap files, TLS,
+// authorities and idle channels. gRPC clients play them, and most of the scenes start clients of
+// their own.
 func settings() []scene {
 	return []scene{
 		{"authority", nil, authorities},

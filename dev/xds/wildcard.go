@@ -98,7 +98,8 @@ func halves(of ...*shop) (list []any) {
 // wildHost is the name of the Cluster for HTTP of a Service.
 func wildHost(s *shop) string { return s.host() + ".svc.cluster.local:80" }
 
-// play starts Envoy, and judges what its calls and its clusters do. The Services are as before when it returns.
+// play starts Envoy, and judges what its calls and its clusters do. The Services are as before when
+// it returns.
 func (e *wildEnvoy) play(ctx context.Context, st *stage, kept, old *shop) error {
 	begun := time.Now()
 	if err := e.start(ctx, st, kept); err != nil {

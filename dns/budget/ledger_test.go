@@ -204,8 +204,9 @@ func TestLaterChangesAreHeld(t *testing.T) {
 	}
 }
 
-// TestExceptedNameIsHeld shows that a name that an approval leaves out is held, although the rest of the budget
-// would allow its deletion, also after a restart, and takes no budget from others. Another approval ends that.
+// TestExceptedNameIsHeld shows that a name that an approval leaves out is held, although the rest
+// of the budget would allow its deletion, also after a restart, and takes no budget from others.
+// Another approval ends that.
 func TestExceptedNameIsHeld(t *testing.T) {
 	w, hash := newHeldFixture(t, 30)
 	if a := w.approve(hash, "n0.shop.test"); a.Deletions != 29 || a.Excepted != 1 {

@@ -129,9 +129,10 @@ var ownerCases = []testCase{
 	{name: "nothing changes hands to nobody", old: "foo", current: "a A 1.1.1.1 own=foo", wanted: "a A 1.1.1.1"},
 }
 
-// labelCases are about the labels of record sets that are as wanted. If the registry keeps one label per name, a
-// new object for the first type changes the label. Other types and record sets that aren't ours don't. The label
-// stays as long as its object asks for any type of the name (SD6 of spec/clouds.md §8).
+// labelCases are about the labels of record sets that are as wanted. If the registry keeps one
+// label per name, a new object for the first type changes the label. Other types and record sets
+// that aren't ours don't. The label stays as long as its object asks for any type of the name (SD6
+// of spec/clouds.md §8).
 var labelCases = []testCase{
 	{
 		name: "one label: another object", owner: "me", oneLabel: true, current: "a A 1.1.1.1 own=me res=x", wanted: "a A 1.1.1.1 res=y",

@@ -11,8 +11,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// inParts returns a provider whose first call of Apply makes what begun returns for each change, and whose next
-// ones fail without an effect, failures times. The outcome of each of them is unknown.
+// inParts returns a provider whose first call of Apply makes what begun returns for each change,
+// and whose next ones fail without an effect, failures times. The outcome of each of them is
+// unknown.
 func (w *fixture) inParts(byTarget bool, begun func(dns.Change) dns.Change, failures int) *altered {
 	calls := 0
 	return &altered{
@@ -94,8 +95,9 @@ func TestRecordSetMadeInPart(t *testing.T) {
 	}
 }
 
-// A record set that has a target of another writer isn't ours, nor one with some of our targets if the provider
-// writes record sets whole. Its ownership record is deleted, and the record set stays unchanged.
+// A record set that has a target of another writer isn't ours, nor one with some of our targets if
+// the provider writes record sets whole. Its ownership record is deleted, and the record set stays
+// unchanged.
 func TestRecordSetOfAnotherWriterInPlaceOfOurs(t *testing.T) {
 	for name, test := range map[string]struct {
 		byTarget bool

@@ -276,8 +276,8 @@ type unresolved struct {
 	pending bool
 }
 
-// evaluationFailed keeps the records of an object that can't be evaluated, and returns its problem; none if the
-// source is still looking up a reference.
+// evaluationFailed keeps the records of an object that can't be evaluated, and returns its problem;
+// none if the source is still looking up a reference.
 func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result) []dns.Problem {
 	message := result.Err.Error()
 	var later interface{ Pending() bool }

@@ -166,7 +166,8 @@ func TestTwins(t *testing.T) {
 	})
 }
 
-// cut returns a provider that adds record sets to the listing of the parent zone, and the changes that it gets.
+// cut returns a provider that adds record sets to the listing of the parent zone, and the changes
+// that it gets.
 func (w *fixture) cut(extra []*dns.RecordSet) (p *altered, changes func() []string) {
 	var mu sync.Mutex
 	var calls []string

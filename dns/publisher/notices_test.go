@@ -49,8 +49,8 @@ func TestStandbySendsNoNotices(t *testing.T) {
 	})
 }
 
-// judging gives a fixture a provider that judges each change by itself, and makes those that judge has no error
-// for. judge gets the number of the call of Apply, from 1 on.
+// judging gives a fixture a provider that judges each change by itself, and makes those that judge
+// has no error for. judge gets the number of the call of Apply, from 1 on.
 func (w *fixture) judging(judge func(call int, z dns.Zone, c dns.Change) error) (calls *atomic.Int32) {
 	calls = new(atomic.Int32)
 	w.provider = &altered{Provider: w.zones, apply: func(ctx context.Context, z dns.Zone, changes []dns.Change) error {

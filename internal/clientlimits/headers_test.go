@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// An open call keeps the headers that are needed, and none of the others: 20,000 calls of one host with 16 kB each
-// took 280 MB.
+// An open call keeps the headers that are needed, and none of the others: 20,000 calls of one host
+// with 16 kB each took 280 MB.
 func TestKeepHeaders(t *testing.T) {
 	var refusals []Refusal
 	kept := make(chan metadata.MD, 1)

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestMemory shows that the memory of responses counts for the client that needs them first, that growth above
-// a limit changes nothing, and that zero ends the use.
+// TestMemory shows that the memory of responses counts for the client that needs them first, that
+// growth above a limit changes nothing, and that zero ends the use.
 func TestMemory(t *testing.T) {
 	greedy, other := netip.MustParseAddrPort("10.0.0.1:0"), netip.MustParseAddrPort("10.0.0.2:0")
 	limits := Limits{MaxResponseBytesPerClient: 100}.WithDefaults()

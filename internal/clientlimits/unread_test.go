@@ -19,8 +19,9 @@ func parts(sizes ...int) mem.BufferSlice {
 	return m
 }
 
-// TestLimitUnread shows which connections are closed: those of a client above its limit that hold most, and of
-// all clients above the total. Memory that connections share counts once, and what was just sent not at all.
+// TestLimitUnread shows which connections are closed: those of a client above its limit that hold
+// most, and of all clients above the total. Memory that connections share counts once, and what was
+// just sent not at all.
 func TestLimitUnread(t *testing.T) {
 	const limit = 10_000
 	shared := parts(8000)

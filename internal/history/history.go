@@ -109,7 +109,8 @@ func (l *Log) Add(key Key, namespace string, e *Entry) {
 	l.makeRoom(at)
 }
 
-// makeRoom removes chunks that are too old, and then the oldest of the largest namespace until the limit holds.
+// makeRoom removes chunks that are too old, and then the oldest of the largest namespace until the
+// limit holds.
 func (l *Log) makeRoom(now int64) {
 	if now-l.swept >= sweepEvery.Milliseconds() {
 		l.swept = now

@@ -132,7 +132,8 @@ func (c *Control[C, F]) Refused() int {
 	return c.refused
 }
 
-// Do carries out a call with the hooks of a control: admit checks rates and rights, and perform has the effect.
+// Do carries out a call with the hooks of a control: admit checks rates and rights, and perform has
+// the effect.
 func Do[C Call, F, A any](c *Control[C, F], call C, admit func() *F, perform func() (A, *F)) (answer A, fault *F) {
 	hooks := c.note(call)
 	if fault = admit(); fault == nil && hooks.Before != nil {

@@ -1,8 +1,8 @@
 // Package certtest makes certificates for servers and clients of tests: certificates that sign themselves,
 // and those that an [Authority] signs.
 //
-// Tests of TLS servers use it, package bindtest for DNS over TLS, the scenarios of dev/xds, and the simulated API
-// servers of dev/lab and dev/bench.
+// Tests of TLS servers use it, package bindtest for DNS over TLS, the scenarios of dev/xds, and the
+// simulated API servers of dev/lab and dev/bench.
 //
 // # Concurrency
 //
@@ -80,8 +80,8 @@ func NewAuthority() (*Authority, error) {
 	return a, err
 }
 
-// sign returns a certificate with a random serial number, which is valid from 1970 to 2100, and its key. The first
-// one signs itself.
+// sign returns a certificate with a random serial number, which is valid from 1970 to 2100, and its
+// key. The first one signs itself.
 func (a *Authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package decodetest has what the tests of the API types (api/...) have in common: [File] decodes an object in
-// YAML as client-go does, and [RoundTrip] checks that decoding is tolerant and loses nothing.
+// Package decodetest has what the tests of the API types (api/...) have in common: [File] decodes
+// an object in YAML as client-go does, and [RoundTrip] checks that decoding is tolerant and loses
+// nothing.
 //
 // # Concurrency
 //
@@ -35,8 +36,9 @@ func File[T runtime.Object](t testing.TB, path string, addToScheme func(*runtime
 	return object.(T)
 }
 
-// RoundTrip checks that well-formed JSON is decoded without an error, and that the result, without its problem,
-// is the same after it was encoded and decoded. It returns that result, or nil if data isn't JSON.
+// RoundTrip checks that well-formed JSON is decoded without an error, and that the result, without
+// its problem, is the same after it was encoded and decoded. It returns that result, or nil if data
+// isn't JSON.
 func RoundTrip[T any](t testing.TB, data []byte, withoutProblem func(*T)) *T {
 	t.Helper()
 	if !json.Valid(data) {

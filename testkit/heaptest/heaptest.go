@@ -1,5 +1,5 @@
-// Package heaptest measures memory for tests and benchmarks: how much of the heap is in use when all garbage is
-// collected. Tests of any package use it.
+// Package heaptest measures memory for tests and benchmarks: how much of the heap is in use when
+// all garbage is collected. Tests of any package use it.
 //
 // # Concurrency
 //
@@ -8,7 +8,8 @@ package heaptest
 
 import "runtime"
 
-// InUse returns the bytes of live objects. It collects garbage twice, because finalizers run after the first time.
+// InUse returns the bytes of live objects. It collects garbage twice, because finalizers run after
+// the first time.
 func InUse() uint64 {
 	runtime.GC()
 	runtime.GC()

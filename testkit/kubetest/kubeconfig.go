@@ -10,8 +10,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// KubeconfigAs returns the path of a kubeconfig of another user until the test ends: edit gets the credentials
-// of the administrator.
+// KubeconfigAs returns the path of a kubeconfig of another user until the test ends: edit gets the
+// credentials of the administrator.
 func (c *Cluster) KubeconfigAs(t testing.TB, edit func(user *clientcmdapi.AuthInfo)) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(c.Kubeconfig)

@@ -42,7 +42,8 @@ func launch(options Options) (*process, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	cmd := exec.Command(binary, options.args(dir)...)
-	// Less garbage collection saves a seventh of the CPU time of a cluster, up to a limit of memory for each component.
+	// Less garbage collection saves a seventh of the CPU time of a cluster, up to a limit of memory
+	// for each component.
 	cmd.Env = append(cmd.Environ(), "GOGC=400", "GOMEMLIMIT=1GiB")
 	cmd.Stdout, cmd.Stderr = output, output
 	p := &process{dir: dir, output: output}

@@ -1,8 +1,8 @@
 // Package longtest bounds the repetitions of random tests, fault schedules and leak tests.
 //
-// `make test` passes -short to go test, so that a change is tested in minutes. `make test-long` and the nightly
-// workflow run all repetitions, and tests that are long by nature. pgregory.net/rapid does the same with its own
-// checks.
+// `make test` passes -short to go test, so that a change is tested in minutes. `make test-long` and
+// the nightly workflow run all repetitions, and tests that are long by nature. pgregory.net/rapid
+// does the same with its own checks.
 //
 // # Concurrency
 //
@@ -23,7 +23,8 @@ func Rounds(n int) int { return rounds(n, shortPart) }
 // CostlyRounds is Rounds for a test of which a fifth still takes seconds: -short keeps a twentieth.
 func CostlyRounds(n int) int { return rounds(n, shortPartCostly) }
 
-// Only skips a test with -short. The reason says why it takes long, or where its behavior is tested nevertheless.
+// Only skips a test with -short. The reason says why it takes long, or where its behavior is tested
+// nevertheless.
 func Only(t testing.TB, reason string) {
 	t.Helper()
 	if testing.Short() {

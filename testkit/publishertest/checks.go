@@ -158,9 +158,9 @@ func (w *Fixture) CheckLockedZone(sets func() int, texts ...string) {
 	}
 }
 
-// CheckZonesOfExternalDNS checks that nothing changes in the zone shop.test as ExternalDNS has written it, in
-// each form of its ownership records. Where only the form without a type is there, the other one is added, once.
-// Each run has a new fixture; put adds a record set to its zone.
+// CheckZonesOfExternalDNS checks that nothing changes in the zone shop.test as ExternalDNS has
+// written it, in each form of its ownership records. Where only the form without a type is there,
+// the other one is added, once. Each run has a new fixture; put adds a record set to its zone.
 func CheckZonesOfExternalDNS(t *testing.T, run func(t *testing.T, check func(w *Fixture, put func(*dns.RecordSet)))) {
 	for name, test := range map[string]struct {
 		prefix, suffix, wildcard string
@@ -198,9 +198,9 @@ func CheckZonesOfExternalDNS(t *testing.T, run func(t *testing.T, check func(w *
 	}
 }
 
-// CheckLostAnswers checks changes in the zone shop.test whose request fails once, with each of some faults: if it
-// had its effect, and only its answer was lost, it is done; otherwise it is sent again. with runs a check with
-// a new fixture and the control of its server.
+// CheckLostAnswers checks changes in the zone shop.test whose request fails once, with each of some
+// faults: if it had its effect, and only its answer was lost, it is done; otherwise it is sent
+// again. with runs a check with a new fixture and the control of its server.
 func CheckLostAnswers[C apitest.Call, F any](t *testing.T, faults map[string]*F, with func(t *testing.T, check func(*Fixture, *apitest.Control[C, F]))) {
 	for name, fault := range faults {
 		for _, made := range []bool{true, false} {

@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 )
 
-// A process that only writes slices explains pods, objects that create pods, and addresses by the Services that
-// select the pods.
+// A process that only writes slices explains pods, objects that create pods, and addresses by the
+// Services that select the pods.
 func TestWrittenExplainer(t *testing.T) {
 	w := (&fixture{}).service("web", map[string]string{"app": "web"}, func(s *corev1.Service) { s.Spec.ClusterIP = "10.96.0.7" })
 	pods := map[string]*corev1.Pod{}

@@ -116,8 +116,8 @@ func NewGenerator(s Size) *generator {
 //go:embed objects
 var manifests embed.FS
 
-// examples returns objects as a cluster has them, with what nobody reads: that is most of each object. A slice has one
-// endpoint.
+// examples returns objects as a cluster has them, with what nobody reads: that is most of each
+// object. A slice has one endpoint.
 var examples = sync.OnceValue(func() generator {
 	e := generator{
 		pod: example[corev1.Pod]("pod"), slice: example[discoveryv1.EndpointSlice]("slice"), service: example[corev1.Service]("service"),

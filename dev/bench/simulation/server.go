@@ -1,9 +1,9 @@
 // Package simulation has an API server with a large cluster that is computed, not stored.
 //
-// It serves what a destination server reads, as a real one does: TLS, HTTP/2, lists and streaming lists in
-// protobuf, watches with bookmarks (server.go, encode.go). Objects are made of the manifests in the directory
-// objects and of their number (objects.go), and only changes have a state (state.go). Cluster starts the server
-// as a process, and makes changes.
+// It serves what a destination server reads, as a real one does: TLS, HTTP/2, lists and streaming
+// lists in protobuf, watches with bookmarks (server.go, encode.go). Objects are made of the
+// manifests in the directory objects and of their number (objects.go), and only changes have a
+// state (state.go). Cluster starts the server as a process, and makes changes.
 package simulation
 
 import (

@@ -310,8 +310,8 @@ func awaitEndpoints(ctx context.Context, addr string, endpoints int) (size int, 
 	}
 }
 
-// readEndpoints reads a stream until a response has all endpoints. The size and the number are those of the last
-// response.
+// readEndpoints reads a stream until a response has all endpoints. The size and the number are
+// those of the last response.
 func readEndpoints(ctx context.Context, conn *grpc.ClientConn, endpoints int) (size, n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

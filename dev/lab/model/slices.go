@@ -229,8 +229,8 @@ func targetText(kind, namespace, name, uid string) string {
 	return kind + " " + namespace + "/" + name + " " + uid
 }
 
-// Families returns the families for which a Service must have a slice, even an empty one (docs/spec/endpoints.md
-// §13.6).
+// Families returns the families for which a Service must have a slice, even an empty one
+// (docs/spec/endpoints.md §13.6).
 func Families(service *corev1.Service) []discoveryv1.AddressType {
 	var out []discoveryv1.AddressType
 	for _, f := range service.Spec.IPFamilies {

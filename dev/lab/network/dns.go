@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// lengthSize is the length of the field before each message over TCP (RFC 1035, section 4.2.2), and headerSize
-// that of a message's header (section 4.1.1).
+// lengthSize is the length of the field before each message over TCP (RFC 1035, section 4.2.2), and
+// headerSize that of a message's header (section 4.1.1).
 const lengthSize, headerSize = 2, 12
 
 // DNS is a Link from one replica to a name server, over TCP as the provider rfc2136 sends everything. It can

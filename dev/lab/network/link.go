@@ -21,8 +21,8 @@ const (
 	Both = ToTarget | ToClient
 )
 
-// Link passes the bytes of each connection to a target, and the answers back. A connection needs a fixed amount
-// of memory: who doesn't read stops the other side from writing.
+// Link passes the bytes of each connection to a target, and the answers back. A connection needs a
+// fixed amount of memory: who doesn't read stops the other side from writing.
 //
 // When one side closes or resets the connection, the other side sees the same. A target that can't be reached
 // looks like one that resets each connection.

@@ -95,8 +95,8 @@ func TestMutantsFit(t *testing.T) {
 	}
 }
 
-// The packages that each mutant changes compile. Go's build cache keeps the results: a mutant is compiled again
-// only after its sources have changed.
+// The packages that each mutant changes compile. Go's build cache keeps the results: a mutant is
+// compiled again only after its sources have changed.
 func TestMutantsCompile(t *testing.T) {
 	longtest.Only(t, "the packages of 27 mutants compile for a minute")
 	for _, m := range Mutants() {

@@ -15,8 +15,8 @@ import (
 // serve yet. It is called once.
 type End func(context.Context) error
 
-// Injector begins a fault and returns how to end it. An error means that the lab itself has failed. It is called
-// from several goroutines at once.
+// Injector begins a fault and returns how to end it. An error means that the lab itself has failed.
+// It is called from several goroutines at once.
 type Injector func(context.Context, Fault) (End, error)
 
 // Recorder records the faults, like [history.Recorder].

@@ -12,8 +12,8 @@ import (
 // interval is a part of the run. An interval that hasn't ended has the largest value as its end.
 type interval struct{ from, to time.Duration }
 
-// faultIntervals returns when the faults that are meant were active, and for some time after each, by its kind.
-// They are in the order in which they began.
+// faultIntervals returns when the faults that are meant were active, and for some time after each,
+// by its kind. They are in the order in which they began.
 func faultIntervals(h history.History, meant func(*history.Fault) bool, after func(kind string) time.Duration) []interval {
 	var all []interval
 	active := map[int]int{} // the index in all by the ID of the fault

@@ -23,8 +23,8 @@ const (
 // harmless are the kinds of faults that don't delay a replica's watches or its streams.
 var harmless = []string{"etcd-copy", "dns-drop", "provider-storm", "bind-pause", "bind-restart", "steal-lease"}
 
-// troubles are the times in which a replica may be stale: faults, and the recovery after each. They are in the
-// order of time and without overlaps.
+// troubles are the times in which a replica may be stale: faults, and the recovery after each. They
+// are in the order of time and without overlaps.
 type troubles []interval
 
 // troublesOf returns the troubles of a replica: all faults whose target isn't another replica or its link.

@@ -70,8 +70,8 @@ func newZoneUpdate(at time.Duration, w history.Write) *zoneUpdate {
 	return u
 }
 
-// authorOf returns who made the change d of z, seen at the given time: the author of the first update that has
-// exactly this effect.
+// authorOf returns who made the change d of z, seen at the given time: the author of the first
+// update that has exactly this effect.
 func (a *authors) authorOf(z zoneState, d zoneDelta, at time.Duration) string {
 	for _, u := range a.candidates(d.names(), at) {
 		if u.effect(z).equal(d) {

@@ -22,8 +22,8 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// objectsAfter returns the objects that exist after all edits before a time, by name. A terminating object has a
-// deletion timestamp.
+// objectsAfter returns the objects that exist after all edits before a time, by name. A terminating
+// object has a deletion timestamp.
 func objectsAfter(plan Plan, before time.Duration) map[string]Object {
 	there := map[string]Object{}
 	for _, e := range append(plan.Initial(), until(plan, before)...) {

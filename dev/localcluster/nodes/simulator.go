@@ -1,5 +1,5 @@
-// Package nodes simulates Kubernetes nodes: objects without machines, whose pods become Running and Ready with
-// addresses, but run nothing.
+// Package nodes simulates Kubernetes nodes: objects without machines, whose pods become Running and
+// Ready with addresses, but run nothing.
 //
 // The cluster package starts one Simulator per local cluster. It does the part of a kubelet that
 // the rest of Kubernetes can see: it registers nodes spread over three zones, keeps their leases

@@ -117,9 +117,9 @@ func TestOpenOutcomes(t *testing.T) {
 	}
 }
 
-// With a provider that writes by target, a record set of which only some targets were written or deleted is ours.
-// One with any other target isn't, nor one in part with a provider that writes record sets whole, or by a claim that
-// was stored without the prints of each target.
+// With a provider that writes by target, a record set of which only some targets were written or
+// deleted is ours. One with any other target isn't, nor one in part with a provider that writes
+// record sets whole, or by a claim that was stored without the prints of each target.
 func TestClaimOfRecordSetMadeInPart(t *testing.T) {
 	three, two := set("192.0.2.1"), set("192.0.2.4")
 	three.Targets, two.Targets = []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}, []string{"192.0.2.3", "192.0.2.4"}

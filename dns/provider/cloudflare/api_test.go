@@ -307,8 +307,9 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// An answer with 429, or one that says that nothing is left, holds the next requests back: as long as it says,
-// or for a second, and twice as long each time. A longer time is for the publisher to wait.
+// An answer with 429, or one that says that nothing is left, holds the next requests back: as long
+// as it says, or for a second, and twice as long each time. A longer time is for the publisher to
+// wait.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {

@@ -191,8 +191,8 @@ func TestLookups(t *testing.T) {
 	})
 }
 
-// TestLookupsOfNamesThatAreGone shows that a name that no longer exists keeps its last addresses, and that its
-// Services are told, once, until the name is back.
+// TestLookupsOfNamesThatAreGone shows that a name that no longer exists keeps its last addresses,
+// and that its Services are told, once, until the name is back.
 func TestLookupsOfNamesThatAreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := newResolver()
@@ -303,8 +303,9 @@ func resolving(z *fakeResolver) source.Plugin {
 	return plugin
 }
 
-// TestResolveLoadBalancers shows that the names of load balancers are looked up (case 133). A name without
-// addresses is an invalid record set, so that the name keeps the records that an earlier process has published.
+// TestResolveLoadBalancers shows that the names of load balancers are looked up (case 133). A name
+// without addresses is an invalid record set, so that the name keeps the records that an earlier
+// process has published.
 func TestResolveLoadBalancers(t *testing.T) {
 	const flag = "--resolve-service-load-balancer-hostname"
 	named := func(name, host string) string {
