@@ -3,6 +3,7 @@ package controllers_test
 //lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
 
 import (
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -140,27 +141,55 @@ func TestES09SliceTakenOver(t *testing.T) {
 
 func oneSubset(ip string) []corev1.EndpointSubset { return []corev1.EndpointSubset{subset(80, ip)} }
 
-// A label with an empty value that is added or removed reaches the slices once there are endpoints. The
-// library for slices doesn't notice it before.
-func TestEmptyLabelsReachSlicesWithEndpoints(t *testing.T) {
+// A label with an empty value that a Service gets or loses is put right in its slices. The library for slices
+// doesn't notice it in those without endpoints.
+func TestEmptyLabels(t *testing.T) {
 	s := playAlone(t)
 	s.service("got")
 	s.service("lost", serviceLabel("mine", ""))
-	s.wantSlices("got", ofPods, ":")
-	s.wantSlices("lost", ofPods, ":")
+	s.service("full", serviceLabel("mine", ""), serviceLabel("yours", "yes"))
+	s.pod("full-0", "full", "10.0.0.1")
+	s.wantSlices("full", ofPods, "10.0.0.1@a : 8080")
 	s.editService("got", serviceLabel("mine", ""))
 	s.editService("lost", func(service *corev1.Service) { delete(service.Labels, "mine") })
+	s.editService("full", func(service *corev1.Service) { delete(service.Labels, "mine"); service.Labels["theirs"] = "" })
 	s.settle()
-	s.pod("got-0", "got", "10.0.0.1")
-	s.pod("lost-0", "lost", "10.0.0.2")
-	s.wantSlices("got", ofPods, "10.0.0.1@a : 8080")
-	s.wantSlices("lost", ofPods, "10.0.0.2@a : 8080")
-	if value, has := s.slicesOf("got", ofPods)[0].Labels["mine"]; !has || value != "" {
-		t.Errorf("the label of the Service is %q on its slice: %t", value, has)
+	for service, want := range map[string]map[string]string{"got": {"mine": ""}, "lost": {}, "full": {"yours": "yes", "theirs": ""}} {
+		got := maps.Clone(s.slicesOf(service, ofPods)[0].Labels)
+		delete(got, discoveryv1.LabelServiceName)
+		delete(got, discoveryv1.LabelManagedBy)
+		if !maps.Equal(got, want) {
+			t.Errorf("the slice of %s has the labels %v, want %v", service, got, want)
+		}
 	}
-	if _, has := s.slicesOf("lost", ofPods)[0].Labels["mine"]; has {
-		t.Error("the slice has a label that the Service lost")
+	s.quietly(func() {})
+}
+
+// A Service that is no longer headless, or becomes headless, by way of ExternalName: kube-proxy ignores slices
+// with the label of headless Services.
+func TestHeadlessLabel(t *testing.T) {
+	s := playAlone(t)
+	s.service("web", headless)
+	s.pod("web-0", "web", "10.0.0.1")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	for _, isHeadless := range []bool{false, true} {
+		s.editService("web", func(service *corev1.Service) {
+			service.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.org"}
+		})
+		s.settle()
+		s.editService("web", func(service *corev1.Service) {
+			service.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{port("", 80, 8080)}}
+			if isHeadless {
+				headless(service)
+			}
+		})
+		s.settle()
+		e := s.slicesOf("web", ofPods)[0]
+		if _, has := e.Labels[corev1.IsHeadlessService]; has != isHeadless {
+			t.Errorf("headless %t: the slice has the labels %v", isHeadless, e.Labels)
+		}
 	}
+	s.quietly(func() {})
 }
 
 // External edits and deletions of slices are reverted.

@@ -413,7 +413,7 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, in input)
 	defer end()
 	// The logger is empty, because the reconciler would log a line for each pod without a node in each sync,
 	// and its error names those pods anyway.
-	err := c.reconciler.Reconcile(klog.Logger{}, in.serviceForSlices(), in.pods, in.aliases.slicesFor(existing), in.cause)
+	err := c.reconciler.Reconcile(klog.Logger{}, in.serviceForSlices(), in.pods, in.aliases.slicesFor(in.withOutdatedLabels(existing)), in.cause)
 	s.sendHeld()
 	count, endpoints := s.size()
 	c.sizes.Set(key, count, endpoints)

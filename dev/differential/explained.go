@@ -113,10 +113,10 @@ var reasons = []reason{
 		explains:   repairIsPutOff,
 	},
 	{
-		name: "empty label on an empty slice",
-		why: "The library that both use for slices doesn't see that a Service has got or lost a label with an empty value, such as the " +
-			"headless label, as long as the slice has no endpoints. Which of the two wrote the slice before that, depends on timing.",
-		documented: `docs/controllers.md: "a label with an empty value that a Service gets or loses may be missing or stay on a slice that has no endpoints"`,
+		name: "empty label put right",
+		why: "Kubernetes leaves the headless label of a slice, and other labels with an empty value of a slice without endpoints, until it " +
+			"writes the slice for another reason. Signpost puts them right.",
+		documented: `docs/controllers.md: "The label of headless Services, with which kube-proxy ignores a slice, is put right at once in EndpointSlices."`,
 		explains:   emptyLabelUnseen,
 	},
 	{
@@ -342,8 +342,7 @@ func repairIsPutOff(c circumstances) bool {
 	})
 }
 
-// emptyLabelUnseen: the slices are the same but for labels with an empty value that an empty slice of one
-// side lacks. The Service has them, or had them once.
+// emptyLabelUnseen: the slices are the same but for labels with an empty value, which are right with Signpost.
 func emptyLabelUnseen(c circumstances) bool {
 	if c.kind != kindSlice || !c.selectsPods() || len(c.kubernetes) != len(c.signpost) {
 		return false
@@ -351,7 +350,7 @@ func emptyLabelUnseen(c circumstances) bool {
 	ours := slices.Clone(c.signpost)
 	for _, theirs := range c.kubernetes {
 		i := mostAlike(theirs, ours)
-		if theirs.hasEndpoints() || !c.differByEmptyLabels(theirs, ours[i]) {
+		if !c.differByEmptyLabels(theirs, ours[i]) {
 			return false
 		}
 		ours = slices.Delete(ours, i, i+1)
@@ -360,35 +359,22 @@ func emptyLabelUnseen(c circumstances) bool {
 }
 
 // differByEmptyLabels reports whether two outputs differ in nothing but labels with empty values, which the
-// Service has or had, that one of them lacks.
-func (c circumstances) differByEmptyLabels(a, b output) bool {
-	return !slices.ContainsFunc(differing(a, b), func(field string) bool {
+// second output has if the Service wants them.
+func (c circumstances) differByEmptyLabels(theirs, ours output) bool {
+	return !slices.ContainsFunc(differing(theirs, ours), func(field string) bool {
 		label, isLabel := strings.CutPrefix(field, "label ")
-		inA, hasA := a.fields[field]
-		inB, hasB := b.fields[field]
-		return !isLabel || hasA && hasB || inA+inB != quoted("") || !c.wasLabelledEmpty(label)
+		before, there := theirs.fields[field]
+		now, here := ours.fields[field]
+		return !isLabel || there && here || before+now != quoted("") || here != c.wantsEmptyLabel(label)
 	})
 }
 
-// wasLabelledEmpty reports whether the Service has been put with an empty value for a label, or with what
-// makes controllers give its slices that label.
-func (c circumstances) wasLabelledEmpty(label string) bool {
-	return slices.ContainsFunc(slices.Concat(c.played...), func(o operation) bool {
-		p, ok := o.(putService)
-		if !ok || p.Service != c.service {
-			return false
-		}
-		value, has := p.wanted.Labels[label]
-		return has && value == "" || label == corev1.IsHeadlessService && p.wanted.Spec.ClusterIP == corev1.ClusterIPNone
-	})
-}
-
-// hasEndpoints reports whether a slice has any.
-func (o output) hasEndpoints() bool {
-	for field := range o.fields {
-		if strings.HasPrefix(field, "endpoint ") {
-			return true
-		}
+// wantsEmptyLabel reports whether the slices of the Service should have a label with an empty value.
+func (c circumstances) wantsEmptyLabel(label string) bool {
+	s := c.liveService()
+	if label == corev1.IsHeadlessService {
+		return s.Spec.ClusterIP == corev1.ClusterIPNone
 	}
-	return false
+	value, has := s.Labels[label]
+	return has && value == ""
 }

@@ -307,27 +307,27 @@ func TestReasons(t *testing.T) {
 		"empty label is missing on an empty slice here": {func(s *scenario) {
 			s.emptySliceAndLabel("team", "")
 			delete(s.signpost.slices[0].Labels, "team")
-		}, "empty label on an empty slice"},
+		}, ""},
 		"empty label is missing on an empty slice there": {func(s *scenario) {
 			s.emptySliceAndLabel("team", "")
 			delete(s.kubernetes.slices[0].Labels, "team")
-		}, "empty label on an empty slice"},
-		"headless label stays on an empty slice": {func(s *scenario) {
+		}, "empty label put right"},
+		"headless label stays there": {func(s *scenario) {
 			s.both(emptySlice)
 			s.last = step{putService{onService: on, wanted: &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}}}
-			s.signpost.slices[0].Labels[corev1.IsHeadlessService] = ""
-		}, "empty label on an empty slice"},
+			s.kubernetes.slices[0].Labels[corev1.IsHeadlessService] = ""
+		}, "empty label put right"},
 		"headless label is on an empty slice of a Service that wasn't headless": {func(s *scenario) {
 			s.both(emptySlice)
 			s.last = step{putService{onService: on, wanted: &corev1.Service{}}}
 			s.signpost.slices[0].Labels[corev1.IsHeadlessService] = ""
 		}, ""},
-		"empty label is missing on a slice with endpoints": {func(s *scenario) {
+		"empty label is missing on a slice with endpoints there": {func(s *scenario) {
 			s.emptySliceAndLabel("team", "")
 			full := exampleState("").slices[0].Endpoints[1:]
 			s.kubernetes.slices[0].Endpoints, s.signpost.slices[0].Endpoints = full, full
-			delete(s.signpost.slices[0].Labels, "team")
-		}, ""},
+			delete(s.kubernetes.slices[0].Labels, "team")
+		}, "empty label put right"},
 		"label with a value is missing on an empty slice": {func(s *scenario) {
 			s.emptySliceAndLabel("team", "a")
 			delete(s.signpost.slices[0].Labels, "team")
