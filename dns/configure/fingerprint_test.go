@@ -3,19 +3,11 @@ package configure
 import (
 	"slices"
 	"testing"
-
-	"github.com/spf13/pflag"
 )
 
 func fingerprintOf(t *testing.T, args ...string) string {
 	t.Helper()
-	o := New()
-	flags := pflag.NewFlagSet("dns", pflag.ContinueOnError)
-	flags.String("kubeconfig", "", "a flag of the process")
-	o.Flags(flags)
-	if err := flags.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	o, _ := parsed(t, args...)
 	return o.Fingerprint()
 }
 
@@ -36,8 +28,7 @@ func TestFingerprint(t *testing.T) {
 			t.Errorf("%s: another fingerprint: %v, want %v", flag, got != before, different)
 		}
 	}
-	o := New()
-	o.Flags(pflag.NewFlagSet("dns", pflag.ContinueOnError))
+	o, _ := parsed(t)
 	for _, name := range irrelevantFlags {
 		if o.publisherFlags.Lookup(name) == nil {
 			t.Errorf("%s is no flag", name)

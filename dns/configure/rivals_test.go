@@ -4,21 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"github.com/signpostd/signpost/dns/configure"
 )
 
-// options returns the options of a publisher with flags.
+// optionsOf returns the options of a publisher with flags.
 func optionsOf(t *testing.T, name, flags string) *configure.Options {
 	t.Helper()
-	o := configure.New()
+	o, _ := given(t, strings.Fields(flags)...)
 	o.Name = name
-	set := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
-	o.Flags(set)
-	if err := set.Parse(strings.Fields(flags)); err != nil {
-		t.Fatal(err)
-	}
 	return o
 }
 

@@ -36,11 +36,7 @@ func TestReadSecretFiles(t *testing.T) {
 		{name: "too much", args: []string{"--pdns-api-key-file=" + file(strings.Repeat("hunter2", secretLimit/7+1))}, err: "has more than 65536 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-			New().Flags(flags)
-			if err := flags.Parse(test.args); err != nil {
-				t.Fatal(err)
-			}
+			_, flags := parsed(t, test.args...)
 			err := ReadSecretFiles(flags)
 			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
 				t.Fatalf("error %v, want %q", err, test.err)
@@ -57,8 +53,7 @@ func TestReadSecretFiles(t *testing.T) {
 
 // Each secret that Signpost uses can come from a file.
 func TestSecretsHaveFiles(t *testing.T) {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	New().Flags(flags)
+	_, flags := parsed(t)
 	secrets := 0
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !provider.IsSecret(f) || !Supported(f) {
@@ -76,11 +71,7 @@ func TestSecretsHaveFiles(t *testing.T) {
 
 // The password in a URL is masked in the log (D21).
 func TestLogAttrsHaveNoPasswords(t *testing.T) {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	New().Flags(flags)
-	if err := flags.Parse([]string{"--pdns-server=http://user:hunter2@pdns:8081", "--pdns-api-key=hunter2", "--rfc2136-host=a", "--rfc2136-host=http://u:hunter2@b"}); err != nil {
-		t.Fatal(err)
-	}
+	_, flags := parsed(t, "--pdns-server=http://user:hunter2@pdns:8081", "--pdns-api-key=hunter2", "--rfc2136-host=a", "--rfc2136-host=http://u:hunter2@b")
 	text := ""
 	for _, v := range LogAttrs(flags) {
 		text += v.(string) + " "
@@ -101,11 +92,7 @@ func TestChangedSecrets(t *testing.T) {
 		}
 	}
 	write("first\n")
-	o, flags := New(), pflag.NewFlagSet("", pflag.ContinueOnError)
-	o.Flags(flags)
-	if err := flags.Parse([]string{"--pdns-api-key-file=" + path}); err != nil {
-		t.Fatal(err)
-	}
+	o, flags := parsed(t, "--pdns-api-key-file="+path)
 	if err := ReadSecretFiles(flags); err != nil {
 		t.Fatal(err)
 	}

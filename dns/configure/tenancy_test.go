@@ -7,15 +7,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func parsed(t *testing.T, args ...string) *Options {
+// parsed returns options with some flags, which may include one of the process.
+func parsed(t *testing.T, args ...string) (*Options, *pflag.FlagSet) {
 	t.Helper()
-	o := New()
-	flags := pflag.NewFlagSet("dns", pflag.ContinueOnError)
+	o, flags := New(), pflag.NewFlagSet("dns", pflag.ContinueOnError)
+	flags.String("kubeconfig", "", "a flag of the process")
 	o.Flags(flags)
-	if err := flags.Parse(append([]string{"--source=service", "--provider=inmemory", "--policy=sync"}, args...)); err != nil {
+	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return o
+	return o, flags
 }
 
 func TestCheckTenancy(t *testing.T) {
@@ -31,7 +32,8 @@ func TestCheckTenancy(t *testing.T) {
 		"--max-ttl=60s --min-ttl=60s":             "",
 		"--force-min-ttl":                         "there is no --min-ttl",
 	} {
-		err := parsed(t, strings.Fields(args)...).Validate()
+		o, _ := parsed(t, append([]string{"--source=service", "--provider=inmemory", "--policy=sync"}, strings.Fields(args)...)...)
+		err := o.Validate()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: the error is %v, want %q", args, err, want)
 		}
@@ -42,7 +44,8 @@ func TestCheckTenancy(t *testing.T) {
 func TestNamespacesAreReadForSelectors(t *testing.T) {
 	for rule, want := range map[string]bool{"a=a.test": false, "*=a.test": false, "{team=a}=a.test": true} {
 		reads := false
-		for _, r := range parsed(t, "--namespace-domains="+rule).Reads() {
+		o, _ := parsed(t, "--source=service", "--namespace-domains="+rule)
+		for _, r := range o.Reads() {
 			reads = reads || r.Plural == "namespaces"
 		}
 		if reads != want {
