@@ -9,7 +9,6 @@ import (
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/authority"
 	"github.com/signpostd/signpost/dns/publisher"
 )
 
@@ -28,7 +27,6 @@ type Publisher struct {
 type Role struct {
 	publishers []Publisher
 	leadership inspect.Leadership
-	client     authority.Client
 
 	mu sync.Mutex
 	// counted are the cached zones with their counts.

@@ -3,6 +3,7 @@ package dnsinspect
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -23,12 +24,12 @@ func (r *Role) queryServers(ctx context.Context, w *explanation, t publisher.Tra
 	servers := w.publisher.Servers
 	if len(servers) == 0 {
 		var err error
-		if servers, err = r.client.Servers(ctx, h.Name); err != nil {
+		if servers, err = authority.Servers(ctx, net.DefaultResolver, h.Name); err != nil {
 			w.add(whatServer, inspect.StepUnknown, nil, "the name servers of the zone can't be found from here, so they are not asked: "+sanitize.Text(err.Error()))
 			return
 		}
 	}
-	responses := r.client.Query(ctx, servers, t.Name, typesOf(h))
+	responses := authority.Query(ctx, servers, t.Name, typesOf(h))
 	results := make([]serverResult, 0, len(responses))
 	for _, response := range responses {
 		results = append(results, compareResponse(h, response))

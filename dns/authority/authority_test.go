@@ -30,7 +30,6 @@ func TestBIND(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop() })
-	var client authority.Client
 	for _, test := range []struct {
 		name, recordType string
 		code, alias      string
@@ -48,7 +47,7 @@ func TestBIND(t *testing.T) {
 		{"nothing.example.test", "A", "NXDOMAIN", "", nil, 0},
 		{"www.elsewhere.test", "A", "REFUSED", "", nil, 0},
 	} {
-		a := client.Query(t.Context(), []string{s.Addr.String()}, test.name, []string{test.recordType})[0]
+		a := authority.Query(t.Context(), []string{s.Addr.String()}, test.name, []string{test.recordType})[0]
 		if a.Err != nil || a.Code != test.code || a.Alias != test.alias || !authority.Same(test.recordType, test.targets, a.Targets) || a.TTL != test.ttl {
 			t.Errorf("%s %s: %+v", test.name, test.recordType, a)
 		}
@@ -60,7 +59,7 @@ func TestBIND(t *testing.T) {
 		}
 	}
 	// A response that is too large for a packet is queried again over TCP.
-	if a := client.Query(t.Context(), []string{s.Addr.String()}, "many.example.test", []string{"A"})[0]; len(a.Targets) != 100 {
+	if a := authority.Query(t.Context(), []string{s.Addr.String()}, "many.example.test", []string{"A"})[0]; len(a.Targets) != 100 {
 		t.Errorf("many: %d targets, %v", len(a.Targets), a.Err)
 	}
 }
@@ -109,8 +108,7 @@ func TestHostileServers(t *testing.T) {
 		return reply
 	})
 	silent := fake(t, func(*mdns.Msg) *mdns.Msg { return nil })
-	var client authority.Client
-	responses := client.Query(t.Context(), []string{other, many, silent, "127.0.0.1:1", many}, "a.test", []string{"A", "AAAA"})
+	responses := authority.Query(t.Context(), []string{other, many, silent, "127.0.0.1:1", many}, "a.test", []string{"A", "AAAA"})
 	if len(responses) != 8 {
 		t.Fatalf("%d responses, want those of four servers about two types", len(responses))
 	}
@@ -122,7 +120,7 @@ func TestHostileServers(t *testing.T) {
 	if a := responses[2]; a.Err != nil || a.Authoritative || slices.Contains(a.Targets, "203.0.113.9") || len(a.Targets) != 60 {
 		t.Errorf("of very many records: %+v", a)
 	}
-	if a := client.Query(t.Context(), []string{many}, "a.test", []string{"NONE"})[0]; a.Err == nil {
+	if a := authority.Query(t.Context(), []string{many}, "a.test", []string{"NONE"})[0]; a.Err == nil {
 		t.Error("an unknown type was asked for")
 	}
 }
@@ -153,17 +151,17 @@ func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, err
 }
 
 func TestServers(t *testing.T) {
-	client := authority.Client{Resolver: names{
+	resolver := names{
 		"example.test.": {"a.test", "b.test", "lost.test", "c.test", "d.test"},
 		"a.test":        {"2001:db8::1", "192.0.2.1"}, "b.test": {"2001:db8::2"}, "c.test": {"192.0.2.3"}, "d.test": {"192.0.2.4"},
 		"alone.test.": {"lost.test"},
-	}}
-	got, err := client.Servers(t.Context(), "example.test")
+	}
+	got, err := authority.Servers(t.Context(), resolver, "example.test")
 	if want := []string{"192.0.2.1:53", "[2001:db8::2]:53", "192.0.2.3:53"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
 	for zone, want := range map[string]string{"alone.test": "lost.test", "none.test": "name servers of none.test"} {
-		if _, err := client.Servers(t.Context(), zone); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := authority.Servers(t.Context(), resolver, zone); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", zone, err)
 		}
 	}

@@ -32,14 +32,6 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Client queries name servers.
-type Client struct {
-	// Resolver finds servers that the caller doesn't name; nil means that of the system.
-	Resolver Resolver
-	// Port is the port of the servers that are found; 0 means 53.
-	Port uint16
-}
-
 // Response is the response of one server for one type.
 type Response struct {
 	// Server is the address with the port, Type the record type of the query.
@@ -60,20 +52,12 @@ type Response struct {
 }
 
 // Servers returns at most four servers of a zone, as address and port.
-func (a *Client) Servers(ctx context.Context, zone string) ([]string, error) {
+func Servers(ctx context.Context, resolver Resolver, zone string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, findTime)
 	defer cancel()
-	var resolver Resolver = net.DefaultResolver
-	if a.Resolver != nil {
-		resolver = a.Resolver
-	}
 	found, err := resolver.LookupNS(ctx, mdns.Fqdn(zone))
 	if err != nil {
 		return nil, fmt.Errorf("look up the name servers of %s: %w", zone, err)
-	}
-	port := a.Port
-	if port == 0 {
-		port = 53
 	}
 	var servers []string
 	var errs []error
@@ -85,7 +69,7 @@ func (a *Client) Servers(ctx context.Context, zone string) ([]string, error) {
 		}
 		// One address per server is enough. IPv4 comes first, because more hosts can reach it.
 		slices.SortStableFunc(addresses, func(a, b netip.Addr) int { return a.Unmap().BitLen() - b.Unmap().BitLen() })
-		servers = append(servers, netip.AddrPortFrom(addresses[0].Unmap(), port).String())
+		servers = append(servers, netip.AddrPortFrom(addresses[0].Unmap(), 53).String())
 	}
 	if len(servers) == 0 {
 		return nil, errors.Join(append(errs, fmt.Errorf("no name server of %s was found", zone))...)
@@ -95,7 +79,7 @@ func (a *Client) Servers(ctx context.Context, zone string) ([]string, error) {
 
 // Query queries at most four servers, in parallel, for at most six types of a name. The responses
 // are ordered by server, then by type.
-func (a *Client) Query(ctx context.Context, servers []string, name string, types []string) []Response {
+func Query(ctx context.Context, servers []string, name string, types []string) []Response {
 	servers, types = servers[:min(len(servers), maxServers)], types[:min(len(types), maxTypes)]
 	responses := make([]Response, len(servers)*len(types))
 	var running sync.WaitGroup

@@ -329,7 +329,7 @@ func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 	}
 	for name, e := range l.names {
 		if !slices.ContainsFunc(e.items, func(i item) bool { return !l.approved(&i) }) {
-			l.endException(name)
+			l.setExcepted(name, false)
 		}
 	}
 	if found {
@@ -436,7 +436,7 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 		return Approval{}, ErrNothingLeft
 	}
 	for name := range excepted {
-		l.except(name)
+		l.setExcepted(name, true)
 	}
 	l.approve(a.Until, func(i *item) bool { return shown(i) && !leftOut(i) })
 	return a, nil

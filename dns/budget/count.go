@@ -82,14 +82,7 @@ func canonicalTarget(t string) string {
 // removesTargets reports whether a change is an update that removes a target. It is false for
 // updates that only add targets, or change the TTL or properties.
 func removesTargets(c dns.Change) bool {
-	if c.Old == nil || c.New == nil || dns.SameTargets(c.Old.Targets, c.New.Targets) {
-		return false
-	}
-	left := map[string]bool{}
-	for _, t := range c.New.Targets {
-		left[canonicalTarget(t)] = true
-	}
-	return slices.ContainsFunc(c.Old.Targets, func(t string) bool { return !left[canonicalTarget(t)] })
+	return c.Old != nil && c.New != nil && dns.NewTargetSet(c.New.Targets).Count(c.Old.Targets) < len(c.Old.Targets)
 }
 
 // Losses returns the deletions of one name without a replacement. A deletion is replaced if a

@@ -114,7 +114,7 @@ func (l *Ledger) Note(name string, changes []dns.Change) {
 // counted, the name isn't excepted any more.
 func (l *Ledger) Needs(name string, changes []dns.Change) {
 	if l.Excepted(name) && len(l.itemsOf(name, changes, l.names[name])) == 0 {
-		l.endException(name)
+		l.setExcepted(name, false)
 	}
 }
 
@@ -127,10 +127,7 @@ func (l *Ledger) Excepted(name string) bool {
 	return excepted
 }
 
-func (l *Ledger) except(name string) { l.setExcepted(name, true) }
-
-func (l *Ledger) endException(name string) { l.setExcepted(name, false) }
-
+// setExcepted begins or ends the exception of a name.
 func (l *Ledger) setExcepted(name string, excepted bool) {
 	if l.Excepted(name) == excepted {
 		return

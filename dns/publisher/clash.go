@@ -45,13 +45,19 @@ func (p *Publisher) findNameConflict(z *zone, n *nameState, changes []dns.Change
 // event tells when the conflict ends, so the name is planned again after an interval.
 func (p *Publisher) deferToOther(z *zone, n *nameState, c nameConflict, out plan.Outcome) {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
-	if n.reason != ReasonConflict || n.message != c.message {
-		p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", c.message)
-		p.Notify(Notice{Objects: c.objects, Record: c.record, Action: ActionFailed, Reason: ReasonConflict, Message: c.message})
-	}
+	p.reportConflict(z, n, c)
 	z.names.clearLoss(n)
 	z.names.setReason(n, ReasonConflict, c.message)
 	z.names.wait(n, time.Now().Add(p.Interval))
+}
+
+// reportConflict reports the conflict of a name, unless it was the last one already.
+func (p *Publisher) reportConflict(z *zone, n *nameState, c nameConflict) {
+	if n.reason == ReasonConflict && n.message == c.message {
+		return
+	}
+	p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", c.message)
+	p.Notify(Notice{Objects: c.objects, Record: c.record, Action: ActionFailed, Reason: ReasonConflict, Message: c.message})
 }
 
 func (p *Publisher) objectsOfName(name string) []dns.Object {

@@ -300,11 +300,9 @@ func (p *Publisher) conflict(z *zone, n *nameState, left []unsupportedSet, out p
 	for _, i := range left {
 		message, about = i.reason, []*dns.RecordSet{i.set}
 	}
-	if message == "" || n.reason == ReasonConflict && n.message == message {
-		return message
+	if message != "" {
+		p.reportConflict(z, n, nameConflict{message, about[0], objectsOf(about)})
 	}
-	p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", message)
-	p.Notify(Notice{Objects: objectsOf(about), Record: about[0], Action: ActionFailed, Reason: ReasonConflict, Message: message})
 	return message
 }
 
