@@ -411,9 +411,10 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, in input)
 	}
 	s, end := c.writer.begin(ctx, key, existing, in.aliases)
 	defer end()
+	in.markOutdated(existing)
 	// The logger is empty, because the reconciler would log a line for each pod without a node in each sync,
 	// and its error names those pods anyway.
-	err := c.reconciler.Reconcile(klog.Logger{}, in.serviceForSlices(), in.pods, in.aliases.slicesFor(in.withOutdatedLabels(existing)), in.cause)
+	err := c.reconciler.Reconcile(klog.Logger{}, in.serviceForSlices(), in.pods, in.aliases.slicesFor(existing), in.cause)
 	s.sendHeld()
 	count, endpoints := s.size()
 	c.sizes.Set(key, count, endpoints)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/testkit/slicetest"
 )
@@ -323,8 +324,6 @@ func TestLabels(t *testing.T) {
 
 func withoutReserved(labels map[string]string) map[string]string {
 	labels = maps.Clone(labels)
-	for _, key := range reserved {
-		delete(labels, key)
-	}
+	maps.DeleteFunc(labels, func(label, _ string) bool { return slicestore.IsReserved(label) })
 	return labels
 }

@@ -19,9 +19,6 @@ const ManagedBy = "linkerd-external-workloads-controller"
 // §8.5).
 const namePrefix = "linkerd-external-"
 
-// reserved are the labels of slices that are not copied from the Service.
-var reserved = []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, corev1.IsHeadlessService}
-
 // template makes the slices of one Service (spec/destination.md §8.5).
 type template struct {
 	service *corev1.Service
@@ -36,11 +33,9 @@ func newTemplate(service *corev1.Service) *template {
 // from its slices, too.
 func labelsOf(service *corev1.Service) map[string]string {
 	copied, _ := slicestore.Labels(service.Labels)
-	labels := make(map[string]string, len(copied)+len(reserved))
+	labels := map[string]string{}
 	maps.Copy(labels, copied)
-	for _, key := range reserved {
-		delete(labels, key)
-	}
+	maps.DeleteFunc(labels, func(label, _ string) bool { return slicestore.IsReserved(label) })
 	labels[discoveryv1.LabelServiceName] = service.Name
 	labels[discoveryv1.LabelManagedBy] = ManagedBy
 	if isHeadless(service) {

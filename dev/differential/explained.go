@@ -179,8 +179,7 @@ func headlessLabelPutRight(c circumstances) bool {
 		return false
 	}
 	label, has := s.fields[headlessField]
-	headless := c.liveService().Spec.ClusterIP == corev1.ClusterIPNone
-	return has == headless && (!has || label == quoted(""))
+	return has == c.wantsEmptyLabel(corev1.IsHeadlessService) && (!has || label == quoted(""))
 }
 
 // endedPodLeaves: what Kubernetes has more are pods that have ended, until it looks at the Service again.
