@@ -141,7 +141,9 @@ func (t *transfer) take(reply *mdns.Msg) error {
 		switch {
 		case t.complete:
 			return errors.New("something follows the SOA at the end")
-		case t.first == nil && (!isSOA || !strings.EqualFold(soa.Hdr.Name, t.zone)):
+		case isSOA && !strings.EqualFold(soa.Hdr.Name, t.zone):
+			return fmt.Errorf("it has the SOA of %s instead of that of %s", soa.Hdr.Name, t.zone)
+		case t.first == nil && !isSOA:
 			return fmt.Errorf("it begins with %s instead of the SOA of %s", rr.Header().Name, t.zone)
 		case t.first == nil:
 			t.first = soa

@@ -242,6 +242,7 @@ func TestBrokenTransfers(t *testing.T) {
 		{name: "no records in the midst", answers: []func(*mdns.Msg){has(soa, www), has(), has(soa)}},
 		{name: "no SOA at the begin", answers: []func(*mdns.Msg){has(www, soa)}},
 		{name: "another zone", answers: []func(*mdns.Msg){has(otherZone, otherZone)}},
+		{name: "the SOA of another zone at the end", answers: []func(*mdns.Msg){has(soa, www, otherZone)}},
 		{name: "another serial at the end", answers: []func(*mdns.Msg){has(soa, www, later)}},
 		{name: "something behind the end", answers: []func(*mdns.Msg){has(soa, soa, www)}},
 		{name: "another question", answers: []func(*mdns.Msg){func(m *mdns.Msg) { m.Id++ }}},
