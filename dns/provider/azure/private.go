@@ -2,17 +2,18 @@ package azure
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/arm"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/dns/armdns"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/privatedns/armprivatedns"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
 )
 
-// privateService is the API for private zones.
+// privateService is the API for private zones. Its record sets have the fields of those of public zones, in
+// types of another package.
 type privateService struct {
 	zoneClient *armprivatedns.PrivateZonesClient
 	setClient  *armprivatedns.RecordSetsClient
@@ -40,19 +41,11 @@ func (p privateService) zones(ctx context.Context, group string, l *listlimit.Li
 	return allPages(ctx, pager, l, zoneSize, func(response armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
 		for _, z := range response.Value {
 			if z != nil {
-				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Private: true, Version: privateRecordSets(z.Properties)})
+				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Private: true, Version: version(value(z.Properties).NumberOfRecordSets)})
 			}
 		}
 		return zones, response.NextLink
 	})
-}
-
-// privateRecordSets returns the number of record sets in a zone, or "" if it is unknown.
-func privateRecordSets(p *armprivatedns.PrivateZoneProperties) string {
-	if p == nil || p.NumberOfRecordSets == nil {
-		return ""
-	}
-	return strconv.FormatInt(*p.NumberOfRecordSets, 10)
 }
 
 // list implements service.
@@ -98,57 +91,35 @@ func (p privateService) remove(ctx context.Context, group, zone string, k key, e
 
 // fromPrivate returns a record set of Azure.
 func fromPrivate(r *armprivatedns.RecordSet) *stored {
-	s := &stored{key: newKey(value(r.Name), value(r.Type)), etag: value(r.Etag)}
+	public := &armdns.RecordSet{Name: r.Name, Type: r.Type, Etag: r.Etag}
 	p := r.Properties
 	if p == nil {
-		return s
+		return fromPublic(public)
 	}
-	s.ttl, s.metadata, s.registered = value(p.TTL), plain(p.Metadata), value(p.IsAutoRegistered)
-	switch s.key.recordType {
-	case dns.TypeA:
-		s.records = convertAll(p.ARecords, func(v *armprivatedns.ARecord) record { return record{text: value(v.IPv4Address)} })
-	case dns.TypeAAAA:
-		s.records = convertAll(p.AaaaRecords, func(v *armprivatedns.AaaaRecord) record { return record{text: value(v.IPv6Address)} })
-	case dns.TypeCNAME:
-		if p.CnameRecord != nil {
-			s.records = []record{{text: value(p.CnameRecord.Cname)}}
-		}
-	case dns.TypeMX:
-		s.records = convertAll(p.MxRecords, func(v *armprivatedns.MxRecord) record {
-			return record{text: value(v.Exchange), numbers: []int32{value(v.Preference)}}
-		})
-	case dns.TypePTR:
-		s.records = convertAll(p.PtrRecords, func(v *armprivatedns.PtrRecord) record { return record{text: value(v.Ptrdname)} })
-	case dns.TypeSRV:
-		s.records = convertAll(p.SrvRecords, func(v *armprivatedns.SrvRecord) record {
-			return record{text: value(v.Target), numbers: []int32{value(v.Priority), value(v.Weight), value(v.Port)}}
-		})
-	case dns.TypeTXT:
-		s.records = convertAll(p.TxtRecords, func(v *armprivatedns.TxtRecord) record { return record{strings: plainList(v.Value)} })
+	public.Properties = &armdns.RecordSetProperties{
+		TTL: p.TTL, Metadata: p.Metadata, CnameRecord: (*armdns.CnameRecord)(p.CnameRecord),
+		ARecords:    convertAll(p.ARecords, func(v *armprivatedns.ARecord) *armdns.ARecord { return (*armdns.ARecord)(v) }),
+		AaaaRecords: convertAll(p.AaaaRecords, func(v *armprivatedns.AaaaRecord) *armdns.AaaaRecord { return (*armdns.AaaaRecord)(v) }),
+		MxRecords:   convertAll(p.MxRecords, func(v *armprivatedns.MxRecord) *armdns.MxRecord { return (*armdns.MxRecord)(v) }),
+		PtrRecords:  convertAll(p.PtrRecords, func(v *armprivatedns.PtrRecord) *armdns.PtrRecord { return (*armdns.PtrRecord)(v) }),
+		SrvRecords:  convertAll(p.SrvRecords, func(v *armprivatedns.SrvRecord) *armdns.SrvRecord { return (*armdns.SrvRecord)(v) }),
+		TxtRecords:  convertAll(p.TxtRecords, func(v *armprivatedns.TxtRecord) *armdns.TxtRecord { return (*armdns.TxtRecord)(v) }),
 	}
+	s := fromPublic(public)
+	s.registered = value(p.IsAutoRegistered)
 	return s
 }
 
 // toPrivate returns a record set for Azure.
 func toPrivate(s *stored) armprivatedns.RecordSet {
-	p := &armprivatedns.RecordSetProperties{TTL: &s.ttl, Metadata: pointers(s.metadata)}
-	for _, v := range s.records {
-		switch s.key.recordType {
-		case dns.TypeA:
-			p.ARecords = append(p.ARecords, &armprivatedns.ARecord{IPv4Address: &v.text})
-		case dns.TypeAAAA:
-			p.AaaaRecords = append(p.AaaaRecords, &armprivatedns.AaaaRecord{IPv6Address: &v.text})
-		case dns.TypeCNAME:
-			p.CnameRecord = &armprivatedns.CnameRecord{Cname: &v.text}
-		case dns.TypeMX:
-			p.MxRecords = append(p.MxRecords, &armprivatedns.MxRecord{Exchange: &v.text, Preference: &v.numbers[0]})
-		case dns.TypePTR:
-			p.PtrRecords = append(p.PtrRecords, &armprivatedns.PtrRecord{Ptrdname: &v.text})
-		case dns.TypeSRV:
-			p.SrvRecords = append(p.SrvRecords, &armprivatedns.SrvRecord{Target: &v.text, Priority: &v.numbers[0], Weight: &v.numbers[1], Port: &v.numbers[2]})
-		case dns.TypeTXT:
-			p.TxtRecords = append(p.TxtRecords, &armprivatedns.TxtRecord{Value: pointerList(v.strings)})
-		}
-	}
-	return armprivatedns.RecordSet{Properties: p}
+	p := toPublic(s).Properties
+	return armprivatedns.RecordSet{Properties: &armprivatedns.RecordSetProperties{
+		TTL: p.TTL, Metadata: p.Metadata, CnameRecord: (*armprivatedns.CnameRecord)(p.CnameRecord),
+		ARecords:    convertAll(p.ARecords, func(v *armdns.ARecord) *armprivatedns.ARecord { return (*armprivatedns.ARecord)(v) }),
+		AaaaRecords: convertAll(p.AaaaRecords, func(v *armdns.AaaaRecord) *armprivatedns.AaaaRecord { return (*armprivatedns.AaaaRecord)(v) }),
+		MxRecords:   convertAll(p.MxRecords, func(v *armdns.MxRecord) *armprivatedns.MxRecord { return (*armprivatedns.MxRecord)(v) }),
+		PtrRecords:  convertAll(p.PtrRecords, func(v *armdns.PtrRecord) *armprivatedns.PtrRecord { return (*armprivatedns.PtrRecord)(v) }),
+		SrvRecords:  convertAll(p.SrvRecords, func(v *armdns.SrvRecord) *armprivatedns.SrvRecord { return (*armprivatedns.SrvRecord)(v) }),
+		TxtRecords:  convertAll(p.TxtRecords, func(v *armdns.TxtRecord) *armprivatedns.TxtRecord { return (*armprivatedns.TxtRecord)(v) }),
+	}}
 }

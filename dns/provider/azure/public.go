@@ -40,19 +40,19 @@ func (p publicService) zones(ctx context.Context, group string, l *listlimit.Lis
 	return allPages(ctx, pager, l, zoneSize, func(response armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
 		for _, z := range response.Value {
 			if z != nil {
-				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Version: recordSets(z.Properties)})
+				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Version: version(value(z.Properties).NumberOfRecordSets)})
 			}
 		}
 		return zones, response.NextLink
 	})
 }
 
-// recordSets returns the number of record sets in a zone, or "" if it is unknown.
-func recordSets(p *armdns.ZoneProperties) string {
-	if p == nil || p.NumberOfRecordSets == nil {
+// version returns the number of record sets as the version of a zone, or "" if it is unknown.
+func version(recordSets *int64) string {
+	if recordSets == nil {
 		return ""
 	}
-	return strconv.FormatInt(*p.NumberOfRecordSets, 10)
+	return strconv.FormatInt(*recordSets, 10)
 }
 
 // list implements service.

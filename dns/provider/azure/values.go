@@ -61,15 +61,14 @@ func listedRecord(recordType string, v record) string {
 	return v.text
 }
 
-// convertAll converts a list of the SDK.
-func convertAll[T any](list []*T, one func(*T) record) []record {
-	records := make([]record, 0, len(list))
+// convertAll converts the non-nil entries of a list of the SDK. The result of an empty list is nil.
+func convertAll[T, R any](list []*T, one func(*T) R) (converted []R) {
 	for _, v := range list {
 		if v != nil {
-			records = append(records, one(v))
+			converted = append(converted, one(v))
 		}
 	}
-	return records
+	return converted
 }
 
 func plain(m map[string]*string) map[string]string {
