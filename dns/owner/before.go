@@ -43,8 +43,9 @@ func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (appl
 			}
 		}
 	}
-	for i, c := range changes {
-		// Deletions come last, because only now it is known which ownership records are still needed.
+	// Deletions come last, because only now it is known which ownership records are still needed. They go
+	// backwards, so that one that several record sets have is deleted after the last of these.
+	for i, c := range slices.Backward(changes) {
 		if !b.refused[i] && c.New == nil {
 			b.deleteOwnership(i)
 		}

@@ -212,7 +212,7 @@ var deletes = []beforeTest{
 	},
 	{
 		name: "a historic ownership record of all that goes", zone: []string{"a.z.org A 1.1.1.1", "a.z.org MX mx", "a.z.org TXT @me"},
-		changes: []string{"- a.z.org A 1.1.1.1", "- a.z.org MX mx"}, want: []string{"- a.z.org A 1.1.1.1", "- a.z.org TXT @me for a.z.org", "- a.z.org MX mx"},
+		changes: []string{"- a.z.org A 1.1.1.1", "- a.z.org MX mx"}, want: []string{"- a.z.org A 1.1.1.1", "- a.z.org MX mx", "- a.z.org TXT @me for a.z.org"},
 	},
 	{
 		name: "two names with one ownership record", options: TXTOptions{WildcardReplacement: "any"},
