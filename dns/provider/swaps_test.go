@@ -1,7 +1,7 @@
 package provider
 
 import (
-	"strings"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -23,10 +23,18 @@ func TestSwaps(t *testing.T) {
 	if s.Refused("a", reason, now); s.Paused("a", now.Add(time.Minute)) != nil {
 		t.Error("a swap that was made doesn't end the failures")
 	}
+}
+
+// Of too many refused type changes, those whose pauses end first are forgotten.
+func TestManySwaps(t *testing.T) {
+	var s Swaps
+	now := time.Unix(0, 0)
 	for i := range 2 * maxSwaps {
-		s.Refused(strings.Repeat("x", i), reason, now)
+		s.Refused(strconv.Itoa(i), ErrRejected, now.Add(time.Duration(i)))
 	}
-	if len(s.byName) > maxSwaps {
-		t.Errorf("%d names are remembered, want at most %d", len(s.byName), maxSwaps)
+	for i := range 2 * maxSwaps {
+		if paused := s.Paused(strconv.Itoa(i), now) != nil; paused != (i >= maxSwaps) {
+			t.Fatalf("name %d is paused: %v", i, paused)
+		}
 	}
 }

@@ -130,6 +130,10 @@ func TestStatusError(t *testing.T) {
 			t.Errorf("%d with Retry-After is %v", status, busy.Outcome)
 		}
 	}
+	// With any other status, Retry-After says nothing about the changes.
+	if got := Outcome(http.StatusInternalServerError, http.Header{"Retry-After": {"7"}}); got != nil {
+		t.Errorf("500 with Retry-After is %v", got)
+	}
 	e.Said, e.Advice = "no", "look at --key"
 	if got, want := e.Error(), `The API answered with status 403 and "no": look at --key`; got != want {
 		t.Errorf("got %s, want %s", got, want)
