@@ -248,6 +248,38 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// A change that one provider didn't make is finished once no provider has the record set any more. The name
+// is then free again, also for somebody else.
+func TestUnfinishedIsGone(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		then func(pair) error
+		want string
+	}{
+		{"created again before a listing", func(p pair) error { return p.apply(dns.Change{New: record("www", "192.0.2.2")}) }, "www 300 192.0.2.2"},
+		{"created by somebody else after a listing", func(p pair) error { p.get(); return p.a.Put(record("www", "192.0.2.66")) }, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := newPair(t)
+			p.get()
+			fail(p.b, provider.ErrRejected)
+			if err := p.apply(dns.Change{New: record("www", "192.0.2.1")}); err == nil {
+				t.Fatal("a provider has refused it")
+			}
+			fail(p.b, nil)
+			if err := p.apply(dns.Change{Old: p.get()}); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.then(p); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.listed(); got != test.want {
+				t.Errorf("listed %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // versioned has a zone whose version is the number of its records, as at Route 53 and Azure.
 type versioned struct{ *inmemory.Provider }
 
@@ -408,10 +440,9 @@ func TestZones(t *testing.T) {
 // adjusting has limits of its own.
 type adjusting struct {
 	provider.Provider
-	minTTL, size int64
+	minTTL int64
 	// refuses begins the names that are refused.
-	refuses           string
-	types, properties []string
+	refuses string
 }
 
 func (a adjusting) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
@@ -425,19 +456,46 @@ func (a adjusting) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet
 	}), nil
 }
 
-func (a adjusting) Capabilities() provider.Capabilities {
-	return provider.Capabilities{
-		BatchSize: int(a.size), BatchInterval: time.Duration(a.size) * time.Second, Types: a.types, Properties: a.properties, SetIdentifiers: a.size == 0,
+// able is a provider with some capabilities.
+type able struct {
+	*inmemory.Provider
+	can provider.Capabilities
+}
+
+func (a able) Capabilities() provider.Capabilities { return a.can }
+
+// The providers have together what all of them can, within the strictest limits.
+func TestCapabilities(t *testing.T) {
+	one := provider.Capabilities{
+		SetIdentifiers: true, Conditional: true, Types: []string{"A", "TXT", "MX"}, NameCharacters: "*/", Properties: []string{"aws/"}, OneName: []string{"x"},
+		BatchSize: 50, BatchInterval: time.Second, BatchTime: 3 * time.Minute, ListingTime: time.Minute, Calls: 2, CallsPerSecond: 5,
+	}
+	other := provider.Capabilities{
+		Stepwise: true, ByTarget: true, Blind: true, Types: []string{"A", "TXT"}, NameCharacters: "/-", Properties: []string{"azure/"}, OneName: []string{"y"},
+		BatchSize: 20, BatchInterval: 2 * time.Second, BatchTime: 4 * time.Minute, ListingTime: time.Hour, CallsPerSecond: 3,
+	}
+	want := provider.Capabilities{
+		Stepwise: true, ByTarget: true, Blind: true, Types: []string{"A", "TXT"}, NameCharacters: "/", OneName: []string{"x", "y"},
+		BatchSize: 20, BatchInterval: 2 * time.Second, BatchTime: 4 * time.Minute, ListingTime: time.Minute, Calls: 2, CallsPerSecond: 3,
+	}
+	// The properties of all of them are read (D20).
+	want.Properties = []string{"aws/", "azure/"}
+	in := inmemory.New(zoneName)
+	if d := cmp.Diff(want, fanout.New([]provider.Provider{able{in, one}, able{in, other}}).Capabilities()); d != "" {
+		t.Errorf("capabilities (-want +got):\n%s", d)
+	}
+	// Without a limit, the other one's counts.
+	want = other
+	want.Properties, want.OneName, want.NameCharacters, want.ListingTime = []string{"azure/"}, []string{"y"}, "", 0
+	if d := cmp.Diff(want, fanout.New([]provider.Provider{able{in, provider.Capabilities{}}, able{in, other}}).Capabilities()); d != "" {
+		t.Errorf("capabilities with a provider without limits (-want +got):\n%s", d)
 	}
 }
 
 func TestLimitsOfAll(t *testing.T) {
 	in := inmemory.New(zoneName)
 	p := fanout.New([]provider.Provider{
-		adjusting{Provider: in, minTTL: 600, types: []string{"A", "TXT", "MX"}, properties: []string{"aws/"}},
-		in,
-		adjusting{Provider: in, minTTL: 900, size: 50, refuses: "bad."},
-		adjusting{Provider: in, size: 20, types: []string{"A", "TXT"}},
+		adjusting{Provider: in, minTTL: 600}, in, adjusting{Provider: in, minTTL: 900, refuses: "bad."}, adjusting{Provider: in},
 	})
 	if _, err := p.Zones(t.Context()); err != nil {
 		t.Fatal(err)
@@ -445,13 +503,6 @@ func TestLimitsOfAll(t *testing.T) {
 	list, err := p.Adjust(t.Context(), zone, []*dns.RecordSet{record("bad", "192.0.2.1"), record("www", "192.0.2.1")})
 	if err != nil || len(list) != 2 || !errors.Is(list[0].Err, provider.ErrRejected) || list[1].Sets[0].TTL != 900 {
 		t.Errorf("Adjust: %v, %v", list, err)
-	}
-	got, want := p.Capabilities(), provider.Capabilities{
-		// The properties of all of them are read (D20).
-		Properties: []string{"aws/", "inmemory/"}, Types: []string{"A", "TXT"}, BatchSize: 20, BatchInterval: 50 * time.Second,
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("capabilities (-want +got):\n%s", d)
 	}
 	if !p.DomainFilter(t.Context()).Match("www.example.test") {
 		t.Error("nobody has a filter, and a name doesn't pass")

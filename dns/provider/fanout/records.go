@@ -84,12 +84,13 @@ func (z *zone) combine(key dns.Key) *dns.RecordSet {
 		}
 	}
 	switch {
-	case agree:
+	case agree, first == nil:
+		// All providers have the same, or nothing.
 		delete(z.unfinished, key)
 	case !z.unfinished[key]:
 		return nil
 	}
-	if agree && sameTTL && sameProperties {
+	if first == nil || agree && sameTTL && sameProperties {
 		return first
 	}
 	combined := *first
