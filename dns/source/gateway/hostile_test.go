@@ -27,7 +27,7 @@ func opened(t *testing.T, plugin source.Plugin) *routes {
 	}
 	return &routes{
 		kind: config.kind, scopes: scopes,
-		reader: source.NewReader(source.Input{Settings: settings}, source.Subject{Source: config.kind.source(), Kind: config.routes(), Label: config.kind.name}),
+		reader: source.NewReader(source.Input{Settings: settings, Plugin: plugin}, source.Subject{Kind: config.routes(), Label: config.kind.name}),
 	}
 }
 

@@ -24,7 +24,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	names := slices.Concat(fields, []string{"the listeners of its parents"})
 	s := &routes{
 		kind: c.kind, scopes: scopes, gatewayName: c.Name,
-		reader: source.NewReader(in, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true, Names: names, NameFields: fields}),
+		reader: source.NewReader(in, source.Subject{Kind: c.routes(), Label: c.kind.name, Names: names, NameFields: fields}),
 	}
 	s.ownerSettings = in.Settings.ForOthers(c.kind.source(), "Gateways and ListenerSets", source.AnnotationTarget, source.AnnotationController)
 	s.table = source.Custom(s.reader, c.kind.name, c.kind.plural, s.readRoute).Table(
