@@ -25,7 +25,7 @@ type Plan struct {
 	// objects that no source reads.
 	Incomplete int      `json:"lacking,omitempty"`
 	Unread     []Unread `json:"unread,omitempty"`
-	// Unpublished are the reasons why objects give no record, or not all; with --verbose only.
+	// Unpublished are the reasons why objects give no record, or not all; nil without --verbose.
 	// MoreUnpublished is the number of further objects.
 	Unpublished     []Unpublished `json:"unpublished,omitempty"`
 	MoreUnpublished int           `json:"moreUnpublished,omitempty"`

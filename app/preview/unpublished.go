@@ -32,6 +32,9 @@ type Unpublished struct {
 // explain adds the reasons why objects give no record, except those among the problems and errors
 // of the plan.
 func (p *Plan) explain(name string, explained publisher.Explanations) {
+	if p.Unpublished == nil {
+		p.Unpublished = []Unpublished{}
+	}
 	for _, e := range explained.List {
 		list := reasonsOf(name, e)
 		if more := len(list) - reasonLimit; more > 0 {
@@ -139,7 +142,7 @@ func (p *Plan) warn(name string, explained publisher.Explanations) {
 // writeLeftOut writes the warnings about annotations, and the numbers of objects that give no
 // record or are not read.
 func (p *Plan) writeLeftOut(text *strings.Builder) {
-	if len(p.Unpublished) == 0 { // otherwise these are among Unpublished
+	if p.Unpublished == nil { // otherwise these are among Unpublished or Problems
 		for _, w := range p.Warnings {
 			text.WriteString("Warning: " + output.Clean(w.String()) + "\n")
 		}

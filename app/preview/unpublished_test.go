@@ -47,3 +47,22 @@ func TestExplainTargets(t *testing.T) {
 		t.Errorf("the reasons are %v, want %s", list, want)
 	}
 }
+
+// TestExplainNothing: after --verbose, the text does not refer to it for an object whose reasons are all among
+// the problems.
+func TestExplainNothing(t *testing.T) {
+	explained := publisher.Explanations{List: []publisher.Explanation{
+		{Dropped: []desired.Drop{{Name: "a.example.org", Reason: desired.DropInvalid, Message: "no IP address"}}},
+	}}
+	for verbose, want := range map[bool]bool{false: true, true: false} {
+		plan := &Plan{}
+		if verbose {
+			plan.explain("", explained)
+		}
+		plan.warn("", explained)
+		var text strings.Builder
+		if err := plan.WriteTable(&text); err != nil || strings.Contains(text.String(), "--verbose says why") != want {
+			t.Errorf("--verbose=%v: the text is %q, %v", verbose, text.String(), err)
+		}
+	}
+}

@@ -141,7 +141,7 @@ func checkSource(p source.Plugin) error {
 		return err
 	}
 	config := p.New()
-	opened, err := config.Open(source.Input{Settings: settings, Changed: func(source.Key) {}})
+	opened, err := p.Open(config, source.Input{Settings: settings, Changed: func(source.Key) {}})
 	switch reads := len(opened.Tables) > 0; {
 	case p.Reads != "":
 		if err == nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/dns/source"
 )
 
 // given returns options with the given flags.
@@ -488,7 +489,7 @@ func TestIsSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := settings.Templates.For("service").Names(&corev1.Service{}); (err == nil) != known {
+		if _, err := settings.Templates.For(source.Plugin{Templates: true}).Names(&corev1.Service{}); (err == nil) != known {
 			t.Errorf("isSource %s: %v", name, err)
 		}
 	}

@@ -138,7 +138,7 @@ func TestSourcesShareWatches(t *testing.T) {
 		if err := flags.Parse(needed[p.Name]); err != nil {
 			t.Fatal(err)
 		}
-		s, err := config.Open(source.Input{Settings: settings, Changed: func(source.Key) {}})
+		s, err := p.Open(config, source.Input{Settings: settings, Changed: func(source.Key) {}})
 		if err != nil {
 			t.Errorf("source %s with the defaults: %v", p.Name, err)
 			continue

@@ -144,6 +144,9 @@ func kindOfAnnotation(name string) *AnnotationKind {
 	return nil
 }
 
+// reads reports whether a source reads an annotation that isn't for providers.
+func (p Plugin) reads(annotation string) bool { return slices.Contains(p.Annotations, annotation) }
+
 // AnnotationNames returns the annotations that a source reads, except those that become properties
 // of a provider.
 func (p Plugin) AnnotationNames() []string {

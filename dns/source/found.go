@@ -100,7 +100,7 @@ func (r *Reader) templated(o *Object, findings *Findings, names, targets []strin
 // AddPairs adds the record sets of --fqdn-target-template, if the source reads it; see
 // [Templates.Combine].
 func (r *Reader) AddPairs(o *Object, findings *Findings, records []*dns.RecordSet) ([]*dns.RecordSet, error) {
-	if !r.subject.PairTemplates || !r.Templates.HasPairs() {
+	if !r.Templates.HasPairs() {
 		return records, nil
 	}
 	return r.Templates.Combine(records, func() ([]*dns.RecordSet, error) {

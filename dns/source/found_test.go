@@ -21,9 +21,8 @@ func published(t *testing.T, found *source.Found, annotations map[string]string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(source.Input{Settings: s}, source.Subject{
-		Source: "test", Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Label: "test", TargetTemplates: true, PairTemplates: true,
-	})
+	plugin := source.Plugin{Name: "test", Annotations: source.CommonAnnotations, Templates: true, TargetTemplates: true, PairTemplates: true}
+	reader := source.NewReader(source.Input{Settings: s, Plugin: plugin}, source.Subject{Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Label: "test"})
 	object := reader.Read(kube.Scope{}, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", Annotations: annotations}, Data: map[string]string{"x": "y"},
 	})

@@ -63,7 +63,7 @@ func TestLongTemplateOutput(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		names, err := templates.For("unstructured").Names(object)
+		names, err := templates.For(source.Plugin{Templates: true}).Names(object)
 		runtime.ReadMemStats(&after)
 		if err == nil || !strings.Contains(err.Error(), "Thing a/x") || !strings.Contains(err.Error(), "more than 1 MiB") {
 			t.Errorf("%s: got %d names and the error %v, want one about the length", template, len(names), err)
@@ -97,7 +97,7 @@ func TestManyTemplateSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names, err := templates.For("unstructured").Names(object)
+		names, err := templates.For(source.Plugin{Templates: true}).Names(object)
 		switch refused := err != nil && strings.Contains(err.Error(), "Thing a/x: the template takes more than 65536 steps"); {
 		case limited && !refused:
 			t.Errorf("%s: got %v and the error %v, want one about the steps", template, names, err)

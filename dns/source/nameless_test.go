@@ -35,9 +35,9 @@ func TestFilteredWithoutName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		subject := source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Service"), NamedByAnnotation: !test.named}
+		subject := source.Subject{Kind: corev1.SchemeGroupVersion.WithKind("Service"), NamedByAnnotation: !test.named}
 		object := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", Annotations: test.annotations}}
-		read := source.NewReader(source.Input{Settings: s}, subject).Read(kube.Scope{}, object)
+		read := source.NewReader(source.Input{Settings: s, Plugin: source.Plugin{Annotations: source.CommonAnnotations, Templates: true}}, subject).Read(kube.Scope{}, object)
 		if got := read.Excluded().Skipped; len(got) != 1 || got[0].Reason != test.want {
 			t.Errorf("%s: the skips are %+v, want %s", name, got, test.want)
 		}
@@ -68,7 +68,7 @@ func TestExcludedObjectsKeepNames(t *testing.T) {
 		"names in no fields": {spec: map[string]any{"other": "a.example.org"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			subject := source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Toy"), NameFields: []string{"spec.host", "spec.hostnames", "spec.servers.hosts"}}
+			subject := source.Subject{Kind: corev1.SchemeGroupVersion.WithKind("Toy"), NameFields: []string{"spec.host", "spec.hostnames", "spec.servers.hosts"}}
 			object := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "a", "name": "web"}, "spec": test.spec}}
 			var fields struct{}
 			read := source.NewReader(source.Input{Settings: s}, subject).ReadFields(kube.NewScope(""), object, &fields)

@@ -19,17 +19,11 @@ import (
 // Subject describes an own kind of a source. A source with several own kinds has a [Reader] for
 // each, and distinguishes objects by [Key].Kind.
 type Subject struct {
-	// Source is the name of the source.
-	Source string
 	// Kind is that of the objects.
 	Kind schema.GroupVersionKind
 	// Label is the first part of the label resource, such as "ingress". If it is empty, records have
 	// no such label (spec/dns.md §6.2).
 	Label string
-	// Properties is true if the source reads the annotations for providers and the set identifier.
-	Properties bool
-	// TargetTemplates is true if the source reads --target-template.
-	TargetTemplates bool
 	// Names are the fields, beside annotations, that may name an object, such as "spec.rules". Targets
 	// is the field with the targets, such as "status.loadBalancer"; empty if there is none. Both are used in
 	// messages.
@@ -39,18 +33,10 @@ type Subject struct {
 	// "spec.servers.hosts": a path leads through lists. They tell which names an excluded object would
 	// ask for.
 	NameFields []string
-	// NoHostnameAnnotation is true if the source doesn't read the annotation hostname.
-	NoHostnameAnnotation bool
 	// NamedByAnnotation is true if only annotations, templates and --compatibility give a name.
 	NamedByAnnotation bool
-	// PairTemplates is true if the source reads --fqdn-target-template.
-	PairTemplates bool
 	// Conditions keeps status.conditions for templates.
 	Conditions bool
-	// AnyNamespace is true if --namespace doesn't apply.
-	AnyNamespace bool
-	// AnyController is true if the annotation controller is ignored.
-	AnyController bool
 }
 
 // Reader reads the common parts of all objects of a source's own kind. It may be used from any
@@ -58,7 +44,7 @@ type Subject struct {
 type Reader struct {
 	// Input is that of the source.
 	Input
-	// Templates are the templates of the settings for this source; nil if there are none.
+	// Templates are those of the settings that the source reads; nil if there are none.
 	Templates *Templates
 	// Waiting has the objects of the kind that refer to tables which have not been filled yet.
 	Waiting *Waiting
@@ -72,14 +58,8 @@ type Reader struct {
 
 // NewReader returns a reader for a source.
 func NewReader(in Input, subject Subject) *Reader {
-	if subject.AnyNamespace {
-		in.Settings.Namespaces = nil
-	}
-	templates := in.Settings.Templates.For(subject.Source)
-	if !subject.TargetTemplates {
-		templates = templates.withoutTargets()
-	}
-	r := &Reader{Input: in, Templates: templates, Waiting: NewWaiting(in.Changed), subject: subject, kind: subject.Kind.GroupKind().String()}
+	in.Settings = in.Settings.For(in.Plugin)
+	r := &Reader{Input: in, Templates: in.Settings.Templates.For(in.Plugin), Waiting: NewWaiting(in.Changed), subject: subject, kind: subject.Kind.GroupKind().String()}
 	r.nameless = r.NoHostname(&Object{})
 	return r
 }
@@ -99,7 +79,7 @@ const maxWanted, maxWantedName = 5, 253
 
 // annotated returns the names in the annotations of an excluded object, up to the limits.
 func (r *Reader) annotated(annotations map[string]string) []string {
-	if r.Settings.IgnoreHostnameAnnotation {
+	if r.Settings.IgnoreHostnameAnnotation || !r.Plugin.reads(AnnotationHostname) {
 		return nil
 	}
 	return wantedOf(r.Settings.ReadAnnotations(annotations))
@@ -155,7 +135,7 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 },
 ) Object {
 	key := Key{Kind: r.kind, Namespace: s.Intern(obj.GetNamespace()), Name: obj.GetName()}
-	if excluded := r.Settings.excludes(obj); excluded != nil && (excluded.Reason != SkipOtherController || !r.subject.AnyController) {
+	if excluded := r.Settings.excludes(obj); excluded != nil && (excluded.Reason != SkipOtherController || r.Plugin.reads(AnnotationController)) {
 		if r.filteredNameless(excluded, obj.GetAnnotations()) {
 			excluded = &r.nameless
 		}
@@ -225,7 +205,7 @@ func dropConditions(obj runtime.Object) {
 func (r *Reader) Ref(o *Object) dns.Object {
 	return dns.Object{
 		APIVersion: r.subject.Kind.GroupVersion().String(), Kind: r.subject.Kind.Kind,
-		Namespace: o.Key.Namespace, Name: o.Key.Name, UID: string(o.UID), Source: r.subject.Source,
+		Namespace: o.Key.Namespace, Name: o.Key.Name, UID: string(o.UID), Source: r.Plugin.Name,
 	}
 }
 
@@ -235,7 +215,7 @@ func (r *Reader) Origin(o *Object) Origin {
 	if r.subject.Label != "" {
 		origin.Resource = r.subject.Label + "/" + o.Key.String()
 	}
-	if r.subject.Properties {
+	if r.Plugin.Properties {
 		origin.SetIdentifier, origin.Properties = o.Annotations.SetIdentifier, o.Annotations.Properties
 	}
 	return origin
@@ -244,7 +224,7 @@ func (r *Reader) Origin(o *Object) Origin {
 // Hosts returns the names of an object without templates: those of the given fields, and those of
 // its annotation, unless the source or the settings ignore that. [Found] drops empty ones.
 func (r *Reader) Hosts(o *Object, fields ...string) []string {
-	if r.Settings.IgnoreHostnameAnnotation || r.subject.NoHostnameAnnotation {
+	if r.Settings.IgnoreHostnameAnnotation || !r.Plugin.reads(AnnotationHostname) {
 		return fields
 	}
 	return slices.Concat(fields, o.Annotations.Hostnames)

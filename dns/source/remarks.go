@@ -43,9 +43,9 @@ func (s Settings) ForOthers(source, objects string, names ...string) Settings {
 	return s
 }
 
-// Open opens a source of this kind: the config's Open with settings of the plugin.
+// Open opens a source of this kind.
 func (p Plugin) Open(config Config, in Input) (Source, error) {
-	in.Settings = in.Settings.For(p)
+	in.Plugin = p
 	return config.Open(in)
 }
 

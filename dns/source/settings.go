@@ -79,9 +79,9 @@ func (s Settings) excludes(obj metav1.Object) *Skip {
 	return nil
 }
 
-// Includes reports whether objects of a namespace may be used.
+// Includes reports whether objects of a namespace may be used. It is empty for cluster-scoped objects.
 func (s Settings) Includes(namespace string) bool {
-	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
+	return len(s.Namespaces) == 0 || namespace == "" || slices.Contains(s.Namespaces, namespace)
 }
 
 // Options are the common flags of sources, as the user wrote them. [NewOptions] creates them.

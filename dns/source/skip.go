@@ -122,13 +122,13 @@ func (r *Reader) NoHostname(o *Object) Skip {
 	if len(r.subject.Names) > 0 {
 		lacks = append(lacks, "has no name in "+strings.Join(r.subject.Names, " or "))
 	}
-	if !ignored && !r.subject.NoHostnameAnnotation {
+	if !ignored && r.Plugin.reads(AnnotationHostname) {
 		lacks = append(lacks, "has no annotation "+hostname)
 	}
 	if r.Templates.HasNames() {
 		lacks = append(lacks, "gets no name from --fqdn-template")
 	}
-	if r.subject.PairTemplates && r.Templates.HasPairs() {
+	if r.Templates.HasPairs() {
 		lacks = append(lacks, "gets no pair from --fqdn-target-template")
 	}
 	end := ": set it if a name is wanted"
@@ -147,7 +147,7 @@ func (r *Reader) NoTarget(name, without string) Skip {
 
 // setTarget returns the advice for an object without a target.
 func (r *Reader) setTarget() string {
-	if r.subject.TargetTemplates {
+	if r.Plugin.TargetTemplates {
 		return "set the annotation " + r.key(AnnotationTarget) + ", or use --target-template"
 	}
 	return "set the annotation " + r.key(AnnotationTarget)

@@ -139,6 +139,8 @@ type Plugin struct {
 
 // Input is the argument of Open.
 type Input struct {
+	// Plugin is the kind of source that is opened. [Plugin.Open] sets it.
+	Plugin Plugin
 	// Settings are the common settings.
 	Settings Settings
 	// Changed must be called for each object whose records may have changed, because the object or a

@@ -35,13 +35,14 @@ func TestRead(t *testing.T) {
 		},
 	}
 	before := object.DeepCopy()
-	subject := source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: "toy"}
+	plugin := source.Plugin{Name: "toy", Annotations: source.CommonAnnotations, Templates: true}
+	subject := source.Subject{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: "toy"}
 
 	s, err := settings()
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(source.Input{Settings: s}, subject)
+	reader := source.NewReader(source.Input{Settings: s, Plugin: plugin}, subject)
 	read := reader.Read(kube.Scope{}, object)
 	if text, err := json.Marshal(read); err != nil || strings.Contains(string(text), `"o"`) || read.FullObject != nil {
 		t.Errorf("case 216: what is kept has more than it needs: %s, %v", text, err)
@@ -66,7 +67,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, ok := source.NewReader(source.Input{Settings: s}, subject).Read(kube.Scope{}, object).FullObject.(*corev1.Service)
+	whole, ok := source.NewReader(source.Input{Settings: s, Plugin: plugin}, subject).Read(kube.Scope{}, object).FullObject.(*corev1.Service)
 	if !ok || whole.Kind != "Service" || whole.APIVersion != "v1" || whole.Annotations[lastApplied] != "" || whole.Annotations["other"] != "o" {
 		t.Errorf("case 216: templates see %+v, want the object with its kind, without %s", whole, lastApplied)
 	}
@@ -78,16 +79,16 @@ func TestRead(t *testing.T) {
 	}
 
 	s.Namespaces = []string{"b", "c"}
-	excluded := source.NewReader(source.Input{Settings: s}, subject).Read(kube.Scope{}, object)
+	excluded := source.NewReader(source.Input{Settings: s, Plugin: plugin}, subject).Read(kube.Scope{}, object)
 	if diff := cmp.Diff(source.Object{Key: source.Key{Kind: "Service", Namespace: "a", Name: "shop"}}, excluded, cmpopts.IgnoreUnexported(source.Object{})); diff != "" {
 		t.Errorf("case 216: of an object that isn't selected is kept (-want +got):\n%s", diff)
 	}
 	if got := excluded.Excluded().Skipped; len(got) != 1 || got[0].Reason != source.SkipFiltered || !strings.Contains(got[0].Message, "--namespace") {
 		t.Errorf("the skips of an object of another namespace are %+v", got)
 	}
-	subject.AnyNamespace = true
-	if !source.NewReader(source.Input{Settings: s}, subject).Read(kube.Scope{}, object).Selected {
-		t.Error("the namespace counts for a kind to which it doesn't apply")
+	object.Namespace = ""
+	if !source.NewReader(source.Input{Settings: s, Plugin: plugin}, subject).Read(kube.Scope{}, object).Selected {
+		t.Error("--namespace excludes a cluster-scoped object")
 	}
 }
 
@@ -109,7 +110,7 @@ func TestConditionsAreDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(source.Input{Settings: s}, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Toy")})
+	reader := source.NewReader(source.Input{Settings: s, Plugin: source.Plugin{Templates: true}}, source.Subject{Kind: corev1.SchemeGroupVersion.WithKind("Toy")})
 	type object interface {
 		metav1.Object
 		runtime.Object

@@ -56,26 +56,25 @@ func ParseTemplates(o TemplateOptions) (*Templates, error) {
 	return t, nil
 }
 
-// For returns the templates for a source, which isSource compares with.
-func (t *Templates) For(source string) *Templates {
+// For returns the templates that a source reads, whose name isSource compares with; nil if it reads none.
+func (t *Templates) For(p Plugin) *Templates {
 	if t == nil {
 		return nil
 	}
-	known := functions(source, t.sources)
-	return &Templates{
-		names: t.names.with(known), targets: t.targets.with(known), pairs: t.pairs.with(known),
-		combine: t.combine, sources: t.sources,
+	known, read := functions(p.Name, t.sources), &Templates{combine: t.combine}
+	if p.Templates {
+		read.names = t.names.with(known)
 	}
-}
-
-// withoutTargets returns the templates for a source that doesn't read --target-template.
-func (t *Templates) withoutTargets() *Templates {
-	if !t.HasTargets() {
-		return t
+	if p.TargetTemplates {
+		read.targets = t.targets.with(known)
 	}
-	without := *t
-	without.targets = nil
-	return &without
+	if p.PairTemplates {
+		read.pairs = t.pairs.with(known)
+	}
+	if !read.HasNames() && !read.HasTargets() && !read.HasPairs() {
+		return nil
+	}
+	return read
 }
 
 // HasNames reports whether there is a --fqdn-template.

@@ -17,6 +17,9 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
+// every is a source that reads all templates.
+var every = source.Plugin{Name: "service", Templates: true, TargetTemplates: true, PairTemplates: true}
+
 // shop is an object for templates.
 func shop() *corev1.Service {
 	return &corev1.Service{
@@ -82,7 +85,7 @@ func TestTemplateNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := templates.For("service").Names(shop())
+			got, err := templates.For(every).Names(shop())
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) || !strings.Contains(err.Error(), "--fqdn-template") {
 					t.Errorf("the error is %v, want one of --fqdn-template that says %q", err, test.err)
@@ -142,7 +145,7 @@ func TestTemplateSpellings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := templates.For("service").Names(spelled())
+			got, err := templates.For(every).Names(spelled())
 			if test.err == "" && (err != nil || strings.Join(got, ",") != test.want) {
 				t.Errorf("names are %q, %v; want %q", got, err, test.want)
 			}
@@ -199,7 +202,7 @@ func TestTemplatePairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(source.Input{Settings: s}, source.Subject{Source: "service", Kind: corev1.SchemeGroupVersion.WithKind("Service"), PairTemplates: true})
+	reader := source.NewReader(source.Input{Settings: s, Plugin: source.Plugin{PairTemplates: true}}, source.Subject{Kind: corev1.SchemeGroupVersion.WithKind("Service")})
 	object := reader.Read(kube.Scope{}, shop())
 	got := reader.Publish(&object, &source.Found{})
 	want := []string{"h.example A 192.0.2.1 192.0.2.2", "n.example CNAME lb.example.com", "v6.example AAAA 2001:db8::1"}
@@ -254,11 +257,11 @@ func TestTemplateTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := templates.For("service").Targets(shop())
+	got, err := templates.For(every).Targets(shop())
 	if want := []string{"10.0.0.1", "2001:db8::1"}; err != nil || !slices.Equal(got, want) || templates.HasNames() || templates.HasPairs() || !templates.HasTargets() {
 		t.Errorf("targets are %q, %v; want %q", got, err, want)
 	}
-	if names, err := (*source.Templates)(nil).For("x").Names(shop()); names != nil || err != nil {
+	if names, err := (*source.Templates)(nil).For(source.Plugin{}).Names(shop()); names != nil || err != nil {
 		t.Errorf("without templates the names are %q, %v", names, err)
 	}
 }
@@ -280,7 +283,7 @@ func FuzzTemplates(f *testing.F) {
 		if err != nil || templates == nil {
 			return
 		}
-		templates = templates.For("service")
+		templates = templates.For(every)
 		object := shop()
 		names, err := templates.Names(object)
 		if err == nil && (!slices.IsSorted(names) || slices.Contains(names, "")) {
@@ -310,7 +313,7 @@ func TestTargetTemplates(t *testing.T) {
 		true:  "shop.example A 10.0.0.1; shop.example AAAA 2001:db8::1; x.example A 10.0.0.1; x.example AAAA 2001:db8::1; ",
 		false: "shop.example A 192.0.2.1; x.example A 192.0.2.1; ",
 	} {
-		reader := source.NewReader(source.Input{Settings: s}, source.Subject{Source: "service", Kind: corev1.SchemeGroupVersion.WithKind("Service"), TargetTemplates: reads})
+		reader := source.NewReader(source.Input{Settings: s, Plugin: source.Plugin{Templates: true, TargetTemplates: reads}}, source.Subject{Kind: corev1.SchemeGroupVersion.WithKind("Service")})
 		object := reader.Read(kube.Scope{}, shop())
 		got := reader.Publish(&object, &source.Found{Targets: []string{"192.0.2.1"}})
 		text := ""
@@ -325,7 +328,7 @@ func TestTargetTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := source.NewReader(source.Input{Settings: s}, source.Subject{Source: "service", TargetTemplates: true})
+	reader := source.NewReader(source.Input{Settings: s, Plugin: source.Plugin{Templates: true, TargetTemplates: true}}, source.Subject{})
 	object := reader.Read(kube.Scope{}, shop())
 	if got := reader.Publish(&object, &source.Found{}); got.Err == nil || !strings.Contains(got.Err.Error(), "--target-template") {
 		t.Errorf("error %v, want one about --target-template", got.Err)

@@ -66,7 +66,7 @@ func (c *toy) Open(in source.Input) (source.Source, error) {
 	if c.refuse != "" {
 		return source.Source{}, errors.New(c.refuse)
 	}
-	reader := source.NewReader(in, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Label: "toy"})
+	reader := source.NewReader(in, source.Subject{Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Label: "toy"})
 	changed := func(k source.Key) {
 		if c.nameless {
 			k.Kind = ""

@@ -36,9 +36,8 @@ func Plugin() source.Plugin {
 }
 
 func open(in source.Input) source.Source {
-	in.Settings.Templates = nil // the source has none (spec/dns.md §6.2)
 	s := &hosts{reader: source.NewReader(in, source.Subject{
-		Source: name, Kind: hostKind, Label: "host", Properties: true, NameFields: []string{"spec.hostname"}, AnyController: true,
+		Kind: hostKind, Label: "host", NameFields: []string{"spec.hostname"},
 	})}
 	s.table = source.Custom(s.reader, "ambassadorhost", "hosts", read).Table(source.Notify[host](in.Changed), kube.WithIndex(byService, (*host).serviceKeys))
 	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) {

@@ -23,7 +23,7 @@ func Plugin() source.Plugin {
 
 func open(in source.Input) source.Source {
 	return source.OpenNamed(in, source.Subject{
-		Source: name, Kind: proxyKind, Label: "HTTPProxy", Properties: true,
+		Kind: proxyKind, Label: "HTTPProxy",
 		Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "status.loadBalancer",
 	}, "httpproxy", "httpproxies", func(found *source.Found, f *fields) {
 		found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)

@@ -61,7 +61,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	s := &routes{
 		service: source.Key{Namespace: namespace, Name: service},
-		reader:  source.NewReader(in, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true, Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "Service " + c.LoadBalancer}),
+		reader:  source.NewReader(in, source.Subject{Kind: routeKind, Label: "ingressroute", Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "Service " + c.LoadBalancer}),
 	}
 	s.table = source.Custom(s.reader, "ingressroute", "ingressroutes", s.read).Table(source.Notify[source.Named](in.Changed), kube.WithIndex(following, followKeys))
 	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) {

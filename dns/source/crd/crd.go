@@ -65,9 +65,9 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, err
 	}
 	s := &endpoints{kind: kind, prefixes: in.Settings.Prefixes}
-	// Annotations and templates aren't used.
-	in.Settings.Prefixes, in.Settings.Templates = nil, nil
-	s.reader = source.NewReader(in, source.Subject{Source: name, Kind: kind, Label: name})
+	// Annotations aren't used.
+	in.Settings.Prefixes = nil
+	s.reader = source.NewReader(in, source.Subject{Kind: kind, Label: name})
 	s.table = s.tableKind().Table(
 		source.Notify[endpoint](in.Changed),
 		kube.WithHandler(func(_, new *endpoint) { s.status.enqueue(new) }),

@@ -71,7 +71,7 @@ func open(t *testing.T, api *kubetest.Cluster, config *crd.Config) *opened {
 	o := &opened{config: config, log: &logtest.Buffer{}}
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), o.log), nil))
 	var err error
-	o.source, err = config.Open(source.Input{Log: log, Changed: func(source.Key) {}})
+	o.source, err = crd.Plugin().Open(config, source.Input{Log: log, Changed: func(source.Key) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func Plugin() source.Plugin {
 
 func open(in source.Input) source.Source {
 	s := &workloads{reader: source.NewReader(in, source.Subject{
-		Source: name, Kind: workloadKind, Label: name, Properties: true, PairTemplates: true, Targets: "spec.workloadIPs",
+		Kind: workloadKind, Label: name, Targets: "spec.workloadIPs",
 	})}
 	table := kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[source.Named](in.Changed))
 	return source.Of(s.reader, table, s.reader.PublishNamed)

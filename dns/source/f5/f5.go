@@ -44,8 +44,8 @@ func (k serverKind) plugin() source.Plugin {
 
 func (k serverKind) open(in source.Input) source.Source {
 	return source.OpenNamed(in, source.Subject{
-		Source: k.source, Kind: k.kind, Label: k.source, Names: []string{"spec.host"}, NameFields: []string{"spec.host", "spec.hostAliases"},
-		Targets: "spec.virtualServerAddress", NoHostnameAnnotation: true, TargetTemplates: true, PairTemplates: true,
+		Kind: k.kind, Label: k.source, Names: []string{"spec.host"}, NameFields: []string{"spec.host", "spec.hostAliases"},
+		Targets: "spec.virtualServerAddress",
 	}, k.metric, k.plural, read)
 }
 

@@ -37,7 +37,7 @@ type Config struct {
 
 // Open implements [source.Config].
 func (Config) Open(in source.Input) (source.Source, error) {
-	bases, err := baseNames(in.Settings.Templates)
+	bases, err := baseNames(in.Settings.Templates.For(in.Plugin))
 	if err != nil {
 		return source.Source{}, err
 	}
@@ -56,7 +56,7 @@ func baseNames(templates *source.Templates) ([]string, error) {
 	if !templates.HasNames() {
 		return []string{defaultBase}, nil
 	}
-	names, err := templates.For(name).Names(&corev1.Pod{
+	names, err := templates.Names(&corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name},
 	})

@@ -18,7 +18,7 @@ func open(t *testing.T, templates ...string) source.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := fake.Plugin().New().Open(source.Input{Settings: source.Settings{Templates: parsed}})
+	s, err := fake.Plugin().Open(fake.Config{}, source.Input{Settings: source.Settings{Templates: parsed}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestOpenReportsTheTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = fake.Plugin().New().Open(source.Input{Settings: source.Settings{Templates: parsed}})
+	_, err = fake.Plugin().Open(fake.Config{}, source.Input{Settings: source.Settings{Templates: parsed}})
 	if err == nil || !strings.Contains(err.Error(), "--fqdn-template") {
 		t.Errorf("got %v, want an error of the template", err)
 	}

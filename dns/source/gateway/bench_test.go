@@ -112,7 +112,8 @@ func (s *bench) open() (end func()) {
 	if err != nil {
 		s.b.Fatal(err)
 	}
-	if s.source, err = gateway.HTTPRoute().New().Open(source.Input{Settings: settings, Changed: s.changed}); err != nil {
+	plugin := gateway.HTTPRoute()
+	if s.source, err = plugin.Open(plugin.New(), source.Input{Settings: settings, Changed: s.changed}); err != nil {
 		s.b.Fatal(err)
 	}
 	cluster, err := kube.New(kube.Options{Config: s.server.Config(), Logger: slog.New(slog.DiscardHandler)}, s.source.Tables...)

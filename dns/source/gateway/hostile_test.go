@@ -27,7 +27,7 @@ func opened(t *testing.T, plugin source.Plugin) *routes {
 	}
 	return &routes{
 		kind: config.kind, scopes: scopes,
-		reader: source.NewReader(source.Input{Settings: settings}, source.Subject{Source: config.kind.source(), Kind: config.routes(), Label: config.kind.name}),
+		reader: source.NewReader(source.Input{Settings: settings, Plugin: plugin}, source.Subject{Kind: config.routes(), Label: config.kind.name}),
 	}
 }
 
@@ -71,8 +71,8 @@ func TestHostileRoute(t *testing.T) {
 		}),
 	})
 	r := s.trimmed(kube.NewScope("local"), obj)
-	if len(r.hostnames) != source.NameLimit || len(r.parents) != parentsLimit {
-		t.Errorf("%d names and %d parents are kept, want %d and %d", len(r.hostnames), len(r.parents), source.NameLimit, parentsLimit)
+	if len(r.hostnames) != source.NameLimit || len(r.parents) != source.ReferenceLimit {
+		t.Errorf("%d names and %d parents are kept, want %d and %d", len(r.hostnames), len(r.parents), source.NameLimit, source.ReferenceLimit)
 	}
 	var fields []string
 	for _, p := range problemsOf(&r.findings) {
@@ -146,15 +146,15 @@ func TestLargestRoute(t *testing.T) {
 	for i := range listeners {
 		listeners[i] = listener{hostname: "*.example.org", routes: admission{from: fromAll}}
 	}
-	targets := make([][]string, parentsLimit)
+	targets := make([][]string, source.ReferenceLimit)
 	for i := range targets {
 		for j := range source.AddressLimit {
 			targets[i] = append(targets[i], fmt.Sprintf("192.%d.%d.1", i, j))
 		}
 	}
 	start := time.Now()
-	served := map[string]parentSet{}
-	for i := range parentsLimit {
+	served := map[string]source.ReferenceSet{}
+	for i := range source.ReferenceLimit {
 		serve(served, i, listeners, names, make([]bool, len(names)))
 	}
 	var p source.Findings

@@ -3,8 +3,6 @@ package gateway
 // Limits of an object in addition to those of package source (docs/decisions/0020). The definitions of
 // the kinds have lower limits, but a cluster may have other definitions.
 const (
-	// parentsLimit limits the parents of a route; the definition has 32.
-	parentsLimit = 64
 	// listenersLimit limits the listeners of a Gateway or ListenerSet; the definition has 64.
 	listenersLimit = 64
 	// kindsLimit limits the kinds of a listener; the definition has 8.

@@ -102,13 +102,13 @@ func (s *routes) hostnamesFrom(p *source.Findings, annotations map[string]string
 // and those of the spec that have not accepted it.
 func (r *route) readParents(in kube.Scope, f *routeFields) {
 	owners, accepting, reasons := map[owner]bool{}, map[parent]bool{}, map[parent]string{}
-	refs := source.Cut(&r.findings, f.Spec.ParentRefs, parentsLimit, "spec.parentRefs")
+	refs := source.Cut(&r.findings, f.Spec.ParentRefs, source.ReferenceLimit, "spec.parentRefs")
 	for _, ref := range refs {
 		if at, ok := ref.parent(in, r.Key.Namespace); ok {
 			owners[at.of] = true
 		}
 	}
-	for _, status := range source.Cut(&r.findings, f.Status.Parents, parentsLimit, "status.parents") {
+	for _, status := range source.Cut(&r.findings, f.Status.Parents, source.ReferenceLimit, "status.parents") {
 		at, ok := status.ParentRef.parent(in, r.Key.Namespace)
 		switch {
 		case !ok:

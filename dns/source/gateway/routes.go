@@ -24,7 +24,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	names := slices.Concat(fields, []string{"the listeners of its parents"})
 	s := &routes{
 		kind: c.kind, scopes: scopes, gatewayName: c.Name,
-		reader: source.NewReader(in, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true, Names: names, NameFields: fields}),
+		reader: source.NewReader(in, source.Subject{Kind: c.routes(), Label: c.kind.name, Names: names, NameFields: fields}),
 	}
 	s.ownerSettings = in.Settings.ForOthers(c.kind.source(), "Gateways and ListenerSets", source.AnnotationTarget, source.AnnotationController)
 	s.table = source.Custom(s.reader, c.kind.name, c.kind.plural, s.readRoute).Table(
@@ -192,7 +192,7 @@ type attachments struct {
 
 // records returns the record sets of a route with names, and its attachments.
 func (s *routes) records(p *source.Findings, r *route, names []string) ([]*dns.RecordSet, attachments) {
-	served := map[string]parentSet{}
+	served := map[string]source.ReferenceSet{}
 	found := attachments{
 		listeners: make([][]listener, len(r.parents)), targets: make([][]string, len(r.parents)), served: make([]bool, len(names)),
 	}
@@ -206,7 +206,7 @@ func (s *routes) records(p *source.Findings, r *route, names []string) ([]*dns.R
 
 // serve notes which names the listeners of a parent serve, and which of the route's names overlap
 // with those.
-func serve(served map[string]parentSet, by int, listeners []listener, names []string, some []bool) {
+func serve(served map[string]source.ReferenceSet, by int, listeners []listener, names []string, some []bool) {
 	for _, l := range listeners {
 		for i, name := range names {
 			if name, ok := overlap(l.hostname, name); ok {
@@ -218,33 +218,13 @@ func serve(served map[string]parentSet, by int, listeners []listener, names []st
 }
 
 // recordsOf returns the record sets of names. A name has the targets of all parents that serve it.
-func (s *routes) recordsOf(p *source.Findings, r *route, served map[string]parentSet, targets [][]string) []*dns.RecordSet {
-	// Many names have the same parents.
-	origin, merged := s.reader.Origin(&r.Object), map[parentSet][]string{}
+func (s *routes) recordsOf(p *source.Findings, r *route, served map[string]source.ReferenceSet, targets [][]string) []*dns.RecordSet {
+	origin, unions := s.reader.Origin(&r.Object), source.NewUnions(p, targets)
 	var records []*dns.RecordSet
 	for _, name := range slices.Sorted(maps.Keys(served)) {
-		by := served[name]
-		if merged[by] == nil {
-			merged[by] = by.targets(p, targets)
-		}
-		records = append(records, origin.Records(name, merged[by])...)
+		records = append(records, origin.Records(name, unions.Of(served[name]))...)
 	}
 	return records
-}
-
-// parentSet is a set of the parents of a route, which has at most parentsLimit.
-type parentSet uint64
-
-// targets returns the targets of the parents in the set, sorted.
-func (set parentSet) targets(p *source.Findings, of [][]string) []string {
-	var all []string
-	for i, targets := range of {
-		if set&(1<<i) != 0 {
-			all = append(all, targets...)
-		}
-	}
-	slices.Sort(all)
-	return source.Cut(p, slices.Compact(all), source.AddressLimit, "targets")
 }
 
 // attached returns the listeners of a parent that a route is attached to, and their targets.

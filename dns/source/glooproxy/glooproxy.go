@@ -84,9 +84,11 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	if err != nil {
 		return source.Source{}, err
 	}
+	in.Settings.Namespaces = nil // those of --gloo-namespace count
+	in.Plugin.Properties = false // those of VirtualServices count
 	s := &proxies{
 		namespaces: namespaces,
-		reader:     source.NewReader(in, source.Subject{Source: name, Kind: proxyKind, NameFields: []string{"spec.listeners.httpListener.virtualHosts.domains"}, TargetTemplates: true, PairTemplates: true, AnyNamespace: true}),
+		reader:     source.NewReader(in, source.Subject{Kind: proxyKind, NameFields: []string{"spec.listeners.httpListener.virtualHosts.domains"}}),
 	}
 	s.table = source.Untyped("glooproxy", proxyKind.GroupVersion().WithResource("proxies"), s.trim).Table(source.Notify[proxy](in.Changed),
 		kube.WithIndex(byVirtualService, (*proxy).virtualServiceKeys), kube.WithIndex(byGateway, (*proxy).gatewayKeys))

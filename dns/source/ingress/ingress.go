@@ -64,7 +64,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, err
 	}
 	s := &ingresses{config: *c, reader: source.NewReader(in, source.Subject{
-		Source: name, Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Label: name, Properties: true,
+		Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Label: name,
 		Names: []string{"spec.rules", "spec.tls"}, Targets: "status.loadBalancer",
 	})}
 	s.otherClass = &source.Skip{

@@ -23,7 +23,7 @@ func Plugin() source.Plugin {
 
 func open(in source.Input) source.Source {
 	s := &gateways{reader: source.NewReader(in, source.Subject{
-		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true, Names: []string{"spec.servers"}, Targets: "the Service that it selects", NameFields: []string{"spec.servers.hosts"},
+		Kind: gatewayKind, Label: "gateway", Names: []string{"spec.servers"}, Targets: "the Service that it selects", NameFields: []string{"spec.servers.hosts"},
 	})}
 	s.table = source.Custom(s.reader, "istiogateway", "gateways", s.read).Table(append(istio.Indexes[gateway](), source.Notify[gateway](in.Changed))...)
 	s.addresses = istio.Watch(s.reader, s.table, func(g *gateway) { in.Changed(g.Key) })

@@ -15,15 +15,12 @@ type binding struct {
 	// err says why no targets can be found.
 	err error
 
-	// resolved is true after gateways was filled with the existing Gateways of the VirtualService.
-	resolved bool
+	// gateways are the existing Gateways of the VirtualService, and errs says why the targets of one of them
+	// can't be found. unions has their targets; it is nil until resolve.
 	gateways []*gateway
-	// merged caches the targets of sets of these Gateways, because many names have the same ones.
-	merged map[gatewaySet][]string
+	errs     []error
+	unions   *source.Unions
 }
-
-// gatewaySet is a set of the Gateways of a VirtualService, which has at most source.ReferenceLimit.
-type gatewaySet uint64
 
 // targets returns the targets of a name: those of all Gateways that serve it, sorted.
 func (b *binding) targets(host string) []string {
@@ -31,18 +28,19 @@ func (b *binding) targets(host string) []string {
 	if b.err != nil {
 		return nil
 	}
-	var by gatewaySet
+	var by source.ReferenceSet
 	for i, g := range b.gateways {
-		if g.serves(host, b.of) {
-			by |= 1 << i
+		if !g.serves(host, b.of) {
+			continue
 		}
+		if b.errs[i] != nil {
+			b.err = fmt.Errorf("VirtualService %s: %w", b.of.Key, b.errs[i])
+			return nil
+		}
+		by |= 1 << i
 	}
-	targets, known := b.merged[by]
-	if !known {
-		targets = b.merge(by)
-		b.merged[by] = targets
-	}
-	if len(targets) == 0 && b.err == nil {
+	targets := b.unions.Of(by)
+	if len(targets) == 0 {
 		b.explain(host)
 	}
 	return targets
@@ -50,13 +48,13 @@ func (b *binding) targets(host string) []string {
 
 // resolve finds the Gateways. Once they have been read, a missing one is a problem.
 func (b *binding) resolve() {
-	if b.resolved {
+	if b.unions != nil || b.err != nil {
 		return
 	}
-	b.resolved, b.merged = true, map[gatewaySet][]string{}
 	if b.err = b.source.reader.Waiting.For(b.of.Key, b.source.gateways); b.err != nil {
 		return
 	}
+	var targets [][]string
 	for _, key := range b.of.gateways {
 		switch g := b.source.gateways.Get(key.Namespace, key.Name); {
 		case !b.source.reader.Settings.Includes(key.Namespace):
@@ -64,27 +62,11 @@ func (b *binding) resolve() {
 		case g == nil:
 			b.findings.Problem("spec.gateways", key.String(), "there is no such Gateway: create it, or correct the name")
 		default:
-			b.gateways = append(b.gateways, g)
+			found, err := b.source.addresses.Of(b.of.Key, &g.Exposure)
+			b.gateways, targets, b.errs = append(b.gateways, g), append(targets, found), append(b.errs, err)
 		}
 	}
-}
-
-// merge returns the targets of a set of Gateways.
-func (b *binding) merge(set gatewaySet) []string {
-	var all []string
-	for i, g := range b.gateways {
-		if set&(1<<i) == 0 {
-			continue
-		}
-		targets, err := b.source.addresses.Of(b.of.Key, &g.Exposure)
-		if err != nil {
-			b.err = fmt.Errorf("VirtualService %s: %w", b.of.Key, err)
-			return nil
-		}
-		all = append(all, targets...)
-	}
-	slices.Sort(all)
-	return source.Cut(b.findings, slices.Compact(all), source.AddressLimit, "targets")
+	b.unions = source.NewUnions(b.findings, targets)
 }
 
 // serves reports whether a Gateway serves a name for a VirtualService: each admits the namespace of

@@ -33,7 +33,7 @@ func Plugin() source.Plugin {
 
 func open(in source.Input) source.Source {
 	s := &virtualServices{reader: source.NewReader(in, source.Subject{
-		Source: name, Kind: ownKind, Label: "virtualservice", Properties: true, NameFields: []string{"spec.hosts"},
+		Kind: ownKind, Label: "virtualservice", NameFields: []string{"spec.hosts"},
 	})}
 	s.table = source.Custom(s.reader, "istiovirtualservice", "virtualservices", s.read).Table(source.Notify[virtualService](in.Changed), kube.WithIndex(byGateway, s.gatewayKeys))
 	changed := func(g *gateway) { source.NotifyAll(in.Changed, s.table.ByIndex(byGateway, g.key.String())) }

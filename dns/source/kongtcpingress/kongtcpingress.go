@@ -21,9 +21,8 @@ func Plugin() source.Plugin {
 }
 
 func open(in source.Input) source.Source {
-	in.Settings.Templates = nil
 	return source.OpenNamed(in, source.Subject{
-		Source: name, Kind: ingressKind, Label: "tcpingress", Properties: true, Names: []string{"spec.rules"}, Targets: "status.loadBalancer",
+		Kind: ingressKind, Label: "tcpingress", Names: []string{"spec.rules"}, Targets: "status.loadBalancer",
 	}, "tcpingress", "tcpingresses", func(found *source.Found, f *fields) {
 		for _, rule := range source.Cut(&found.Findings, f.Spec.Rules, rulesLimit, "spec.rules") {
 			found.AddName("spec.rules", rule.Host)

@@ -25,7 +25,7 @@ func Plugin() source.Plugin {
 
 func open(in source.Input) source.Source {
 	s := &nodes{reader: source.NewReader(in, source.Subject{
-		Source: name, Kind: nodeKind, Label: name, AnyNamespace: true, PairTemplates: true,
+		Kind: nodeKind, Label: name,
 	})}
 	s.table = s.kind().Table(source.Notify[node](in.Changed))
 	return source.Of(s.reader, s.table, s.evaluate)

@@ -42,7 +42,7 @@ func (c *Config) Resources() []source.Resource {
 // Open implements [source.Config].
 func (c *Config) Open(in source.Input) (source.Source, error) {
 	return source.OpenNamed(in, source.Subject{
-		Source: name, Kind: routeKind, Label: "route", Properties: true, NameFields: []string{"spec.host", "status.ingress.host"}, Targets: "status.ingress",
+		Kind: routeKind, Label: "route", NameFields: []string{"spec.host", "status.ingress.host"}, Targets: "status.ingress",
 	}, "openshiftroute", "routes", c.read), nil
 }
 

@@ -52,7 +52,7 @@ func (*Config) Resources() []source.Resource {
 // Open implements [source.Config].
 func (c *Config) Open(in source.Input) (source.Source, error) {
 	s := &pods{config: *c, reader: source.NewReader(in, source.Subject{
-		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Pod"), NamedByAnnotation: true, PairTemplates: true,
+		Kind: corev1.SchemeGroupVersion.WithKind("Pod"), NamedByAnnotation: true,
 	})}
 	s.skips = s.sharedSkips()
 	s.table = s.podKind().Table(source.Notify[pod](in.Changed), kube.WithIndex(byNode, func(p *pod) []string {

@@ -44,7 +44,7 @@ const anyNode = "any"
 func newServices(c Config, in source.Input, types []corev1.ServiceType) *services {
 	s := &services{config: c, types: types}
 	s.reader = source.NewReader(in, source.Subject{
-		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: name, Properties: true, NamedByAnnotation: true, PairTemplates: true,
+		Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: name, NamedByAnnotation: true,
 	})
 	s.skips = s.sharedSkips()
 	headless, nodePort := needs(types)

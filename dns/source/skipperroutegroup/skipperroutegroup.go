@@ -63,7 +63,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, err
 	}
 	return source.OpenNamed(in, source.Subject{
-		Source: name, Kind: v.WithKind(kindName), Label: "routegroup", Properties: true,
+		Kind: v.WithKind(kindName), Label: "routegroup",
 		Names: []string{"spec.hosts"}, NameFields: []string{"spec.hosts"}, Targets: "status.loadBalancer",
 	}, "routegroup", plural, func(found *source.Found, f *fields) {
 		found.AddNames("spec.hosts", f.Spec.Hosts)

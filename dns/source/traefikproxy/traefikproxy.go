@@ -80,7 +80,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	for _, group := range c.groups() {
 		for _, k := range kinds {
 			of := &kind{reader: source.NewReader(in, source.Subject{
-				Source: name, Kind: group.WithKind(k.kind), Label: k.label, Properties: true, Names: []string{"the matches of spec.routes"}, TargetTemplates: true, PairTemplates: true,
+				Kind: group.WithKind(k.kind), Label: k.label, Names: []string{"the matches of spec.routes"},
 			})}
 			metric := "traefik" + k.label
 			if group == legacyGroup {

@@ -118,8 +118,7 @@ func (r *resource) readerFor(kind schema.GroupVersionKind) *reader {
 		return known
 	}
 	made := &reader{kind: kind, Reader: source.NewReader(r.input, source.Subject{
-		Source: name, Kind: kind, Label: strings.ToLower(kind.Kind), TargetTemplates: true, PairTemplates: true, Conditions: true,
-		AnyNamespace: slices.Contains(clusterWide, r.resource.GroupResource()),
+		Kind: kind, Label: strings.ToLower(kind.Kind), Conditions: true,
 	})}
 	r.reader.Store(made)
 	return made

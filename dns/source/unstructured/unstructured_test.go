@@ -84,7 +84,7 @@ func TestBadResources(t *testing.T) {
 func TestResources(t *testing.T) {
 	t.Parallel()
 	c := &unstructured.Config{Names: []string{"widgets.v1.example.com", "nodes.v1", " widgets.v1.example.com "}}
-	s, err := c.Open(source.Input{Changed: func(source.Key) {}})
+	s, err := unstructured.Plugin().Open(c, source.Input{Changed: func(source.Key) {}})
 	if err != nil || len(s.Tables) != 2 {
 		t.Fatalf("%d tables, %v; want 2", len(s.Tables), err)
 	}
