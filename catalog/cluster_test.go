@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -173,7 +174,7 @@ func TestMembersLackPorts(t *testing.T) {
 			t.Errorf("port %d (-want +got):\n%s", port, diff)
 		}
 		served := 0
-		for _, m := range state.explain(serviceKey("web"), Query{Port: port}).Members {
+		for _, m := range state.explain(serviceKey("web"), Query{Port: port}, &Options{}).Members {
 			m.each(func(*EndpointSlice, *ExplainedEndpoint) { served++ })
 		}
 		if served != len(want) {
@@ -281,5 +282,27 @@ func TestReplaceForgetsCluster(t *testing.T) {
 	snapshot.Release()
 	if diff := cmp.Diff(before, size(c)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A large cluster is deleted in several steps. If it is linked again meanwhile, its new objects stay.
+func TestRemovedClusterIsLinkedAgain(t *testing.T) {
+	objects := []Object{linked("east")}
+	for i := range forgetAtOnce + 100 {
+		objects = append(objects, inCluster(service(fmt.Sprint("s", i)), "east"))
+	}
+	c := started(objects...)
+	c.Replace("east", nil)
+	c.step()
+	if c.Cluster("east") != nil || len(c.state.services) == 0 {
+		t.Fatalf("after a step: the cluster is %v, and %d Services are left", c.Cluster("east"), len(c.state.services))
+	}
+	if len(c.inbox.poke) == 0 {
+		t.Error("no further step is due")
+	}
+	apply(c, objects...)
+	c.step()
+	if got, want := len(c.state.services), len(objects)-1; got != want {
+		t.Errorf("%d Services, want %d", got, want)
 	}
 }

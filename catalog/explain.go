@@ -69,12 +69,13 @@ const (
 func (c *Catalog) Explain(key ServiceKey, q Query) Explanation {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.state.explain(key, q)
+	return c.state.explain(key, q, &c.options)
 }
 
-func (s *state) explain(key ServiceKey, q Query) Explanation {
+func (s *state) explain(key ServiceKey, q Query, o *Options) Explanation {
 	w := Explanation{Service: s.services[key]}
-	served := map[netip.AddrPort]bool{}
+	q.Filter = Filter{}
+	by := servedBy(Resolve(s.snapshot(key, o), q).Endpoints)
 	declared := false
 	if w.Service != nil {
 		_, declared = w.Service.port(q.Port)
@@ -85,7 +86,7 @@ func (s *state) explain(key ServiceKey, q Query) Explanation {
 		if usable {
 			m.Service = s.services[member]
 			m.Slices = s.explainSlices(member, q, declared)
-			m.settle(q, served)
+			m.settle(q, by)
 		}
 		w.Members = append(w.Members, m)
 	}
@@ -157,28 +158,41 @@ func (s *state) explainEndpoint(e *SliceEndpoint, w *workloadEntry, q addressQue
 	return all
 }
 
-// settle sets the outcomes that depend on other endpoints: those of IP families and of duplicate addresses.
-func (m *Member) settle(q Query, served map[netip.AddrPort]bool) {
-	hasIPv6 := map[WorkloadKey]bool{}
-	m.each(func(slice *EndpointSlice, e *ExplainedEndpoint) {
-		if ofFamily(slice, e.Endpoint) && e.Addr.Addr().Is6() && q.IPv6 {
-			hasIPv6[e.Endpoint.Target] = true
+// served is an address that [Resolve] returns: the member that it comes from, and its workload.
+type served struct {
+	member ServiceKey
+	target WorkloadKey
+}
+
+func servedBy(endpoints []Endpoint) map[netip.AddrPort]served {
+	all := make(map[netip.AddrPort]served, len(endpoints))
+	for _, e := range endpoints {
+		by := served{member: e.Source.Service}
+		if e.Target != nil {
+			by.target = e.Target.Key
 		}
-	})
+		all[e.Addr] = by
+	}
+	return all
+}
+
+// settle sets the outcomes that depend on other endpoints: those of IP families and of duplicate addresses.
+// It marks the addresses that are served, because a slice may have an address twice.
+func (m *Member) settle(q Query, by map[netip.AddrPort]served) {
 	m.each(func(slice *EndpointSlice, e *ExplainedEndpoint) {
 		family := ofFamily(slice, e.Endpoint)
+		winner, used := by[e.Addr]
 		switch {
-		case m.Service == nil:
 		case m.Service.ExternalName:
 			e.Outcome = ExternalNameService
+		case used && winner == served{m.Key, e.Endpoint.Target}:
+			by[e.Addr] = served{}
 		case family && e.Addr.Addr().Is6() && !q.IPv6:
 			e.Outcome = IPv6Disabled
-		case family && e.Addr.Addr().Is4() && hasIPv6[e.Endpoint.Target]:
+		case family && e.Addr.Addr().Is4() && !used:
 			e.Outcome = IPv6Preferred
-		case served[e.Addr]:
-			e.Outcome = DuplicateAddress
 		default:
-			served[e.Addr] = true
+			e.Outcome = DuplicateAddress
 		}
 	})
 }

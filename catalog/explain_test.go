@@ -25,7 +25,7 @@ func TestExplainAgreesWithResolve(t *testing.T) {
 			for _, e := range Resolve(s.snapshot(key, &Options{}), q).Endpoints {
 				want = append(want, e.Addr.String())
 			}
-			for _, m := range s.explain(key, q).Members {
+			for _, m := range s.explain(key, q, &Options{}).Members {
 				m.each(func(_ *EndpointSlice, e *ExplainedEndpoint) { got = append(got, e.Addr.String()) })
 			}
 			slices.Sort(want)
@@ -62,10 +62,14 @@ func TestExplain(t *testing.T) {
 		objects []Object
 		want    string
 	}{
-		"nothing":                {want: ""},
-		"served":                 {objects: []Object{service("web"), pod("a"), slice("s", "web", IPv4, at("10.0.0.1", podKey("a")))}, want: "10.0.0.1:8080 served"},
-		"not ready":              {objects: []Object{service("web"), pod("a"), slice("s", "web", IPv4, at("10.0.0.1", podKey("a"), notReady))}, want: "10.0.0.1:8080 not ready"},
-		"an unknown pod":         {objects: []Object{service("web"), slice("s", "web", IPv4, at("10.0.0.1", podKey("a")))}, want: "10.0.0.1:8080 unknown"},
+		"nothing":        {want: ""},
+		"served":         {objects: []Object{service("web"), pod("a"), slice("s", "web", IPv4, at("10.0.0.1", podKey("a")))}, want: "10.0.0.1:8080 served"},
+		"not ready":      {objects: []Object{service("web"), pod("a"), slice("s", "web", IPv4, at("10.0.0.1", podKey("a"), notReady))}, want: "10.0.0.1:8080 not ready"},
+		"an unknown pod": {objects: []Object{service("web"), slice("s", "web", IPv4, at("10.0.0.1", podKey("a")))}, want: "10.0.0.1:8080 unknown"},
+		"an unknown pod after a known one": {
+			objects: []Object{service("web"), pod("a"), slice("s", "web", IPv4, at("10.0.0.1", podKey("a")), at("10.0.0.2", podKey("b")))},
+			want:    "10.0.0.1:8080 served, 10.0.0.2:8080 unknown",
+		},
 		"a replaced pod":         {objects: []Object{service("web"), pod("a", func(w *Workload) { w.UID = 2 }), slice("s", "web", IPv4, at("10.0.0.1", podKey("a"), uid(1)))}, want: "10.0.0.1:8080 replaced"},
 		"another name of a port": {objects: []Object{service("web"), pod("a"), unnamed}, want: "10.0.0.1:0 no port"},
 		"a port that isn't declared": {
@@ -77,6 +81,21 @@ func TestExplain(t *testing.T) {
 			q:       Query{Port: 80, IPv6: true},
 			objects: []Object{service("web"), pod("a"), slice("s4", "web", IPv4, at("10.0.0.1", podKey("a"))), slice("s6", "web", IPv6, at("fd00::1", podKey("a")))},
 			want:    "10.0.0.1:8080 other family, [fd00::1]:8080 served",
+		},
+		"the IPv4 address of such a pod without targetRef": {
+			q: Query{Port: 80, IPv6: true},
+			objects: []Object{
+				service("web"), pod("a"), slice("s4", "web", IPv4, at("10.0.0.1", podKey("a"))), slice("s6", "web", IPv6, at("fd00::1", podKey("a"))),
+				slice("t", "web", IPv4, at("10.0.0.1", WorkloadKey{})),
+			},
+			want: "10.0.0.1:8080 other family, [fd00::1]:8080 served, 10.0.0.1:8080 taken",
+		},
+		"two pods with one address": {
+			objects: []Object{
+				service("web"), pod("a", func(w *Workload) { w.Terminating = true }), pod("b"),
+				slice("s", "web", IPv4, at("10.0.0.1", podKey("a")), at("10.0.0.1", podKey("b"))),
+			},
+			want: "10.0.0.1:8080 taken, 10.0.0.1:8080 served",
 		},
 		"no IPv6": {
 			objects: []Object{service("web"), pod("a"), slice("s4", "web", IPv4, at("10.0.0.1", podKey("a"))), slice("s6", "web", IPv6, at("fd00::1", podKey("a")))},
@@ -98,17 +117,17 @@ func TestExplain(t *testing.T) {
 			if test.q.Port == 0 {
 				test.q.Port = 80
 			}
-			w := stateOf(test.objects...).explain(serviceKey("web"), test.q)
+			w := stateOf(test.objects...).explain(serviceKey("web"), test.q, &Options{})
 			if got := strings.Join(outcomes(w), ", "); got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 		})
 	}
-	w := stateOf(service("web", remoteIn("east", "web")), &Cluster{Name: "east"}).explain(serviceKey("web"), Query{Port: 80})
+	w := stateOf(service("web", remoteIn("east", "web")), &Cluster{Name: "east"}).explain(serviceKey("web"), Query{Port: 80}, &Options{})
 	if m := w.Members[0]; !m.Linked || m.Synced || m.Key.Cluster != "east" {
 		t.Errorf("%+v", m)
 	}
-	w = stateOf(service("web", remoteIn("east", "web"))).explain(serviceKey("web"), Query{Port: 80})
+	w = stateOf(service("web", remoteIn("east", "web"))).explain(serviceKey("web"), Query{Port: 80}, &Options{})
 	if m := w.Members[0]; m.Linked || m.Synced {
 		t.Errorf("%+v", m)
 	}

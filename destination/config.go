@@ -34,17 +34,18 @@ type Config struct {
 	NodeMetrics bool
 	// Limits bound the resources that clients can use.
 	Limits clientlimits.Limits
-	// Report receives the endpoints that can't be encoded; nil ignores them.
+	// Report receives the endpoints that can't be encoded, and address conflicts; nil ignores them.
 	Report objectmeta.Report
+	// Fixed receives the address conflicts that have ended; nil ignores them.
+	Fixed objectmeta.Fixed
 	// Outdated returns the reason why the watch of one of these resources of our own cluster, such as
 	// services, is interrupted; "" if none is. A nil function means that none is.
 	Outdated func(resources ...string) string
 	// UnusableLink returns the reason why the Secret that links a cluster can't be used; "" if there is no
 	// such Secret. A nil function means that there is none.
 	UnusableLink func(cluster string) string
-	// conflict counts an address that several Services or workloads claim. It is nil for explanations, whose
-	// conflicts are neither counted nor reported.
-	conflict func(claimants string)
+	// conflicts is nil for explanations, whose conflicts are neither counted nor reported.
+	conflicts *conflicts
 	// Tracer begins a span for each call; nil for none.
 	Tracer *tracing.Tracer
 	// History keeps the changes that streams were sent; nil keeps nothing. No response depends on it.

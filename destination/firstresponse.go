@@ -76,7 +76,7 @@ func (s *Server) responseAt(snapshot *catalog.Snapshot, q query, f catalog.Filte
 // reporting returns a copy of the config that collects problems, without conflicts.
 func (c *Config) reporting(problems *[]objectmeta.Problem) *Config {
 	collecting := *c
-	collecting.conflict = nil
+	collecting.conflicts = nil
 	collecting.Report = func(p objectmeta.Problem) { *problems = append(*problems, p) }
 	return &collecting
 }

@@ -173,7 +173,7 @@ func TestGetProfileOfAddressConflict(t *testing.T) {
 		live.want(t, "beside the younger one", wantAddress("10.0.0.1:80", wantPod("young")))
 		s.put(profilePod("old", "10.0.0.1", profileAnnotated("81")))
 		want := []objectmeta.Problem{{
-			Kind: "Pod", Namespace: "ns", Name: "old", Field: "address 10.0.0.1",
+			Kind: "Pod", Namespace: "ns", Name: "old", Field: "address 10.0.0.1", Conflict: true,
 			Reason: "the Pod ns/young has the address too and is used, because it is ready or younger; delete the one that no longer runs",
 		}}
 		if diff := cmp.Diff(want, s.reported()); diff != "" {

@@ -74,7 +74,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refused, undeclared: map[portsOfClient]int{}}
 	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients}
 	s.metrics = newMetrics(s, r)
-	s.config.conflict = func(claimants string) { s.metrics.conflicts.WithLabelValues(claimants).Inc() }
+	s.config.conflicts = newConflicts(s)
 	return s
 }
 
@@ -104,15 +104,16 @@ func (s *Server) Listener(l net.Listener) net.Listener {
 // Register adds the Destination API to a gRPC server.
 func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, s) }
 
-// Run measures the lag of the streams, and limits what their clients don't read, until the context
-// ends. Then it ends all streams with the status OK, and returns when they have ended. The caller
+// Run measures the lag of the streams, limits what their clients don't read, and follows address
+// conflicts, until the context ends. Then it ends all streams with the status OK, and returns when they have ended. The caller
 // stops the gRPC server at the same time, which also disconnects clients that don't read. Run is
 // called once.
 func (s *Server) Run(ctx context.Context) error {
-	var limiting sync.WaitGroup
-	limiting.Go(func() { s.connections.LimitUnread(ctx, s.blocked) })
+	var running sync.WaitGroup
+	running.Go(func() { s.connections.LimitUnread(ctx, s.blocked) })
+	running.Go(func() { s.config.conflicts.follow(ctx) })
 	s.metrics.sample(ctx)
-	limiting.Wait()
+	running.Wait()
 	s.calls.Stop()
 	s.topics.end()
 	s.calls.Wait()

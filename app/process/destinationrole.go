@@ -19,7 +19,7 @@ import (
 // newDestinationRole creates the role that serves the Destination API, and its catalog, which other
 // roles can share.
 func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery, error) {
-	config, err := destinationConfig(&o, in.Report)
+	config, err := destinationConfig(&o, in.Report, in.Fixed)
 	if err != nil {
 		return role{}, nil, err
 	}
@@ -68,7 +68,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 }
 
 // destinationConfig returns the settings that responses depend on.
-func destinationConfig(o *settings.Destination, report objectmeta.Report) (destination.Config, error) {
+func destinationConfig(o *settings.Destination, report objectmeta.Report, fixed objectmeta.Fixed) (destination.Config, error) {
 	http2, err := settings.ParseHTTP2Params(o.MeshedHTTP2ClientParams)
 	return destination.Config{
 		ControllerNamespace:  o.ControllerNamespace,
@@ -82,6 +82,7 @@ func destinationConfig(o *settings.Destination, report objectmeta.Report) (desti
 		NodeMetrics:          o.EndpointMetricsPerNode,
 		Limits:               o.Limits,
 		Report:               report,
+		Fixed:                fixed,
 	}, err
 }
 

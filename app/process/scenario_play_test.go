@@ -98,7 +98,7 @@ func newPlayer(t *testing.T, o settings.Destination) *player {
 	p := &player{from: endpointsFrom(o), there: map[string]bool{}}
 	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts)
 	p.catalog = catalog.New(catalog.Options{DefaultOpaquePorts: opaque})
-	config, err := destinationConfig(&o, p.report)
+	config, err := destinationConfig(&o, p.report, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ type Problem struct {
 	Field string
 	// Reason is the cause and the allowed values, in one sentence without a full stop.
 	Reason string
+	// Conflict is true for a conflict with another object. A new version of one object does not fix it.
+	Conflict bool
 }
 
 // Report receives problems. It is called from many goroutines, and repeatedly for the same problem; it must
@@ -22,5 +24,6 @@ type Problem struct {
 type Report func(Problem)
 
 // Fixed receives an object, as a problem without field and reason, whose problems from before a
-// time are fixed, or which is gone. It is called from many goroutines; it must not block.
+// time are fixed, or which is gone. Its conflicts with other objects are fixed separately: a conflict is
+// received with its field. Fixed is called from many goroutines; it must not block.
 type Fixed func(object Problem, before time.Time)

@@ -25,9 +25,9 @@ type Known struct {
 	Since, Last time.Time
 }
 
-// objectOf returns the object of a problem, independent of its UID.
+// objectOf returns the object of a problem, independent of its UID. The conflicts of an object are apart.
 func objectOf(p objectmeta.Problem) objectmeta.Problem {
-	return objectmeta.Problem{Kind: p.Kind, Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name}
+	return objectmeta.Problem{Kind: p.Kind, Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name, Conflict: p.Conflict}
 }
 
 func (k *Known) size() int {
@@ -82,20 +82,21 @@ func (k *problemList) drop(hash uint64) {
 	}
 }
 
-// Fixed is an objectmeta.Fixed: it no longer lists the problems of an object that were last met
-// before a time.
+// Fixed is an objectmeta.Fixed: it no longer lists the problems of an object, or a conflict of it, that were
+// last met before a time.
 func (r *Reporter) Fixed(object objectmeta.Problem, before time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, hash := range slices.Clone(r.problems.byObject[objectOf(object)]) {
-		if r.problems.byHash[hash].Value.(*Known).Last.Before(before) {
+		known := r.problems.byHash[hash].Value.(*Known)
+		if known.Last.Before(before) && (object.Field == "" || object.Field == known.Field) {
 			r.problems.drop(hash)
 		}
 	}
 }
 
 // Problems returns the known problems, the most recently met first. It may include problems that were fixed,
-// because readers report fixes, but the builders of responses don't.
+// because readers report fixes, but the builders of responses report those of address conflicts only.
 func (r *Reporter) Problems() []Known {
 	r.mu.Lock()
 	defer r.mu.Unlock()
