@@ -32,7 +32,7 @@ func (h *history) wrote(key reconcile.Key, version string) {
 func (h *history) isOwn(key reconcile.Key, version string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return version != "" && h.versions[key] == version
+	return h.versions[key] == version
 }
 
 // forget drops the state of a deleted Service.

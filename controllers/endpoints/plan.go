@@ -61,8 +61,6 @@ func Plan(service *corev1.Service, pods []*watched.Pod, current *corev1.Endpoint
 	switch {
 	case current == nil:
 		return Create, w.endpoints(&metav1.ObjectMeta{Name: service.Name}, trigger)
-	case current.ResourceVersion == "":
-		return Create, w.endpoints(&current.ObjectMeta, trigger)
 	case w.matches(current):
 		return None, nil
 	default:

@@ -177,9 +177,6 @@ var writeCases = map[string]planCase{
 	"a Service without ports that has a cluster IP": {
 		service: serviceFoo(cluster, withPorts()), pods: manyPods(1), action: Create, labels: withClusterIP,
 	},
-	"Endpoints without resource version are created": {
-		service: serviceFoo(), current: stored(headless, func(ep *corev1.Endpoints) { ep.ResourceVersion = "" }), action: Create,
-	},
 }
 
 func TestPlanWrites(t *testing.T) { runPlans(t, writeCases) }

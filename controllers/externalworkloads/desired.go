@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// candidate is a workload that the Service selects, with its usable addresses and ports.
+// candidate is a workload with its usable addresses and ports.
 type candidate struct {
 	*Workload
 	addresses []netip.Addr
@@ -27,30 +27,22 @@ type candidate struct {
 	set   slicestore.PortSet
 }
 
-// read returns the workloads that the Service selects, in the order of their names, and the problems of
-// those.
+// read returns the workloads whose ports fit, in the order of their names, and the problems of those.
 func read(service *corev1.Service, workloads []*Workload) ([]candidate, []Problem) {
 	var candidates []candidate
-	for _, w := range workloads {
-		if selects(service, w) {
-			candidates = append(candidates, candidate{Workload: w})
-		}
-	}
-	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.Name, b.Name) })
 	lookup := newPortLookup(service)
-	fitting := candidates[:0]
-	for _, c := range candidates {
-		var fits bool
-		if c.ports, c.set, fits = lookup.portsOf(c.Workload); !fits {
+	for _, w := range slices.SortedFunc(slices.Values(workloads), func(a, b *Workload) int { return cmp.Compare(a.Name, b.Name) }) {
+		ports, set, fits := lookup.portsOf(w)
+		if !fits {
 			continue
 		}
-		c.addresses = usable(c.IPs)
-		if isHeadless(service) && isHostname(c.Name) {
-			c.hostname = c.Name
+		c := candidate{Workload: w, addresses: usable(w.IPs), ports: ports, set: set}
+		if isHeadless(service) && isHostname(w.Name) {
+			c.hostname = w.Name
 		}
-		fitting = append(fitting, c)
+		candidates = append(candidates, c)
 	}
-	return fitting, problemsOf(service, lookup, fitting)
+	return candidates, problemsOf(service, lookup, candidates)
 }
 
 // usable returns the addresses that an endpoint may have.

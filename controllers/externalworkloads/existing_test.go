@@ -55,7 +55,7 @@ func TestTakeover(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := settled(t, service, list...)
 			c.edit(s.Slices[0])
-			plan := Compute(service, list, s.Slices, 0)
+			plan := Compute(service, list, s.Slices, DefaultMaxPerSlice)
 			if got := len(plan.Update) == 1; got != c.updated || len(plan.Create)+len(plan.Delete) > 0 {
 				t.Fatalf("plan is %q", text(plan))
 			}
@@ -63,14 +63,14 @@ func TestTakeover(t *testing.T) {
 				t.Errorf("updates %s", plan.Update[0].Name)
 			}
 			s.Apply(t, plan.Plan)
-			wantPlan(t, Compute(service, list, s.Slices, 0))
+			wantPlan(t, Compute(service, list, s.Slices, DefaultMaxPerSlice))
 		})
 	}
 
 	t.Run("finalizers and annotations stay", func(t *testing.T) {
 		s := settled(t, service, list...)
 		s.Slices[0].Finalizers, s.Slices[0].Annotations = []string{"x/y"}, map[string]string{"x": "y"}
-		got := Compute(service, list[1:], s.Slices, 0).Update[0]
+		got := Compute(service, list[1:], s.Slices, DefaultMaxPerSlice).Update[0]
 		if len(got.Finalizers) != 1 || got.Annotations["x"] != "y" {
 			t.Errorf("metadata is %+v", got.ObjectMeta)
 		}
@@ -89,7 +89,7 @@ func TestProblems(t *testing.T) {
 		machine("bad", "10.0.0.300", "127.0.0.1", "fd00::1%eth0", "10.0.0.3", "10.0.0.3"),
 		machine("worse", "169.254.0.1"),
 	}
-	plan := Compute(service, list, nil, 0)
+	plan := Compute(service, list, nil, DefaultMaxPerSlice)
 	var got []string
 	for _, p := range plan.Problems {
 		if p.Message == "" || p.Object.UID == "" || p.Object.Namespace != "ns" || strings.HasSuffix(p.Message, ".") {
@@ -108,7 +108,7 @@ func TestProblems(t *testing.T) {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 	wantPlan(t, plan, "create IPv4 [b:8080/] 3 bad@10.0.0.3 dot.ted@10.0.0.2 fine@10.0.0.1")
-	if problems := Compute(service, nil, nil, 0).Problems; len(problems) > 0 {
+	if problems := Compute(service, nil, nil, DefaultMaxPerSlice).Problems; len(problems) > 0 {
 		t.Errorf("without workloads there are problems %v", problems)
 	}
 }
@@ -123,7 +123,7 @@ func TestManyProblems(t *testing.T) {
 		}
 		list = append(list, w)
 	}
-	got := Compute(serviceWith(), list, nil, 0).Problems
+	got := Compute(serviceWith(), list, nil, DefaultMaxPerSlice).Problems
 	if len(got) != maxProblems+1 || got[0].Object.Name != "m00" || got[0].Reason != InvalidAddress || got[maxProblems].Reason != TooManyProblems {
 		t.Errorf("%d problems, from %v to %v, want %d and then %s", len(got), got[0], got[len(got)-1], maxProblems, TooManyProblems)
 	}
@@ -138,7 +138,7 @@ func TestManyPorts(t *testing.T) {
 		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: fmt.Sprint("p", i), TargetPort: intstr.FromString(fmt.Sprint("t", i))})
 		w.Ports = append(w.Ports, watched.ContainerPort{Name: fmt.Sprint("t", n-i), Number: int32(i + 1)})
 	}
-	plan := Compute(service, []*Workload{w}, nil, 0)
+	plan := Compute(service, []*Workload{w}, nil, DefaultMaxPerSlice)
 	if len(plan.Create) != 1 || len(plan.Create[0].Ports) != n-1 {
 		t.Errorf("%d slices are created, want one with %d ports", len(plan.Create), n-1)
 	}
@@ -166,7 +166,7 @@ func TestManyPortsOfManyWorkloads(t *testing.T) {
 	allocated := func() (Plan, uint64) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		plan := Compute(service, list, nil, 0)
+		plan := Compute(service, list, nil, DefaultMaxPerSlice)
 		runtime.ReadMemStats(&after)
 		return plan, after.TotalAlloc - before.TotalAlloc
 	}
@@ -197,11 +197,11 @@ func TestLargeLabels(t *testing.T) {
 			s.Labels[fmt.Sprint("label-", i)] = strings.Repeat("x", 60)
 		}
 	})
-	plan := Compute(service, []*Workload{machine("m", "10.0.0.1")}, nil, 0)
+	plan := Compute(service, []*Workload{machine("m", "10.0.0.1")}, nil, DefaultMaxPerSlice)
 	if len(plan.Create) != 1 || len(plan.Create[0].Labels) != 2 || len(plan.Problems) != 1 || plan.Problems[0].Reason != slicestore.LabelsTooLarge {
 		t.Errorf("plan %+v with %d labels, want one slice with its own two labels and a problem", plan.Problems, len(plan.Create[0].Labels))
 	}
-	if problems := Compute(service, nil, nil, 0).Problems; len(problems) > 0 {
+	if problems := Compute(service, nil, nil, DefaultMaxPerSlice).Problems; len(problems) > 0 {
 		t.Errorf("without workloads there are problems %v", problems)
 	}
 }

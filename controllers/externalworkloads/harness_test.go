@@ -86,7 +86,7 @@ func machines(from, to int) []*Workload {
 func settled(t slicetest.T, service *corev1.Service, workloads ...*Workload) *slicetest.Server {
 	t.Helper()
 	s := &slicetest.Server{}
-	s.Apply(t, Compute(service, workloads, nil, 0).Plan)
+	s.Apply(t, Compute(service, workloads, nil, DefaultMaxPerSlice).Plan)
 	return s
 }
 

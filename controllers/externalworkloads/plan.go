@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/signpostd/signpost/controllers/reconcile"
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
@@ -20,18 +19,14 @@ type Plan struct {
 	Problems []Problem
 }
 
-// Compute returns what to write for a Service (spec/destination.md §8.3, §8.4). The workloads may include
-// some that the Service doesn't select; no two have the same name. The existing slices may include those of
-// other Services and writers, which stay unchanged. A maxPerSlice below 1 means [DefaultMaxPerSlice].
+// Compute returns what to write for a Service (spec/destination.md §8.3, §8.4), from the workloads that it
+// selects and its existing slices, in the order of their names. Slices get at most maxPerSlice endpoints.
 //
 // Without workloads there are no slices, not even an empty one, because nearly every Service selects pods
 // only.
 func Compute(service *corev1.Service, workloads []*Workload, existing []*discoveryv1.EndpointSlice, maxPerSlice int) Plan {
 	if !selective(service) {
 		return Plan{}
-	}
-	if maxPerSlice < 1 {
-		maxPerSlice = DefaultMaxPerSlice
 	}
 	p := &planner{
 		slices:      newTemplate(service),
@@ -69,14 +64,13 @@ type planner struct {
 	plan        Plan
 }
 
-// adopt returns the slices that can be kept, by address type and in the order of their names. It plans to
-// delete the other slices of this controller (spec/destination.md §8.4.1, §8.4.2).
+// adopt returns the slices that can be kept, by address type. It plans to delete the others
+// (spec/destination.md §8.4.1, §8.4.2).
 func (p *planner) adopt(
 	service *corev1.Service, existing []*discoveryv1.EndpointSlice, families []discoveryv1.AddressType,
 ) map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice {
 	current := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
-	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}
-	for _, s := range slicestore.Managed(slices.Clone(existing), key, ManagedBy) {
+	for _, s := range existing {
 		if ownedBy(s, service) && slices.Contains(families, s.AddressType) {
 			current[s.AddressType] = append(current[s.AddressType], s)
 		} else {

@@ -44,20 +44,8 @@ func (w *Workload) SameEndpoint(o *Workload) bool {
 
 func orTCP(p corev1.Protocol) corev1.Protocol { return cmp.Or(p, corev1.ProtocolTCP) }
 
-// selects reports whether the Service selects the workload (spec/destination.md §8.3). Services without a
-// selector and those of type ExternalName select nothing.
-func selects(service *corev1.Service, w *Workload) bool {
-	if !selective(service) || w.Namespace != service.Namespace {
-		return false
-	}
-	for key, want := range service.Spec.Selector {
-		if got, ok := w.Labels.Get(key); !ok || got != want {
-			return false
-		}
-	}
-	return true
-}
-
+// selective reports whether a Service has slices of the workloads that it selects (spec/destination.md §8.3).
+// One with an empty selector has none, although it selects all workloads of its namespace.
 func selective(service *corev1.Service) bool {
 	return service.Spec.Type != corev1.ServiceTypeExternalName && len(service.Spec.Selector) > 0
 }

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"maps"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,8 +11,8 @@ import (
 )
 
 // Index has the Services of a cluster and which workloads, of type W, each of them selects: those of its
-// namespace that have all labels of its selector. A nil selector selects nothing, an empty one everything
-// (spec/endpoints.md §4.3).
+// namespace that have all labels of its selector (spec/endpoints.md §4.3). The API server stores an empty
+// selector as none, which selects nothing.
 //
 // The lists of names that its methods return are shared and must not be changed. The index doesn't
 // change them either, so callers may keep them. A list may stand for all Services of the namespace:
@@ -36,7 +37,7 @@ func (x *Index[W]) PutService(object *corev1.Service) {
 	defer x.mu.Unlock()
 	ns := x.namespace(object.Namespace)
 	if s := ns.services[object.Name]; s != nil {
-		if sameSelector(s.object.Spec.Selector, object.Spec.Selector) {
+		if maps.Equal(s.object.Spec.Selector, object.Spec.Selector) {
 			s.object = object
 			return
 		}

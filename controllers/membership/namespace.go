@@ -2,7 +2,6 @@ package membership
 
 import (
 	"iter"
-	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,8 +13,7 @@ type namespace[W any] struct {
 	services  map[string]*service[W]
 	workloads map[string]position[W]
 	groups    map[identity]*group[W]
-	// byPivot indexes the Services with a selector under one label of it. Services with an empty selector are
-	// under the zero Label.
+	// byPivot indexes the Services with a selector under one label of it.
 	byPivot map[objectmeta.Label]set[service[W]]
 	// byLabel indexes the groups under each of their labels.
 	byLabel map[objectmeta.Label]set[group[W]]
@@ -78,7 +76,7 @@ func (ns *namespace[W]) addService(svc *corev1.Service) {
 	s := &service[W]{object: svc, alone: [1]string{svc.Name}}
 	ns.services[svc.Name] = s
 	ns.version++
-	if svc.Spec.Selector == nil {
+	if len(svc.Spec.Selector) == 0 {
 		return
 	}
 	s.selector = objectmeta.NewLabels(svc.Spec.Selector)
@@ -89,7 +87,6 @@ func (ns *namespace[W]) removeService(s *service[W]) {
 	delete(ns.services, s.object.Name)
 	ns.version++
 	// The pivot was the rarest label when the Service was added, and may not be now.
-	remove(ns.byPivot, objectmeta.Label{}, s)
 	for _, l := range s.selector {
 		remove(ns.byPivot, l, s)
 	}
@@ -131,12 +128,6 @@ func (ns *namespace[W]) removeGroup(g *group[W]) {
 
 // selected returns the groups that a Service selects.
 func (ns *namespace[W]) selected(s *service[W]) iter.Seq[*group[W]] {
-	switch {
-	case s.object.Spec.Selector == nil:
-		return func(func(*group[W]) bool) {}
-	case len(s.selector) == 0:
-		return maps.Values(ns.groups)
-	}
 	return func(yield func(*group[W]) bool) {
 		for g := range ns.byLabel[ns.pivot(s.selector)].all() {
 			if s.selects(g.labels) && !yield(g) {
@@ -194,26 +185,19 @@ func (ns *namespace[W]) find(g *group[W]) (names []string) {
 	for _, l := range g.labels {
 		compared += ns.byPivot[l].size()
 	}
-	if compared > mostCompared || ns.byPivot[objectmeta.Label{}].size() > mostNames {
+	if compared > mostCompared {
 		return every
-	}
-	found := func(s *service[W]) {
-		if len(names) == 0 {
-			names = s.alone[:]
-		} else {
-			names = append(names, s.alone[0])
-		}
-	}
-	for s := range ns.byPivot[objectmeta.Label{}].all() {
-		found(s)
 	}
 	for _, l := range g.labels {
 		for s := range ns.byPivot[l].all() {
-			if !s.selects(g.labels) {
-				continue
-			}
-			if found(s); len(names) > mostNames {
+			switch {
+			case !s.selects(g.labels):
+			case len(names) == mostNames:
 				return every
+			case len(names) == 0:
+				names = s.alone[:]
+			default:
+				names = append(names, s.alone[0])
 			}
 		}
 	}

@@ -2,13 +2,10 @@ package membership
 
 import (
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
-
-func sameSelector(a, b map[string]string) bool { return (a == nil) == (b == nil) && maps.Equal(a, b) }
 
 // equal compares the contents only if the labels are not the same in memory.
 func equal(a, b objectmeta.Labels) bool {
@@ -80,10 +77,9 @@ type set[T any] struct {
 	rest map[*T]struct{}
 }
 
+// add adds a value that is not in the set.
 func (s *set[T]) add(value *T) {
-	_, known := s.rest[value]
 	switch {
-	case known || s.one == value:
 	case s.one == nil:
 		s.one = value
 	case s.rest == nil:

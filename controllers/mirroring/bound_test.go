@@ -28,7 +28,7 @@ func TestHostilePorts(t *testing.T) {
 		})
 	}
 	for name, list := range map[string][]corev1.EndpointSubset{"ports of one name": {sameName}, "addresses at one port": ownAddresses} {
-		plan := Compute(foo, endpointsOf(list...), bare(), nil, 1000)
+		plan := Compute(endpointsOf(list...), bare(), nil, 1000)
 		if got := plan.Stats.Endpoints; got > maxEndpoints || got < maxEndpoints/2 {
 			t.Errorf("%s: %d endpoints, want at most %d and at least half of them", name, got, maxEndpoints)
 		}
@@ -58,7 +58,7 @@ func TestHostileSlices(t *testing.T) {
 		endpoints *corev1.Endpoints
 		want      int
 	}{{"small", small, maxSlices}, {"large annotation", large, maxMetadata / (256 << 10)}} {
-		plan := Compute(foo, test.endpoints, bare(), nil, 1000)
+		plan := Compute(test.endpoints, bare(), nil, 1000)
 		if got := len(plan.Create); got > test.want || got < test.want-1 {
 			t.Errorf("%s: %d slices, want %d", test.name, got, test.want)
 		}

@@ -162,7 +162,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	}
 	var plan Plan
 	refreshed, err := c.store.Apply(ctx, key, func(existing []*discoveryv1.EndpointSlice) slicestore.Plan {
-		plan = Compute(key, endpoints, service, existing, c.o.MaxEndpointsPerSubset)
+		plan = Compute(endpoints, service, existing, c.o.MaxEndpointsPerSubset)
 		return plan.Plan
 	})
 	if !refreshed {
@@ -183,7 +183,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 // Mirrors returns the Endpoints of a Service if they have endpoints and slices mirror all of them, else nil.
 func (c *Controller) Mirrors(key reconcile.Key) *corev1.Endpoints {
 	endpoints := c.endpoints(key)
-	plan := Compute(key, endpoints, c.service(key), c.store.Of(key), c.o.MaxEndpointsPerSubset)
+	plan := Compute(endpoints, c.service(key), c.store.Of(key), c.o.MaxEndpointsPerSubset)
 	if plan.Stats.Endpoints == 0 || plan.Stats.Skipped > 0 || len(plan.Create)+len(plan.Update)+len(plan.Delete) > 0 {
 		return nil
 	}

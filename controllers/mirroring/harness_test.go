@@ -89,7 +89,7 @@ func addresses(n int) []string {
 
 // compute is Compute for foo.
 func compute(e *corev1.Endpoints, s *corev1.Service, existing []*discoveryv1.EndpointSlice) Plan {
-	return Compute(foo, e, s, existing, 1000)
+	return Compute(e, s, existing, 1000)
 }
 
 // settled returns the slices of Endpoints, named s1, s2 and so on.

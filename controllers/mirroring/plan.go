@@ -9,7 +9,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
-	"github.com/signpostd/signpost/controllers/reconcile"
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
@@ -32,14 +31,14 @@ type Stats struct {
 }
 
 // Compute returns what to write for the Endpoints and the Service of a name, which are nil if they don't
-// exist (spec/endpoints.md §14). The existing slices may include those of other Services and writers, which
-// stay unchanged. At most maxPerSubset addresses of each packed subset are mirrored.
-func Compute(
-	key reconcile.Key, endpoints *corev1.Endpoints, service *corev1.Service,
-	existing []*discoveryv1.EndpointSlice, maxPerSubset int,
-) Plan {
+// exist (spec/endpoints.md §14). The existing slices are those that mirror the Endpoints, in the order of
+// their names. At most maxPerSubset addresses of each packed subset are mirrored.
+func Compute(endpoints *corev1.Endpoints, service *corev1.Service, existing []*discoveryv1.EndpointSlice, maxPerSubset int) Plan {
 	p := &planner{current: map[groupKey][]*discoveryv1.EndpointSlice{}}
-	p.adopt(key, existing)
+	for _, s := range existing {
+		of := keyOfSlice(s)
+		p.current[of] = append(p.current[of], s)
+	}
 	if isMirrored(endpoints, service) {
 		p.mirror(endpoints, maxPerSubset)
 	}
@@ -65,17 +64,9 @@ func selects(service *corev1.Service) bool { return service.Spec.Selector != nil
 
 // planner makes one plan.
 type planner struct {
-	// current has the slices of this controller, by name. Slices that are kept are removed from it.
+	// current has the existing slices, by name. Slices that are kept are removed from it.
 	current map[groupKey][]*discoveryv1.EndpointSlice
 	plan    Plan
-}
-
-// adopt collects the slices of this controller.
-func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
-	for _, s := range slicestore.Managed(slices.Clone(existing), key, ManagedBy) {
-		of := keyOfSlice(s)
-		p.current[of] = append(p.current[of], s)
-	}
 }
 
 // mirror plans the desired slices (§14.4).

@@ -107,7 +107,8 @@ func (m *Metrics) wrote(controller, operation string, cause time.Time, err error
 		m.lastWrite.WithLabelValues(controller).SetToCurrentTime()
 	}
 	if err == nil && !cause.IsZero() {
-		m.transition.WithLabelValues(controller).Observe(time.Since(cause).Seconds())
+		// The cause is by another clock, which may be ahead, and the sum of a histogram must not decrease.
+		m.transition.WithLabelValues(controller).Observe(max(0, time.Since(cause).Seconds()))
 	}
 }
 

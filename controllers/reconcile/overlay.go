@@ -258,7 +258,7 @@ func (o *Overlay[T]) Arrived(service Key, object Version) ExternalChange {
 	case w.underway:
 		w.arrived, w.lostUID = object.GetResourceVersion(), ""
 		return Untouched
-	case w.deletedUID != "" && w.deletedUID == object.GetUID():
+	case w.deletedUID == object.GetUID():
 		return Untouched // a version from before its deletion
 	case w.deletedUID != "":
 		o.drop(service, object.GetName())

@@ -171,6 +171,7 @@ func TestC6DeletionsThatTheTableDoesNotKnowAreRemembered(t *testing.T) {
 	o.Wrote(web, slice("a", 4))
 	o.Begin(web, "web-1")
 	o.Deleted(web, slice("a", 4))
+	expect(t, o, tab, "")
 	tab.object, tab.version = slice("a", 4), 4
 	if o.Arrived(web, tab.object) != Untouched {
 		t.Error("an object that this process has deleted was taken for another's")
@@ -200,6 +201,48 @@ func TestExternalChanges(t *testing.T) {
 			tab.version = 10
 			return cmp.Or(o.Arrived(web, slice("a", 10)), o.Wrote(web, slice("a", 9)))
 		}, Changed},
+		{"event before the response, and an external update after it", func(o *overlay, _ *table) ExternalChange {
+			o.Begin(web, "web-1")
+			o.Arrived(web, slice("a", 9))
+			o.Wrote(web, slice("a", 9))
+			return o.Arrived(web, slice("a", 10))
+		}, Changed},
+		{"external updates before and after the response", func(o *overlay, _ *table) ExternalChange {
+			o.Begin(web, "web-1")
+			o.Arrived(web, slice("a", 10))
+			o.Wrote(web, slice("a", 9))
+			return o.Arrived(web, slice("a", 11))
+		}, Changed},
+		{"external delete before the response, and an external object after it", func(o *overlay, _ *table) ExternalChange {
+			o.Begin(web, "web-1")
+			o.Gone(web, slice("a", 9))
+			o.Wrote(web, slice("a", 9))
+			return o.Arrived(web, slice("b", 11))
+		}, Changed},
+		{"a read between the change of the table and the event", func(o *overlay, tab *table) ExternalChange {
+			o.Begin(web, "web-1")
+			o.Wrote(web, slice("a", 9))
+			tab.object, tab.version = slice("a", 9), 9
+			tab.read(o)
+			return o.Arrived(web, slice("a", 9))
+		}, Untouched},
+		{"a read during the second write of an object that the table lacks", func(o *overlay, tab *table) ExternalChange {
+			o.Begin(web, "web-1")
+			o.Wrote(web, slice("a", 9))
+			tab.object, tab.version = nil, 10
+			o.Begin(web, "web-1")
+			tab.read(o)
+			o.Wrote(web, slice("b", 12))
+			return o.Arrived(web, slice("b", 12))
+		}, Untouched},
+		{"own delete and create, and then the event of the delete", func(o *overlay, _ *table) ExternalChange {
+			o.Begin(web, "web-1")
+			o.Deleted(web, slice("a", 5))
+			o.Begin(web, "web-1")
+			o.Wrote(web, slice("b", 9))
+			o.Gone(web, slice("a", 5))
+			return o.Arrived(web, slice("b", 9))
+		}, Untouched},
 		{"external delete before the response", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 10

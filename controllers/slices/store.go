@@ -77,18 +77,15 @@ func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 		}
 		return stored
 	})
-	return Managed(list, service, s.o.ManagedBy)
-}
-
-// Managed returns those of the slices that a controller manages for a Service, by name, without
-// those that are being deleted. It changes the list.
-func Managed(list []*discoveryv1.EndpointSlice, service reconcile.Key, manager string) []*discoveryv1.EndpointSlice {
-	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool {
-		return e.Namespace != service.Namespace || e.Labels[discoveryv1.LabelServiceName] != service.Name ||
-			e.Labels[discoveryv1.LabelManagedBy] != manager || e.DeletionTimestamp != nil
-	})
+	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool { return !s.isOf(service, e) })
 	slices.SortFunc(list, ByName)
 	return list
+}
+
+// isOf reports whether the controller manages a slice for a Service, and the slice is not being deleted.
+func (s *Store) isOf(service reconcile.Key, e *discoveryv1.EndpointSlice) bool {
+	return e.Labels[discoveryv1.LabelServiceName] == service.Name && e.Labels[discoveryv1.LabelManagedBy] == s.o.ManagedBy &&
+		e.DeletionTimestamp == nil
 }
 
 func (s *Store) manages(e *watched.Slice) bool { return e.ManagedBy == s.o.ManagedBy }
@@ -121,17 +118,22 @@ const nameAttempts = 4
 // find returns the slice of a name if [Store.Of] has it, else nil. It decodes no other slice,
 // because a plan may have a thousand writes.
 func (s *Store) find(service reconcile.Key, name string) *discoveryv1.EndpointSlice {
-	e, found := s.overlay.Find(service, name, func() (*discoveryv1.EndpointSlice, bool) {
-		e := s.o.Table.Get(service.Namespace, name)
-		if e == nil || e.Service != service.Name || !s.manages(e) || e.Terminating {
-			return nil, false
-		}
-		return e.Object(), true
-	})
-	if !found || len(Managed([]*discoveryv1.EndpointSlice{e}, service, s.o.ManagedBy)) == 0 {
+	e, found := s.overlay.Find(service, name, s.stored(service, name))
+	if !found || !s.isOf(service, e) {
 		return nil
 	}
 	return e
+}
+
+// stored returns a function that returns the slice of a name in the table, whatever Service and manager it
+// has.
+func (s *Store) stored(service reconcile.Key, name string) func() (*discoveryv1.EndpointSlice, bool) {
+	return func() (*discoveryv1.EndpointSlice, bool) {
+		if e := s.o.Table.Get(service.Namespace, name); e != nil {
+			return e.Object(), true
+		}
+		return nil, false
+	}
 }
 
 func (s *Store) create(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
@@ -257,12 +259,7 @@ func (s *Store) addressesBefore(service reconcile.Key, name string) map[string]b
 	if !s.o.Loop.WantsWritten() {
 		return nil
 	}
-	before, found := s.overlay.Find(service, name, func() (*discoveryv1.EndpointSlice, bool) {
-		if e := s.o.Table.Get(service.Namespace, name); e != nil {
-			return e.Object(), true
-		}
-		return nil, false
-	})
+	before, found := s.overlay.Find(service, name, s.stored(service, name))
 	if !found {
 		return nil
 	}

@@ -41,14 +41,11 @@ func wallClock() time.Time { return time.Now().Round(0) }
 // Check returns nil if a write may start now. Otherwise it returns an [ErrNotLeading] with the lease and the
 // reason.
 func (f *Fence) Check() error {
-	leave, err := f.enter(nil)
-	if err == nil {
-		leave()
-	}
+	_, err := f.enter(nil)
 	return err
 }
 
-// enter does what Check does. If leadership ends before leave is called, it calls cancel.
+// enter does what Check does. If leadership ends before leave is called, it calls cancel, unless that is nil.
 func (f *Fence) enter(cancel context.CancelCauseFunc) (leave func(), err error) {
 	if f.always {
 		return func() {}, nil

@@ -1,7 +1,6 @@
 package leader
 
 import (
-	"maps"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -56,7 +55,6 @@ func (h *handover) annotated(lease *coordinationv1.Lease) *coordinationv1.Lease 
 		return lease
 	}
 	lease = lease.DeepCopy()
-	lease.Annotations = maps.Clone(lease.Annotations)
 	delete(lease.Annotations, HandedOverAnnotation)
 	if leaves {
 		if lease.Annotations == nil {

@@ -2,7 +2,6 @@ package leader
 
 import (
 	"context"
-	"maps"
 	"strings"
 	"sync/atomic"
 
@@ -58,7 +57,6 @@ func (a annotating) annotated(lease *coordinationv1.Lease) *coordinationv1.Lease
 		return lease
 	}
 	lease = lease.DeepCopy()
-	lease.Annotations = maps.Clone(lease.Annotations)
 	if lease.Annotations == nil {
 		lease.Annotations = map[string]string{}
 	}

@@ -142,16 +142,18 @@ func testInFlight(t *testing.T, s *server, path string) {
 	term := f.newTerm(ignore)
 	term.renewed(time.Now())
 	wrapped := f.Wrap(s.Client().Transport)
-	got := make(chan error, 2)
-	for _, method := range []string{"PUT", "GET"} {
+	got := make(chan error, 3)
+	for _, method := range []string{"PUT", "DELETE", "GET"} {
 		go func() { got <- do(t, wrapped, method, s.URL+path) }()
 		if arrived := receive(t, 5*time.Second, s.arrived); arrived != method {
 			t.Fatal(arrived)
 		}
 	}
 	term.end("enough")
-	if err := receive(t, 5*time.Second, got); !errors.Is(err, ErrNotLeading) || !strings.Contains(err.Error(), "enough") {
-		t.Errorf("PUT ended with %v", err)
+	for range 2 {
+		if err := receive(t, 5*time.Second, got); !errors.Is(err, ErrNotLeading) || !strings.Contains(err.Error(), "enough") {
+			t.Errorf("a write ended with %v", err)
+		}
 	}
 	close(s.release)
 	if err := receive(t, 5*time.Second, got); err != nil {
