@@ -53,8 +53,8 @@ type Summary struct {
 // Write writes a bundle as a compressed tar file. Failed parts are listed in errors.txt. An error
 // is returned only if everything failed, or if the file can't be written.
 func Write(ctx context.Context, w io.Writer, s Source) (Summary, error) {
-	files := append(s.Client.Everything(ctx), s.cluster(ctx)...)
 	masks := newMasks(s.Secrets, s.Pods)
+	files := append(s.Client.Everything(ctx), s.cluster(ctx, masks)...)
 	zipped := gzip.NewWriter(w)
 	a := &archive{tar: tar.NewWriter(zipped), masks: masks, now: s.Now}
 	for _, f := range files {
@@ -95,11 +95,11 @@ func (a *archive) fail(format string, args ...any) {
 // add adds a file, with secrets masked and cut to the limits.
 func (a *archive) add(name string, text []byte) error {
 	name = fileName(name)
+	text = a.masks.mask(text) // before the cut, which may leave a part of a secret
 	if room := min(maxFile, maxTotal-a.total); len(text) > room {
 		a.fail("%s: only the first %d of %d bytes are kept", name, room, len(text))
 		text = text[:room]
 	}
-	text = a.masks.mask(text)
 	a.total += len(text)
 	header := &tar.Header{Name: "signpost-bundle/" + name, Mode: 0o600, Size: int64(len(text)), ModTime: a.now, Typeflag: tar.TypeReg}
 	if err := a.tar.WriteHeader(header); err != nil {

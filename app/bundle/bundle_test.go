@@ -35,6 +35,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var planted = map[string]string{
 	"argument":          "argsecretvalue",
 	"argument of two":   "twopartvalue99",
+	"argument of words": "horsebatterystaple",
 	"variable":          "envsecretvalue",
 	"variable by name":  "sk-live-1234567",
 	"a JSON web token":  "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl",
@@ -70,7 +71,7 @@ func source(t *testing.T) bundle.Source {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "signpost-0", Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": s["in an annotation"]}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
-			Name: "signpost", Args: []string{"dns", "--pdns-api-key=" + s["argument"], "--rfc2136-tsig-secret", s["argument of two"], "--policy=sync", "--note=" + s["a JSON web token"]},
+			Name: "signpost", Args: []string{"dns", "--pdns-api-key=" + s["argument"], "--rfc2136-tsig-secret", s["argument of two"], "--policy=sync", "--note=" + s["a JSON web token"], "--txt-encrypt-aes-key", s["argument of words"] + " is the first of more words than a line of YAML may have: it is folded"},
 			Env: []corev1.EnvVar{{Name: "EXTERNAL_DNS_TXT_ENCRYPT_AES_KEY", Value: s["variable"]}, {Name: "STRIPE_API_KEY", Value: s["variable by name"]}, {Name: "SIGNS", Value: `x&<"` + s["behind signs"]}, {Name: "NOTE", Value: "-----BEGIN EC PRIVATE KEY-----\n" + s["a private key"] + "\n-----END EC PRIVATE KEY-----"}},
 		}}},
 	}

@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -16,7 +17,7 @@ import (
 
 // cluster reads from the API server the pods, their logs, and the Leases and Events of their
 // namespaces.
-func (s *Source) cluster(ctx context.Context) []inspectclient.File {
+func (s *Source) cluster(ctx context.Context, m *masks) []inspectclient.File {
 	if s.API == nil || len(s.Pods) == 0 {
 		return nil
 	}
@@ -27,7 +28,7 @@ func (s *Source) cluster(ctx context.Context) []inspectclient.File {
 			namespaces = append(namespaces, pod.Namespace)
 		}
 		folder := "pods/" + pod.Namespace + "/" + pod.Name
-		files = append(files, object(folder+"/pod.yaml", masked(pod), nil))
+		files = append(files, m.object(folder+"/pod.yaml", masked(pod), nil))
 		for i := range pod.Spec.Containers {
 			name := pod.Spec.Containers[i].Name
 			files = append(files, s.log(ctx, pod, name, folder+"/"+name+".log", false))
@@ -43,12 +44,12 @@ func (s *Source) cluster(ctx context.Context) []inspectclient.File {
 				leases.Items[i].ManagedFields, leases.Items[i].Annotations = nil, nil
 			}
 		}
-		files = append(files, object("namespaces/"+namespace+"/leases.yaml", leases, err))
+		files = append(files, m.object("namespaces/"+namespace+"/leases.yaml", leases, err))
 		events, err := s.API.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{Limit: 10 * maxEvents})
 		if err == nil {
 			events.Items = last(events.Items)
 		}
-		files = append(files, object("namespaces/"+namespace+"/events.yaml", events, err))
+		files = append(files, m.object("namespaces/"+namespace+"/events.yaml", events, err))
 	}
 	return files
 }
@@ -73,11 +74,15 @@ func restarted(pod *corev1.Pod, container string) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container && s.RestartCount > 0 })
 }
 
-func object(name string, value any, err error) inspectclient.File {
+// object returns an object as YAML. Its secrets are masked in JSON, because YAML may break a line within one.
+func (m *masks) object(name string, value any, err error) inspectclient.File {
 	if err != nil {
 		return inspectclient.File{Name: name, Err: err}
 	}
-	text, err := yaml.Marshal(value)
+	text, err := json.Marshal(value)
+	if err == nil {
+		text, err = yaml.JSONToYAML(m.mask(text))
+	}
 	return inspectclient.File{Name: name, Text: text, Err: err}
 }
 

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"archive/tar"
 	"bytes"
 	"encoding/json"
 	"strings"
@@ -102,6 +103,19 @@ func TestMasksForms(t *testing.T) {
 		if out := string(m.mask([]byte(test.text))); strings.Contains(out, test.secret) {
 			t.Errorf("%s: %s", test.name, out)
 		}
+	}
+}
+
+// A file that is cut within a secret has no part of it.
+func TestCutWithinSecret(t *testing.T) {
+	var packed bytes.Buffer
+	const text = "the key is "
+	a := &archive{tar: tar.NewWriter(&packed), masks: newMasks(nil, []*corev1.Pod{secretPod()}), total: maxTotal - len(text) - 4}
+	if err := a.add("log", []byte(text+"hcS3cretVal")); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(packed.Bytes(), []byte(text+mask)) || bytes.Contains(packed.Bytes(), []byte("hcS3")) {
+		t.Errorf("%q", packed.Bytes())
 	}
 }
 

@@ -2,10 +2,12 @@ package check
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,14 +16,18 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signpostd/signpost/app/rbac"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/controllers/endpointslices"
 	"github.com/signpostd/signpost/controllers/mirroring"
+	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/kube/linked"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
@@ -259,6 +265,49 @@ func TestInstallation(t *testing.T) {
 	})
 }
 
+// Each linked cluster is asked with the credentials of its Secret.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	api := kubetest.Start(t)
+	namespace := api.Namespace(t)
+	s := inputOf(api.Config, wholeConfig(t, namespace, settings.DestinationSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
+	link := func(name, server, credentials string) {
+		t.Helper()
+		kubeconfig := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}], users: [{name: u, user: {%s}}], contexts: [{name: c, context: {cluster: c, user: u}}]}",
+			server, base64.StdEncoding.EncodeToString(api.Config.CAData), credentials)
+		_, err := api.Client.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: "link-" + name, Labels: map[string]string{linked.Selector: name}, Annotations: map[string]string{"multicluster.linkerd.io/trust-domain": "a", "multicluster.linkerd.io/cluster-domain": "b"}},
+			Type:       "mirror.linkerd.io/remote-kubeconfig", Data: map[string][]byte{"kubeconfig": []byte(kubeconfig)},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lines := group(Run(t.Context(), Checks(s), testLimit), "linked clusters"); lines != nil {
+		t.Errorf("without links: %q", lines)
+	}
+	admin := fmt.Sprintf("client-certificate-data: %s, client-key-data: %s", base64.StdEncoding.EncodeToString(api.Config.CertData), base64.StdEncoding.EncodeToString(api.Config.KeyData))
+	link("a-fit", api.Config.Host, admin)
+	link("b-rights", api.Config.Host, "token: "+tokenOf(t, api, namespace))
+	link("c-refused", api.Config.Host, "token: wrong")
+	link("d-closed", "https://127.0.0.1:1", admin)
+	link("e-file", api.Config.Host, "tokenFile: /token")
+	at := "the Secret " + namespace + "/link-"
+	var missing []string
+	for _, r := range rbac.Linked(kinds.FromEndpointSlices).Rules {
+		missing = append(missing, fmt.Sprintf("the linked cluster b-rights: the account of %sb-rights may not list, watch %s in all namespaces", at, schema.GroupResource{Group: r.Group, Resource: r.Resource}))
+	}
+	want := slices.Concat([]string{"ok the linked cluster a-fit: the account of " + at + "a-fit has all 12 rights that it needs"}, missing, []string{
+		"failed the linked cluster c-refused: the API server " + api.Config.Host + " doesn't accept the credentials",
+		"unknown the linked cluster d-closed: the API server https://127.0.0.1:1 can't be reached: ",
+		"failed " + at + `e-file links no cluster: its kubeconfig can't be used: user "u" of its current context: `,
+	})
+	lines := group(Run(t.Context(), Checks(s), testLimit), "linked clusters")
+	if !slices.EqualFunc(lines, want, strings.Contains) {
+		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // A Lease that is held before the installation is a note; a released one isn't.
 func TestLeases(t *testing.T) {
 	t.Parallel()
@@ -293,14 +342,14 @@ func TestWriters(t *testing.T) {
 	const nobody = "ok no other program wrote an existing EndpointSlice that Signpost would write"
 	eventually(t, s, "other writers", []string{nobody})
 	lease(t, api.Cluster, "kube-system", "kube-controller-manager", "host_1", 0)
-	slices := api.Client.DiscoveryV1().EndpointSlices(namespace)
+	own := api.Client.DiscoveryV1().EndpointSlices(namespace)
 	for _, step := range []struct{ writer, name, label, want string }{
 		{"signpost", "ours", endpointslices.ManagedBy, nobody},
 		{"somebody", "other", "somebody", nobody},
 		{"somebody", "theirs", mirroring.ManagedBy, "failed somebody writes EndpointSlices: it wrote " + namespace + "/theirs "},
 		{manager, "web", endpointslices.ManagedBy, "failed kube-controller-manager writes EndpointSlices: it wrote " + namespace + "/web "},
 	} {
-		if _, err := slices.Create(context.Background(), sliceOf(step.name, step.label), metav1.CreateOptions{FieldManager: step.writer}); err != nil {
+		if _, err := own.Create(context.Background(), sliceOf(step.name, step.label), metav1.CreateOptions{FieldManager: step.writer}); err != nil {
 			t.Fatal(err)
 		}
 		report := Run(context.Background(), Checks(s), testLimit)
@@ -313,7 +362,7 @@ func TestWriters(t *testing.T) {
 		}
 		if step.writer == "somebody" && step.name == "theirs" {
 			// Times are in whole seconds: the next writer must be the last one.
-			if err := slices.Delete(context.Background(), step.name, metav1.DeleteOptions{}); err != nil {
+			if err := own.Delete(context.Background(), step.name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}

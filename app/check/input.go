@@ -83,6 +83,9 @@ func (s Input) clusterChecks() []Check {
 	if s.Config.RunsControllers {
 		checks = append(checks, Check{Group: "other writers", About: "other writers of endpoints", AskAPI: true, Run: a.writers})
 	}
+	if s.Config.RunsDestination || s.Config.RunsXDS {
+		checks = append(checks, Check{Group: "linked clusters", About: "the linked clusters", AskAPI: true, Run: a.links})
+	}
 	return append(checks, Check{Group: "installation", About: "the installation", AskAPI: true, Run: a.installed})
 }
 

@@ -45,11 +45,7 @@ func (a checker) readKinds() []*kind {
 		}
 	}
 	if a.Config.RunsDestination {
-		from := kinds.FromEndpointSlices
-		if !a.Config.Destination.EnableEndpointSlices {
-			from = kinds.FromEndpoints
-		}
-		tables(kinds.CatalogTables(nil, from), settings.DestinationSection)
+		tables(kinds.CatalogTables(nil, a.Config.Destination.EndpointsFrom()), settings.DestinationSection)
 	}
 	if a.Config.RunsXDS {
 		tables(kinds.CatalogTables(nil, kinds.FromEndpointSlices), settings.XDSSection)

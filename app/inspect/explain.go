@@ -37,10 +37,13 @@ func (s *Server) problemSteps(q Query) []Step {
 		if !q.concerns(&p.Object, s.config.ClusterDomain) || len(steps) == maxMore {
 			continue
 		}
-		object := p.Object
+		object, part := p.Object, p.Object.Title()
+		if p.Field != "" {
+			part += ", " + p.Field
+		}
 		steps = append(steps, Step{
 			Role: s.offered.serving.Role, What: "Problem", State: StepNote, Object: &object,
-			Text: fmt.Sprintf("%s, %s: %s; signpost problems says since when", object.Title(), p.Field, p.Reason),
+			Text: fmt.Sprintf("%s: %s; signpost problems says since when", part, p.Reason),
 		})
 	}
 	return steps

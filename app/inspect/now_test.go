@@ -232,6 +232,34 @@ func TestManyCauses(t *testing.T) {
 	})
 }
 
+// A cause that is no longer current is searched again. It is shown for some minutes if the search has
+// no time for it, then the general cause of the state.
+func TestOldCauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &lateExplainer{fixture: fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}}}
+		s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
+		check := func(ctx context.Context, want string) {
+			t.Helper()
+			if found := s.finder.search(ctx, false).findings; len(found) != 1 || found[0].Cause != want {
+				t.Errorf("%+v, want %s", found, want)
+			}
+		}
+		noTime, cancel := context.WithCancel(t.Context())
+		cancel()
+		check(noTime, stateCause(ServiceEmpty))
+		check(t.Context(), "no pod of web")
+		time.Sleep(causeTTL)
+		begun := time.Now()
+		if check(t.Context(), "no pod of web"); time.Since(begun) == 0 {
+			t.Error("the cause was not searched again")
+		}
+		time.Sleep(maxCauseAge - time.Second)
+		check(noTime, "no pod of web")
+		time.Sleep(2 * time.Second)
+		check(noTime, stateCause(ServiceEmpty))
+	})
+}
+
 // lateExplainer takes a quarter of a second for an explanation.
 type lateExplainer struct {
 	fixture

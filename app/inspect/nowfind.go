@@ -26,9 +26,10 @@ const (
 	causesTimeout = 2 * time.Second
 	// parallelCauses is how many Services are explained at once.
 	parallelCauses = 8
-	// causeTTL is how long the cause of a Service is cached. maxEarlyAge is how old an early
-	// response may be.
-	causeTTL, maxEarlyAge = time.Minute, time.Minute
+	// causeTTL is how long the cause of a Service is current. An older one is shown until a search
+	// has found the cause again, but not after maxCauseAge. maxEarlyAge is how old an early response
+	// may be.
+	causeTTL, maxCauseAge, maxEarlyAge = time.Minute, 10 * time.Minute, time.Minute
 	// staleAfter is the staleness of a kind in seconds that is a problem. Gaps between two watches
 	// are shorter.
 	staleAfter = 5
@@ -45,9 +46,14 @@ type finder struct {
 	// last is the last complete search; nil before the first.
 	last *search
 
-	// causes has why Services have their states, by [causeKey]. A cause is empty if the explanation finds
-	// nothing wrong.
+	// causes has why Services have their states: values of [cause] by [causeKey].
 	causes *cache.LRUExpireCache
+}
+
+// cause is why a Service has its state: the text is empty if the explanation found nothing wrong.
+type cause struct {
+	text string
+	at   time.Time
 }
 
 func newFinder(s *Server) *finder {
@@ -334,16 +340,28 @@ func (f *search) findCauses(ctx context.Context, services []Service) []string {
 	defer cancel()
 	inParallel(parallelCauses, len(services), func(i int) {
 		s := services[i]
-		if cached, ok := f.causes.Get(causeKey(s)); ok {
-			causes[i], _ = cached.(string)
-		} else if text, found := f.causeOf(limited, s); found {
-			causes[i] = text
-			f.causes.Add(causeKey(s), text, causeTTL)
-		} else {
+		cached, _ := f.causes.Get(causeKey(s))
+		known, isKnown := cached.(cause)
+		if !isKnown || time.Since(known.at) >= causeTTL {
+			if text, found := f.causeOf(limited, s); found {
+				known, isKnown = cause{text, time.Now()}, true
+				f.causes.Add(causeKey(s), known, keepFor(known))
+			}
+		}
+		if causes[i] = known.text; !isKnown {
 			causes[i] = stateCause(s.State)
 		}
 	})
 	return causes
+}
+
+// keepFor returns how long a cause is cached. Without a text it hides the Service, so it is not shown when
+// it is old.
+func keepFor(c cause) time.Duration {
+	if c.text == "" {
+		return causeTTL
+	}
+	return maxCauseAge
 }
 
 // inParallel calls f with the numbers below n, some at once. A panic of f continues in the caller.

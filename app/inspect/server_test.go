@@ -451,14 +451,19 @@ func TestExplainSaysProblems(t *testing.T) {
 	problems := func() []Problem {
 		return []Problem{
 			{Object: profile, Field: "spec.routes[0].timeout", Reason: "it is no duration"},
+			{Object: ObjectRef{Kind: "Secret", Namespace: "shop", Name: "east"}, Reason: "no kubeconfig"},
 			{Object: ObjectRef{Kind: "Service", Namespace: "shop", Name: "other"}, Reason: "of another one"},
 			{Object: ObjectRef{Kind: "Service", Namespace: "shop", Name: "web", Cluster: "east"}, Reason: "of another cluster"},
 		}
 	}
 	s := New(Config{Offers: (&fixture{}).offers(), Problems: problems})
-	for _, q := range []string{"?q=shop/web", "?object=ServiceProfile/shop/web.shop.svc.cluster.local"} {
+	for q, want := range map[string]string{
+		"?q=shop/web": profile.Title() + ", spec.routes[0].timeout: it is no duration;",
+		"?object=ServiceProfile/shop/web.shop.svc.cluster.local": profile.Title() + ", spec.routes[0].timeout: it is no duration;",
+		"?object=Secret/shop/east":                               "Secret shop/east: no kubeconfig;",
+	} {
 		e := decodeResponse[Explanation](t, ask(s, ExplainPath+q))
-		if e.Verdict != VerdictOK || len(e.Steps) != 1 || e.Steps[0].State != StepNote || !strings.Contains(e.Steps[0].Text, "spec.routes[0].timeout: it is no duration") {
+		if e.Verdict != VerdictOK || len(e.Steps) != 1 || e.Steps[0].State != StepNote || !strings.HasPrefix(e.Steps[0].Text, want) {
 			t.Errorf("%s: %+v", q, e)
 		}
 	}

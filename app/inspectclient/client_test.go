@@ -436,8 +436,8 @@ func TestProblems(t *testing.T) {
 	one, two := destination(), dnsProcess("leads")
 	web := inspect.ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}
 	now := time.Now()
-	one.Problems = []inspect.Problem{{Object: web, Field: "spec", Reason: "is wrong", Since: now.Add(-time.Hour)}}
-	two.Problems = []inspect.Problem{{Object: web, Field: "spec", Reason: "is wrong", Since: now.Add(-2 * time.Hour)}, {Object: inspect.ObjectRef{Kind: "Node", Name: "n"}, Value: "x", Reason: "is\x1b odd", Since: now}}
+	one.Problems = []inspect.Problem{{Object: web, Field: "spec", Reason: "is wrong", Since: now.Add(-time.Hour), Last: &now}}
+	two.Problems = []inspect.Problem{{Object: web, Field: "spec", Reason: "is wrong", Since: now.Add(-2 * time.Hour), Last: &now}, {Object: inspect.ObjectRef{Kind: "Node", Name: "n"}, Value: "x", Reason: "is\x1b odd", Since: now}}
 	c, _ := newClient(t, one, two)
 	a, err := c.Problems(t.Context(), "", "")
 	if err != nil {

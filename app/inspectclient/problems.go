@@ -3,6 +3,7 @@ package inspectclient
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,21 +23,22 @@ func (c *Client) Problems(ctx context.Context, namespace, search string) (output
 	if err != nil {
 		return output.Result{}, err
 	}
-	first := map[inspect.Problem]time.Time{}
+	merged := map[inspect.Problem]inspect.Problem{}
 	for _, a := range responses {
 		for _, p := range a.value {
-			since := p.Since
-			p.Since, p.ID = time.Time{}, "" // each process has its own
-			if known, ok := first[p]; (!ok || since.Before(known)) && (namespace == "" || p.Object.Namespace == namespace) {
-				first[p] = since
+			if namespace != "" && p.Object.Namespace != namespace {
+				continue
 			}
+			p.ID = ""
+			key := p
+			key.Since, key.Last = time.Time{}, nil // each process has its own
+			if known, ok := merged[key]; ok {
+				p.Since, p.Last = slices.MinFunc([]time.Time{known.Since, p.Since}, time.Time.Compare), later(known.Last, p.Last)
+			}
+			merged[key] = p
 		}
 	}
-	all := inspect.ProblemList{Problems: make([]inspect.Problem, 0, len(first))}
-	for p, since := range first {
-		p.Since = since
-		all.Problems = append(all.Problems, p)
-	}
+	all := inspect.ProblemList{Problems: append([]inspect.Problem{}, slices.Collect(maps.Values(merged))...)}
 	slices.SortFunc(all.Problems, func(a, b inspect.Problem) int {
 		return cmp.Or(strings.Compare(objectText(a.Object), objectText(b.Object)), strings.Compare(a.Field, b.Field), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Value, b.Value))
 	})
@@ -46,6 +48,13 @@ func (c *Client) Problems(ctx context.Context, namespace, search string) (output
 		a.Text = emptyText("No object has a part that can't be used", "namespace", namespace, "search", search)
 	}
 	return a, nil
+}
+
+func later(a, b *time.Time) *time.Time {
+	if b == nil || a != nil && a.After(*b) {
+		return a
+	}
+	return b
 }
 
 func problemResult(all inspect.ProblemList, now time.Time) output.Result {

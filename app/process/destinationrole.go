@@ -13,7 +13,6 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/run"
-	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // newDestinationRole creates the role that serves the Destination API, and its catalog, which other
@@ -24,12 +23,8 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 		return role{}, nil, err
 	}
 	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts) // checked with the options
-	from := kinds.FromEndpointSlices
-	if !o.EnableEndpointSlices {
-		from = kinds.FromEndpoints
-	}
 	found, err := newDiscovery(in, discoveryConfig{
-		opaque: opaque, from: from, linkNamespace: o.LinkNamespace, throughProxies: o.LinkedClustersThroughProxies,
+		opaque: opaque, from: o.EndpointsFrom(), linkNamespace: o.LinkNamespace, throughProxies: o.LinkedClustersThroughProxies,
 	})
 	if err != nil {
 		return role{}, nil, err

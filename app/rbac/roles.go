@@ -47,12 +47,8 @@ const (
 // Destination returns the roles that the destination role of a config needs.
 func Destination(c settings.Config) []Role {
 	o := c.Destination.Settled()
-	from := kinds.FromEndpointSlices
-	if !o.EnableEndpointSlices {
-		from = kinds.FromEndpoints
-	}
 	serving := Role{Name: "signpost-destination"}
-	for _, t := range kinds.CatalogTables(nil, from) {
+	for _, t := range kinds.CatalogTables(nil, o.EndpointsFrom()) {
 		serving.allow(read(t, absent))
 	}
 	links := Role{Name: "signpost-destination-links", Namespace: o.LinkNamespace, Why: "Linked clusters: in the namespace of --link-namespace, or else of --controller-namespace"}
@@ -75,6 +71,15 @@ func Destination(c settings.Config) []Role {
 		}
 	}
 	return append(roles, links)
+}
+
+// Linked returns what the credentials for a linked cluster need there.
+func Linked(from kinds.EndpointsFrom) Role {
+	var role Role
+	for _, t := range kinds.LinkedTables(nil, from) {
+		role.allow(read(t, absent))
+	}
+	return role
 }
 
 // XDS returns the roles that the xds role of a config needs, alone in its process. It reads what

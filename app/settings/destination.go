@@ -6,6 +6,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // Special values of settings.
@@ -81,6 +82,14 @@ func (o *Destination) ForceOpaqueTransport() bool {
 // writes reports whether the role writes EndpointSlices for ExternalWorkloads.
 func (o *Destination) writes() bool {
 	return o.EnableEndpointSlices && o.ExternalWorkloadWriter
+}
+
+// EndpointsFrom returns the kind that endpoints are read from.
+func (o *Destination) EndpointsFrom() kinds.EndpointsFrom {
+	if o.EnableEndpointSlices {
+		return kinds.FromEndpointSlices
+	}
+	return kinds.FromEndpoints
 }
 
 // Settings implements [Section].

@@ -90,6 +90,20 @@ func newLink(s *secret, detours Detours) (*link, error) {
 	return &link{s, config}, nil
 }
 
+// Selector is the label of the Secrets that are links. Others are not requested.
+const Selector = clusterNameLabel
+
+// Parse returns the name of a linked cluster and the connection to it, as a Secret has them. The error says
+// how to fix the Secret.
+func Parse(s *corev1.Secret, detours Detours) (cluster string, config *rest.Config, err error) {
+	trimmed, _ := trimSecret(kube.Scope{}, s)
+	l, err := newLink(trimmed, detours)
+	if err != nil {
+		return "", nil, err
+	}
+	return l.Cluster, l.config, nil
+}
+
 // configFor returns the configuration for the cluster, with the User-Agent of our own.
 func (l *link) configFor(own *rest.Config) *rest.Config {
 	config := rest.CopyConfig(l.config)

@@ -82,10 +82,11 @@ type facts struct {
 	service *corev1.Service
 	// serviceErr and the other errors are nil if their fact is known.
 	serviceErr error
-	// names are the Services of the namespace, to suggest one for a missing name.
-	names []string
-	known *catalog.Service
-	ports []portExplanation
+	// names are the Services of the namespace, and elsewhere the other namespaces that have a Service of
+	// the name, to suggest one for a Service that is missing.
+	names, elsewhere []string
+	known            *catalog.Service
+	ports            []portExplanation
 
 	// matched are the pods that the selector selects. nearby are pods of the namespace, read if the
 	// selector matches none.
@@ -137,6 +138,9 @@ func (x *Explainer) gather(ctx context.Context, q *inspect.ServiceQuery) *facts 
 	from := live{x.Client, q.Namespace}
 	if f.service, f.serviceErr = from.service(ctx, q.Name); f.service == nil && f.serviceErr == nil {
 		f.names = x.Catalog.ServiceNames(q.Namespace)
+		for _, s := range x.Catalog.ServiceList(func(k catalog.ServiceKey) bool { return k.Name == q.Name }) {
+			f.elsewhere = append(f.elsewhere, s.Key.Namespace)
+		}
 		return f
 	}
 	f.ports = x.ports(key, f.known, q)

@@ -68,6 +68,23 @@ func (l live) services(ctx context.Context) ([]corev1.Service, error) {
 	return list.Items, nil
 }
 
+// suggestions returns the Services of the namespace, and the namespaces that have a Service of a name, as far
+// as they can be listed.
+func (l live) suggestions(ctx context.Context, name string) (names, namespaces []string) {
+	all, _ := l.services(ctx)
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	list, err := l.client.CoreV1().Services(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, Limit: maxHolders})
+	if err != nil {
+		return names, nil
+	}
+	for i := range list.Items {
+		namespaces = append(namespaces, list.Items[i].Namespace)
+	}
+	return names, namespaces
+}
+
 // pods returns pods that a selector selects, up to a limit; nil selects all.
 func (l live) pods(ctx context.Context, selector map[string]string) (podList, error) {
 	list, err := l.client.CoreV1().Pods(l.namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String(), Limit: maxPods})

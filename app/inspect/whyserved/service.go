@@ -11,6 +11,7 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // serviceSteps returns the steps from a Service to the streams of its clients.
@@ -46,7 +47,7 @@ func objectSteps(f *facts) (steps []inspect.Step, end bool) {
 	name := f.query.Namespace + "/" + f.query.Name
 	switch {
 	case f.service == nil && f.serviceErr == nil:
-		return []inspect.Step{step("Service", inspect.StepWrong, "there is no Service "+name+suggestSimilar(f.query.Name, f.names), f.ref())}, true
+		return []inspect.Step{missingService(f)}, true
 	case f.serviceErr != nil:
 		steps = append(steps, unknown("Service", f.serviceErr))
 	}
@@ -64,6 +65,15 @@ func objectSteps(f *facts) (steps []inspect.Step, end bool) {
 	}
 	steps = append(steps, step("Service", inspect.StepOK, fmt.Sprintf("the Service %s exists, %s", name, addressesOf(f)), f.ref()))
 	return append(steps, portSteps(f)...), false
+}
+
+// missingService suggests another name in the namespace, or the namespaces that have the name.
+func missingService(f *facts) inspect.Step {
+	hint := suggestSimilar(f.query.Name, f.names)
+	if _, similar := mostSimilar(f.query.Name, f.names); !similar && len(f.elsewhere) > 0 {
+		hint = ": there is one of that name in another namespace: " + sanitize.List(f.elsewhere, maxHolders, sanitize.Name)
+	}
+	return step("Service", inspect.StepWrong, fmt.Sprintf("there is no Service %s/%s%s", f.query.Namespace, f.query.Name, hint), f.ref())
 }
 
 func addressesOf(f *facts) string {

@@ -145,7 +145,7 @@ func (w *fixture) react(a clienttesting.Action) (bool, runtime.Object, error) {
 	}
 	list := a.(clienttesting.ListAction)
 	if field, ok := list.GetListRestrictions().Fields.RequiresExactMatch("metadata.name"); ok {
-		return true, named(a.GetResource().Resource, field, w.objects), nil
+		return true, named(a.GetResource().Resource, a.GetNamespace(), field, w.objects), nil
 	}
 	return false, nil, nil
 }
@@ -196,16 +196,16 @@ func (w *fixture) config() destination.Config {
 	}
 }
 
-func named(resource, name string, objects []runtime.Object) runtime.Object {
+func named(resource, namespace, name string, objects []runtime.Object) runtime.Object {
 	services, pods := &corev1.ServiceList{}, &corev1.PodList{}
 	for _, o := range objects {
 		switch v := o.(type) {
 		case *corev1.Service:
-			if v.Name == name {
+			if v.Name == name && (namespace == "" || v.Namespace == namespace) {
 				services.Items = append(services.Items, *v)
 			}
 		case *corev1.Pod:
-			if v.Name == name {
+			if v.Name == name && (namespace == "" || v.Namespace == namespace) {
 				pods.Items = append(pods.Items, *v)
 			}
 		}
@@ -253,7 +253,8 @@ func TestCauses(t *testing.T) {
 			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(0),
 			verdict: inspect.VerdictOK, summary: "port 80 is served by 1 endpoint", also: "10.0.0.7:8080 (Pod web-1)",
 		},
-		"no such Service": {fixture: new(fixture).service("web", nil), query: inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "wbe"}}, verdict: inspect.VerdictWrong, summary: "there is no Service shop/wbe: did you mean web?"},
+		"no such Service":       {fixture: new(fixture).service("web", nil), query: inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "wbe"}}, verdict: inspect.VerdictWrong, summary: "there is no Service shop/wbe: did you mean web?"},
+		"no such Service there": {fixture: new(fixture).service("web", nil), query: inspect.Query{Service: &inspect.ServiceQuery{Namespace: "default", Name: "web"}}, verdict: inspect.VerdictWrong, summary: "there is no Service default/web: there is one of that name in another namespace: shop"},
 		"port not declared": {
 			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(8080),
 			verdict: inspect.VerdictWrong, summary: "the Service doesn't declare port 8080 (it has [http:80])",

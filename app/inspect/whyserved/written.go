@@ -100,7 +100,7 @@ func (x WrittenExplainer) service(ctx context.Context, q *inspect.ServiceQuery) 
 	case f.serviceErr != nil:
 		return []inspect.Step{unknown("Service", f.serviceErr)}
 	case f.service == nil:
-		return []inspect.Step{step("Service", inspect.StepWrong, "there is no Service "+name+suggestSimilar(f.query.Name, f.names), f.ref())}
+		return []inspect.Step{missingService(f)}
 	case f.service.Spec.Type == corev1.ServiceTypeExternalName:
 		return []inspect.Step{step("Service", inspect.StepOK, fmt.Sprintf(
 			"the Service %s is of type ExternalName: it stands for the DNS name %s, and no endpoints are written for it", name, short(f.service.Spec.ExternalName),
@@ -115,10 +115,8 @@ func (x WrittenExplainer) gather(ctx context.Context, q *inspect.ServiceQuery) *
 	f := &facts{query: q}
 	from := live{x.Client, q.Namespace}
 	if f.service, f.serviceErr = from.service(ctx, q.Name); f.service == nil {
-		if all, err := from.services(ctx); f.serviceErr == nil && err == nil {
-			for i := range all {
-				f.names = append(f.names, all[i].Name)
-			}
+		if f.serviceErr == nil {
+			f.names, f.elsewhere = from.suggestions(ctx, q.Name)
 		}
 		return f
 	}

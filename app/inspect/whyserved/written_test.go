@@ -58,6 +58,8 @@ func TestWrittenExplainer(t *testing.T) {
 		"the address of a pod": {address("10.0.0.1"), []string{"Address: 10.0.0.1 is the address of the Pod shop/web-1", "Service: the Service shop/web exists"}},
 		"a cluster IP":         {address("10.96.0.7"), []string{"Address: 10.96.0.7 is a cluster IP of the Service shop/web", "Slices: no EndpointSlice"}},
 		"nobody's address":     {address("192.0.2.1"), []string{"Address: no pod has 192.0.2.1 as its first address"}},
+		"no Service there":     {inspect.Query{Service: &inspect.ServiceQuery{Namespace: "default", Name: "web"}}, []string{"Service: there is no Service default/web: there is one of that name in another namespace: shop"}},
+		"no Service":           {inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "wbe"}}, []string{"Service: there is no Service shop/wbe: did you mean web?"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
