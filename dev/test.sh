@@ -57,17 +57,22 @@ step "build" make build bin/kubectl
 export GOFLAGS="${GOFLAGS:-} -vet=off"
 mapfile -t tools < <(go list ./dev/... ./internal/{specrefs,houserules,importrules,walkthrough})
 mapfile -t product < <(go list ./... | grep -vxF "$(printf '%s\n' "${tools[@]}")")
+# The race detector takes several times the CPU time. Here, packages whose state several goroutines share have it; "make
+# check" has it for what was changed, and "make test-long" for all.
+mapfile -t raced < <(go list ./app/process ./app/inspect/... ./catalog ./controllers/... ./destination ./dns/{budget,owner,publisher}/... \
+  ./dns/{listlimit,provider,provider/batch,source} ./internal/... ./kube/... ./xds/... | grep -vxF "$(printf '%s\n' "${tools[@]}")")
+mapfile -t unraced < <(printf '%s\n' "${product[@]}" | grep -vxF "$(printf '%s\n' "${raced[@]}")")
 
-# Meanwhile the packages of the product are compiled for its tests, with what CPU time the steps leave. Programs are left
+# Meanwhile packages are compiled for the tests with the race detector, with what CPU time the steps leave. Programs are left
 # out, because go build would also link them. What doesn't compile is reported by go test.
 (
   renice -n 19 -p "$BASHPID" >/dev/null
   spend_memory
-  go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' "${product[@]}" | CGO_ENABLED=1 xargs go build -race >/dev/null 2>&1
+  go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' "${raced[@]}" | CGO_ENABLED=1 xargs go build -race >/dev/null 2>&1
 ) &
 compiling=$!
-# The longest first. Tools, and the rules about code and docs, are tested without the race detector, which would compile
-# all that they use once more; "make test-long" has it.
+# The longest first. Without symbol tables, linking takes a quarter less CPU; stack traces don't need them.
+beside "tests of sources, providers and commands" go test -short -ldflags=-s -timeout 30m ./dns/provider/libdns/modules/... ./cmd/... "${unraced[@]}"
 beside "tests of tools" go test -short -timeout 20m "${tools[@]}"
 beside "tests of dev/observe" go test -C dev/observe -short -timeout 20m -parallel 6 ./...
 beside "tests of dev/page" go test -C dev/page -timeout 10m ./...
@@ -86,8 +91,7 @@ fi
 # Last, so that the last lines are the verdict of the tests. -short runs a fifth or less of the random tests and fault
 # schedules; "make test-long" runs all. Two packages at a time for each core, because many tests wait for an API server. Those
 # that wait longest begin first, so that others use the cores meanwhile.
-# Without symbol tables, linking takes a quarter less CPU; stack traces don't need them. By default, each program with the race
-# detector waits a second for late races before it exits.
+# By default, each program with the race detector waits a second for late races before it exits.
 CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 \
-  go test -race -short -ldflags=-s -p "$(($(nproc) * 2))" -timeout 30m ./app/process ./kube ./kube/linked ./xds "${product[@]}" || exit 1
+  go test -race -short -ldflags=-s -p "$(($(nproc) * 2))" -timeout 30m ./app/process ./kube ./kube/linked ./xds "${raced[@]}" || exit 1
 ((${#failed[@]} == 0))

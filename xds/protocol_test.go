@@ -505,25 +505,36 @@ func TestServiceOfOneType(t *testing.T) {
 }
 
 // §6.6: Clusters come before endpoints, and these before Listeners, whatever the order of the requests.
+// With an authority, each type has a topic of its own, and these are renewed in any order.
 func TestOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, Config{})
-		a := f.ads()
-		a.listener(t, "web.shop:80")
-		a.send(endpoints, httpCluster)
-		a.send(clusters, httpCluster)
-		a.take()
-		web, objects := shop()
-		web.Policy = &catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: catalog.LeastRequest}}
-		f.change(objects)
-		var got []string
-		for _, line := range transcript(a.take()) {
-			got = append(got, line[:3])
-		}
-		if want := []string{"cds", "eds", "lds"}; !slices.Equal(got, want) {
-			t.Errorf("%s, want %s", got, want)
-		}
-	})
+	const structured = "xdstp://a/envoy.config.cluster.v3.Cluster/" + httpCluster
+	for _, tt := range []struct {
+		listener, cluster string
+		balancer          catalog.BalancerKind // the default leaves the Cluster as that of a missing Service
+		want              []string
+	}{
+		{"web.shop:80", httpCluster, catalog.LeastRequest, []string{"cds", "eds", "lds"}},
+		{"xdstp://a/envoy.config.listener.v3.Listener/web.shop:80", structured, catalog.RoundRobin, []string{"eds", "lds"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, Config{Namer: resource.Namer{Authorities: []string{"a"}}})
+			a := f.ads()
+			a.listener(t, tt.listener)
+			a.send(endpoints, endpointsOf(tt.cluster))
+			a.send(clusters, tt.cluster)
+			a.take()
+			web, objects := shop()
+			web.Policy = &catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: tt.balancer}}
+			f.change(objects)
+			var got []string
+			for _, line := range transcript(a.take()) {
+				got = append(got, line[:3])
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%s: %s, want %s", tt.listener, got, tt.want)
+			}
+		})
+	}
 }
 
 // §5.2: a ServiceProfile may send a share of the requests to a Service that doesn't exist. Its

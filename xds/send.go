@@ -53,8 +53,7 @@ func (s *stream) flush() error {
 
 // renewAfter renews the Clusters and endpoints that a resource refers to.
 func (s *stream) renewAfter(sub *subscription) {
-	// follow may change the view. The references of both views are renewed.
-	for _, name := range slices.Concat(sub.view.current.Load().References, sub.follow().References) {
+	for _, name := range sub.follow().References {
 		if of := s.types[endpoints].subscriptions[name]; of != nil {
 			of.topic.renew()
 		}

@@ -233,6 +233,82 @@ func TestProfileRoutes(t *testing.T) { // cases 36 to 38
 	}
 }
 
+// matchText returns the path of a RouteMatch, or ~ and its regular expression, then the methods that it
+// requires or, with !, excludes.
+func matchText(t *testing.T, m message) string {
+	t.Helper()
+	match := decode(t, m, &route.RouteMatch{})
+	parts := []string{match.GetPrefix() + match.GetPath()}
+	if re := match.GetSafeRegex(); re != nil {
+		parts[0] = "~" + re.GetRegex()
+	}
+	for _, h := range match.GetHeaders() {
+		not := ""
+		if h.GetInvertMatch() {
+			not = "!"
+		}
+		parts = append(parts, strings.TrimPrefix(h.GetName(), ":method")+not+h.GetStringMatch().GetExact())
+	}
+	return strings.Join(parts, " ")
+}
+
+// A condition becomes a route for each of its alternatives. One that gRPC clients can't meet, because all
+// their requests have the method POST, is left out for them.
+func TestConditions(t *testing.T) { // case 36
+	type condition = catalog.RequestMatch
+	path := func(path string) *condition { return &condition{PathRegex: path} }
+	method := func(method string) *condition { return &condition{Method: method} }
+	paths := func(n int) (list []*condition) {
+		for range n {
+			list = append(list, path(fmt.Sprint("/", len(list)+1)))
+		}
+		return list
+	}
+	methods := func(n int) *condition { return &condition{Any: slices.Repeat([]*condition{method("POST")}, n)} }
+	for name, tt := range map[string]struct {
+		condition   *condition
+		grpc, envoy []string
+		problem     string
+	}{
+		"a method":            {condition: method("GET"), envoy: []string{" GET"}},
+		"POST in lower case":  {condition: method("post"), grpc: []string{""}, envoy: []string{" POST"}},
+		"not a method":        {condition: &condition{Not: method("GET")}, grpc: []string{""}, envoy: []string{" !GET"}},
+		"not POST":            {condition: &condition{Not: method("POST")}, envoy: []string{" !POST"}},
+		"a path and a method": {condition: &condition{PathRegex: "/a.*", Method: "POST"}, grpc: []string{"~/a.*"}, envoy: []string{"~/a.* POST"}},
+		"all": {
+			condition: &condition{All: []*condition{path("/a"), {Any: []*condition{method("GET"), method("POST")}}, {Not: method("PUT")}}},
+			grpc:      []string{"/a"}, envoy: []string{"/a GET !PUT", "/a POST !PUT"},
+		},
+		"not a whole path": {
+			condition: &condition{Any: []*condition{path("(?i)/a"), path("/a\\?b"), path("a")}},
+			grpc:      []string{"~(?i)/a", "~/a\\?b", "~a"}, envoy: []string{"~(?i)/a", "~/a\\?b", "~a"},
+		},
+		"any beside a method":   {condition: &condition{Method: "POST", Any: paths(2)}, grpc: []string{"/1", "/2"}, envoy: []string{"/1 POST", "/2 POST"}},
+		"one path twice":        {condition: &condition{PathRegex: "/a", All: []*condition{path("/a")}}, grpc: []string{"/a"}, envoy: []string{"/a"}},
+		"two paths at once":     {condition: &condition{All: paths(2)}, problem: "two pathRegex"},
+		"not a path":            {condition: &condition{Not: path("/a")}, problem: "not for a method"},
+		"not any":               {condition: &condition{Not: &condition{Method: "GET", Any: paths(1)}}, problem: "not for a method"},
+		"not nothing":           {condition: &condition{Not: &condition{}}, problem: "not for a method"},
+		"an empty part":         {condition: &condition{All: []*condition{path("/a"), {}}}, problem: "empty"},
+		"a bad path in one of":  {condition: &condition{Any: []*condition{method("GET"), path("(")}}, problem: "no regular expression"},
+		"too many alternatives": {condition: &condition{All: []*condition{methods(13), methods(5)}}, problem: "too many"},
+	} {
+		for c, want := range map[Client][]string{GRPC: tt.grpc, Envoy: tt.envoy} {
+			list, err := alternatives(tt.condition, c)
+			var got []string
+			for _, each := range list {
+				got = append(got, matchText(t, each.encode()))
+			}
+			if !slices.Equal(got, want) || (err == nil) != (tt.problem == "") || err != nil && !strings.Contains(err.Error(), tt.problem) {
+				t.Errorf("%s, client %d: %q, %v, want %q, %q", name, c, got, err, want, tt.problem)
+			}
+		}
+	}
+	if list, err := alternatives(&condition{All: []*condition{methods(8), methods(8)}}, Envoy); len(list) != maxAlternatives || err != nil {
+		t.Errorf("%d alternatives, %v, want %d", len(list), err, maxAlternatives)
+	}
+}
+
 func placed(i int) catalog.PlacedEndpoint {
 	return catalog.PlacedEndpoint{Endpoint: catalog.Endpoint{
 		Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 8080), Address: &catalog.Address{Zone: fmt.Sprint("z", i%3)},

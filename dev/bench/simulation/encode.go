@@ -3,79 +3,58 @@ package simulation
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // message is what each generated API type has.
 type message interface {
+	Marshal() ([]byte, error)
 	Size() int
-	MarshalToSizedBuffer([]byte) (int, error)
-}
-
-// kindOfObject is what an API server says about the kind of an object in protobuf.
-type kindOfObject struct{ apiVersion, kind string }
-
-// appendFrame appends an event of a watch in protobuf, with its length before it.
-func appendFrame(to []byte, event string, kind kindOfObject, object message) ([]byte, error) {
-	size := object.Size()
-	meta := typeMeta(kind)
-	unknown := protowire.SizeTag(1) + protowire.SizeBytes(len(meta)) + protowire.SizeTag(2) + protowire.SizeBytes(size)
-	raw := len(protobufPrefix) + unknown
-	extension := protowire.SizeTag(1) + protowire.SizeBytes(raw)
-	frame := protowire.SizeTag(1) + protowire.SizeBytes(len(event)) + protowire.SizeTag(2) + protowire.SizeBytes(extension)
-	to = slices.Grow(to, 4+frame)
-	to = binary.BigEndian.AppendUint32(to, uint32(frame))
-	to = protowire.AppendString(protowire.AppendTag(to, 1, protowire.BytesType), event)
-	to = protowire.AppendVarint(protowire.AppendTag(to, 2, protowire.BytesType), uint64(extension))
-	to = protowire.AppendVarint(protowire.AppendTag(to, 1, protowire.BytesType), uint64(raw))
-	to = append(to, protobufPrefix...)
-	to = protowire.AppendBytes(protowire.AppendTag(to, 1, protowire.BytesType), meta)
-	to = protowire.AppendVarint(protowire.AppendTag(to, 2, protowire.BytesType), uint64(size))
-	return appendMessage(to, object, size)
 }
 
 // protobufPrefix begins each object that Kubernetes encodes as protobuf.
 const protobufPrefix = "k8s\x00"
 
-// typeMeta returns the kind as the first field of a runtime.Unknown.
-func typeMeta(k kindOfObject) []byte {
-	b := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), k.apiVersion)
-	return protowire.AppendString(protowire.AppendTag(b, 2, protowire.BytesType), k.kind)
-}
-
-// appendMessage appends an encoded object of a known size.
-func appendMessage(to []byte, object message, size int) ([]byte, error) {
-	begin := len(to)
-	to = slices.Grow(to, size)[:begin+size]
-	n, err := object.MarshalToSizedBuffer(to[begin:])
-	if err == nil && n != size {
-		err = fmt.Errorf("it took %d bytes and not %d", n, size)
+// appendFrame appends an event of a watch in protobuf, with its length before it.
+func appendFrame(to []byte, event string, kind runtime.TypeMeta, object message) ([]byte, error) {
+	raw, err := object.Marshal()
+	if err != nil {
+		return nil, err
 	}
-	return to, err
+	unknown, err := (&runtime.Unknown{TypeMeta: kind, Raw: raw}).Marshal()
+	if err != nil {
+		return nil, err
+	}
+	frame, err := (&metav1.WatchEvent{Type: event, Object: runtime.RawExtension{Raw: append([]byte(protobufPrefix), unknown...)}}).Marshal()
+	return append(binary.BigEndian.AppendUint32(to, uint32(len(frame))), frame...), err
 }
 
 // appendListHead appends the beginning of a list in protobuf whose items, with their tags, take
 // this many bytes.
-func appendListHead(to []byte, kind kindOfObject, meta metav1.ListMeta, items int) ([]byte, error) {
+func appendListHead(to []byte, kind runtime.TypeMeta, meta metav1.ListMeta, items int) ([]byte, error) {
+	kind.Kind += "List"
+	encodedKind, err := kind.Marshal()
+	if err != nil {
+		return nil, err
+	}
 	encoded, err := meta.Marshal()
 	if err != nil {
 		return nil, err
 	}
 	size := protowire.SizeTag(1) + protowire.SizeBytes(len(encoded)) + items
 	to = append(to, protobufPrefix...)
-	to = protowire.AppendBytes(protowire.AppendTag(to, 1, protowire.BytesType), typeMeta(kindOfObject{kind.apiVersion, kind.kind + "List"}))
+	to = protowire.AppendBytes(protowire.AppendTag(to, 1, protowire.BytesType), encodedKind)
 	to = protowire.AppendVarint(protowire.AppendTag(to, 2, protowire.BytesType), uint64(size))
 	return protowire.AppendBytes(protowire.AppendTag(to, 1, protowire.BytesType), encoded), nil
 }
 
 // appendItem appends an object of a list.
 func appendItem(to []byte, object message) ([]byte, error) {
-	size := object.Size()
-	to = protowire.AppendVarint(protowire.AppendTag(to, 2, protowire.BytesType), uint64(size))
-	return appendMessage(to, object, size)
+	encoded, err := object.Marshal()
+	return protowire.AppendBytes(protowire.AppendTag(to, 2, protowire.BytesType), encoded), err
 }
 
 // itemSize returns how many bytes an object of a list takes.

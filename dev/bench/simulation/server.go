@@ -23,6 +23,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -154,14 +155,14 @@ func CollectionAt(path string) (c collection, ok bool) {
 
 // objects are those of a collection, in the form that a client asks for.
 type objects struct {
-	kind  kindOfObject
+	kind  runtime.TypeMeta
 	count int
 	at    func(int, Edited) message
 }
 
 // objectsOf returns the objects of a collection, for an Accept header.
 func objectsOf(g *generator, c collection, accept string) objects {
-	o := objects{kind: kindOfObject{c.GroupVersion().String(), simulatedKinds[c.Resource]}}
+	o := objects{kind: runtime.TypeMeta{APIVersion: c.GroupVersion().String(), Kind: simulatedKinds[c.Resource]}}
 	switch c.Resource {
 	case podResource:
 		o.count, o.at = g.PodCount(), func(i int, e Edited) message { return g.PodAt(i, e) }
@@ -178,7 +179,7 @@ func objectsOf(g *generator, c collection, accept string) objects {
 		o.count = 0
 	}
 	if strings.Contains(accept, ";as=PartialObjectMetadata") {
-		o.kind = kindOfObject{"meta.k8s.io/v1", "PartialObjectMetadata"}
+		o.kind = runtime.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"}
 		whole := o.at
 		o.at = func(i int, e Edited) message { return metadataOf(whole(i, e)) }
 	}
