@@ -59,9 +59,7 @@ func (f *Federation) members(key ServiceKey) []ServiceKey {
 		keys = append(keys, ServiceKey{key.Cluster, key.Namespace, f.Local})
 	}
 	for _, m := range f.Remote {
-		if m.Cluster != LocalCluster {
-			keys = append(keys, ServiceKey{m.Cluster, key.Namespace, m.Service})
-		}
+		keys = append(keys, ServiceKey{m.Cluster, key.Namespace, m.Service})
 	}
 	return keys
 }

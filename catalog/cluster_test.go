@@ -122,6 +122,7 @@ func TestResolveMembers(t *testing.T) {
 		"remote, not linked":             {members: remote("south", "bb")},
 		"remote, not synced":             {members: remote("north", "bb"), pending: true},
 		"remote, no such Service":        {members: remote("east", "cc")},
+		"remote, named like our own":     {members: remote(LocalCluster, "bb")},
 		"remote, Service not named":      {members: func(s *Service) { s.RemoteCluster = &text }},
 		"F1 federated":                   {members: federated("bb", RemoteMember{"bb", "east"}), want: []string{"10.0.0.1:8080 ours", "10.1.0.1:8080 east.trust"}},
 		"F2 two clusters":                {members: federated("bb", RemoteMember{"bb", "east"}, RemoteMember{"bb", "west"}), want: []string{"10.0.0.1:8080 ours", "10.1.0.1:8080 east.trust", "10.2.0.1:8080 west.trust"}},

@@ -41,6 +41,7 @@ var authorityCases = map[string]struct {
 	"no svc":                            {path: "web.ns.mycluster.local"},
 	"svc as part of a label":            {path: "web.nssvc.mycluster.local"},
 	"more after the domain":             {path: "web.ns.svc.mycluster.local.com"},
+	"an IPv6 address with a zone":       {path: "[fe80::1%eth0]:80"},
 	"an unbracketed IPv6 address":       {path: "fd00::1"},
 	"a bracketed IPv6 without port":     {path: "[fd00::1]"},
 	"port 0":                            {path: "web.ns.svc.mycluster.local:0"},

@@ -49,12 +49,12 @@ func TestConflictsEnd(t *testing.T) {
 				}
 				s.settle()
 				problems.Fixed(tc.loser, time.Now())
-				if diff := cmp.Diff([]string{"address 10.96.0.1"}, fieldsOf(problems)); diff != "" {
+				if diff := cmp.Diff([]string{tc.loser.Kind + " address 10.96.0.1"}, fieldsOf(problems)); diff != "" {
 					t.Errorf("during the conflict (-want +got):\n%s", diff)
 				}
 				problems.Report(other)
 				tc.end(s)
-				if diff := cmp.Diff([]string{"spec.ports"}, fieldsOf(problems)); diff != "" {
+				if diff := cmp.Diff([]string{tc.loser.Kind + " spec.ports"}, fieldsOf(problems)); diff != "" {
 					t.Errorf("after the conflict (-want +got):\n%s", diff)
 				}
 			})
@@ -66,11 +66,11 @@ func podsAt(ip string) []catalog.Object {
 	return []catalog.Object{profilePod("a", ip), profilePod("b", ip)}
 }
 
-// fieldsOf returns the fields of the listed problems.
+// fieldsOf returns the kinds and fields of the listed problems.
 func fieldsOf(r *report.Reporter) []string {
 	var fields []string
 	for _, p := range r.Problems() {
-		fields = append(fields, p.Field)
+		fields = append(fields, p.Kind+" "+p.Field)
 	}
 	return fields
 }

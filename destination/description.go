@@ -1,8 +1,12 @@
 package destination
 
 import (
+	"fmt"
 	"slices"
 	"sync"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/streams"
@@ -47,7 +51,22 @@ func (d *description) encoded() ([]byte, error) {
 		if err == nil {
 			d.wire, err = marshal(p)
 		}
+		if err == nil {
+			err = checkNesting(d.wire)
+		}
 		d.err = err
 	})
 	return d.wire, d.err
+}
+
+// maxNesting is how many messages within one another proxies decode. They can't read a stream with more, and
+// would retry it for ever.
+const maxNesting = 100
+
+// checkNesting returns an error if proxies can't decode a profile.
+func checkNesting(wire []byte) error {
+	if (proto.UnmarshalOptions{RecursionLimit: maxNesting}).Unmarshal(wire, &pb.DestinationProfile{}) != nil {
+		return fmt.Errorf("the conditions are nested too deeply: proxies decode at most %d messages within one another", maxNesting)
+	}
+	return nil
 }

@@ -259,6 +259,7 @@ func TestProfileInvalid(t *testing.T) {
 		"T5 a status of 33 bits":     {response(codes599(200, 1<<32+300)), "condition.status"},
 		"§3.5 a null response":       {response(&catalog.ResponseMatch{Any: []*catalog.ResponseMatch{ok, nil}}), "condition.any[1] is empty"},
 		"§3.5 a null response (all)": {response(&catalog.ResponseMatch{All: []*catalog.ResponseMatch{nil}}), "condition.all[0] is empty"},
+		"B.2 nested too deeply":      {condition(nested(97)), "the conditions are nested too deeply"},
 		"§3.5 an empty response not": {response(&catalog.ResponseMatch{Not: &catalog.ResponseMatch{}}), "condition.not is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -275,6 +276,23 @@ func TestProfileInvalid(t *testing.T) {
 				t.Errorf("reported (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// nested returns a condition that is negated so many times.
+func nested(times int) *catalog.RequestMatch {
+	m := &catalog.RequestMatch{Method: "GET"}
+	for range times {
+		m = &catalog.RequestMatch{Not: m}
+	}
+	return m
+}
+
+// Proxies decode at most 100 messages within one another (B.2).
+func TestProfileNesting(t *testing.T) {
+	got, problems := profiled(webProfile(getRoute(func(r *catalog.Route) { r.Condition = nested(96) })))
+	if len(got.GetRoutes()) != 1 || len(problems) > 0 {
+		t.Errorf("%d routes, problems %v", len(got.GetRoutes()), problems)
 	}
 }
 

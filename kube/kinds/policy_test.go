@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/signpostd/signpost/catalog"
@@ -26,6 +28,36 @@ func TestBadPoliciesAreProblems(t *testing.T) { // case 35 of xDS
 			if p != nil || len(problems) != 1 {
 				t.Errorf("%s %q: policy %+v, problems %v", annotation, text, p, problems)
 			}
+		}
+	}
+}
+
+func TestPolicies(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		want        catalog.TrafficPolicy
+	}{
+		"ring hash": {map[string]string{balancerAnnotation: "ring-hash; header=x-user; stable"}, catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: catalog.RingHash, Header: "x-user", Stable: true}}},
+		"subset":    {map[string]string{balancerAnnotation: "subset;size=3"}, catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: catalog.SubsetOf, Size: 3}}},
+		"limits":    {map[string]string{maxRequestsAnnotation: "100", timeoutAnnotation: "1m"}, catalog.TrafficPolicy{MaxRequests: 100, Timeout: time.Minute}},
+		"retries": {
+			map[string]string{retryOnAnnotation: "unavailable, cancelled,unavailable", retryCountAnnotation: "4", retryBackoffAnnotation: "10ms, 1s"},
+			catalog.TrafficPolicy{Retry: &catalog.RetryPolicy{On: "cancelled,unavailable", Count: 4, Backoff: 10 * time.Millisecond, MaxBackoff: time.Second}},
+		},
+		"retries by default": {map[string]string{retryOnAnnotation: "internal", retryBackoffAnnotation: "20ms"}, catalog.TrafficPolicy{Retry: &catalog.RetryPolicy{On: "internal", Count: 2, Backoff: 20 * time.Millisecond}}},
+		"outliers": {
+			map[string]string{outliersAnnotation: "success-rate; failure-percentage=50; interval=1s; ejection-time=2s; max-ejection-time=3s; max-ejected=10; min-hosts=4; min-requests=5"},
+			catalog.TrafficPolicy{Outliers: &catalog.OutlierDetection{
+				Interval: time.Second, EjectionTime: 2 * time.Second, MaxEjectionTime: 3 * time.Second, MaxEjected: 10,
+				SuccessRate: 1900, FailurePercentage: 50, MinHosts: 4, MinRequests: 5,
+			}},
+		},
+	} {
+		d := newFieldReader(kube.Scope{Cluster: "east"}, "ns", "web")
+		p := d.trafficPolicy(tc.annotations)
+		_, problems := admitted(&d, &struct{}{})
+		if diff := cmp.Diff(&tc.want, p); diff != "" || len(problems) > 0 {
+			t.Errorf("%s: problems %v (-want +got):\n%s", name, problems, diff)
 		}
 	}
 }

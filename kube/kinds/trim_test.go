@@ -110,6 +110,39 @@ spec:
 			},
 		},
 		{
+			name: "running", yaml: `
+metadata: {name: x, namespace: ns, deletionTimestamp: "2026-01-02T03:04:05Z"}
+spec: {containers: [{name: app, ports: [{containerPort: 80, hostPort: 8080}]}]}
+status:
+  phase: Running
+  conditions: [{type: Initialized, status: "False"}, {type: Ready, status: "True"}]
+  podIP: 10.0.0.9
+  podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}]
+  hostIP: 192.0.2.9
+  hostIPs: [{ip: 192.0.2.1}]
+`,
+			want: &catalog.Workload{
+				Key: key1(catalog.Pod, "ns", "x"), Running: true, Terminating: true, Ready: true,
+				Ports: []catalog.WorkloadPort{{Port: 80, HostPort: 8080}},
+				IPs:   []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}, HostIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")},
+			},
+		},
+		{
+			name: "failed, from an old API server", yaml: `
+metadata: {name: x, namespace: ns}
+spec: {containers: [{name: app, ports: [{containerPort: 80, hostPort: 8080}]}]}
+status: {phase: Failed, conditions: [{type: Initialized, status: "True"}, {type: Ready, status: "False"}], podIP: 10.0.0.1, hostIP: 192.0.2.1}
+`,
+			want: &catalog.Workload{
+				Key: key1(catalog.Pod, "ns", "x"), Finished: true, Ports: []catalog.WorkloadPort{{Port: 80, HostPort: 8080}},
+				IPs: []netip.Addr{netip.MustParseAddr("10.0.0.1")}, HostIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")},
+			},
+		},
+		{
+			name: "succeeded, without host ports", yaml: `{metadata: {name: x, namespace: ns}, status: {phase: Succeeded, hostIPs: [{ip: 192.0.2.1}]}}`,
+			want: &catalog.Workload{Key: key1(catalog.Pod, "ns", "x"), Finished: true},
+		},
+		{
 			name: "bad ports", yaml: `
 metadata: {name: x, namespace: ns}
 spec: {containers: [{name: linkerd-proxy, ports: [{containerPort: 0}, {containerPort: 70000}, {containerPort: 1, hostPort: -1}, {containerPort: 2, hostPort: 2, hostIP: node}, {containerPort: 3, hostPort: 3, hostIP: 192.168.0.1}]}]}
