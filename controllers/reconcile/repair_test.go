@@ -121,6 +121,9 @@ func TestRepairsOfTakenSlicesSlowDown(t *testing.T) {
 			t.Errorf("after %d repairs the delay is %v, want %v", count, got, want)
 		}
 	}
+	if got := delayed(Lost, time.Second, takenLimit); got != lostLimit {
+		t.Errorf("after %d repairs of deleted slices the delay is %v, want %v", takenLimit, got, lostLimit)
+	}
 }
 
 // A deleted object is restored at once, and external changes are counted from zero after a calm period. A sync
