@@ -121,21 +121,28 @@ func TestRepairsOfTakenSlicesSlowDown(t *testing.T) {
 			t.Errorf("after %d repairs the delay is %v, want %v", count, got, want)
 		}
 	}
+	if got := delayed(Lost, time.Second, takenLimit); got != lostLimit {
+		t.Errorf("after %d repairs of deleted slices the delay is %v, want %v", takenLimit, got, lostLimit)
+	}
 }
 
-// A deleted object is restored at once, and external changes are counted from zero after a calm period. Only
-// syncs that write are counted as repairs.
+// A deleted object is restored at once, and external changes are counted from zero after a calm period. A sync
+// that writes because of them is one repair, however much it writes.
 func TestC5RareRepairsAreNotDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		var at []time.Duration
-		begun, writes := time.Now(), true
+		begun, writes, gone := time.Now(), true, false
 		var l *Loop
 		l = New(Options{
 			Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Metrics: NewMetrics(registry, nil), Logger: slog.New(slog.DiscardHandler),
 			Sync: func(_ context.Context, key Key) error {
 				at = append(at, time.Since(begun))
+				if gone {
+					l.Forget(key)
+				}
 				if writes {
+					l.Wrote(key, "update", time.Time{}, nil)
 					l.Wrote(key, "update", time.Time{}, nil)
 				}
 				return nil
@@ -149,7 +156,9 @@ func TestC5RareRepairsAreNotDelayed(t *testing.T) {
 		}()
 		synctest.Wait()
 		l.Repair(web, Lost, "") // 0 s, repaired
-		time.Sleep(10 * time.Second)
+		time.Sleep(5 * time.Second)
+		l.Add(web) // no repair
+		time.Sleep(5 * time.Second)
 		l.Repair(web, Lost, "") // 11 s, repaired
 		time.Sleep(10 * time.Minute)
 		l.Repair(web, Changed, "") // 611 s, repaired
@@ -164,13 +173,16 @@ func TestC5RareRepairsAreNotDelayed(t *testing.T) {
 		writes = true
 		l.Add(web) // no repair
 		synctest.Wait()
-		if diff := cmp.Diff(times(0, 11, 611, 1211, 1221, 1231, 1240), at); diff != "" {
+		gone = true
+		l.Repair(web, Changed, "") // 1241 s: the Service is deleted before the write
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff(times(0, 5, 11, 611, 1211, 1221, 1231, 1240, 1241), at); diff != "" {
 			t.Errorf("syncs (-want +got):\n%s", diff)
 		}
 		if n := testutil.ToFloat64(l.o.Metrics.repairs.WithLabelValues("test")); n != 3 {
 			t.Errorf("%v repairs are counted, want 3", n)
 		}
-		l.Forget(web)
 		if n := len(l.term.Load().repairs); n != 0 {
 			t.Errorf("the loop remembers %d repairs of a deleted Service", n)
 		}
