@@ -210,7 +210,7 @@ func (o *Options) sourcePlugin(name string) source.Plugin {
 
 // openOwner opens the registry. can is what the provider can do.
 func (o *Options) openOwner(ctx context.Context, in Input, can provider.Capabilities) (owner.Owner, error) {
-	switch kind := o.RegistryKind(); kind {
+	switch o.RegistryKind() {
 	case registryAWSSD:
 		return o.openDescriptions(in)
 	case registryNone:
@@ -222,14 +222,12 @@ func (o *Options) openOwner(ctx context.Context, in Input, can provider.Capabili
 		return owner.NewTXT(o.txtOptions(in))
 	case registryDynamoDB:
 		return o.openDynamoDB(ctx, in, can)
-	case registryCRD:
-		return o.openCRD(in, can)
 	default:
-		return nil, unknown("registry", kind)
+		return o.openCRD(in, can)
 	}
 }
 
-// OpenProvider opens the provider, or a fanout if there are several.
+// OpenProvider opens the provider, or a fanout if there are several. The options must be valid.
 func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider, error) {
 	domains, err := o.domains()
 	if err != nil {
@@ -244,10 +242,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 	}
 	var providers []provider.Provider
 	for _, name := range o.Providers {
-		plugin, ok := o.provider(name)
-		if !ok {
-			return nil, unknown("provider", name)
-		}
+		plugin := o.providerPlugin(name)
 		input.Name, input.Budget = name, listlimit.New(o.Reading)
 		p, err := o.providerConfigs[plugin.Names[0]].Open(ctx, input)
 		if err != nil {

@@ -76,7 +76,7 @@ func (o *Options) OwnerResource() schema.GroupVersionResource {
 func (o *Options) AdjustCallsServer() []string {
 	var names []string
 	for _, name := range o.Providers {
-		if plugin, ok := o.provider(name); ok && plugin.AdjustCallsServer {
+		if o.providerPlugin(name).AdjustCallsServer {
 			names = append(names, name)
 		}
 	}

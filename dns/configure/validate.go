@@ -155,13 +155,9 @@ func unknown(flag, value string) error {
 	return fmt.Errorf("--%s=%s: unknown: use one of %s", flag, value, strings.Join(known, ", "))
 }
 
-// provider returns the plugin with a name.
-func (o *Options) provider(name string) (provider.Plugin, bool) {
-	i := slices.IndexFunc(o.providerPlugins, func(p provider.Plugin) bool { return slices.Contains(p.Names, name) })
-	if i < 0 {
-		return provider.Plugin{}, false
-	}
-	return o.providerPlugins[i], true
+// providerPlugin returns the plugin of an existing provider.
+func (o *Options) providerPlugin(name string) provider.Plugin {
+	return o.providerPlugins[slices.IndexFunc(o.providerPlugins, func(p provider.Plugin) bool { return slices.Contains(p.Names, name) })]
 }
 
 func (o *Options) checkTypes() error {
@@ -288,11 +284,7 @@ func (o *Options) domains() (*dns.DomainFilter, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := dns.NewRegexFilter(o.RegexDomainFilter, o.RegexDomainExcept)
-		if err != nil {
-			return nil, fmt.Errorf("--regex-domain-filter, --regex-domain-exclusion: %w", err)
-		}
-		return f, nil
+		return dns.NewRegexFilter(o.RegexDomainFilter, o.RegexDomainExcept)
 	}
 	return dns.NewDomainFilter(o.DomainFilter, o.ExcludeDomains), nil
 }

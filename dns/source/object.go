@@ -67,7 +67,7 @@ func NewReader(in Input, subject Subject) *Reader {
 // filteredNameless reports whether an excluded object asks for no name anyway, so that changing the
 // filter would have no effect.
 func (r *Reader) filteredNameless(excluded *Skip, annotations map[string]string) bool {
-	if excluded != skipByAnnotations && excluded != skipByLabels || len(r.subject.Names) > 0 || r.Templates.HasNames() || r.Settings.Compatibility != "" || !r.subject.NamedByAnnotation {
+	if excluded != skipByAnnotations && excluded != skipByLabels || r.Templates.HasNames() || r.Settings.Compatibility != "" || !r.subject.NamedByAnnotation {
 		return false
 	}
 	read := r.Settings.ReadAnnotations(annotations)
