@@ -37,6 +37,7 @@ var planted = map[string]string{
 	"argument of two":   "twopartvalue99",
 	"argument of words": "horsebatterystaple",
 	"variable":          "envsecretvalue",
+	"short variable":    "zq9x",
 	"variable by name":  "sk-live-1234567",
 	"a JSON web token":  "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl",
 	"a bearer token":    "abcdef0123456789abcdef",
@@ -70,9 +71,11 @@ func source(t *testing.T) bundle.Source {
 	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "signpost-0", Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": s["in an annotation"]}},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Spec: corev1.PodSpec{EphemeralContainers: []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+			Name: "debug", Env: []corev1.EnvVar{{Name: "PIN", Value: s["short variable"]}},
+		}}}, Containers: []corev1.Container{{
 			Name: "signpost", Args: []string{"dns", "--pdns-api-key=" + s["argument"], "--rfc2136-tsig-secret", s["argument of two"], "--policy=sync", "--note=" + s["a JSON web token"], "--txt-encrypt-aes-key", s["argument of words"] + " is the first of more words than a line of YAML may have: it is folded"},
-			Env: []corev1.EnvVar{{Name: "EXTERNAL_DNS_TXT_ENCRYPT_AES_KEY", Value: s["variable"]}, {Name: "STRIPE_API_KEY", Value: s["variable by name"]}, {Name: "SIGNS", Value: `x&<"` + s["behind signs"]}, {Name: "NOTE", Value: "-----BEGIN EC PRIVATE KEY-----\n" + s["a private key"] + "\n-----END EC PRIVATE KEY-----"}},
+			Env: []corev1.EnvVar{{Name: "EXTERNAL_DNS_TXT_ENCRYPT_AES_KEY", Value: s["variable"]}, {Name: "PIN", Value: s["short variable"]}, {Name: "STRIPE_API_KEY", Value: s["variable by name"]}, {Name: "SIGNS", Value: `x&<"` + s["behind signs"]}, {Name: "NOTE", Value: "-----BEGIN EC PRIVATE KEY-----\n" + s["a private key"] + "\n-----END EC PRIVATE KEY-----"}},
 		}}},
 	}
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "signpost-dns"}}

@@ -14,13 +14,14 @@ import (
 func secretPod() *corev1.Pod {
 	return &corev1.Pod{Spec: corev1.PodSpec{
 		Containers: []corev1.Container{{
-			Args: []string{"dns", "--rfc2136-tsig-secret", "argS3cretVal", "--pdns-api-key=eqS3cretVal", "--short-token=abc", "--webhook-provider-url=http://u:hunter2pass@h/"},
+			Args: []string{"dns", "--rfc2136-tsig-secret", "argS3cretVal", "--pdns-api-key=eqS3cretVal", "--short-token=abc", "--webhook-provider-url=http://u:hunter2pass@h/", "--other-passphrase", "otherS3cretVal", "--plain", "plainS3cretVal", "--pdns-api-key-file=/etc/pdns/key", "--one-token=eqS3cretVal-longer", "--last-token"},
 			Env: []corev1.EnvVar{
 				{Name: "AWS_SECRET_ACCESS_KEY", Value: "wJalrXUtnFEMIK7MDENG"},
 				{Name: "DB_DSN", Value: "dsnS3cretVal"},
 				{Name: "HCLOUD_KEY", Value: "hcS3cretVal"},
 				{Name: "TSIG", Value: "tsigS3cretVal"},
 				{Name: "UNHEARD_OF", Value: "unheardS3cret"},
+				{Name: "SIGNS", Value: `x&<"signsS3cret`},
 				{Name: "POD_NAME", Value: "signpost-0"},
 				{Name: "GOMEMLIMIT", Value: "512MiB"},
 				{Name: "EXTERNAL_DNS_DOMAIN_FILTER", Value: "example.org"},
@@ -34,10 +35,15 @@ func secretPod() *corev1.Pod {
 
 // tenants S11: 19 of the first 40 of these forms passed the masks.
 func TestMasksForms(t *testing.T) {
-	m := newMasks([]string{"rfc2136-tsig-secret", "pdns-api-key"}, []*corev1.Pod{secretPod()})
+	m := newMasks([]string{"rfc2136-tsig-secret", "pdns-api-key", "plain"}, []*corev1.Pod{secretPod()})
 	for _, test := range []struct{ name, text, secret string }{
 		{"argument", `args: argS3cretVal`, "argS3cretVal"},
 		{"argument after an equals sign", `x eqS3cretVal y`, "eqS3cretVal"},
+		{"argument of a flag that isn't ours", `x otherS3cretVal y`, "otherS3cretVal"},
+		{"argument of a secret flag", `x plainS3cretVal y`, "plainS3cretVal"},
+		{"argument that begins with another", `x eqS3cretVal-longer y`, "longer"},
+		{"variable with signs, in JSON", `"x&<\"signsS3cret"`, "signsS3cret"},
+		{"variable with signs, escaped for HTML", `"x\u0026\u003c\"signsS3cret"`, "signsS3cret"},
 		{"short argument", `--short-token=abc`, "abc"},
 		{"variable", `wJalrXUtnFEMIK7MDENG`, "wJalr"},
 		{"variable DSN", `connect dsnS3cretVal`, "dsnS3cretVal"},
@@ -126,6 +132,7 @@ func TestMasksLeave(t *testing.T) {
 		"signpost-0 published www.example.org in example.org",
 		"GOMEMLIMIT 512MiB",
 		"file /var/run/secrets/token",
+		"file /etc/pdns/key",
 		`{"secretName":"linkerd-identity","tokenExpirationSeconds":3600}`,
 		"https://host.example:8443/path?a=b",
 		`{"kind":"Secret","name":"x"}`,

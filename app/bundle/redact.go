@@ -28,7 +28,7 @@ func newMasks(flags []string, pods []*corev1.Pod) *masks {
 				m.add(value)
 			}
 			for _, v := range c.Env {
-				if !isHarmlessVariable(v.Name, v.Value, flags) {
+				if !isHarmlessVariable(v.Name, flags) {
 					m.add(v.Value)
 				}
 			}
@@ -65,10 +65,7 @@ var harmlessVariable = regexp.MustCompile(`^(?:KUBERNETES_.*|(?:POD|NODE|HOST|CL
 
 // isHarmlessVariable reports whether a variable is known not to be secret. Variables of ExternalDNS
 // are flags.
-func isHarmlessVariable(name, value string, flags []string) bool {
-	if harmlessValue.MatchString(value) {
-		return true
-	}
+func isHarmlessVariable(name string, flags []string) bool {
 	if strings.HasPrefix(name, "EXTERNAL_DNS_") {
 		return !isSecret(name, flags)
 	}

@@ -1,11 +1,13 @@
 package access_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +40,8 @@ type server struct {
 	// server knows audiences.
 	users     map[string]string
 	audiences bool
+	// self is the user of the process; empty for its service account.
+	self string
 }
 
 // status is an attempt to read the status with a token.
@@ -136,17 +140,20 @@ func TestApprovalTokens(t *testing.T) {
 		path, verb, user string
 		old              bool
 		want             string
+		self             string
 	}{
-		"the plan":                     {inspect.ApprovePath(hash), "post", "system:serviceaccount:dns:signpost", false, ""},
-		"another plan":                 {inspect.ApprovePath(other), "post", "system:serviceaccount:dns:signpost", false, "may not post"},
-		"another account":              {inspect.ApprovePath(hash), "post", "system:serviceaccount:shop:evil", false, "may not post"},
-		"a list":                       {inspect.PlanPath, "get", "system:serviceaccount:dns:signpost", false, "may not get"},
-		"no plan":                      {inspect.PlanPath + "/" + hash + "/approve/x", "post", "system:serviceaccount:dns:signpost", false, "may not post"},
-		"a server that ignores it":     {inspect.ApprovePath(hash), "post", "system:serviceaccount:dns:signpost", true, "not valid"},
-		"an account with a role, also": {inspect.ApprovePath(hash), "get", "alice", false, ""},
+		"the plan":                             {inspect.ApprovePath(hash), "post", "system:serviceaccount:dns:signpost", false, "", ""},
+		"another plan":                         {inspect.ApprovePath(other), "post", "system:serviceaccount:dns:signpost", false, "may not post", ""},
+		"another account":                      {inspect.ApprovePath(hash), "post", "system:serviceaccount:shop:evil", false, "may not post", ""},
+		"a list":                               {inspect.PlanPath, "get", "system:serviceaccount:dns:signpost", false, "may not get", ""},
+		"no plan":                              {inspect.PlanPath + "/" + hash + "/approve/x", "post", "system:serviceaccount:dns:signpost", false, "may not post", ""},
+		"a server that ignores it":             {inspect.ApprovePath(hash), "post", "system:serviceaccount:dns:signpost", true, "not valid", ""},
+		"an account with a role, also":         {inspect.ApprovePath(hash), "get", "alice", false, "", ""},
+		"to read":                              {inspect.ApprovePath(hash), "get", "system:serviceaccount:dns:signpost", false, "may not get", ""},
+		"a process that is no service account": {inspect.ApprovePath(hash), "post", "bob", false, "may not post", "bob"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &server{users: map[string]string{approval: test.user}, audiences: !test.old}
+			s := &server{users: map[string]string{approval: test.user}, audiences: !test.old, self: test.self}
 			err := access.New(s.client()).Allow(t.Context(), inspect.Attempt{Token: approval, Verb: test.verb, Path: test.path})
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
@@ -169,7 +176,7 @@ func (s *server) client() *fake.Clientset {
 		switch o := a.(clienttesting.CreateAction).GetObject().(type) {
 		case *authenticationv1.TokenReview:
 			o.Status.Authenticated = !strings.HasPrefix(o.Spec.Token, "bad")
-			o.Status.User = authenticationv1.UserInfo{Username: o.Spec.Token}
+			o.Status.User = authenticationv1.UserInfo{Username: o.Spec.Token, UID: "7", Groups: []string{"g"}, Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}}
 			if user, ok := s.users[o.Spec.Token]; ok {
 				o.Status.User.Username = user
 			}
@@ -178,10 +185,11 @@ func (s *server) client() *fake.Clientset {
 			}
 			return true, o, nil
 		case *authenticationv1.SelfSubjectReview:
-			o.Status.UserInfo.Username = "system:serviceaccount:dns:signpost"
+			o.Status.UserInfo.Username = cmp.Or(s.self, "system:serviceaccount:dns:signpost")
 			return true, o, nil
 		case *authorizationv1.SubjectAccessReview:
-			o.Status.Allowed = o.Spec.User == "alice" && strings.HasPrefix(o.Spec.NonResourceAttributes.Path, access.Prefix+inspect.Root+"/") && o.Spec.NonResourceAttributes.Verb == "get"
+			whole := o.Spec.UID == "7" && slices.Equal(o.Spec.Groups, []string{"g"}) && slices.Equal(o.Spec.Extra["k"], authorizationv1.ExtraValue{"v"})
+			o.Status.Allowed = whole && o.Spec.User == "alice" && strings.HasPrefix(o.Spec.NonResourceAttributes.Path, access.Prefix+inspect.Root+"/") && o.Spec.NonResourceAttributes.Verb == "get"
 			return true, o, nil
 		default:
 			return false, nil, nil
