@@ -97,7 +97,7 @@ func (s *stream) subscribeDelta(typ resourceType, name string, versions map[stri
 
 // sendAgain makes the next flush send a resource again.
 func (s *stream) sendAgain(sub *subscription) {
-	sub.resend, sub.removed, sub.resubscribed = true, false, true
+	sub.resend, sub.resubscribed = true, true
 	s.wake(laneRequest, sub)
 }
 

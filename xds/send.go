@@ -95,7 +95,7 @@ func (s *stream) flushType(typ resourceType, list []*subscription) error {
 // changed, or that a wildcard covers again, only after another response with its endpoints (§6.6).
 func (s *stream) warm(cluster *frame) {
 	for _, name := range cluster.References {
-		if of := s.types[endpoints].subscriptions[name]; of != nil && of.sent != "" {
+		if of := s.types[endpoints].subscriptions[name]; of != nil {
 			of.resend = true
 			s.wake(lanes, of)
 		}
@@ -151,7 +151,7 @@ type item struct {
 // removed.
 func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	lacks := in.mustRespond && !s.client.grpc || len(in.removedNames) > 0
+	lacks := in.mustRespond || len(in.removedNames) > 0
 	in.mustRespond, in.removedNames = false, nil
 	if !lacks && !slices.ContainsFunc(list, func(sub *subscription) bool { return sub.due() != nil }) {
 		return nil
@@ -178,7 +178,7 @@ func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
 	respond, limit := false, 0
 	if s.variant == variantDelta {
-		respond, limit = in.mustRespond && !s.client.grpc, maxDeltaResponse
+		respond, limit = in.mustRespond, maxDeltaResponse
 	}
 	in.mustRespond = false
 	removed := s.takeRemoved(typ, list)
@@ -203,15 +203,15 @@ func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 	return s.send(typ, "", items, removed)
 }
 
-// takeRemoved returns the names of resources that a delta client has to be told are removed, once.
+// takeRemoved returns the names of resources that a delta client has to be told are removed.
 func (s *stream) takeRemoved(typ resourceType, list []*subscription) []string {
 	in := &s.types[typ]
 	removed := slices.DeleteFunc(in.removedNames, func(name string) bool { return in.subscriptions[name] != nil })
 	in.removedNames = nil
 	for _, sub := range list {
-		if s.variant == variantDelta && sub.follow().missing && !sub.removed {
+		if s.variant == variantDelta && sub.follow().missing {
 			removed = append(removed, sub.name)
-			sub.removed, sub.sent = true, ""
+			sub.sent = ""
 		}
 	}
 	return removed
@@ -241,7 +241,7 @@ func (s *stream) send(typ resourceType, version string, items []item, removed []
 		if typ == clusters && (sub.sent != "" || sub.covered) && (sub.sent != i.frame.Version || sub.resend) {
 			s.warm(i.frame)
 		}
-		sub.sent, sub.resend, sub.removed, sub.resubscribed, sub.nonce = i.frame.Version, false, false, false, s.nonce
+		sub.sent, sub.resend, sub.resubscribed, sub.nonce = i.frame.Version, false, false, s.nonce
 		sub.refused.Store(false)
 	}
 	return nil

@@ -96,7 +96,7 @@ type typeState struct {
 	lastNames   []string // of the last request, of SotW only
 	named       bool     // once a resource was named; until then, an empty list of names is a wildcard
 	wildcard    bool
-	mustRespond bool // a wildcard needs a response, even one without resources
+	mustRespond bool // a wildcard of Envoy needs a response, even one without resources
 	// resumedVersion is the version of a SotW response that the client has from an earlier stream.
 	// removedNames are resources that a delta client has and that no longer exist.
 	resumedVersion string

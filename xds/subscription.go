@@ -24,7 +24,6 @@ type subscription struct {
 	// reject a resource and then its plain variant.
 	rejected [2]string
 	refused  atomic.Bool // the client has rejected the last version; any goroutine may read it
-	removed  bool        // a delta client was told that the resource is missing
 	nonce    string      // of the last response with the resource
 	// resubscribed is true if the client may have subscribed again to what it was sent before. The
 	// bytes of its next response then count against the resend budget (§6.2).

@@ -158,7 +158,7 @@ func (s *stream) subscribeAll(typ resourceType, version string, versions map[str
 	if in.wildcard {
 		return nil
 	}
-	in.wildcard, in.mustRespond = true, true
+	in.wildcard, in.mustRespond = true, !s.client.grpc
 	if typ != clusters || s.client.grpc {
 		return nil
 	}

@@ -288,15 +288,29 @@ func TestWildcardReconnect(t *testing.T) {
 		differs := f.delta()
 		differs.wild("", has)
 		differs.expect("one differs", plus(httpCluster))
+		all := f.delta()
+		all.wild("*", nil)
+		for _, r := range (<-all.responses).GetResources() {
+			has[r.GetName()] = r.GetVersion()
+		}
+		named := f.delta()
+		named.send(&discovery.DeltaDiscoveryRequest{
+			Node: envoyIn("db"), TypeUrl: clusters.URL(), ResourceNamesSubscribe: []string{"*", logCluster},
+			InitialResourceVersions: map[string]string{sqlCluster: has[sqlCluster], logCluster: has[logCluster]},
+		})
+		named.expect("one is named beside the wildcard", "")
 		a, b := f.ads(), f.ads()
 		a.wild("")
 		version := a.one(clusters).GetVersionInfo()
 		b.request(&discovery.DiscoveryRequest{Node: envoyIn(""), TypeUrl: clusters.URL(), VersionInfo: version})
 		b.none("an equal version")
+		b.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster, grpcCluster}})
+		b.take()
 		f.change(put(service("shop", "new", "http:80")))
 		if got := len(b.one(clusters).GetResources()); got != 3 {
 			t.Errorf("%d Clusters after a change, want 3", got)
 		}
+		b.none("the endpoints of Clusters that stay")
 	})
 }
 
