@@ -165,8 +165,8 @@ func TestEmptyLabels(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// A Service that is no longer headless, or becomes headless, by way of ExternalName: kube-proxy ignores slices
-// with the label of headless Services.
+// A Service that is no longer headless, or becomes headless, by way of ExternalName: kube-proxy
+// ignores slices with the label of headless Services.
 func TestHeadlessLabel(t *testing.T) {
 	s := playAlone(t)
 	s.service("web", headless)

@@ -105,9 +105,9 @@ func (s *Server) Listener(l net.Listener) net.Listener {
 func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, s) }
 
 // Run measures the lag of the streams, limits what their clients don't read, and follows address
-// conflicts, until the context ends. Then it ends all streams with the status OK, and returns when they have ended. The caller
-// stops the gRPC server at the same time, which also disconnects clients that don't read. Run is
-// called once.
+// conflicts, until the context ends. Then it ends all streams with the status OK, and returns when
+// they have ended. The caller stops the gRPC server at the same time, which also disconnects
+// clients that don't read. Run is called once.
 func (s *Server) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { s.connections.LimitUnread(ctx, s.blocked) })

@@ -48,8 +48,8 @@ func TestExplainTargets(t *testing.T) {
 	}
 }
 
-// TestExplainNothing: after --verbose, the text does not refer to it for an object whose reasons are all among
-// the problems.
+// TestExplainNothing: after --verbose, the text does not refer to it for an object whose reasons
+// are all among the problems.
 func TestExplainNothing(t *testing.T) {
 	explained := publisher.Explanations{List: []publisher.Explanation{
 		{Dropped: []desired.Drop{{Name: "a.example.org", Reason: desired.DropInvalid, Message: "no IP address"}}},

@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
-// A change that happened in the future, by the clock of its writer, doesn't decrease the sum of the histogram,
-// which Prometheus would take for a restart.
+// A change that happened in the future, by the clock of its writer, doesn't decrease the sum of the
+// histogram, which Prometheus would take for a restart.
 func TestTransitionByClockThatIsAhead(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry, nil)

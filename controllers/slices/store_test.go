@@ -385,7 +385,8 @@ func TestTakenOverBeforeTheWatchShowsIt(t *testing.T) {
 	counts(1)
 }
 
-// External changes make the store sync the Service; other changes don't.
+// External changes make the store sync the Service; other changes, such as those of another manager's slices,
+// don't (MI-06, MI-09).
 func TestChanges(t *testing.T) {
 	s := newFixture(t)
 	s.follow()

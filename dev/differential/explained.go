@@ -341,7 +341,8 @@ func repairIsPutOff(c circumstances) bool {
 	})
 }
 
-// emptyLabelUnseen: the slices are the same but for labels with an empty value, which are right with Signpost.
+// emptyLabelUnseen: the slices are the same but for labels with an empty value, which are right
+// with Signpost.
 func emptyLabelUnseen(c circumstances) bool {
 	if c.kind != kindSlice || !c.selectsPods() || len(c.kubernetes) != len(c.signpost) {
 		return false
