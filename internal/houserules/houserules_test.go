@@ -1,7 +1,6 @@
 // Package houserules tests rules of this repository that neither go vet nor staticcheck knows:
 //
-//   - No exported function or method takes a bool, because a call such as Put(pod, false) doesn't
-// say what is false.
+//   - No exported function or method takes a bool, because a call such as Put(pod, false) doesn't say what is false.
 //   - No command bypasses the writer that escapes control sequences of terminals.
 //   - Pages and modules name the same versions and functions as the code.
 package houserules

@@ -4,8 +4,7 @@
 // The cluster package uses it for etcd and for each Kubernetes component. What makes it more than exec.Cmd:
 //
 //   - a child never outlives its parent, even one that was killed (the kernel is asked to send SIGKILL);
-//   - a child gets its own process group, so a Ctrl-C in the terminal reaches only the parent,
-// which then stops the
+//   - a child gets its own process group, so a Ctrl-C in the terminal reaches only the parent, which then stops the
 //     children in the right order;
 //   - dying before the first readiness is an error with the end of the log in it; dying later is a restart.
 //
