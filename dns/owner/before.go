@@ -133,7 +133,7 @@ func (b *batch) decideRefusals() {
 // objection returns why a single change is refused, or "".
 func (b *batch) objection(c dns.Change) string {
 	switch {
-	case c.New != nil && b.Forges(c.New) && len(c.New.Targets) > 0:
+	case c.New != nil && b.Forges(c.New):
 		return "the text is an ownership record, which only Signpost itself may write: change the text"
 	case c.Old == nil:
 		return b.creation(c.New)
@@ -219,7 +219,7 @@ func (b *batch) writeOwnership(i int) error {
 		return nil
 	}
 	m := b.read(b.lookup, name, c.New.SetIdentifier)
-	if c.Old != nil && m.own == 0 && b.claims(b.zone, name, c.New) != nil {
+	if m.own == 0 && b.claims(b.zone, name, c.New) != nil {
 		// The record set keeps its ownership record in an old format, which doesn't describe the other
 		// one.
 		return nil
@@ -245,12 +245,8 @@ func (b *batch) text(m *ownershipState, labels map[string]string) (string, error
 	if wanted == nil {
 		wanted = map[string]string{}
 	}
-	var there map[string]string
-	if m.own > 0 {
-		there = m.labels
-	}
-	text := FormatText(b.signed(wanted, there))
-	if m.own > 0 && m.sealed == b.encrypt && FormatText(m.labels) == text {
+	text := FormatText(b.signed(wanted, m.labels))
+	if m.sealed == b.encrypt && FormatText(m.labels) == text {
 		return m.set.Targets[m.chosen], nil
 	}
 	if !b.encrypt {
@@ -291,7 +287,7 @@ func (b *batch) with(r *dns.RecordSet, name string, old *dns.RecordSet, target s
 func (t *TXT) otherTexts(r *dns.RecordSet) []string {
 	var texts []string
 	for _, target := range r.Targets {
-		if labels, _ := t.parse(target); labels == nil || !t.mine(labels) {
+		if labels, _ := t.parse(target); !t.mine(labels) {
 			texts = append(texts, target)
 		}
 	}

@@ -370,6 +370,9 @@ func TestBeforeEncrypts(t *testing.T) {
 	if apply = run("- a.z.org A 2.2.2.2"); len(apply) != 2 || len(w["a-a.z.org"]) != 0 {
 		t.Errorf("deleted: got %v", showChanges(apply))
 	}
+	if apply = run("+ a.z.org A 1.1.1.1 res=svc"); apply[1].New.Targets[0] == target {
+		t.Errorf("the same text is encrypted with the same nonce: %s", target)
+	}
 }
 
 func TestUnmark(t *testing.T) {

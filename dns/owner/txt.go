@@ -58,9 +58,6 @@ func NewTXT(o TXTOptions) (*TXT, error) {
 	if err := checkOwner(o.OwnerID); err != nil {
 		return nil, err
 	}
-	if o.OldOwnerID == o.OwnerID {
-		o.OldOwnerID = ""
-	}
 	n, err := newNames(o.Prefix, o.Suffix, o.WildcardReplacement)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ type Decision struct {
 // name without a holder goes to the first namespace that asks for it and may have it.
 func Decide(p Policy, c Case) Decision {
 	var d Decision
-	owner, owned := c.owner(p)
+	owner, owned := c.keeper()
 	for _, namespace := range c.Asking {
 		gains := !c.Held || p == Namespaced && namespace != c.Holder
 		switch {
@@ -87,12 +87,9 @@ func Decide(p Policy, c Case) Decision {
 	return d
 }
 
-// owner returns the namespace that keeps the name regardless of other requests.
-func (c *Case) owner(p Policy) (string, bool) {
-	if p != Namespaced || !c.Held || !c.Keeps && !slices.Contains(c.Asking, c.Holder) {
-		return "", false
-	}
-	return c.Holder, true
+// keeper returns the namespace that keeps the name under [Namespaced] regardless of other requests.
+func (c *Case) keeper() (namespace string, keeps bool) {
+	return c.Holder, c.Held && (c.Keeps || slices.Contains(c.Asking, c.Holder))
 }
 
 func (d *Decision) refuse(namespace string, reason Reason, message string) {

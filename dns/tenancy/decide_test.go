@@ -21,6 +21,7 @@ func TestDecide(t *testing.T) {
 		"shared":                           {Shared, Case{Asking: []string{"a", "b"}}, "a b"},
 		"shared, held by another":          {Shared, Case{Asking: []string{"a", "b"}, Held: true, Holder: "c"}, "a b"},
 		"shared, one is full":              {Shared, Case{Asking: []string{"a", "b"}, Full: full("a")}, "b a:TooManyNames"},
+		"shared, full, adds to a name":     {Shared, Case{Asking: []string{"a"}, Held: true, Holder: "b", Full: full("a")}, "a"},
 		"shared, full and held":            {Shared, Case{Asking: []string{"a"}, Held: true, Holder: "a", Full: full("a")}, "a"},
 		"the first of several":             {Namespaced, Case{Asking: []string{"a", "b", ""}}, "a b:NameTaken :NameTaken"},
 		"the holder, though not the first": {Namespaced, Case{Asking: []string{"a", "b"}, Held: true, Holder: "b"}, "b a:NameTaken"},

@@ -206,14 +206,11 @@ func (d *Domains) domainOf(namespace, name string) (domain string, own bool) {
 }
 
 // exclusive reports whether a rule is for one namespace, and no rule for another one overlaps the
-// domain.
+// domain. A rule for several namespaces overlaps itself.
 func (d *Domains) exclusive(g *Rule, domain string) bool {
-	if g.All || g.parsed != nil {
-		return false
-	}
 	for i := range d.rules {
 		other := &d.rules[i]
-		if other.Namespace == g.Namespace && other.ClusterScoped == g.ClusterScoped && other.parsed == nil && !other.All {
+		if other.isForOne() && other.Namespace == g.Namespace {
 			continue
 		}
 		if slices.ContainsFunc(other.Domains, func(o string) bool { return within(o, domain) || within(domain, o) }) {
@@ -223,12 +220,15 @@ func (d *Domains) exclusive(g *Rule, domain string) bool {
 	return true
 }
 
+// isForOne reports whether a rule is for one namespace, or for objects without one.
+func (r *Rule) isForOne() bool { return r.ClusterScoped || r.Namespace != "" }
+
 // special describes a record set that decides about other names than its own; "" for any other.
 func (d *Domains) special(name, recordType string) string {
 	switch {
 	case recordType == dns.TypeNS || recordType == dns.TypeDNAME:
 		return "a record of the type " + recordType
-	case name == "*" || strings.HasPrefix(name, wildcard):
+	case strings.HasPrefix(name, wildcard):
 		return "a wildcard"
 	case recordType != dns.TypeSRV && IsAttribute(name, recordType):
 		// An SRV record names a service of its host, and Services publish both.

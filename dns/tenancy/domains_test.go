@@ -20,7 +20,7 @@ func rulesOf(t *testing.T, texts ...string) []Rule {
 
 func domainsOf(t *testing.T, texts ...string) *Domains {
 	t.Helper()
-	teams := map[string]labels.Set{"red": {"team": "red"}, "pink": {"team": "red"}}
+	teams := map[string]labels.Set{"red": {"team": "red"}, "pink": {"team": "red"}, "green": {"team": "green"}}
 	d, err := NewDomains(rulesOf(t, texts...), func(namespace string) (labels.Set, bool) {
 		set, known := teams[namespace]
 		return set, known
@@ -66,20 +66,27 @@ func TestDomains(t *testing.T) {
 		{shared, "a", "_443._tcp.victim.example.org", "TLSA", false},
 		{shared, "a", "_http._tcp.www.example.org", "SRV", true},
 		{shared, "a", "_x.www.example.org", "A", true},
+		{shared, "a", "_x.www.example.org", "AAAA", true},
 		{shared, "a", "a_b.example.org", "CNAME", true},
 		{own, "a", "_3a1f.www.a.example.org", "CNAME", true},
 		{shared, "a", "cname-victim.example.org", "CNAME", false},
+		{shared, "a", "cname-victim.example.org", "TXT", false},
 		{shared, "a", "cname-victim.example.org", "A", true},
 		{shared, "", "n1.nodes.example.org", "A", true},
 		{shared, "", "n1.example.org", "A", false},
 		{shared, "", "*.nodes.example.org", "A", false},
 		{[]string{"a=example.org", "a=x.example.org"}, "a", "*.x.example.org", "A", true},
 		{[]string{"a=example.org", "b=x.example.org"}, "b", "*.x.example.org", "A", false},
+		{[]string{"a=example.org", "b=x.example.org"}, "a", "*.example.org", "A", false},
+		{[]string{"a=a.example.org,example.org", "b=b.example.org"}, "a", "*.a.example.org", "A", true},
+		{[]string{"-=example.org", "*=example.org"}, "", "*.example.org", "A", false},
+		{[]string{"-=example.org", "{team=red}=example.org"}, "", "*.example.org", "A", false},
 		{[]string{"*=example.org"}, "any", "www.example.org", "A", true},
 		{[]string{"*=example.org"}, "any", "*.example.org", "A", false},
 		{[]string{"*=example.org"}, "", "www.example.org", "A", false},
 		{[]string{"{team=red}=example.org"}, "red", "www.example.org", "A", true},
 		{[]string{"{team=red}=example.org"}, "pink", "www.example.org", "A", true},
+		{[]string{"{team=red}=example.org"}, "green", "www.example.org", "A", false},
 		{[]string{"{team=red}=example.org"}, "blue", "www.example.org", "A", false},
 		{[]string{"{team!=red}=example.org"}, "unknown", "www.example.org", "A", false},
 		{[]string{"{team=red}=example.org"}, "red", "*.example.org", "A", false},
@@ -120,6 +127,7 @@ func TestParseRule(t *testing.T) {
 		"a=A.example.org.,b.example.org":   "a=a.example.org,b.example.org",
 		"{team in (a, b),x=y}=example.org": "{team in (a, b),x=y}=example.org",
 		"*=example.org":                    "*=example.org",
+		"  a=example.org\t":                "a=example.org",
 		"-=example.org":                    "-=example.org",
 		"a":                                "an equals sign",
 		"a=":                               "give a domain",
