@@ -24,6 +24,7 @@ var checks = []check{
 	{name: "cancelled context", run: cancelled},
 	{name: "dry run", run: dryRun},
 	{name: "changed since listed", run: changedSinceListed},
+	{name: "changed since start", run: changedSinceStart},
 	{name: "two writers", run: conditional},
 	{name: "set identifiers", run: setIdentifiers},
 	{name: "properties", run: properties},

@@ -85,6 +85,34 @@ func (c stale) run(z *zone, texts bool) {
 	}
 }
 
+// changedSinceStart has a new process apply changes before it has listed the zone. Old is what the process
+// before it has listed.
+func changedSinceStart(t *testing.T, o Options) {
+	for _, c := range staleCases() {
+		t.Run(c.name, func(t *testing.T) {
+			z := open(t, o, forward)
+			if z.fixture.Reopen == nil {
+				return
+			}
+			z.become(z.sets(c.listed))
+			var change dns.Change
+			for _, listed := range z.current() {
+				change.Old = listed
+			}
+			if c.wanted != nil {
+				change.New = z.adjust(z.sets(c.wanted))[0]
+			}
+			z.otherWriter().become(z.sets(c.there))
+			started := z.otherWriter()
+			err := started.p.Apply(t.Context(), started.zone, []dns.Change{change})
+			if made, known := outcome(err, 1); !known || made[0] || !errors.Is(err, provider.ErrStale) {
+				t.Fatalf("Apply %s: %v, which isn't ErrStale", showChanges([]dns.Change{change}), err)
+			}
+			started.expect(started.adjust(z.sets(c.there)))
+		})
+	}
+}
+
 // otherWriter returns the zone as another writer uses it: through a provider of its own if the zone outlives
 // the provider.
 func (z *zone) otherWriter() *zone {
