@@ -68,15 +68,13 @@ type schedule struct {
 	claims map[string]map[dns.Key]*claims.Claim
 	owners []*publishing
 	truth  *truth
-	// persons has what the person put into the zones.
-	persons map[dns.Key]*dns.RecordSet
 }
 
 func playFaults(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	kind := kinds[random.IntN(len(kinds))]
 	s := &schedule{
-		t: t, random: random, zones: faultZones[random.IntN(len(faultZones))], adjusts: random.IntN(2) == 0, byTarget: seed%2 == 1, persons: map[dns.Key]*dns.RecordSet{},
+		t: t, random: random, zones: faultZones[random.IntN(len(faultZones))], adjusts: random.IntN(2) == 0, byTarget: seed%2 == 1,
 	}
 	s.ownership = newOwnership(t, kind)
 	t.Logf("zones %v, registry %s, adjusts %v, by target %v", s.zones, kind, s.adjusts, s.byTarget)
@@ -232,17 +230,11 @@ func (s *schedule) changeByHand() {
 		return
 	}
 	old := records[name][i]
-	key := old.Key()
 	c := dns.Change{Old: old}
 	if old.Type == dns.TypeA && s.random.IntN(3) == 0 {
 		c.New = &dns.RecordSet{Name: name, Type: dns.TypeA, Targets: []string{fmt.Sprintf("203.0.113.%d", 2+s.random.IntN(5))}, TTL: 300}
 	}
-	persons := s.truth.maker(key) == person
-	if s.byHand(zone, c) && persons {
-		if s.persons[key] = c.New; c.New == nil {
-			delete(s.persons, key)
-		}
-	}
+	s.byHand(zone, c)
 }
 
 // make has the person make a record, unless an owner would take it for its own because it hasn't
@@ -256,15 +248,12 @@ func (s *schedule) make(records map[string][]*dns.RecordSet, zone, name string) 
 			return
 		}
 	}
-	if s.byHand(zone, dns.Change{New: r}) {
-		s.persons[r.Key()] = r
-	}
+	s.byHand(zone, dns.Change{New: r})
 }
 
-func (s *schedule) byHand(zone string, c dns.Change) bool {
+func (s *schedule) byHand(zone string, c dns.Change) {
 	err := s.truth.apply(person, dns.Zone{ID: zone, Name: zone}, []dns.Change{c})
 	s.t.Logf("%v by hand: %s: %v", time.Now(), describe(c), err)
-	return err == nil
 }
 
 // covered checks that each record of an owner has its ownership record or its claim. What the person has
@@ -278,11 +267,9 @@ func (s *schedule) covered() {
 			if id == person || isOwnershipRecord(r) || s.covers(id, r) || s.knows(records, id, r) {
 				continue
 			}
-			if !s.truth.giveUp(r.Key()) {
+			if !s.truth.giveUp(r) {
 				s.t.Errorf("%s has made %s, but doesn't claim it", id, line(r))
-				continue
 			}
-			s.persons[r.Key()] = r
 		}
 	}
 }
@@ -299,8 +286,8 @@ func (s *schedule) knows(records map[string][]*dns.RecordSet, id string, r *dns.
 func (s *schedule) check(concerns func(name string) bool) {
 	s.covered()
 	got := s.look()
-	for key, r := range s.persons {
-		if s.truth.maker(key) == person && !slices.ContainsFunc(got[key.Name], func(g *dns.RecordSet) bool { return g.Key() == key && dns.SameTargets(g.Targets, r.Targets) }) {
+	for key, r := range s.truth.ofPerson() {
+		if !slices.ContainsFunc(got[key.Name], func(g *dns.RecordSet) bool { return g.Key() == key && dns.SameTargets(g.Targets, r.Targets) }) {
 			s.t.Errorf("the person's %s is gone or changed: %v", line(r), describeAll(got[key.Name]))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 
@@ -21,16 +22,20 @@ type truth struct {
 	zones *inmemory.Provider
 
 	mu sync.Mutex
-	// by has who has made a record set. edited are those that the person has changed since.
-	by     map[dns.Key]string
-	edited map[dns.Key]bool
+	// by has who has made a record set. edited are those that the person has changed since. persons
+	// has the record sets of the person.
+	by      map[dns.Key]string
+	edited  map[dns.Key]bool
+	persons map[dns.Key]*dns.RecordSet
 	// disputed has the former maker of a record set that was given up. The maker may claim it again,
 	// because it may learn late that it has made it.
 	disputed map[dns.Key]string
 }
 
 func newTruth(t testing.TB, zones ...string) *truth {
-	return &truth{t: t, zones: inmemory.New(zones...), by: map[dns.Key]string{}, edited: map[dns.Key]bool{}, disputed: map[dns.Key]string{}}
+	return &truth{
+		t: t, zones: inmemory.New(zones...), by: map[dns.Key]string{}, edited: map[dns.Key]bool{}, persons: map[dns.Key]*dns.RecordSet{}, disputed: map[dns.Key]string{},
+	}
 }
 
 // apply makes changes for somebody, and checks that none is of a record set of somebody else.
@@ -51,6 +56,7 @@ func (w *truth) account(id string, c dns.Change) {
 	key := c.RecordSet().Key()
 	if c.Old == nil {
 		w.by[key] = id
+		w.keep(key, c.New)
 		return
 	}
 	if w.disputed[key] == id {
@@ -63,9 +69,46 @@ func (w *truth) account(id string, c dns.Change) {
 		w.t.Errorf("%s touches %s, which %s has made", id, line(c.Old), owner)
 	}
 	w.edited[key] = c.New != nil && id == person
+	w.keep(key, c.New)
 	if c.New == nil {
 		delete(w.by, key)
 	}
+}
+
+// keep notes what a record set of the person is like now; nil means that it is gone.
+func (w *truth) keep(key dns.Key, r *dns.RecordSet) {
+	if w.by[key] == person && r != nil {
+		w.persons[key] = r
+	} else {
+		delete(w.persons, key)
+	}
+}
+
+// ofPerson returns the record sets of the person.
+func (w *truth) ofPerson() map[dns.Key]*dns.RecordSet {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.persons)
+}
+
+// personsTargets are the targets of the record sets that the person makes.
+var personsTargets = map[string]string{
+	dns.TypeA: "203.0.113.1", dns.TypeAAAA: "2001:db8:ffff::1", dns.TypeCNAME: "person.example", dns.TypeTXT: `"of the person"`,
+	dns.TypeMX: "9 person.example", dns.TypeSRV: "9 9 9 person.example.", dns.TypeNS: "person.example",
+}
+
+// overtake makes the changes of an owner before its first creation. Then the person makes that record
+// set.
+func (w *truth) overtake(id string, zone dns.Zone, changes []dns.Change) {
+	i := slices.IndexFunc(changes, func(c dns.Change) bool { return c.Old == nil && !isOwnershipRecord(c.New) })
+	if i < 0 {
+		return
+	}
+	_ = w.apply(id, zone, changes[:i])
+	r := changes[i].New
+	persons := &dns.RecordSet{Name: r.Name, Type: r.Type, Targets: []string{personsTargets[r.Type]}, TTL: 300}
+	err := w.apply(person, zone, []dns.Change{{New: persons}})
+	w.t.Logf("by hand: create %s: %v", line(persons), err)
 }
 
 // records returns the record sets of all zones, by name.
@@ -112,13 +155,15 @@ func (w *truth) isEdited(key dns.Key) bool {
 
 // giveUp makes an edited record set the person's, because nobody claims it any more. It reports
 // false if the record set wasn't edited.
-func (w *truth) giveUp(key dns.Key) bool {
+func (w *truth) giveUp(r *dns.RecordSet) bool {
+	key := r.Key()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.edited[key] {
 		return false
 	}
 	w.disputed[key], w.by[key] = w.by[key], person
+	w.keep(key, r)
 	return true
 }
 

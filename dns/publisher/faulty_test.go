@@ -27,8 +27,10 @@ type faulty struct {
 
 	mu     sync.Mutex
 	random *rand.Rand
-	// broken is how many of ten calls fail.
-	broken int
+	// broken is how many of ten calls fail. punctual is true once the person was faster: a late listing
+	// could then hide whose the record is (docs/decisions/0011).
+	broken   int
+	punctual bool
 	// listed has what was listed last of each zone since the process began, and late whether
 	// that was out of date.
 	listed map[string][]*dns.RecordSet
@@ -63,8 +65,9 @@ type fault struct {
 	took       time.Duration
 }
 
-// errsPartly is the kind of fault of a call of Apply that says which changes were made.
-const errsPartly = 5
+// Two kinds of faults of a call of Apply: the error says which changes were made, or the person makes
+// a record set before the call does.
+const errsPartly, overtaken = 5, 6
 
 // draw decides what happens to a call that can fail in n ways.
 func (f *faulty) draw(n int) fault {
@@ -143,7 +146,7 @@ func (f *faulty) listLate(zone dns.Zone, records []*dns.RecordSet) []*dns.Record
 	defer f.mu.Unlock()
 	before, known := f.listed[zone.ID]
 	f.listed[zone.ID] = records
-	if !known || f.late[zone.ID] {
+	if !known || f.punctual || f.late[zone.ID] {
 		f.late[zone.ID] = false
 		return records
 	}
@@ -188,6 +191,12 @@ func (f *faulty) fail(d fault, zone dns.Zone, changes, some []dns.Change) error 
 		return provider.ErrStale
 	case errsPartly:
 		return f.partly(zone, changes, some)
+	case overtaken:
+		f.mu.Lock()
+		f.punctual = true
+		f.mu.Unlock()
+		f.truth.overtake(f.id, zone, changes)
+		return errReset
 	default:
 		// Some were made when the connection broke.
 		_ = f.truth.apply(f.id, zone, some)

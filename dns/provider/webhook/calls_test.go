@@ -92,6 +92,8 @@ func TestApply(t *testing.T) {
 	c := set("c.test", "A", "192.0.2.3")
 	relabelled := a.Clone()
 	relabelled.Labels[dns.LabelOwner] = "me"
+	longer := a.Clone()
+	longer.TTL = 61
 	objects := a.Clone()
 	objects.Labels, objects.Objects = nil, []dns.Object{{Name: "x"}}
 	const aJSON = `{"dnsName":"a.test","targets":["192.0.2.1"],"recordType":"A","recordTTL":60}`
@@ -110,6 +112,7 @@ func TestApply(t *testing.T) {
 		"update":                            {changes: []dns.Change{{Old: a, New: b}}, status: 204, sent: `{"updateOld":[` + aJSON + `],"updateNew":[` + bJSON + `]}`},
 		"equal pair":                        {changes: []dns.Change{{Old: a, New: objects}}},
 		"equal pair and another":            {changes: []dns.Change{{Old: a, New: a}, {New: c}}, status: 204, sent: `{"create":[` + cJSON + `]}`},
+		"TTL differs":                       {changes: []dns.Change{{Old: a, New: longer}}, status: 204, sent: `{"updateOld":[` + aJSON + `],"updateNew":[` + strings.Replace(aJSON, ":60}", ":61}", 1) + `]}`},
 		"labels differ":                     {changes: []dns.Change{{Old: a, New: relabelled}}, status: 204, sent: `{"updateOld":[` + aJSON + `],"updateNew":[` + strings.TrimSuffix(aJSON, "}") + `,"labels":{"owner":"me"}}]}`},
 		"case 215: 200 instead of 204":      {changes: []dns.Change{{New: a}}, status: 200, sent: `{"create":[` + aJSON + `]}`, fails: true},
 		"413":                               {changes: []dns.Change{{New: a}}, status: 413, sent: `{"create":[` + aJSON + `]}`, fails: true, is: provider.ErrRejected},
