@@ -38,7 +38,7 @@ func (c *Client) Problems(ctx context.Context, namespace, search string) (output
 			merged[key] = p
 		}
 	}
-	all := inspect.ProblemList{Problems: append([]inspect.Problem{}, slices.Collect(maps.Values(merged))...)}
+	all := inspect.ProblemList{Problems: slices.AppendSeq([]inspect.Problem{}, maps.Values(merged))}
 	slices.SortFunc(all.Problems, func(a, b inspect.Problem) int {
 		return cmp.Or(strings.Compare(objectText(a.Object), objectText(b.Object)), strings.Compare(a.Field, b.Field), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Value, b.Value))
 	})

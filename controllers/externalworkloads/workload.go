@@ -45,7 +45,6 @@ func (w *Workload) SameEndpoint(o *Workload) bool {
 func orTCP(p corev1.Protocol) corev1.Protocol { return cmp.Or(p, corev1.ProtocolTCP) }
 
 // selective reports whether a Service has slices of the workloads that it selects (spec/destination.md §8.3).
-// One with an empty selector has none, although it selects all workloads of its namespace.
 func selective(service *corev1.Service) bool {
 	return service.Spec.Type != corev1.ServiceTypeExternalName && len(service.Spec.Selector) > 0
 }

@@ -182,7 +182,7 @@ func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) error {
 // otherwise "". The API server verifies the claim.
 func approvalAudience(a inspect.Attempt) string {
 	hash, _, _ := strings.Cut(strings.TrimPrefix(a.Path, inspect.PlanPath+"/"), "/")
-	if a.Verb != "post" || a.Path != inspect.ApprovePath(hash) {
+	if a.Verb != "post" || a.Path != inspect.ApprovePath(hash) || !inspect.ValidHash(hash) {
 		return ""
 	}
 	audience := inspect.ApproveAudience(hash)

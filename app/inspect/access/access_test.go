@@ -162,6 +162,17 @@ func TestApprovalTokens(t *testing.T) {
 	}
 }
 
+// A token for the approval of something that is no plan approves nothing.
+func TestApprovalOfInvalidHash(t *testing.T) {
+	const hash, own = "x", "system:serviceaccount:dns:signpost"
+	approval := jwt(fmt.Sprintf(`{"aud":[%q]}`, inspect.ApproveAudience(hash)))
+	s := &server{users: map[string]string{approval: own}, audiences: true}
+	err := access.New(s.client()).Allow(t.Context(), inspect.Attempt{Token: approval, Verb: "post", Path: inspect.ApprovePath(hash)})
+	if err == nil || !strings.Contains(err.Error(), "may not post") {
+		t.Errorf("%v, want a refusal", err)
+	}
+}
+
 func (s *server) client() *fake.Clientset {
 	c := fake.NewClientset()
 	c.PrependReactor("create", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
