@@ -27,10 +27,8 @@ type faulty struct {
 
 	mu     sync.Mutex
 	random *rand.Rand
-	// broken is how many of ten calls fail. punctual is true once the person was faster: a late listing
-	// could then hide whose the record is (docs/decisions/0011).
-	broken   int
-	punctual bool
+	// broken is how many of ten calls fail.
+	broken int
 	// listed has what was listed last of each zone since the process began, and late whether
 	// that was out of date.
 	listed map[string][]*dns.RecordSet
@@ -146,7 +144,7 @@ func (f *faulty) listLate(zone dns.Zone, records []*dns.RecordSet) []*dns.Record
 	defer f.mu.Unlock()
 	before, known := f.listed[zone.ID]
 	f.listed[zone.ID] = records
-	if !known || f.punctual || f.late[zone.ID] {
+	if !known || f.late[zone.ID] {
 		f.late[zone.ID] = false
 		return records
 	}
@@ -192,9 +190,6 @@ func (f *faulty) fail(d fault, zone dns.Zone, changes, some []dns.Change) error 
 	case errsPartly:
 		return f.partly(zone, changes, some)
 	case overtaken:
-		f.mu.Lock()
-		f.punctual = true
-		f.mu.Unlock()
 		f.truth.overtake(f.id, zone, changes)
 		return errReset
 	default:

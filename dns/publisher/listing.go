@@ -269,6 +269,7 @@ func (p *Publisher) listedRecords(z *zone, found difference, unknownOutcomes int
 	for name, sets := range vanished {
 		z.names.vanish(name, sets)
 	}
+	p.confirmOwnershipGone(z, later)
 	p.disown(z)
 	z.names.shown(later, p.capabilities.Blind)
 	z.names.listed()

@@ -289,7 +289,7 @@ func (s *names) propose(n *nameState, g group) {
 // done handles a success: all changes of a name were made. The name is planned again, because more
 // may be left to do.
 func (s *names) done(n *nameState) {
-	n.attempts = nil
+	n.created(n.permitted.changes)
 	s.replan(n, group{name: n.name})
 	s.settle(n)
 	s.retry(n)
@@ -428,16 +428,16 @@ func (s *names) orphan(n *nameState, found int) bool {
 // attempt records the record sets of a group that may have been created. Those with keys in made
 // are known to be ours.
 func (s *names) attempt(n *nameState, g group, made map[dns.Key]struct{}) {
-	known := func(r *dns.RecordSet) bool {
-		_, known := made[r.Key()]
-		return known
-	}
-	n.attempts = slices.DeleteFunc(n.attempts, known)
+	var known []dns.Change
 	for _, c := range g.changes {
-		if c.Old == nil && !known(c.New) {
-			n.attempts = append(n.attempts, c.New)
+		switch _, ok := made[c.RecordSet().Key()]; {
+		case ok:
+			known = append(known, c)
+		case c.Old == nil:
+			n.attempts, n.disowned = append(n.attempts, c.New), nil
 		}
 	}
+	n.created(known)
 }
 
 // vanish records which of our record sets a listing no longer shows.
@@ -447,10 +447,14 @@ func (s *names) vanish(name string, sets []*dns.RecordSet) {
 	}
 }
 
-// disown records the deletions of ownership records that must be made first. Without any, only the
-// attempts are cleared, because they were checked.
-func (s *names) disown(n *nameState, removals []dns.Change) {
+// disown handles a listing that shows the record sets in there: the deletions of ownership records
+// that must be made first. The attempts that the listing shows are decided, and so are those that it
+// is the second one not to show.
+func (s *names) disown(n *nameState, there []*dns.RecordSet, removals []dns.Change) {
 	n.addUnseen(n.attempts)
+	n.unlisted = slices.DeleteFunc(n.attempts, func(a *dns.RecordSet) bool {
+		return slices.ContainsFunc(there, func(r *dns.RecordSet) bool { return r.Key() == a.Key() })
+	})
 	n.attempts = nil
 	if len(removals) > 0 {
 		n.disowned = removals
@@ -460,8 +464,11 @@ func (s *names) disown(n *nameState, removals []dns.Change) {
 	s.move(n, n.phase)
 }
 
-// ownershipRemoved records that the ownership records in disowned are deleted.
-func (s *names) ownershipRemoved(n *nameState) { n.disowned = nil }
+// ownershipGone records that a listing shows none of the ownership records in disowned.
+func (s *names) ownershipGone(n *nameState) {
+	n.disowned = nil
+	s.move(n, n.phase)
+}
 
 // outdated records that the changes of a name were out of date. It reports whether that is the
 // first time.

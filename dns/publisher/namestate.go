@@ -38,9 +38,12 @@ type nameState struct {
 	// time.
 	failures int
 	stale    bool
-	// attempts are record sets that may have been created. disowned are the deletions of our ownership
-	// records that describe record sets of another owner.
-	attempts []*dns.RecordSet
+	// attempts are record sets that may have been created since the last listing. unlisted are those
+	// from before it, which it doesn't show. Because a listing may be late, the next one decides.
+	attempts, unlisted []*dns.RecordSet
+	// disowned are the deletions of our ownership records that describe record sets of another owner.
+	// They are kept until a listing shows none of these ownership records, or the record sets are
+	// created again.
 	disowned []dns.Change
 	// unseen are record sets that may be ours although the last listing doesn't show them, because a
 	// listing may be late.
@@ -67,12 +70,12 @@ type adjustedSets struct {
 // quiet reports whether there is nothing to report about a settled name.
 func (n *nameState) quiet() bool {
 	return n.reason == "" && n.failures == 0 && !n.stale && n.orphaned == 0 && len(n.lost)+len(n.refused) == 0 &&
-		len(n.attempts) == 0 && len(n.disowned) == 0 && n.proposed.size() == 0
+		len(n.attempts)+len(n.unlisted) == 0 && len(n.disowned) == 0 && n.proposed.size() == 0
 }
 
 // attempted reports whether a record set with the key of r may have been created.
 func (n *nameState) attempted(r *dns.RecordSet) bool {
-	return slices.ContainsFunc(n.attempts, func(a *dns.RecordSet) bool { return a.Key() == r.Key() })
+	return slices.ContainsFunc(slices.Concat(n.attempts, n.unlisted), func(a *dns.RecordSet) bool { return a.Key() == r.Key() })
 }
 
 // mayBeOurs reports whether this process may have created a record set. byTarget is true for a
@@ -80,7 +83,7 @@ func (n *nameState) attempted(r *dns.RecordSet) bool {
 // attempts.
 func (n *nameState) mayBeOurs(r *dns.RecordSet, byTarget bool) bool {
 	var tried []string
-	for _, o := range slices.Concat(n.attempts, n.unseen) {
+	for _, o := range slices.Concat(n.attempts, n.unlisted, n.unseen) {
 		if o.Key() != r.Key() {
 			continue
 		}
@@ -90,6 +93,21 @@ func (n *nameState) mayBeOurs(r *dns.RecordSet, byTarget bool) bool {
 		tried = append(tried, o.Targets...)
 	}
 	return byTarget && len(r.Targets) > 0 && dns.NewTargetSet(tried).Count(r.Targets) == len(r.Targets)
+}
+
+// created records that changes were made: their attempts are decided, and the ownership records of
+// creations are valid.
+func (n *nameState) created(changes []dns.Change) {
+	for _, c := range changes {
+		if c.New == nil {
+			continue
+		}
+		same := func(r *dns.RecordSet) bool { return r.Key() == c.New.Key() }
+		n.attempts, n.unlisted = slices.DeleteFunc(n.attempts, same), slices.DeleteFunc(n.unlisted, same)
+		if c.Old == nil {
+			n.disowned = nil
+		}
+	}
 }
 
 // maxUnseen limits the remembered record sets of a name that listings don't show.

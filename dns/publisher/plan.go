@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// pendingOwnershipRemovals returns the deletions of a name's ownership records that are not made
-// yet.
+// pendingOwnershipRemovals returns the deletions of a name's ownership records that are still in
+// the zones. After they were made, a late listing may show the ownership records again.
 func (p *Publisher) pendingOwnershipRemovals(z *zone, n *nameState) []dns.Change {
 	var left []dns.Change
 	for _, c := range n.disowned {
@@ -23,9 +23,6 @@ func (p *Publisher) pendingOwnershipRemovals(z *zone, n *nameState) []dns.Change
 		if i := slices.IndexFunc(there, func(r *dns.RecordSet) bool { return r.Key() == key }); i >= 0 && sameTexts(there[i].Targets, c.Old.Targets) {
 			left = append(left, dns.Change{Old: there[i]})
 		}
-	}
-	if len(left) == 0 {
-		z.names.ownershipRemoved(n)
 	}
 	return left
 }
@@ -251,19 +248,36 @@ func (p *Publisher) disown(z *zone) {
 	txt := p.txt()
 	_, atomic := p.Provider.(provider.Atomic)
 	for name, n := range z.names.all {
-		if len(n.attempts) == 0 {
+		if len(n.attempts)+len(n.unlisted) == 0 {
 			continue
 		}
 		var removals []dns.Change
-		for _, there := range z.mirror.lookup(name) {
-			if txt != nil && n.attempted(there) && !n.mayBeOurs(there, p.capabilities.ByTarget) {
-				removals = append(removals, txt.OwnershipDeletions(p.zones.lookup(z), there)...)
+		there := z.mirror.lookup(name)
+		for _, r := range there {
+			if txt != nil && n.attempted(r) && !n.mayBeOurs(r, p.capabilities.ByTarget) {
+				removals = append(removals, txt.OwnershipDeletions(p.zones.lookup(z), r)...)
 			}
 		}
 		if atomic {
 			removals = slices.DeleteFunc(removals, func(c dns.Change) bool { return p.zones.owningZone(z, c.Old.Name) == z })
 		}
-		z.names.disown(n, removals)
+		z.names.disown(n, there, removals)
+	}
+}
+
+// confirmOwnershipGone handles a listing of a zone that shows none of the ownership records that had
+// to be deleted for a name. Those in later were written while the zone was listed.
+func (p *Publisher) confirmOwnershipGone(listed *zone, later map[string]struct{}) {
+	for _, z := range p.zones.all() {
+		for _, n := range z.names.all {
+			shown := func(c dns.Change) bool {
+				_, written := later[c.Old.Key().Name]
+				return !written && p.zones.owningZone(z, c.Old.Name) == listed
+			}
+			if slices.ContainsFunc(n.disowned, shown) && len(p.pendingOwnershipRemovals(z, n)) == 0 {
+				z.names.ownershipGone(n)
+			}
+		}
 	}
 }
 
