@@ -77,6 +77,14 @@ func (f *Flags) RESTConfig(command string) (*rest.Config, error) {
 	return f.Source().Load(version.UserAgent(command))
 }
 
+// OwnConfig is like [Flags.RESTConfig], with the identity of the kubeconfig instead of that of --as.
+func (f *Flags) OwnConfig(command string) (*rest.Config, error) {
+	source := f.Source()
+	user := &source.Overrides.AuthInfo
+	user.Impersonate, user.ImpersonateUID, user.ImpersonateGroups = "", "", nil
+	return source.Load(version.UserAgent(command))
+}
+
 // Namespace returns the namespace of the flag, else of the context or of the pod, else "default".
 func (f *Flags) Namespace() (string, error) { return f.Source().Namespace() }
 

@@ -14,7 +14,7 @@ import (
 
 const kubeconfig = `{apiVersion: v1, kind: Config, current-context: one,
   clusters: [{name: a, cluster: {server: "https://a"}}, {name: b, cluster: {server: "https://b"}}],
-  users: [{name: u, user: {token: secret}}],
+  users: [{name: u, user: {token: secret}}, {name: delegate, user: {token: secret, as: deputy}}],
   contexts: [{name: one, context: {cluster: a, user: u}}, {name: two, context: {cluster: b, user: u, namespace: shop}}]}`
 
 // parsed returns flags of a command line for a kubeconfig, beside flags that the command has.
@@ -67,6 +67,22 @@ func TestFlags(t *testing.T) {
 				t.Errorf("got the namespace %s, %v; want %s", namespace, err, test.namespace)
 			}
 		})
+	}
+}
+
+// The identity of --as doesn't replace that of the kubeconfig, which may itself be another user's.
+func TestOwnConfig(t *testing.T) {
+	t.Parallel()
+	f := parsed(t, noFlags, "--context=two", "--user=delegate", "--as=me", "--as-group=x", "--as-uid=7")
+	cfg, err := f.OwnConfig("check")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if as := cfg.Impersonate; as.UserName != "deputy" || len(as.Groups) != 0 || as.UID != "" || cfg.Host != "https://b" {
+		t.Errorf("got the identity %+v at %s", as, cfg.Host)
+	}
+	if cfg, err = f.RESTConfig("check"); err != nil || cfg.Impersonate.UserName != "me" {
+		t.Errorf("got %v, %v; want that of --as", cfg, err)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/app/check"
 	"github.com/signpostd/signpost/app/installation"
@@ -260,11 +259,12 @@ func (c *checkCommand) input(config settings.Config) check.Input {
 	if s.Rights, s.Unreachable = c.kube.RESTConfig("check"); s.Unreachable != nil {
 		return s
 	}
-	if server := config.Server(); server != "" {
-		s.Rights.Host = server
+	if s.Own, s.Unreachable = c.kube.OwnConfig("check"); s.Unreachable != nil {
+		return s
 	}
-	s.Own = rest.CopyConfig(s.Rights)
-	s.Own.Impersonate = rest.ImpersonationConfig{}
+	if server := config.Server(); server != "" {
+		s.Rights.Host, s.Own.Host = server, server
+	}
 	c.asInstalled(&s)
 	return s
 }

@@ -67,7 +67,7 @@ func (c *checkCommand) readManifests() (installation.Installation, error) {
 // find returns the installation of the cluster.
 func (c *checkCommand) find(ctx context.Context) (installation.Installation, error) {
 	const advice = "find the installation to check: %w; or name a config file with --config, or manifests with -f"
-	cfg, err := c.ownConfig()
+	cfg, err := c.kube.OwnConfig("check")
 	if err != nil {
 		return installation.Installation{}, fmt.Errorf(advice, err)
 	}
@@ -91,19 +91,9 @@ func reachCode(err error) int {
 	return exitUnknown
 }
 
-// ownConfig returns the connection as the user of the kubeconfig.
-func (c *checkCommand) ownConfig() (*rest.Config, error) {
-	cfg, err := c.kube.RESTConfig("check")
-	if err != nil {
-		return nil, err
-	}
-	cfg.Impersonate = rest.ImpersonationConfig{}
-	return cfg, nil
-}
-
 // client returns a client as the user of the kubeconfig.
 func (c *checkCommand) client() (kubernetes.Interface, error) {
-	cfg, err := c.ownConfig()
+	cfg, err := c.kube.OwnConfig("check")
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +161,6 @@ func (c *checkCommand) asInstalled(s *check.Input) {
 	s.Needs = check.Needs{Secrets: c.found.Mounted, Namespaces: c.found.Namespaces}
 	if c.account != "" {
 		s.As = c.account
-		s.Rights.Impersonate.UserName = c.account
+		s.Rights.Impersonate = rest.ImpersonationConfig{UserName: c.account}
 	}
 }
