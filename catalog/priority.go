@@ -14,8 +14,6 @@ type PlacedSet struct {
 	Exists bool
 	// Pending is true if the Service, or more endpoints, may be in clusters that are not synced yet.
 	Pending bool
-	// Conflicts are the addresses that several workloads claim.
-	Conflicts []AddressConflict
 }
 
 // PlacedEndpoint is an endpoint with its priority for a client.
@@ -89,24 +87,23 @@ func (s *Snapshot) appendPlaced(set *PlacedSet, p *memberSnapshot, q Query, decl
 	if p.service == nil || p.service.ExternalName {
 		return
 	}
-	ready := set.usable(p, q, declared, (*compiledSubset).readyAddresses)
+	ready := usable(p, q, declared, (*compiledSubset).readyAddresses)
 	priority := func(Endpoint) uint8 { return 0 }
 	if by := priorities(ready, q.Filter); p.filtered() && by != nil {
 		priority = by
 	}
 	s.appendWith(set, p, ready, PlacedEndpoint{}, priority)
-	draining := set.usable(p, q, declared, (*compiledSubset).drainingAddresses)
+	draining := usable(p, q, declared, (*compiledSubset).drainingAddresses)
 	s.appendWith(set, p, draining, PlacedEndpoint{Draining: true}, func(e Endpoint) uint8 { return priority(e.withOwnHints()) })
 }
 
-// usable returns the candidates of the allowed IP families, one for each address, and adds their conflicts.
-func (set *PlacedSet) usable(p *memberSnapshot, q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
+// usable returns the candidates of the allowed IP families, one for each address.
+func usable(p *memberSnapshot, q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
 	chosen := EndpointSet{Endpoints: p.candidates(nil, q, declared, of)}
 	if !q.IPv6 {
 		chosen.Endpoints = slices.DeleteFunc(chosen.Endpoints, func(e Endpoint) bool { return e.IP.Unmap().Is6() })
 	}
 	chosen.settle(0)
-	set.Conflicts = append(set.Conflicts, chosen.Conflicts...)
 	return chosen.Endpoints
 }
 
