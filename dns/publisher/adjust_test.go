@@ -12,8 +12,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // judging is a provider that adjusts slowly and refuses some names.
@@ -30,7 +30,7 @@ type judging struct {
 }
 
 // adjusts is the operation Adjust, which the provider in memory doesn't have.
-const adjusts inmemory.Operation = "adjust"
+const adjusts inmemorytest.Operation = "adjust"
 
 func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	j.calls.Add(1)
@@ -156,7 +156,7 @@ func TestOldIsAsListed(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		w.provider = &judging{Provider: w.zones, ttl: 300}
 		olds := 0
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+		w.zones.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, c inmemorytest.Call) error {
 			for _, change := range c.Changes {
 				if change.Old == nil {
 					continue

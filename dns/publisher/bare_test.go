@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 var errBare = errors.New("status 500")
@@ -18,7 +18,7 @@ var errBare = errors.New("status 500")
 // records (D1).
 func TestOneRecordFailsItsBatch(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		c := called{fail: func(call inmemory.Call) error {
+		c := called{fail: func(call inmemorytest.Call) error {
 			if slices.ContainsFunc(call.Changes, func(c dns.Change) bool { return c.RecordSet().Name == "bad."+zoneName }) {
 				return errBare
 			}
@@ -54,8 +54,8 @@ func TestEveryBatchFails(t *testing.T) {
 
 func everyBatchFails(t *testing.T, namespaces int) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		c := called{fail: func(call inmemory.Call) error {
-			if call.Operation == inmemory.Apply {
+		c := called{fail: func(call inmemorytest.Call) error {
+			if call.Operation == inmemorytest.Apply {
 				return errBare
 			}
 			return nil
@@ -67,7 +67,7 @@ func everyBatchFails(t *testing.T, namespaces int) {
 		}
 		w.start()
 		time.Sleep(30 * time.Minute)
-		if n := len(c.times(inmemory.Apply)); n < 20 || n > 60 {
+		if n := len(c.times(inmemorytest.Apply)); n < 20 || n > 60 {
 			t.Errorf("%d writes in half an hour", n)
 		}
 		if notices := w.takeNotices(); len(notices) > 2*maxLoneFailures {
@@ -85,7 +85,7 @@ func everyBatchFails(t *testing.T, namespaces int) {
 // however often they change, those of other namespaces are published at once.
 func TestFailingNamesOfOneNamespace(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		c := called{fail: func(call inmemory.Call) error {
+		c := called{fail: func(call inmemorytest.Call) error {
 			if slices.ContainsFunc(call.Changes, func(c dns.Change) bool { return strings.HasPrefix(c.RecordSet().Name, "bad") }) {
 				return errBare
 			}
@@ -111,7 +111,7 @@ func TestFailingNamesOfOneNamespace(t *testing.T) {
 			w.expectPublished(name)
 			time.Sleep(30 * time.Second)
 		}
-		if n := len(c.times(inmemory.Apply)); n > 300 {
+		if n := len(c.times(inmemorytest.Apply)); n > 300 {
 			t.Errorf("%d writes in 12 minutes", n)
 		}
 	})

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // slowServers is a provider whose servers return a change a minute after it was accepted.
 type slowServers struct {
-	*inmemory.Provider
+	*inmemorytest.Provider
 	err error
 }
 

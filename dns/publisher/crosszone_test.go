@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 const childName = "eu.shop.test"
@@ -57,8 +57,8 @@ func playZoneAbove(t *testing.T, refused refusedChanges, exists bool) {
 		}
 		return nil
 	})
-	w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-		if refuses.Load() && refused.whole && c.Operation == inmemory.Apply && c.Zone.Name == refused.zone {
+	w.zones.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, c inmemorytest.Call) error {
+		if refuses.Load() && refused.whole && c.Operation == inmemorytest.Apply && c.Zone.Name == refused.zone {
 			return fmt.Errorf("%w: no right to change %s", provider.ErrCredentials, c.Zone.Name)
 		}
 		return nil

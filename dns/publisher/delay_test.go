@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // A record is deleted only after no object has asked for it for the deletion delay, because
@@ -62,10 +62,10 @@ func TestDelayedDeletions(t *testing.T) {
 			t.Errorf("after 9 s: %d records, notices %q", len(w.zone()), notices)
 		}
 		w.ask(0, 95, "192.0.2.1")
-		before := len(c.times(inmemory.Apply))
+		before := len(c.times(inmemorytest.Apply))
 		time.Sleep(2 * time.Second)
 		w.expectSets(95)
-		if n := len(c.times(inmemory.Apply)) - before; n != 1 {
+		if n := len(c.times(inmemorytest.Apply)) - before; n != 1 {
 			t.Errorf("%d batches, want one", n)
 		}
 	})
@@ -92,11 +92,11 @@ func TestRecreatedBeforeTheDeletion(t *testing.T) {
 		if err := w.publisher.visit(t.Context(), func() { waiting = w.publisher.zones.byKey[zoneKey{zoneName, zoneName}].names.count(planned) }); err != nil || waiting != 1 {
 			t.Fatalf("%d names are planned, %v", waiting, err)
 		}
-		before := len(c.times(inmemory.Apply))
+		before := len(c.times(inmemorytest.Apply))
 		w.objects.set("web", web)
 		time.Sleep(2 * DefaultInterval)
 		w.expectZone("other."+zoneName+" A 192.0.2.2", "www."+zoneName+" A 192.0.2.1")
-		if n := len(c.times(inmemory.Apply)) - before; n != 0 {
+		if n := len(c.times(inmemorytest.Apply)) - before; n != 0 {
 			t.Errorf("%d batches were made", n)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // person makes records by hand.
@@ -19,7 +19,7 @@ const person = "a person"
 // truth is the zones of a schedule. It knows who has made which record set.
 type truth struct {
 	t     testing.TB
-	zones *inmemory.Provider
+	zones *inmemorytest.Provider
 
 	mu sync.Mutex
 	// by has who has made a record set. edited are those that the person has changed since. persons
@@ -34,7 +34,7 @@ type truth struct {
 
 func newTruth(t testing.TB, zones ...string) *truth {
 	return &truth{
-		t: t, zones: inmemory.New(zones...), by: map[dns.Key]string{}, edited: map[dns.Key]bool{}, persons: map[dns.Key]*dns.RecordSet{}, disputed: map[dns.Key]string{},
+		t: t, zones: inmemorytest.New(zones...), by: map[dns.Key]string{}, edited: map[dns.Key]bool{}, persons: map[dns.Key]*dns.RecordSet{}, disputed: map[dns.Key]string{},
 	}
 }
 

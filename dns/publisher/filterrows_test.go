@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // In random states of a publisher, the fast path of filterRows selects the same rows as
@@ -71,7 +71,7 @@ func (s *rowFiltering) begin() {
 		}
 	}
 	if failing {
-		s.fixture.failing(errors.New("out of order"), inmemory.Apply)
+		s.fixture.failing(errors.New("out of order"), inmemorytest.Apply)
 	}
 	s.fixture.start()
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -126,7 +126,7 @@ func record(t testing.TB, object, name, recordType string, targets ...string) *d
 type fixture struct {
 	t        testing.TB
 	provider provider.Provider
-	zones    *inmemory.Provider
+	zones    *inmemorytest.Provider
 	objects  *objects
 	change   func(*Config)
 	// store has the budgets, of a publisher that has published before; nil until the first start.
@@ -153,7 +153,7 @@ type fixture struct {
 }
 
 func newFixture(t testing.TB) *fixture {
-	zones := inmemory.New(zoneName)
+	zones := inmemorytest.New(zoneName)
 	return &fixture{t: t, zones: zones, provider: zones, objects: newObjects("service")}
 }
 
@@ -257,8 +257,8 @@ func ownedBy(t testing.TB, o owner.TXTOptions) func(*Config) {
 }
 
 // failing makes some operations of the provider fail until working is called.
-func (w *fixture) failing(err error, operations ...inmemory.Operation) {
-	w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+func (w *fixture) failing(err error, operations ...inmemorytest.Operation) {
+	w.zones.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, c inmemorytest.Call) error {
 		if slices.Contains(operations, c.Operation) {
 			return err
 		}
@@ -268,7 +268,7 @@ func (w *fixture) failing(err error, operations ...inmemory.Operation) {
 
 // altered is the provider of a fixture with other methods, where a test gives one.
 type altered struct {
-	*inmemory.Provider
+	*inmemorytest.Provider
 	capabilities func(*provider.Capabilities)
 	zones        func([]dns.Zone) []dns.Zone
 	unlisted     func() error
@@ -358,7 +358,7 @@ func (w *fixture) vanishing() *vanishing {
 	return v
 }
 
-func (w *fixture) working() { w.zones.SetHooks(inmemory.Hooks{}) }
+func (w *fixture) working() { w.zones.SetHooks(inmemorytest.Hooks{}) }
 
 // establishedIn returns a store that knows zones without recent deletions.
 func establishedIn(zones ...string) *textStore {

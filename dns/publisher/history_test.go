@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/internal/history"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // The history has each change of a record set with its old and new targets and the objects that ask
@@ -23,7 +23,7 @@ func TestHistory(t *testing.T) {
 		waitIdle()
 		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.2"))
 		waitIdle()
-		w.failing(fmt.Errorf("%w: no", provider.ErrRejected), inmemory.Apply)
+		w.failing(fmt.Errorf("%w: no", provider.ErrRejected), inmemorytest.Apply)
 		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.3"))
 		waitIdle()
 		w.working()

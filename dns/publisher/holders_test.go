@@ -15,8 +15,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/testkit/dynamodbtest"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
@@ -320,8 +320,8 @@ func TestMetricsOfADeletedZone(t *testing.T) {
 		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
 		w.start()
 		waitIdle()
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			if c.Operation == inmemory.Records && c.Zone.Name == other {
+		w.zones.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, c inmemorytest.Call) error {
+			if c.Operation == inmemorytest.Records && c.Zone.Name == other {
 				return errors.New("no such hosted zone")
 			}
 			return nil

@@ -12,7 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plan"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // rowLines returns rows as text: "name TYPE state", with the message behind it if there is one.
@@ -46,8 +46,8 @@ func TestRows(t *testing.T) {
 			dns.Change{New: record(t, "x", "theirs.shop.test", "A", "192.0.2.9")},
 			dns.Change{New: record(t, "x", "foreign.shop.test", "A", "192.0.2.9")},
 		)
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			if c.Operation == inmemory.Apply && slices.ContainsFunc(c.Changes, func(c dns.Change) bool { return c.RecordSet().Name == "bad.shop.test" }) {
+		w.zones.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, c inmemorytest.Call) error {
+			if c.Operation == inmemorytest.Apply && slices.ContainsFunc(c.Changes, func(c dns.Change) bool { return c.RecordSet().Name == "bad.shop.test" }) {
 				return errors.New("no such luck")
 			}
 			return nil

@@ -13,7 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // of makes the publishers of a fixture have an instance.
@@ -94,7 +94,7 @@ func TestInstanceIsNotWrittenAlone(t *testing.T) {
 		w.stop()
 		before := texts(w)
 		var writes atomic.Int64
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+		w.zones.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, c inmemorytest.Call) error {
 			writes.Add(int64(len(c.Changes)))
 			return nil
 		}})

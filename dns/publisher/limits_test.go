@@ -13,30 +13,30 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // called records the calls of a provider.
 type called struct {
 	mu      sync.Mutex
-	now     map[inmemory.Operation]int
-	highest map[inmemory.Operation]int
-	at      map[inmemory.Operation][]time.Time
+	now     map[inmemorytest.Operation]int
+	highest map[inmemorytest.Operation]int
+	at      map[inmemorytest.Operation][]time.Time
 	// sizes are the numbers of changes.
 	sizes []int
 	// fail may return an error for a call.
-	fail func(inmemory.Call) error
+	fail func(inmemorytest.Call) error
 }
 
-func (c *called) hooks(takes time.Duration) inmemory.Hooks {
-	c.now, c.highest, c.at = map[inmemory.Operation]int{}, map[inmemory.Operation]int{}, map[inmemory.Operation][]time.Time{}
-	return inmemory.Hooks{
-		Before: func(ctx context.Context, call inmemory.Call) error {
+func (c *called) hooks(takes time.Duration) inmemorytest.Hooks {
+	c.now, c.highest, c.at = map[inmemorytest.Operation]int{}, map[inmemorytest.Operation]int{}, map[inmemorytest.Operation][]time.Time{}
+	return inmemorytest.Hooks{
+		Before: func(ctx context.Context, call inmemorytest.Call) error {
 			c.mu.Lock()
 			c.now[call.Operation]++
 			c.highest[call.Operation] = max(c.highest[call.Operation], c.now[call.Operation])
 			c.at[call.Operation] = append(c.at[call.Operation], time.Now())
-			if call.Operation == inmemory.Apply {
+			if call.Operation == inmemorytest.Apply {
 				c.sizes = append(c.sizes, len(call.Changes))
 			}
 			fail := c.fail
@@ -51,14 +51,14 @@ func (c *called) hooks(takes time.Duration) inmemory.Hooks {
 			}
 			return err
 		},
-		After: func(_ context.Context, call inmemory.Call, err error) error {
+		After: func(_ context.Context, call inmemorytest.Call, err error) error {
 			c.end(call)
 			return err
 		},
 	}
 }
 
-func (c *called) end(call inmemory.Call) {
+func (c *called) end(call inmemorytest.Call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now[call.Operation]--
@@ -71,7 +71,7 @@ func (c *called) batches() []int {
 	return slices.Clone(c.sizes)
 }
 
-func (c *called) times(o inmemory.Operation) []time.Time {
+func (c *called) times(o inmemorytest.Operation) []time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.at[o])
@@ -85,9 +85,9 @@ func TestThrottled(t *testing.T) {
 		w.zones.SetHooks(c.hooks(0))
 		w.start()
 		waitIdle()
-		before, begun := len(c.times(inmemory.Records)), time.Now()
+		before, begun := len(c.times(inmemorytest.Records)), time.Now()
 		c.mu.Lock()
-		c.fail = func(call inmemory.Call) error {
+		c.fail = func(call inmemorytest.Call) error {
 			if time.Since(begun) < 30*time.Second {
 				return &provider.ThrottledError{After: 7 * time.Second}
 			}
@@ -102,13 +102,13 @@ func TestThrottled(t *testing.T) {
 		w.objects.set("many", many...)
 		time.Sleep(40 * time.Second)
 		w.expectSets(64)
-		if n := len(c.times(inmemory.Records)) - before - 1; n != 0 { // one is that of w.zone
+		if n := len(c.times(inmemorytest.Records)) - before - 1; n != 0 { // one is that of w.zone
 			t.Errorf("%d listings, want none", n)
 		}
 		if sizes := c.batches(); !slices.Equal(sizes, []int{128, 128, 128, 128, 128, 128}) {
 			t.Errorf("batches of %v changes, want 6 of 128", sizes)
 		}
-		at := c.times(inmemory.Apply)
+		at := c.times(inmemorytest.Apply)
 		for i := 1; i < len(at); i++ {
 			if pause := at[i].Sub(at[i-1]); pause < 7*time.Second || pause > 8*time.Second {
 				t.Errorf("call %d came after %v", i, pause)
@@ -127,11 +127,11 @@ func TestThrottledInPart(t *testing.T) {
 		var c called
 		w.zones.SetHooks(c.hooks(0))
 		begun := time.Now()
-		c.fail = func(call inmemory.Call) error {
+		c.fail = func(call inmemorytest.Call) error {
 			switch {
 			case time.Since(begun) > 10*time.Second:
 				return nil
-			case call.Operation == inmemory.Records:
+			case call.Operation == inmemorytest.Records:
 				return provider.ErrThrottled
 			}
 			return nil
@@ -139,15 +139,15 @@ func TestThrottledInPart(t *testing.T) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		time.Sleep(20 * time.Second)
-		if n := len(c.times(inmemory.Records)); n != 5 { // after 0, 1, 3, 7 and 15 s
-			t.Errorf("%d listings: %v", n, c.times(inmemory.Records))
+		if n := len(c.times(inmemorytest.Records)); n != 5 { // after 0, 1, 3, 7 and 15 s
+			t.Errorf("%d listings: %v", n, c.times(inmemorytest.Records))
 		}
 		w.expectZone("www.shop.test A 192.0.2.1")
 		w.takeNotices()
 		throttled := errors.Join(provider.ErrThrottled)
 		c.mu.Lock()
-		c.fail = func(call inmemory.Call) error {
-			if call.Operation == inmemory.Apply {
+		c.fail = func(call inmemorytest.Call) error {
+			if call.Operation == inmemorytest.Apply {
 				c.mu.Lock()
 				c.fail = nil
 				c.mu.Unlock()
@@ -175,9 +175,9 @@ func TestManyZones(t *testing.T) {
 		w.zones.SetHooks(c.hooks(10 * time.Millisecond))
 		w.start()
 		time.Sleep(10 * time.Minute)
-		at := c.times(inmemory.Records)
+		at := c.times(inmemorytest.Records)
 		c.mu.Lock()
-		highest := c.highest[inmemory.Records]
+		highest := c.highest[inmemorytest.Records]
 		c.mu.Unlock()
 		if highest > defaultCalls {
 			t.Errorf("%d listings at a time, want at most %d", highest, defaultCalls)
@@ -215,13 +215,13 @@ func TestLimitsOfTheUser(t *testing.T) {
 		if sizes := c.batches(); !slices.Equal(sizes, []int{20, 20, 20}) {
 			t.Errorf("batches of %v changes", sizes)
 		}
-		at := c.times(inmemory.Apply)
+		at := c.times(inmemorytest.Apply)
 		for i := 1; i < len(at); i++ {
 			if pause := at[i].Sub(at[i-1]); pause != 3*time.Second {
 				t.Errorf("batch %d came after %v", i, pause)
 			}
 		}
-		if n := len(c.times(inmemory.Zones)); n != 3 {
+		if n := len(c.times(inmemorytest.Zones)); n != 3 {
 			t.Errorf("the zones were listed %d times in 11 minutes, want 3", n)
 		}
 	})
@@ -240,8 +240,8 @@ func TestLimitsOfTheProvider(t *testing.T) {
 			t.Errorf("limits: %d, %v, %d", p.batchSize, p.batchInterval, p.maxConcurrentCalls)
 		}
 		var left atomic.Int64
-		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, c inmemory.Call) error {
-			if deadline, ok := ctx.Deadline(); ok && c.Operation == inmemory.Apply {
+		w.zones.SetHooks(inmemorytest.Hooks{Before: func(ctx context.Context, c inmemorytest.Call) error {
+			if deadline, ok := ctx.Deadline(); ok && c.Operation == inmemorytest.Apply {
 				left.Store(int64(time.Until(deadline)))
 			}
 			return nil
@@ -295,7 +295,7 @@ func TestCallsPerSecond(t *testing.T) {
 			}
 			seconds++
 		}
-		if n := len(c.times(inmemory.Records)); n > 5*(seconds+2) || n < 4*seconds {
+		if n := len(c.times(inmemorytest.Records)); n > 5*(seconds+2) || n < 4*seconds {
 			t.Errorf("%d listings in %d seconds", n, seconds)
 		}
 	})

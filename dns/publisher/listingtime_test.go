@@ -8,7 +8,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // With a provider that counts calls, zones are read four times an hour, and at once when their
@@ -41,12 +41,12 @@ func TestListingTime(t *testing.T) {
 				w.objects.set("web", record(t, "web", www, "A", "192.0.2.1"))
 				w.start()
 				waitIdle()
-				before := len(c.times(inmemory.Records))
+				before := len(c.times(inmemorytest.Records))
 				time.Sleep(time.Hour)
-				if n := len(c.times(inmemory.Records)) - before; n < tt.quiet-1 || n > tt.quiet+1 {
+				if n := len(c.times(inmemorytest.Records)) - before; n < tt.quiet-1 || n > tt.quiet+1 {
 					t.Errorf("%d readings in an idle hour, want %d", n, tt.quiet)
 				}
-				if n := len(c.times(inmemory.Zones)); n < 60 || n > 62 {
+				if n := len(c.times(inmemorytest.Zones)); n < 60 || n > 62 {
 					t.Errorf("%d lists of zones in an hour, want 60", n)
 				}
 				time.Sleep(time.Minute)

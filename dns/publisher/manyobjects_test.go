@@ -9,8 +9,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // If thousands of objects ask for one name and some of them change, the name is planned once for
@@ -104,7 +104,7 @@ func TestOutcomesOfManyObjects(t *testing.T) {
 			t.Errorf("%d bytes were allocated for 200 outcomes, want at most %d for each of %d objects", n, perObject, objects)
 		}
 		// What is kept ends with the next change.
-		w.failing(provider.ErrRejected, inmemory.Apply)
+		w.failing(provider.ErrRejected, inmemorytest.Apply)
 		ask(1, "10.1.0.1")
 		waitIdle()
 		if got := outcome(1); got.Programmed.True {

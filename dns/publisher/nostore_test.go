@@ -11,7 +11,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 var errForbidden = fmt.Errorf("configmaps is forbidden: %w", budget.ErrNoStore)
@@ -103,7 +103,7 @@ func TestTroubles(t *testing.T) {
 	}
 	t.Run("zone", func(t *testing.T) {
 		withFixture(t, func(t *testing.T, w *fixture) {
-			w.failing(errors.New("NOTAUTH"), inmemory.Records, inmemory.Apply)
+			w.failing(errors.New("NOTAUTH"), inmemorytest.Records, inmemorytest.Apply)
 			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 			w.start()
 			waitIdle()

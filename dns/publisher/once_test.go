@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // onceLimit is how long the tests let a run take that is to end.
@@ -18,16 +18,16 @@ const onceLimit = time.Minute
 func TestOnceWithASilentProvider(t *testing.T) {
 	for _, test := range []struct {
 		name, want string
-		silent     inmemory.Operation
+		silent     inmemorytest.Operation
 	}{
-		{"zones", "list the zones: the provider has not answered within 1m0s", inmemory.Zones},
-		{"records", "list zone shop.test: the provider has not answered within 1m0s", inmemory.Records},
-		{"changes", "write zone shop.test: the provider has not taken all changes within 1m0s", inmemory.Apply},
+		{"zones", "list the zones: the provider has not answered within 1m0s", inmemorytest.Zones},
+		{"records", "list zone shop.test: the provider has not answered within 1m0s", inmemorytest.Records},
+		{"changes", "write zone shop.test: the provider has not taken all changes within 1m0s", inmemorytest.Apply},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			withFixture(t, func(t *testing.T, w *fixture) {
 				w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
-				w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, c inmemory.Call) error {
+				w.zones.SetHooks(inmemorytest.Hooks{Before: func(ctx context.Context, c inmemorytest.Call) error {
 					if c.Operation == test.silent {
 						<-ctx.Done()
 						return ctx.Err()
@@ -74,7 +74,7 @@ func TestOnceEndsWhenSourcesAreSettled(t *testing.T) {
 func TestOnceInterrupted(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
-		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, _ inmemory.Call) error {
+		w.zones.SetHooks(inmemorytest.Hooks{Before: func(ctx context.Context, _ inmemorytest.Call) error {
 			cancel()
 			<-ctx.Done()
 			return ctx.Err()

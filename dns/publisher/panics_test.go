@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // If a source panics for one object, the records of that object stay and all others are handled.
@@ -46,9 +46,9 @@ func TestSourcePanics(t *testing.T) {
 }
 
 // panicAt makes some calls of the provider panic.
-func (w *fixture) panicAt(concerns func(inmemory.Call) bool) {
+func (w *fixture) panicAt(concerns func(inmemorytest.Call) bool) {
 	w.panics = true
-	w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+	w.zones.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, c inmemorytest.Call) error {
 		if concerns(c) {
 			panic("on purpose")
 		}
@@ -59,10 +59,10 @@ func (w *fixture) panicAt(concerns func(inmemory.Call) bool) {
 // A panic in a call of the provider stops nothing else. After the panics end, everything is
 // published.
 func TestProviderPanics(t *testing.T) {
-	for _, at := range []inmemory.Operation{inmemory.Zones, inmemory.Records, adjusts, inmemory.Apply} {
+	for _, at := range []inmemorytest.Operation{inmemorytest.Zones, inmemorytest.Records, adjusts, inmemorytest.Apply} {
 		t.Run(string(at), func(t *testing.T) {
 			withFixture(t, func(t *testing.T, w *fixture) {
-				w.panicAt(func(c inmemory.Call) bool { return c.Operation == at })
+				w.panicAt(func(c inmemorytest.Call) bool { return c.Operation == at })
 				j := &judging{Provider: w.zones}
 				w.provider = j
 				j.panics.Store(at == adjusts)
@@ -85,7 +85,7 @@ func TestProviderPanics(t *testing.T) {
 // A name that makes the provider panic is retried alone, and the others are published.
 func TestProviderPanicsAboutOneName(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		w.panicAt(func(c inmemory.Call) bool {
+		w.panicAt(func(c inmemorytest.Call) bool {
 			return slices.ContainsFunc(c.Changes, func(c dns.Change) bool { return c.RecordSet().Name == "b.shop.test" })
 		})
 		for _, name := range []string{"a", "b", "c", "d"} {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 	"github.com/signpostd/signpost/testkit/metrictest"
 )
 
@@ -83,7 +83,7 @@ func TestIdle(t *testing.T) {
 		w.zones.SetHooks(c.hooks(0))
 		time.Sleep(5*DefaultInterval + time.Second)
 		synctest.Wait()
-		if applies, reads, lists := len(c.batches()), len(c.times(inmemory.Records)), len(c.times(inmemory.Zones)); applies != 0 || reads != 5 || lists != 5 {
+		if applies, reads, lists := len(c.batches()), len(c.times(inmemorytest.Records)), len(c.times(inmemorytest.Zones)); applies != 0 || reads != 5 || lists != 5 {
 			t.Errorf("%d writes, %d listings and %d lists of zones in five intervals, want 5 of both", applies, reads, lists)
 		}
 	})
@@ -115,7 +115,7 @@ func TestDrift(t *testing.T) {
 // A record that the provider rejects doesn't delay others.
 func TestBisect(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+		w.zones.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, c inmemorytest.Call) error {
 			for _, change := range c.Changes {
 				if strings.HasPrefix(change.RecordSet().Name, "bad") {
 					return fmt.Errorf("no such name: %w", provider.ErrRejected)
@@ -207,7 +207,7 @@ func TestOnce(t *testing.T) {
 			t.Error(err)
 		}
 		w.expectZone("a.shop.test A 192.0.2.1")
-		w.failing(provider.ErrCredentials, inmemory.Records)
+		w.failing(provider.ErrCredentials, inmemorytest.Records)
 		if _, err := w.make().Once(t.Context(), closedChannel(), onceLimit); !errors.Is(err, provider.ErrCredentials) {
 			t.Errorf("wrong credentials: %v", err)
 		}
@@ -218,7 +218,7 @@ func TestOnce(t *testing.T) {
 // tries again.
 func TestCredentials(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		w.failing(fmt.Errorf("key unknown: %w", provider.ErrCredentials), inmemory.Apply)
+		w.failing(fmt.Errorf("key unknown: %w", provider.ErrCredentials), inmemorytest.Apply)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		time.Sleep(3 * DefaultInterval)
@@ -236,8 +236,8 @@ func TestCredentials(t *testing.T) {
 // the batch stays whole, and the zone is tried again.
 func TestUnreadBeforeChange(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
-		c := called{fail: func(call inmemory.Call) error {
-			if call.Operation == inmemory.Apply {
+		c := called{fail: func(call inmemorytest.Call) error {
+			if call.Operation == inmemorytest.Apply {
 				return fmt.Errorf("list the records before they are changed: %w", provider.Unread(provider.ErrRejected))
 			}
 			return nil
@@ -267,7 +267,7 @@ func TestMetrics(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		time.Sleep(DefaultInterval + time.Second)
-		w.failing(errors.New("no route to host"), inmemory.Zones, inmemory.Records)
+		w.failing(errors.New("no route to host"), inmemorytest.Zones, inmemorytest.Records)
 		time.Sleep(DefaultInterval)
 		synctest.Wait()
 		start := float64(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Unix())

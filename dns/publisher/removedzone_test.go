@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // hidingInterval is much shorter than the timeout of a batch.
@@ -65,8 +65,8 @@ func TestBatchOfARemovedZone(t *testing.T) {
 		defer func() { s.stop() }()
 		s.drop(99, 100) // the zone is remembered, because budget was spent in it
 		blocked := make(chan struct{})
-		s.zones.SetHooks(inmemory.Hooks{After: func(_ context.Context, c inmemory.Call, err error) error {
-			if c.Operation == inmemory.Apply {
+		s.zones.SetHooks(inmemorytest.Hooks{After: func(_ context.Context, c inmemorytest.Call, err error) error {
+			if c.Operation == inmemorytest.Apply {
 				<-blocked // the response is late
 			}
 			return err

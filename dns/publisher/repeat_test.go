@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // unprefixed gives a fixture an owner without a prefix, so that the ownership record of the apex is
@@ -30,7 +30,7 @@ func unprefixed(t testing.TB, old string) func(*Config) {
 // liar is a provider whose server doesn't apply changes, or lists wrong records. It counts the
 // calls.
 type liar struct {
-	*inmemory.Provider
+	*inmemorytest.Provider
 	mu             sync.Mutex
 	reads, applies int
 	// list changes a listing, and lose drops changes instead of applying them.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // A record set that can't stand beside one whose deletion is delayed waits for that deletion, because
@@ -33,7 +33,7 @@ func TestReplacementOfDelayedDeletions(t *testing.T) {
 				w := newFixture(t)
 				w.change = func(c *Config) { c.DeletionDelay = 5 * time.Second }
 				var rejected atomic.Int32
-				w.zones.SetHooks(inmemory.Hooks{After: func(_ context.Context, _ inmemory.Call, err error) error {
+				w.zones.SetHooks(inmemorytest.Hooks{After: func(_ context.Context, _ inmemorytest.Call, err error) error {
 					if err != nil {
 						rejected.Add(1)
 					}

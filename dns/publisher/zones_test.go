@@ -10,7 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 // A record whose ownership record would be in no zone isn't created, because it would have no
@@ -76,8 +76,8 @@ func TestZones(t *testing.T) {
 func TestZonesAreApart(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		w.createZone("other.test")
-		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, c inmemory.Call) error {
-			if c.Operation == inmemory.Records && c.Zone.Name == zoneName {
+		w.zones.SetHooks(inmemorytest.Hooks{Before: func(ctx context.Context, c inmemorytest.Call) error {
+			if c.Operation == inmemorytest.Records && c.Zone.Name == zoneName {
 				<-ctx.Done()
 				return ctx.Err()
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
 const zoneName = "shop.test"
@@ -18,11 +18,11 @@ const zoneName = "shop.test"
 type sharedZone struct {
 	t       *testing.T
 	fixture Fixture
-	zone    *inmemory.Provider
+	zone    *inmemorytest.Provider
 }
 
 func newSharedZone(t *testing.T, f Fixture) *sharedZone {
-	return &sharedZone{t: t, fixture: f, zone: inmemory.New(zoneName)}
+	return &sharedZone{t: t, fixture: f, zone: inmemorytest.New(zoneName)}
 }
 
 // start returns a new process, which has listed the zone once.
@@ -142,21 +142,21 @@ func (p *process) try(o outcome, changes ...dns.Change) (refused []dns.Change, e
 		p.t.Fatal(err)
 	}
 	send = ownershipFirst(send)
-	p.zone.SetHooks(inmemory.Hooks{
-		Before: func(_ context.Context, c inmemory.Call) error {
-			if c.Operation == inmemory.Apply && o.only {
-				return &inmemory.Interrupted{Made: o.made, Err: o.answer}
+	p.zone.SetHooks(inmemorytest.Hooks{
+		Before: func(_ context.Context, c inmemorytest.Call) error {
+			if c.Operation == inmemorytest.Apply && o.only {
+				return &inmemorytest.Interrupted{Made: o.made, Err: o.answer}
 			}
 			return nil
 		},
-		After: func(_ context.Context, c inmemory.Call, err error) error {
-			if c.Operation == inmemory.Apply && err == nil {
+		After: func(_ context.Context, c inmemorytest.Call, err error) error {
+			if c.Operation == inmemorytest.Apply && err == nil {
 				return o.answer
 			}
 			return err
 		},
 	})
-	defer p.zone.SetHooks(inmemory.Hooks{})
+	defer p.zone.SetHooks(inmemorytest.Hooks{})
 	err = p.zone.Apply(p.t.Context(), dns.Zone{ID: zoneName, Name: zoneName}, send)
 	if !o.crash {
 		p.conclude(send, err)

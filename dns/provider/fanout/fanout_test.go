@@ -15,6 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/fanout"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/testkit/inmemorytest"
 	"github.com/signpostd/signpost/testkit/providertest"
 )
 
@@ -52,12 +53,12 @@ func record(name string, targets ...string) *dns.RecordSet {
 type pair struct {
 	*fanout.Provider
 	t    *testing.T
-	a, b *inmemory.Provider
+	a, b *inmemorytest.Provider
 }
 
 func newPair(t *testing.T) pair {
 	t.Helper()
-	p := pair{t: t, a: inmemory.New(zoneName), b: inmemory.New(zoneName)}
+	p := pair{t: t, a: inmemorytest.New(zoneName), b: inmemorytest.New(zoneName)}
 	p.Provider = fanout.New([]provider.Provider{p.a, p.b})
 	if _, err := p.Zones(t.Context()); err != nil {
 		t.Fatal(err)
@@ -106,7 +107,7 @@ func (p pair) get() *dns.RecordSet {
 func (p pair) expect(listed, a, b string) {
 	p.t.Helper()
 	got := []string{p.listed()}
-	for _, member := range []*inmemory.Provider{p.a, p.b} {
+	for _, member := range []*inmemorytest.Provider{p.a, p.b} {
 		list, err := member.All(zoneName)
 		if err != nil {
 			p.t.Fatal(err)
@@ -118,7 +119,7 @@ func (p pair) expect(listed, a, b string) {
 	}
 }
 
-func (p pair) put(member *inmemory.Provider, r *dns.RecordSet) {
+func (p pair) put(member *inmemorytest.Provider, r *dns.RecordSet) {
 	p.t.Helper()
 	if err := member.Put(r); err != nil {
 		p.t.Fatal(err)
@@ -129,9 +130,9 @@ func (p pair) apply(changes ...dns.Change) error {
 	return p.Apply(p.t.Context(), zone, changes)
 }
 
-func fail(member *inmemory.Provider, err error) {
-	member.SetHooks(inmemory.Hooks{Before: func(_ context.Context, call inmemory.Call) error {
-		if call.Operation == inmemory.Apply {
+func fail(member *inmemorytest.Provider, err error) {
+	member.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, call inmemorytest.Call) error {
+		if call.Operation == inmemorytest.Apply {
 			return err
 		}
 		return nil
@@ -141,7 +142,7 @@ func fail(member *inmemory.Provider, err error) {
 // Only what all providers have is present. Creating a record set completes it.
 func TestPresentInAll(t *testing.T) {
 	p := newPair(t)
-	for _, member := range []*inmemory.Provider{p.a, p.b} {
+	for _, member := range []*inmemorytest.Provider{p.a, p.b} {
 		p.put(member, record("both", "192.0.2.1", "192.0.2.2"))
 	}
 	p.put(p.a, record("www", "192.0.2.1"))
@@ -156,7 +157,7 @@ func TestPresentInAll(t *testing.T) {
 // Providers may spell an address differently, as the plan allows.
 func TestSpellings(t *testing.T) {
 	p := newPair(t)
-	for member, target := range map[*inmemory.Provider]string{p.a: "2001:db8::1", p.b: "2001:DB8:0::1"} {
+	for member, target := range map[*inmemorytest.Provider]string{p.a: "2001:db8::1", p.b: "2001:DB8:0::1"} {
 		r := record("www", target)
 		r.Type = dns.TypeAAAA
 		p.put(member, r)
@@ -281,7 +282,7 @@ func TestUnfinishedIsGone(t *testing.T) {
 }
 
 // versioned has a zone whose version is the number of its records, as at Route 53 and Azure.
-type versioned struct{ *inmemory.Provider }
+type versioned struct{ *inmemorytest.Provider }
 
 func (v versioned) Zones(ctx context.Context) ([]dns.Zone, error) {
 	zones, err := v.Provider.Zones(ctx)
@@ -299,7 +300,7 @@ func (v versioned) Zones(ctx context.Context) ([]dns.Zone, error) {
 // a change that only one provider has made would be forgotten at the next listing of zones, and its
 // record could never be changed again.
 func TestUnfinishedWithVersions(t *testing.T) {
-	a, b := inmemory.New(zoneName), inmemory.New(zoneName)
+	a, b := inmemorytest.New(zoneName), inmemorytest.New(zoneName)
 	p := pair{t: t, a: a, b: b, Provider: fanout.New([]provider.Provider{versioned{a}, versioned{b}})}
 	versions := map[string]bool{}
 	zones := func() {
@@ -331,7 +332,7 @@ func TestUnfinishedWithVersions(t *testing.T) {
 
 // confirming counts what it is asked to confirm.
 type confirming struct {
-	*inmemory.Provider
+	*inmemorytest.Provider
 	asked *[]dns.Zone
 	err   error
 }
@@ -344,7 +345,7 @@ func (c confirming) Confirm(_ context.Context, z dns.Zone) error {
 // A record is published when the servers of all providers return it.
 func TestConfirm(t *testing.T) {
 	late, asked := errors.New("late"), []dns.Zone{}
-	p := fanout.New([]provider.Provider{inmemory.New(zoneName), confirming{inmemory.New(zoneName), &asked, late}})
+	p := fanout.New([]provider.Provider{inmemorytest.New(zoneName), confirming{inmemorytest.New(zoneName), &asked, late}})
 	if _, err := p.Zones(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -359,8 +360,8 @@ func TestAnswerLost(t *testing.T) {
 	p := newPair(t)
 	p.get()
 	lost := errors.New("lost")
-	p.b.SetHooks(inmemory.Hooks{After: func(_ context.Context, call inmemory.Call, err error) error {
-		if call.Operation == inmemory.Apply {
+	p.b.SetHooks(inmemorytest.Hooks{After: func(_ context.Context, call inmemorytest.Call, err error) error {
+		if call.Operation == inmemorytest.Apply {
 			return lost
 		}
 		return err
@@ -368,7 +369,7 @@ func TestAnswerLost(t *testing.T) {
 	if err := p.apply(dns.Change{New: record("www", "192.0.2.1")}); !errors.Is(err, lost) {
 		t.Fatalf("got %v", err)
 	}
-	p.b.SetHooks(inmemory.Hooks{})
+	p.b.SetHooks(inmemorytest.Hooks{})
 	if err := p.apply(dns.Change{Old: record("www", "192.0.2.1"), New: record("www", "192.0.2.2")}); err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +385,7 @@ func TestErrors(t *testing.T) {
 	if !errors.Is(err, provider.ErrCredentials) || errors.As(err, &applyError) {
 		t.Errorf("nobody is let in: %v", err)
 	}
-	p.b.SetHooks(inmemory.Hooks{Before: func(context.Context, inmemory.Call) error { return errors.New("down") }})
+	p.b.SetHooks(inmemorytest.Hooks{Before: func(context.Context, inmemorytest.Call) error { return errors.New("down") }})
 	if list, err := p.Records(t.Context(), zone); err == nil || list != nil {
 		t.Errorf("Records: %v, %v", list, err)
 	}
@@ -458,7 +459,7 @@ func (a adjusting) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet
 
 // able is a provider with some capabilities.
 type able struct {
-	*inmemory.Provider
+	*inmemorytest.Provider
 	can provider.Capabilities
 }
 
@@ -480,7 +481,7 @@ func TestCapabilities(t *testing.T) {
 	}
 	// The properties of all of them are read (D20).
 	want.Properties = []string{"aws/", "azure/"}
-	in := inmemory.New(zoneName)
+	in := inmemorytest.New(zoneName)
 	if d := cmp.Diff(want, fanout.New([]provider.Provider{able{in, one}, able{in, other}}).Capabilities()); d != "" {
 		t.Errorf("capabilities (-want +got):\n%s", d)
 	}
@@ -493,7 +494,7 @@ func TestCapabilities(t *testing.T) {
 }
 
 func TestLimitsOfAll(t *testing.T) {
-	in := inmemory.New(zoneName)
+	in := inmemorytest.New(zoneName)
 	p := fanout.New([]provider.Provider{
 		adjusting{Provider: in, minTTL: 600}, in, adjusting{Provider: in, minTTL: 900, refuses: "bad."}, adjusting{Provider: in},
 	})
@@ -511,7 +512,7 @@ func TestLimitsOfAll(t *testing.T) {
 
 // probing is a provider that knows its name servers, and says what Probe returns.
 type probing struct {
-	*inmemory.Provider
+	*inmemorytest.Provider
 	lists bool
 	err   error
 }
@@ -524,9 +525,9 @@ func (probing) NameServers() []string { return []string{"192.0.2.53:53"} }
 // contacted.
 func TestProbe(t *testing.T) {
 	refused, unreachable := errors.New("refused"), errors.New("unreachable")
-	down := inmemory.New(zoneName)
-	down.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-		if c.Operation == inmemory.Records {
+	down := inmemorytest.New(zoneName)
+	down.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, c inmemorytest.Call) error {
+		if c.Operation == inmemorytest.Records {
 			return unreachable
 		}
 		return nil
@@ -536,11 +537,11 @@ func TestProbe(t *testing.T) {
 		lists   bool
 		err     error
 	}{
-		"none probes":    {[]provider.Provider{inmemory.New(zoneName), inmemory.New(zoneName)}, true, nil},
-		"all list":       {[]provider.Provider{probing{inmemory.New(zoneName), true, nil}, inmemory.New(zoneName)}, true, nil},
-		"one can't list": {[]provider.Provider{inmemory.New(zoneName), probing{inmemory.New(zoneName), false, nil}}, false, nil},
-		"one fails":      {[]provider.Provider{inmemory.New(zoneName), probing{inmemory.New(zoneName), false, refused}}, false, refused},
-		"one can't list, another can't be reached": {[]provider.Provider{down, probing{inmemory.New(zoneName), false, nil}}, false, unreachable},
+		"none probes":    {[]provider.Provider{inmemorytest.New(zoneName), inmemorytest.New(zoneName)}, true, nil},
+		"all list":       {[]provider.Provider{probing{inmemorytest.New(zoneName), true, nil}, inmemorytest.New(zoneName)}, true, nil},
+		"one can't list": {[]provider.Provider{inmemorytest.New(zoneName), probing{inmemorytest.New(zoneName), false, nil}}, false, nil},
+		"one fails":      {[]provider.Provider{inmemorytest.New(zoneName), probing{inmemorytest.New(zoneName), false, refused}}, false, refused},
+		"one can't list, another can't be reached": {[]provider.Provider{down, probing{inmemorytest.New(zoneName), false, nil}}, false, unreachable},
 	} {
 		p := fanout.New(test.members)
 		if _, err := p.Zones(t.Context()); err != nil {
@@ -554,7 +555,7 @@ func TestProbe(t *testing.T) {
 
 // TestNameServers shows that the name servers are known if those of all providers are.
 func TestNameServers(t *testing.T) {
-	known, unknown := probing{Provider: inmemory.New(zoneName)}, inmemory.New(zoneName)
+	known, unknown := probing{Provider: inmemorytest.New(zoneName)}, inmemorytest.New(zoneName)
 	for _, test := range []struct {
 		members []provider.Provider
 		want    int

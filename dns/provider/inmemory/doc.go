@@ -4,11 +4,10 @@
 //
 // It accepts changes only in an order in which a DNS server could make them one by one, and
 // otherwise refuses the whole call (spec/dns.md §8.1). Changes of names that have changed since
-// the listing fail, and the others are made. [Hooks] make calls fail before, after, or in the
-// middle of their work. Put and Delete are external changes.
+// the listing fail, and the others are made. Put and Delete are external changes.
 //
 // # Concurrency
 //
-// All methods may be called from any goroutine. Hooks are called without a lock, so they may block
-// and may use the provider. Results are copies, and listings always have the same order.
+// All methods may be called from any goroutine. Results are copies, and listings always have the same
+// order.
 package inmemory

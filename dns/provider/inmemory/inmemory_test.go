@@ -1,9 +1,7 @@
 package inmemory_test
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -101,71 +99,6 @@ func put(t *testing.T, p *inmemory.Provider, records ...*dns.RecordSet) {
 		if err := p.Put(r); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func TestHooks(t *testing.T) {
-	lost := errors.New("answer lost")
-	changes := []dns.Change{
-		{New: record("a.example.test", "A", "192.0.2.1")}, {New: record("b.example.test", "A", "192.0.2.1")}, {New: record("c.example.test", "A", "192.0.2.1")},
-	}
-	for _, test := range []struct {
-		name  string
-		hooks inmemory.Hooks
-		made  []string
-	}{
-		{
-			name:  "before",
-			hooks: inmemory.Hooks{Before: func(context.Context, inmemory.Call) error { return lost }},
-		},
-		{
-			name: "in the midst",
-			hooks: inmemory.Hooks{Before: func(context.Context, inmemory.Call) error {
-				return &inmemory.Interrupted{Made: 2, Err: lost}
-			}},
-			made: []string{"a.example.test", "b.example.test"},
-		},
-		{
-			name:  "after",
-			hooks: inmemory.Hooks{After: func(context.Context, inmemory.Call, error) error { return lost }},
-			made:  []string{"a.example.test", "b.example.test", "c.example.test"},
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			p := inmemory.New(zoneName)
-			p.SetHooks(test.hooks)
-			if err := p.Apply(t.Context(), zone, changes); !errors.Is(err, lost) {
-				t.Errorf("Apply: %v", err)
-			}
-			var made []string
-			all, err := p.All(zoneName)
-			for _, r := range all {
-				made = append(made, r.Name)
-			}
-			if err != nil || !slices.Equal(made, test.made) {
-				t.Errorf("made %v (%v), want %v", made, err, test.made)
-			}
-			if test.name != "in the midst" {
-				if _, err := p.Records(t.Context(), zone); !errors.Is(err, lost) {
-					t.Errorf("Records: %v", err)
-				}
-				if _, err := p.Zones(t.Context()); !errors.Is(err, lost) {
-					t.Errorf("Zones: %v", err)
-				}
-			}
-		})
-	}
-}
-
-// A hook may change the zone, as another client could.
-func TestHookUsesProvider(t *testing.T) {
-	p := inmemory.New(zoneName)
-	p.SetHooks(inmemory.Hooks{Before: func(context.Context, inmemory.Call) error {
-		return p.Put(record("a.example.test", "A", "192.0.2.66"))
-	}})
-	err := p.Apply(t.Context(), zone, []dns.Change{{New: record("a.example.test", "A", "192.0.2.1")}})
-	if !errors.Is(err, provider.ErrStale) {
-		t.Errorf("got %v", err)
 	}
 }
 

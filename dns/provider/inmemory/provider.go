@@ -3,11 +3,9 @@ package inmemory
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -16,7 +14,6 @@ import (
 // Provider has zones in memory.
 type Provider struct {
 	dryRun bool
-	hooks  atomic.Pointer[Hooks]
 
 	mu    sync.Mutex
 	zones map[string]*zone
@@ -43,9 +40,6 @@ func New(zones ...string) *Provider {
 	}
 	return p
 }
-
-// SetHooks sets the hooks of later calls.
-func (p *Provider) SetHooks(h Hooks) { p.hooks.Store(&h) }
 
 // CreateZone adds an empty zone. It fails if the zone exists.
 func (p *Provider) CreateZone(name string) error {
@@ -82,18 +76,9 @@ func (p *Provider) Capabilities() provider.Capabilities {
 
 // Zones implements [provider.Provider].
 func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
-	hooks, call := p.hooks.Load(), Call{Operation: Zones}
-	if err := hooks.before(ctx, call); err != nil {
-		return nil, err
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list the zones: %w", err)
 	}
-	zones := p.list()
-	if err := hooks.after(ctx, call, nil); err != nil {
-		return nil, err
-	}
-	return zones, nil
-}
-
-func (p *Provider) list() []dns.Zone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	zones := make([]dns.Zone, 0, len(p.zones)+len(p.privateZones))
@@ -103,20 +88,15 @@ func (p *Provider) list() []dns.Zone {
 		}
 	}
 	slices.SortFunc(zones, func(a, b dns.Zone) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
-	return zones
+	return zones, nil
 }
 
 // Records implements [provider.Provider].
 func (p *Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	hooks, call := p.hooks.Load(), Call{Operation: Records, Zone: zone}
-	if err := hooks.before(ctx, call); err != nil {
-		return nil, err
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list the records of %s: %w", zone.Name, err)
 	}
-	list, err := p.all(zone)
-	if err := hooks.after(ctx, call, err); err != nil {
-		return nil, err
-	}
-	return list, nil
+	return p.all(zone)
 }
 
 // Apply implements [provider.Provider]. It makes all changes or none, except for stale ones.
@@ -124,19 +104,10 @@ func (p *Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if p.dryRun {
 		return provider.ErrDryRun
 	}
-	hooks, call := p.hooks.Load(), Call{Operation: Apply, Zone: zone, Changes: changes}
-	err := hooks.before(ctx, call)
-	var interrupted *Interrupted
-	switch {
-	case errors.As(err, &interrupted):
-		if err := p.apply(zone, changes[:min(interrupted.Made, len(changes))]); err != nil {
-			return err
-		}
-		return interrupted.Err
-	case err != nil:
-		return err
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("change %s: %w", zone.Name, err)
 	}
-	return hooks.after(ctx, call, p.apply(zone, changes))
+	return p.apply(zone, changes)
 }
 
 func (p *Provider) apply(zone dns.Zone, changes []dns.Change) error {
@@ -197,7 +168,7 @@ func (p *Provider) closest(name string) *zone {
 	return z
 }
 
-// All returns the record sets of a zone without calling hooks.
+// All returns the record sets of a zone.
 func (p *Provider) All(zone string) ([]*dns.RecordSet, error) {
 	return p.all(dns.Zone{Name: zone})
 }
@@ -230,8 +201,7 @@ func (z *zone) sort() {
 	})
 }
 
-// Put stores a record set under its key, without hooks and checks. It fails if no zone contains the
-// name.
+// Put stores a record set under its key, without checks. It fails if no zone contains the name.
 func (p *Provider) Put(r *dns.RecordSet) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -243,7 +213,7 @@ func (p *Provider) Put(r *dns.RecordSet) error {
 	return nil
 }
 
-// Delete deletes the record set with a key, if there is one, without hooks and checks.
+// Delete deletes the record set with a key, if there is one, without checks.
 func (p *Provider) Delete(key dns.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -252,7 +222,7 @@ func (p *Provider) Delete(key dns.Key) {
 	}
 }
 
-// Get returns the record set with a key, or nil, without calling hooks.
+// Get returns the record set with a key, or nil.
 func (p *Provider) Get(key dns.Key) *dns.RecordSet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
