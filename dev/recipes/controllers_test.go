@@ -48,7 +48,7 @@ func TestControllers(t *testing.T) {
 	sh.run(t, page["check"])
 	sh.run(t, page["before"])
 
-	// The swap.
+	// Signpost takes over.
 	manager.Stop(20 * time.Second)
 	manager = managed(strings.TrimSpace(page["flag"]))
 	args := strings.Fields(page["start"])

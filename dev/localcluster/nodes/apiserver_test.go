@@ -28,10 +28,9 @@ import (
 // object is a Kubernetes object as JSON has it.
 type object = map[string]any
 
-// apiServer is as much of an API server as a simulated node talks to: it stores objects under their
-// paths, counts resource versions, refuses writes that name an old one, merges patches with the
-// real one's code and keeps the status apart from the rest. What it has beyond a real one is a
-// hook, so that a test can have the last word between two requests of a node.
+// apiServer is a fake API server with what a simulated node needs: it stores objects under their
+// paths, counts resource versions, refuses writes with an old one, merges patches with the code of
+// the real one, and keeps the status apart from the rest. A hook runs after each request.
 type apiServer struct {
 	*testing.T
 	client kubernetes.Interface
@@ -40,8 +39,8 @@ type apiServer struct {
 	version int
 	objects map[string]object
 	refused map[string]bool // paths that answer every request with 403
-	// answered runs after each request, before its answer is sent: whatever it writes makes the answer
-	// an old one.
+	// answered runs after each request, before its response is sent. What it writes makes the response
+	// out of date.
 	answered func(method, path string, code int)
 }
 
