@@ -201,7 +201,7 @@ func (s *source) currentVersion(ctx context.Context) (string, error) {
 		return "", s.classify(err)
 	}
 	if err := json.Unmarshal(body, list); err != nil {
-		return "", fmt.Errorf("read the response: %w", err)
+		return "", s.classify(fmt.Errorf("read the response: %w", err))
 	}
 	return list.ResourceVersion, nil
 }

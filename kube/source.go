@@ -132,6 +132,9 @@ func (s *source) listPage(ctx context.Context, opts metav1.ListOptions, left *al
 	bounded, cancel := left.context(ctx)
 	defer cancel()
 	list, err := s.receivePage(bounded, opts, left.check)
+	if err == nil {
+		err = left.check(meta.LenList(list)) // pages may be empty
+	}
 	if err != nil && opts.Continue != "" && ctx.Err() == nil {
 		err = left.overtime(err)
 	}
@@ -147,11 +150,11 @@ func (s *source) receivePage(ctx context.Context, opts metav1.ListOptions, check
 	if s.form.protobuf() {
 		return s.listEntries(ctx, request, check)
 	}
-	list := s.form.newList()
-	if err := request.Do(ctx).Into(list); err != nil {
-		return nil, err
+	if s.untrusted != nil {
+		return s.listUntrusted(ctx, request, check)
 	}
-	return list, check(meta.LenList(list))
+	list := s.form.newList()
+	return list, request.Do(ctx).Into(list)
 }
 
 // listEntries returns all objects of a page as entries.
@@ -166,6 +169,24 @@ func (s *source) listEntries(ctx context.Context, request *rest.Request, check f
 		return nil, err
 	}
 	l := &lister{in: bufio.NewReaderSize(body, s.buffer), entries: s.entries, objects: objects, check: check}
+	list, err := l.read()
+	if err != nil {
+		return nil, fmt.Errorf("read list of %s: %w", s.path[len(s.path)-1], err)
+	}
+	return list, nil
+}
+
+// listUntrusted returns all objects of a page in JSON as entries.
+func (s *source) listUntrusted(ctx context.Context, request *rest.Request, check func(objects int) error) (runtime.Object, error) {
+	body, err := request.Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	l, err := newJSONLister(body, s, check)
+	if err != nil {
+		return nil, err
+	}
 	list, err := l.read()
 	if err != nil {
 		return nil, fmt.Errorf("read list of %s: %w", s.path[len(s.path)-1], err)

@@ -34,7 +34,7 @@ type UntrustedLimits struct {
 	ListBytes int64
 	// ListTime bounds a listing, with all of its pages; 5 minutes by default.
 	ListTime time.Duration
-	// EventBytes bounds one event of a watch; 32 MiB by default.
+	// EventBytes bounds one event of a watch, and one object of a listing in JSON; 32 MiB by default.
 	EventBytes int64
 	// Objects bounds the objects of a kind, over all pages of a listing; 500,000 by default.
 	Objects int

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -209,6 +210,94 @@ func TestUntrustedDocumentsAreLimited(t *testing.T) {
 		if n := sent.Load(); n > 32<<20 {
 			t.Errorf("%s: the server could send %d MiB", name, n>>20)
 		}
+	}
+}
+
+// A listing in JSON is cut off at the first object that is too many or too large. Reading it as a whole takes
+// up to hundreds of times its size in memory, which ends the process.
+func TestUntrustedListingIsReadObjectByObject(t *testing.T) {
+	const chunk = 64 << 10
+	for name, test := range map[string]struct {
+		begin, repeated, want string
+	}{
+		"many small objects":  {`{"items":[{}`, `,{}`, "it has more than 1000 objects of the kind"},
+		"one large object":    {`{"items":[{"metadata":{"name":"`, "a", "an object of its listing is larger than 100000 bytes"},
+		"many spaces":         {`{"items":[`, " ", "its listing is larger than 2000000 bytes"},
+		"a large other field": {`{"other":[0`, ",0", "an object of its listing is larger than 100000 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sent atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("watch") != "" {
+					http.Error(w, "no", http.StatusUnprocessableEntity)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprint(w, test.begin)
+				sent.Store(0)
+				for filling := strings.Repeat(test.repeated, chunk/len(test.repeated)); sent.Load() < 64<<20; sent.Add(chunk) {
+					if _, err := io.WriteString(w, filling); err != nil {
+						return
+					}
+				}
+			}))
+			t.Cleanup(server.Close)
+			limits := &UntrustedLimits{Objects: 1000, ListBytes: 2_000_000, EventBytes: 100_000}
+			c, err := New(Options{Config: &rest.Config{Host: server.URL}, Untrusted: limits}, Servers().Table())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.disconnect)
+			_, err = c.feeds[0].parts[0].source.listings()(t.Context(), metav1.ListOptions{})
+			if err == nil || err.Error() != test.want {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+			if n := sent.Load(); n > 32<<20 {
+				t.Errorf("the server could send %d MiB", n>>20)
+			}
+		})
+	}
+}
+
+// A list in JSON that is not complete is an error, never a shorter list.
+func TestUntrustedListingIsComplete(t *testing.T) {
+	const whole = `{"kind":"ServerList","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"resourceVersion":"9","continue":"c"},"items":[` +
+		`{"kind":"Server","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"namespace":"ns","name":"a","resourceVersion":"7"}},{"metadata":{"namespace":"ns","name":"b","resourceVersion":"8"}}],"a":"\"}","b":-1.5e3 ,"other":{"a":[1,"]\\"]}}`
+	c, err := New(Options{Config: &rest.Config{Host: "http://127.0.0.1"}, Untrusted: &UntrustedLimits{}}, Servers().Table())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.disconnect)
+	read := func(text string) (*entryList, error) {
+		l, err := newJSONLister(strings.NewReader(text), c.feeds[0].parts[0].source, func(int) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.read()
+	}
+	for n := range len(whole) {
+		if list, err := read(whole[:n]); err == nil {
+			t.Errorf("the first %d bytes are a list of %d objects", n, len(list.Items))
+		}
+	}
+	for _, text := range []string{`[]`, `null`, `{}`, `{"items":{}}`, `{"items":5}`, `{"items":nul}`, `{"items" []}`, `{"items":[{}{}]}`, `{"items":[{},]}`, `{"items":[] "a":5}`, `{5:5,"items":[]}`, `{"a":x,"items":[]}`, `{"items":[5]}`, `{"items":[{"kind":"Secret","apiVersion":"v1"}]}`, `{"metadata":5,"items":[]}`} {
+		if list, err := read(text); err == nil {
+			t.Errorf("%s is a list of %d objects", text, len(list.Items))
+		}
+	}
+	list, err := read(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []key
+	for _, item := range list.Items {
+		keys = append(keys, item.(*entry).key)
+	}
+	if want := []key{{"ns", "a"}, {"ns", "b"}}; !slices.Equal(keys, want) || list.ResourceVersion != "9" || list.Continue != "c" {
+		t.Errorf("objects %v, metadata %+v", keys, list.ListMeta)
+	}
+	if list, err := read(`{"items":null,"metadata":{"resourceVersion":"9"}}`); err != nil || len(list.Items) != 0 || list.ResourceVersion != "9" {
+		t.Errorf("no items: %+v, error %v", list, err)
 	}
 }
 

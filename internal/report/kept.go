@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxListed and maxListedBytes bound the listed problems by number and text. The least recently met
-	// problems are dropped first.
+	// maxListed and maxListedBytes bound the listed problems by number and text. The least recently met problem
+	// of the [group] with the most is dropped first.
 	maxListed, maxListedBytes = 2000, 1 << 20
 	// maxText bounds the field and the reason of a listed problem, in bytes.
 	maxText = 500
@@ -34,6 +34,20 @@ func (k *Known) size() int {
 	return len(k.Kind) + len(k.Cluster) + len(k.Namespace) + len(k.Name) + len(k.UID) + len(k.Field) + len(k.Reason)
 }
 
+// group is a namespace, or a linked cluster: those who write there can make any number of problems, and must not
+// make those of others disappear from the list.
+type group struct{ cluster, namespace string }
+
+func groupOf(p objectmeta.Problem) group {
+	if p.Cluster != "" {
+		return group{cluster: p.Cluster}
+	}
+	return group{namespace: p.Namespace}
+}
+
+// weight is the part of a problem in the bounds of the list.
+func (k *Known) weight() int { return k.size() + maxListedBytes/maxListed }
+
 // problemList has the problems that can be listed. The lock of the reporter guards it.
 type problemList struct {
 	bytes int
@@ -41,10 +55,12 @@ type problemList struct {
 	order    *list.List
 	byHash   map[uint64]*list.Element
 	byObject map[objectmeta.Problem][]uint64
+	// weights has the sums of the weights of the groups that have problems.
+	weights map[group]int
 }
 
 func newProblemList() *problemList {
-	return &problemList{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[objectmeta.Problem][]uint64{}}
+	return &problemList{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[objectmeta.Problem][]uint64{}, weights: map[group]int{}}
 }
 
 // record records that a problem was met. It drops the object's other problem at the same field, and the
@@ -66,9 +82,23 @@ func (k *problemList) record(p objectmeta.Problem, hash uint64, now time.Time) {
 	k.byHash[hash] = k.order.PushFront(known)
 	k.byObject[objectOf(p)] = append(k.byObject[objectOf(p)], hash)
 	k.bytes += known.size()
+	k.weights[groupOf(p)] += known.weight()
 	for k.order.Len() > maxListed || k.bytes > maxListedBytes && k.order.Len() > 1 {
-		k.drop(k.order.Back().Value.(*Known).ID)
+		k.drop(k.victim())
 	}
+}
+
+// victim returns the problem to drop when there are too many: the least recently met of the heaviest group.
+func (k *problemList) victim() uint64 {
+	most := 0
+	for _, weight := range k.weights {
+		most = max(most, weight)
+	}
+	e := k.order.Back()
+	for k.weights[groupOf(e.Value.(*Known).Problem)] != most {
+		e = e.Prev()
+	}
+	return e.Value.(*Known).ID
 }
 
 func (k *problemList) drop(hash uint64) {
@@ -76,6 +106,10 @@ func (k *problemList) drop(hash uint64) {
 	known := k.order.Remove(e).(*Known)
 	delete(k.byHash, hash)
 	k.bytes -= known.size()
+	g := groupOf(known.Problem)
+	if k.weights[g] -= known.weight(); k.weights[g] == 0 {
+		delete(k.weights, g)
+	}
 	o := objectOf(known.Problem)
 	if k.byObject[o] = slices.DeleteFunc(k.byObject[o], func(h uint64) bool { return h == hash }); len(k.byObject[o]) == 0 {
 		delete(k.byObject, o)

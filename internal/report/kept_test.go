@@ -99,3 +99,37 @@ func TestListedProblemsAreBounded(t *testing.T) {
 		t.Errorf("%d problems of %d bytes, the first of %s", len(all), bytes, all[0].Name)
 	}
 }
+
+// Many problems of a namespace or of a linked cluster drop none of others from the list.
+func TestListedProblemsOfOthersStay(t *testing.T) {
+	for name, flood := range map[string]func(i int) objectmeta.Problem{
+		"of a namespace": func(i int) objectmeta.Problem {
+			return objectmeta.Problem{Kind: "Service", Namespace: "evil", Name: fmt.Sprint("s", i), Field: "f", Reason: "r"}
+		},
+		"of a linked cluster": func(i int) objectmeta.Problem {
+			return objectmeta.Problem{Kind: "Service", Cluster: "east", Namespace: fmt.Sprint("ns", i), Name: "s", Field: "f", Reason: "r"}
+		},
+		"long": func(i int) objectmeta.Problem {
+			return objectmeta.Problem{Kind: "Service", Namespace: "evil", Name: fmt.Sprint("s", i), Field: "f", Reason: strings.Repeat("r", 500)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReporter(t)
+			for i := range 50 {
+				r.Report(objectmeta.Problem{Kind: "Service", Namespace: fmt.Sprint("shop", i%5), Name: fmt.Sprint("web", i), Field: "f", Reason: "r"})
+			}
+			for i := range 5000 {
+				r.Report(flood(i))
+			}
+			all, others := r.Problems(), 0
+			for _, k := range all {
+				if strings.HasPrefix(k.Namespace, "shop") {
+					others++
+				}
+			}
+			if others != 50 || len(all) < 1500 {
+				t.Errorf("%d of 50 problems of others among %d", others, len(all))
+			}
+		})
+	}
+}

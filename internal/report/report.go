@@ -5,7 +5,8 @@
 // [Reporter.Report], which is an objectmeta.Report. Two problems are the same if their object, field and
 // reason are equal. The last [Config.Capacity] problems are remembered; a forgotten one counts as new and is
 // logged again. Callers report at most kube.ProblemLimit problems per object, so that one bad object can't
-// evict the others'. The log has at most 20 problems of an object per minute; the metric counts all.
+// evict the others'. Per minute, the log has at most 20 problems of an object, 200 of a namespace and 1,000 of
+// a linked cluster, because whoever writes there can make any number of objects; the metric counts all.
 //
 // [Reporter.Problems] lists the last ones for the inspection API, bounded in number and bytes. The metric
 // object_problems_total has the kind of object as its only label; names and reasons, which may be many, are
@@ -30,9 +31,13 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// linesPerMinute is how many problems of one object are logged per minute, because each edit of an object may
-// make new problems.
-const linesPerMinute = 20
+// How many problems are logged per minute. Each edit of an object may make new problems, a tenant may make any
+// number of objects in its namespace, and a linked cluster may have any number of namespaces.
+const (
+	linesPerObject    = 20
+	linesPerNamespace = 200
+	linesPerCluster   = 1000
+)
 
 // DefaultCapacity is the default of [Config].Capacity.
 const DefaultCapacity = 1 << 14
@@ -57,8 +62,8 @@ type Reporter struct {
 	// seen has the hashes of the remembered problems. Hashes bound the memory, whatever the length of a reason.
 	// A collision costs one log line.
 	seen *lru.Cache
-	// minute is the start of the present minute, and lines the number of lines logged in it, by the hash of
-	// the object. It has at most capacity entries.
+	// minute is the start of the present minute, and lines the number of lines in it, by the hash of the object,
+	// namespace or linked cluster. It has at most capacity entries.
 	minute time.Time
 	lines  map[uint64]int
 	// problems has the problems that can be listed.
@@ -100,11 +105,12 @@ func (r *Reporter) Report(p objectmeta.Problem) {
 	if p.Cluster != "" {
 		log = log.With("cluster", p.Cluster)
 	}
-	switch n := r.line(maphash.Comparable(r.seed, objectOf(p)), time.Now()); {
-	case n == linesPerMinute+1:
-		log.Warn("Further problems of an object are not logged for a minute", "kind", p.Kind, "namespace", p.Namespace, "name", p.Name)
+	switch reached, first := r.exceeded(p, time.Now()); {
+	case first:
+		log.Warn("Further problems are not logged for a minute: signpost problems lists the latest",
+			append([]any{"of", reached.scope}, reached.attrs...)...)
 		return
-	case n > linesPerMinute:
+	case reached.scope != "":
 		return
 	}
 	log.Warn("Part of an object can't be used",
@@ -121,13 +127,46 @@ func (r *Reporter) remember(p objectmeta.Problem, hash uint64) bool {
 	return !known
 }
 
-// line returns the number of new problems of an object in the present minute, including this one.
-func (r *Reporter) line(of uint64, now time.Time) int {
+// limit is a limit on the lines about a scope: a linked cluster, a namespace or an object.
+type limit struct {
+	scope string
+	hash  uint64
+	lines int
+	// attrs are the attributes of the log that name the scope, besides the cluster.
+	attrs []any
+}
+
+// limits returns the limits for a problem, the widest scope first.
+func (r *Reporter) limits(p objectmeta.Problem) []limit {
+	namespace := objectmeta.Problem{Cluster: p.Cluster, Namespace: p.Namespace}
+	limits := []limit{
+		{"a namespace", maphash.Comparable(r.seed, namespace), linesPerNamespace, []any{"namespace", p.Namespace}},
+		{"an object", maphash.Comparable(r.seed, objectOf(p)), linesPerObject, []any{"kind", p.Kind, "namespace", p.Namespace, "name", p.Name}},
+	}
+	if p.Cluster == "" {
+		return limits
+	}
+	cluster := limit{"a linked cluster", maphash.Comparable(r.seed, objectmeta.Problem{Cluster: p.Cluster}), linesPerCluster, nil}
+	return append([]limit{cluster}, limits...)
+}
+
+// exceeded counts the line about a new problem. If one of the limits for the present minute is reached, nothing
+// is counted, and it returns that limit, and whether it is the first time.
+func (r *Reporter) exceeded(p objectmeta.Problem, now time.Time) (reached limit, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.minute) >= time.Minute || len(r.lines) >= r.capacity {
 		r.minute, r.lines = now, map[uint64]int{}
 	}
-	r.lines[of]++
-	return r.lines[of]
+	limits := r.limits(p)
+	for _, l := range limits {
+		if lines := r.lines[l.hash]; lines >= l.lines {
+			r.lines[l.hash] = l.lines + 1
+			return l, lines == l.lines
+		}
+	}
+	for _, l := range limits {
+		r.lines[l.hash]++
+	}
+	return limit{}, false
 }

@@ -178,3 +178,52 @@ func TestLinesOfAnObjectAreLimited(t *testing.T) {
 		}
 	})
 }
+
+// The lines of a namespace and of a linked cluster are limited, too, however many objects they have. 450,000
+// slices of a linked cluster wrote 121 MB of log in half a minute.
+func TestLinesOfManyObjectsAreLimited(t *testing.T) {
+	for name, test := range map[string]struct {
+		cluster   string
+		namespace func(i int) string
+		want      int
+		scope     string
+	}{
+		"namespace":                {"", func(int) string { return "emoji" }, 201, `of="a namespace" namespace=emoji`},
+		"namespaces":               {"", func(i int) string { return fmt.Sprint("ns", i%10) }, 2010, `of="a namespace" namespace=ns9`},
+		"linked cluster":           {"east", func(i int) string { return fmt.Sprint("ns", i) }, 1001, `cluster=east of="a linked cluster"`},
+		"namespace linked cluster": {"east", func(int) string { return "emoji" }, 201, `cluster=east of="a namespace" namespace=emoji`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				r, err := report.New(report.Config{Registerer: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				met := func(cluster, namespace string, i int) {
+					p := problem(fmt.Sprint("web", i), "endpoints[0]")
+					p.Cluster, p.Namespace = cluster, namespace
+					r.Report(p)
+				}
+				for i := range 10_000 {
+					met(test.cluster, test.namespace(i), i)
+				}
+				if n := strings.Count(log.String(), "\n"); n != test.want || !strings.Contains(log.String(), test.scope) {
+					t.Errorf("%d lines, want %d and %s", n, test.want, test.scope)
+				}
+				log.Reset()
+				met("west", "other", 0)
+				met("", "other", 0)
+				if n := strings.Count(log.String(), "\n"); n != 2 {
+					t.Errorf("%d lines about other namespaces and clusters, want 2:\n%s", n, log.String())
+				}
+				time.Sleep(time.Minute)
+				log.Reset()
+				met(test.cluster, test.namespace(0), 10_001)
+				if n := strings.Count(log.String(), "\n"); n != 1 {
+					t.Errorf("%d lines a minute later, want 1", n)
+				}
+			})
+		})
+	}
+}
