@@ -23,6 +23,8 @@ type judging struct {
 	// refuses is the prefix of names that are refused alone. fails is the prefix of names that make a
 	// whole call fail.
 	refuses, fails string
+	// drops makes it store nothing, without an error.
+	drops atomic.Bool
 	// ttl is that of records that ask for none.
 	ttl    int64
 	panics atomic.Bool
@@ -40,6 +42,9 @@ func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSe
 	}
 	if j.fails != "" && slices.ContainsFunc(wanted, func(r *dns.RecordSet) bool { return strings.HasPrefix(r.Name, j.fails) }) {
 		return nil, errors.New("500 Internal Server Error")
+	}
+	if j.drops.Load() {
+		return make([]provider.Adjusted, len(wanted)), nil
 	}
 	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) {
 		if j.refuses != "" && strings.HasPrefix(r.Name, j.refuses) {
@@ -74,6 +79,33 @@ func TestAdjustRefusesOne(t *testing.T) {
 		w.objects.set("bad", record(t, "bad", "good."+zoneName, "A", "192.0.2.1"))
 		waitIdle()
 		w.expectSets(52)
+	})
+}
+
+// A record set for which the provider stores nothing is shown as failing. The provider is asked again
+// after each listing, because its next response may be another one.
+func TestAdjustStoresNothing(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		j := &judging{Provider: w.zones}
+		w.provider = j
+		j.drops.Store(true)
+		w.start()
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.objects.set("gone", record(t, "gone", "gone."+zoneName, "A", "192.0.2.1"))
+		waitIdle()
+		const reason = "the provider stores no record set like this one: ask for another one"
+		expectLines(t, w.rowLines(RowFilter{}), "gone.shop.test A failing "+reason, "www.shop.test A failing "+reason)
+		calls := j.calls.Load()
+		w.objects.set("gone")
+		time.Sleep(3 * DefaultInterval)
+		expectLines(t, w.rowLines(RowFilter{}), "www.shop.test A failing "+reason)
+		if n := j.calls.Load() - calls; n < 2 || n > 4 {
+			t.Errorf("the provider was asked %d times in three intervals", n)
+		}
+		j.drops.Store(false)
+		time.Sleep(DefaultInterval + time.Second)
+		w.expectZone("www.shop.test A 192.0.2.1")
+		expectLines(t, w.rowLines(RowFilter{}), "www.shop.test A published")
 	})
 }
 

@@ -273,6 +273,7 @@ func (p *Publisher) listedRecords(z *zone, found difference, unknownOutcomes int
 	p.disown(z)
 	z.names.shown(later, p.capabilities.Blind)
 	z.names.listed()
+	z.names.askAgain()
 }
 
 // vanished returns our record sets, by name, that a listing doesn't show any more.
