@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,8 +46,8 @@ type scope int
 const (
 	// object is a failure of the requested object only: the API server works.
 	object scope = iota
-	// ambiguous is a failure that looks the same whether a policy or webhook rejects one object, or the API
-	// server fails for all. Only the syncs of other Services can tell.
+	// ambiguous is a failure that looks the same whether a policy or webhook rejects one object or many, or the
+	// API server fails for all. Only the syncs of other Services can tell.
 	ambiguous
 	// environment is a failure of the API server or the connection to it.
 	environment
@@ -64,7 +65,7 @@ func scopeOf(err error) scope {
 		return environment
 	}
 	switch code := status.Status().Code; {
-	case code == http.StatusForbidden, code == http.StatusInternalServerError:
+	case code == http.StatusForbidden, code == http.StatusInternalServerError, isDenial(status.Status()):
 		return ambiguous
 	case code == http.StatusUnauthorized, code == http.StatusTooManyRequests, code >= 500:
 		return environment
@@ -72,6 +73,20 @@ func scopeOf(err error) scope {
 		return environment
 	default:
 		return object
+	}
+}
+
+// isDenial reports whether a response may be that of an admission webhook or policy: by default a webhook
+// denies with 400, and a ValidatingAdmissionPolicy with 422. A 422 of the validation of the object names its
+// fields.
+func isDenial(status metav1.Status) bool {
+	switch status.Code {
+	case http.StatusBadRequest:
+		return true
+	case http.StatusUnprocessableEntity:
+		return status.Details == nil || !slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return c.Field != "" })
+	default:
+		return false
 	}
 }
 

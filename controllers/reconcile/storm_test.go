@@ -16,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // fake is an API server to which each sync makes one request.
@@ -117,7 +119,13 @@ var (
 	errInternal  = apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
 	errForbidden = apierrors.NewForbidden(corev1.Resource("endpoints"), "web", errors.New("denied by the policy"))
 	errExpired   = apierrors.NewUnauthorized("token is expired")
-	errInvalid   = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid}}
+	errInvalid   = apierrors.NewInvalid(schema.GroupKind{Kind: "Endpoints"}, "web", field.ErrorList{field.Required(field.NewPath("subsets[0]"), "no address")})
+	// The default denials of a ValidatingAdmissionPolicy and of a webhook.
+	errPolicy = &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
+		Details: &metav1.StatusDetails{Name: "web", Kind: "endpoints", Causes: []metav1.StatusCause{{Message: "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"}}},
+	}}
+	errWebhook = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusBadRequest, Message: `admission webhook "w" denied the request: no`}}
 )
 
 // An overloaded API server gets few requests. With 429 and Retry-After: 1, 10,000 Services sent 3,000 to
@@ -202,11 +210,35 @@ func TestS1LongOutage(t *testing.T) {
 	}
 }
 
+// After an admission policy or webhook has denied the writes of a namespace for half an hour, all are soon made.
+// Services used to wait for up to 1,000 seconds.
+func TestWritesCatchUpAfterDenials(t *testing.T) {
+	all := services(1, 500)
+	for name, failure := range map[string]error{"403": errForbidden, "422 by a policy": errPolicy, "400 by a webhook": errWebhook} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const fixed = 30 * time.Minute
+				f := newFake(5, func(_ Key, at time.Duration) error {
+					if at < fixed {
+						return failure
+					}
+					return nil
+				})
+				f.lead(t, all, func() {
+					if at := f.until(t, fixed+time.Hour, all); at > fixed+2*probeLimit {
+						t.Errorf("all were written %v after the policy was fixed", at-fixed)
+					}
+				})
+			})
+		})
+	}
+}
+
 // Objects that the API server always refuses don't delay the Services of other namespaces.
 func TestS1RejectedObjectsDelayNoOthers(t *testing.T) {
 	good := services(1, 1000)
 	for name, failure := range map[string]error{
-		"500": errInternal, "403": errForbidden, "422": errInvalid, "429": apierrors.NewTooManyRequests("by a webhook", 5), "503": apierrors.NewServiceUnavailable("by a webhook"),
+		"500": errInternal, "403": errForbidden, "422": errInvalid, "422 by a policy": errPolicy, "400 by a webhook": errWebhook, "429": apierrors.NewTooManyRequests("by a webhook", 5), "503": apierrors.NewServiceUnavailable("by a webhook"),
 	} {
 		for _, poisoned := range []int{1, 2, 100} {
 			t.Run(fmt.Sprint(name, " ", poisoned), func(t *testing.T) {
