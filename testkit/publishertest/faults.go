@@ -3,8 +3,10 @@ package publishertest
 import (
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/handlertransport"
 	"github.com/signpostd/signpost/testkit/longtest"
 )
 
@@ -98,6 +101,27 @@ func Pick[F any](s *Schedule, faults ...F) (none F) {
 		return none
 	}
 	return faults[s.random.IntN(len(faults))]
+}
+
+// otherServer are responses of a server that isn't the service.
+var otherServer = []struct {
+	status int
+	body   string
+}{{http.StatusOK, ""}, {http.StatusOK, "{}"}, {http.StatusOK, "<html><body>Sign in</body></html>"}, {http.StatusNoContent, ""}, {http.StatusNotFound, "<html><body>Not found</body></html>"}}
+
+// OtherServer returns a transport on which another server, such as a proxy, responds to some requests. It is
+// for [Fixture.Wrap]. Nothing is changed by these requests, although most responses are successful.
+func (s *Schedule) OtherServer(next http.RoundTripper) http.RoundTripper {
+	return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
+		if !Pick(s, true, false, false) {
+			return next.RoundTrip(r)
+		}
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		other := otherServer[s.N(len(otherServer))]
+		return &http.Response{StatusCode: other.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(other.body)), Request: r}, nil
+	})
 }
 
 // Bad returns a name that the service should refuse now. It is empty for none.

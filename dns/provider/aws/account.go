@@ -94,6 +94,9 @@ func (a *account) zones(ctx context.Context) (zones []types.HostedZone, err erro
 		if err != nil {
 			return nil, "", err
 		}
+		if page.HostedZones == nil {
+			return nil, "", incomplete("ListHostedZones", "list of zones")
+		}
 		if page.IsTruncated {
 			// A truncated list without a marker isn't complete.
 			in.Marker, next = page.NextMarker, "after "+aws.ToString(page.NextMarker)
@@ -137,6 +140,9 @@ func (a *account) sets(ctx context.Context, zone dns.Zone) (sets []*rawSet, err 
 		if err != nil {
 			return nil, "", err
 		}
+		if page.ResourceRecordSets == nil {
+			return nil, "", incomplete("ListResourceRecordSets", "list of record sets")
+		}
 		for i := range page.ResourceRecordSets {
 			sets = append(sets, &page.ResourceRecordSets[i])
 		}
@@ -157,6 +163,9 @@ func (a *account) getRecordSet(ctx context.Context, zoneID string, key dns.Key) 
 	page, err := call(ctx, a, "ListResourceRecordSets", arn(zoneID), a.client.ListResourceRecordSets, in)
 	if err != nil {
 		return nil, err
+	}
+	if page.ResourceRecordSets == nil {
+		return nil, incomplete("ListResourceRecordSets", "list of record sets")
 	}
 	for i := range page.ResourceRecordSets {
 		if keyOf(&page.ResourceRecordSets[i]) == key {
@@ -191,10 +200,19 @@ func (a *account) change(ctx context.Context, zoneID string, changes []types.Cha
 	in := &route53.ChangeResourceRecordSetsInput{HostedZoneId: &zoneID, ChangeBatch: &types.ChangeBatch{Changes: changes}}
 	out, err := call(ctx, a, "ChangeResourceRecordSets", arn(zoneID), a.client.ChangeResourceRecordSets, in,
 		func(o *route53.Options) { o.Retryer = awsaccess.RetryThrottled(a.attempts) })
-	if err != nil || out.ChangeInfo == nil {
+	switch {
+	case err != nil:
 		return "", batchError(err)
+	case out.ChangeInfo == nil || aws.ToString(out.ChangeInfo.Id) == "":
+		return "", incomplete("ChangeResourceRecordSets", "ID of the change")
 	}
-	return aws.ToString(out.ChangeInfo.Id), nil
+	return *out.ChangeInfo.Id, nil
+}
+
+// incomplete returns the error for a successful response that lacks a required part. The SDK accepts any
+// response with status 200, even one without a body. The outcome of its request is unknown.
+func incomplete(action, part string) error {
+	return fmt.Errorf("the response to %s has no %s: it may come from a proxy or from another server than Route 53", action, part)
 }
 
 // inSync reports whether all name servers have the changes of a request.

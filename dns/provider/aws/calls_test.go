@@ -35,6 +35,7 @@ func TestFaults(t *testing.T) {
 			},
 			Remove: func(r *dns.RecordSet) { w.server.Remove("Z1", r.Name, r.Type) },
 		}, seed)
+		w.Wrap = s.OtherServer
 		w.server.SetHooks(route53test.Hooks{
 			Before: func(route53test.Call) *route53test.Fault {
 				return publishertest.Pick(s, route53test.Throttled, route53test.Prior, route53test.Failed, route53test.Lost, nil)

@@ -3,6 +3,7 @@ package azure
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -154,21 +155,35 @@ func (a *account) put(ctx context.Context, zone string, s *stored, etag string) 
 	return &now, err
 }
 
+// headerRequestID is in each response of the resource manager.
+const headerRequestID = "x-ms-request-id"
+
 // remove deletes a record set. A missing one is no error.
 func (a *account) remove(ctx context.Context, zone string, k key, etag string) error {
 	ctx = policy.WithRetryOptions(ctx, a.writing)
-	return a.call(ctx, a.service.right("set", "delete"), func() error { return a.service.remove(ctx, a.group, zone, k, etag) })
+	var response *http.Response
+	ctx = policy.WithCaptureResponse(ctx, &response)
+	return a.call(ctx, a.service.right("set", "delete"), func() error {
+		if err := a.service.remove(ctx, a.group, zone, k, etag); err != nil {
+			return err
+		}
+		// The response to a deletion has no body, so another server's success looks the same.
+		if response == nil || response.Header.Get(headerRequestID) == "" {
+			return incomplete("header " + headerRequestID)
+		}
+		return nil
+	})
 }
 
 // allPages returns the values of all pages of a listing. size returns the memory of a value in bytes.
-func allPages[Page, T any](ctx context.Context, pager *runtime.Pager[Page], l *listlimit.Listing, size func(T) int, read func(Page) (values []T, next *string)) ([]T, error) {
+func allPages[Page, T any](ctx context.Context, pager *runtime.Pager[Page], l *listlimit.Listing, size func(T) int, read func(Page) (values []T, next *string, err error)) ([]T, error) {
 	return listlimit.Pages(l, size, func(string) ([]T, string, error) {
 		p, err := pager.NextPage(ctx)
 		if err != nil {
 			return nil, "", err
 		}
-		values, next := read(p)
-		return values, value(next), nil
+		values, next, err := read(p)
+		return values, value(next), err
 	})
 }
 

@@ -294,7 +294,7 @@ func TestHostileServer(t *testing.T) {
 		"zones again":    {`{"value":[],"nextLink":"https://azure.invalid/subscriptions/again"}`, "", "has no end"},
 		"sets again":     {"", `{"value":[` + set + `],"nextLink":"https://azure.invalid/subscriptions/x/all?again"}`, "has no end"},
 		"not JSON":       {"<html>", "", "unmarshalling"},
-		"nothing":        {`{}`, "", "there is no managed zone"},
+		"nothing":        {`{}`, "", "the response has no list of zones"},
 		"nulls":          {`{"value":[null,{},{"id":"x"},{"name":"x"},{"id":"/x/Z","name":"a b"}]}`, "", "there is no managed zone"},
 		"null sets":      {"", `{"value":[null,{},{"name":"a"},{"name":"a","type":"A"},{"type":"x/A","properties":{}},` + set + `,` + set + `]}`, ""},
 	} {

@@ -64,7 +64,10 @@ func failure(err error, right string) error {
 	case http.StatusForbidden:
 		e.advice = "give the identity the right " + right + ", as the roles DNS Zone Contributor and Private DNS Zone Contributor have it"
 	case http.StatusNotFound:
-		e.outcome, e.advice = provider.ErrStale, "the zone or the resource group was deleted, or is another one"
+		e.outcome, e.advice = nil, "the response has no error code: it may come from a proxy or another server: check resourceManagerEndpoint in --azure-config-file"
+		if e.code != "" {
+			e.outcome, e.advice = provider.ErrStale, "the zone or the resource group was deleted, or is another one"
+		}
 	case http.StatusConflict, http.StatusPreconditionFailed:
 		e.outcome = provider.ErrStale
 	case http.StatusTooManyRequests:
@@ -73,10 +76,17 @@ func failure(err error, right string) error {
 	return e
 }
 
-// missing reports whether an error means status 404.
+// missing reports whether an error means that Azure has no such record set. A status 404 without an error
+// code is from another server, and says nothing about it.
 func missing(err error) bool {
 	response, ok := errors.AsType[*azcore.ResponseError](err)
-	return ok && response.StatusCode == http.StatusNotFound
+	return ok && response.StatusCode == http.StatusNotFound && response.ErrorCode != ""
+}
+
+// incomplete returns the error for a successful response that lacks a required part. The SDK accepts any
+// JSON object, and no body. The outcome of the request is unknown.
+func incomplete(part string) error {
+	return fmt.Errorf("the response has no %s: it may come from a proxy or from another server than Azure", part)
 }
 
 // said is the body of a failed response. The message is at the top, or in error.

@@ -30,6 +30,7 @@ func playFaults(t *testing.T, seed uint64) {
 		// A refused type change isn't retried at once.
 		Recovery: 10 * provider.FirstSwapPause,
 	}, seed)
+	w.Wrap = s.OtherServer
 	w.server.SetHooks(azuretest.Hooks{
 		Before: func(c azuretest.Call) *azuretest.Fault {
 			if c.Writes() && s.Bad() == c.Name+"."+zoneName {

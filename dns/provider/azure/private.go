@@ -38,26 +38,32 @@ func (privateService) right(what, action string) string {
 // zones implements service.
 func (p privateService) zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error) {
 	pager := p.zoneClient.NewListByResourceGroupPager(group, &armprivatedns.PrivateZonesClientListByResourceGroupOptions{Top: new(int32(page))})
-	return allPages(ctx, pager, l, zoneSize, func(response armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
+	return allPages(ctx, pager, l, zoneSize, func(response armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string, err error) {
+		if response.Value == nil {
+			return nil, nil, incomplete("list of zones")
+		}
 		for _, z := range response.Value {
 			if z != nil {
 				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Private: true, Version: version(value(z.Properties).NumberOfRecordSets)})
 			}
 		}
-		return zones, response.NextLink
+		return zones, response.NextLink, nil
 	})
 }
 
 // list implements service.
 func (p privateService) list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error) {
 	pager := p.setClient.NewListPager(group, zone, &armprivatedns.RecordSetsClientListOptions{Top: new(int32(page))})
-	return allPages(ctx, pager, l, (*stored).size, func(response armprivatedns.RecordSetsClientListResponse) (sets []*stored, next *string) {
+	return allPages(ctx, pager, l, (*stored).size, func(response armprivatedns.RecordSetsClientListResponse) (sets []*stored, next *string, err error) {
+		if response.Value == nil {
+			return nil, nil, incomplete("list of record sets")
+		}
 		for _, r := range response.Value {
 			if r != nil {
 				sets = append(sets, fromPrivate(r))
 			}
 		}
-		return sets, response.NextLink
+		return sets, response.NextLink, nil
 	})
 }
 
@@ -66,6 +72,9 @@ func (p privateService) get(ctx context.Context, group, zone string, k key) (*st
 	response, err := p.setClient.Get(ctx, group, zone, armprivatedns.RecordType(k.recordType), k.name, nil)
 	if err != nil {
 		return nil, err
+	}
+	if response.Name == nil {
+		return nil, incomplete("record set")
 	}
 	return fromPrivate(&response.RecordSet), nil
 }
@@ -79,6 +88,9 @@ func (p privateService) put(ctx context.Context, group, zone string, s *stored, 
 	response, err := p.setClient.CreateOrUpdate(ctx, group, zone, armprivatedns.RecordType(s.key.recordType), s.key.name, toPrivate(s), condition)
 	if err != nil {
 		return nil, err
+	}
+	if response.Name == nil {
+		return nil, incomplete("record set")
 	}
 	return fromPrivate(&response.RecordSet), nil
 }

@@ -37,13 +37,16 @@ func (publicService) right(what, action string) string {
 // zones implements service.
 func (p publicService) zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error) {
 	pager := p.zoneClient.NewListByResourceGroupPager(group, &armdns.ZonesClientListByResourceGroupOptions{Top: new(int32(page))})
-	return allPages(ctx, pager, l, zoneSize, func(response armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
+	return allPages(ctx, pager, l, zoneSize, func(response armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string, err error) {
+		if response.Value == nil {
+			return nil, nil, incomplete("list of zones")
+		}
 		for _, z := range response.Value {
 			if z != nil {
 				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Version: version(value(z.Properties).NumberOfRecordSets)})
 			}
 		}
-		return zones, response.NextLink
+		return zones, response.NextLink, nil
 	})
 }
 
@@ -58,13 +61,16 @@ func version(recordSets *int64) string {
 // list implements service.
 func (p publicService) list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error) {
 	pager := p.setClient.NewListAllByDNSZonePager(group, zone, &armdns.RecordSetsClientListAllByDNSZoneOptions{Top: new(int32(page))})
-	return allPages(ctx, pager, l, (*stored).size, func(response armdns.RecordSetsClientListAllByDNSZoneResponse) (sets []*stored, next *string) {
+	return allPages(ctx, pager, l, (*stored).size, func(response armdns.RecordSetsClientListAllByDNSZoneResponse) (sets []*stored, next *string, err error) {
+		if response.Value == nil {
+			return nil, nil, incomplete("list of record sets")
+		}
 		for _, r := range response.Value {
 			if r != nil {
 				sets = append(sets, fromPublic(r))
 			}
 		}
-		return sets, response.NextLink
+		return sets, response.NextLink, nil
 	})
 }
 
@@ -73,6 +79,9 @@ func (p publicService) get(ctx context.Context, group, zone string, k key) (*sto
 	response, err := p.setClient.Get(ctx, group, zone, k.name, armdns.RecordType(k.recordType), nil)
 	if err != nil {
 		return nil, err
+	}
+	if response.Name == nil {
+		return nil, incomplete("record set")
 	}
 	return fromPublic(&response.RecordSet), nil
 }
@@ -86,6 +95,9 @@ func (p publicService) put(ctx context.Context, group, zone string, s *stored, e
 	response, err := p.setClient.CreateOrUpdate(ctx, group, zone, s.key.name, armdns.RecordType(s.key.recordType), toPublic(s), condition)
 	if err != nil {
 		return nil, err
+	}
+	if response.Name == nil {
+		return nil, incomplete("record set")
 	}
 	return fromPublic(&response.RecordSet), nil
 }

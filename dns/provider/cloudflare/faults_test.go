@@ -35,6 +35,7 @@ func play(t *testing.T, seed uint64) {
 		// Changes that are held back because of the last fault take some seconds.
 		Recovery: 100 * time.Second,
 	}, seed)
+	w.Wrap = s.OtherServer
 	w.server.SetHooks(cloudflaretest.Hooks{
 		Before: func(cloudflaretest.Call) *cloudflaretest.Fault {
 			return publishertest.Pick(s, cloudflaretest.Failed, cloudflaretest.Lost, nil, cloudflaretest.Throttled(0), cloudflaretest.Throttled(2*time.Second), cloudflaretest.Throttled(45*time.Second))

@@ -107,10 +107,14 @@ func (c *client) zones(ctx context.Context) ([]*dnsapi.ManagedZone, error) {
 	return listlimit.Pages(l, zoneSize, func(token string) (zones []*dnsapi.ManagedZone, next string, err error) {
 		err = c.call(ctx, readRetry, "dns.managedZones.list", "", func(ctx context.Context, project string) error {
 			page, err := c.service.ManagedZones.List(project).MaxResults(pageSize).PageToken(token).Context(ctx).Do()
-			if err == nil {
-				zones, next = withoutNil(page.ManagedZones), page.NextPageToken
+			switch {
+			case err != nil:
+				return err
+			case page.ManagedZones == nil && page.Kind == "":
+				return incomplete("list of zones")
 			}
-			return err
+			zones, next = withoutNil(page.ManagedZones), page.NextPageToken
+			return nil
 		})
 		return zones, next, err
 	})
@@ -154,10 +158,14 @@ func (c *client) listSets(ctx context.Context, zone string, counted *listlimit.L
 			call := c.service.ResourceRecordSets.List(project, zone).PageToken(token).Context(ctx)
 			choose(call)
 			page, err := call.Do()
-			if err == nil {
-				sets, next = withoutNil(page.Rrsets), page.NextPageToken
+			switch {
+			case err != nil:
+				return err
+			case page.Rrsets == nil && page.Kind == "":
+				return incomplete("list of record sets")
 			}
-			return err
+			sets, next = withoutNil(page.Rrsets), page.NextPageToken
+			return nil
 		})
 		return sets, next, err
 	})
@@ -190,9 +198,18 @@ func policySize(p *dnsapi.RRSetRoutingPolicy) int {
 // change makes a change in a zone, all or nothing.
 func (c *client) change(ctx context.Context, zone string, change *dnsapi.Change) error {
 	return c.call(ctx, writeRetry, "dns.changes.create", zone, func(ctx context.Context, project string) error {
-		_, err := c.service.Changes.Create(project, zone, change).Context(ctx).Do()
+		made, err := c.service.Changes.Create(project, zone, change).Context(ctx).Do()
+		if err == nil && made.Id == "" {
+			return incomplete("ID of the change")
+		}
 		return err
 	})
+}
+
+// incomplete returns the error for a successful response that lacks a required part. The SDK accepts any
+// JSON object, and no body. The outcome of the request is unknown.
+func incomplete(part string) error {
+	return fmt.Errorf("the response has no %s: it may come from a proxy or from another server than Cloud DNS", part)
 }
 
 // bearer is a transport that adds the access token.

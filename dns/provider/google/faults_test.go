@@ -29,6 +29,7 @@ func play(t *testing.T, seed uint64) {
 		},
 		Remove: func(r *dns.RecordSet) { w.server.Remove(zoneOf(r.Name), r.Name, r.Type) },
 	}, seed)
+	w.Wrap = s.OtherServer
 	w.server.SetHooks(clouddnstest.Hooks{
 		Before: func(c clouddnstest.Call) *clouddnstest.Fault {
 			time.Sleep(time.Duration(s.N(300)) * time.Millisecond)

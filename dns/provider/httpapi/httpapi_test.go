@@ -231,5 +231,8 @@ func TestThrottle(t *testing.T) {
 		if got := h.Pause(3 * time.Second); got != 3*time.Second {
 			t.Errorf("a pause of %v, want the 3 s that were asked for", got)
 		}
+		if got := h.Pause(365 * 24 * time.Hour); got != time.Hour {
+			t.Errorf("a pause of %v, want an hour, however long the service asks for", got)
+		}
 	})
 }

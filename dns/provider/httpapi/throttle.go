@@ -15,6 +15,8 @@ const (
 	// each further one, up to maxPause.
 	firstPause = time.Second
 	maxPause   = time.Minute
+	// longestPause limits the pause that a service can ask for. The publisher's own limit is the same.
+	longestPause = time.Hour
 )
 
 // Throttle pauses all requests after a response "too many requests", because the requests of an account share
@@ -49,7 +51,8 @@ func (t *Throttle) left() time.Duration {
 	return time.Until(t.until)
 }
 
-// Pause starts a pause, of a given time or of the next delay if that is zero. It returns the remaining pause.
+// Pause starts a pause, of a given time (at most an hour) or of the next delay if that is zero. It returns the
+// remaining pause.
 func (t *Throttle) Pause(after time.Duration) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,6 +64,7 @@ func (t *Throttle) Pause(after time.Duration) time.Duration {
 		}
 		after = t.delay + rand.N(t.delay/4+1)
 	}
+	after = min(after, longestPause)
 	if end := now.Add(after); end.After(t.until) {
 		t.until = end
 	}
