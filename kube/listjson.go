@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,14 +14,15 @@ import (
 // is read, so the list needs little memory until one of the limits is exceeded. client-go reads and decodes
 // the whole list first: an object of three bytes in JSON takes hundreds of bytes in memory.
 type jsonLister struct {
-	in      *bufio.Reader
+	body    io.Reader
+	read    int64 // bytes of the body
+	tokens  *json.Decoder
 	item    reflect.Type
 	decoder runtime.Decoder
 	entries *entries
 	// check returns an error if there are too many objects, and limit is the largest size of one in bytes.
 	check func(objects int) error
 	limit int64
-	value []byte // the last value
 }
 
 func newJSONLister(body io.Reader, s *source, check func(objects int) error) (*jsonLister, error) {
@@ -37,59 +37,63 @@ func newJSONLister(body io.Reader, s *source, check func(objects int) error) (*j
 	if err != nil {
 		return nil, err
 	}
-	return &jsonLister{
-		in: bufio.NewReaderSize(body, s.buffer), item: item, decoder: decoder, entries: s.entries,
-		check: check, limit: s.untrusted.EventBytes,
-	}, nil
+	l := &jsonLister{body: body, item: item, decoder: decoder, entries: s.entries, check: check, limit: s.untrusted.EventBytes}
+	l.tokens = json.NewDecoder(l)
+	return l, nil
 }
 
-// read returns the list. A list that is cut off or has no items is an error, because missing objects count as
+// Read implements [io.Reader] for the decoder, which buffers one value. A larger one is an error.
+func (l *jsonLister) Read(p []byte) (int, error) {
+	left := l.tokens.InputOffset() + l.limit - l.read
+	if left <= 0 {
+		return 0, limitError(fmt.Sprintf("an object of its listing is larger than %d bytes", l.limit))
+	}
+	n, err := l.body.Read(p[:min(int64(len(p)), left)])
+	l.read += int64(n)
+	return n, err
+}
+
+// list returns the list. A list that is cut off or has no items is an error, because missing objects count as
 // deleted.
-func (l *jsonLister) read() (*entryList, error) {
+func (l *jsonLister) list() (*entryList, error) {
 	list, found := &entryList{}, false
-	if err := l.expect('{'); err != nil {
+	if err := l.expect(json.Delim('{')); err != nil {
 		return nil, err
 	}
-	err := l.sequence('}', func() error {
-		var field string
-		if err := l.next(&field); err != nil {
-			return err
-		}
-		if err := l.expect(':'); err != nil {
-			return err
-		}
-		switch field {
-		case "metadata":
-			return l.next(&list.ListMeta)
-		case "items":
-			found = true
-			return l.readItems(list)
+	for l.tokens.More() {
+		field, err := l.tokens.Token()
+		switch {
+		case err != nil:
+		case field == "metadata":
+			err = l.tokens.Decode(&list.ListMeta)
+		case field == "items":
+			found, err = true, l.readItems(list)
 		default:
-			return l.next(&json.RawMessage{})
+			err = l.tokens.Decode(&json.RawMessage{})
 		}
-	})
-	if err == nil && !found {
-		err = errors.New("not a list: it has no items")
+		if err != nil {
+			return nil, unexpected(err)
+		}
 	}
-	if err != nil {
+	if err := l.expect(json.Delim('}')); err != nil {
 		return nil, err
+	}
+	if !found {
+		return nil, errors.New("not a list: it has no items")
 	}
 	return list, nil
 }
 
 func (l *jsonLister) readItems(list *entryList) error {
-	first, err := l.token()
-	if err != nil {
+	switch first, err := l.tokens.Token(); {
+	case err != nil:
 		return err
-	}
-	if first != '[' {
-		var none *struct{} // only null decodes into it as nil
-		if err := errors.Join(l.in.UnreadByte(), l.next(&none)); err != nil || none != nil {
-			return errors.New("not a list: its items are no array")
-		}
+	case first == nil:
 		return nil
+	case first != json.Delim('['):
+		return errors.New("not a list: its items are no array")
 	}
-	return l.sequence(']', func() error {
+	for l.tokens.More() {
 		if err := l.check(len(list.Items) + 1); err != nil {
 			return err
 		}
@@ -98,114 +102,26 @@ func (l *jsonLister) readItems(list *entryList) error {
 			return fmt.Errorf("decode object %d of the list: %w", len(list.Items), err)
 		}
 		list.Items = append(list.Items, e)
-		return nil
-	})
+	}
+	return l.expect(json.Delim(']'))
 }
 
 func (l *jsonLister) readItem() (*entry, error) {
-	if err := l.readValue(); err != nil {
+	var raw json.RawMessage
+	if err := l.tokens.Decode(&raw); err != nil {
 		return nil, err
 	}
 	object := reflect.New(l.item).Interface().(runtime.Object)
-	if err := runtime.DecodeInto(l.decoder, l.value, object); err != nil {
+	if err := runtime.DecodeInto(l.decoder, raw, object); err != nil {
 		return nil, err
 	}
 	return l.entries.of(object)
 }
 
-// sequence reads the elements of an array or object, and its end.
-func (l *jsonLister) sequence(end byte, element func() error) error {
-	switch c, err := l.token(); {
-	case err != nil:
-		return err
-	case c == end:
-		return nil
+func (l *jsonLister) expect(want json.Delim) error {
+	token, err := l.tokens.Token()
+	if err == nil && token != want {
+		err = fmt.Errorf("unexpected %v in a list", token)
 	}
-	if err := l.in.UnreadByte(); err != nil {
-		return err
-	}
-	for {
-		if err := element(); err != nil {
-			return err
-		}
-		switch c, err := l.token(); {
-		case err != nil:
-			return err
-		case c == end:
-			return nil
-		case c != ',':
-			return errUnexpected(c)
-		}
-	}
+	return unexpected(err)
 }
-
-// next decodes the next value.
-func (l *jsonLister) next(into any) error {
-	if err := l.readValue(); err != nil {
-		return err
-	}
-	return json.Unmarshal(l.value, into)
-}
-
-// readValue reads the bytes of the next value. It only finds where the value ends; decoding it finds what is
-// wrong with it.
-func (l *jsonLister) readValue() error {
-	first, err := l.token()
-	if err != nil {
-		return err
-	}
-	if cap(l.value) > frameKept {
-		l.value = nil
-	}
-	l.value = l.value[:0]
-	depth, quoted, escaped := 0, false, false
-	for c := first; ; {
-		if int64(len(l.value)) >= l.limit {
-			return limitError(fmt.Sprintf("an object of its listing is larger than %d bytes", l.limit))
-		}
-		l.value = append(l.value, c)
-		switch {
-		case escaped:
-			escaped = false
-		case quoted:
-			escaped, quoted = c == '\\', c != '"'
-		case c == '"':
-			quoted = true
-		case c == '{', c == '[':
-			depth++
-		case c == '}', c == ']':
-			depth--
-		}
-		structured := first == '{' || first == '[' || first == '"'
-		if structured && depth <= 0 && !quoted {
-			return nil
-		}
-		if c, err = l.in.ReadByte(); err != nil {
-			return unexpected(err)
-		}
-		if !structured && (isSpace(c) || c == ',' || c == '}' || c == ']') {
-			return l.in.UnreadByte()
-		}
-	}
-}
-
-// token returns the next byte that is no space.
-func (l *jsonLister) token() (byte, error) {
-	for {
-		if c, err := l.in.ReadByte(); err != nil || !isSpace(c) {
-			return c, unexpected(err)
-		}
-	}
-}
-
-func (l *jsonLister) expect(want byte) error {
-	c, err := l.token()
-	if err == nil && c != want {
-		err = errUnexpected(c)
-	}
-	return err
-}
-
-func errUnexpected(c byte) error { return fmt.Errorf("unexpected byte %q in a list", c) }
-
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }

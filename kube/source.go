@@ -187,7 +187,7 @@ func (s *source) listUntrusted(ctx context.Context, request *rest.Request, check
 	if err != nil {
 		return nil, err
 	}
-	list, err := l.read()
+	list, err := l.list()
 	if err != nil {
 		return nil, fmt.Errorf("read list of %s: %w", s.path[len(s.path)-1], err)
 	}
