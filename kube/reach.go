@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"time"
 
@@ -55,6 +56,12 @@ func ExplainRequest(err error) error {
 	server, cause := failed.URL, failed.Err
 	if u, wrong := url.Parse(failed.URL); wrong == nil {
 		server = u.Scheme + "://" + u.Host
+	}
+	if connection, ok := cause.(*net.OpError); ok && connection.Source != nil {
+		// Without the port of the client, which differs with each connection, equal causes are equal texts.
+		known := *connection
+		known.Source = nil
+		cause = &known
 	}
 	if failed.Timeout() {
 		cause = errors.New("no answer in time")

@@ -82,6 +82,13 @@ func TestExplainRequest(t *testing.T) {
 		{cause, "connection refused"},
 		{&url.Error{Op: "Get", URL: "https://192.0.2.1:6443/api/v1/pods?limit=500", Err: cause}, "the API server https://192.0.2.1:6443 can't be reached: connection refused"},
 		{&url.Error{Op: "Get", URL: "https://192.0.2.1:6443/version", Err: context.DeadlineExceeded}, "the API server https://192.0.2.1:6443 can't be reached: no answer in time"},
+		{
+			// The port of the client would make each failure another text.
+			&url.Error{Op: "Get", URL: "https://192.0.2.1:6443/version", Err: &net.OpError{
+				Op: "read", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 40000}, Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 6443}, Err: cause,
+			}},
+			"the API server https://192.0.2.1:6443 can't be reached: read tcp 192.0.2.1:6443: connection refused",
+		},
 	} {
 		if got := ExplainRequest(test.err); got.Error() != test.want {
 			t.Errorf("got %v, want %s", got, test.want)

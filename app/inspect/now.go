@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -157,13 +158,37 @@ func (f *Finding) compareCause(other *Finding) int {
 	return cmp.Or(cmp.Compare(len(other.Cause), len(f.Cause)), strings.Compare(f.Cause, other.Cause))
 }
 
-// causeKey returns the cause, of a record without its name: a server that refuses many records says the
-// same of each.
+// causeKey returns the cause without the name of a record, and without the names of a Service and of the
+// objects that are written for it: a server that refuses many says the same of each.
 func (f *Finding) causeKey() string {
-	if f.Area != AreaRecord || f.Explain == "" {
-		return f.Cause
+	switch {
+	case f.Area == AreaRecord && f.Explain != "":
+		return strings.ReplaceAll(f.Cause, f.Explain, "NAME")
+	case f.Area == AreaWrite:
+		_, object, _ := strings.Cut(f.Explain, "/")
+		if namespace, name, ok := strings.Cut(object, "/"); ok {
+			return withoutNames(f.Cause, namespace, name)
+		}
 	}
-	return strings.ReplaceAll(f.Cause, f.Explain, "NAME")
+	return f.Cause
+}
+
+// names matches what may be the name of an object.
+var names = regexp.MustCompile(`[a-z0-9]([a-z0-9.-]*[a-z0-9])?`)
+
+// withoutNames replaces, in the cause of a failed write, the namespace, the name of a Service, and those that
+// begin with it and a dash, as the names of its slices do.
+func withoutNames(cause, namespace, name string) string {
+	return names.ReplaceAllStringFunc(cause, func(s string) string {
+		switch {
+		case s == name || strings.HasPrefix(s, name+"-"):
+			return "NAME"
+		case s == namespace:
+			return "NAMESPACE"
+		default:
+			return s
+		}
+	})
 }
 
 // byCause joins findings with the same cause, under the worst of their areas.

@@ -59,6 +59,26 @@ func TestRefusalsOfAServerAreOneFinding(t *testing.T) {
 	}
 }
 
+// The failures of all writes are one finding, though each names its objects.
+func TestFailingWritesAreOneFinding(t *testing.T) {
+	at := time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC)
+	write := func(namespace, name, err string) Finding {
+		slice := name + "-x7" + name
+		return Finding{
+			Area: AreaWrite, Severity: SeverityError, Subject: "Service " + namespace + "/" + name, Explain: "Service/" + namespace + "/" + name, Count: 1,
+			Cause: fmt.Sprintf("EndpointSlices can't be written: update EndpointSlice %s/%s: Put \"https://k/apis/x/v1/namespaces/%s/endpointslices/%s\": %q is forbidden: %s", namespace, slice, namespace, slice, slice, err),
+		}
+	}
+	all := []Finding{
+		write("shop", "web", "denied"), write("shop", "api", "denied"), write("east", "web", "denied"),
+		write("shop", "db", "exceeded quota"),
+	}
+	now := Summarize(all, at)
+	if len(now.Findings) != 2 || now.Total != 4 || now.Findings[0].Count != 3 || !strings.Contains(now.Findings[0].Cause, "east/web-x7web") || now.Findings[1].Subject != "Service shop/db" {
+		t.Errorf("%+v", now)
+	}
+}
+
 // Split-horizon: zones of one name, and their records and plans, are findings of their own.
 func TestNowOfZonesWithOneName(t *testing.T) {
 	w := &fixture{

@@ -91,6 +91,7 @@ func TestCheckControllersFlags(t *testing.T) {
 		"negative batch": {args: []string{"--endpointslice-updates-batch-period=-1s"}, err: "--endpointslice-updates-batch-period=-1s: must not be negative"},
 		"no namespace":   {args: []string{"--leader-elect-resource-namespace=", "--leader-elect=false"}},
 		"process too":    {args: []string{"--metrics-addr=9996", "--leader-elect-retry-period=0s"}, err: "--metrics-addr=9996: must be HOST:PORT, or :PORT for all addresses of the host\n--leader-elect-retry-period=0s: must be more than 0s"},
+		"port":           {args: []string{"--metrics-addr=:70000"}, err: "--metrics-addr=:70000: the port must be from 0 to 65535"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

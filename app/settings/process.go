@@ -2,8 +2,10 @@ package settings
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"slices"
+	"strconv"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -139,7 +141,11 @@ func (o *Process) Collector() string {
 }
 
 func checkAddress(flag, address string) []problem {
-	if _, _, err := net.SplitHostPort(address); err == nil {
+	_, port, err := net.SplitHostPort(address)
+	if n, wrong := strconv.ParseUint(port, 10, 64); wrong == nil && n > math.MaxUint16 {
+		return []problem{{flags: []string{flag}, reason: "the port must be from 0 to 65535"}}
+	}
+	if err == nil {
 		return nil
 	}
 	return []problem{{flags: []string{flag}, reason: "must be HOST:PORT, or :PORT for all addresses of the host"}}
