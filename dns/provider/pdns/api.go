@@ -3,6 +3,7 @@ package pdns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -92,7 +93,9 @@ func (a *api) zone(ctx context.Context, zone dns.Zone) (sets []rrset, err error)
 
 // decodeSets decodes a zone, of which it keeps the record sets.
 func decodeSets(s *listlimit.Stream, l *listlimit.Listing, into *[]rrset) error {
+	found := false
 	err := s.Object(map[string]func() error{"rrsets": func() error {
+		found = true
 		return s.Array(func() error {
 			var set rrset
 			if err := s.Value(&set); err != nil {
@@ -102,8 +105,12 @@ func decodeSets(s *listlimit.Stream, l *listlimit.Listing, into *[]rrset) error 
 			return l.Add(1, set.size())
 		})
 	}})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !found:
+		// Such a zone isn't empty. A record set that seems to be missing would be overwritten.
+		return errors.New(`the zone has no member "rrsets": the response may come from a proxy or from another server than PowerDNS: check --pdns-server`)
 	}
 	return s.End()
 }
