@@ -164,12 +164,13 @@ func (p *part) currentVersion(ctx context.Context, unread *atomic.Int64) (string
 	asked, refused := time.Now(), false // refused is true if the previous request was
 	for {
 		certain := refused && unread.Load() == 0
+		before := p.rewinds.remember(p)
 		version, err := p.source.currentVersion(ctx)
 		if err == nil {
 			_, err = resourceversion.CompareResourceVersion(version, version)
 		}
 		if err == nil {
-			p.rewinds.compare(p, version)
+			p.rewinds.compare(p, version, before)
 			return version, nil
 		}
 		reason := reasonOf(err)

@@ -141,7 +141,7 @@ func (p *part) beforeFilling(ctx context.Context) {
 // advance records that the tables contain everything up to a version from the API server, and whether it is
 // the version of a change.
 func (p *part) advance(version string, change bool) {
-	if !p.rewinds.compare(p, version) {
+	if !p.rewinds.compare(p, version, p.rewinds.remember(p)) {
 		p.watches.advance(version, change)
 	}
 }
@@ -149,8 +149,9 @@ func (p *part) advance(version string, change bool) {
 // continued returns nil if a watch may continue at the version of the tables, because the API server hasn't
 // gone back behind it. The watch itself would not fail: it silently waits for that version.
 func (p *part) continued(ctx context.Context) error {
+	before := p.rewinds.remember(p)
 	version, err := p.source.currentVersion(ctx)
-	if err == nil && p.rewinds.compare(p, version) {
+	if err == nil && p.rewinds.compare(p, version, before) {
 		return errRewound
 	}
 	return err

@@ -24,7 +24,7 @@ type Rewind struct {
 
 // rewinds detects rewinds of a cluster's API server. While etcd keeps its data, the resource version of a
 // kind never goes back, and versions of one kind may be compared as numbers (KEP-5504). So a part that
-// receives a version below the remembered one reports a rewind. The parts of all kinds then forget their
+// receives a version below the one that it remembered at the request reports a rewind. The parts of all kinds then forget their
 // versions and list their objects again.
 type rewinds struct {
 	cluster string
@@ -85,15 +85,28 @@ func (r *rewinds) untilNext(ctx context.Context) (context.Context, context.Cance
 	return until, func() { cancel(nil) }
 }
 
-// compare compares a version from the API server with the remembered one of the part. If it is below, compare
-// reports a rewind and returns true.
-func (r *rewinds) compare(p *part, present string) bool {
-	if !below(present, p.watches.progress()) {
+// remembered is the version of a part's tables at a time, and the number of rewinds until then.
+type remembered struct {
+	version string
+	rewinds uint64
+}
+
+// remember returns the remembered version of a part. It is called before a request for the present version,
+// because a watch may bring later versions before the response arrives.
+func (r *rewinds) remember(p *part) remembered {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return remembered{version: p.watches.progress(), rewinds: r.count}
+}
+
+// compare compares a version that the part has received with what it remembered before the version was
+// requested. If the version is below, compare reports a rewind and returns true.
+func (r *rewinds) compare(p *part, present string, before remembered) bool {
+	if !below(present, before.version) {
 		return false
 	}
 	r.mu.Lock()
-	remembered := p.watches.progress()
-	if !below(present, remembered) {
+	if r.count != before.rewinds || p.watches.progress() == "" {
 		r.mu.Unlock()
 		return true // another part reported the rewind first
 	}
@@ -105,10 +118,10 @@ func (r *rewinds) compare(p *part, present string) bool {
 		of.state.rewound() // before they begin to list again
 	}
 	r.begin()
-	remembered, present = sanitize.Shorten(remembered, fieldLimit), sanitize.Shorten(present, fieldLimit)
+	known, present := sanitize.Shorten(before.version, fieldLimit), sanitize.Shorten(present, fieldLimit)
 	r.log.Warn("The resource version of the API server went back, as after a restore of etcd from an older copy: all kinds are listed again",
-		"kind", p.feed.kind, "remembered", remembered, "present", present)
-	r.notify(Rewind{Cluster: r.cluster, Kind: p.feed.kind, Remembered: remembered, Present: present})
+		"kind", p.feed.kind, "remembered", known, "present", present)
+	r.notify(Rewind{Cluster: r.cluster, Kind: p.feed.kind, Remembered: known, Present: present})
 	return true
 }
 

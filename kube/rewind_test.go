@@ -33,6 +33,8 @@ type fakeServer struct {
 	gone, forbidden map[string]bool
 	// events take what open watches of a resource bring.
 	events map[string]chan string
+	// slow, if not nil, is called between the making of a list and its sending.
+	slow func()
 }
 
 func newFakeServer() *fakeServer {
@@ -54,6 +56,7 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 	version, names, cut, document := strconv.Itoa(s.version), s.objects[resource], s.cut, s.discovery[r.URL.Path]
 	gone, forbidden, failing := s.gone[resource], s.forbidden[resource], s.failing[r.URL.Path]
+	slow := s.slow
 	if failing != 0 {
 		s.failed++
 	}
@@ -76,6 +79,9 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`)
 		return
 	case r.URL.Query().Get("watch") == "":
+		if slow != nil {
+			slow()
+		}
 		fmt.Fprintf(w, `{"kind": "List", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": %q}, "items": []}`, version)
 		return
 	}
@@ -198,6 +204,39 @@ func TestRewind(t *testing.T) {
 	becomes(t, as, "not-listed")
 	if n := gauge(t, r, "kube_rewinds_total", "cluster=local"); n != 2 {
 		t.Errorf("%v rewinds", n)
+	}
+}
+
+// While the API server responds to a request for its version, a watch may bring later versions. That is no
+// rewind, though the version of the response is below that of the tables when it arrives.
+func TestChangesDuringARequestAreNoRewind(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	as := fakeKind("as").Table()
+	r := newRecorder()
+	c := run(t, &rest.Config{Host: h.URL}, r, as)
+	settle(t, c)
+	await(t, c, "as", Synced, "")
+	s.set(func() {
+		s.slow = func() {
+			s.events["as"] <- bookmark(1010)
+			kubetest.Eventually(t, 20*time.Second, func() error {
+				if got := as.parts()[0].watches.progress(); got != "1010" {
+					return fmt.Errorf("the table has come to version %s", got)
+				}
+				return nil
+			})
+		}
+	})
+	catchUp(t, as)
+	if n := gauge(t, r, "kube_rewinds_total", "cluster=local"); n != 0 {
+		t.Errorf("%v rewinds", n)
+	}
+	s.set(func() { s.slow, s.version = nil, 1005 })
+	catchUp(t, as)
+	if n := gauge(t, r, "kube_rewinds_total", "cluster=local"); n != 1 {
+		t.Errorf("%v rewinds after one", n)
 	}
 }
 
