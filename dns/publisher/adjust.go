@@ -161,7 +161,7 @@ func (p *Publisher) adjusted(z *zone, q adjustQuery, responses []provider.Adjust
 		for _, n := range q.names {
 			z.names.responded(n, nil)
 		}
-		p.throttle(err)
+		p.pauseCalls(err)
 		return
 	case err != nil:
 		p.adjustFailed(z, q, err)
@@ -316,19 +316,26 @@ func (p *part) dropFailed(errs map[string]error) {
 	p.changes, p.names = changes, names
 }
 
-// longestThrottle limits the pause that a provider can ask for.
-const longestThrottle = time.Hour
+const (
+	// longestThrottle limits the pause that a provider can ask for.
+	longestThrottle = time.Hour
+	// shownThrottle is the shortest pause that is shown as a trouble.
+	shownThrottle = time.Minute
+)
 
-// throttle stops all calls of the provider for the time that it asks for. If it gives none, the
+// pauseCalls stops all calls of the provider for the time that it asks for. If it gives none, the
 // time doubles with each throttled call.
-func (p *Publisher) throttle(err error) {
+func (p *Publisher) pauseCalls(err error) {
 	pause := backoff(p.throttles, p.Interval)
 	if said, ok := errors.AsType[*provider.ThrottledError](err); ok && said.After > 0 {
 		pause = min(said.After, longestThrottle)
 	}
 	p.throttles++
 	if until := time.Now().Add(pause); until.After(p.throttledUntil) {
-		p.throttledUntil = until
+		p.throttledUntil, p.throttle = until, nil
+		if pause >= shownThrottle {
+			p.throttle = err
+		}
 		p.Metrics.registryErrors.Inc()
 		p.Log.Warn("The provider throttles requests; calling again later", "after", pause, "err", err)
 	}

@@ -239,7 +239,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	case errors.Is(b.err, provider.ErrStale):
 		p.stale(z, b, remaining)
 	case errors.Is(b.err, provider.ErrThrottled):
-		p.throttle(b.err)
+		p.pauseCalls(b.err)
 		retryAll(z, remaining)
 	default:
 		p.failed(z, b, remaining)
@@ -322,7 +322,7 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 		case errors.Is(err, provider.ErrThrottled):
 			// The ownership record may have been created before the error.
 			z.names.attempt(n, g, made)
-			p.throttle(err)
+			p.pauseCalls(err)
 			z.names.retry(n)
 		case provider.IsAny(err, provider.ErrNotTried, provider.ErrUnread):
 			// The name isn't to blame. As a failed one it would be sent alone, and would wait for that.

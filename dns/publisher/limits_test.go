@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -116,6 +117,38 @@ func TestThrottled(t *testing.T) {
 		}
 		if notices := w.takeNotices(); len(notices) != 64 {
 			t.Errorf("notices %q", notices)
+		}
+	})
+}
+
+// While the provider throttles requests for a minute or longer, the reason is shown: as a trouble, and
+// in the rows of the records that wait, also those of other zones.
+func TestThrottleIsShown(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		w.start()
+		waitIdle()
+		begun := time.Now()
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, call inmemory.Call) error {
+			if call.Operation == inmemory.Apply && time.Since(begun) < time.Minute {
+				return &provider.ThrottledError{After: 365 * 24 * time.Hour, Err: errors.New("come back next year")}
+			}
+			return nil
+		}})
+		w.objects.set("web", record(t, "web", "web."+zoneName, "A", "192.0.2.1"))
+		waitIdle()
+		until := begun.Add(time.Hour)
+		troubles := w.publisher.Troubles()
+		if len(troubles) != 1 || troubles[0].Field != "provider" || !strings.Contains(troubles[0].Reason, "come back next year") || !strings.Contains(troubles[0].Reason, until.UTC().Format("T15:04")) {
+			t.Errorf("troubles %v", troubles)
+		}
+		page, err := w.publisher.Rows(t.Context(), RowFilter{States: []RowState{RowPending}}, 0, 10)
+		if err != nil || len(page.Rows) != 1 || page.Rows[0].Message != "the provider throttles requests" || page.Rows[0].Next.Sub(until).Abs() > time.Minute {
+			t.Errorf("rows %v, error %v", page.Rows, err)
+		}
+		time.Sleep(time.Hour + time.Second)
+		w.expectSets(1)
+		if troubles := w.publisher.Troubles(); len(troubles) > 0 {
+			t.Errorf("afterwards, the troubles are %v", troubles)
 		}
 	})
 }

@@ -83,7 +83,7 @@ func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) 
 	l.busy = false
 	defer func() { p.Metrics.totals(p.zones.all(), l) }()
 	if errors.Is(err, provider.ErrThrottled) {
-		p.throttle(err)
+		p.pauseCalls(err)
 	}
 	if err != nil {
 		p.operationFailed(&l.retryState, "list the zones", err)
@@ -242,7 +242,7 @@ func (p *Publisher) listedRecords(z *zone, found difference, unknownOutcomes int
 	z.busy = false
 	p.Metrics.lastReconcile.SetToCurrentTime()
 	if errors.Is(err, provider.ErrThrottled) {
-		p.throttle(err)
+		p.pauseCalls(err)
 		return
 	}
 	defer p.measure(z)

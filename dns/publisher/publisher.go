@@ -80,10 +80,11 @@ type Publisher struct {
 	// limiter limits the calls of the provider per second. Any goroutine may use it.
 	limiter *rate.Limiter
 	// calls is the number of running calls of the provider. Until throttledUntil no other may begin.
-	// throttles counts the throttled calls in a row.
+	// throttles counts the throttled calls in a row, and throttle is the error of a pause that is shown.
 	calls          int
 	throttledUntil time.Time
 	throttles      int
+	throttle       error
 	objectProblems objectProblems
 
 	// instance is the last argument of SetInstance.

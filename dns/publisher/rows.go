@@ -225,6 +225,7 @@ func (p *Publisher) judgeDifference(z *zone, both pair, row *Row) {
 		row.State, row.Message = RowPending, "this is a dry run, which changes nothing: run without --dry-run"
 	case n.phase != settled:
 		row.State = RowPending
+		p.noteThrottle(row)
 	case !z.upToDate || !p.sourcesEvaluated:
 		p.judgeUnread(z, row)
 	default:
@@ -252,6 +253,15 @@ func (p *Publisher) judgeUnread(z *zone, row *Row) {
 		row.State, row.Message, row.Next = RowFailing, z.reading.err.Error(), z.reading.retryAt
 	case z.upToDate:
 		row.Message = "not all objects have been read yet"
+	default:
+		p.noteThrottle(row)
+	}
+}
+
+// noteThrottle says in a pending row that the provider throttles requests, and when the next one is sent.
+func (p *Publisher) noteThrottle(row *Row) {
+	if time.Now().Before(p.throttledUntil) {
+		row.Message, row.Next = "the provider throttles requests", p.throttledUntil
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Trouble is a problem of the publisher or of a zone, not of an object.
 type Trouble struct {
-	// Field is the subject: "budget", "zones", "zone example.org" or "domain-filter".
+	// Field is the subject: "budget", "provider", "zones", "zone example.org" or "domain-filter".
 	Field string
 	// Reason says what is wrong and what to do.
 	Reason string
@@ -64,6 +64,9 @@ func (p *Publisher) findTroubles() (found []Trouble) {
 	}
 	if p.filtered {
 		add("domain-filter", fmt.Sprintf("the domain filter leaves out all %d names that objects ask for: correct --domain-filter and --exclude-domains", p.Desired.Len()))
+	}
+	if p.throttle != nil && time.Now().Before(p.throttledUntil) {
+		add("provider", fmt.Sprintf("the provider throttles requests, so nothing is sent until %s: %v", p.throttledUntil.UTC().Format(time.RFC3339), p.throttle))
 	}
 	switch {
 	case p.zoneList.err != nil:
