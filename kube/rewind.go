@@ -24,8 +24,8 @@ type Rewind struct {
 
 // rewinds detects rewinds of a cluster's API server. While etcd keeps its data, the resource version of a
 // kind never goes back, and versions of one kind may be compared as numbers (KEP-5504). So a part that
-// receives a version below the one that it remembered at the request reports a rewind. The parts of all kinds then forget their
-// versions and list their objects again.
+// receives a version below the one that it remembered at the request reports a rewind. The parts of all
+// kinds then forget their versions and list their objects again.
 type rewinds struct {
 	cluster string
 	log     *slog.Logger

@@ -128,8 +128,8 @@ func TestThrottleIsShown(t *testing.T) {
 		w.start()
 		waitIdle()
 		begun := time.Now()
-		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, call inmemory.Call) error {
-			if call.Operation == inmemory.Apply && time.Since(begun) < time.Minute {
+		w.zones.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, call inmemorytest.Call) error {
+			if call.Operation == inmemorytest.Apply && time.Since(begun) < time.Minute {
 				return &provider.ThrottledError{After: 365 * 24 * time.Hour, Err: errors.New("come back next year")}
 			}
 			return nil
