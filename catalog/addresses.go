@@ -1,46 +1,34 @@
 package catalog
 
-import (
-	"net/netip"
-	"slices"
-)
+import "net/netip"
 
 // addressIndex maps an IP address to the Services with this cluster IP, the workloads with this IP, and the
 // pods with a hostPort on the host with this IP.
 type addressIndex struct {
-	services  map[addressKey][]ServiceKey
-	workloads map[addressKey][]*workloadEntry
-	hosts     map[addressKey][]*workloadEntry
+	services  map[addressKey]set[ServiceKey]
+	workloads map[addressKey]set[*workloadEntry]
+	hosts     map[addressKey]set[*workloadEntry]
 }
 
 func newAddressIndex() addressIndex {
 	return addressIndex{
-		services:  map[addressKey][]ServiceKey{},
-		workloads: map[addressKey][]*workloadEntry{},
-		hosts:     map[addressKey][]*workloadEntry{},
+		services:  map[addressKey]set[ServiceKey]{},
+		workloads: map[addressKey]set[*workloadEntry]{},
+		hosts:     map[addressKey]set[*workloadEntry]{},
 	}
 }
 
-// addAt adds v to the lists of these addresses.
-func addAt[V comparable](m map[addressKey][]V, v V, at addresses) {
+// addAt adds v to the sets of these addresses.
+func addAt[V comparable](m map[addressKey]set[V], v V, at addresses) {
 	for _, ip := range at.ips {
-		key := addressKey{at.cluster, ip}
-		if !slices.Contains(m[key], v) {
-			m[key] = append(m[key], v)
-		}
+		addTo(m, addressKey{at.cluster, ip}, v)
 	}
 }
 
-// removeAt removes v from the lists of these addresses.
-func removeAt[V comparable](m map[addressKey][]V, v V, at addresses) {
+// removeAt removes v from the sets of these addresses.
+func removeAt[V comparable](m map[addressKey]set[V], v V, at addresses) {
 	for _, ip := range at.ips {
-		key := addressKey{at.cluster, ip}
-		list := slices.DeleteFunc(m[key], func(other V) bool { return other == v })
-		if len(list) == 0 {
-			delete(m, key)
-		} else {
-			m[key] = list
-		}
+		removeFrom(m, addressKey{at.cluster, ip}, v)
 	}
 }
 

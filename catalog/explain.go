@@ -103,7 +103,7 @@ func (s *state) explainSlices(member ServiceKey, q Query, declared bool) []Expla
 	}
 	var all []ExplainedSlice
 	name := newHostname(q.Hostname)
-	for _, e := range s.slicesOf[member] {
+	for _, e := range s.sortedSlices(member) {
 		slice := ExplainedSlice{Slice: e.slice}
 		at := 0
 		for _, subset := range e.slice.Subsets {

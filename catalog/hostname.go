@@ -104,7 +104,7 @@ func (n namedEndpoint) deleted() bool {
 // endpointsNamed returns the endpoints of this name, the ready ones first.
 func (s *state) endpointsNamed(key ServiceKey, name hostname) []namedEndpoint {
 	var ready, others []namedEndpoint
-	for _, entry := range s.slicesOf[key] {
+	for _, entry := range s.sortedSlices(key) {
 		at := 0
 		for _, subset := range entry.slice.Subsets {
 			for i := range subset.Endpoints {

@@ -46,7 +46,7 @@ func (s *state) countEndpoints(key ServiceKey) (ready, notReady int) {
 		ip     netip.Addr
 	}
 	known := map[endpoint]bool{}
-	for _, e := range s.slicesOf[key] {
+	for _, e := range s.sortedSlices(key) {
 		at := 0
 		for _, subset := range e.slice.Subsets {
 			for i := range subset.Endpoints {
@@ -85,9 +85,9 @@ func (c *Catalog) Holders(a netip.AddrPort) AddressHolders {
 	ip := a.Addr().Unmap()
 	c.mu.RLock()
 	at := addressKey{LocalCluster, ip}
-	h.Services = slices.Clone(c.state.addresses.services[at])
-	h.Workloads = workloadsOf(c.state.addresses.workloads[at])
-	h.Hosts = slices.DeleteFunc(workloadsOf(c.state.addresses.hosts[at]), func(w *Workload) bool {
+	h.Services = slices.Clone(valuesOf(c.state.addresses.services, at))
+	h.Workloads = workloadsOf(valuesOf(c.state.addresses.workloads, at))
+	h.Hosts = slices.DeleteFunc(workloadsOf(valuesOf(c.state.addresses.hosts, at)), func(w *Workload) bool {
 		return a.Port() != 0 && w.portFromHost(netip.AddrPortFrom(ip, a.Port())) == 0
 	})
 	all := make([]*EndpointSlice, 0, len(c.state.slices))
@@ -128,7 +128,7 @@ func (c *Catalog) FindWorkload(key WorkloadKey) (*Workload, []*EndpointSlice) {
 		return nil, nil
 	}
 	var named []*EndpointSlice
-	for _, e := range entry.slices {
+	for _, e := range entry.slices.list() {
 		named = append(named, e.slice)
 	}
 	slices.SortFunc(named, func(a, b *EndpointSlice) int { return strings.Compare(a.Name, b.Name) })

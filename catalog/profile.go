@@ -104,7 +104,7 @@ func (p profileResolver) dependOn(f dependency) {
 func (p profileResolver) byIP() {
 	key := addressKey{p.query.Cluster, p.query.IP}
 	p.dependOn(dependency{address: key})
-	switch services := p.state.addresses.services[key]; {
+	switch services := valuesOf(p.state.addresses.services, key); {
 	case len(services) == 1:
 		p.byService(services[0])
 	case len(services) > 1:
@@ -176,7 +176,7 @@ func (p profileResolver) serviceProfile(key ServiceKey) *ServiceProfile {
 // the host with this IP, else an ExternalWorkload.
 func (p profileResolver) byEndpoint(key addressKey) {
 	at := netip.AddrPortFrom(key.ip, p.query.Port)
-	own, hosts := p.state.addresses.workloads[key], p.state.addresses.hosts[key]
+	own, hosts := valuesOf(p.state.addresses.workloads, key), valuesOf(p.state.addresses.hosts, key)
 	isPod := func(w *Workload) bool { return w.Key.Kind == Pod }
 	onHost := func(w *Workload) bool { return w.portFromHost(at) != 0 }
 	external := func(w *Workload) bool { return w.Key.Kind == ExternalWorkload && w.hasPort(p.query.Port) }

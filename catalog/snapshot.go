@@ -111,7 +111,7 @@ func (s *state) snapshot(key ServiceKey, o *Options) *Snapshot {
 
 // memberSnapshot builds the state of a member; its cluster is nil for our own.
 func (s *state) memberSnapshot(key ServiceKey, cluster *Cluster, o *Options) memberSnapshot {
-	entries := s.slicesOf[key]
+	entries := s.sortedSlices(key)
 	p := memberSnapshot{service: s.services[key], slices: make([]*compiledSlice, 0, len(entries))}
 	for _, e := range entries {
 		c := s.compile(e, o)

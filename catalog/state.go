@@ -13,7 +13,7 @@ import (
 type state struct {
 	services     map[ServiceKey]*Service
 	slices       map[ID]*sliceEntry
-	slicesOf     map[ServiceKey][]*sliceEntry // sorted by slice name
+	slicesOf     map[ServiceKey]set[*sliceEntry]
 	namespaces   map[namespaceKey]*namespace
 	owners       map[ID]*Owner
 	ownedBy      map[ID]map[*workloadEntry]struct{}
@@ -49,7 +49,7 @@ type namespace struct {
 type workloadEntry struct {
 	workload *Workload
 	target   atomic.Pointer[Target] // computed on demand; nil after a change
-	slices   []*sliceEntry          // the slices with an endpoint that names the workload
+	slices   set[*sliceEntry]       // the slices with an endpoint that names the workload
 }
 
 // sliceEntry is a slice with the addresses compiled from it.
@@ -66,7 +66,7 @@ func newState() *state {
 	return &state{
 		services:     map[ServiceKey]*Service{},
 		slices:       map[ID]*sliceEntry{},
-		slicesOf:     map[ServiceKey][]*sliceEntry{},
+		slicesOf:     map[ServiceKey]set[*sliceEntry]{},
 		namespaces:   map[namespaceKey]*namespace{},
 		owners:       map[ID]*Owner{},
 		ownedBy:      map[ID]map[*workloadEntry]struct{}{},
@@ -164,17 +164,20 @@ func (s *state) setSlice(id ID, v *EndpointSlice) {
 }
 
 func (s *state) linkSlice(e *sliceEntry) {
-	list := s.slicesOf[e.slice.Service]
-	at, _ := slices.BinarySearchFunc(list, e.slice.Name, func(other *sliceEntry, name string) int {
-		return strings.Compare(other.slice.Name, name)
-	})
-	s.slicesOf[e.slice.Service] = slices.Insert(list, at, e)
+	addTo(s.slicesOf, e.slice.Service, e)
 	s.slicesChanged(e.slice.Service)
 	for _, subset := range e.slice.Subsets {
 		for i := range subset.Endpoints {
 			e.targets = append(e.targets, s.linkTarget(e, subset.Endpoints[i].Target))
 		}
 	}
+}
+
+// sortedSlices returns the slices of a Service, sorted by name.
+func (s *state) sortedSlices(key ServiceKey) []*sliceEntry {
+	return slices.SortedFunc(slices.Values(valuesOf(s.slicesOf, key)), func(a, b *sliceEntry) int {
+		return strings.Compare(a.slice.Name, b.slice.Name)
+	})
 }
 
 func (s *state) slicesChanged(key ServiceKey) {
@@ -187,26 +190,19 @@ func (s *state) linkTarget(e *sliceEntry, key WorkloadKey) *workloadEntry {
 		return nil
 	}
 	w := s.workload(key)
-	if !slices.Contains(w.slices, e) {
-		w.slices = append(w.slices, e)
-	}
+	w.slices.add(e)
 	return w
 }
 
 func (s *state) unlinkSlice(e *sliceEntry) {
 	key := e.slice.Service
-	list := slices.DeleteFunc(s.slicesOf[key], func(other *sliceEntry) bool { return other == e })
-	if len(list) == 0 {
-		delete(s.slicesOf, key)
-	} else {
-		s.slicesOf[key] = list
-	}
+	removeFrom(s.slicesOf, key, e)
 	s.slicesChanged(key)
 	at := 0
 	for _, subset := range e.slice.Subsets {
 		for i := range subset.Endpoints {
 			if w := e.targets[at]; w != nil {
-				w.slices = slices.DeleteFunc(w.slices, func(other *sliceEntry) bool { return other == e })
+				w.slices.remove(e)
 				s.forget(subset.Endpoints[i].Target, w)
 			}
 			at++
@@ -227,7 +223,7 @@ func (s *state) workload(key WorkloadKey) *workloadEntry {
 
 // forget deletes the entry of a workload that does not exist and that no slice names.
 func (s *state) forget(key WorkloadKey, w *workloadEntry) {
-	if w.workload != nil || len(w.slices) > 0 {
+	if w.workload != nil || w.slices.len() > 0 {
 		return
 	}
 	nsKey := namespaceKey{key.Cluster, key.Namespace}
@@ -307,7 +303,7 @@ func (s *state) touch(w *workloadEntry) {
 	if w.workload != nil {
 		s.workloadChanged(w.workload)
 	}
-	for _, e := range w.slices {
+	for _, e := range w.slices.list() {
 		e.previous.Store(e.latest())
 		e.compiled.Store(nil)
 		s.mark(e.slice.Service)
