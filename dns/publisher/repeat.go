@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/signpostd/signpost/dns"
 )
 
 // maxRepeats is how often the same plan of a name is tried without an extra delay. Once is usual.
@@ -22,8 +24,10 @@ type trial struct {
 	last  time.Time
 	// succeeded is true if the changes were made the last time.
 	succeeded bool
-	// reported is true after the repetition was reported.
+	// reported is true after the repetition was reported. changed are the record sets that the plan
+	// changes.
 	reported bool
+	changed  []dns.Key
 }
 
 // digestSeed is the seed of digests. They are compared only within the process.
@@ -78,7 +82,7 @@ func (s *names) addTrial(n *nameState, t trial) (before trial) {
 	t.plan, t.times = n.plan.digest(), 1
 	if of := s.trials[n.name]; of.plan == t.plan {
 		before = of
-		t.times, t.reported = before.times+1, before.reported
+		t.times, t.reported, t.changed = before.times+1, before.reported, before.changed
 	}
 	s.setTrial(n.name, t)
 	return before
@@ -143,6 +147,23 @@ func (s *names) shown(later map[string]struct{}, blind bool) {
 	}
 }
 
+// setChanged records which record sets the reported plan of a name changes.
+func (s *names) setChanged(name string, changes []dns.Change) {
+	t := s.trials[name]
+	t.changed = nil
+	for _, c := range changes {
+		t.changed = append(t.changed, c.RecordSet().Key())
+	}
+	s.trials[name] = t
+}
+
+// withoutEffect reports whether a change of a record set was reported as one without effect, and no
+// listing has shown its result since.
+func (s *names) withoutEffect(k dns.Key) bool {
+	t := s.trials[k.Name]
+	return t.reported && slices.Contains(t.changed, k)
+}
+
 // delayRepeated delays a name whose plan was tried too often, and reports that once. It returns
 // whether the name waits.
 func (p *Publisher) delayRepeated(z *zone, n *nameState, g group) bool {
@@ -151,6 +172,7 @@ func (p *Publisher) delayRepeated(z *zone, n *nameState, g group) bool {
 		return false
 	}
 	if z.names.markReported(n.name) {
+		z.names.setChanged(n.name, g.changes)
 		p.reportRepeated(z, n, g)
 	}
 	if p.once == nil && !time.Now().Before(until) {

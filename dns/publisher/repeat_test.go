@@ -92,6 +92,34 @@ func with(records []*dns.RecordSet, sets ...[]string) []*dns.RecordSet {
 	return others
 }
 
+// A change without effect is never shown as published, also not between a write and the next listing.
+// It is when a listing shows its result.
+func TestRowsOfChangeWithoutEffect(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		var loses atomic.Bool
+		loses.Store(true)
+		w.provider = &liar{Provider: w.zones, lose: func(_ int, c dns.Change) bool {
+			return loses.Load() && c.RecordSet().Type == dns.TypeA
+		}}
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"), record(t, "web", "www."+zoneName, "AAAA", "2001:db8::1"))
+		w.start()
+		time.Sleep(5 * DefaultInterval)
+		states := map[string]int{}
+		for range 100 {
+			time.Sleep(DefaultInterval / 10)
+			for _, line := range w.rowLines(RowFilter{Search: "www"}) {
+				states[strings.Join(strings.Fields(line)[:3], " ")]++
+			}
+		}
+		if states["www.shop.test A failing"] != 100 || states["www.shop.test AAAA published"] != 100 {
+			t.Errorf("states: %v", states)
+		}
+		loses.Store(false)
+		time.Sleep(3 * DefaultInterval)
+		expectLines(t, w.rowLines(RowFilter{Search: "www"}), "www.shop.test A published", "www.shop.test AAAA published")
+	})
+}
+
 // liars are kinds of providers that lie.
 var liars = map[string]func(*liar){
 	"peers P2: lists a name in two parts": func(l *liar) {

@@ -177,9 +177,10 @@ func (p *Publisher) judge(at nameInZone, both pair, row *Row) {
 // ours reports whether a record set is known to be ours.
 func (p *Publisher) ours(r *dns.RecordSet) bool { return p.Rules.Owner != "" && p.Rules.Owns(r) }
 
-// satisfied reports whether a zone has a record set as wanted.
+// satisfied reports whether a zone has a record set as wanted. A change that had no effect three times
+// counts only when a listing shows its result.
 func (p *Publisher) satisfied(z *zone, both pair) bool {
-	if both.wanted == nil || both.current == nil {
+	if both.wanted == nil || both.current == nil || z.names.withoutEffect(both.current.Key()) {
 		return false
 	}
 	if plan.Satisfies(both.current, both.wanted) {
