@@ -130,7 +130,7 @@ func (p *Publisher) adjust(z *zone) {
 		return
 	}
 	z.busy = true
-	p.startWrite(adjustTimeout, func(ctx context.Context) func() {
+	p.startInZone(z, adjustTimeout, func(ctx context.Context) func() {
 		responses, err := p.callAdjuster(ctx, adjuster, z.Zone, plan.Sets(q.candidates))
 		return func() { p.adjusted(z, q, responses, err) }
 	})

@@ -57,7 +57,7 @@ func (p *Publisher) apply(z *zone, groups []group) {
 	zones := p.zones
 	counted := p.chargeBudget(z, groups)
 	snapshot := p.budgets.book.Snapshot(time.Now())
-	p.startWrite(cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
+	p.startInZone(z, cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
 		begun := time.Now()
 		b := &batch{groups: groups, errs: map[string]error{}}
 		if b.err = p.MayWrite(); b.err == nil {

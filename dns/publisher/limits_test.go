@@ -233,6 +233,34 @@ func TestManyZones(t *testing.T) {
 	})
 }
 
+// Zones whose calls hang until their timeout use half of the permitted calls at most, so that the others
+// are published at once.
+func TestHangingZones(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		for i := range 4 * defaultCalls {
+			w.createZone(fmt.Sprintf("z%d.test", i))
+		}
+		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, call inmemory.Call) error {
+			if call.Zone.Name == zoneName || call.Operation == inmemory.Zones {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}})
+		w.start()
+		// Each zone fails once.
+		time.Sleep(8 * listTimeout)
+		for i := range 20 {
+			w.objects.set("web", record(t, "web", "web."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
+			time.Sleep(2 * time.Second)
+			if got := w.zones.Get(dns.Key{Name: "web." + zoneName, Type: dns.TypeA}); got == nil || got.Targets[0] != fmt.Sprintf("192.0.2.%d", i) {
+				t.Fatalf("change %d after 2 s: %v", i, got)
+			}
+			time.Sleep(37 * time.Second)
+		}
+	})
+}
+
 // --batch-change-size, --batch-change-interval and --zones-cache-duration have effect (D16).
 func TestLimitsOfTheUser(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {

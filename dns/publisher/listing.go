@@ -201,7 +201,7 @@ func (p *Publisher) listRecords(z *zone) {
 	z.mirror.begin()
 	unknownOutcomes, zones := z.unknownOutcomes, p.zones
 	begun := time.Now()
-	p.startWrite(listTimeout, func(ctx context.Context) func() {
+	p.startInZone(z, listTimeout, func(ctx context.Context) func() {
 		records, err := p.read(ctx, z)
 		var found difference
 		if err == nil {

@@ -79,9 +79,11 @@ type Publisher struct {
 	listingTime time.Duration
 	// limiter limits the calls of the provider per second. Any goroutine may use it.
 	limiter *rate.Limiter
-	// calls is the number of running calls of the provider. Until throttledUntil no other may begin.
+	// calls is the number of running calls of the provider, and failingCalls that of those for zones that
+	// failed before. Until throttledUntil no other may begin.
 	// throttles counts the throttled calls in a row, and throttle is the error of a pause that is shown.
 	calls          int
+	failingCalls   int
 	throttledUntil time.Time
 	throttles      int
 	throttle       error
@@ -303,6 +305,20 @@ func (p *Publisher) start(job func() (found func())) {
 func (p *Publisher) startWrite(limit time.Duration, job func(context.Context) (found func())) {
 	p.calls++
 	p.startJob(limit, job, func() { p.calls-- })
+}
+
+// startInZone is startWrite for a job that calls the provider for a zone.
+func (p *Publisher) startInZone(z *zone, limit time.Duration, job func(context.Context) (found func())) {
+	calls := 0
+	if z.failure().err != nil {
+		calls = 1
+	}
+	p.calls++
+	p.failingCalls += calls
+	p.startJob(limit, job, func() {
+		p.calls--
+		p.failingCalls -= calls
+	})
 }
 
 // startInTerm is start for a job that belongs to the term. If the term has ended, its result is

@@ -116,8 +116,8 @@ func (z *zone) reset() {
 
 // nextDueIn returns the next time at which work in the zone is due, but not later than latest.
 func (p *Publisher) nextDueIn(z *zone, latest time.Time) time.Time {
-	if z.busy {
-		return latest
+	if z.busy || p.failingWait(z) {
+		return latest // the end of a call comes first
 	}
 	due := z.verifyAt
 	switch {
@@ -141,7 +141,7 @@ func (p *Publisher) nextDueIn(z *zone, latest time.Time) time.Time {
 
 // step starts what is due in a zone.
 func (p *Publisher) step(z *zone, now time.Time) {
-	if z.busy || now.Before(z.reading.retryAt) || p.mayNotCall(now) {
+	if z.busy || now.Before(z.reading.retryAt) || p.mayNotCall(now) || p.failingWait(z) {
 		return
 	}
 	if !z.upToDate || !now.Before(z.verifyAt) {
@@ -183,6 +183,12 @@ func (p *Publisher) step(z *zone, now time.Time) {
 // enough running calls.
 func (p *Publisher) mayNotCall(now time.Time) bool {
 	return now.Before(p.throttledUntil) || p.calls >= p.maxConcurrentCalls
+}
+
+// failingWait reports whether a zone that failed must wait, because others of this kind use half of the
+// calls. Their calls may take until their timeout, and would leave none to the zones that work.
+func (p *Publisher) failingWait(z *zone) bool {
+	return z.failure().err != nil && p.failingCalls >= max(p.maxConcurrentCalls/2, 1)
 }
 
 // verify counts the wanted record sets that the zones have. If several zones hold a name, the first

@@ -134,7 +134,7 @@ func TestClasses(t *testing.T) {
 // secret of ours.
 func TestTokenErrors(t *testing.T) {
 	prepare(t)
-	for status, want := range map[int]error{400: provider.ErrCredentials, 401: provider.ErrCredentials, 500: nil, 0: nil} {
+	for status, want := range map[int]error{400: provider.ErrCredentials, 401: provider.ErrCredentials, 429: nil, 500: nil, 0: nil} {
 		synctest.Test(t, func(t *testing.T) {
 			in := input(clouddnstest.New())
 			in.Wrap = func(http.RoundTripper) http.RoundTripper {
