@@ -240,8 +240,8 @@ func TestHangingZones(t *testing.T) {
 		for i := range 4 * defaultCalls {
 			w.createZone(fmt.Sprintf("z%d.test", i))
 		}
-		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, call inmemory.Call) error {
-			if call.Zone.Name == zoneName || call.Operation == inmemory.Zones {
+		w.zones.SetHooks(inmemorytest.Hooks{Before: func(ctx context.Context, call inmemorytest.Call) error {
+			if call.Zone.Name == zoneName || call.Operation == inmemorytest.Zones {
 				return nil
 			}
 			<-ctx.Done()
