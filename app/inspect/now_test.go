@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/budget"
+	"github.com/signpostd/signpost/kube"
 )
 
 // Findings with one cause are joined, the worst are first, and a subject of several processes
@@ -124,6 +125,31 @@ func TestSummarizeBounds(t *testing.T) {
 	}
 	if f := now.Findings[0]; f.Count != 500 || len(f.Others) != maxOthers {
 		t.Errorf("%d subjects, %d others", f.Count, len(f.Others))
+	}
+}
+
+// A kind that a cluster may lack is no finding if the cluster lacks it, unless a source of DNS records
+// needs it.
+func TestMissingKinds(t *testing.T) {
+	missing := Table{Kind: "externalworkload", State: string(kube.Waiting), Reason: string(kube.NotFound), Detail: "the server could not find it"}
+	for name, test := range map[string]struct {
+		change func(*Table)
+		found  int
+	}{
+		"optional":         {func(*Table) {}, 0},
+		"of a source":      {func(t *Table) { t.Source = true }, 1},
+		"required":         {func(t *Table) { t.Required = true }, 1},
+		"known objects":    {func(t *Table) { t.Objects = 1 }, 1},
+		"optional refused": {func(t *Table) { t.Reason = string(kube.Forbidden) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := missing
+			test.change(&table)
+			s := New(Config{Status: func() Status { return Status{Ready: true, Tables: []Table{table}} }})
+			if now := decodeResponse[Now](t, ask(s, NowPath)); len(now.Findings) != test.found {
+				t.Errorf("%+v", now)
+			}
+		})
 	}
 }
 

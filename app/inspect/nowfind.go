@@ -220,6 +220,8 @@ func (f *search) kind(t Table) {
 	switch {
 	case t.State == "synced" && t.StaleSeconds > staleAfter:
 		f.add(Finding{Area: AreaKind, Severity: severity, Subject: subject, Cause: "changes of this kind may have been missed, because the API server doesn't answer: what was known last is served"})
+	case !t.Required && !t.Source && t.Objects == 0 && kube.Reason(t.Reason) == kube.NotFound:
+		// The cluster lacks an optional kind, such as ExternalWorkload in a cluster without Linkerd.
 	case t.State != "synced" && (t.Required || t.Reason != ""):
 		f.add(Finding{Area: AreaKind, Severity: severity, Subject: subject, Cause: kindCause(t)})
 	}

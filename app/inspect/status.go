@@ -120,7 +120,9 @@ type Table struct {
 	Reason   string `json:"reason,omitempty"`
 	Detail   string `json:"detail,omitempty"`
 	Required bool   `json:"required"`
-	Objects  int    `json:"objects"`
+	// Source is true for a kind that sources of DNS records read.
+	Source  bool `json:"source,omitempty"`
+	Objects int  `json:"objects"`
 	// StaleSeconds is for how long changes may have been missed.
 	StaleSeconds float64 `json:"staleSeconds"`
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/app/inspect"
@@ -86,10 +87,18 @@ func statusNow(s inspect.Status, roles []role, cluster *kube.Cluster) inspect.St
 	if cluster == nil {
 		return s
 	}
+	sources := map[schema.GroupResource]bool{}
+	for _, r := range roles {
+		for _, t := range r.Tables {
+			if r.Name == settings.DNSSection {
+				sources[t.Resource().GroupResource()] = true
+			}
+		}
+	}
 	for _, t := range cluster.Status() {
 		s.Tables = append(s.Tables, inspect.Table{
 			Kind: t.Kind, State: string(t.State), Reason: string(t.Reason), Detail: t.Detail,
-			Required: t.Required, Objects: t.Objects, StaleSeconds: t.Stale.Seconds(),
+			Required: t.Required, Source: sources[t.Resource], Objects: t.Objects, StaleSeconds: t.Stale.Seconds(),
 		})
 	}
 	return s
