@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Records implements [provider.Provider]. Without --rfc2136-axfr, zones seem to be empty. With it,
@@ -114,7 +115,10 @@ func (s *session) transfer(ctx context.Context, zone string, add func(mdns.RR) e
 			return 0, fmt.Errorf("transfer: %w", err)
 		}
 		if err := codeError(reply.Rcode); err != nil {
-			return 0, fmt.Errorf("transfer: %w: allow transfers for this key or address at the server", err)
+			if errors.Is(err, provider.ErrCredentials) {
+				return 0, fmt.Errorf("transfer: %w: allow transfers for this key or address at the server", err)
+			}
+			return 0, fmt.Errorf("transfer: %w: find the cause in the log of the server", err)
 		}
 		if err := t.take(reply); err != nil {
 			return 0, fmt.Errorf("transfer: %w", err)
