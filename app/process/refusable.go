@@ -64,7 +64,11 @@ func (r *refusable) run(ctx context.Context) error {
 func writesOf(health reconcile.Health) []string {
 	var lines []string
 	if health.Waiting > 0 {
-		lines = append(lines, fmt.Sprintf("writes: %d Services wait, the oldest for %v", health.Waiting, health.Waits().Round(time.Second)))
+		waiting := fmt.Sprintf("%d Services wait", health.Waiting)
+		if health.Waiting == 1 {
+			waiting = "1 Service waits"
+		}
+		lines = append(lines, fmt.Sprintf("writes: %s, the oldest for %v", waiting, health.Waits().Round(time.Second)))
 	}
 	if health.RefusedLast.After(health.LastWrite) {
 		lines = append(lines, fmt.Sprintf("writes: all refused for %v: %v", time.Since(health.RefusedSince).Round(time.Second), health.Refused))
