@@ -125,6 +125,12 @@ func (r *rewinds) compare(p *part, present string, before remembered) bool {
 	return true
 }
 
+// compareNow is [rewinds.compare] with what the part remembers now. It is called for each change, and takes
+// no lock unless the version is below.
+func (r *rewinds) compareNow(p *part, present string) bool {
+	return below(present, p.watches.progress()) && r.compare(p, present, r.remember(p))
+}
+
 // begin makes all parts list their objects again.
 func (r *rewinds) begin() {
 	r.mu.Lock()

@@ -79,7 +79,7 @@ func (s *store) Replace(objs []any, version string) error {
 }
 
 func (s *store) replace(entries []*entry, version string) {
-	s.part.rewinds.compare(s.part, version, s.part.rewinds.remember(s.part))
+	s.part.rewinds.compareNow(s.part, version)
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
 	s.part.listed = true

@@ -254,12 +254,7 @@ func TestC7QueueIsEmptyAfterEachTerm(t *testing.T) {
 func TestC8OldestUnwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
-		f := newFake(5, func(_ Key, at time.Duration) error {
-			if at < time.Hour {
-				return errExpired
-			}
-			return nil
-		})
+		f := newFake(5, failingUntil(time.Hour, errExpired))
 		f.loop.o.Metrics = NewMetrics(registry, nil)
 		f.loop.o.Metrics.oldest.watch("test", func() time.Duration { return f.loop.Health().Waits() })
 		all := services(10, 10)

@@ -38,6 +38,16 @@ type fake struct {
 	attempts map[Key]int
 }
 
+// failingUntil returns results that are an error until a time, and then successes.
+func failingUntil(end time.Duration, err error) func(Key, time.Duration) error {
+	return func(_ Key, at time.Duration) error {
+		if at < end {
+			return err
+		}
+		return nil
+	}
+}
+
 func newFake(workers int, result func(key Key, at time.Duration) error) *fake {
 	f := &fake{
 		result: result, log: &bytes.Buffer{}, begun: time.Now(),
@@ -135,12 +145,7 @@ func TestC3OverloadedAPIServerGetsFewRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const lasts = 40 * time.Second
-				f := newFake(5, func(_ Key, at time.Duration) error {
-					if at < lasts {
-						return apierrors.NewTooManyRequests("overloaded", 1)
-					}
-					return nil
-				})
+				f := newFake(5, failingUntil(lasts, apierrors.NewTooManyRequests("overloaded", 1)))
 				f.lead(t, all, func() {
 					written := f.until(t, lasts+30*time.Second, all)
 					t.Logf("all were written %v after the API server recovered", written-lasts)
@@ -166,12 +171,7 @@ func TestC4WritesCatchUpAfterFailingStart(t *testing.T) {
 			t.Run(name+" "+spread, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					const recovery = 2 * time.Second
-					f := newFake(5, func(_ Key, at time.Duration) error {
-						if at < recovery {
-							return failure
-						}
-						return nil
-					})
+					f := newFake(5, failingUntil(recovery, failure))
 					f.lead(t, all, func() {
 						// 5 ms for each of 5,000 writes by 5 workers are 5 s.
 						if at := f.until(t, time.Minute, all); at > recovery+5*time.Second+probeLimit {
@@ -194,12 +194,7 @@ func TestS1LongOutage(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const recovery = 3 * time.Hour
 				all := services(5, 1)
-				f := newFake(5, func(_ Key, at time.Duration) error {
-					if at < recovery {
-						return failure
-					}
-					return nil
-				})
+				f := newFake(5, failingUntil(recovery, failure))
 				f.lead(t, all, func() {
 					if at := f.until(t, recovery+time.Minute, all); at > recovery+2*probeLimit {
 						t.Errorf("all were written %v after the API server recovered", at-recovery)
@@ -218,12 +213,7 @@ func TestWritesCatchUpAfterDenials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const fixed = 30 * time.Minute
-				f := newFake(5, func(_ Key, at time.Duration) error {
-					if at < fixed {
-						return failure
-					}
-					return nil
-				})
+				f := newFake(5, failingUntil(fixed, failure))
 				f.lead(t, all, func() {
 					if at := f.until(t, fixed+time.Hour, all); at > fixed+2*probeLimit {
 						t.Errorf("all were written %v after the policy was fixed", at-fixed)

@@ -30,6 +30,10 @@ var (
 	ErrDryRun = errors.New("not sent in a dry run")
 )
 
+// LongestPause limits the pause that a service can ask for: a single response must not stop publishing for
+// longer, such as until the process is restarted.
+const LongestPause = time.Hour
+
 // ThrottledError is an [ErrThrottled] with the time of the next attempt.
 type ThrottledError struct {
 	// After is the required pause; zero means unknown.

@@ -316,19 +316,15 @@ func (p *part) dropFailed(errs map[string]error) {
 	p.changes, p.names = changes, names
 }
 
-const (
-	// longestThrottle limits the pause that a provider can ask for.
-	longestThrottle = time.Hour
-	// shownThrottle is the shortest pause that is shown as a trouble.
-	shownThrottle = time.Minute
-)
+// shownThrottle is the shortest pause that is shown as a trouble.
+const shownThrottle = time.Minute
 
 // pauseCalls stops all calls of the provider for the time that it asks for. If it gives none, the
 // time doubles with each throttled call.
 func (p *Publisher) pauseCalls(err error) {
 	pause := backoff(p.throttles, p.Interval)
 	if said, ok := errors.AsType[*provider.ThrottledError](err); ok && said.After > 0 {
-		pause = min(said.After, longestThrottle)
+		pause = min(said.After, provider.LongestPause)
 	}
 	p.throttles++
 	if until := time.Now().Add(pause); until.After(p.throttledUntil) {

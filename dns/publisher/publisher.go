@@ -80,8 +80,8 @@ type Publisher struct {
 	// limiter limits the calls of the provider per second. Any goroutine may use it.
 	limiter *rate.Limiter
 	// calls is the number of running calls of the provider, and failingCalls that of those for zones that
-	// failed before. Until throttledUntil no other may begin.
-	// throttles counts the throttled calls in a row, and throttle is the error of a pause that is shown.
+	// failed before. Until throttledUntil no other may begin. throttles counts the throttled calls in a
+	// row, and throttle is the error of a pause that is shown.
 	calls          int
 	failingCalls   int
 	throttledUntil time.Time
@@ -303,21 +303,26 @@ func (p *Publisher) start(job func() (found func())) {
 
 // startWrite is startInTerm for a job that calls the provider.
 func (p *Publisher) startWrite(limit time.Duration, job func(context.Context) (found func())) {
-	p.calls++
-	p.startJob(limit, job, func() { p.calls-- })
+	p.startCall(limit, 0, job)
 }
 
 // startInZone is startWrite for a job that calls the provider for a zone.
 func (p *Publisher) startInZone(z *zone, limit time.Duration, job func(context.Context) (found func())) {
-	calls := 0
+	failing := 0
 	if z.failure().err != nil {
-		calls = 1
+		failing = 1
 	}
+	p.startCall(limit, failing, job)
+}
+
+// startCall starts a job that counts as a call of the provider. failing is 1 if it is one for a zone that
+// failed before, else 0.
+func (p *Publisher) startCall(limit time.Duration, failing int, job func(context.Context) (found func())) {
 	p.calls++
-	p.failingCalls += calls
+	p.failingCalls += failing
 	p.startJob(limit, job, func() {
 		p.calls--
-		p.failingCalls -= calls
+		p.failingCalls -= failing
 	})
 }
 

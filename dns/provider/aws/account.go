@@ -15,6 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
 const (
@@ -209,10 +210,9 @@ func (a *account) change(ctx context.Context, zoneID string, changes []types.Cha
 	return *out.ChangeInfo.Id, nil
 }
 
-// incomplete returns the error for a successful response that lacks a required part. The SDK accepts any
-// response with status 200, even one without a body. The outcome of its request is unknown.
+// incomplete returns the error for a successful response to an action that lacks a required part.
 func incomplete(action, part string) error {
-	return fmt.Errorf("the response to %s has no %s: it may come from a proxy or from another server than Route 53", action, part)
+	return httpapi.Incomplete("the response to "+action, part, "Route 53")
 }
 
 // inSync reports whether all name servers have the changes of a request.

@@ -83,11 +83,8 @@ func missing(err error) bool {
 	return ok && response.StatusCode == http.StatusNotFound && response.ErrorCode != ""
 }
 
-// incomplete returns the error for a successful response that lacks a required part. The SDK accepts any
-// JSON object, and no body. The outcome of the request is unknown.
-func incomplete(part string) error {
-	return fmt.Errorf("the response has no %s: it may come from a proxy or from another server than Azure", part)
-}
+// incomplete returns the error for a successful response that lacks a required part.
+func incomplete(part string) error { return httpapi.Incomplete("the response", part, "Azure") }
 
 // said is the body of a failed response. The message is at the top, or in error.
 type said struct {

@@ -206,11 +206,8 @@ func (c *client) change(ctx context.Context, zone string, change *dnsapi.Change)
 	})
 }
 
-// incomplete returns the error for a successful response that lacks a required part. The SDK accepts any
-// JSON object, and no body. The outcome of the request is unknown.
-func incomplete(part string) error {
-	return fmt.Errorf("the response has no %s: it may come from a proxy or from another server than Cloud DNS", part)
-}
+// incomplete returns the error for a successful response that lacks a required part.
+func incomplete(part string) error { return httpapi.Incomplete("the response", part, "Cloud DNS") }
 
 // bearer is a transport that adds the access token.
 type bearer struct {

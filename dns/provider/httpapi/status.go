@@ -93,3 +93,10 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	}
 	return 0
 }
+
+// Incomplete returns the error for a successful response that lacks a required part. SDKs accept any response
+// with a successful status, such as one of a proxy. The outcome of its request is unknown. response names
+// the response, such as "the response to ListHostedZones", and server the service.
+func Incomplete(response, part, server string) error {
+	return fmt.Errorf("%s has no %s: it may come from a proxy or from another server than %s", response, part, server)
+}

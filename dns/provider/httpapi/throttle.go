@@ -15,8 +15,6 @@ const (
 	// each further one, up to maxPause.
 	firstPause = time.Second
 	maxPause   = time.Minute
-	// longestPause limits the pause that a service can ask for. The publisher's own limit is the same.
-	longestPause = time.Hour
 )
 
 // Throttle pauses all requests after a response "too many requests", because the requests of an account share
@@ -64,7 +62,7 @@ func (t *Throttle) Pause(after time.Duration) time.Duration {
 		}
 		after = t.delay + rand.N(t.delay/4+1)
 	}
-	after = min(after, longestPause)
+	after = min(after, provider.LongestPause)
 	if end := now.Add(after); end.After(t.until) {
 		t.until = end
 	}
