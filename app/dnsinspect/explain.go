@@ -194,14 +194,13 @@ func (w *explanation) unrequested(ctx context.Context, t publisher.Trace) {
 	}
 	for _, e := range missing {
 		ref := objectRef(e.Object)
-		if e.Wants(t.Name) && len(e.Skipped) > 0 {
-			w.addExclusion(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", ref.Title(), sanitize.Name(t.Name), e.Skipped[0].Message))
-			continue
-		}
-		for _, s := range e.Skipped {
-			if strings.EqualFold(strings.TrimSuffix(s.Subject, "."), t.Name) {
-				w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has the name %s and asks for no record: %s", ref.Title(), sanitize.Name(t.Name), s.Message))
-			}
+		skip, ok := e.SkipOf(t.Name)
+		switch {
+		case !ok:
+		case skip.BySettings():
+			w.addExclusion(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", ref.Title(), sanitize.Name(t.Name), skip.Message))
+		default:
+			w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has the name %s and asks for no record: %s", ref.Title(), sanitize.Name(t.Name), skip.Message))
 		}
 	}
 	if len(missing) > 0 {

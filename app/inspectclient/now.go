@@ -96,7 +96,7 @@ func nowSummary(now inspect.Now) string {
 		text += fmt.Sprintf(" %d were left out.", now.Omitted)
 	}
 	if i := slices.IndexFunc(now.Findings, func(f inspect.Finding) bool { return f.Explain != "" }); i >= 0 {
-		text += " More of one: signpost explain " + output.Clean(now.Findings[i].Explain)
+		text += " More of one: signpost explain " + output.Argument(now.Findings[i].Explain)
 	}
 	return text + "\n"
 }

@@ -125,3 +125,19 @@ func appendEscape(out []byte, r rune) []byte {
 // Clean returns a text on one line, with escapes for characters that control a terminal. Line
 // breaks become blanks.
 func Clean(text string) string { return Escape(strings.Join(strings.Fields(text), " ")) }
+
+// Argument returns a text as the last argument of a command that people copy into a shell: quoted where a shell
+// would change it, and after "--" if it begins like a flag.
+func Argument(text string) string {
+	text = Clean(text)
+	flag := strings.HasPrefix(text, "-")
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._/:", r)
+	}) {
+		text = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	if flag {
+		return "-- " + text
+	}
+	return text
+}

@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"encoding/json"
+	"os/exec"
 	"strings"
 	"testing"
 	"unicode"
@@ -78,4 +79,24 @@ func FuzzTerminal(f *testing.F) {
 			t.Errorf("%q became %q", want, got)
 		}
 	})
+}
+
+// Whatever a tenant calls an object or a name, a command that is copied into a shell has it as one argument.
+func TestArgument(t *testing.T) {
+	for text, want := range map[string]string{
+		"Service/shop/web":             "Service/shop/web",
+		"www.example.org":              "www.example.org",
+		"-x-.example.org":              "-- -x-.example.org",
+		"*.example.org":                "'*.example.org'",
+		"-h;reboot":                    "-- '-h;reboot'",
+		"it's.$(reboot)\nexample.org ": `'it'\''s.$(reboot) example.org'`,
+	} {
+		if got := Argument(text); got != want {
+			t.Errorf("Argument(%q) is %s, want %s", text, got, want)
+		}
+		words, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s|' "+Argument(text)).Output()
+		if plain := strings.TrimPrefix(strings.TrimSuffix(string(words), "|"), "--|"); err != nil || plain != Clean(text) {
+			t.Errorf("a shell makes %q of %s (%v)", words, Argument(text), err)
+		}
+	}
 }

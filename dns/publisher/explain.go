@@ -23,7 +23,7 @@ type Explanation struct {
 	Skipped  []source.Skip
 	Problems []dns.Problem
 	Dropped  []desired.Drop
-	// Wanted are the names that the settings exclude, as the object writes them.
+	// Wanted are some of the names that the object gets no record for, as it writes them.
 	Wanted []string
 	// Err says why the object can't be evaluated.
 	Err error
@@ -129,7 +129,7 @@ func (p *Publisher) explainEach(ctx context.Context, selects func(source string,
 // about it or are excluded by the settings. It visits all objects in steps.
 func (p *Publisher) Missing(ctx context.Context, name string, limit int) (found []Explanation, err error) {
 	err = p.explainEach(ctx, nil, func(e Explanation) (more bool) {
-		if e.skips(name) || e.Wants(name) {
+		if _, ok := e.SkipOf(name); ok {
 			found = append(found, e)
 		}
 		return len(found) < limit
@@ -137,14 +137,18 @@ func (p *Publisher) Missing(ctx context.Context, name string, limit int) (found 
 	return found, err
 }
 
-// skips reports whether the explanation has a skip about a name.
-func (e *Explanation) skips(name string) bool {
-	return slices.ContainsFunc(e.Skipped, func(s source.Skip) bool { return strings.EqualFold(strings.TrimSuffix(s.Subject, "."), name) })
-}
-
-// Wants reports whether the object asks for a canonical name that the settings exclude.
-func (e *Explanation) Wants(name string) bool {
-	return slices.ContainsFunc(e.Wanted, func(wanted string) bool { return dns.Canonical(wanted) == name })
+// SkipOf returns why the object gets no record for a canonical name. ok is false if the object doesn't have
+// the name, or gets a record for it.
+func (e *Explanation) SkipOf(name string) (skip source.Skip, ok bool) {
+	for _, s := range e.Skipped {
+		if strings.EqualFold(strings.TrimSuffix(s.Subject, "."), name) {
+			return s, true
+		}
+	}
+	if len(e.Skipped) > 0 && slices.ContainsFunc(e.Wanted, func(wanted string) bool { return dns.Canonical(wanted) == name }) {
+		return e.Skipped[0], true
+	}
+	return source.Skip{}, false
 }
 
 // explain explains an object of a source. ok is false if the source has not been read yet.

@@ -84,6 +84,7 @@ func (r *Reader) Publish(o *Object, found *Found) Result {
 	findings.Into(&result, r.Ref(o))
 	if err == nil && len(result.Records) == 0 && (len(names) > 0 || len(findings.skips) == 0) {
 		result.Skipped = append([]Skip{r.skip(o, names, targets)}, result.Skipped...)
+		result.Wanted = BoundedNames(names)
 	}
 	return result
 }

@@ -89,10 +89,11 @@ func wantedOf(a *Annotations) []string {
 	if a == nil {
 		return nil
 	}
-	return boundedNames(slices.Concat(a.Hostnames, a.InternalHostnames))
+	return BoundedNames(slices.Concat(a.Hostnames, a.InternalHostnames))
 }
 
-func boundedNames(names []string) []string {
+// BoundedNames returns a few of the names, without those that are too long for DNS.
+func BoundedNames(names []string) []string {
 	var kept []string
 	for _, name := range names {
 		if name != "" && len(kept) < maxWanted && len(name) <= maxWantedName {

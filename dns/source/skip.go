@@ -46,6 +46,12 @@ type Skip struct {
 	Message string
 }
 
+// BySettings reports whether the settings of the source leave the object out, so that another publisher may
+// publish it.
+func (s Skip) BySettings() bool {
+	return s.Reason == SkipFiltered || s.Reason == SkipOtherController || s.Reason == SkipNotPublished
+}
+
 // Skips of excluded objects are shared to save memory.
 var (
 	skipNamespace     = &Skip{SkipFiltered, "metadata.namespace", "--namespace does not have the namespace of the object: add it there"}
@@ -74,7 +80,7 @@ func (o *Object) Exclude(reason *Skip) {
 // Want stores a name in a field of an excluded object. Only a few are kept.
 func (o *Object) Want(name string) {
 	if name != "" && o.excluded != nil && len(o.wanted) < maxWanted {
-		o.wanted = boundedNames(append(o.wanted, name))
+		o.wanted = BoundedNames(append(o.wanted, name))
 	}
 }
 

@@ -58,7 +58,7 @@ type Result struct {
 	// Skipped says why the object, or a part of it, has no record. An existing object without records,
 	// problems and error has at least one.
 	Skipped []Skip
-	// Wanted are some of the names of an object that the settings exclude.
+	// Wanted are some of the names that an object gets no record for, if Skipped says why.
 	Wanted []string
 	// Err says why the object can't be evaluated. Its previous records then stay.
 	Err error

@@ -85,7 +85,7 @@ func (s *pods) evaluate(obj *pod) source.Result {
 	records, err := s.records(findings, obj)
 	result := s.reader.Result(&obj.Object, records, err)
 	if err == nil {
-		result.Skipped = append(s.missing(obj, len(records) == 0), result.Skipped...)
+		s.addMissing(&result, obj)
 	}
 	findings.Into(&result, s.reader.Ref(&obj.Object))
 	return result

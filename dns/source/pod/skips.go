@@ -25,12 +25,17 @@ func (s *pods) sharedSkips() sharedSkips {
 	}
 }
 
-// missing says which names of a Pod have no record. nothing is true if it has no record at all.
-func (s *pods) missing(obj *pod, nothing bool) []source.Skip {
-	var list []source.Skip
+// addMissing adds which names of a Pod have no record, and why.
+func (s *pods) addMissing(result *source.Result, obj *pod) {
+	list, wanted := s.missing(obj, len(result.Records) == 0)
+	result.Skipped, result.Wanted = append(list, result.Skipped...), source.BoundedNames(wanted)
+}
+
+// missing returns which names of a Pod have no record, and why. nothing is true if it has no record at all.
+func (s *pods) missing(obj *pod, nothing bool) (list []source.Skip, wanted []string) {
 	add := func(names []string, without string) {
 		if len(names) > 0 {
-			list = append(list, s.reader.NoTarget(names[0], without))
+			list, wanted = append(list, s.reader.NoTarget(names[0], without)), append(wanted, names...)
 		}
 	}
 	targets := len(obj.Annotations.Targets) > 0
@@ -46,11 +51,11 @@ func (s *pods) missing(obj *pod, nothing bool) []source.Skip {
 	}
 	if nothing && len(list) == 0 {
 		if names := len(obj.ips) == 0 && (s.config.Domain != "" || s.reader.Templates.HasNames()); names {
-			return []source.Skip{s.reader.NoTarget(obj.Key.Name, "status.podIP is empty: wait until the Pod has an address")}
+			return []source.Skip{s.reader.NoTarget(obj.Key.Name, "status.podIP is empty: wait until the Pod has an address")}, nil
 		}
-		return []source.Skip{s.reader.NoHostname(&obj.Object)}
+		return []source.Skip{s.reader.NoHostname(&obj.Object)}, nil
 	}
-	return list
+	return list, wanted
 }
 
 // withoutNode says why a Pod has no address of its node.

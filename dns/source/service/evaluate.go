@@ -21,7 +21,7 @@ func (s *services) evaluate(svc *service) source.Result {
 	result := s.reader.Result(&svc.Object, records, err)
 	result.Problems = append(result.Problems, e.problems...)
 	if err == nil {
-		result.Skipped = append(e.missing(len(records) == 0), result.Skipped...)
+		e.addMissing(&result)
 	}
 	e.findings.Into(&result, e.origin.Object)
 	return result

@@ -37,36 +37,39 @@ func (s *services) sharedSkips() sharedSkips {
 	}
 }
 
-// missing says which names of a Service have no record, and why. nothing is true if it has no
-// record at all.
-func (e *evaluation) missing(nothing bool) []source.Skip {
-	var list []source.Skip
-	annotated := !e.reader.Settings.IgnoreHostnameAnnotation
-	if names := e.svc.Annotations.Hostnames; annotated && len(names) > 0 {
-		list = appendMissing(list, names[0], e.outside, e.withoutOutside)
-	}
-	if names := e.svc.Annotations.InternalHostnames; annotated && len(names) > 0 {
-		list = appendMissing(list, names[0], e.targetsInside, e.withoutInside)
-	}
-	if !nothing || len(list) > 0 {
-		return list
-	}
-	if names, err := e.reader.Templates.Names(e.svc.FullObject); err == nil && len(names) > 0 {
-		return appendMissing(list, names[0], e.outside, e.withoutOutside)
-	}
-	if names := slices.Concat(e.svc.legacy.external, e.svc.legacy.internal); len(names) > 0 {
-		return []source.Skip{e.reader.NoTarget(names[0], "the Service has no address for the names of --compatibility="+e.reader.Settings.Compatibility)}
-	}
-	return []source.Skip{e.reader.NoHostname(&e.svc.Object)}
+// addMissing adds which names of a Service have no record, and why.
+func (e *evaluation) addMissing(result *source.Result) {
+	list, wanted := e.missing(len(result.Records) == 0)
+	result.Skipped, result.Wanted = append(list, result.Skipped...), source.BoundedNames(wanted)
 }
 
-// appendMissing appends the skip of a name without targets.
-func appendMissing(list []source.Skip, name string, get func() (nameTargets, error), without func(string) source.Skip) []source.Skip {
-	a, err := get()
-	if err != nil || !a.none() {
-		return list
+// missing returns which names of a Service have no record, and why. nothing is true if it has no
+// record at all.
+func (e *evaluation) missing(nothing bool) (list []source.Skip, wanted []string) {
+	add := func(names []string, get func() (nameTargets, error), without func(string) source.Skip) {
+		if len(names) == 0 {
+			return
+		}
+		if a, err := get(); err == nil && a.none() {
+			list, wanted = append(list, without(names[0])), append(wanted, names...)
+		}
 	}
-	return append(list, without(name))
+	if !e.reader.Settings.IgnoreHostnameAnnotation {
+		add(e.svc.Annotations.Hostnames, e.outside, e.withoutOutside)
+		add(e.svc.Annotations.InternalHostnames, e.targetsInside, e.withoutInside)
+	}
+	if !nothing || len(list) > 0 {
+		return list, wanted
+	}
+	if names, err := e.reader.Templates.Names(e.svc.FullObject); err == nil && len(names) > 0 {
+		add(names, e.outside, e.withoutOutside)
+		return list, wanted
+	}
+	if names := slices.Concat(e.svc.legacy.external, e.svc.legacy.internal); len(names) > 0 {
+		without := "the Service has no address for the names of --compatibility=" + e.reader.Settings.Compatibility
+		return []source.Skip{e.reader.NoTarget(names[0], without)}, names
+	}
+	return []source.Skip{e.reader.NoHostname(&e.svc.Object)}, nil
 }
 
 // withoutOutside says why a name for clients outside of the cluster has no targets.
