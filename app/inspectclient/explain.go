@@ -64,7 +64,7 @@ func withSteps(responses []from[inspect.Explanation]) []from[inspect.Explanation
 func join(responses []from[inspect.Explanation]) inspect.Explanation {
 	var all inspect.Explanation
 	anyLeads := slices.ContainsFunc(responses, func(a from[inspect.Explanation]) bool { return a.has(dnsRole) && a.leads(dnsRole) })
-	at := map[string]int{}
+	joined := sections{at: map[string]*section{}}
 	var summaries []string
 	for _, a := range responses {
 		all.Subject = cmp.Or(all.Subject, a.value.Subject)
@@ -85,30 +85,64 @@ func join(responses []from[inspect.Explanation]) inspect.Explanation {
 				summaries = append(summaries, summary)
 			}
 		}
-		addSteps(&all, at, a)
+		joined.add(a)
+	}
+	for _, s := range joined.list {
+		all.Steps = append(all.Steps, s.steps...)
 	}
 	slices.SortStableFunc(all.Steps, func(a, b inspect.Step) int { return cmp.Compare(order(a.Role), order(b.Role)) })
 	all.Summary = strings.Join(summaries, " ")
 	return all
 }
 
-// addSteps adds the steps of one process. Equal steps of several processes are merged.
-func addSteps(all *inspect.Explanation, at map[string]int, a from[inspect.Explanation]) {
-	for _, s := range a.value.Steps {
-		key := strings.Join([]string{s.Role, s.What, string(s.State), s.Text}, "\x00")
-		i, known := at[key]
-		if !known {
-			at[key] = len(all.Steps)
-			s.Process = a.name()
-			all.Steps = append(all.Steps, s)
-			continue
+// section is a step about a Service, and those after it up to the next such step, of all processes.
+type section struct {
+	steps []inspect.Step
+	at    map[string]int // index of a step
+}
+
+// sections has the sections of all processes, in the order in which they were found.
+type sections struct {
+	list []*section
+	at   map[string]*section
+}
+
+// of returns the section for an object of a role, or for the steps of the role without an object.
+func (s *sections) of(role, object string) *section {
+	key := role + "\x00" + object
+	if s.at[key] == nil {
+		s.at[key] = &section{at: map[string]int{}}
+		s.list = append(s.list, s.at[key])
+	}
+	return s.at[key]
+}
+
+// add adds the steps of one process.
+func (s *sections) add(a from[inspect.Explanation]) {
+	object := map[string]string{} // of the current section, by role
+	for _, step := range a.value.Steps {
+		if step.Object != nil && step.What == "Service" {
+			object[step.Role] = step.Object.String()
 		}
-		same := &all.Steps[i]
-		same.Process += ", " + a.name()
-		for _, line := range s.More {
-			if !slices.Contains(same.More, line) && len(same.More) < maxMore {
-				same.More = append(same.More, line)
-			}
+		s.of(step.Role, object[step.Role]).add(a.name(), step)
+	}
+}
+
+// add adds a step of a process. Equal steps of several processes are merged.
+func (s *section) add(process string, step inspect.Step) {
+	key := strings.Join([]string{step.What, string(step.State), step.Text}, "\x00")
+	i, known := s.at[key]
+	if !known {
+		s.at[key] = len(s.steps)
+		step.Process = process
+		s.steps = append(s.steps, step)
+		return
+	}
+	same := &s.steps[i]
+	same.Process += ", " + process
+	for _, line := range step.More {
+		if !slices.Contains(same.More, line) && len(same.More) < maxMore {
+			same.More = append(same.More, line)
 		}
 	}
 }

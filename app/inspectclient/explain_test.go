@@ -155,3 +155,52 @@ No zone holds www.example.net: add a zone.
 		t.Errorf("got %v", err)
 	}
 }
+
+// A pod of several Services: equal steps about different Services are different steps, and those of two processes
+// about one Service stand together.
+func TestExplainSeveralServices(t *testing.T) {
+	step := func(what, text, service string, more ...string) inspect.Step {
+		s := inspect.Step{Role: "destination", What: what, State: inspect.StepOK, Text: text, More: more}
+		if service != "" {
+			s.Object = &inspect.ObjectRef{Kind: "Service", Namespace: "shop", Name: service}
+		}
+		return s
+	}
+	one, two := destination(), destination()
+	one.Explain = explains(inspect.Explanation{Subject: "Pod shop/web-0", Verdict: inspect.VerdictOK, Steps: []inspect.Step{
+		step("Pod", "is ready", ""),
+		step("Service", "a exists", "a"), step("Slices", "one slice", "a", "slice of a"), step("Streams", "one stream", "a", "stream 1"),
+		step("Service", "b exists", "b"), step("Slices", "one slice", "b", "slice of b"),
+	}})
+	two.Explain = explains(inspect.Explanation{Subject: "Pod shop/web-0", Verdict: inspect.VerdictOK, Steps: []inspect.Step{
+		step("Pod", "is ready", ""),
+		step("Service", "b exists", "b"), step("Slices", "one slice", "b", "slice of b"),
+		step("Service", "a exists", "a"), step("Slices", "one slice", "a", "slice of a"), step("Streams", "two streams", "a", "stream 2"),
+	}})
+	query, err := Subject("svc/web", "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := newClient(t, one, two)
+	a, _, err := c.Explain(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "text", printed(t, "table", a), `Pod shop/web-0
+
+destination
+  ok      Pod: is ready (p0, p1)
+  ok      Service: a exists (p0, p1)
+  ok      Slices: one slice (p0, p1)
+          slice of a
+  ok      Streams: one stream (p0)
+          stream 1
+  ok      Streams: two streams (p1)
+          stream 2
+  ok      Service: b exists (p0, p1)
+  ok      Slices: one slice (p0, p1)
+          slice of b
+
+
+`)
+}
