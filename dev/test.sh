@@ -29,11 +29,11 @@ step() {
   echo "$verdict: $name ($((SECONDS - begin)) s, $(($(cpu "$shell") - before)) s of CPU)"
 }
 
-# beside NAME COMMAND... is a step that runs beside the one before it, because most steps wait half of their time. Its
+# beside NAME COMMAND... is a step that runs beside two others, because most steps wait half of their time. Its
 # output is printed when it ends, and those of several steps are not mixed.
 begun=0
 beside() {
-  ((${#running[@]} < 2)) || await_one
+  ((${#running[@]} < 3)) || await_one
   local log=$logs/$((++begun))
   set -m # a process group for the step
   {
@@ -71,8 +71,9 @@ mapfile -t unraced < <(printf '%s\n' "${product[@]}" | grep -vxF "$(printf '%s\n
   go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' "${raced[@]}" | CGO_ENABLED=1 xargs go build -race >/dev/null 2>&1
 ) &
 compiling=$!
-# The longest first. Without symbol tables, linking takes a quarter less CPU; stack traces don't need them.
-beside "tests of sources, providers and commands" go test -short -ldflags=-s -timeout 30m ./dns/provider/libdns/modules/... ./cmd/... "${unraced[@]}"
+# The longest first, with one more package at a time than cores, because many tests wait for an API server. Without symbol
+# tables, linking takes a quarter less CPU; stack traces don't need them.
+beside "tests of sources, providers and commands" go test -short -ldflags=-s -p "$(($(nproc) + 1))" -timeout 30m ./dns/provider/libdns/modules/... ./cmd/... "${unraced[@]}"
 beside "tests of tools" go test -short -timeout 20m "${tools[@]}"
 beside "tests of dev/observe" go test -C dev/observe -short -timeout 20m -parallel 6 ./...
 beside "tests of dev/page" go test -C dev/page -timeout 10m ./...
@@ -89,8 +90,8 @@ if ((${#failed[@]})); then
 fi
 
 # Last, so that the last lines are the verdict of the tests. -short runs a fifth or less of the random tests and fault
-# schedules; "make test-long" runs all. Two packages at a time for each core, because many tests wait for an API server. Those
-# that wait longest begin first, so that others use the cores meanwhile.
+# schedules; "make test-long" runs all. Two packages at a time for each core. Those that wait longest begin first, so that
+# others use the cores meanwhile.
 # By default, each program with the race detector waits a second for late races before it exits.
 CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 \
   go test -race -short -ldflags=-s -p "$(($(nproc) * 2))" -timeout 30m ./app/process ./kube ./kube/linked ./xds "${raced[@]}" || exit 1
