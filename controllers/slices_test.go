@@ -4,6 +4,7 @@ package controllers_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -291,6 +292,19 @@ func TestNodesOfPods(t *testing.T) {
 	s.editNode(name, zoned(""))
 	s.wantSlices("web", ofPods, "10.0.0.1 10.0.0.2@a : 8080")
 	s.quietly(func() {})
+}
+
+// A pod that has an address and no node is left out (§13.6), and the Event says why.
+func TestPodWithoutNode(t *testing.T) {
+	s := play(t)
+	s.service("web")
+	s.pod("web-0", "web", "10.0.0.1", onNode(""))
+	s.pod("web-1", "web", "10.0.0.2")
+	s.wantSlices("web", ofPods, "10.0.0.2@a : 8080")
+	e := s.wantEvent("Service", "web", "FailedToUpdateEndpointSlices")
+	if !strings.Contains(e.Message, "skipping Pod web-0 for Service "+s.ns+"/web: the pod has an IP address but no node: ") {
+		t.Errorf("the Event says %q", e.Message)
+	}
 }
 
 // The numbers of named target ports are those of the pods (§16.15).

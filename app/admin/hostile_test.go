@@ -111,6 +111,36 @@ func TestSlowScrapesOfOneHost(t *testing.T) {
 	})
 }
 
+// The kubelet's probes pass while pods in the host network of its node, or of more nodes than the limits are
+// for, hold as many connections as they can.
+func TestProbesOfTheHostOfHostileClients(t *testing.T) {
+	for name, test := range map[string]struct{ hosts, each int }{
+		"one":                         {1, 200},
+		"as many as share all evenly": {8, 64},
+		"one connection each":         {512, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withServer(t, func(h hostile) {
+				for range test.each {
+					for host := range test.hosts {
+						conn := h.dial(fmt.Sprintf("192.0.%d.%d", host/256, host%256))
+						// The header of a request never ends.
+						go func() { _, _ = io.WriteString(conn, "GET /ping HTTP/1.1\r\nX: ") }()
+					}
+				}
+				synctest.Wait()
+				for _, host := range []string{"192.0.0.0", "198.51.100.1"} {
+					for _, path := range []string{"/ready", "/healthz"} {
+						if code := h.get(host, path); code != http.StatusOK {
+							t.Errorf("%s from %s: %d", path, host, code)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
 // A profile may take longer than any other response, and few are made at a time.
 func TestProfiles(t *testing.T) {
 	withServer(t, func(h hostile) {

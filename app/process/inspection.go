@@ -87,6 +87,18 @@ func statusNow(s inspect.Status, roles []role, cluster *kube.Cluster) inspect.St
 	if cluster == nil {
 		return s
 	}
+	sources := sourcesOf(roles)
+	for _, t := range cluster.Status() {
+		s.Tables = append(s.Tables, inspect.Table{
+			Kind: t.Kind, State: string(t.State), Reason: string(t.Reason), Detail: t.Detail,
+			Required: t.Required, Source: sources[t.Resource], Objects: t.Objects, StaleSeconds: t.Stale.Seconds(),
+		})
+	}
+	return s
+}
+
+// sourcesOf returns the kinds that sources of DNS records read.
+func sourcesOf(roles []role) map[schema.GroupResource]bool {
 	sources := map[schema.GroupResource]bool{}
 	for _, r := range roles {
 		for _, t := range r.Tables {
@@ -95,13 +107,7 @@ func statusNow(s inspect.Status, roles []role, cluster *kube.Cluster) inspect.St
 			}
 		}
 	}
-	for _, t := range cluster.Status() {
-		s.Tables = append(s.Tables, inspect.Table{
-			Kind: t.Kind, State: string(t.State), Reason: string(t.Reason), Detail: t.Detail,
-			Required: t.Required, Source: sources[t.Resource], Objects: t.Objects, StaleSeconds: t.Stale.Seconds(),
-		})
-	}
-	return s
+	return sources
 }
 
 // processName returns the name of the pod, if the environment has it, or the host and the process.

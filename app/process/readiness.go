@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/kube"
@@ -23,10 +25,18 @@ func readiness(cluster *kube.Cluster, roles []role) (ready bool, details []strin
 	if cluster == nil {
 		return ready, more
 	}
-	tables := cluster.Status()
+	tables := neededOf(cluster.Status(), sourcesOf(roles))
 	ready = ready && !slices.ContainsFunc(tables, refused)
 	details = detailsOf(tables)
 	return ready && channel.IsClosed(cluster.Settled()), append(details, more...)
+}
+
+// neededOf leaves out the kinds that the cluster lacks and that nobody needs: they are optional, no source of DNS
+// records reads them, and no object of them is known.
+func neededOf(tables []kube.TableStatus, sources map[schema.GroupResource]bool) []kube.TableStatus {
+	return slices.DeleteFunc(tables, func(t kube.TableStatus) bool {
+		return !t.Required && t.Reason == kube.NotFound && t.Objects == 0 && !sources[t.Resource]
+	})
 }
 
 // refusedCredentialsLimit is how long the API server may refuse the credentials before the process
@@ -116,7 +126,7 @@ func readinessOfRoles(roles []role) (ready bool, details []string) {
 // only for clients that may read the inspection API.
 func reasonsOf(cluster *kube.Cluster, roles []role) (reasons []string) {
 	if cluster != nil {
-		for _, t := range cluster.Status() {
+		for _, t := range neededOf(cluster.Status(), sourcesOf(roles)) {
 			if t.State == kube.Synced {
 				continue
 			}

@@ -422,7 +422,7 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, in input)
 		return failed
 	}
 	if err != nil {
-		return reconcile.Refuse(fmt.Errorf("reconcile the EndpointSlices of service %s: %w", key, err))
+		return reconcile.Refuse(fmt.Errorf("reconcile the EndpointSlices of service %s: %w", key, namePodsWithoutNode(err)))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package endpointslices
 
 import (
+	"errors"
 	"maps"
 	"strings"
 	"sync"
@@ -9,11 +10,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	listers "k8s.io/client-go/listers/core/v1"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
 )
+
+// unnamedNode is what an error of the library says of a pod without a node.
+const unnamedNode = "Node  Not Found"
+
+// namePodsWithoutNode returns an error of the library with a reason for pods without a node.
+func namePodsWithoutNode(err error) error {
+	if all, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // of an error that wraps one, the text can't be replaced
+		named := make([]error, 0, len(all.Errors()))
+		for _, each := range all.Errors() {
+			named = append(named, namePodsWithoutNode(each))
+		}
+		return utilerrors.NewAggregate(named)
+	}
+	if before, ok := strings.CutSuffix(err.Error(), unnamedNode); ok {
+		return errors.New(before + "the pod has an IP address but no node: set its spec.nodeName by a Binding, or delete the pod")
+	}
+	return err
+}
 
 // orphanGrace is how long a deleted Node counts as existing. The pod garbage collector waits as long before
 // it deletes the pods of such a Node.

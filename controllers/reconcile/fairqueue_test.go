@@ -70,6 +70,56 @@ func TestBusyNamespacesDelayNoOthers(t *testing.T) {
 	}
 }
 
+// Of hundreds of namespaces whose requests hang, only as many take a worker's time as there are places. The
+// requests of the others are cancelled, as no failure, and sent again one after the other.
+func TestManySlowNamespacesDelayNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers, namespaces = 5, 200
+		f := newFake(workers, func(Key, time.Duration) error { return nil })
+		quiet := Key{Namespace: "quiet", Name: "web"}
+		f.duration = func(key Key) time.Duration {
+			if key == quiet {
+				return 5 * time.Millisecond
+			}
+			return time.Hour
+		}
+		slow := services(namespaces, 3)
+		f.lead(t, append(slices.Clone(slow), quiet), func() {
+			time.Sleep(time.Hour - time.Minute)
+			synctest.Wait()
+			f.mu.Lock()
+			at, ok := f.written[quiet]
+			attempts := 0
+			for _, n := range f.attempts {
+				attempts += n
+			}
+			f.mu.Unlock()
+			// The first namespaces get all places after slowAfter each, the others yield after stuckAfter each.
+			most := slowPlaces*slowAfter + namespaces/workers*stuckAfter
+			if !ok || at > most {
+				t.Errorf("the Service of the quiet namespace was written at %v, want %v at most", at, most)
+			}
+			// Each slow namespace has sent a request once, the last ones perhaps one for a second Service at the
+			// same time. None has sent one again without a place.
+			if most := namespaces + 1 + workers; attempts > most {
+				t.Errorf("%d requests, want %d at most", attempts, most)
+			}
+			if health := f.loop.Health(); health.Refused != nil || health.Waiting < namespaces-slowPlaces*workers {
+				t.Errorf("%d Services wait, and writes are refused with %v: want the Services that have yielded, and no refusal", health.Waiting, health.Refused)
+			}
+			if n := f.lines("level=WARN"); n != 0 {
+				t.Errorf("%d warnings about cancelled requests", n)
+			}
+			time.Sleep(240 * time.Hour)
+		})
+		for _, key := range slow {
+			if f.written[key] == 0 {
+				t.Fatalf("Service %v was never written", key)
+			}
+		}
+	})
+}
+
 // The namespaces take turns, and the Services of a namespace keep their order.
 func TestFairQueue(t *testing.T) {
 	q := newFairQueue()

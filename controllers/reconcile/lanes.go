@@ -8,6 +8,9 @@ import (
 const (
 	// slowAfter is the time after which a sync is slow, such as one whose writes wait for a webhook.
 	slowAfter = 500 * time.Millisecond
+	// stuckAfter is the time after which a sync is slow if no request of it has got a response and there is no
+	// place for it.
+	stuckAfter = 100 * time.Millisecond
 	// slowPlaces is how many places for slow syncs there are for each worker. A namespace gets a second place
 	// only if fewer than a quarter are taken.
 	slowPlaces = 4
@@ -16,7 +19,9 @@ const (
 )
 
 // lanes keep the workers free for namespaces whose syncs are short. A slow sync gets a place, and another
-// worker starts in its stead. Syncs of a slow namespace start only with a place. It is not safe for
+// worker starts in its stead. If there is no place, the sync yields: its requests are cancelled, and it waits for
+// a place. Each slow namespace therefore takes the time of a worker once, and for no longer than slowAfter,
+// however long its requests take. Syncs of a slow namespace start only with a place. lanes are not safe for
 // concurrent use.
 type lanes struct {
 	workers int
@@ -69,6 +74,9 @@ func (l *lanes) hasPlace(namespace string) bool {
 	}
 	return len(l.placed) < l.workers
 }
+
+// isStuck reports whether a sync has no place, and would get none.
+func (l *lanes) isStuck(key Key) bool { return !l.placed[key] && !l.hasPlace(key.Namespace) }
 
 // isSlow records that a sync is slow. It reports whether the sync has got a place now.
 func (l *lanes) isSlow(key Key, now time.Time) bool {

@@ -25,7 +25,8 @@ type Options struct {
 	// Sync brings the objects of a Service into their desired state, and reports each write with
 	// [Loop.Wrote]. If it fails or panics, it is called again later. Its context ends with the term, and so
 	// should its reads. Its writes should continue while this process leads, because the API server may carry
-	// out a cancelled write even after another process has become the leader.
+	// out a cancelled write even after another process has become the leader. If the cause of the context is
+	// [writeclient.ErrYield], its writes should end too ([writeclient.Detach]).
 	Sync func(context.Context, Key) error
 	// Workers is how many Services are synced at once, besides slow ones; at least 1.
 	Workers int
@@ -119,9 +120,13 @@ func (l *Loop) Repair(key Key, what ExternalChange, by string) {
 // Wrote must be called after each write request during the sync of a Service. The cause is the time of the
 // change that led to the write; zero if unknown.
 func (l *Loop) Wrote(key Key, operation string, cause time.Time, err error) {
+	t := l.term.Load()
+	if t != nil && t.hasYielded(key, err) {
+		return
+	}
 	l.o.Metrics.wrote(l.o.Name, operation, cause, err)
 	l.rememberFailed(key, operation, err)
-	if t := l.term.Load(); t != nil {
+	if t != nil {
 		t.wrote(key, operation, err)
 	}
 }

@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/signpostd/signpost/controllers/writeclient"
 )
 
 // fake is an API server to which each sync makes one request.
@@ -60,7 +62,7 @@ func newFake(workers int, result func(key Key, at time.Duration) error) *fake {
 	return f
 }
 
-func (f *fake) sync(_ context.Context, key Key) error {
+func (f *fake) sync(ctx context.Context, key Key) error {
 	at := time.Since(f.begun)
 	f.mu.Lock()
 	f.requests[int(at/time.Second)]++
@@ -70,8 +72,15 @@ func (f *fake) sync(_ context.Context, key Key) error {
 	if f.duration != nil {
 		duration = f.duration(key)
 	}
-	time.Sleep(duration)
-	err := f.result(key, at)
+	write, done := writeclient.Detach(ctx)
+	defer done()
+	var err error
+	select {
+	case <-write.Done():
+		err = context.Cause(write)
+	case <-time.After(duration):
+		err = f.result(key, at)
+	}
 	f.loop.Wrote(key, "update", time.Time{}, err)
 	if err == nil {
 		f.mu.Lock()

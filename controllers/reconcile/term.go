@@ -2,12 +2,14 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/signpostd/signpost/controllers/writeclient"
 	"github.com/signpostd/signpost/internal/panics"
 	"github.com/signpostd/signpost/internal/tracing"
 )
@@ -58,6 +60,9 @@ type flight struct {
 	// slow is true if the namespace was slow before, and once the sync has taken longer than slowAfter. replaced
 	// is true once another worker has started in the stead of its own.
 	slow, replaced bool
+	// yield ends the sync, and yielded is true once that has happened because there was no place for it.
+	yield   context.CancelCauseFunc
+	yielded bool
 	// responded is true once the API server has carried out a request of the sync, or has refused it for a
 	// reason that affects nothing else.
 	responded bool
@@ -124,17 +129,23 @@ func (t *term) next(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	f := t.begin(ctx, key)
+	syncing, yield := context.WithCancelCause(ctx)
+	defer yield(nil)
+	f := t.begin(ctx, key, yield)
 	if f == nil {
 		return true
 	}
+	stuck := time.AfterFunc(stuckAfter, func() { t.stuck(ctx, key, f) })
+	defer stuck.Stop()
 	slow := time.AfterFunc(slowAfter, func() { t.slow(ctx, key, f) })
 	defer slow.Stop()
 	begun := time.Now()
 	span := t.o.Tracer.Begin("controllers.sync")
-	err := t.panics.Catch(t.o.Name, func() error { return t.o.Sync(ctx, key) })
+	err := t.panics.Catch(t.o.Name, func() error { return t.o.Sync(syncing, key) })
 	took := time.Since(begun)
-	t.o.Metrics.observeSync(t.o.Name, took, err)
+	if !t.hasYielded(key, err) {
+		t.o.Metrics.observeSync(t.o.Name, took, err)
+	}
 	writes := t.requestsOf(key)
 	t.log.synced(key, writes, took, err)
 	t.trace(span, key, writes, err)
@@ -168,7 +179,7 @@ func (t *term) trace(span *tracing.Span, key Key, writes requests, err error) {
 }
 
 // begin starts the sync of a Service. It returns nil if the Service is held back, or waits for a place.
-func (t *term) begin(ctx context.Context, key Key) *flight {
+func (t *term) begin(ctx context.Context, key Key, yield context.CancelCauseFunc) *flight {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
@@ -181,7 +192,7 @@ func (t *term) begin(ctx context.Context, key Key) *flight {
 		t.schedule(key)
 		return nil
 	}
-	f := &flight{}
+	f := &flight{yield: yield}
 	if r := t.repairs[key]; r != nil {
 		f.repairs, r.pending = r.pending, false
 	}
@@ -200,7 +211,17 @@ func (t *term) replace(ctx context.Context, f *flight) {
 	t.workers.Go(func() { t.work(ctx) })
 }
 
-// slow lets other Services be synced while a sync takes long.
+// stuck ends a sync without a response for which there is no place.
+func (t *term) stuck(ctx context.Context, key Key, f *flight) {
+	t.mu.Lock()
+	is := !f.responded && t.lanes.isStuck(key)
+	t.mu.Unlock()
+	if is {
+		t.slow(ctx, key, f)
+	}
+}
+
+// slow lets other Services be synced while a sync takes long, or ends the sync if there is no place for it.
 func (t *term) slow(ctx context.Context, key Key, f *flight) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -210,12 +231,26 @@ func (t *term) slow(ctx context.Context, key Key, f *flight) {
 	now := time.Now()
 	if t.lanes.isSlow(key, now) {
 		t.replace(ctx, f)
+	} else if t.lanes.isStuck(key) {
+		f.yielded = true
+		f.yield(writeclient.ErrYield)
 	}
 	if !f.slow {
 		f.slow = true
 		t.breakers.slow(key, now)
 		t.schedule(key)
 	}
+}
+
+// hasYielded reports whether the error of a sync under way, or of a request of it, is due to [term.slow].
+func (t *term) hasYielded(key Key, err error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return yieldedWith(t.flights[key], err)
+}
+
+func yieldedWith(f *flight, err error) bool {
+	return f != nil && f.yielded && (errors.Is(err, writeclient.ErrYield) || errors.Is(err, context.Canceled))
 }
 
 // leaveLane lets the next Service of a slow namespace be synced.
@@ -267,8 +302,9 @@ func (t *term) ended(key Key, err error) (replaced bool) {
 	if r := t.repairs[key]; r != nil && r.count == 0 && !r.pending {
 		delete(t.repairs, key)
 	}
+	yielded := yieldedWith(f, err)
 	how, reach := noWrite, object
-	if err != nil {
+	if err != nil && !yielded {
 		reach = scopeOf(err)
 	}
 	switch {
@@ -284,12 +320,16 @@ func (t *term) ended(key Key, err error) (replaced bool) {
 	if v.opened != "" {
 		t.log.opened(v.opened, err)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		for _, delays := range t.delays() {
 			delays.Forget(key)
 		}
 		t.writes.done(key)
-	} else {
+	case yielded:
+		t.writes.waits(key, now, nil)
+		t.queue.Add(key)
+	default:
 		t.writes.waits(key, now, err)
 		if !v.held {
 			if apierrors.IsTooManyRequests(err) {

@@ -82,21 +82,29 @@ func TestWritesOutliveTheirContext(t *testing.T) {
 	})
 }
 
-// Writes, and waits for the rate limiter, end when leadership is lost.
+// Writes, and waits for the rate limiter, end when leadership is lost, and when other Services wait.
 func TestWritesEndWithLeadership(t *testing.T) {
-	for name, config := range map[string]rest.Config{"under way": {}, "waits for its turn": {QPS: 1e-6, Burst: 1}} {
+	for name, test := range map[string]struct {
+		config rest.Config
+		cause  error
+	}{
+		"under way":                     {cause: leader.ErrNotLeading},
+		"waits for its turn":            {config: rest.Config{QPS: 1e-6, Burst: 1}, cause: leader.ErrNotLeading},
+		"under way, yields":             {cause: ErrYield},
+		"waits for its turn and yields": {config: rest.Config{QPS: 1e-6, Burst: 1}, cause: ErrYield},
+	} {
 		t.Run(name, func(t *testing.T) {
-			eachWrite(t, config, respondAfter(time.Hour), func(t *testing.T, write func(context.Context) error) {
+			eachWrite(t, test.config, respondAfter(time.Hour), func(t *testing.T, write func(context.Context) error) {
 				ctx, stop := context.WithCancelCause(t.Context())
 				go func() { _ = write(ctx) }()
 				synctest.Wait()
-				time.AfterFunc(time.Second, func() { stop(leader.ErrNotLeading) })
+				time.AfterFunc(time.Second, func() { stop(test.cause) })
 				began := time.Now()
 				if err := write(ctx); err == nil {
 					t.Error("the write has succeeded")
 				}
 				if took := time.Since(began); took != time.Second {
-					t.Errorf("the write ended after %v, want a second, when leadership was lost", took)
+					t.Errorf("the write ended after %v, want a second, when %v", took, test.cause)
 				}
 			})
 		})

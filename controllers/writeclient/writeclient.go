@@ -2,7 +2,7 @@
 //
 // Writes are not retried, because the loops of the controllers do that. Everything else is as in client-go.
 // Package controllers makes its clients with [Slices] and [Endpoints]. The controllers write through [Write]
-// and [Detach], so that writes continue after their context has ended, unless leadership was lost.
+// and [Detach], so that writes continue after their context has ended, unless leadership was lost or others wait ([ErrYield]).
 //
 // # Concurrency
 //
@@ -60,13 +60,18 @@ func Write[O metav1.Object](ctx context.Context, send func(context.Context) (O, 
 	return made, nil
 }
 
+// ErrYield is the cause of a context whose writes end because other Services wait for the worker. Such a write
+// may have succeeded, as one that timed out. It is not a failure of the API server.
+var ErrYield = errors.New("the write takes long and was cancelled, because other Services wait; it is sent again")
+
 // Detach returns the context of a write. The API server may carry out a cancelled write even after another
 // process has become the leader. So the write doesn't end with ctx but at the timeout of the client. If ctx
-// ends because leadership was lost, the write ends at once, because nothing may wait for it.
+// ends because leadership was lost, the write ends at once, because nothing may wait for it, and also if it
+// ends with [ErrYield], because this process leads on.
 func Detach(ctx context.Context) (write context.Context, done func()) {
 	write, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		if cause := context.Cause(ctx); errors.Is(cause, leader.ErrNotLeading) {
+		if cause := context.Cause(ctx); errors.Is(cause, leader.ErrNotLeading) || errors.Is(cause, ErrYield) {
 			cancel(cause)
 		}
 	})

@@ -9,9 +9,13 @@ import (
 // maxConnections limits the connections of a server, and maxConnectionsPerHost those from one host.
 const maxConnections, maxConnectionsPerHost = 512, 128
 
-// limitConnections returns a listener with a limited number of connections. It closes others.
+// limitConnections returns a listener with a limited number of connections. For each new one beyond the limits
+// it closes an old one, so that the probes of the kubelet pass while another client of the node's address has
+// all connections that the address may have.
 func limitConnections(l net.Listener) net.Listener {
-	return &limitedListener{Listener: l, places: newPlaces[*limitedConn](maxConnections, maxConnectionsPerHost)}
+	limited := &limitedListener{Listener: l, places: newPlaces[*limitedConn](maxConnections, maxConnectionsPerHost)}
+	limited.places.evict = true
+	return limited
 }
 
 type limitedListener struct {
@@ -30,15 +34,12 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		limited := &limitedConn{Conn: conn, listener: l, host: hostOf(conn.RemoteAddr().String())}
 		l.mu.Lock()
-		victim, lost, ok := l.places.take(limited.host, limited)
+		victim, lost, _ := l.places.take(limited.host, limited)
 		l.mu.Unlock()
 		if lost {
 			_ = victim.Close() // its server notices
 		}
-		if ok {
-			return limited, nil
-		}
-		_ = conn.Close() // the client has to notice
+		return limited, nil
 	}
 }
 

@@ -34,30 +34,46 @@ func networkOf(host netip.Addr) netip.Prefix {
 type places[T comparable] struct {
 	// all is the number of places, and perHost how many of them one host may have.
 	all, perHost int
-	taken        int
-	byHost       map[netip.Addr][]T // the oldest first
+	// evict gives a place to each host that asks: if none is free for it, to replace its own oldest one or, if it
+	// has none, that of another host. Without it, such a host gets no place.
+	evict  bool
+	taken  int
+	byHost map[netip.Addr][]T // the oldest first
 }
 
 func newPlaces[T comparable](all, perHost int) places[T] {
 	return places[T]{all: all, perHost: perHost, byHost: map[netip.Addr][]T{}}
 }
 
-// take gives a place to a host, or returns false. If another host has lost its place, it is the victim.
+// take gives a place to a host, or returns false. If a place was lost for it, that is the victim.
 func (p *places[T]) take(host netip.Addr, of T) (victim T, lost, ok bool) {
-	if len(p.byHost[host]) >= p.perHost {
-		return victim, false, false
+	own := len(p.byHost[host])
+	if own < p.perHost && p.taken < p.all {
+		p.add(host, of)
+		return victim, false, true
 	}
-	if p.taken >= p.all {
-		greedy, excess := p.greediest(host)
-		if excess <= 1 {
+	loser, excess := host, 0
+	if own < p.perHost {
+		loser, excess = p.greediest(host)
+	}
+	if excess <= 1 {
+		if !p.evict {
 			return victim, false, false
 		}
-		victim, lost = p.byHost[greedy][0], true
-		p.leave(greedy, victim)
+		if own > 0 {
+			loser = host
+		}
 	}
+	victim = p.byHost[loser][0]
+	p.leave(loser, victim)
+	p.add(host, of)
+	return victim, true, true
+}
+
+// add gives a free place to a host.
+func (p *places[T]) add(host netip.Addr, of T) {
 	p.taken++
 	p.byHost[host] = append(p.byHost[host], of)
-	return victim, lost, true
 }
 
 // greediest returns the host with the most places, of those in the network with the most. excess
