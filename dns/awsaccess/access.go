@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -62,9 +63,11 @@ func (a Access) Load(ctx context.Context) (aws.Config, error) {
 	}
 	cfg.Region = cmp.Or(cfg.Region, a.DefaultRegion)
 	cfg.APIOptions = append(cfg.APIOptions, middleware.AddUserAgentKeyValue("signpost", version.Current()))
+	next := Transport(cfg.HTTPClient)
 	if a.Wrap != nil {
-		cfg.HTTPClient = Client(a.Wrap(Transport(cfg.HTTPClient)))
+		next = a.Wrap(next)
 	}
+	cfg.HTTPClient = Client(next)
 	if a.AssumeRole != "" {
 		role := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), a.AssumeRole, func(o *stscreds.AssumeRoleOptions) {
 			if a.ExternalID != "" {
@@ -105,5 +108,13 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t
 
 type sender struct{ next http.RoundTripper }
 
-// Do implements [aws.HTTPClient].
-func (s sender) Do(r *http.Request) (*http.Response, error) { return s.next.RoundTrip(r) }
+// Do implements [aws.HTTPClient]. The SDK closes the body of a request when the response begins. The body's
+// WriteTo then returns io.EOF, which net/http takes for a failed write: it closes the connection, and the
+// response can't be read. Do therefore hides WriteTo.
+func (s sender) Do(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		r = r.WithContext(r.Context()) // a copy
+		r.Body = struct{ io.ReadCloser }{r.Body}
+	}
+	return s.next.RoundTrip(r)
+}

@@ -1,8 +1,14 @@
 package awsaccess
 
 import (
+	"io"
 	"net/http"
+	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 // Each profile is an access of its own, with what all have in common.
@@ -56,5 +62,37 @@ func TestLoad(t *testing.T) {
 	}
 	if _, err := (Access{Profile: "missing"}).Load(t.Context()); err == nil {
 		t.Error("a profile that doesn't exist is no error")
+	}
+}
+
+// The SDK closes the body of a request when the response begins, and net/http may read the body once more
+// after that. That must be the end of the body, not an error, because net/http would close the connection.
+func TestClosedBody(t *testing.T) {
+	for name, value := range map[string]string{
+		"AWS_CONFIG_FILE": t.TempDir() + "/none", "AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none", "AWS_PROFILE": "", "AWS_CA_BUNDLE": "",
+		"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key",
+	} {
+		t.Setenv(name, value)
+	}
+	sent := 0
+	cfg, err := Access{Region: "eu-north-1", Wrap: func(http.RoundTripper) http.RoundTripper {
+		return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
+			sent++
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				t.Error(err)
+			}
+			_ = r.Body.Close()
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				t.Errorf("the body after its end: %v", err)
+			}
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("<GetCallerIdentityResponse/>")), Request: r}, nil
+		})
+	}}.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sts.NewFromConfig(cfg).GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
+	if sent != 1 {
+		t.Errorf("%d requests, %v", sent, err)
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/signpostd/signpost/dns/provider"
@@ -136,4 +138,12 @@ func (s *Service) classify(code, action, resource string) Class {
 		return Class{ErrUnauthenticated, "check the credentials of AWS, and the clock"}
 	}
 	return Class{}
+}
+
+// Unidentified reports whether a successful response has no request ID, which AWS adds to each response. The
+// SDK takes any response with a successful status, such as one of a proxy, for one without results. metadata
+// is the ResultMetadata of the output.
+func Unidentified(metadata middleware.Metadata) bool {
+	id, _ := awsmiddleware.GetRequestIDMetadata(metadata)
+	return id == ""
 }

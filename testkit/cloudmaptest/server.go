@@ -1,6 +1,7 @@
 package cloudmaptest
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -101,6 +102,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, fault)
 		return
 	}
+	w.Header().Set("x-amzn-RequestId", rand.Text())
 	apitest.WriteJSON(w, http.StatusOK, contentType, answer)
 }
 

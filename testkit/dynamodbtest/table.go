@@ -1,6 +1,7 @@
 package dynamodbtest
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -89,6 +90,7 @@ func (f *Table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.Header().Set("x-amzn-RequestId", rand.Text())
 	operation, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
 	if !ok || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/x-amz-json-1.0" {
 		f.t.Errorf("request %s %s with the headers %v", r.Method, r.URL, r.Header)

@@ -14,9 +14,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/owner/claims"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
 // Defaults of [Options].
@@ -149,6 +151,9 @@ func (t *table) scan(ctx context.Context) (map[dns.Key]*claims.Claim, error) {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if page.Items == nil && awsaccess.Unidentified(page.ResultMetadata) {
+			return nil, httpapi.Incomplete("the response", "list of items", "DynamoDB")
 		}
 		for _, attributes := range page.Items {
 			it := parseItem(attributes)

@@ -2,6 +2,8 @@ package dynamodb
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/owner/claims"
+	"github.com/signpostd/signpost/internal/handlertransport"
 	"github.com/signpostd/signpost/testkit/dynamodbtest"
 )
 
@@ -358,4 +361,32 @@ func FuzzKey(f *testing.F) {
 			t.Errorf("%q is %+v, and that is %+v", text, key, again)
 		}
 	})
+}
+
+// If another server responds with success, such as a proxy, the table isn't empty.
+func TestOtherServer(t *testing.T) {
+	f, _ := newTable(t)
+	for _, body := range []string{"", "{}"} {
+		other := false
+		o, err := New(f.Client(func(next http.RoundTripper) http.RoundTripper {
+			return handlertransport.Func(func(r *http.Request) (*http.Response, error) {
+				if !other {
+					return next.RoundTrip(r)
+				}
+				_ = r.Body.Close()
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+			})
+		}), Options{OwnerID: "me"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Load(t.Context()); err != nil {
+			t.Errorf("%q: an empty table: %v", body, err)
+		}
+		other = true
+		o.Outdate()
+		if err := o.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "no list of items") {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
 }

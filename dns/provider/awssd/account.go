@@ -18,6 +18,7 @@ import (
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
@@ -119,6 +120,11 @@ func call[In, Out any](ctx context.Context, a *account, action string,
 	return out, err
 }
 
+// incomplete returns the error for a successful response to an action that lacks a required part.
+func incomplete(action, part string) error {
+	return httpapi.Incomplete("the response to "+action, part, "Cloud Map")
+}
+
 // namespaces lists the namespaces of the account; an empty kind selects all types.
 func (a *account) namespaces(ctx context.Context, kind types.NamespaceType) ([]types.NamespaceSummary, error) {
 	in := &servicediscovery.ListNamespacesInput{MaxResults: aws.Int32(page)}
@@ -131,6 +137,9 @@ func (a *account) namespaces(ctx context.Context, kind types.NamespaceType) ([]t
 		out, err := call(ctx, a, "ListNamespaces", a.client.ListNamespaces, in)
 		if err != nil {
 			return nil, "", err
+		}
+		if out.Namespaces == nil && awsaccess.Unidentified(out.ResultMetadata) {
+			return nil, "", incomplete("ListNamespaces", "list of namespaces")
 		}
 		in.NextToken = out.NextToken
 		return out.Namespaces, aws.ToString(out.NextToken), nil
@@ -155,6 +164,9 @@ func (a *account) services(ctx context.Context, zone dns.Zone, l *listlimit.List
 		if err != nil {
 			return nil, "", err
 		}
+		if out.Services == nil && awsaccess.Unidentified(out.ResultMetadata) {
+			return nil, "", incomplete("ListServices", "list of services")
+		}
 		for _, s := range out.Services {
 			all = append(all, &service{
 				id: aws.ToString(s.Id), label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig,
@@ -177,7 +189,7 @@ func (a *account) service(ctx context.Context, id string) (*service, error) {
 	case err != nil:
 		return nil, err
 	case out.Service == nil:
-		return nil, errors.New("GetService of Cloud Map: the response has no service")
+		return nil, incomplete("GetService", "service")
 	}
 	s := out.Service
 	return &service{id: id, label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig}, nil
@@ -192,6 +204,9 @@ func (a *account) instances(ctx context.Context, id string, zone *listlimit.List
 		out, err := call(ctx, a, "ListInstances", a.client.ListInstances, in)
 		if err != nil {
 			return nil, "", err
+		}
+		if out.Instances == nil && awsaccess.Unidentified(out.ResultMetadata) {
+			return nil, "", incomplete("ListInstances", "list of instances")
 		}
 		for _, listed := range out.Instances {
 			i := instance{id: aws.ToString(listed.Id), attributes: listed.Attributes}
@@ -218,7 +233,7 @@ func (a *account) revision(ctx context.Context, namespace, name string) (int64, 
 		return 0, err
 	}
 	if out.InstancesRevision == nil {
-		return 0, errors.New("DiscoverInstancesRevision of Cloud Map: the response has no revision")
+		return 0, incomplete(actionRevision, "revision")
 	}
 	return *out.InstancesRevision, nil
 }

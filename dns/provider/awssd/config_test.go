@@ -132,7 +132,7 @@ func TestHostileServer(t *testing.T) {
 		"no end of instances":       {map[string]string{"ListInstances": "endless"}, "more than"},
 		"not JSON":                  {map[string]string{"ListServices": "<html>"}, "ListServices"},
 		"nulls":                     {map[string]string{"ListServices": `{"Services":[{}]}`, "ListInstances": `{"Instances":[{"Attributes":null}]}`}, ""},
-		"no service":                {map[string]string{"GetService": `{}`}, "the response has no service"},
+		"no service":                {map[string]string{"GetService": `{}`}, "the response to GetService has no service"},
 		"no operation":              {map[string]string{"GetService": strings.Replace(strings.Replace(services, `"Services":[`, `"Service":`, 1), "]}]}", "]}}", 1), "RegisterInstance": `{}`}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestHostileServer(t *testing.T) {
 					if body == "endless" {
 						body = `{"Instances":[` + strings.Repeat(`{"Id":"i"},`, 99) + `{"Id":"i"}],"NextToken":"` + time.Duration(endless.Add(1)).String() + `"}`
 					}
-					return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+					return &http.Response{StatusCode: 200, Header: http.Header{"X-Amzn-Requestid": {"1"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 				})
 			}
 			p := open(t, in, "--aws-api-retries=1")

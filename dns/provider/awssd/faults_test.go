@@ -41,6 +41,7 @@ func play(t *testing.T, seed uint64) {
 		// A refused type change isn't tried again at once.
 		Recovery: time.Hour,
 	}, seed)
+	w.Wrap = s.OtherServer
 	w.server.SetRate(0)
 	w.server.SetTime(time.Duration(s.N(4000)) * time.Millisecond)
 	w.server.SetRevisionLag(time.Duration(s.N(5)) * time.Second)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/internal/pause"
 )
 
@@ -50,7 +51,7 @@ func (a *account) await(ctx context.Context, id string, delay time.Duration) err
 func (a *account) operation(ctx context.Context, id string) (*types.Operation, error) {
 	out, err := call(ctx, a, "GetOperation", a.client.GetOperation, &servicediscovery.GetOperationInput{OperationId: &id})
 	if err == nil && out.Operation == nil {
-		err = errors.New("the response has no operation")
+		err = incomplete("GetOperation", "operation")
 	}
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func operationOf[Out any](out *Out, err error, id func(*Out) *string) (string, e
 		return "", err
 	}
 	if aws.ToString(id(out)) == "" {
-		return "", errors.New("the response of Cloud Map names no operation")
+		return "", httpapi.Incomplete("the response", "ID of an operation", "Cloud Map")
 	}
 	return *id(out), nil
 }
@@ -105,7 +106,7 @@ func (a *account) create(ctx context.Context, zone dns.Zone, name, description, 
 	case err != nil:
 		return "", err
 	case out.Service == nil || aws.ToString(out.Service.Id) == "":
-		return "", errors.New("CreateService of Cloud Map: the response has no ID")
+		return "", incomplete("CreateService", "ID of the service")
 	}
 	return *out.Service.Id, nil
 }
