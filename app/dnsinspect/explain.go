@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/dns"
@@ -166,9 +167,24 @@ func (r *Role) explainName(ctx context.Context, w *explanation, name string) {
 			w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s asks for %s, and is refused (%s): %s", ref.Title(), sanitize.Name(name), t.Refused[r].Reason, t.Refused[r].Message))
 			continue
 		}
+		if r := slices.IndexFunc(t.Removals, func(r publisher.Removal) bool { return r.Origin == o }); r >= 0 {
+			w.removal(&ref, t.Removals[r])
+			continue
+		}
 		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", ref.Title(), sanitize.Name(name), o.Source), wantedLines(t.Name, t.Requests[i])...)
 	}
 	r.follow(ctx, w, t)
+}
+
+// removal adds a step about the records of an object that asks for nothing any more.
+func (w *explanation) removal(ref *inspect.ObjectRef, r publisher.Removal) {
+	text := fmt.Sprintf("%s asks for nothing any more (source %s), and its records of %s stay", ref.Title(), r.Origin.Source, sanitize.List(r.Names, maxNames, sanitize.Name))
+	if r.Unreadable {
+		text += fmt.Sprintf(", because objects of the kind %s can't be read or the kind is being removed: they are removed once it has been readable for some seconds", ref.Kind)
+	} else {
+		text += " until " + r.At.UTC().Format(time.RFC3339) + ", because an object also disappears when its CustomResourceDefinition is removed"
+	}
+	w.add(whatObject, inspect.StepNote, ref, text)
 }
 
 // maxObjectSteps limits the listed objects of a name.

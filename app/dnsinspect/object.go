@@ -25,6 +25,14 @@ func (r *Role) explainObject(ctx context.Context, w *explanation, ref inspect.Ob
 	for _, e := range seen.List {
 		r.explainEvaluated(ctx, w, ref, e)
 	}
+	removals, err := w.publisher.Removals(ctx, about(ref))
+	if err != nil {
+		w.failed(err)
+		return
+	}
+	for _, removal := range removals {
+		w.removal(&ref, removal)
+	}
 }
 
 // about returns a selection of the keys of an object.

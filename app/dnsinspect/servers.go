@@ -22,6 +22,10 @@ func (r *Role) queryServers(ctx context.Context, w *explanation, t publisher.Tra
 		return
 	}
 	servers := w.publisher.Servers
+	if len(servers) == 0 && h.Name == "" {
+		w.add(whatServer, inspect.StepNote, nil, "the provider names no zones, so the name servers are not known and not asked")
+		return
+	}
 	if len(servers) == 0 {
 		var err error
 		if servers, err = authority.Servers(ctx, net.DefaultResolver, h.Name); err != nil {

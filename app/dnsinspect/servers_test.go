@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/authority"
+	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/publisher"
 )
 
@@ -71,6 +73,41 @@ func TestServerSteps(t *testing.T) {
 	}
 	if len(w.steps) != 2 || w.steps[0].Text != want[0] || !strings.HasPrefix(w.steps[1].Text, want[1]) || w.steps[1].State != inspect.StepWrong {
 		t.Errorf("%+v", w.steps)
+	}
+}
+
+// The zone of a webhook provider has no name: no servers are looked up for it, which is no error.
+func TestZoneWithoutName(t *testing.T) {
+	w := &explanation{}
+	h := publisher.ZoneTrace{Read: time.Now()}
+	w.zone(publisher.Trace{Name: "www.example.test"}, h)
+	(&Role{}).queryServers(t.Context(), w, publisher.Trace{Name: "www.example.test"}, h)
+	if len(w.steps) != 2 || !strings.HasPrefix(w.steps[0].Text, "the zone of the provider holds the name; it was read at") ||
+		w.steps[1].State != inspect.StepNote || w.steps[1].Text != "the provider names no zones, so the name servers are not known and not asked" {
+		t.Errorf("%+v", w.steps)
+	}
+}
+
+// A delayed removal says until when the records stay, or what it waits for.
+func TestRemovalStep(t *testing.T) {
+	ref := inspect.ObjectRef{Kind: "DNSEndpoint", Namespace: "shop", Name: "web"}
+	r := publisher.Removal{
+		Origin: desired.Origin{Source: "crd", Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name},
+		Names:  []string{"a.example.test", "b.example.test"}, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	}
+	w := &explanation{}
+	w.removal(&ref, r)
+	r.Unreadable = true
+	w.removal(&ref, r)
+	const begin = "DNSEndpoint shop/web asks for nothing any more (source crd), and its records of a.example.test, b.example.test stay"
+	want := []string{
+		begin + " until 2026-01-02T03:04:05Z, because an object also disappears when its CustomResourceDefinition is removed",
+		begin + ", because objects of the kind DNSEndpoint can't be read or the kind is being removed: they are removed once it has been readable for some seconds",
+	}
+	for i, text := range want {
+		if w.steps[i].State != inspect.StepNote || w.steps[i].Text != text {
+			t.Errorf("%+v\nwant %s", w.steps[i], text)
+		}
 	}
 }
 

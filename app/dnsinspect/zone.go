@@ -83,14 +83,22 @@ func (w *explanation) noZone(t publisher.Trace) {
 	w.addExclusion(whatZone, nil, t.Name, fmt.Sprintf("no zone of the provider holds %s: create the zone, or change the zone filters; %s", sanitize.Name(t.Name), has))
 }
 
+// zoneTitle names a zone. That of a webhook provider has no name.
+func zoneTitle(name string) string {
+	if name == "" {
+		return "the zone of the provider"
+	}
+	return "the zone " + sanitize.Name(name)
+}
+
 // zone explains the state of a zone.
 func (w *explanation) zone(t publisher.Trace, h publisher.ZoneTrace) {
 	if h.Problem != "" {
-		text := fmt.Sprintf("the zone %s can't be read or written: %s", sanitize.Name(h.Name), h.Problem)
+		text := fmt.Sprintf("%s can't be read or written: %s", zoneTitle(h.Name), h.Problem)
 		w.add(whatZone, inspect.StepWrong, nil, text+retryText(h.RetryAt))
 		return
 	}
-	text := fmt.Sprintf("the zone %s holds the name", sanitize.Name(h.Name))
+	text := zoneTitle(h.Name) + " holds the name"
 	if h.Apex {
 		text = fmt.Sprintf("%s is the apex of its zone", sanitize.Name(t.Name))
 	}

@@ -81,7 +81,7 @@ func Conclude(subject string, steps []Step) Explanation {
 		e.Summary = step.Text
 		return e
 	}
-	if step := firstStep(steps, StepNote); step != nil {
+	if step := firstNote(steps); step != nil {
 		// Notes are intended.
 		e.Verdict, e.Summary = VerdictOK, step.Text
 	} else {
@@ -94,6 +94,17 @@ func Conclude(subject string, steps []Step) Explanation {
 		}
 	}
 	return e
+}
+
+// firstNote returns the first note about an object, else the first note: a role that has nothing to do with
+// objects of a kind says only that.
+func firstNote(steps []Step) *Step {
+	for i := range steps {
+		if steps[i].State == StepNote && steps[i].Object != nil {
+			return &steps[i]
+		}
+	}
+	return firstStep(steps, StepNote)
 }
 
 func firstStep(steps []Step, state StepState) *Step {

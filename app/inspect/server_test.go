@@ -417,6 +417,7 @@ func TestConclude(t *testing.T) {
 	}{
 		"nothing":             {nil, VerdictUnknown, "nothing is known about x here: check the name, or query processes with other roles"},
 		"a note only":         {[]Step{step(StepNote, "a"), step(StepNote, "b")}, VerdictOK, "a"},
+		"a note about it":     {[]Step{step(StepNote, "a"), {State: StepNote, Text: "b", Object: &ObjectRef{}}}, VerdictOK, "b"},
 		"well":                {[]Step{step(StepOK, "a"), step(StepOK, "b"), step(StepNote, "c")}, VerdictOK, "b"},
 		"the first wrong one": {[]Step{step(StepOK, "a"), step(StepUnknown, "b"), step(StepWrong, "c"), step(StepWrong, "d"), step(StepOK, "e")}, VerdictWrong, "c"},
 		"unknown":             {[]Step{step(StepOK, "a"), step(StepUnknown, "b"), step(StepUnknown, "c")}, VerdictUnknown, "b"},

@@ -145,6 +145,10 @@ type NameServerLister interface {
 type Adjusted struct {
 	// Sets are what will be listed: mostly one record set, and none if the provider doesn't store it.
 	Sets []*dns.RecordSet
+	// Recheck is true if the server may give another response later without a reason that a listing
+	// shows, such as one with the wanted name and targets. Adjust is then called again after the next
+	// listing. A result without Sets and Err is always rechecked.
+	Recheck bool
 	// Err says why the provider refuses the record set, or is nil.
 	Err error
 }

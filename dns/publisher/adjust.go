@@ -169,13 +169,13 @@ func (p *Publisher) adjusted(z *zone, q adjustQuery, responses []provider.Adjust
 	}
 	p.throttles = 0
 	p.operationSucceeded(&z.adjusting, "adjust the wanted records of zone "+z.Name)
-	refused, unstored := map[string]bool{}, map[string]bool{}
+	refused, recheck := map[string]bool{}, map[string]bool{}
 	got := map[string][]plan.Candidate{}
 	for i, c := range q.candidates {
 		name := dns.Canonical(c.Set.Name)
 		got[name] = append(got[name], adjusted(c, responses[i])...)
 		refused[name] = refused[name] || responses[i].Err != nil
-		unstored[name] = unstored[name] || responses[i].Err == nil && len(responses[i].Sets) == 0
+		recheck[name] = recheck[name] || responses[i].Err == nil && (responses[i].Recheck || len(responses[i].Sets) == 0)
 	}
 	for i, n := range q.names {
 		if n.requeue && (refused[n.name] || len(p.want(z, n.name).wanted) == 0) {
@@ -183,22 +183,22 @@ func (p *Publisher) adjusted(z *zone, q adjustQuery, responses []provider.Adjust
 			z.names.responded(n, nil)
 			continue
 		}
-		z.names.noteUnstored(n, unstored[n.name])
+		z.names.noteRecheck(n, recheck[n.name])
 		z.names.responded(n, &adjustedSets{candidates: got[n.name], holders: q.holders[i]})
 	}
 }
 
-// noteUnstored records whether the provider's last response about a name has nothing for one of the
-// wanted record sets.
-func (s *names) noteUnstored(n *nameState, unstored bool) { n.unstored = unstored }
+// noteRecheck records whether the provider's last response about a name has nothing, or something that
+// may change, for one of the wanted record sets.
+func (s *names) noteRecheck(n *nameState, recheck bool) { n.recheck = recheck }
 
-// askAgain handles a listing of the zone: the provider is asked again about the settled names for which
-// its last response had nothing. No listing shows that the response would be another one now, such as
-// that of a webhook program that was repaired.
+// askAgain handles a listing of the zone: the provider is asked again about the settled names whose last
+// response may change ([provider.Adjusted]). No listing shows that the response would be another one
+// now, such as that of a webhook program that was repaired.
 func (s *names) askAgain() {
 	for _, n := range s.sorted(settled) {
-		if n.unstored {
-			n.unstored = false
+		if n.recheck {
+			n.recheck = false
 			s.touch(n.name)
 		}
 	}

@@ -25,6 +25,8 @@ type judging struct {
 	refuses, fails string
 	// drops makes it store nothing, without an error.
 	drops atomic.Bool
+	// confused makes it respond with another target, which is to be rechecked.
+	confused atomic.Bool
 	// ttl is that of records that ask for none.
 	ttl    int64
 	panics atomic.Bool
@@ -46,7 +48,7 @@ func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSe
 	if j.drops.Load() {
 		return make([]provider.Adjusted, len(wanted)), nil
 	}
-	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) {
+	adjusted := provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) {
 		if j.refuses != "" && strings.HasPrefix(r.Name, j.refuses) {
 			return nil, fmt.Errorf("%w: no such luck", provider.ErrRejected)
 		}
@@ -54,8 +56,15 @@ func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSe
 		if stored.TTL == 0 {
 			stored.TTL = j.ttl
 		}
+		if j.confused.Load() && !r.IsOwnershipRecord() {
+			stored.Targets = []string{"203.0.113.1"}
+		}
 		return stored, nil
-	}), nil
+	})
+	for i := range adjusted {
+		adjusted[i].Recheck = j.confused.Load()
+	}
+	return adjusted, nil
 }
 
 // A name that Adjust refuses is reported and waits. Other names are published at once (D1).
@@ -106,6 +115,32 @@ func TestAdjustStoresNothing(t *testing.T) {
 		time.Sleep(DefaultInterval + time.Second)
 		w.expectZone("www.shop.test A 192.0.2.1")
 		expectLines(t, w.rowLines(RowFilter{}), "www.shop.test A published")
+	})
+}
+
+// A provider that says that its response may change is asked again after the next listing.
+func TestAdjustIsRechecked(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		j := &judging{Provider: w.zones}
+		w.provider = j
+		j.confused.Store(true)
+		w.start()
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		waitIdle()
+		w.expectZone("www.shop.test A 203.0.113.1")
+		calls := j.calls.Load()
+		time.Sleep(3 * DefaultInterval)
+		if n := j.calls.Load() - calls; n < 2 || n > 4 {
+			t.Errorf("the provider was asked %d times in three intervals", n)
+		}
+		j.confused.Store(false)
+		time.Sleep(DefaultInterval + time.Second)
+		w.expectZone("www.shop.test A 192.0.2.1")
+		calls = j.calls.Load()
+		time.Sleep(3 * DefaultInterval)
+		if n := j.calls.Load() - calls; n > 0 {
+			t.Errorf("the provider was asked %d times about a settled name", n)
+		}
 	})
 }
 

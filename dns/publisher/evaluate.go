@@ -129,6 +129,46 @@ func (p *Publisher) applyRemovals(now time.Time) {
 	}
 }
 
+// Removal is the delayed removal of the records of an object that asks for nothing any more.
+type Removal struct {
+	Origin desired.Origin
+	// Names are canonical.
+	Names []string
+	// At is when the records are removed at the earliest. Unreadable is true if the kind of the object is
+	// unreadable or being removed: the records then stay until it has been readable for some seconds.
+	At         time.Time
+	Unreadable bool
+}
+
+// Removals returns the delayed removals of the selected objects, sorted by source, namespace and name.
+// It may be called in a process that doesn't lead.
+func (p *Publisher) Removals(ctx context.Context, selects func(source string, key source.Key) bool) (found []Removal, err error) {
+	err = p.visit(ctx, func() {
+		found = p.removals(func(o desired.Origin) bool {
+			return selects(o.Source, source.Key{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name})
+		})
+	})
+	return found, err
+}
+
+func (p *Publisher) removals(selects func(desired.Origin) bool) (found []Removal) {
+	now := time.Now()
+	for origin, since := range p.pendingRemovals {
+		if !selects(origin) {
+			continue
+		}
+		r := Removal{Origin: origin, Names: p.Desired.NamesOf(origin), At: p.statusAt}
+		for r.At.Before(since.Add(removalDelay)) {
+			r.At = r.At.Add(statusEvery)
+		}
+		i := slices.IndexFunc(p.Sources, func(s NamedSource) bool { return s.Name == origin.Source })
+		r.Unreadable = !p.sources[i].readableFor(origin.Namespace, 0, now)
+		found = append(found, r)
+	}
+	slices.SortFunc(found, func(a, b Removal) int { return compareOrigins(a.Origin, b.Origin) })
+	return found
+}
+
 // pollSources starts the polls that are due.
 func (p *Publisher) pollSources(ctx context.Context, now time.Time) {
 	for i := range p.sources {

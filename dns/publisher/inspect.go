@@ -36,40 +36,93 @@ type RowPage struct {
 }
 
 // Rows returns at most limit rows that pass a filter, from offset on. It visits the names in steps,
-// so that the loop isn't blocked: names that change meanwhile are shown in either state. The error
-// is [ErrNotLeading] if this process doesn't lead.
+// so that the loop isn't blocked: names that change meanwhile are shown in either state. Pages after
+// the first one may lack rows of the last [windowTime]. The error is [ErrNotLeading] if this process
+// doesn't lead.
 func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (RowPage, error) {
-	best := selection{limit: min(offset, maxRows) + limit}
-	page := RowPage{}
+	offset = min(offset, maxRows)
+	w, previous := p.rowWindows.find(f, offset, limit)
+	if w == nil {
+		var err error
+		if w, err = p.findRows(ctx, f, previous, offset, limit); err != nil {
+			return RowPage{}, err
+		}
+		if w.end() > offset+limit {
+			p.rowWindows.keep(w)
+		}
+	}
+	rows, err := p.rowsOf(ctx, w, w.page(offset, limit))
+	return RowPage{Rows: rows, Total: w.total}, err
+}
+
+// findRows walks all names, and returns the window that begins at an offset. If the previous window is
+// known, which ends there, the new one has the rows behind its last one.
+func (p *Publisher) findRows(ctx context.Context, f RowFilter, previous *window, offset, limit int) (*window, error) {
+	w := &window{filter: f, made: time.Now()}
+	skipped := offset
+	var after *match
+	if previous != nil {
+		w.offset, skipped, after = offset, 0, &previous.hits[len(previous.hits)-1]
+	}
+	best := selection{limit: skipped + limit*windowPages}
 	var found []match
 	filter := func(at nameInZone) {
-		p.filterRows(at, f, func(h match) { page.Total++; found = append(found, h) })
+		p.filterRows(at, f, func(h match) { found = append(found, h) })
 	}
-	err := p.walk(ctx, filter, func() {
+	counted := 0
+	var err error
+	w.term, err = p.walk(ctx, filter, func() {
+		if after != nil {
+			found = slices.DeleteFunc(found, func(h match) bool { return compareHits(h, *after) <= 0 })
+		}
+		counted += len(found)
 		best.add(found)
 		found = found[:0]
 	})
 	if err != nil {
-		return RowPage{}, err
+		return nil, err
 	}
-	chosen := best.from(offset)
-	err = p.visitAll(ctx, func() (more bool) {
-		if len(chosen) == 0 {
+	all := best.from(0)
+	if len(all) < best.limit {
+		counted = len(all) // without names that moved between two steps of the walk, and were found twice
+	}
+	w.total = w.offset + counted
+	skipped = min(skipped, len(all))
+	w.offset += skipped
+	w.hits = slices.Clone(all[skipped:])
+	return w, nil
+}
+
+// rowsOf returns the rows of matches of a window. Rows that were deleted since the walk, or are now in
+// another state than the filter selects, are left out.
+func (p *Publisher) rowsOf(ctx context.Context, w *window, hits []match) (rows []Row, err error) {
+	leads := true
+	visitErr := p.visitAll(ctx, func() (more bool) {
+		if leads = p.term == w.term; !leads || len(hits) == 0 {
 			return false
 		}
-		at := chosen[0].nameInZone
-		for _, r := range p.rowsAt(at) {
-			if len(chosen) > 0 && chosen[0].nameInZone == at && r.Key == chosen[0].key {
-				page.Rows, chosen = append(page.Rows, r), chosen[1:]
+		at := hits[0].nameInZone
+		var all []Row
+		if at.zone == nil || p.zones.has(at.zone) {
+			all = p.rowsAt(at)
+		}
+		for _, r := range all {
+			if len(hits) > 0 && hits[0].nameInZone == at && r.Key == hits[0].key {
+				if hits = hits[1:]; w.filter.admits(r.State) {
+					rows = append(rows, r)
+				}
 			}
 		}
-		// The row has been deleted meanwhile.
-		for len(chosen) > 0 && chosen[0].nameInZone == at {
-			chosen = chosen[1:]
+		for len(hits) > 0 && hits[0].nameInZone == at {
+			hits = hits[1:]
 		}
 		return true
 	})
-	return page, err
+	if visitErr == nil && !leads {
+		p.rowWindows.drop(w)
+		return nil, ErrNotLeading
+	}
+	return rows, visitErr
 }
 
 // placesOf returns a canonical name in each zone that holds it, or without a zone if none does.
@@ -85,8 +138,9 @@ func (p *Publisher) placesOf(name string) []nameInZone {
 }
 
 // walk calls inspect in the loop with each name that may have a row, in several visits, and between
-// after each of them, outside of the loop. The error is [ErrNotLeading] if this process doesn't lead.
-func (p *Publisher) walk(ctx context.Context, inspect func(nameInZone), between func()) error {
+// after each of them, outside of the loop. It returns the term of the names. The error is
+// [ErrNotLeading] if this process doesn't lead.
+func (p *Publisher) walk(ctx context.Context, inspect func(nameInZone), between func()) (*term, error) {
 	var t *term
 	var next func() ([]nameInZone, bool)
 	stop := func() {}
@@ -110,13 +164,13 @@ func (p *Publisher) walk(ctx context.Context, inspect func(nameInZone), between 
 			}
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !leads {
-			return ErrNotLeading
+			return nil, ErrNotLeading
 		}
 	}
-	return nil
+	return t, nil
 }
 
 // visitBatch is how many names are visited between two checks of the time.
@@ -130,8 +184,8 @@ func (p *Publisher) unzonedNames() iter.Seq[string] {
 	return maps.Keys(p.unzoned)
 }
 
-// places returns all names that may have a row, in chunks. A name that a zone lacks has a state and
-// is included. A map may change between two steps of the iteration: new names may be left out.
+// places returns all names that may have a row, in chunks. A name that a zone lacks has a state or a
+// trial and is included. A map may change between two steps of the iteration: new names may be left out.
 func (p *Publisher) places() iter.Seq[[]nameInZone] {
 	return func(yield func([]nameInZone) bool) {
 		some := make([]nameInZone, 0, visitBatch)
@@ -151,6 +205,11 @@ func (p *Publisher) places() iter.Seq[[]nameInZone] {
 			}
 			for name := range z.names.all {
 				if z.mirror.names[name] == nil && !add(nameInZone{z, name}) {
+					return
+				}
+			}
+			for name := range z.names.trials {
+				if z.mirror.names[name] == nil && z.names.all[name] == nil && !add(nameInZone{z, name}) {
 					return
 				}
 			}
@@ -263,6 +322,15 @@ func (p *Publisher) asked(name string, meets func(*dns.RecordSet) bool) bool {
 		}
 	}
 	return false
+}
+
+// equal reports whether two filters select the same rows.
+func (f RowFilter) equal(g RowFilter) bool {
+	sameObject := f.Object == g.Object
+	if f.Object != nil && g.Object != nil {
+		sameObject = *f.Object == *g.Object
+	}
+	return sameObject && f.Zone == g.Zone && f.Search == g.Search && slices.Equal(f.States, g.States)
 }
 
 func (f RowFilter) admits(s RowState) bool { return len(f.States) == 0 || slices.Contains(f.States, s) }

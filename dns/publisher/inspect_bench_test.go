@@ -54,6 +54,28 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
+// BenchmarkAllRows measures a list of all pages, as `signpost records` requests them. The time for a row must
+// not grow with the number of rows.
+func BenchmarkAllRows(b *testing.B) {
+	const page = 500
+	for _, names := range []int{10_000, 50_000, 200_000} {
+		p := largeZone(b, plan.Sync, names)
+		b.Run(fmt.Sprint(names), func(b *testing.B) {
+			b.ReportAllocs()
+			loop := timeLoop(p)
+			for b.Loop() {
+				for offset := 0; offset < names; offset += page {
+					if got, err := p.Rows(context.Background(), RowFilter{}, offset, page); err != nil || len(got.Rows) != page {
+						b.Fatal(len(got.Rows), err)
+					}
+				}
+			}
+			loop.report(b)
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*names), "µs/row")
+		})
+	}
+}
+
 // largeZone returns a publisher that leads, with a zone that has what objects ask for.
 func largeZone(b *testing.B, policy plan.Policy, names int) *Publisher {
 	w := newFixture(b)

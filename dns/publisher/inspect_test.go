@@ -93,6 +93,80 @@ func TestRows(t *testing.T) {
 	})
 }
 
+// The pages of a list are those of one walk: a row that appears meanwhile is on none of them and moves no
+// other row. The first page, another filter, and a page after windowTime show it.
+func TestPagesOfRows(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		w.ask(0, 40, "192.0.2.1")
+		w.start()
+		waitIdle()
+		names := func(f RowFilter, offset, limit, total int) (names []string) {
+			t.Helper()
+			page, err := w.publisher.Rows(t.Context(), f, offset, limit)
+			if err != nil || page.Total != total {
+				t.Errorf("%d rows at %d: %d in all, want %d: %v", limit, offset, page.Total, total, err)
+			}
+			for _, r := range page.Rows {
+				names = append(names, r.Name)
+			}
+			return names
+		}
+		all := names(RowFilter{}, 0, 40, 40)
+		pages := func(limit, total int) (listed []string) {
+			for offset := limit; offset < 40; offset += limit {
+				listed = append(listed, names(RowFilter{}, offset, limit, total)...)
+			}
+			return listed
+		}
+		names(RowFilter{}, 0, 10, 40)
+		w.objects.set("first", record(t, "first", "a."+zoneName, "A", "192.0.2.1"))
+		w.objects.set("o0")
+		waitIdle()
+		if got := pages(10, 40); !slices.Equal(got, all[10:]) {
+			t.Errorf("the other pages have %d rows: %v", len(got), got)
+		}
+		if got := names(RowFilter{}, 0, 1, 40); !slices.Equal(got, []string{"a." + zoneName}) {
+			t.Errorf("the first page has %v", got)
+		}
+		if got := names(RowFilter{Search: "a." + zoneName}, 0, 1, 1); !slices.Equal(got, []string{"a." + zoneName}) {
+			t.Errorf("the page of another filter has %v", got)
+		}
+		time.Sleep(windowTime + time.Millisecond)
+		if n := len(w.publisher.rowWindows.kept); n > 0 {
+			t.Errorf("%d walks are kept", n)
+		}
+		if got := pages(10, 40); !slices.Equal(got, all[10:]) {
+			t.Errorf("later the other pages have %d rows: %v", len(got), got)
+		}
+	})
+}
+
+// A list that is longer than a window goes on behind its last row, and doesn't miss or repeat a row.
+func TestPagesOfSeveralWalks(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		const rows = 3*windowPages + 5
+		w.ask(0, rows, "192.0.2.1")
+		w.start()
+		waitIdle()
+		var listed []string
+		for offset := range rows + 2 {
+			page, err := w.publisher.Rows(t.Context(), RowFilter{}, offset, 1)
+			if err != nil || page.Total != rows {
+				t.Fatalf("the page at %d: %d rows, %v", offset, page.Total, err)
+			}
+			for _, r := range page.Rows {
+				listed = append(listed, r.Name)
+			}
+			if n := len(w.publisher.rowWindows.kept); n > maxWindows {
+				t.Fatalf("%d walks are kept", n)
+			}
+		}
+		if len(listed) != rows || !slices.IsSorted(listed) || len(slices.Compact(listed)) != rows {
+			t.Errorf("%d rows, want %d", len(listed), rows)
+		}
+	})
+}
+
 // The message of a row that the policy keeps names the policy.
 func TestKeptRows(t *testing.T) {
 	withFixture(t, func(t *testing.T, w *fixture) {

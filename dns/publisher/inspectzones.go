@@ -30,7 +30,7 @@ func (p *Publisher) ZoneRows(ctx context.Context) (zones []ZoneRow, unzoned map[
 		}
 		p.filterRows(at, RowFilter{}, func(h match) { counts[at.zone][h.state]++ })
 	}
-	if err := p.walk(ctx, count, func() {}); err != nil {
+	if _, err := p.walk(ctx, count, func() {}); err != nil {
 		return nil, nil, err
 	}
 	err = p.visit(ctx, func() {

@@ -24,10 +24,10 @@ type nameState struct {
 	// requeue is true if the wanted record sets have changed since the provider was asked or the
 	// changes were planned.
 	requeue bool
-	// adjusted is the provider's form of the wanted record sets, if it was asked. unstored is true if
-	// its last response has nothing for one of them.
+	// adjusted is the provider's form of the wanted record sets, if it was asked. recheck is true if
+	// its last response has nothing for one of them, or something that may change.
 	adjusted *adjustedSets
-	unstored bool
+	recheck  bool
 	// plan has the changes that the name needs. permitted has those that the budget doesn't hold.
 	plan, permitted group
 	// reason and message say why the zone doesn't have the wanted record sets; empty if no problem is
@@ -71,7 +71,7 @@ type adjustedSets struct {
 
 // quiet reports whether there is nothing to report about a settled name.
 func (n *nameState) quiet() bool {
-	return n.reason == "" && n.failures == 0 && !n.stale && n.orphaned == 0 && !n.unstored && len(n.lost)+len(n.refused) == 0 &&
+	return n.reason == "" && n.failures == 0 && !n.stale && n.orphaned == 0 && !n.recheck && len(n.lost)+len(n.refused) == 0 &&
 		len(n.attempts)+len(n.unlisted) == 0 && len(n.disowned) == 0 && n.proposed.size() == 0
 }
 

@@ -1,8 +1,10 @@
 package publisher
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +49,31 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 			})
 		})
 	}
+}
+
+// While earlier deletions are unknown, the trouble says until when. It ends then, also if the zone can't be
+// read meanwhile.
+func TestUnknownBudgetEnds(t *testing.T) {
+	withFilled(t, func(t *testing.T, s *fixture) {
+		s.stop()
+		s.change = func(c *Config) { c.Store = nil }
+		s.start()
+		waitIdle()
+		begun := time.Now()
+		s.zones.SetHooks(inmemorytest.Hooks{Before: func(_ context.Context, c inmemorytest.Call) error {
+			if c.Operation == inmemorytest.Records && time.Since(begun) > budget.DefaultLimits().Window/2 {
+				return errors.New("no such luck")
+			}
+			return nil
+		}})
+		for range 3 * int(budget.DefaultLimits().Window/DefaultInterval) {
+			troubles := slices.DeleteFunc(s.publisher.Troubles(), func(f Trouble) bool { return f.Field != "budget" })
+			if ends := time.Since(begun) >= budget.DefaultLimits().Window; (len(troubles) == 0) != ends {
+				t.Fatalf("after %v the troubles are %v", time.Since(begun), troubles)
+			}
+			time.Sleep(DefaultInterval)
+		}
+	})
 }
 
 // A store that refused requests for a while is used again, and the refusal is reported (Day2 B10).

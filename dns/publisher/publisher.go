@@ -31,6 +31,8 @@ type Publisher struct {
 	// visits passes functions of inspections to the loop. stopped is closed when the loop has ended.
 	visits  chan func()
 	stopped chan struct{}
+	// rowWindows has what the next pages of rows need.
+	rowWindows rowWindows
 
 	// The loop owns all fields below.
 
@@ -254,6 +256,7 @@ func (p *Publisher) begin(t term) {
 func (p *Publisher) end() {
 	t := p.term
 	p.term = nil
+	p.rowWindows.reset()
 	p.resetFollowers()
 	for _, z := range p.zones.all() {
 		// After the term these would never be reported.

@@ -157,6 +157,15 @@ func (s *names) setChanged(name string, changes []dns.Change) {
 	s.trials[name] = t
 }
 
+// unconfirmed returns the record sets that a reported plan of a name changes. The mirror may lack those
+// that it deletes, until a listing shows them again.
+func (s *names) unconfirmed(name string) []dns.Key {
+	if t := s.trials[name]; t.reported && t.succeeded {
+		return t.changed
+	}
+	return nil
+}
+
 // withoutEffect reports whether a change of a record set was reported as one without effect, and no
 // listing has shown its result since.
 func (s *names) withoutEffect(k dns.Key) bool {

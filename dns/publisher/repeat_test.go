@@ -120,6 +120,39 @@ func TestRowsOfChangeWithoutEffect(t *testing.T) {
 	})
 }
 
+// A deletion without effect has a row, also between a write and the next listing, until a listing shows that
+// the record set is gone.
+func TestRowsOfDeletionWithoutEffect(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		var keeps atomic.Bool
+		w.provider = &liar{Provider: w.zones, lose: func(_ int, c dns.Change) bool {
+			return keeps.Load() && c.New == nil
+		}}
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		waitIdle()
+		keeps.Store(true)
+		w.objects.set("web")
+		time.Sleep(5 * DefaultInterval)
+		states := map[string]int{}
+		for range 200 {
+			time.Sleep(DefaultInterval / 10)
+			for _, line := range w.rowLines(RowFilter{Search: "www"}) {
+				states[strings.Join(strings.Fields(line)[:3], " ")]++
+			}
+			if trace, err := w.publisher.Trace(t.Context(), "www."+zoneName); err != nil || len(trace.HoldingZones[0].Rows) == 0 {
+				t.Fatalf("the trace has no row: %+v, %v", trace.HoldingZones, err)
+			}
+		}
+		if states["www.shop.test A failing"] != 200 {
+			t.Errorf("states: %v", states)
+		}
+		keeps.Store(false)
+		time.Sleep(20 * DefaultInterval)
+		expectLines(t, w.rowLines(RowFilter{Search: "www"}))
+	})
+}
+
 // liars are kinds of providers that lie.
 var liars = map[string]func(*liar){
 	"peers P2: lists a name in two parts": func(l *liar) {

@@ -88,6 +88,13 @@ func (p *Publisher) makeRows(at nameInZone) []Row {
 		p.judge(at, both, &row)
 		rows = append(rows, row)
 	}
+	if at.zone != nil {
+		for _, k := range at.zone.names.unconfirmed(at.name) {
+			if _, known := pairs[k]; !known {
+				rows = append(rows, Row{RowKey: rowKey(at, k), State: RowFailing, Message: deletedInVain, Next: at.zone.verifyAt})
+			}
+		}
+	}
 	for _, r := range refused[:min(len(refused), maxLost)] {
 		rows = addLoser(at, rows, r.set, r.reason)
 	}
@@ -97,6 +104,10 @@ func (p *Publisher) makeRows(at nameInZone) []Row {
 	slices.SortFunc(rows, func(a, b Row) int { return compareRowKeys(a.RowKey, b.RowKey) })
 	return rows
 }
+
+// deletedInVain is the message of a record set that was deleted again after deletions without effect.
+const deletedInVain = "the record set was deleted again, after three deletions without effect: the next listing shows whether it is gone; " +
+	"if it stays, check what the provider lists under the name"
 
 // conflictRow returns the row of a record set that loses to another.
 func conflictRow(at nameInZone, r *dns.RecordSet, message string) Row {

@@ -128,7 +128,14 @@ func TestLostKind(t *testing.T) {
 		w.start()
 		waitIdle()
 		w.objects.set("a")
-		time.Sleep(3 * statusEvery)
+		waitIdle()
+		trace, err := w.publisher.Trace(t.Context(), "a.shop.test")
+		if err != nil || len(trace.Removals) != 1 || trace.Removals[0].Unreadable || !slices.Equal(trace.Removals[0].Names, []string{"a.shop.test"}) {
+			t.Fatalf("the removal: %+v, %v", trace.Removals, err)
+		}
+		time.Sleep(time.Until(trace.Removals[0].At) - time.Second)
+		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1")
+		time.Sleep(2 * time.Second)
 		w.expectZone("b.shop.test A 192.0.2.1")
 
 		w.objects.set("b")
@@ -136,6 +143,10 @@ func TestLostKind(t *testing.T) {
 		things.set(kube.Waiting, kube.NotFound)
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("b.shop.test A 192.0.2.1")
+		every := func(string, source.Key) bool { return true }
+		if removals, err := w.publisher.Removals(t.Context(), every); err != nil || len(removals) != 1 || !removals[0].Unreadable {
+			t.Errorf("the removals are %+v, %v", removals, err)
+		}
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.2"))
 		things.set(kube.Synced, "")
 		time.Sleep(3 * statusEvery)

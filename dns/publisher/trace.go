@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,8 @@ type Trace struct {
 	// them can't be evaluated.
 	Asks       []desired.Origin
 	Unresolved bool
+	// Removals are those of Asks that ask for nothing any more, and whose records are about to be removed.
+	Removals []Removal
 	// Requests are the record sets of each of Asks.
 	Requests [][]*dns.RecordSet
 	// Wanted are their merged record sets, without those of namespaces in Refused.
@@ -70,6 +73,7 @@ func (p *Publisher) Trace(ctx context.Context, name string) (Trace, error) {
 func (p *Publisher) traceName(t *Trace) {
 	t.Asks, t.Unresolved = p.Desired.OriginsOf(t.Name), p.Desired.Unresolved(t.Name)
 	t.Requests = p.Desired.RequestsOf(t.Name)
+	t.Removals = p.removals(func(o desired.Origin) bool { return slices.Contains(t.Asks, o) })
 	w := p.want(nil, t.Name)
 	t.Wanted, t.Refused = w.sets(), w.refused
 	t.Excluded = !p.Domains.Match(t.Name)

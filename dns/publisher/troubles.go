@@ -118,7 +118,8 @@ func (p *Publisher) unknownBudgets() string {
 	var first *zone
 	n := 0
 	for _, z := range p.zones.all() {
-		if z.ledger.UnknownUntil().IsZero() {
+		// The ledger of a zone that can't be read may not know yet that the time is over.
+		if !time.Now().Before(z.ledger.UnknownUntil()) {
 			continue
 		}
 		if n++; first == nil || z.Name < first.Name {

@@ -206,11 +206,11 @@ func adjustBy(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, li
 	}
 	next := make([]provider.Adjusted, len(list))
 	for i, one := range list {
-		next[i].Err = one.Err
+		next[i].Err, next[i].Recheck = one.Err, one.Recheck
 	}
 	for n, result := range results {
 		one := &next[places[n]]
-		one.Err = errors.Join(one.Err, result.Err)
+		one.Err, one.Recheck = errors.Join(one.Err, result.Err), one.Recheck || result.Recheck
 		one.Sets = append(one.Sets, result.Sets...)
 	}
 	for i := range next {

@@ -51,8 +51,15 @@ func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet
 	}
 	for n, i := range places {
 		results[i] = s.results[n]
+		results[i].Recheck = results[i].Err == nil && altered(asked[n], results[i].Sets)
 	}
 	return results, nil
+}
+
+// altered reports whether a program returns another key or other targets than the wanted ones. A
+// program that was wrong, and is repaired, must be asked again for them.
+func altered(wanted *dns.RecordSet, sets []*dns.RecordSet) bool {
+	return len(sets) > 1 || len(sets) == 1 && (sets[0].Key() != wanted.Key() || !dns.SameTargets(sets[0].Targets, wanted.Targets))
 }
 
 // adjust sends a request for a list.

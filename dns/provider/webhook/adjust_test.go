@@ -207,3 +207,40 @@ func TestRivalsGetTheirOwnAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A response with another key or other targets is rechecked, because a repaired program would give
+// another one. A response in another spelling, or with another TTL, is not.
+func TestAlteredIsRechecked(t *testing.T) {
+	for name, tt := range map[string]struct {
+		response string
+		recheck  bool
+	}{
+		"unchanged":     {`[{"dnsName":"www.test","recordType":"CNAME","targets":["lb.example.net"]}]`, false},
+		"spelling":      {`[{"dnsName":"WWW.test.","recordType":"CNAME","targets":["LB.example.net"],"recordTTL":60}]`, false},
+		"other targets": {`[{"dnsName":"www.test","recordType":"CNAME","targets":["lb.example.org"]}]`, true},
+		"other type":    {`[{"dnsName":"www.test","recordType":"A","targets":["192.0.2.1"]}]`, true},
+		"nothing":       {`[{"dnsName":"other.test","recordType":"CNAME","targets":["lb.example.net"]}]`, false}, // always rechecked
+		"two":           {`[{"dnsName":"www.test","recordType":"CNAME","targets":["lb.example.net"]},{"dnsName":"www.test","recordType":"TXT","targets":["x"]}]`, true},
+		"no type":       {`[{"dnsName":"www.test","targets":["192.0.2.1"]}]`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(nil)
+			in.Wrap = func(http.RoundTripper) http.RoundTripper { return fixed(tt.response) }
+			results, err := open(t, in).Adjust(t.Context(), dns.Zone{}, []*dns.RecordSet{set("www.test", "CNAME", "lb.example.net")})
+			if err != nil || len(results) != 1 || results[0].Recheck != tt.recheck {
+				t.Errorf("%+v, %v; want Recheck %v", results, err, tt.recheck)
+			}
+		})
+	}
+}
+
+// fixed is a program with one response to all adjustments.
+type fixed string
+
+func (f fixed) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := "{}"
+	if req.Method == http.MethodPost {
+		body = string(f)
+	}
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {MediaType}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+}
