@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"math"
 	"sync"
 	"time"
 )
@@ -14,6 +15,11 @@ const (
 	quietDelay = 3 * time.Millisecond
 	maxDelay   = 50 * time.Millisecond
 )
+
+// A reader that computes a snapshot lets waiting steps pass each time it has checked checksAtOnce requirements.
+// After prepareTime it computes the snapshot at once, so that a Service whose workloads change without end has
+// endpoints too.
+const prepareTime = 30 * time.Second
 
 // Options are the settings of a [Catalog].
 type Options struct {
@@ -29,6 +35,8 @@ type Catalog struct {
 
 	inbox  inbox
 	synced chan struct{}
+	// checksAtOnce is the constant; tests change it.
+	checksAtOnce int
 
 	mu    sync.RWMutex // guards state, which only step changes
 	state *state
@@ -50,6 +58,8 @@ func New(o Options) *Catalog {
 		synced:    make(chan struct{}),
 		state:     newState(),
 		snapshots: map[ServiceKey]*Snapshot{},
+
+		checksAtOnce: checksAtOnce,
 	}
 }
 
@@ -160,8 +170,12 @@ func (c *Catalog) holdOff(ctx context.Context, timer *time.Timer) bool {
 func (c *Catalog) step() {
 	batch, synced := c.inbox.take()
 	begun := time.Now()
+	checks := c.checksAtOnce
+	if !c.isSynced() {
+		checks = math.MaxInt // Synced promises that everything has been applied
+	}
 	c.mu.Lock()
-	c.state.applyAll(batch)
+	c.state.applyAll(batch, checks)
 	services := len(c.state.dirty)
 	// The channels close under the lock, so that no reader sees the new state before the old snapshots are
 	// stale. The channels of nodes close first, so that a stream that wakes for a new snapshot already sees
@@ -177,13 +191,13 @@ func (c *Catalog) step() {
 	for _, w := range watches {
 		close(w.stale)
 	}
-	more := len(c.state.forgotten) > 0
+	more := len(c.state.forgotten) > 0 || len(c.state.waiting.namespaces) > 0
 	c.mu.Unlock()
 	if more {
 		c.inbox.put(func() {})
 	}
-	if synced {
-		c.closeSynced()
+	if synced && !c.isSynced() {
+		close(c.synced)
 	}
 	if ctx := context.Background(); c.options.Log.Enabled(ctx, slog.LevelDebug) {
 		c.options.Log.LogAttrs(ctx, slog.LevelDebug, "Objects are applied", slog.Int("changes", len(batch.changes)), slog.Int("services", services),
@@ -191,11 +205,12 @@ func (c *Catalog) step() {
 	}
 }
 
-func (c *Catalog) closeSynced() {
+func (c *Catalog) isSynced() bool {
 	select {
 	case <-c.synced:
+		return true
 	default:
-		close(c.synced)
+		return false
 	}
 }
 
@@ -220,6 +235,13 @@ func (c *Catalog) Service(key ServiceKey) *Snapshot {
 	defer c.mu.RUnlock()
 	if s := c.cached(key); s != nil {
 		return s
+	}
+	for begun := time.Now(); !c.state.prepare(key, c.checksAtOnce) && time.Since(begun) < prepareTime; {
+		c.mu.RUnlock()
+		c.mu.RLock() // a step that waits goes first
+		if s := c.cached(key); s != nil {
+			return s
+		}
 	}
 	s := c.state.snapshot(key, &c.options)
 	s.catalog = c

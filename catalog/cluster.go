@@ -140,14 +140,16 @@ func (s *state) setCluster(id ID, v *Cluster) {
 const forgetAtOnce = 2000
 
 // applyAll applies the changes of a step. Objects of a removed cluster are not used any more. They are
-// deleted in several steps, or at once if the cluster gets new objects.
-func (s *state) applyAll(b batch) {
+// deleted in several steps, or at once if the cluster gets new objects. Servers wait for a later step after so
+// many checks, except those of a replaced cluster.
+func (s *state) applyAll(b batch, checks int) {
 	for id := range b.changes {
 		if len(s.forgotten[id.Cluster]) > 0 {
 			s.forgetObjects(id.Cluster, len(s.forgotten[id.Cluster]))
 		}
 	}
 	for cluster := range b.replaced {
+		s.waiting.forget(cluster)
 		ids := s.objectsOf(cluster)
 		if len(b.changes) > 0 {
 			ids = slices.DeleteFunc(ids, func(id ID) bool {
@@ -159,12 +161,18 @@ func (s *state) applyAll(b batch) {
 		if known := (&Cluster{Name: cluster}).ID(); slices.Contains(ids, known) {
 			s.apply(known, nil)
 		} else {
+			s.forgetSelections(cluster)
 			s.forgetObjects(cluster, len(ids))
 		}
 	}
 	for id, v := range b.changes {
+		if _, replaced := b.replaced[id.Cluster]; id.Kind == KindServer && !replaced {
+			s.waiting.put(id, v)
+			continue
+		}
 		s.apply(id, v)
 	}
+	s.applyServers(checks)
 	for cluster := range s.forgotten {
 		s.forgetObjects(cluster, forgetAtOnce)
 		break

@@ -122,3 +122,10 @@ func apply(c *Catalog, objects ...Object) {
 	}
 	c.step()
 }
+
+// applyAll applies everything that was put, in as many steps as that takes.
+func applyAll(c *Catalog) {
+	for c.step(); len(c.state.waiting.namespaces) > 0; {
+		c.step()
+	}
+}

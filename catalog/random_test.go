@@ -90,6 +90,7 @@ func size(c *Catalog) map[string]int {
 		"namespaces": len(c.state.namespaces), "owners": len(c.state.owners), "ownedBy": len(c.state.ownedBy),
 		"nodes": len(c.state.nodes), "servers": len(c.state.servers), "dirty": len(c.state.dirty), "moved": len(c.state.moved),
 		"changes": len(c.inbox.changes), "snapshots": len(c.snapshots), "replaced": len(c.inbox.replaced),
+		"waiting Servers": len(c.state.waiting.changes), "waiting namespaces": len(c.state.waiting.namespaces),
 		"forgotten": len(c.state.forgotten), "clusters": len(c.state.clusters), "imported Services": len(c.state.imports.ofService), "importing": len(c.state.imports.ofCluster),
 	}
 	maps.DeleteFunc(m, func(_ string, n int) bool { return n == 0 })
@@ -102,6 +103,11 @@ func TestCatalogForgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, objects := New(Options{}), map[ID]Object{}
 		var held []*Snapshot
+		if rapid.Bool().Draw(t, "few checks in a step") {
+			c.MarkSynced()
+			c.step()
+			c.checksAtOnce = 1
+		}
 		ask := func(t *rapid.T) {
 			fresh := stateOf(slices.Collect(maps.Values(objects))...)
 			for _, name := range []string{"a", "b"} {
@@ -145,7 +151,8 @@ func TestCatalogForgets(t *testing.T) {
 				}
 				c.Replace(cluster, all)
 			},
-			"step and ask": func(t *rapid.T) { c.step(); ask(t) },
+			"step":              func(*rapid.T) { c.step() },
+			"apply all and ask": func(t *rapid.T) { applyAll(c); ask(t) },
 			"release": func(*rapid.T) {
 				if len(held) > 0 {
 					held[0].Release()
@@ -153,12 +160,12 @@ func TestCatalogForgets(t *testing.T) {
 				}
 			},
 		})
-		c.step()
+		applyAll(c)
 		ask(t)
 		for id := range objects {
 			c.Delete(id)
 		}
-		c.step()
+		applyAll(c)
 		for _, s := range held {
 			s.Release()
 		}

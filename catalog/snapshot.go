@@ -109,6 +109,36 @@ func (s *state) snapshot(key ServiceKey, o *Options) *Snapshot {
 	return snap
 }
 
+// prepare matches the workloads that the snapshot of a Service needs with the Servers of their namespace, until
+// it has checked so many requirements. It returns true if no workload is left.
+func (s *state) prepare(key ServiceKey, checks int) bool {
+	for _, member := range s.services[key].members(key) {
+		if _, usable := s.clusterOf(member); !usable {
+			continue
+		}
+		for _, e := range valuesOf(s.slicesOf, member) {
+			if e.compiled.Load() == nil && !s.prepareSlice(e, &checks) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (s *state) prepareSlice(e *sliceEntry, checks *int) bool {
+	for _, w := range e.targets {
+		if w == nil || w.workload == nil || w.selected.Load() != nil {
+			continue
+		}
+		if *checks <= 0 {
+			return false
+		}
+		_, n := s.selecting(w)
+		*checks -= n
+	}
+	return true
+}
+
 // memberSnapshot builds the state of a member; its cluster is nil for our own.
 func (s *state) memberSnapshot(key ServiceKey, cluster *Cluster, o *Options) memberSnapshot {
 	entries := s.sortedSlices(key)
@@ -229,7 +259,8 @@ func (s *state) join(w *workloadEntry, o *Options) *Target {
 	if t := w.target.Load(); t != nil {
 		return t
 	}
-	t := s.target(w.workload, o)
+	servers, _ := s.selecting(w)
+	t := s.target(w.workload, servers, o)
 	if !w.target.CompareAndSwap(nil, t) {
 		return w.target.Load()
 	}

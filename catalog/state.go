@@ -23,6 +23,7 @@ type state struct {
 	profiles     map[ID]*ServiceProfile
 	clusters     map[string]*Cluster
 	forgotten    map[string][]ID // objects of removed clusters that are not deleted yet
+	waiting      waitingServers
 	imports      importIndex
 	addresses    addressIndex
 	dependencies dependencies
@@ -30,6 +31,8 @@ type state struct {
 	// unknownNode is the state of every node that is not in nodes.
 	unknownNode *NodeState
 
+	// checks is the number of requirements of Servers that the current step has checked.
+	checks int
 	// dirty has the Services, and moved the states of nodes, that the current step has made stale.
 	dirty map[ServiceKey]struct{}
 	moved []*NodeState
@@ -49,7 +52,10 @@ type namespace struct {
 type workloadEntry struct {
 	workload *Workload
 	target   atomic.Pointer[Target] // computed on demand; nil after a change
-	slices   set[*sliceEntry]       // the slices with an endpoint that names the workload
+	// selected has the opaque Servers that select the workload, sorted by name. It is computed on demand, is nil
+	// after a change of the labels, and follows changes of Servers.
+	selected atomic.Pointer[[]*Server]
+	slices   set[*sliceEntry] // the slices with an endpoint that names the workload
 }
 
 // sliceEntry is a slice with the addresses compiled from it.
@@ -76,6 +82,7 @@ func newState() *state {
 		profiles:     map[ID]*ServiceProfile{},
 		clusters:     map[string]*Cluster{},
 		forgotten:    map[string][]ID{},
+		waiting:      waitingServers{changes: map[namespaceKey]map[ID]Object{}},
 		imports:      newImportIndex(),
 		addresses:    newAddressIndex(),
 		dependencies: newDependencies(),
@@ -274,6 +281,9 @@ func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 		}
 	}
 	s.unindexWorkload(w)
+	if w.workload == nil || v == nil || !slices.Equal(w.workload.Labels, v.Labels) {
+		w.selected.Store(nil)
+	}
 	w.workload = v
 	s.indexWorkload(w)
 	if v != nil && v.Owner != (OwnerRef{}) {
@@ -338,26 +348,6 @@ func (s *state) setOwner(id ID, v *Owner) {
 	for w := range s.ownedBy[id] {
 		s.touch(w)
 	}
-}
-
-func (s *state) setServer(id ID, v *Server) {
-	nsKey := namespaceKey{id.Cluster, id.Namespace}
-	ns := s.ensureNamespace(nsKey)
-	old := s.servers[id]
-	ns.servers = slices.DeleteFunc(ns.servers, func(other *Server) bool { return other == old })
-	delete(s.servers, id)
-	if v != nil {
-		s.servers[id] = v
-	}
-	if v != nil && v.Opaque {
-		ns.servers = append(ns.servers, v)
-	}
-	for _, w := range ns.workloads {
-		if w.workload != nil && (old.affects(w.workload) || v.affects(w.workload)) {
-			s.touch(w)
-		}
-	}
-	s.forgetNamespace(nsKey, ns)
 }
 
 // latest returns the newest compiled addresses of the slice, or nil.

@@ -27,8 +27,8 @@ func (t *Target) Opaque(port uint16) bool { return t.opaque.Has(port) }
 // Skipped reports whether inbound traffic to the port bypasses the pod's proxy.
 func (t *Target) Skipped(port uint16) bool { return t.skipped.Has(port) }
 
-// target computes the Target of a workload from the current state.
-func (s *state) target(w *Workload, o *Options) *Target {
+// target computes the Target of a workload from the current state and the Servers that select the workload.
+func (s *state) target(w *Workload, servers []*Server, o *Options) *Target {
 	t := &Target{Workload: w}
 	t.OwnerKind, t.OwnerName = s.rootOwner(w)
 	t.opaque = o.DefaultOpaquePorts
@@ -39,10 +39,8 @@ func (s *state) target(w *Workload, o *Options) *Target {
 		t.skipped = *w.SkipInboundPorts
 	}
 	var selected []PortRange
-	for _, server := range s.namespace(w.Key.Cluster, w.Key.Namespace).servers {
-		if server.selects(w) {
-			selected = server.appendPorts(selected, w)
-		}
+	for _, server := range servers {
+		selected = server.appendPorts(selected, w)
 	}
 	t.opaque = t.opaque.with(selected)
 	return t

@@ -71,7 +71,7 @@ var rootOwnerCases = map[string]struct {
 func TestRootOwner(t *testing.T) {
 	for name, tc := range rootOwnerCases {
 		t.Run(name, func(t *testing.T) {
-			got := stateOf(tc.owners...).target(tc.workload, &Options{})
+			got := stateOf(tc.owners...).target(tc.workload, nil, &Options{})
 			if diff := cmp.Diff(tc.want, OwnerRef{got.OwnerKind, got.OwnerName}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -124,7 +124,9 @@ func TestTargetPorts(t *testing.T) {
 
 func (tc targetCase) run(t *testing.T) {
 	o := &Options{DefaultOpaquePorts: append(make(PortSet, 0, 8), PortRange{25, 25}, PortRange{3306, 3306})}
-	got := stateOf(tc.servers...).target(tc.workload, o)
+	st := stateOf(tc.servers...)
+	servers, _ := st.selecting(&workloadEntry{workload: tc.workload})
+	got := st.target(tc.workload, servers, o)
 	checkPorts(t, "Opaque", got.Opaque, tc.opaque, tc.not)
 	checkPorts(t, "Skipped", got.Skipped, tc.skipped, append(tc.opaque, tc.not...))
 	// The default list is shared, so no target may write beyond its end.

@@ -31,8 +31,8 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // more than two listings of the largest size. It could use all CPUs otherwise.
 func TestFloodOfAnUntrustedServerIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const second = 2 * leastCost
-		limits := UntrustedLimits{ListBytes: 5 * leastCost, BytesPerSecond: second}.withDefaults()
+		const second = 2 * responseCost
+		limits := UntrustedLimits{ListBytes: 5 * responseCost, BytesPerSecond: second}.withDefaults()
 		slowed := 0
 		limits.pace.slowed = func() { slowed++ }
 		ctx, cancel := context.WithCancel(t.Context())
@@ -58,23 +58,39 @@ func TestFloodOfAnUntrustedServerIsPaced(t *testing.T) {
 				}
 			}
 		}
-		takes("the first events", 0, events(10))
-		takes("more events", 10*time.Second, events(20))
+		const eventsPerSecond = second / leastCost
+		takes("the first events", 0, events(5*eventsPerSecond))
+		takes("more events", 10*time.Second, events(10*eventsPerSecond))
 
+		var size int64
 		server := &limiter{untrusted: limits, next: roundTrip(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(io.LimitReader(endless{}, 2*second))}, nil
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(io.LimitReader(endless{}, size))}, nil
 		})}
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://192.0.2.1/api/v1/services", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		takes("a response", 2*time.Second, func() {
+		respond := func(query string) {
+			t.Helper()
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://192.0.2.1/api/v1/services"+query, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			response, err := server.RoundTrip(request)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, err := io.Copy(io.Discard, response.Body); err != nil || n != 2*second {
+			if n, err := io.Copy(io.Discard, response.Body); err != nil || n != size {
 				t.Errorf("%d bytes of the response, %v", n, err)
+			}
+		}
+		size = 2*second - responseCost
+		takes("a response", 2*time.Second, func() { respond("") })
+		size = 0
+		takes("endless empty pages", 10*time.Second, func() {
+			for range 20 {
+				respond("?continue=more")
+			}
+		})
+		takes("watches that end at once", 10*time.Second, func() {
+			for range 20 {
+				respond("?watch=1")
 			}
 		})
 		cancel()

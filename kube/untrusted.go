@@ -84,6 +84,10 @@ func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastR
 // leastCost is the least number of bytes that an event counts as, because a small one costs as much CPU.
 const leastCost = 2 << 10
 
+// responseCost is the number of bytes that a response counts as, in addition to its own. A request takes as much
+// CPU as that, and a listing may have any number of small pages.
+const responseCost = 64 << 10
+
 // pace makes the responses of an untrusted server wait if they are too many. Without it, a server that floods
 // its watches, or lets listings expire at once, uses all CPUs that there are.
 type pace struct {
@@ -126,6 +130,10 @@ func (l *limiter) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := l.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
+	}
+	if waited := l.untrusted.pace.wait(r.Context(), responseCost); waited != nil {
+		_ = response.Body.Close()
+		return nil, waited
 	}
 	if r.URL.Query().Get("watch") == "" || response.StatusCode != http.StatusOK {
 		response.Body = &paced{response.Body, r.Context(), l.untrusted.pace}
