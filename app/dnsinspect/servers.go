@@ -75,6 +75,8 @@ func compareResponse(h publisher.ZoneTrace, a authority.Response) serverResult {
 		j.state, j.text = inspect.StepUnknown, "it refuses the question (REFUSED): it does not have the zone, or does not answer this host"
 	case a.Code != "NOERROR" && a.Code != "NXDOMAIN":
 		j.state, j.text = inspect.StepUnknown, "it answers with the error "+a.Code
+	case hidden(h) && (!a.Authoritative || a.Alias != ""):
+		j.text = fmt.Sprintf("it answers as the %s record %s says", h.HiddenBy.Type, sanitize.Name(h.HiddenBy.Name))
 	case !a.Authoritative:
 		j.state, j.text = inspect.StepWrong, "it does not have the zone (its answer is not authoritative): correct the NS records of the zone, or have the server load it"
 	case !published:

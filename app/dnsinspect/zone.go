@@ -113,6 +113,26 @@ func (w *explanation) zone(t publisher.Trace, h publisher.ZoneTrace) {
 	if h.Wildcard != "" && len(h.Rows) == 0 {
 		w.add(whatZone, inspect.StepOK, nil, fmt.Sprintf("the zone has nothing under the name, so it answers with the records of %s", sanitize.Name(h.Wildcard)))
 	}
+	if hidden(h) && !h.Glue && len(t.Asks) > 0 {
+		delete(w.published, t.Name)
+		w.add(whatZone, inspect.StepWrong, nil, hiddenText(t.Name, h.HiddenBy))
+	}
+}
+
+// hidden reports whether the servers of a zone respond to a name with a referral or a redirection. The NS
+// records of the delegation itself are what the referral has.
+func hidden(h publisher.ZoneTrace) bool {
+	return h.HiddenBy.Name != "" && slices.ContainsFunc(h.Rows, func(r publisher.Row) bool {
+		return r.Name != h.HiddenBy.Name || r.Type != dns.TypeNS && r.Type != "DS"
+	})
+}
+
+func hiddenText(name string, by dns.Key) string {
+	at := sanitize.Name(by.Name)
+	if by.Type == dns.TypeDNAME {
+		return fmt.Sprintf("the DNAME record %s redirects all names below it, so servers don't answer with the records of %s: delete the DNAME record, or use another name", at, sanitize.Name(name))
+	}
+	return fmt.Sprintf("the NS record %s delegates the name to other servers, so those of this zone don't answer with the records of %s: publish in a zone %[1]s, or delete the NS record", at, sanitize.Name(name))
 }
 
 // rows explains the record sets of a name in a zone.

@@ -93,6 +93,12 @@ func TestRows(t *testing.T) {
 	})
 }
 
+func (w *fixture) keptWindows() int {
+	w.publisher.rowWindows.mu.Lock()
+	defer w.publisher.rowWindows.mu.Unlock()
+	return len(w.publisher.rowWindows.kept)
+}
+
 // The pages of a list are those of one walk: a row that appears meanwhile is on none of them and moves no
 // other row. The first page, another filter, and a page after windowTime show it.
 func TestPagesOfRows(t *testing.T) {
@@ -132,7 +138,7 @@ func TestPagesOfRows(t *testing.T) {
 			t.Errorf("the page of another filter has %v", got)
 		}
 		time.Sleep(windowTime + time.Millisecond)
-		if n := len(w.publisher.rowWindows.kept); n > 0 {
+		if n := w.keptWindows(); n > 0 {
 			t.Errorf("%d walks are kept", n)
 		}
 		if got := pages(10, 40); !slices.Equal(got, all[10:]) {
@@ -157,7 +163,7 @@ func TestPagesOfSeveralWalks(t *testing.T) {
 			for _, r := range page.Rows {
 				listed = append(listed, r.Name)
 			}
-			if n := len(w.publisher.rowWindows.kept); n > maxWindows {
+			if n := w.keptWindows(); n > maxWindows {
 				t.Fatalf("%d walks are kept", n)
 			}
 		}

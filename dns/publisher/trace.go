@@ -61,6 +61,11 @@ type ZoneTrace struct {
 	// Wildcard is the name of the wildcard record set that responds for the name while nothing exists
 	// under it; empty if there is none.
 	Wildcard string
+	// HiddenBy is the listed NS or DNAME record set because of which the servers of the zone don't respond
+	// with the name's other records; zero if there is none. Glue is true if the name is that of a server of
+	// this delegation: its addresses are then needed in the zone.
+	HiddenBy dns.Key
+	Glue     bool
 }
 
 // Trace traces a name. It may be called in a process that doesn't lead.
@@ -140,5 +145,26 @@ func (p *Publisher) traceZone(z *zone, name string) ZoneTrace {
 			h.Wildcard = "*." + at
 		}
 	}
+	h.HiddenBy, h.Glue = z.hiddenBy(name)
 	return h
+}
+
+// hiddenBy returns the NS record set of a delegation at or above a canonical name, or the DNAME record set
+// above it, that is nearest to the apex. Servers then respond with a referral or a redirection (RFC 1034,
+// section 4.3.2; RFC 6672).
+func (z *zone) hiddenBy(name string) (found dns.Key, glue bool) {
+	apex := dns.Canonical(z.Name)
+	for at := name; ; {
+		for _, r := range z.mirror.lookup(at) {
+			if r.Type == dns.TypeNS && at != apex || r.Type == dns.TypeDNAME && at != name {
+				found = r.Key()
+				glue = r.Type == dns.TypeNS && slices.ContainsFunc(r.Targets, func(target string) bool { return dns.Canonical(target) == name })
+			}
+		}
+		_, parent, more := strings.Cut(at, ".")
+		if at == apex || !more {
+			return found, glue
+		}
+		at = parent
+	}
 }
