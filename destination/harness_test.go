@@ -100,6 +100,7 @@ func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixt
 		<-f.ended
 		stop()
 		wg.Wait()
+		synctest.Wait() // grpc.Server.Stop doesn't wait for the calls
 		f.expectNoState()
 	})
 	return f
