@@ -190,7 +190,7 @@ func TestLimits(t *testing.T) {
 	})}}
 	found := &portforward.Found{Processes: []portforward.Process{{Name: "p", Addr: endless.Start(t)}}}
 	var packed bytes.Buffer
-	summary, err := bundle.Write(t.Context(), &packed, bundle.Source{Client: inspectclient.New(found, 10*time.Second, io.Discard)})
+	summary, err := bundle.Write(t.Context(), &packed, bundle.Source{Client: inspectclient.New(found, time.Minute, io.Discard)})
 	if err != nil || packed.Len() > 1<<20 || !slices.ContainsFunc(summary.Errors, func(e string) bool { return strings.Contains(e, "longer than 16 MB") }) {
 		t.Errorf("%v, %d bytes, errors %q", err, packed.Len(), summary.Errors)
 	}

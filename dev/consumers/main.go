@@ -13,11 +13,6 @@
 // Prints a table. Exit codes: 0 when Signpost has no more failures than Kubernetes in any scene, or when this
 // machine can't run it, which needs root and nftables; 1 when it has more, or when something broke.
 // Everything ends with this process.
-//
-// In reading order: main.go; scenes.go has the list of scenes, and rollout.go, nodes.go, names.go play them.
-// side.go starts one of the two clusters, writers.go those who write in it, and readers.go those who read;
-// objects.go writes nodes, Services and pods. Package network has the network namespaces, package tally
-// counts and prints.
 package main
 
 import (

@@ -12,11 +12,6 @@
 // 127.0.0.1, and leaves nothing behind, also when it is interrupted. Each step is checked: the demo fails if
 // a step doesn't have the result that it prints. One goroutine runs the steps, and one for each child process
 // copies its output. The step of greeter.go has goroutines that call and serve, and ends them.
-//
-// In reading order: main.go parses flags, environment.go starts the cluster and Signpost, process.go runs
-// child processes, and page.go lists the pages for a browser. play.go runs the demo of one cluster, with
-// slices.go and stream.go for EndpointSlices and streams, and the steps in greeter.go, machine.go, profile.go
-// and dns.go (dnslookup.go queries a DNS server). clusters.go runs the demo of two clusters.
 package main
 
 import (

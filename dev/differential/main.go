@@ -14,13 +14,6 @@
 // concern it. Exit codes: 0 when every difference is explained, 1 when one isn't or something broke.
 //
 // Both clusters are bin/localcluster on 127.0.0.1, in temporary directories, and end with this process.
-//
-// In reading order: main.go has the flags; run.go plays sequences side by side, and play.go plays
-// one. sequence.go draws them (draw.go has the objects), and operation.go carries them out. feed.go
-// watches what is written, outputs.go brings it into a form that can be compared, compare.go
-// compares, judge.go finds out how long differences last and who ends them, and explained.go has
-// the table. report.go prints, clusters.go starts the clusters, and pulse.go measures how fast they
-// are.
 package main
 
 import (

@@ -15,9 +15,6 @@
 //
 // Exit codes: 0 without findings, or if each mutant was found; 1 with findings, or if a mutant wasn't found;
 // 2 for a wrong command line; 3 if the lab itself has failed.
-//
-// Reading order: main.go, run.go, fixture.go. controlplane.go, replica.go, child.go and clients.go are the
-// parts of the fixture. injector.go injects faults.
 package main
 
 import (

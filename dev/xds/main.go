@@ -13,14 +13,6 @@
 // nothing failed, or when this machine can't run any of it; 1 when something failed. A client that
 // is not installed is named in the table. Everything runs in a network namespace of its own, on its
 // loopback interface, and ends with this process.
-//
-// In reading order: main.go; scenes.go has the list of scenes, and rollout.go, names.go,
-// policies.go, settings.go and plainfile.go play them. cluster.go starts the servers, shop.go and
-// dualstack.go write objects, and backend.go is a pod. clients.go starts the clients, envoy.go
-// configures Envoy, wildcard.go plays its wildcards, network.go makes the namespace and table.go
-// prints. Package caller is the client in Go, and has the protocol that all clients speak.
-// install.sh installs the others. docs/xds/cases.md lists the scenes of each case of the
-// specification.
 package main
 
 import (

@@ -10,9 +10,6 @@
 // A fault begins with a call, which returns a function that ends the fault. A fault affects open and new
 // connections. Faults add up: delays are added, and the lowest speed counts. Heal ends all.
 //
-// Reading order: faults.go, port.go, link.go, pair.go; request.go, body.go, failure.go, upstream.go, api.go,
-// exchange.go, kubeconfig.go, apipath.go; dns.go.
-//
 // # Concurrency
 //
 // All methods may be called from any goroutine. Close may be called more than once, and releases everything.

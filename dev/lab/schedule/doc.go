@@ -3,10 +3,6 @@
 // through an [Injector], and records both in the history of the run. The program of the lab calls Make and
 // Run, and implements the Injector.
 //
-// Reading order: fault.go has the kinds and their meaning, make.go the schedule, profiles.go the named
-// profiles, mixed.go the profile with all kinds, rules.go which faults exclude each other, and run.go plays a
-// schedule.
-//
 // # Concurrency
 //
 // Make shares nothing. Run calls the Injector from a goroutine for each fault, and returns when all have

@@ -10,9 +10,6 @@
 //
 // Each is created by its New function and runs until the context of Run ends. Run is called once. All other
 // methods may be called from any goroutine, before, during and after Run.
-//
-// Reading order: witness.go; cluster.go and stored.go (etcd); zone.go and transfer.go (the name server);
-// streams.go and endpoints.go (streams of the Destination API); assignments.go and ads.go (streams of xDS).
 package witness
 
 import (

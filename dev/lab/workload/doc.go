@@ -6,10 +6,6 @@
 // An edit is one request with the desired state instead of a step, so that it can be repeated if its result
 // is unknown. The edits also give pods their phase, conditions and addresses, because the lab has no kubelet.
 //
-// Reading order: edit.go, plan.go and simulation.go make the plan. pods.go, web.go, names.go, unmanaged.go
-// and mesh.go edit objects, person.go edits the zone, and objects.go builds the objects. player.go, api.go
-// and update.go make the edits.
-//
 // # Concurrency
 //
 // A Plan is immutable. A Player is used by one goroutine. It makes the edits of objects one after the other

@@ -17,9 +17,6 @@
 // component that dies before it was ever ready ends the whole start, with the end of its log in the
 // error.
 //
-// Read cluster.go first, then options.go and commands.go (what is started, and how), ports.go,
-// crds.go and clients.go.
-//
 // Concurrency: one Run per directory, enforced by a lock file; several may run beside each other in
 // other directories.
 package cluster

@@ -16,9 +16,6 @@
 // work right after an outage of the API server. Nothing is kept but the address pools, which are
 // rebuilt from the pods found at start.
 //
-// Read simulator.go first, then node.go (nodes and their leases), reconcile.go and pod.go (pods),
-// and addresses.go.
-//
 // Concurrency: Register and Run are called once, in that order. Inside, the reflector's goroutine
 // fills the store and marks pods; a fixed number of workers take the marks, one pod never on two
 // workers at a time.
