@@ -27,20 +27,18 @@ type limitedListener struct {
 
 // Accept implements net.Listener.
 func (l *limitedListener) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		limited := &limitedConn{Conn: conn, listener: l, host: hostOf(conn.RemoteAddr().String())}
-		l.mu.Lock()
-		victim, lost, _ := l.places.take(limited.host, limited)
-		l.mu.Unlock()
-		if lost {
-			_ = victim.Close() // its server notices
-		}
-		return limited, nil
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	limited := &limitedConn{Conn: conn, listener: l, host: hostOf(conn.RemoteAddr().String())}
+	l.mu.Lock()
+	victim, lost, _ := l.places.take(limited.host, limited)
+	l.mu.Unlock()
+	if lost {
+		_ = victim.Close() // its server notices
+	}
+	return limited, nil
 }
 
 // limitedConn is a connection that is counted until it is closed.
