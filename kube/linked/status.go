@@ -57,7 +57,10 @@ type condition struct {
 	reason kube.Reason
 	detail string
 	// why is the full explanation, including missing rights; empty until it is known.
-	why     string
+	why string
+	// silence says for how long the API server has sent nothing, although nothing has failed yet; empty if it
+	// sends.
+	silence string
 	objects int
 }
 
@@ -74,7 +77,7 @@ func (c condition) text() string {
 	case c.why != "":
 		return c.why
 	case c.reason == "":
-		return c.detail
+		return cmp.Or(c.detail, c.silence)
 	default:
 		return strings.TrimSuffix(fmt.Sprintf("%s: %s", c.reason, c.detail), ": ")
 	}
@@ -119,7 +122,7 @@ func (c conditions) reason() string {
 	case c.pending.failing():
 		all = append(all, staysInForce+c.pending.text())
 	default:
-		all = append(all, "the new kubeconfig is being tried; until it has worked, the one before stays in force")
+		all = append(all, "the new kubeconfig is being tried; until it has worked, the one before stays in force", c.pending.silence)
 	}
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
@@ -148,7 +151,16 @@ func conditionOf(tables []kube.TableStatus, state State) condition {
 			c.detail = fmt.Sprintf("%s: nothing received for %s", t.Kind, t.Stale.Round(time.Second))
 		}
 	}
+	if i := slices.IndexFunc(tables, hangs); state == Connecting && i >= 0 {
+		c.silence = fmt.Sprintf("%s: no response for %s", tables[i].Kind, tables[i].Stale.Round(time.Second))
+	}
 	return c
+}
+
+// hangs reports whether the API server has not responded yet, for too long. An API server that hangs is
+// noticed as a failure only when the request times out.
+func hangs(t kube.TableStatus) bool {
+	return t.Required && t.State == kube.Connecting && t.LastContact.IsZero() && t.Stale > staleAfter
 }
 
 // Status returns the status of each link, sorted by cluster and Secret.
