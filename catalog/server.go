@@ -83,7 +83,7 @@ func (s *state) reselect(w *workloadEntry, known []*Server, name string, v *Serv
 		known = slices.Clone(known)
 		known[i] = v
 	}
-	w.selected.Store(&known)
+	w.selected.Store(selection(known))
 	return true
 }
 
@@ -106,10 +106,24 @@ func (s *state) selecting(w *workloadEntry) (servers []*Server, checks int) {
 		}
 	}
 	slices.SortFunc(servers, func(a, b *Server) int { return a.compareName(b.Name) })
-	if !w.selected.CompareAndSwap(nil, &servers) {
+	if !w.selected.CompareAndSwap(nil, selection(servers)) {
 		servers = *w.selected.Load()
 	}
 	return servers, checks
+}
+
+// notSelected is the value of workloadEntry.selected for all workloads that no Server selects. Selections are
+// never changed in place.
+var notSelected = new([]*Server)
+
+// selection returns the value of workloadEntry.selected for Servers.
+func selection(servers []*Server) *[]*Server {
+	if len(servers) == 0 {
+		return notSelected
+	}
+	selected := new([]*Server)
+	*selected = servers
+	return selected
 }
 
 // forgetSelections makes outdated everything that was derived from the workloads of a cluster whose objects are

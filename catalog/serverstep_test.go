@@ -185,3 +185,27 @@ func TestServersDontWait(t *testing.T) {
 		t.Errorf("the step checked %d selectors, and the Servers of %d namespaces wait", c.state.checks, len(c.state.waiting.namespaces))
 	}
 }
+
+// Workloads that no Server selects share one empty selection, also after a Server that has selected them is gone.
+// It stays empty while others are selected.
+func TestWorkloadsShareEmptySelection(t *testing.T) {
+	c := synced(many("ns", 3, 0)...)
+	server := serverOfAll("ns", 0, 80)
+	for _, selected := range []bool{false, true, false, true, false} {
+		if selected {
+			apply(c, server)
+		} else {
+			c.Delete(server.ID())
+			applyAll(c)
+		}
+		c.Service(serviceKey("web")).Release()
+		for key, w := range c.state.namespaces[namespaceKey{LocalCluster, "ns"}].workloads {
+			if got := w.selected.Load(); got == nil || (got == notSelected) == selected {
+				t.Errorf("%v has %v, at %p, although it is selected: %v", key, got, got, selected)
+			}
+		}
+	}
+	if len(*notSelected) != 0 {
+		t.Errorf("the empty selection has %v", *notSelected)
+	}
+}
