@@ -9,7 +9,7 @@ import (
 // AddressConflict says that two objects claim one IP address.
 type AddressConflict struct {
 	IP netip.Addr
-	// Winner gets the address and Loser does not. If Undecided is true, no rule decides between them: the
+	// Winner gets the address and Loser does not. If Undecided is true, no rule decides who gets it: the
 	// profile of the address is refused, and a Service has Winner, the first by name.
 	Winner, Loser ID
 	Undecided     bool
@@ -64,17 +64,21 @@ func claimants(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntr
 	return kept
 }
 
-// conflicts returns the conflicts among the sorted claimants of an address. Terminating pods are ignored.
+// conflicts returns the conflicts among the sorted claimants of an address. Terminating pods are ignored. If no
+// rule decides between the first two, no claimant gets the address, and all conflicts are undecided.
 func conflicts(ip netip.Addr, claimants []*workloadEntry) []AddressConflict {
 	var list []AddressConflict
+	kept := claimants[0].workload
 	for _, e := range claimants[1:] {
-		kept, other := claimants[0].workload, e.workload
+		other := e.workload
 		if other.Terminating {
 			break
 		}
-		list = append(list, AddressConflict{
-			IP: ip, Winner: kept.ID(), Loser: other.ID(), Undecided: compareClaims(claim{kept, kept.Ready}, claim{other, other.Ready}) == 0,
-		})
+		undecided := compareClaims(claim{kept, kept.Ready}, claim{other, other.Ready}) == 0
+		if len(list) > 0 {
+			undecided = list[0].Undecided
+		}
+		list = append(list, AddressConflict{IP: ip, Winner: kept.ID(), Loser: other.ID(), Undecided: undecided})
 	}
 	return list
 }

@@ -41,6 +41,24 @@ func TestUndecidedAddressConflict(t *testing.T) {
 	}
 }
 
+// If no rule decides between two of three pods, the profile of the address is refused. So the third conflict is
+// undecided, too: no pod gets the address.
+func TestUndecidedAddressConflictOfThree(t *testing.T) {
+	a, b := pod("a", runs("10.0.0.1"), readied, born(2)), pod("b", runs("10.0.0.1"), readied, born(2))
+	old := pod("old", runs("10.0.0.1"), readied, born(1))
+	c := started(old, b, a)
+	profile := c.Profile(queryIP("10.0.0.1", 8080))
+	defer profile.Release()
+	ip := netip.MustParseAddr("10.0.0.1")
+	want := []AddressConflict{
+		{IP: ip, Winner: a.ID(), Loser: b.ID(), Undecided: true},
+		{IP: ip, Winner: a.ID(), Loser: old.ID(), Undecided: true},
+	}
+	if diff := cmp.Diff(want, profile.Conflicts, cmpopts.EquateComparable(netip.Addr{})); profile.Result != ConflictFound || diff != "" {
+		t.Errorf("the result is %v (-want +got):\n%s", profile.Result, diff)
+	}
+}
+
 // A change of the readiness of a pod alone changes no response about a Service, because the readiness of its
 // endpoint is in the slice.
 func TestReadinessAloneKeepsSnapshots(t *testing.T) {

@@ -125,7 +125,10 @@ func conflictProblem(r catalog.AddressConflict) objectmeta.Problem {
 	kept := fmt.Sprintf("the %s %s/%s", kindOf(r.Winner), r.Winner.Namespace, r.Winner.Name)
 	p := conflictOf(lostAddress{r.Loser, r.IP})
 	p.Reason = kept + " has the address too and is used, because it is ready or younger; delete the one that no longer runs"
-	if r.Undecided {
+	switch {
+	case r.Undecided && r.Winner.Kind != catalog.KindService:
+		p.Reason = kept + " has the address too, and no rule decides which of them has it: Services with the address use that one, and lookups of the address can fail with Unavailable; delete one of them, or recreate it"
+	case r.Undecided:
 		p.Reason = kept + " has the address too, so lookups of the address fail with Unavailable; delete one of them, or recreate it"
 	}
 	return p
