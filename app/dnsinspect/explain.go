@@ -50,24 +50,31 @@ func (w *explanation) addExclusion(what string, object *inspect.ObjectRef, name,
 }
 
 // Explain implements [inspect.Explainer]. A name is traced from its objects to the servers of its
-// zone, an object from its sources.
+// zone, an object from its sources, and an address to the records with it.
 func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 	var explanations []*explanation
+	var object *inspect.ObjectRef
+	switch {
+	case q.Service != nil && q.Service.Hostname == "":
+		object = &inspect.ObjectRef{Kind: "Service", Namespace: q.Service.Namespace, Name: q.Service.Name}
+	case q.Object != nil && q.Object.Cluster == "":
+		object = q.Object
+	}
 	for _, p := range r.publishers {
 		w := &explanation{publisher: p, takes: map[string]bool{}, published: map[string]bool{}}
 		switch {
 		case q.Name != "":
 			r.explainName(ctx, w, q.Name)
-		case q.Service != nil && q.Service.Hostname == "":
-			r.explainObject(ctx, w, inspect.ObjectRef{Kind: "Service", Namespace: q.Service.Namespace, Name: q.Service.Name})
-		case q.Object != nil && q.Object.Cluster == "":
-			r.explainObject(ctx, w, *q.Object)
+		case object != nil:
+			r.explainObject(ctx, w, *object)
+		case q.Address.Addr().IsValid():
+			r.explainAddress(ctx, w, q.Address.Addr())
 		}
 		explanations = append(explanations, w)
 	}
 	steps := joinExplanations(explanations)
-	if q.Object != nil && len(steps) == 0 && len(r.publishers) > 0 {
-		steps = append(steps, r.unknownObject(*q.Object))
+	if object != nil && len(steps) == 0 && len(r.publishers) > 0 {
+		steps = r.explainUnknown(ctx, *object)
 	}
 	return onlyRelevant(steps)
 }

@@ -136,30 +136,3 @@ func skipStep(s source.Skip) (what string, state inspect.StepState) {
 	}
 	return whatObject, inspect.StepWrong
 }
-
-// unknownObject returns the step for an object that no source has. The step is wrong only if a
-// source reads the kind; otherwise other roles may explain the object, if Signpost knows its kind.
-func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
-	var sources []string
-	reads := false
-	for _, p := range r.publishers {
-		for i := range p.Sources {
-			if flag := "--source=" + p.Sources[i].Name; !slices.Contains(sources, flag) {
-				sources = append(sources, flag)
-			}
-		}
-		reads = reads || slices.ContainsFunc(p.Kinds, func(kind string) bool { return strings.EqualFold(kind, o.Kind) })
-	}
-	switch {
-	case reads:
-	case inspect.KnownKind(o.Kind):
-		return inspect.Step{What: whatObject, State: inspect.StepNote, Text: fmt.Sprintf("DNS publishes nothing for objects of the kind %s (%s)", o.Kind, strings.Join(sources, ", "))}
-	default:
-		return inspect.Step{What: whatObject, State: inspect.StepUnknown, Text: fmt.Sprintf(
-			"Signpost knows no kind %s: check its spelling, or add the source that reads it to %s", o.Kind, strings.Join(sources, ", "),
-		)}
-	}
-	return inspect.Step{What: whatObject, State: inspect.StepWrong, Text: fmt.Sprintf(
-		"no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its namespace", o.Title(), strings.Join(sources, ", "),
-	)}
-}

@@ -94,11 +94,22 @@ func TestSeveralPublishers(t *testing.T) {
 		"a kind that nothing knows":             {object("Foo", "bar"), inspect.VerdictUnknown, "Signpost knows no kind Foo"},
 		"H1: an Ingress that does not exist":    {object("Ingress", "gone"), inspect.VerdictWrong, "no source of the publishers has Ingress default/gone"},
 		"H1: a ServiceProfile":                  {object("ServiceProfile", "web.default.svc.cluster.local"), inspect.VerdictOK, "DNS publishes nothing"},
+		"a Service of another namespace":        {inspect.Query{Service: &inspect.ServiceQuery{Namespace: "team", Name: "both"}}, inspect.VerdictWrong, "no source of the publishers has Service team/both: there is one of that name in another namespace: default"},
 		"a name that nobody asks for of either": {inspect.Query{Name: "nobody.example.test"}, inspect.VerdictWrong, "no object asks for nobody.example.test"},
 	} {
 		e := inspect.Conclude(test.query.String(), role.Explain(t.Context(), test.query))
 		if e.Verdict != test.verdict || !strings.Contains(e.Summary, test.summary) {
 			t.Errorf("%s: %s: %s\nwant %s: %s\n%+v", name, e.Verdict, e.Summary, test.verdict, test.summary, e.Steps)
 		}
+	}
+
+	// Other roles may serve a Service of a namespace that DNS doesn't read.
+	for i := range publishers {
+		publishers[i].Namespaces = []string{"default"}
+	}
+	unread := inspect.Query{Service: &inspect.ServiceQuery{Namespace: "team", Name: "both"}}
+	role = dnsinspect.New(publishers, func() (bool, string) { return true, "" })
+	if e := inspect.Conclude("", role.Explain(t.Context(), unread)); e.Verdict != inspect.VerdictOK || e.Summary != "DNS reads no objects of the namespace team (--namespace)" {
+		t.Errorf("of a namespace that isn't read: %+v", e)
 	}
 }

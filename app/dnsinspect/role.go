@@ -21,6 +21,8 @@ type Publisher struct {
 	Servers []string
 	// Kinds are the kinds of objects that its sources read, such as Service.
 	Kinds []string
+	// Namespaces are those whose objects its sources read; nil means all.
+	Namespaces []string
 }
 
 // Role is the role dns, for package inspect. [New] creates it.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -99,6 +100,11 @@ func TestExplainOnStandby(t *testing.T) {
 	const want = "no object asks for mail.example.test, and only the leader knows whether a zone has it: this process does not lead: ask the leader, pod-1"
 	if e.Verdict != inspect.VerdictUnknown || e.Summary != want || len(e.Steps) != 1 {
 		t.Errorf("a name that no object asks for: %+v", e)
+	}
+	address := inspect.Query{Address: netip.MustParseAddrPort("192.0.2.1:80")}
+	steps := role.Explain(t.Context(), address)
+	if len(steps) != 1 || steps[0].State != inspect.StepNote || steps[0].Text != "only the leader knows the records with this address: this process does not lead: ask the leader, pod-1" {
+		t.Errorf("an address: %+v", steps)
 	}
 }
 

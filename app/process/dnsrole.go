@@ -201,7 +201,7 @@ func (r *dnsRole) details() []string {
 func (r *dnsRole) publishers() []dnsinspect.Publisher {
 	var publishers []dnsinspect.Publisher
 	for i, o := range r.opened {
-		publishers = append(publishers, dnsinspect.Publisher{Name: r.approvals[i].Name, Publisher: o.Publisher, Servers: o.Servers, Kinds: o.Kinds()})
+		publishers = append(publishers, dnsinspect.Publisher{Name: r.approvals[i].Name, Publisher: o.Publisher, Servers: o.Servers, Kinds: o.Kinds(), Namespaces: o.Namespaces()})
 	}
 	return publishers
 }

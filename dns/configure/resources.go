@@ -108,3 +108,6 @@ func (o *Opened) Kinds() []string {
 	slices.Sort(kinds)
 	return slices.Compact(kinds)
 }
+
+// Namespaces are those whose objects the sources read (--namespace); nil means all.
+func (o *Opened) Namespaces() []string { return o.options.Source.OnlyNamespaces() }

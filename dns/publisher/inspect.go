@@ -23,6 +23,11 @@ type RowFilter struct {
 	Search string
 	// Object selects the rows that it asks for, by kind, namespace and name; nil means all.
 	Object *dns.Object
+	// Target selects the rows with this target, of the zone or wanted; empty means all.
+	Target string
+	// Released selects the rows of our record sets that no object asks for, and whose ownership records
+	// name this object, as KIND/NAMESPACE/NAME; empty means all.
+	Released string
 }
 
 // maxRows limits an offset, so that arithmetic with it can't overflow.
@@ -238,8 +243,11 @@ func (p *Publisher) filterRows(at nameInZone, f RowFilter, found func(match)) {
 	if f.Object != nil && !p.asked(at.name, func(r *dns.RecordSet) bool { return asksFor(r.Objects, *f.Object) }) {
 		return
 	}
+	if f.Released != "" && !p.hasReleased(at, f.Released) {
+		return
+	}
 	named := f.Search == "" || strings.Contains(at.name, f.Search)
-	if f.Object == nil && p.filterSettledRows(at, f, named, found) {
+	if f.Object == nil && f.Released == "" && p.filterSettledRows(at, f, named, found) {
 		return
 	}
 	p.filterNameRows(at, f, named, found)
@@ -248,7 +256,7 @@ func (p *Publisher) filterRows(at nameInZone, f RowFilter, found func(match)) {
 // filterNameRows filters the rows of any name. named is true if the name matches the search.
 func (p *Publisher) filterNameRows(at nameInZone, f RowFilter, named bool, found func(match)) {
 	for _, r := range p.rowsAt(at) {
-		if f.admits(r.State) && (f.Object == nil || r.askedBy(*f.Object)) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {
+		if f.admits(r.State) && f.passes(&r) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {
 			found(match{at, r.Key, r.State})
 		}
 	}
@@ -277,11 +285,18 @@ func (p *Publisher) filterSettledRows(at nameInZone, f RowFilter, named bool, fo
 		return true
 	}
 	for _, r := range n.raw {
-		if !p.isOwnershipRecord(r) && (named || p.askedMentions(at.name, r, f.Search)) {
+		if !p.isOwnershipRecord(r) && (f.Target == "" || hasTarget(r.Targets, f.Target)) && (named || p.askedMentions(at.name, r, f.Search)) {
 			found(match{at, r.Key(), state})
 		}
 	}
 	return true
+}
+
+// hasReleased reports whether a zone has a record set whose ownership record names an object.
+func (p *Publisher) hasReleased(at nameInZone, object string) bool {
+	return at.zone != nil && slices.ContainsFunc(p.current(at.zone, at.name), func(c plan.Current) bool {
+		return strings.EqualFold(c.Set.Labels[dns.LabelResource], object)
+	})
 }
 
 // askedMentions reports whether text is a part of what the zone has under a key, of what is wanted
@@ -330,7 +345,24 @@ func (f RowFilter) equal(g RowFilter) bool {
 	if f.Object != nil && g.Object != nil {
 		sameObject = *f.Object == *g.Object
 	}
-	return sameObject && f.Zone == g.Zone && f.Search == g.Search && slices.Equal(f.States, g.States)
+	return sameObject && f.Target == g.Target && f.Released == g.Released && f.Zone == g.Zone && f.Search == g.Search && slices.Equal(f.States, g.States)
+}
+
+// passes reports whether a row passes the filters by object and by target.
+func (f RowFilter) passes(r *Row) bool {
+	switch {
+	case f.Object != nil && !r.askedBy(*f.Object):
+		return false
+	case f.Target != "" && !hasTarget(r.Wanted, f.Target) && !hasTarget(r.Targets, f.Target):
+		return false
+	case f.Released != "":
+		return len(r.Objects) == 0 && r.State != RowNotOwned && strings.EqualFold(r.resource, f.Released)
+	}
+	return true
+}
+
+func hasTarget(targets []string, target string) bool {
+	return slices.ContainsFunc(targets, func(t string) bool { return dns.SameTarget(t, target) })
 }
 
 func (f RowFilter) admits(s RowState) bool { return len(f.States) == 0 || slices.Contains(f.States, s) }

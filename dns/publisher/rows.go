@@ -56,6 +56,8 @@ type Row struct {
 	// Objects ask for the record set and get it. Losers ask for it and don't.
 	Objects []dns.Object
 	Losers  []RowLoser
+	// resource is the object that the ownership record names.
+	resource string
 	// Message says why the zone doesn't have the wanted targets, and what to do; empty if it has them.
 	Message string
 	// Next is the time of the next attempt; zero if unknown.
@@ -162,6 +164,7 @@ func newRow(key RowKey, both pair) Row {
 	}
 	if c := both.current; c != nil {
 		row.Targets, row.TTL, row.Owner = c.Targets, max(0, c.TTL), c.Labels[dns.LabelOwner]
+		row.resource = c.Labels[dns.LabelResource]
 		row.Steered = c.SetIdentifier != "" || len(c.Properties) > 0
 	}
 	return row
