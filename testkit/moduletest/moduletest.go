@@ -2,6 +2,7 @@ package moduletest
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -46,7 +47,44 @@ func Run(t *testing.T, o Options) {
 		})
 	}
 	t.Run("faults", func(t *testing.T) { faults(t, o) })
+	t.Run("other server", func(t *testing.T) { o.otherServer(t) })
 	t.Run("secret", func(t *testing.T) { o.wrongSecret(t) })
+}
+
+// otherServer checks that a zone isn't empty if another server responds with success, such as a proxy, from
+// the first request or a later one.
+func (o Options) otherServer(t *testing.T) {
+	store := NewStore()
+	store.AddZone(zoneName)
+	for _, body := range []string{"", "{}", "null", " {}\n", "<html>Sign in</html>"} {
+		for proper := range 3 {
+			in, sent := o.input(providertest.Input(), store), 0
+			next := in.Wrap(nil)
+			in.Wrap = providertest.Through(handlertransport.Func(func(r *http.Request) (*http.Response, error) {
+				if sent++; sent <= proper {
+					return next.RoundTrip(r)
+				}
+				if r.Body != nil {
+					_ = r.Body.Close()
+				}
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+			}))
+			for _, zones := range [][]string{{zoneName}, nil} {
+				p, err := o.configure(t, Secret, zones...).Open(t.Context(), in)
+				if err != nil {
+					continue // The module can't list zones.
+				}
+				if sent = 0; zones == nil {
+					_, err = p.Zones(t.Context())
+				} else {
+					_, err = p.Records(t.Context(), dns.Zone{ID: zoneName, Name: zoneName})
+				}
+				if sent > proper && err == nil {
+					t.Errorf("%q after %d responses, zones %v: no error", body, proper, zones)
+				}
+			}
+		}
+	}
 }
 
 // kit runs the conformance kit with the provider.

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
@@ -54,7 +55,10 @@ func (t *table) execute(ctx context.Context, batch []statement) []error {
 	for _, s := range batch {
 		input.Statements = append(input.Statements, s.request)
 	}
-	output, err := t.client.BatchExecuteStatement(ctx, input)
+	output, err := t.client.BatchExecuteStatement(ctx, input, func(o *dynamodb.Options) {
+		// If the first request was executed, a second one would find our own item, as if another owner had it.
+		o.Retryer = awsaccess.RetryThrottled(o.RetryMaxAttempts)
+	})
 	if err == nil && len(output.Responses) != len(batch) {
 		err = fmt.Errorf("%d results for %d statements", len(output.Responses), len(batch))
 	}

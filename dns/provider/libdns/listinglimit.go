@@ -1,9 +1,13 @@
 package libdns
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/signpostd/signpost/dns/listlimit"
@@ -25,9 +29,23 @@ type listingLimit struct {
 	seen map[string]bool
 }
 
-// begin is called with each successful response. If its body is too large, reading it fails, and
-// stop is called with the error.
+// begin is called with each successful response. A response without a list is an error. If its body is too
+// large, reading it fails, and stop is called with the error.
 func (l *listingLimit) begin(req *http.Request, resp *http.Response, stop func(error)) error {
+	if err := l.count(req); err != nil {
+		return err
+	}
+	buffered := bufio.NewReader(resp.Body)
+	// After an error of reading, the module gets what was read, and the error.
+	if start, err := buffered.Peek(maxBlank + 1); errors.Is(err, io.EOF) && slices.Contains(noLists, strings.TrimSpace(string(start))) {
+		return httpapi.Incomplete("the response", "list", "that of the module")
+	}
+	resp.Body = &limitedBody{Reader: buffered, Closer: resp.Body, listingLimit: l, stop: stop}
+	return nil
+}
+
+// count counts a requested page. A page that comes again and too many pages are errors.
+func (l *listingLimit) count(req *http.Request) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	page := req.URL.String()
@@ -37,20 +55,26 @@ func (l *listingLimit) begin(req *http.Request, resp *http.Response, stop func(e
 	if l.seen[page] = true; len(l.seen) > maxPages {
 		return fmt.Errorf("%w: the server's list has no end: it has more than %d pages", listlimit.ErrExceeded, maxPages)
 	}
-	resp.Body = &limitedBody{ReadCloser: resp.Body, listingLimit: l, stop: stop}
 	return nil
 }
 
+// noLists are bodies of successful responses that have no list. Some modules take them for empty lists, and
+// no service sends them in a listing. maxBlank is the longest body, with white space, that is compared.
+var noLists = []string{"", "{}", "null"}
+
+const maxBlank = 64
+
 // limitedBody is the body of a response, counted by a listingLimit.
 type limitedBody struct {
-	io.ReadCloser
+	io.Reader
+	io.Closer
 	listingLimit *listingLimit
 	stop         func(error)
 }
 
 // Read implements [io.Reader].
 func (b *limitedBody) Read(into []byte) (int, error) {
-	n, err := b.ReadCloser.Read(into)
+	n, err := b.Reader.Read(into)
 	if !b.listingLimit.reserve(httpapi.DecodedSize(into[:n])) {
 		err := fmt.Errorf("%w: the responses of the server would need more than %d bytes of memory: if that is right, raise --max-zone-records and the memory limit of the pod", listlimit.ErrExceeded, b.listingLimit.limit)
 		b.stop(err)

@@ -142,7 +142,8 @@ func (a *api) retry(ctx context.Context, target *url.URL, decode func(io.Reader)
 	return attempts.Do(ctx, func() error { return a.send(ctx, http.MethodGet, target, nil, decode) })
 }
 
-// send sends a request. decode reads the response; it may be nil.
+// send sends a request. decode reads the response. It is nil for changes, to which PowerDNS responds without a
+// body.
 func (a *api) send(ctx context.Context, method string, target *url.URL, message any, decode func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
@@ -156,7 +157,10 @@ func (a *api) send(ctx context.Context, method string, target *url.URL, message 
 		if resp.StatusCode/100 != 2 {
 			return newStatusError(resp)
 		}
-		if decode == nil {
+		switch {
+		case decode == nil && resp.StatusCode != http.StatusNoContent:
+			return httpapi.Incomplete(fmt.Sprintf("the response of status %d", resp.StatusCode), fmt.Sprintf("status %d", http.StatusNoContent), "PowerDNS")
+		case decode == nil:
 			return nil
 		}
 		if err := decode(resp.Body); err != nil {

@@ -53,3 +53,24 @@ func TestOtherServer(t *testing.T) {
 		}
 	}
 }
+
+// If another server responds to a change, it isn't known what was made: PowerDNS responds without a body.
+func TestOtherServerToChange(t *testing.T) {
+	c, in := Plugin().New().(*Config), input()
+	c.APIKey = "key"
+	in.Wrap = providertest.Through(handlertransport.Func(func(r *http.Request) (*http.Response, error) {
+		response := `{"rrsets":[]}`
+		switch {
+		case r.Method == http.MethodPatch:
+			response = "{}"
+		case strings.HasSuffix(r.URL.Path, "/zones"):
+			response = `[{"id":"shop.test.","name":"shop.test."}]`
+		}
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(response)), Request: r}, nil
+	}))
+	p, set := providertest.Open[*powerDNS](t, c, in), &dns.RecordSet{Name: "a.shop.test", Type: dns.TypeA, Targets: []string{"192.0.2.1"}}
+	err := p.Apply(t.Context(), dns.Zone{ID: "shop.test.", Name: "shop.test"}, []dns.Change{{New: set}})
+	if err == nil || provider.NothingMade(err) || !strings.Contains(err.Error(), "status 204") {
+		t.Errorf("got %v", err)
+	}
+}
