@@ -42,17 +42,42 @@ func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.Serv
 			return admitted(&d, trimmed)
 		}
 		trimmed.RetryBudget = &catalog.RetryBudget{Ratio: b.RetryRatio, MinRetriesPerSecond: b.MinRetriesPerSecond, TTL: ttl}
+		d.budget(trimmed.RetryBudget)
 	}
 	for i := range sp.Spec.Routes {
 		trimmed.Routes = append(trimmed.Routes, d.route(&sp.Spec.Routes[i], i))
 	}
 	for i := range sp.Spec.DstOverrides {
 		o := &sp.Spec.DstOverrides[i]
+		if o.Weight.Sign() < 0 {
+			d.Add("the weight is negative; it counts as 0, so the destination gets no traffic", "spec.dstOverrides[%d].weight", i)
+		}
 		trimmed.DstOverrides = append(trimmed.DstOverrides, catalog.WeightedDst{
 			Authority: d.required(o.Authority, authorityLimit, "spec.dstOverrides"), MilliWeight: o.Weight.MilliValue(),
 		})
 	}
 	return admitted(&d, trimmed)
+}
+
+// The numbers that Linkerd's proxies can use in a retry budget.
+const (
+	maxRetryRatio = 1000
+	minRetryTTL   = time.Second
+	maxRetryTTL   = time.Minute
+)
+
+// budget adds a problem for each number of a retry budget that proxies can't use. The budget is not changed,
+// because Linkerd sends such numbers, too.
+func (d *fieldReader) budget(b *catalog.RetryBudget) {
+	if !(b.Ratio >= 0 && b.Ratio <= maxRetryRatio) {
+		d.Add(fmt.Sprintf("%v is not between 0 and %d; proxies may ignore the budget", b.Ratio, maxRetryRatio), "spec.retryBudget.retryRatio")
+	}
+	if b.MinRetriesPerSecond < 0 {
+		d.Add("the number is negative; it counts as 0", "spec.retryBudget.minRetriesPerSecond")
+	}
+	if b.TTL < minRetryTTL || b.TTL > maxRetryTTL {
+		d.Add(fmt.Sprintf("%v is not between %v and %v; proxies may ignore the budget", b.TTL, minRetryTTL, maxRetryTTL), "spec.retryBudget.ttl")
+	}
 }
 
 // limitItems refuses the object if a list of it has more items than the limit.

@@ -120,6 +120,35 @@ spec:
 			want: profileNamed(func(p *catalog.ServiceProfile) { p.Invalid = true }), problems: []string{"spec.retryBudget.ttl"},
 		},
 		{
+			name: "a budget that proxies can't use", yaml: `{metadata: {name: x, namespace: ns}, spec: {retryBudget: {retryRatio: -0.5, minRetriesPerSecond: -1, ttl: 999ms}}}`,
+			want: profileNamed(func(p *catalog.ServiceProfile) {
+				p.RetryBudget = &catalog.RetryBudget{Ratio: -0.5, MinRetriesPerSecond: -1, TTL: 999 * time.Millisecond}
+			}),
+			problems: []string{"spec.retryBudget.retryRatio", "spec.retryBudget.minRetriesPerSecond", "spec.retryBudget.ttl"},
+		},
+		{
+			name: "a budget above the limits", yaml: `{metadata: {name: x, namespace: ns}, spec: {retryBudget: {retryRatio: 1000.5, ttl: 61s}}}`,
+			want: profileNamed(func(p *catalog.ServiceProfile) {
+				p.RetryBudget = &catalog.RetryBudget{Ratio: 1000.5, TTL: 61 * time.Second}
+			}),
+			problems: []string{"spec.retryBudget.retryRatio", "spec.retryBudget.ttl"},
+		},
+		{
+			name: "the greatest budget", yaml: `{metadata: {name: x, namespace: ns}, spec: {retryBudget: {retryRatio: 1000, ttl: 60s}}}`,
+			want: profileNamed(func(p *catalog.ServiceProfile) { p.RetryBudget = &catalog.RetryBudget{Ratio: 1000, TTL: time.Minute} }),
+		},
+		{
+			name: "no retries by ratio", yaml: `{metadata: {name: x, namespace: ns}, spec: {retryBudget: {retryRatio: 0, ttl: 1s}}}`,
+			want: profileNamed(func(p *catalog.ServiceProfile) { p.RetryBudget = &catalog.RetryBudget{TTL: time.Second} }),
+		},
+		{
+			name: "a negative weight", yaml: `{metadata: {name: x, namespace: ns}, spec: {dstOverrides: [{authority: a.test, weight: 0}, {authority: b.test, weight: "-1"}]}}`,
+			want: profileNamed(func(p *catalog.ServiceProfile) {
+				p.DstOverrides = []catalog.WeightedDst{{Authority: "a.test"}, {Authority: "b.test", MilliWeight: -1000}}
+			}),
+			problems: []string{"spec.dstOverrides[1].weight"},
+		},
+		{
 			name: "no ttl", yaml: `{metadata: {name: x, namespace: ns}, spec: {retryBudget: {retryRatio: 1}}}`,
 			want: profileNamed(func(p *catalog.ServiceProfile) { p.Invalid = true }), problems: []string{"spec.retryBudget.ttl"},
 		},
