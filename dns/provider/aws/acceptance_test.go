@@ -615,3 +615,74 @@ func TestDryRun(t *testing.T) {
 func TestPolicies(t *testing.T) {
 	withFixture(t, func(w *fixture) { w.CheckPolicies(1, 1, 1) })
 }
+
+// An object with another routing policy doesn't prevent changes of the record sets that have the name: neither
+// a new one, nor one whose policy changes.
+func TestOtherPolicy(t *testing.T) {
+	const name = "x.shop.test"
+	for _, tt := range []struct {
+		// before are published first. Then the changes of both objects are made together.
+		before, after []*dns.RecordSet
+		want          []string
+	}{
+		{
+			[]*dns.RecordSet{set(name, "A", "192.0.2.1")},
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7"), set(name, "A", "192.0.2.2", "id=b", "aws/weight=2")},
+			[]string{"x A 192.0.2.7"},
+		},
+		{
+			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=a", "aws/weight=1")},
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/weight=1"), set(name, "A", "192.0.2.2", "id=b", "aws/geolocation-country-code=DE")},
+			[]string{"x A[a] 192.0.2.7"},
+		},
+		{
+			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=a", "aws/weight=1"), set(name, "A", "192.0.2.2", "id=b", "aws/weight=1")},
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/weight=1"), set(name, "A", "192.0.2.2", "id=b", "aws/region=eu-west-1")},
+			[]string{"x A[a] 192.0.2.7", "x A[b] 192.0.2.2"},
+		},
+		{
+			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=a", "aws/weight=1")},
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/weight=1"), set(name, "A", "192.0.2.2"), set(name, "MX", "10 mx.shop.test")},
+			[]string{"x A[a] 192.0.2.7"},
+		},
+		{
+			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=a", "aws/failover=PRIMARY")},
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/failover=PRIMARY"), set(name, "A", "192.0.2.2", "id=b", "aws/failover=primary")},
+			[]string{"x A[a] 192.0.2.7"},
+		},
+		{
+			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=a", "aws/failover=PRIMARY"), set(name, "A", "192.0.2.2", "id=b", "aws/failover=SECONDARY")},
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/failover=PRIMARY"), set(name, "A", "192.0.2.2", "id=b", "aws/failover=PRIMARY")},
+			[]string{"x A[a] 192.0.2.7", "x A[b] 192.0.2.2"},
+		},
+		{
+			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=a", "aws/geolocation-country-code=DE")},
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/geolocation-country-code=DE"), set(name, "A", "192.0.2.2", "id=b", "aws/geolocation-country-code=de")},
+			[]string{"x A[a] 192.0.2.7"},
+		},
+	} {
+		withFixture(t, func(w *fixture) {
+			w.Managed = append(slices.Clone(w.Managed), "MX")
+			w.Settle(1, tt.before...)
+			_, err := w.Run(tt.after...)
+			if err == nil || !strings.Contains(err.Error(), ", or another name") {
+				t.Errorf("error %v", err)
+			}
+			w.Expect(tt.want...)
+			if w.OwnershipRecords() != len(tt.before) {
+				t.Errorf("%d ownership records, want %d", w.OwnershipRecords(), len(tt.before))
+			}
+			if _, err := w.Run(tt.after[0]); err != nil {
+				t.Error(err)
+			}
+			w.Expect(tt.want[0])
+			w.Gone(1)
+		})
+	}
+	withFixture(t, func(w *fixture) {
+		w.Settle(1, set(name, "A", "192.0.2.1", "id=a", "aws/weight=1"), set(name, "A", "192.0.2.2", "id=b", "aws/weight=1"))
+		w.Settle(1, set(name, "A", "192.0.2.1", "id=a", "aws/region=eu-west-1"), set(name, "A", "192.0.2.2", "id=b", "aws/region=eu-west-2"))
+		w.Settle(1, set(name, "A", "192.0.2.1", "id=a", "aws/region=eu-west-2"), set(name, "A", "192.0.2.2", "id=b", "aws/region=eu-west-1"))
+		w.Settle(1, set(name, "A", "192.0.2.8", "id=a", "aws/region=eu-west-2"), set(name, "A", "192.0.2.9", "id=b", "aws/region=eu-west-1"), set(name, "A", "192.0.2.9", "id=c", "aws/region=eu-west-3"))
+	})
+}

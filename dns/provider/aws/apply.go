@@ -22,7 +22,7 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 	if err != nil {
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
-	all := z.Units(z.mapping, changes, func(name string) error { return list.Outside(z.Zone, name) })
+	all := z.units(changes, func(name string) error { return list.Outside(z.Zone, name) })
 	a := &batch.Applying[*unit]{Zone: &zoneApply{hostedZone: z, provider: p}, Name: z.Name, Server: "Route 53", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, z.ID, p.limit), len(changes))
 }

@@ -1,0 +1,108 @@
+package aws
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
+)
+
+// identified is a name with a set identifier.
+type identified struct{ subject, setIdentifier string }
+
+// unique are the routing policies whose values only one record set of a name and type can have (Route 53 API
+// Reference, ResourceRecordSet).
+var unique = []string{"latency", "failover", "geolocation"}
+
+// policyOf returns the routing policy that the properties of a record set ask for, or "simple", and the values
+// of the properties, which differ from those of other record sets if the policy is in [unique].
+func policyOf(r *dns.RecordSet) (policy, values string) {
+	for _, p := range routingPolicies {
+		var asked bool
+		var list []string
+		for _, name := range p.properties {
+			value, has := r.Property(name)
+			asked = asked || has
+			list = append(list, strings.ToUpper(strings.TrimSpace(value)))
+		}
+		if asked {
+			return p.name, strings.Trim(strings.Join(list, " "), " ")
+		}
+	}
+	return "simple", ""
+}
+
+// typeOf returns the name and type of a record set that several record sets of Route 53 may have.
+func typeOf(r *dns.RecordSet) dns.Key {
+	return dns.Key{Name: dns.Canonical(r.Name), Type: r.Type}
+}
+
+// otherPolicies returns why record sets can't be written: in the same changes, a record set of their name and
+// type is updated and keeps another routing policy, or keeps the same value of a policy in [unique]. Route 53
+// would refuse the update, too, so that an object with such a policy would prevent the changes of all objects
+// with its name.
+func otherPolicies(changes []dns.Change) map[identified]error {
+	kept := map[dns.Key][]dns.Change{}
+	for _, c := range changes {
+		if c.Old == nil || c.New == nil {
+			continue
+		}
+		was, _ := policyOf(c.Old)
+		if policy, _ := policyOf(c.New); policy == was {
+			kept[typeOf(c.New)] = append(kept[typeOf(c.New)], c)
+		}
+	}
+	refused := map[identified]error{}
+	for _, c := range changes {
+		if c.New == nil {
+			continue
+		}
+		for _, k := range kept[typeOf(c.New)] {
+			if err := conflict(k, c.New); err != nil {
+				refused[identified{c.Subject(), c.New.SetIdentifier}] = fmt.Errorf("%w: %w", provider.ErrRejected, err)
+			}
+		}
+	}
+	return refused
+}
+
+// conflict returns why a record set can't have its routing policy beside one that keeps its own, or nil.
+func conflict(kept dns.Change, r *dns.RecordSet) error {
+	policy, values := policyOf(r)
+	other, otherValues := policyOf(kept.New)
+	_, before := policyOf(kept.Old)
+	switch {
+	case policy != other:
+		return fmt.Errorf("its routing policy is %s, but other %s records of %s have the policy %s: use the same one, or another name", policy, r.Type, r.Name, other)
+	case slices.Contains(unique, policy) && values == otherValues && otherValues == before && r.SetIdentifier != kept.New.SetIdentifier:
+		return fmt.Errorf("its routing policy is %s %q, as that of the set identifier %q of %s: use another value, or another name", policy, values, kept.New.SetIdentifier, r.Name)
+	}
+	return nil
+}
+
+// units groups changes by subject. The record sets that [otherPolicies] refuses are in units of their own,
+// with their ownership records. Without a set identifier, only those that are created are.
+func (z *hostedZone) units(changes []dns.Change, outside func(name string) error) []*unit {
+	refused := otherPolicies(changes)
+	var others []*unit
+	var rest []dns.Change
+	var places []int
+	for i, c := range changes {
+		id := identified{c.Subject(), c.RecordSet().SetIdentifier}
+		if err := refused[id]; err != nil && (c.Old == nil || id.setIdentifier != "") {
+			others = append(others, &unit{Group: &batch.Group{Subject: id.subject, Changes: []dns.Change{c}, Places: []int{i}, Err: err}})
+			continue
+		}
+		rest, places = append(rest, c), append(places, i)
+	}
+	all := z.Units(z.mapping, rest, outside)
+	for _, u := range all {
+		for i, place := range u.Places {
+			u.Places[i] = places[place]
+		}
+	}
+	return append(all, others...)
+}
