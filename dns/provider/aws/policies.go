@@ -2,6 +2,7 @@ package aws
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,45 +41,66 @@ func typeOf(r *dns.RecordSet) dns.Key {
 	return dns.Key{Name: dns.Canonical(r.Name), Type: r.Type}
 }
 
+// keptPolicies are the routing policies of the record sets of a name and type that are updated and keep theirs.
+type keptPolicies struct {
+	byPolicy map[string]*dns.RecordSet
+	byValues map[string]*dns.RecordSet // by policy and values, of the policies in [unique]
+}
+
+// keptOf returns the kept routing policies of changes.
+func keptOf(changes []dns.Change) map[dns.Key]keptPolicies {
+	kept := map[dns.Key]keptPolicies{}
+	for _, c := range changes {
+		if c.Old == nil || c.New == nil {
+			continue
+		}
+		was, before := policyOf(c.Old)
+		policy, values := policyOf(c.New)
+		if policy != was {
+			continue
+		}
+		key := typeOf(c.New)
+		k, has := kept[key]
+		if !has {
+			k = keptPolicies{byPolicy: map[string]*dns.RecordSet{}, byValues: map[string]*dns.RecordSet{}}
+			kept[key] = k
+		}
+		k.byPolicy[policy] = c.New
+		if values == before && slices.Contains(unique, policy) {
+			k.byValues[policy+" "+values] = c.New
+		}
+	}
+	return kept
+}
+
 // otherPolicies returns why record sets can't be written: in the same changes, a record set of their name and
 // type is updated and keeps another routing policy, or keeps the same value of a policy in [unique]. Route 53
 // would refuse the update, too, so that an object with such a policy would prevent the changes of all objects
 // with its name.
 func otherPolicies(changes []dns.Change) map[identified]error {
-	kept := map[dns.Key][]dns.Change{}
-	for _, c := range changes {
-		if c.Old == nil || c.New == nil {
-			continue
-		}
-		was, _ := policyOf(c.Old)
-		if policy, _ := policyOf(c.New); policy == was {
-			kept[typeOf(c.New)] = append(kept[typeOf(c.New)], c)
-		}
-	}
+	kept := keptOf(changes)
 	refused := map[identified]error{}
 	for _, c := range changes {
 		if c.New == nil {
 			continue
 		}
-		for _, k := range kept[typeOf(c.New)] {
-			if err := conflict(k, c.New); err != nil {
-				refused[identified{c.Subject(), c.New.SetIdentifier}] = fmt.Errorf("%w: %w", provider.ErrRejected, err)
-			}
+		if err := kept[typeOf(c.New)].conflict(c.New); err != nil {
+			refused[identified{c.Subject(), c.New.SetIdentifier}] = fmt.Errorf("%w: %w", provider.ErrRejected, err)
 		}
 	}
 	return refused
 }
 
-// conflict returns why a record set can't have its routing policy beside one that keeps its own, or nil.
-func conflict(kept dns.Change, r *dns.RecordSet) error {
+// conflict returns why a record set can't have its routing policy, or nil.
+func (k keptPolicies) conflict(r *dns.RecordSet) error {
 	policy, values := policyOf(r)
-	other, otherValues := policyOf(kept.New)
-	_, before := policyOf(kept.Old)
-	switch {
-	case policy != other:
-		return fmt.Errorf("its routing policy is %s, but other %s records of %s have the policy %s: use the same one, or another name", policy, r.Type, r.Name, other)
-	case slices.Contains(unique, policy) && values == otherValues && otherValues == before && r.SetIdentifier != kept.New.SetIdentifier:
-		return fmt.Errorf("its routing policy is %s %q, as that of the set identifier %q of %s: use another value, or another name", policy, values, kept.New.SetIdentifier, r.Name)
+	for _, other := range slices.Sorted(maps.Keys(k.byPolicy)) {
+		if other != policy {
+			return fmt.Errorf("its routing policy is %s, but other %s records of %s have the policy %s: use the same one, or another name", policy, r.Type, r.Name, other)
+		}
+	}
+	if other := k.byValues[policy+" "+values]; other != nil && other.SetIdentifier != r.SetIdentifier {
+		return fmt.Errorf("its routing policy is %s %q, as that of the set identifier %q of %s: use another value, or another name", policy, values, other.SetIdentifier, r.Name)
 	}
 	return nil
 }
