@@ -71,12 +71,13 @@ func (c *client) bundle(cmd *cobra.Command, file string, s streams) error {
 		case err != nil:
 			return settings.Usagef("--file: %w", err)
 		}
-		defer f.Close()
 		out = f
 	}
 	summary, err := bundle.Write(cmd.Context(), out, source)
-	if closer, ok := out.(*os.File); ok && file != "-" && err == nil {
-		err = closer.Close()
+	if f, ok := out.(*os.File); ok && file != "-" {
+		if err = errors.Join(err, f.Close()); err != nil {
+			_ = os.Remove(file) // a part of a bundle can't be unpacked; the error says what failed
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write the bundle: %w", err)

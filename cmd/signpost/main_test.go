@@ -4,10 +4,12 @@ import (
 	"bytes"
 	stdcmp "cmp"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -149,6 +151,18 @@ func TestApproveOfEmptyHash(t *testing.T) {
 	code, _, errText := runCommand(t.Context(), "approve", "")
 	if want := "signpost: the hash is empty: name one, or leave it out\n"; code != exitUsage || errText != want {
 		t.Errorf("approve '': %d, %q; want %q", code, errText, want)
+	}
+}
+
+// A bundle that can't be written leaves no file, which would look like a whole one and refuse the next try.
+func TestFailedBundleLeavesNoFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bundle.tar.gz")
+	code, _, text := runCommand(t.Context(), "bundle", "--addr", "127.0.0.1:1", "--file", file)
+	if want := "write the bundle: nothing could be collected"; code != 1 || !strings.Contains(text, want) {
+		t.Errorf("code %d, error %q; want 1 and %q", code, text, want)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
 	}
 }
 

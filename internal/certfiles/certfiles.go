@@ -4,8 +4,9 @@
 // cert-manager and projected volumes replace certificates before they expire. [Files.Server] reads the files
 // at the start, where an error is fatal, and again if they have changed when a client connects. If the new
 // files can't be used, the reason is logged and the previous ones stay in use: a certificate and its key are
-// two files, and one of them may be newer for a moment. The xds role uses it. DNS providers and `signpost xds
-// get` use [ClientFiles].
+// two files, and one of them may be newer for a moment. An expired certificate doesn't replace a valid one.
+// If the certificate in use expires, that is logged when a client connects. The xds role uses it. DNS
+// providers and `signpost xds get` use [ClientFiles].
 //
 // # Concurrency
 //
@@ -45,6 +46,7 @@ func (f Files) Server(log *slog.Logger) (*tls.Config, error) {
 		return nil, err
 	}
 	s.stamp, s.checked = stamp, time.Now()
+	s.checkValidity(s.checked)
 	follow := s.current.Clone()
 	follow.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.config(time.Now()), nil }
 	return follow, nil
@@ -104,6 +106,8 @@ type server struct {
 	checked time.Time
 	// failing is true while the newest files can't be used.
 	failing bool
+	// invalid is true while the certificate of current has expired, or isn't valid yet.
+	invalid bool
 }
 
 // config returns the configuration for a new connection.
@@ -114,12 +118,17 @@ func (s *server) config(now time.Time) *tls.Config {
 		return s.current
 	}
 	s.checked = now
+	s.checkValidity(now)
 	stamp, err := s.files.stamp()
 	if err == nil && stamp != s.stamp {
 		var read *tls.Config
-		if read, err = s.files.read(); err == nil {
+		if read, err = s.files.read(); err == nil && !s.invalid {
+			err = s.files.validAt(read, now)
+		}
+		if err == nil {
 			s.current, s.stamp = read, stamp
 			s.log.Info("Certificate was replaced", "file", s.files.Cert)
+			s.checkValidity(now)
 		}
 	}
 	if err != nil && !s.failing {
@@ -127,4 +136,24 @@ func (s *server) config(now time.Time) *tls.Config {
 	}
 	s.failing = err != nil
 	return s.current
+}
+
+// checkValidity logs once if the certificate of current isn't valid.
+func (s *server) checkValidity(now time.Time) {
+	err := s.files.validAt(s.current, now)
+	if err != nil && !s.invalid {
+		s.log.Warn("Certificate is not valid now, so that clients refuse it", "err", err)
+	}
+	s.invalid = err != nil
+}
+
+// validAt returns an error if the certificate of the server isn't valid at a time.
+func (f Files) validAt(c *tls.Config, now time.Time) error {
+	switch leaf := c.Certificates[0].Leaf; {
+	case now.After(leaf.NotAfter):
+		return fmt.Errorf("the certificate %s expired at %s: renew it", f.Cert, leaf.NotAfter.UTC().Format(time.RFC3339))
+	case now.Before(leaf.NotBefore):
+		return fmt.Errorf("the certificate %s is not valid before %s: check the clock of this node", f.Cert, leaf.NotBefore.UTC().Format(time.RFC3339))
+	}
+	return nil
 }

@@ -2,8 +2,15 @@ package certfiles
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"log/slog"
+	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -25,6 +32,25 @@ func newPair(t *testing.T, name string) pair {
 		t.Fatal(err)
 	}
 	return pair{cert, key}
+}
+
+// newPairUntil returns a pair that expires at a time.
+func newPairUntil(t *testing.T, name string, expiry time.Time) pair {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: expiry}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair{pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})}
 }
 
 func write(t *testing.T, path string, text []byte) {
@@ -95,6 +121,46 @@ func TestFilesAreReplaced(t *testing.T) {
 		expect("when it is back", "third-longer-name")
 		if n := strings.Count(log.String(), "level=ERROR"); n != 2 {
 			t.Errorf("%d errors are logged, want one for each period with invalid files:\n%s", n, log.String())
+		}
+	})
+}
+
+// The expiry of the certificate in use is logged once. An expired certificate doesn't replace a valid one.
+func TestExpiredCertificate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		expiry := time.Now().Add(time.Hour)
+		old, renewed := newPairUntil(t, "old", expiry), newPairUntil(t, "renewed-name", expiry.Add(time.Hour))
+		dir := t.TempDir()
+		f := Files{Cert: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")}
+		write(t, f.Cert, old.cert)
+		write(t, f.Key, old.key)
+		var log bytes.Buffer
+		config, err := f.Server(slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect := func(when, want string, warnings, errors int) {
+			t.Helper()
+			time.Sleep(checkInterval)
+			if got, err := connect(t, config); got != want {
+				t.Errorf("%s: %q (%v), want %q", when, got, err, want)
+			}
+			if w, e := strings.Count(log.String(), "level=WARN"), strings.Count(log.String(), "level=ERROR"); w != warnings || e != errors {
+				t.Errorf("%s: %d warnings and %d errors are logged, want %d and %d:\n%s", when, w, e, warnings, errors, log.String())
+			}
+		}
+		expect("while it is valid", "old", 0, 0)
+		time.Sleep(time.Until(expiry))
+		expect("after it has expired", "old", 1, 0)
+		expect("later", "old", 1, 0)
+		write(t, f.Cert, renewed.cert)
+		write(t, f.Key, renewed.key)
+		expect("after the renewal", "renewed-name", 1, 0)
+		write(t, f.Cert, old.cert)
+		write(t, f.Key, old.key)
+		expect("after the expired one was restored", "renewed-name", 1, 1)
+		if !strings.Contains(log.String(), f.Cert+" expired at ") {
+			t.Errorf("the log doesn't say what has expired: %s", log.String())
 		}
 	})
 }
