@@ -69,6 +69,14 @@ func (r *Role) explainEvaluated(ctx context.Context, w *explanation, ref inspect
 		w.dropped(ref, d)
 	}
 	names := namesOf(e)
+	for _, name := range lostNames(e, names) {
+		t, err := w.publisher.Trace(ctx, name)
+		if err != nil {
+			w.failed(err)
+			return
+		}
+		w.unasked(t)
+	}
 	for i, name := range names {
 		if i == maxNames {
 			w.add(whatObject, inspect.StepNote, &ref, fmt.Sprintf("%sit asks for %d other names, too: ask about one of them", of, len(names)-i))
@@ -81,6 +89,41 @@ func (r *Role) explainEvaluated(ctx context.Context, w *explanation, ref inspect
 		}
 		w.add(whatObject, inspect.StepOK, &ref, fmt.Sprintf("%s asks for %s (source %s)", ref.Title(), sanitize.Name(name), e.Object.Source), wantedLines(name, e.Records)...)
 		r.follow(ctx, w, t)
+	}
+}
+
+// lostNames returns some canonical names that an object has and gets no record for.
+func lostNames(e publisher.Explanation, names []string) []string {
+	var lost []string
+	add := func(name string) {
+		if name = dns.Canonical(name); len(lost) < maxNames && !slices.Contains(names, name) && !slices.Contains(lost, name) {
+			lost = append(lost, name)
+		}
+	}
+	for _, s := range e.Skipped {
+		if strings.Contains(s.Subject, ".") {
+			add(s.Subject)
+		}
+	}
+	for _, name := range e.Wanted {
+		add(name)
+	}
+	return lost
+}
+
+// unasked adds steps about our records of a name that no object asks for any more.
+func (w *explanation) unasked(t publisher.Trace) {
+	if len(t.Asks) > 0 {
+		return
+	}
+	for _, h := range t.HoldingZones {
+		for _, row := range h.Rows {
+			if row.State == publisher.RowNotOwned {
+				continue
+			}
+			state, text := rowStep(row)
+			w.add(whatRecord, state, nil, text)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,5 +151,19 @@ spec: {type: LoadBalancer, ports: [{port: 80}]}, status: {loadBalancer: {ingress
 				t.Errorf("%+v: the step %q has the lines %q, want %q", q, step.Text, step.More, want)
 			}
 		}
+	}
+}
+
+// The explanation of an object that lost its address says that the deletion of its record is held.
+func TestExplainHeldOfObject(t *testing.T) {
+	s := startScenario(t, "", "", []string{"--max-deletions=0", "--max-deletions-percent=0"})
+	web := fmt.Sprintf(webService, "web")
+	s.apply(web)
+	s.run()
+	published := s.settle("")
+	s.apply(strings.Replace(web, "status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}", "status: {}", 1))
+	s.settle(published)
+	if got := s.explain("svc/web"); !strings.Contains(got, "status.loadBalancer has no address") || !strings.Contains(got, "Record, wrong: the A record web.example.test is held: ") {
+		t.Error(got)
 	}
 }

@@ -85,7 +85,7 @@ func (p *Publisher) lossMessage(l plan.Loss) string {
 		reason = fmt.Sprintf("%s has %s and keeps it as long as it asks for it: use another name, or have the other object give it up", who, what)
 	}
 	if l.Set.Type != l.Winner.Type {
-		reason = fmt.Sprintf("a %s record can't stand beside it: %s", l.Set.Type, reason)
+		reason = fmt.Sprintf("a record of the type %s can't stand beside it: %s", l.Set.Type, reason)
 	}
 	if p.differInIdentifiers(l.Set) {
 		reason += " (the provider doesn't support set identifiers, so it can have only one of these records)"
