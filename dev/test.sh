@@ -71,9 +71,9 @@ mapfile -t unraced < <(printf '%s\n' "${product[@]}" | grep -vxF "$(printf '%s\n
   go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' "${raced[@]}" | CGO_ENABLED=1 xargs go build -race >/dev/null 2>&1
 ) &
 compiling=$!
-# The longest first, with one more package at a time than cores, because many tests wait for an API server. Without symbol
+# The longest first, with two packages at a time for each core, because many tests wait for an API server. Without symbol
 # tables, linking takes a quarter less CPU; stack traces don't need them.
-beside "tests of sources, providers and commands" go test -short -ldflags=-s -p "$(($(nproc) + 1))" -timeout 30m ./dns/provider/libdns/modules/... ./cmd/... "${unraced[@]}"
+beside "tests of sources, providers and commands" go test -short -ldflags=-s -p "$(($(nproc) * 2))" -timeout 30m ./dns/provider/libdns/modules/... ./cmd/... "${unraced[@]}"
 beside "tests of tools" go test -short -timeout 20m "${tools[@]}"
 beside "tests of dev/observe" go test -C dev/observe -short -timeout 20m -parallel 6 ./...
 beside "tests of dev/page" go test -C dev/page -timeout 10m ./...
