@@ -685,4 +685,9 @@ func TestOtherPolicy(t *testing.T) {
 		w.Settle(1, set(name, "A", "192.0.2.1", "id=a", "aws/region=eu-west-2"), set(name, "A", "192.0.2.2", "id=b", "aws/region=eu-west-1"))
 		w.Settle(1, set(name, "A", "192.0.2.8", "id=a", "aws/region=eu-west-2"), set(name, "A", "192.0.2.9", "id=b", "aws/region=eu-west-1"), set(name, "A", "192.0.2.9", "id=c", "aws/region=eu-west-3"))
 	})
+	// A continent and a country can have the same code.
+	withFixture(t, func(w *fixture) {
+		w.Settle(1, set(name, "A", "192.0.2.1", "id=a", "aws/geolocation-continent-code=AF"))
+		w.Settle(1, set(name, "A", "192.0.2.7", "id=a", "aws/geolocation-continent-code=AF"), set(name, "A", "192.0.2.2", "id=b", "aws/geolocation-country-code=AF"))
+	})
 }

@@ -22,16 +22,14 @@ var unique = []string{"latency", "failover", "geolocation"}
 // of the properties, which differ from those of other record sets if the policy is in [unique].
 func policyOf(r *dns.RecordSet) (policy, values string) {
 	for _, p := range routingPolicies {
-		var asked bool
+		if !p.asked(r) {
+			continue
+		}
 		var list []string
 		for _, name := range p.properties {
-			value, has := r.Property(name)
-			asked = asked || has
-			list = append(list, strings.ToUpper(strings.TrimSpace(value)))
+			list = append(list, strings.ToUpper(valueOf(r, name)))
 		}
-		if asked {
-			return p.name, strings.Trim(strings.Join(list, " "), " ")
-		}
+		return p.name, strings.Join(list, " ")
 	}
 	return "simple", ""
 }
@@ -100,7 +98,7 @@ func (k keptPolicies) conflict(r *dns.RecordSet) error {
 		}
 	}
 	if other := k.byValues[policy+" "+values]; other != nil && other.SetIdentifier != r.SetIdentifier {
-		return fmt.Errorf("its routing policy is %s %q, as that of the set identifier %q of %s: use another value, or another name", policy, values, other.SetIdentifier, r.Name)
+		return fmt.Errorf("its routing policy is %s %q, as that of the set identifier %q of %s: use another value, or another name", policy, strings.TrimSpace(values), other.SetIdentifier, r.Name)
 	}
 	return nil
 }

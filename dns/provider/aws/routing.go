@@ -59,20 +59,27 @@ var routingPolicies = []routingPolicy{
 	{"geoproximity", []string{propertyNearRegion, propertyNearGroup, propertyNearPlace, propertyNearBias}, setGeoproximity},
 }
 
+// asked reports whether a record set has a property of the policy.
+func (p routingPolicy) asked(r *dns.RecordSet) bool {
+	return slices.ContainsFunc(p.properties, func(name string) bool { _, has := r.Property(name); return has })
+}
+
+// valueOf returns the value of a property, without white space around it; empty if there is none.
+func valueOf(r *dns.RecordSet, property string) string {
+	value, _ := r.Property(property)
+	return strings.TrimSpace(value)
+}
+
 // setRouting sets the routing policy of a record set. A policy needs a set identifier and the reverse, and
 // only one policy is possible.
 func setRouting(raw *types.ResourceRecordSet, r *dns.RecordSet) error {
 	var asked []string
 	for _, f := range routingPolicies {
-		if !slices.ContainsFunc(f.properties, func(name string) bool { _, has := r.Property(name); return has }) {
+		if !f.asked(r) {
 			continue
 		}
 		asked = append(asked, f.properties[0])
-		get := func(name string) string {
-			value, _ := r.Property(name)
-			return strings.TrimSpace(value)
-		}
-		if err := f.set(raw, get); err != nil {
+		if err := f.set(raw, func(name string) string { return valueOf(r, name) }); err != nil {
 			return err
 		}
 	}
