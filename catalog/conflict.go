@@ -67,18 +67,17 @@ func claimants(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntr
 // conflicts returns the conflicts among the sorted claimants of an address. Terminating pods are ignored. If no
 // rule decides between the first two, no claimant gets the address, and all conflicts are undecided.
 func conflicts(ip netip.Addr, claimants []*workloadEntry) []AddressConflict {
+	if len(claimants) < 2 {
+		return nil
+	}
+	kept, next := claimants[0].workload, claimants[1].workload
+	undecided := compareClaims(claim{kept, kept.Ready}, claim{next, next.Ready}) == 0
 	var list []AddressConflict
-	kept := claimants[0].workload
 	for _, e := range claimants[1:] {
-		other := e.workload
-		if other.Terminating {
+		if e.workload.Terminating {
 			break
 		}
-		undecided := compareClaims(claim{kept, kept.Ready}, claim{other, other.Ready}) == 0
-		if len(list) > 0 {
-			undecided = list[0].Undecided
-		}
-		list = append(list, AddressConflict{IP: ip, Winner: kept.ID(), Loser: other.ID(), Undecided: undecided})
+		list = append(list, AddressConflict{IP: ip, Winner: kept.ID(), Loser: e.workload.ID(), Undecided: undecided})
 	}
 	return list
 }

@@ -121,9 +121,8 @@ func selection(servers []*Server) *[]*Server {
 	if len(servers) == 0 {
 		return notSelected
 	}
-	selected := new([]*Server)
-	*selected = servers
-	return selected
+	selected := servers // only this one is allocated
+	return &selected
 }
 
 // forgetSelections makes outdated everything that was derived from the workloads of a cluster whose objects are
