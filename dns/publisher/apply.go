@@ -194,14 +194,12 @@ func (b *batch) requireReadOf(name string) {
 	}
 }
 
-// made returns the keys of the record sets that the batch is known to have created or confirmed.
+// made returns the keys of the record sets that the batch is known to have changed or confirmed.
 func (b *batch) made() map[dns.Key]struct{} {
 	made := map[dns.Key]struct{}{}
 	for _, part := range b.parts {
 		for _, c := range part.applied {
-			if c.New != nil {
-				made[c.New.Key()] = struct{}{}
-			}
+			made[c.RecordSet().Key()] = struct{}{}
 		}
 	}
 	return made
@@ -337,6 +335,7 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 			// The ownership record may have been created without its record set.
 			z.names.attempt(n, g, made)
 			z.names.tried(n, time.Now())
+			left := p.reportMade(z, g, made)
 			if errors.Is(err, provider.ErrStale) {
 				z.requireRead()
 				b.requireReadOf(g.name)
@@ -345,10 +344,31 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 					continue
 				}
 			}
-			p.postpone(z, n, g, err)
+			p.postpone(z, n, left, err)
 		}
 	}
 	return remaining
+}
+
+// reportMade reports the changes of a name that were made although others failed, which other objects may
+// want, and returns the others. If all were made, and only the ownership record wasn't, it reports none.
+func (p *Publisher) reportMade(z *zone, g group, made map[dns.Key]struct{}) (left group) {
+	done, left := group{name: g.name}, group{name: g.name, orphans: g.orphans}
+	for _, c := range g.changes {
+		if _, ok := made[c.RecordSet().Key()]; ok {
+			done.changes = append(done.changes, c)
+		} else {
+			left.changes = append(left.changes, c)
+		}
+	}
+	if len(left.changes) == 0 {
+		return g
+	}
+	if len(done.changes) > 0 {
+		p.logChanges(z, []group{done})
+		p.confirm(z, []group{done})
+	}
+	return left
 }
 
 // succeed notes that all changes of the given names were made.

@@ -70,6 +70,35 @@ func (w *fixture) judging(judge func(call int, z dns.Zone, c dns.Change) error) 
 	return calls
 }
 
+// TestOneChangeOfANameFails shows that an object whose record set was created isn't told that this failed
+// because another object's record set of the same name did.
+func TestOneChangeOfANameFails(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		w.judging(func(_ int, _ dns.Zone, c dns.Change) error {
+			if c.RecordSet().Type == "AAAA" {
+				return provider.ErrRejected
+			}
+			return nil
+		})
+		w.objects.set("good", record(t, "good", "a.shop.test", "A", "192.0.2.1"))
+		w.objects.set("bad", record(t, "bad", "a.shop.test", "AAAA", "2001:db8::1"))
+		w.start()
+		waitIdle()
+		w.expectZone("a.shop.test A 192.0.2.1")
+		got := map[string][]string{}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, n := range w.notices {
+			for _, o := range n.Objects {
+				got[o.Name] = append(got[o.Name], n.Reason)
+			}
+		}
+		if diff := cmp.Diff(map[string][]string{"good": {ReasonReady}, "bad": {ReasonError}}, got); diff != "" {
+			t.Errorf("reasons of the notices of each object (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestNotTried shows that a name which the provider has not tried, because it has refused others, is sent
 // again at once, and isn't reported as failed.
 func TestNotTried(t *testing.T) {
