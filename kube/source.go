@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,6 +29,9 @@ import (
 const (
 	// listTimeout bounds a response with a listing, or with a page of one, which may be large.
 	listTimeout = 5 * time.Minute
+	// responseTimeout bounds the time until a response begins. kube-apiserver gives up on a request after a
+	// minute by default (--request-timeout).
+	responseTimeout = 2 * time.Minute
 	// watchGrace is how much longer than requested a watch may last before it is cancelled.
 	watchGrace = 30 * time.Second
 	// streamBuffer is the read buffer of a watch. Each read makes the HTTP client send a window update to the
@@ -109,6 +114,24 @@ func (s *source) request(opts *metav1.ListOptions, accept string) *rest.Request 
 		MaxRetries(0)
 }
 
+// untilResponse returns the context of one request, which ends if the response doesn't begin within
+// responseTimeout. ctx must end after the request. stop is to be called once the request has returned.
+func untilResponse(ctx context.Context) (_ context.Context, stop func() bool) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	late := time.AfterFunc(responseTimeout, func() { cancel(context.DeadlineExceeded) })
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { late.Stop() }}), late.Stop
+}
+
+// timeoutOf returns the error of a request. If the time for the response is over, it is a timeout also with
+// HTTP/2, whose client says that the request was cancelled.
+func timeoutOf(ctx context.Context, err error) error {
+	failed, ok := errors.AsType[*url.Error](err)
+	if !ok || !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return err
+	}
+	return &url.Error{Op: failed.Op, URL: failed.URL, Err: context.DeadlineExceeded}
+}
+
 // listings returns a function that lists all objects, or as many as the API server wants to send at
 // a time. Only one listing at a time may use it: after a rewind, when the listing before may not
 // have ended yet, the next one needs another.
@@ -131,7 +154,10 @@ func (s *source) listings() func(context.Context, metav1.ListOptions) (runtime.O
 func (s *source) listPage(ctx context.Context, opts metav1.ListOptions, left *allowance) (runtime.Object, error) {
 	bounded, cancel := left.context(ctx)
 	defer cancel()
+	bounded, stop := untilResponse(bounded)
+	defer stop()
 	list, err := s.receivePage(bounded, opts, left.check)
+	err = timeoutOf(bounded, err)
 	if err == nil {
 		err = left.check(meta.LenList(list)) // pages may be empty
 	}
@@ -244,10 +270,12 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 		longest = time.Duration(*opts.TimeoutSeconds)*time.Second + watchGrace
 	}
 	ctx, cancel := context.WithTimeout(ctx, longest)
+	ctx, stop := untilResponse(ctx)
 	body, err := s.request(&opts, s.form.acceptWatch).Stream(ctx)
+	stop()
 	if err != nil {
 		cancel()
-		return nil, s.classify(err)
+		return nil, s.classify(timeoutOf(ctx, err))
 	}
 	if opts.SendInitialEvents == nil {
 		// This check comes after the watch is open, because another API server might have answered it before.
