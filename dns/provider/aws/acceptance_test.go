@@ -568,6 +568,20 @@ func TestZoneWithoutRights(t *testing.T) {
 	}
 }
 
+// A policy that allows some names only (the condition key route53:ChangeResourceRecordSetsNormalizedRecordNames)
+// doesn't keep the others from being published, although Route 53 denies whole batches.
+func TestNamesWithoutRights(t *testing.T) {
+	withFixture(t, func(w *fixture) {
+		w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
+			if slices.ContainsFunc(c.Changes, func(change route53test.Change) bool { return change.Set.Name == "bad.shop.test." }) {
+				return &route53test.Fault{Status: 403, Code: "AccessDenied", Message: "no identity-based policy allows the action"}
+			}
+			return nil
+		}})
+		w.CheckOneRefused(20)
+	})
+}
+
 // With a wrong key there is one request. The error says so, and has no secret in it; nor has one without any
 // key (AW24 of spec/clouds.md).
 func TestWrongKey(t *testing.T) {
