@@ -247,22 +247,30 @@ func (p *Publisher) applied(z *zone, b *batch) {
 // failed retries a batch that failed in the registry, or in the provider without a reason. A single
 // record may make a provider fail, so both halves are tried at once, and a name that fails alone
 // backs off by itself. If several names fail alone, the zone backs off, or only their namespaces.
+// Refused credentials are handled in the same way, because they may lack the right for some names
+// only; they are also reported as a failure of the zone.
 func (p *Publisher) failed(z *zone, b *batch, remaining []group) {
 	operation := "apply changes in zone " + z.Name
+	credentials := b.byProvider && errors.Is(b.err, provider.ErrCredentials)
+	count := p.Metrics.registryErrors.Inc
+	if credentials {
+		count = func() { p.providerFailed(&z.writing.err, operation, b.err) }
+		z.limit = (len(b.groups) + 1) / 2
+	}
 	switch {
-	case !b.byProvider, provider.StopsAll(b.err):
+	case !credentials && (!b.byProvider || provider.StopsAll(b.err)):
 		retryAll(z, remaining)
 		z.pausedFor = nil
 		p.operationFailed(&z.writing, operation, b.err)
 	case len(b.groups) > 1:
-		p.Metrics.registryErrors.Inc()
+		count()
 		p.Log.Warn("Can't apply changes; trying half of them", "zone", z.Name, "names", len(b.groups), "err", b.err)
 		retryAll(z, remaining)
 	case z.suspect(b.groups[0].name):
 		retryAll(z, remaining)
 		p.operationFailed(&z.writing, operation, b.err)
 	default:
-		p.Metrics.registryErrors.Inc()
+		count()
 		p.postponeAll(z, remaining, b.err)
 	}
 }

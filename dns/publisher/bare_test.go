@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
@@ -47,16 +48,18 @@ func TestOneRecordFailsItsBatch(t *testing.T) {
 // A provider that fails every write is called less and less often. Everything is published when it
 // works again.
 func TestEveryBatchFails(t *testing.T) {
-	for _, namespaces := range []int{1, 2, 3, 100} {
-		t.Run(fmt.Sprint(namespaces, " namespaces"), func(t *testing.T) { everyBatchFails(t, namespaces) })
+	for _, err := range []error{errBare, provider.ErrCredentials} {
+		for _, namespaces := range []int{1, 2, 3, 100} {
+			t.Run(fmt.Sprint(namespaces, " namespaces, ", err), func(t *testing.T) { everyBatchFails(t, namespaces, err) })
+		}
 	}
 }
 
-func everyBatchFails(t *testing.T, namespaces int) {
+func everyBatchFails(t *testing.T, namespaces int, err error) {
 	withFixture(t, func(t *testing.T, w *fixture) {
 		c := called{fail: func(call inmemorytest.Call) error {
 			if call.Operation == inmemorytest.Apply {
-				return errBare
+				return err
 			}
 			return nil
 		}}
@@ -113,6 +116,35 @@ func TestFailingNamesOfOneNamespace(t *testing.T) {
 		}
 		if n := len(c.times(inmemorytest.Apply)); n > 300 {
 			t.Errorf("%d writes in 12 minutes", n)
+		}
+	})
+}
+
+// Credentials without a right for one name don't delay the other names, and the zone counts as failing.
+func TestOneNameForbidden(t *testing.T) {
+	withFixture(t, func(t *testing.T, w *fixture) {
+		c := called{fail: func(call inmemorytest.Call) error {
+			if slices.ContainsFunc(call.Changes, func(c dns.Change) bool { return c.RecordSet().Name == "bad."+zoneName }) {
+				return provider.ErrCredentials
+			}
+			return nil
+		}}
+		w.zones.SetHooks(c.hooks(50 * time.Millisecond))
+		w.start()
+		waitIdle()
+		w.objects.set("bad", record(t, "bad", "bad."+zoneName, "A", "192.0.2.66"))
+		time.Sleep(time.Second)
+		if notices := w.takeNotices(); !slices.ContainsFunc(notices, func(s string) bool { return strings.HasPrefix(s, ReasonProvider) }) {
+			t.Errorf("the zone isn't reported: %q", notices)
+		}
+		w.ask(0, 50, "192.0.2.1")
+		time.Sleep(5 * time.Second)
+		w.expectSets(50)
+		for i := range 40 {
+			name := fmt.Sprintf("later%02d", i)
+			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+			time.Sleep(2 * time.Second)
+			w.expectPublished(name)
 		}
 	})
 }

@@ -39,6 +39,9 @@ func (w *Fixture) CheckOneRefused(most int) {
 	if err == nil || !strings.Contains(err.Error(), "bad.shop.test") || count(requests, w.Writes) > most {
 		w.T.Errorf("%v, error %v", requests, err)
 	}
+	if err != nil && strings.Contains(err.Error(), "n1.shop.test") {
+		w.T.Errorf("the error is about other names: %v", err)
+	}
 	w.Expect(want...)
 	if w.OwnershipRecords() != len(want) {
 		w.T.Errorf("%d ownership records, want %d", w.OwnershipRecords(), len(want))

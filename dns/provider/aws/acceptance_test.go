@@ -568,6 +568,33 @@ func TestZoneWithoutRights(t *testing.T) {
 	}
 }
 
+// A policy that allows some names only (the condition key route53:ChangeResourceRecordSetsNormalizedRecordNames)
+// doesn't keep the others from being published, although Route 53 denies whole batches.
+func TestNamesWithoutRights(t *testing.T) {
+	withFixture(t, func(w *fixture) {
+		w.server.SetHooks(route53test.Hooks{Before: denyBad})
+		w.CheckOneRefused(20)
+	})
+}
+
+// denyBad denies the batches with bad.shop.test.
+func denyBad(c route53test.Call) *route53test.Fault {
+	if slices.ContainsFunc(c.Changes, func(change route53test.Change) bool { return change.Set.Name == "bad.shop.test." }) {
+		return &route53test.Fault{Status: 403, Code: "AccessDenied", Message: "no identity-based policy allows the action"}
+	}
+	return nil
+}
+
+// The same with several batches, of which one is denied after another one was made: nothing is wrong with the
+// names that were sent with the denied one.
+func TestNamesWithoutRightsInBatches(t *testing.T) {
+	withFixture(t, func(w *fixture) {
+		w.arguments = []string{"--aws-batch-change-size=8"}
+		w.server.SetHooks(route53test.Hooks{Before: denyBad})
+		w.CheckOneRefused(30)
+	})
+}
+
 // With a wrong key there is one request. The error says so, and has no secret in it; nor has one without any
 // key (AW24 of spec/clouds.md).
 func TestWrongKey(t *testing.T) {

@@ -122,6 +122,28 @@ func TestWrongTags(t *testing.T) {
 	}
 }
 
+// A record set that Azure refuses by itself keeps no other name from being published: one to which the role
+// gives no right, or one with a policy or a lock.
+func TestOneRecordSetRefused(t *testing.T) {
+	for name, fault := range map[string]*azuretest.Fault{
+		"no right": {Status: 403, Code: "AuthorizationFailed", Message: "does not have authorization to perform action"},
+		"policy":   {Status: 403, Code: "RequestDisallowedByPolicy", Message: "was disallowed by policy"},
+		"lock":     {Status: 409, Code: "ScopeLocked", Message: "cannot perform write operation because following scope(s) are locked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBoth(t, func(w *fixture) {
+				w.before(func(c azuretest.Call) *azuretest.Fault {
+					if c.Operation == azuretest.Put && c.Name == "bad" {
+						return fault
+					}
+					return nil
+				})
+				w.CheckOneRefused(50)
+			})
+		})
+	}
+}
+
 // A name whose type changes is never without records. Only a CNAME can't be beside others (AZ8 of
 // spec/clouds.md).
 func TestTypeChange(t *testing.T) {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
@@ -60,7 +62,7 @@ func (a *applying) run(ctx context.Context, u *unit) {
 	stop := a.stop
 	a.mu.Unlock()
 	if stop != nil {
-		u.fail(stop)
+		u.fail(fmt.Errorf("%w: %w", provider.ErrNotTried, stop))
 	} else {
 		u.run(ctx)
 	}
@@ -82,6 +84,9 @@ func (a *applying) outcome(ctx context.Context) error {
 	if a.uncertain != nil {
 		// The class of this error says nothing about the other changes.
 		return fmt.Errorf("%w: %v", cmp.Or(ctx.Err(), errUnknownOutcome), a.uncertain)
+	}
+	if a.stop != nil && !slices.ContainsFunc(a.errs, func(err error) bool { return !batch.StopsAll(err) }) {
+		return a.stop
 	}
 	return batch.Outcome(a.errs)
 }

@@ -73,6 +73,10 @@ func failure(err error, right string) error {
 	case http.StatusTooManyRequests:
 		e.advice = "other programs may use up the requests of the subscription"
 	}
+	switch e.code {
+	case "ScopeLocked", "RequestDisallowedByPolicy":
+		e.outcome, e.advice = provider.ErrRejected, "remove the lock or the policy, or exclude the name"
+	}
 	return e
 }
 

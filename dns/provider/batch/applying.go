@@ -72,7 +72,8 @@ func (a *Applying[G]) Apply(ctx context.Context, all []G, batches [][]G, n int) 
 }
 
 // Stop ends a call of Apply after an error of Send. If the error says that nothing was made, all groups that
-// are still pending fail with it. Otherwise Stop returns it.
+// are still pending fail with it. Otherwise Stop returns it. If the credentials are refused after other groups
+// were finished, the pending ones are tried again, because the right may be missing for one of them only.
 func (a *Applying[G]) Stop(all []G, err error) error {
 	err = fmt.Errorf("change zone %s: %w", a.Name, err)
 	if errors.Is(err, provider.ErrStale) {
@@ -81,7 +82,11 @@ func (a *Applying[G]) Stop(all []G, err error) error {
 	if !provider.NothingMade(err) {
 		return err
 	}
-	FailAll(Pending(all), err)
+	pending := Pending(all)
+	if len(pending) < len(all) && errors.Is(err, provider.ErrCredentials) {
+		err = fmt.Errorf("%w: %w", provider.ErrNotTried, err)
+	}
+	FailAll(pending, err)
 	return nil
 }
 

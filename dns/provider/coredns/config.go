@@ -25,6 +25,9 @@ const (
 	defaultURL    = "http://localhost:2379"
 	// operationTimeout limits one operation of etcd.
 	operationTimeout = 5 * time.Second
+	// keepAlive is how long a connection may be silent before it is tested. 10 s is the least of gRPC. A device
+	// in between may drop an idle connection without an answer; TCP would notice that after 15 minutes.
+	keepAlive = 10 * time.Second
 )
 
 // Config is the settings for CoreDNS. The settings of etcd are environment variables: ETCD_URLS,
@@ -87,9 +90,9 @@ func clientConfig(flags certfiles.ClientFiles) (clientv3.Config, error) {
 		urls = defaultURL
 	}
 	config := clientv3.Config{
-		DialTimeout: operationTimeout,
-		Username:    os.Getenv("ETCD_USERNAME"),
-		Password:    os.Getenv("ETCD_PASSWORD"),
+		DialTimeout: operationTimeout, DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: operationTimeout,
+		Username: os.Getenv("ETCD_USERNAME"),
+		Password: os.Getenv("ETCD_PASSWORD"),
 		// Operations return the same errors.
 		Logger:             zap.NewNop(),
 		MaxCallRecvMsgSize: maxResponse, MaxCallSendMsgSize: maxResponse,

@@ -206,8 +206,12 @@ func (a *attempt) send(ctx context.Context, s *session, groups []*group) error {
 // update sends an update and returns the error for the response.
 func (s *session) update(ctx context.Context, m *mdns.Msg) error {
 	reply, err := s.exchange(ctx, m)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case reply.Rcode == mdns.RcodeServerFailure:
+		return fmt.Errorf("%w: find the cause in the log of the server; BIND fails if a name has more records of a type than max-records-per-type, which is 100 by default",
+			codeError(reply.Rcode))
 	}
 	return codeError(reply.Rcode)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	mdns "github.com/miekg/dns"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/bindtest"
@@ -263,6 +265,39 @@ func TestGreatMessages(t *testing.T) {
 	var applyError *provider.ApplyError
 	if !errors.As(err, &applyError) || applyError.Errs[0] != nil || !errors.Is(applyError.Errs[1], provider.ErrRejected) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The work for a record set grows with its number of targets, not with the square of that.
+func TestManyTargets(t *testing.T) {
+	old := record("nodes", "A")
+	for i := range 5000 {
+		old.Targets = append(old.Targets, fmt.Sprintf("10.0.%d.%d", i/250, i%250))
+	}
+	now := old.Clone()
+	now.Targets[0] = "192.0.2.1"
+	p := open(t, settings(nil))
+	z, err := p.find(testZone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	e, err := p.newEdit(z, 0, replaced(old, now))
+	if err != nil || len(e.gone) != 1 || len(e.fresh) != 1 {
+		t.Fatalf("%d records to delete and %d to add, error %v", len(e.gone), len(e.fresh), err)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// The error for a server that fails names the usual cause.
+func TestServerFailure(t *testing.T) {
+	server := listen(t, scripted(func(m *mdns.Msg) { m.Rcode = mdns.RcodeServerFailure }))
+	p := open(t, settings(nil, func(c *Config) { c.Insecure = true })).at(disabled, server)
+	err := apply(t, p, created(record("www", "A", "192.0.2.1")))
+	if err == nil || provider.NothingMade(err) || !strings.Contains(err.Error(), "max-records-per-type") {
+		t.Error(err)
 	}
 }
 

@@ -82,12 +82,15 @@ func (e *edit) apex(z *zone) bool { return e.rrtype == mdns.TypeNS && e.name == 
 
 // minus returns the records of a that aren't in b.
 func minus(a, b []mdns.RR) []mdns.RR {
+	known := make(map[string]bool, len(b))
+	for _, rr := range b {
+		if id, err := identity(rr); err == nil {
+			known[id] = true
+		}
+	}
 	return slices.DeleteFunc(slices.Clone(a), func(rr mdns.RR) bool {
 		id, err := identity(rr)
-		return err == nil && slices.ContainsFunc(b, func(other mdns.RR) bool {
-			otherID, err := identity(other)
-			return err == nil && id == otherID
-		})
+		return err == nil && known[id]
 	})
 }
 

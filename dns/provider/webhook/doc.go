@@ -8,9 +8,9 @@
 //	POST <base>/records          changes
 //
 // The program usually runs beside Signpost, and may start later or restart. So the first call
-// negotiates, and so does the first one after the program was unreachable. If the program is
-// unreachable, the call fails, and later ones try again. In a dry run, a transport refuses
-// everything that could change something.
+// negotiates, so does the first one after the program was unreachable, and a listing of zones after
+// ten minutes. If the program is unreachable, the call fails, and later ones try again. In a dry
+// run, a transport refuses everything that could change something.
 //
 // # Concurrency
 //

@@ -19,6 +19,9 @@ import (
 // maxNegotiation limits the memory of a negotiation's response, in bytes: some 30,000 domains.
 const maxNegotiation = 4 << 20
 
+// negotiationTime is how long a filter is used. The program may restart with another one between two calls.
+const negotiationTime = 10 * time.Minute
+
 // attempts is the retry policy of a negotiation.
 var attempts = httpapi.Retry{Tries: 5, FirstPause: 500 * time.Millisecond, Again: isTransient}
 
@@ -32,6 +35,7 @@ type negotiation struct {
 	// restarted, so that it must be asked again.
 	filter dns.Filter
 	fresh  bool
+	at     time.Time
 }
 
 func newNegotiation() *negotiation {
@@ -47,13 +51,14 @@ func (n *negotiation) get() (filter dns.Filter, fresh bool) {
 func (n *negotiation) set(filter dns.Filter) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.filter, n.fresh = filter, true
+	n.filter, n.fresh, n.at = filter, true, time.Now()
 }
 
-func (n *negotiation) expire() {
+// expire has the provider asked again if the filter is older than maxAge.
+func (n *negotiation) expire(maxAge time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.fresh = false
+	n.fresh = n.fresh && time.Since(n.at) < maxAge
 }
 
 // negotiate returns the filter of the provider. It asks the provider if the filter is unknown.

@@ -131,3 +131,29 @@ func TestNegotiationEndsWithContext(t *testing.T) {
 		}
 	})
 }
+
+// A program that restarts between two calls with another filter, and so is never unreachable, is asked again
+// with the zones, but not at each listing of them.
+func TestNegotiationOutdated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sidecar := speaking().with("GET /", reply{status: 200, body: `{"include":["one.test"]}`}, reply{status: 200, body: `{"include":["two.test"]}`})
+		p := open(t, input(sidecar))
+		for range 30 {
+			if _, err := p.Zones(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if filter := p.DomainFilter(t.Context()); filter.Match("www.one.test") || !filter.Match("www.two.test") {
+			t.Error("the filter is not that of the program that runs now")
+		}
+		if n := len(sidecar.requests()); n != 3 {
+			t.Errorf("%d requests", n)
+		}
+		sidecar.with("GET /", reply{})
+		time.Sleep(negotiationTime)
+		if _, err := p.Zones(t.Context()); err == nil || !p.DomainFilter(t.Context()).Match("www.two.test") {
+			t.Errorf("error %v, or the last filter is forgotten", err)
+		}
+	})
+}

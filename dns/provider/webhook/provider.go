@@ -55,6 +55,7 @@ func (p *remote) Capabilities() provider.Capabilities {
 
 // Zones implements provider.Provider. The protocol has no zones.
 func (p *remote) Zones(ctx context.Context) ([]dns.Zone, error) {
+	p.negotiation.expire(negotiationTime)
 	if _, err := p.negotiate(ctx); err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (p *remote) call(ctx context.Context, m counters, e exchange) error {
 	}
 	m.errors.Inc()
 	if httpapi.Unreachable(err) {
-		p.negotiation.expire()
+		p.negotiation.expire(0)
 	}
 	return err
 }
