@@ -42,7 +42,6 @@ func (r *RecordSet) SameTargets(o *RecordSet) bool {
 	return SameTargets(r.Targets, o.Targets)
 }
 
-// setKeys returns the keys of targets, sorted.
 func setKeys(targets []string) []string {
 	keys := make([]string, len(targets))
 	for i, t := range targets {

@@ -136,7 +136,6 @@ func (p *Publisher) adjust(z *zone) {
 	})
 }
 
-// callAdjuster calls the adjuster and returns one response for each record set.
 func (p *Publisher) callAdjuster(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, sets []*dns.RecordSet) ([]provider.Adjusted, error) {
 	if len(sets) == 0 {
 		return nil, nil

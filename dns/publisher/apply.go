@@ -76,7 +76,6 @@ func (p *Publisher) apply(z *zone, groups []group) {
 	})
 }
 
-// describe returns a change as text for logs.
 func describe(c dns.Change) string {
 	r := c.RecordSet()
 	text := fmt.Sprintf("%s %s %s", r.Name, r.Type, shownTargets(r.Targets))
@@ -97,7 +96,6 @@ func describe(c dns.Change) string {
 // ask for thousands.
 const maxTargetsShown, maxTargetShown = 20, 300
 
-// shownTargets returns targets as text for logs.
 func shownTargets(targets []string) string {
 	shown := make([]string, 0, maxTargetsShown)
 	for _, t := range targets[:min(len(targets), maxTargetsShown)] {

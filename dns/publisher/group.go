@@ -13,7 +13,6 @@ type group struct {
 	orphans []dns.Change
 }
 
-// size returns the number of changes.
 func (g group) size() int { return len(g.changes) + len(g.orphans) }
 
 // deletes reports whether the changes delete a record set without a replacement.

@@ -70,7 +70,6 @@ func (p *Publisher) noteUnlisted(unlisted error) {
 	}
 }
 
-// errorText returns the text of an error, or "" for nil.
 func errorText(err error) string {
 	if err == nil {
 		return ""

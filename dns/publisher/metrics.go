@@ -140,7 +140,6 @@ func (m *Metrics) desired(s *desired.Set) {
 	}
 }
 
-// zone sets the metrics of a zone.
 func (m *Metrics) zone(z *zone) {
 	m.dirty.WithLabelValues(z.Name, z.ID).Set(float64(z.names.count(dirty, asking, planned)))
 	m.waiting.WithLabelValues(z.Name, z.ID).Set(float64(z.names.failing))

@@ -115,7 +115,6 @@ func (n *nameState) created(changes []dns.Change) {
 // maxUnseen limits the remembered record sets of a name that listings don't show.
 const maxUnseen = 16
 
-// addUnseen adds record sets to unseen.
 func (n *nameState) addUnseen(sets []*dns.RecordSet) {
 	for _, r := range sets {
 		if !slices.ContainsFunc(n.unseen, func(o *dns.RecordSet) bool { return o.Key() == r.Key() && dns.SameTargets(o.Targets, r.Targets) }) {

@@ -103,7 +103,6 @@ type Publisher struct {
 	panics *panics.Reporter
 }
 
-// sourceState is the state of a source.
 type sourceState struct {
 	// read is true once all objects of the source are known.
 	read bool

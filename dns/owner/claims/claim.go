@@ -68,7 +68,6 @@ func printsOf(r *dns.RecordSet, byTarget bool) []Print {
 	return append(prints, PrintOf(r))
 }
 
-// targetPrints returns the print of each target of a record set.
 func targetPrints(r *dns.RecordSet) []Print {
 	prints := make([]Print, len(r.Targets))
 	for i, t := range r.Targets {

@@ -27,7 +27,6 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 	return a.Apply(ctx, all, batches(all, z.ID, p.limit), len(changes))
 }
 
-// zoneApply is a zone for one call of Apply. It implements [batch.Zone].
 type zoneApply struct {
 	*hostedZone
 	provider *route53Provider

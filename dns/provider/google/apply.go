@@ -25,7 +25,6 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	return a.Apply(ctx, all, batches(all, p.limit), len(changes))
 }
 
-// zoneApply is a zone for one call of Apply. It implements [batch.Zone].
 type zoneApply struct {
 	*managedZone
 	provider *cloudDNS

@@ -23,7 +23,6 @@ type managedZone struct {
 	batch.ZoneCache[rawSet]
 }
 
-// sameZone reports whether two values are of the same zone.
 func sameZone(a, b *managedZone) bool { return a.Zone == b.Zone && a.number == b.number }
 
 // admits reports whether a zone is managed. Zones whose records come from another network, other
