@@ -57,7 +57,7 @@ func (p *Publisher) apply(z *zone, groups []group) {
 	zones := p.zones
 	counted := p.chargeBudget(z, groups)
 	snapshot := p.budgets.book.Snapshot(time.Now())
-	p.startInZone(z, cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
+	p.startCall(z, cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
 		begun := time.Now()
 		b := &batch{groups: groups, errs: map[string]error{}}
 		if b.err = p.MayWrite(); b.err == nil {
@@ -368,20 +368,6 @@ func (p *Publisher) succeed(z *zone, made []group) {
 	// The next listing verifies what the provider reported.
 	z.verifyAt = earliest(z.verifyAt, time.Now().Add(p.Interval))
 	p.Metrics.lastSync.SetToCurrentTime()
-}
-
-// succeeded reports that the changes of a name are in force.
-func (p *Publisher) succeeded(g group) {
-	for _, c := range g.changes {
-		n := Notice{Record: c.RecordSet(), Objects: c.RecordSet().Objects, Reason: ReasonReady, Action: ActionUpdated}
-		switch {
-		case c.Old == nil:
-			n.Action = ActionCreated
-		case c.New == nil:
-			n.Action, n.Reason = ActionDeleted, ReasonDeleted
-		}
-		p.Notify(n)
-	}
 }
 
 // halve retries a rejected batch in halves until the rejected name is alone.
