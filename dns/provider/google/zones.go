@@ -19,6 +19,7 @@ const maxID = 63
 // resource name, such as shop-test.
 type managedZone struct {
 	dns.Zone
+	api    *client
 	number uint64
 	batch.ZoneCache[rawSet]
 }
@@ -50,7 +51,7 @@ func (p *cloudDNS) list(ctx context.Context) (all []batch.Found[managedZone], un
 		}
 		// Private zones have separate clients, so an unmanaged one hides no names of another.
 		if managed := admits(p.filter, zone, r); managed || !zone.Private {
-			all = append(all, batch.Found[managedZone]{Zone: zone, Of: &managedZone{Zone: zone, number: r.Id}, Managed: managed})
+			all = append(all, batch.Found[managedZone]{Zone: zone, Of: &managedZone{Zone: zone, api: p.api, number: r.Id}, Managed: managed})
 		}
 	}
 	return all, nil, nil
