@@ -42,7 +42,6 @@ func (r *RecordSet) SameTargets(o *RecordSet) bool {
 	return SameTargets(r.Targets, o.Targets)
 }
 
-// setKeys returns the keys of targets, sorted.
 func setKeys(targets []string) []string {
 	keys := make([]string, len(targets))
 	for i, t := range targets {
@@ -69,9 +68,9 @@ func SameTarget(a, b string) bool {
 	return err == nil && x == y
 }
 
-// sortKey returns the text by which a target is sorted: an address in canonical spelling, or a name
-// in lower case.
-func sortKey(target string) string {
+// TargetKey returns the text by which a target is sorted, and which equal targets share: an address in
+// canonical spelling, or a name in lower case.
+func TargetKey(target string) string {
 	if !strings.Contains(target, ":") {
 		return strings.ToLower(target)
 	}
@@ -105,7 +104,7 @@ func (s TargetSet) Count(targets []string) (count int) {
 }
 
 // setKey returns the text that equal targets share. The zone of an address may have upper-case letters.
-func setKey(target string) string { return strings.ToLower(sortKey(target)) }
+func setKey(target string) string { return strings.ToLower(TargetKey(target)) }
 
 // Less orders lists of targets. A shorter list is less. Lists of the same length are sorted, and
 // the first difference decides: addresses come before names, addresses are ordered by value, and
@@ -125,7 +124,7 @@ func Less(a, b []string) bool {
 
 // sortedTargets returns targets sorted, without a copy if they are sorted already.
 func sortedTargets(targets []string) []string {
-	byKey := func(a, b string) int { return cmp.Compare(sortKey(a), sortKey(b)) }
+	byKey := func(a, b string) int { return cmp.Compare(TargetKey(a), TargetKey(b)) }
 	if slices.IsSortedFunc(targets, byKey) {
 		return targets
 	}

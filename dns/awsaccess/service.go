@@ -90,7 +90,6 @@ func (e *apiError) Error() string {
 // Unwrap returns the outcome and the error of the SDK.
 func (e *apiError) Unwrap() []error { return []error{e.Outcome, e.sdk} }
 
-// failure returns the error for a failed action.
 func (s *Service) failure(err error, action, resource string) error {
 	if errors.Is(err, provider.ErrDryRun) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -124,7 +123,6 @@ func (s *Service) failure(err error, action, resource string) error {
 	return httpapi.NewStatusError(s.Name, bare)
 }
 
-// classify returns the class of an error code.
 func (s *Service) classify(code, action, resource string) Class {
 	own, known := s.Codes[code]
 	switch {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -131,15 +130,9 @@ type announcements struct {
 	sum     uint64
 	// next is when another plan may be announced.
 	next time.Time
-	// expected are the hashes that are approved, once, as soon as exactly that plan is held.
-	expected map[string]expectation
-}
-
-// expectation is an approval of a plan that may not exist yet.
-type expectation struct {
-	until time.Time
-	// used is true if the hash has approved changes. Until everything is planned, more may follow.
-	used bool
+	// usedApproved is true if the hash that was approved from the start has approved changes. Until everything
+	// is planned, more may follow.
+	usedApproved bool
 }
 
 // Announce returns the plan to announce now, if there is a new one. Except after an approval, plans are
@@ -275,47 +268,29 @@ func compareChanges(a, b dns.Change) int {
 	return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Type, y.Type), strings.Compare(x.SetIdentifier, y.SetIdentifier))
 }
 
-// expect approves a plan that may not exist yet.
-func (l *Ledger) expect(hash string, until time.Time) {
-	if l.announced.expected == nil {
-		l.announced.expected = map[string]expectation{}
-	}
-	l.announced.expected[hash] = expectation{until: until}
-	l.changed = true
-}
-
-// approveExpected approves the held changes of expected hashes. It reports whether it did.
-func (l *Ledger) approveExpected() bool {
-	if l.held == 0 || len(l.announced.expected) == 0 {
+// approveExpected approves the held changes of the hash that was approved from the start. It reports whether
+// it did. The hash stays approved for now: while zones are read, a name may be planned again, which ends its
+// approval.
+func (l *Ledger) approveExpected() (approved bool) {
+	hash, until := l.book.approved, l.book.approvedUntil
+	if l.held == 0 || hash == "" || !l.now.Before(until) {
 		return false
 	}
-	expected := l.announced.expected
-	maps.DeleteFunc(expected, func(_ string, e expectation) bool { return !l.now.Before(e.until) })
-	approved := false
-	hash := l.Plan().Hash
-	if e, ok := expected[hash]; ok {
-		approved = l.approve(e.until, func(*item) bool { return true })
-		// It stays for now: while zones are read, a name may be planned again, which ends its approval.
-		expected[hash] = expectation{e.until, true}
+	if l.Plan().Hash == hash {
+		approved = l.approve(until, func(*item) bool { return true })
+	} else if n := l.announcement(hash).number; n > 0 && len(l.changedSince(n, nil)) == 0 {
+		approved = l.approve(until, func(i *item) bool { return 0 < i.shown && i.shown <= n })
 	}
-	for hash, e := range expected {
-		if n := l.announcement(hash).number; n > 0 && len(l.changedSince(n, nil)) == 0 && l.approve(e.until, func(i *item) bool { return 0 < i.shown && i.shown <= n }) {
-			approved = true
-			expected[hash] = expectation{e.until, true}
-		}
-	}
+	l.announced.usedApproved = l.announced.usedApproved || approved
 	return approved
 }
 
-// endExpected forgets the expected hashes that have approved changes: everything was planned, so what is
-// held under such a hash later is held for another reason.
+// endExpected forgets the hash that was approved from the start if it has approved changes: everything was
+// planned, so what is held under it later is held for another reason.
 func (l *Ledger) endExpected() {
-	maps.DeleteFunc(l.announced.expected, func(hash string, e expectation) bool {
-		if e.used && hash == l.book.approved {
-			l.book.approved = "" // a zone that comes back has a new ledger
-		}
-		return e.used
-	})
+	if l.announced.usedApproved {
+		l.announced.usedApproved, l.book.approved = false, ""
+	}
 }
 
 // approve approves the held changes that meet a condition. It reports whether there was any.

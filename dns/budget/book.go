@@ -33,7 +33,8 @@ type Book struct {
 	// which may take over zones from ExternalDNS.
 	storeNeverWritten bool
 	zones             map[zoneKey]*Ledger
-	// approved is a hash that is approved from the start, until a time.
+	// approved is the hash that is approved from the start, once and until a time, as soon as exactly that plan
+	// is held.
 	approved      string
 	approvedUntil time.Time
 	// number is the version of the current state. last is the last snapshot.
@@ -62,9 +63,6 @@ func (b *Book) Ledger(z dns.Zone) *Ledger {
 		l = newLedger(z, b)
 		b.zones[keyOf(z)] = l
 		l.setSettings(b.knownSettings())
-		if b.approved != "" {
-			l.expect(b.approved, b.approvedUntil)
-		}
 	}
 	return l
 }

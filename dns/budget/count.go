@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -63,20 +61,11 @@ func canonicalTargets(r *dns.RecordSet) []string {
 	var targets []string
 	if r != nil {
 		for _, t := range r.Targets {
-			targets = append(targets, canonicalTarget(t))
+			targets = append(targets, dns.TargetKey(t))
 		}
 	}
 	slices.Sort(targets)
 	return targets
-}
-
-// canonicalTarget returns a target in a form that is the same for equal targets
-// ([dns.SameTargets]).
-func canonicalTarget(t string) string {
-	if address, err := netip.ParseAddr(t); err == nil {
-		return address.String()
-	}
-	return strings.ToLower(t)
 }
 
 // removesTargets reports whether a change is an update that removes a target. It is false for

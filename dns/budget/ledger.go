@@ -291,10 +291,8 @@ func (l *Ledger) UnknownUntil() time.Time {
 	return l.unknownUntil
 }
 
-// approved reports whether a user has approved a change.
 func (l *Ledger) approved(i *item) bool { return l.now.Before(i.userState.approved) }
 
-// isHeld reports whether a change is held.
 func (l *Ledger) isHeld(i *item) bool {
 	return l.book.loading || (l.exceeded[i.kind] && !l.alreadyCharged(i) || i.excepted) && !l.approved(i)
 }

@@ -22,7 +22,6 @@ const (
 // instances are the valid values of --instance, which are written into ownership texts.
 var instances = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
 
-// checkInstance returns an error for an invalid instance.
 func (o *Options) checkInstance() error {
 	if i := o.Registry.Instance; i != "" && !instances.MatchString(i) {
 		return fmt.Errorf("--instance=%.80q: give at most 63 letters, digits, dots, dashes and underscores, with a letter or a digit at both ends", i)

@@ -141,7 +141,6 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	return opened, nil
 }
 
-// openStore returns the store of the budgets, or nil.
 func (o *Options) openStore(in Input) budget.Store {
 	namespace := processNamespace()
 	switch {
@@ -202,7 +201,6 @@ func (o *Options) CheckSources() error {
 	return err
 }
 
-// sourcePlugin returns the plugin of an existing source.
 func (o *Options) sourcePlugin(name string) source.Plugin {
 	place := slices.IndexFunc(o.sourcePlugins, func(p source.Plugin) bool { return p.Name == name })
 	return o.sourcePlugins[place]

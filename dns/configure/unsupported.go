@@ -33,7 +33,6 @@ const missingSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key godad
 // missingUsage is the prefix of the usage of flags of missing providers.
 const missingUsage = "accepted for compatibility, without effect: of the provider "
 
-// missingProvider returns the error for --provider with a missing provider.
 func missingProvider(name string) error {
 	return fmt.Errorf("--provider=%s: not built in: run a webhook program for %[1]s beside Signpost and use --provider=webhook --webhook-provider-url=http://localhost:8888 (docs/dns/webhook.md)", name)
 }

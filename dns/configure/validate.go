@@ -155,7 +155,6 @@ func unknown(flag, value string) error {
 	return fmt.Errorf("--%s=%s: unknown: use one of %s", flag, value, strings.Join(known, ", "))
 }
 
-// providerPlugin returns the plugin of an existing provider.
 func (o *Options) providerPlugin(name string) provider.Plugin {
 	return o.providerPlugins[slices.IndexFunc(o.providerPlugins, func(p provider.Plugin) bool { return slices.Contains(p.Names, name) })]
 }

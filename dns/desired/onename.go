@@ -106,7 +106,6 @@ func losersOf(lists []string, names map[string][]string, winner string) []string
 	return slices.DeleteFunc(losers, func(name string) bool { return name == winner })
 }
 
-// valuesOf returns the values of a list.
 func valuesOf(list string) (values []string) {
 	for value := range strings.SplitSeq(list, ",") {
 		if value = strings.TrimSpace(value); value != "" {

@@ -96,7 +96,6 @@ func (o Options) settings() (settings, error) {
 	return s, nil
 }
 
-// rank returns the position of a source.
 func (s *settings) rank(source string) int {
 	if rank, ok := s.ranks[source]; ok {
 		return rank

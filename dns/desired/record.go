@@ -55,7 +55,6 @@ func (rs records) sort() {
 	slices.SortStableFunc(rs, func(a, b record) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// of returns the records with a name.
 func (rs records) of(name string) records {
 	i, _ := slices.BinarySearchFunc(rs, name, func(r record, name string) int { return cmp.Compare(r.Name, name) })
 	return rs[i : i+rs[i:].run(name)]

@@ -49,7 +49,6 @@ type request struct {
 	counts []count
 }
 
-// nameRequests are the requests for a name.
 type nameRequests struct {
 	// requests are ordered by source, then by object. There is at least one.
 	requests []*request

@@ -154,7 +154,6 @@ func (t *transform) refused(r *dns.RecordSet) bool {
 	return err != nil
 }
 
-// object returns the object of a record set.
 func (t *transform) object(r *dns.RecordSet) dns.Object {
 	if len(r.Objects) > 0 {
 		return r.Objects[0]

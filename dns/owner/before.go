@@ -287,7 +287,7 @@ func (b *batch) with(r *dns.RecordSet, name string, old *dns.RecordSet, target s
 func (t *TXT) otherTexts(r *dns.RecordSet) []string {
 	var texts []string
 	for _, target := range r.Targets {
-		if labels, _ := t.parse(target); !t.mine(labels) {
+		if labels, _ := t.parse(target); t.rank(labels) == others {
 			texts = append(texts, target)
 		}
 	}

@@ -97,7 +97,6 @@ func (d *Descriptions) Before(_ context.Context, zone Lookup, changes []dns.Chan
 	return apply, refused, nil
 }
 
-// name is Before for one name.
 func (d *Descriptions) name(there []*dns.RecordSet, changes []dns.Change) (apply, refused []dns.Change) {
 	if reason := d.objection(there, changes); reason != "" {
 		for _, c := range changes {
@@ -127,7 +126,6 @@ func (d *Descriptions) name(there []*dns.RecordSet, changes []dns.Change) (apply
 	return apply, nil
 }
 
-// describe returns a record set with a description.
 func describe(r *dns.RecordSet, text string) *dns.RecordSet {
 	r = r.Clone()
 	r.Labels[dns.LabelDescription] = text

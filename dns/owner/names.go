@@ -244,7 +244,6 @@ func valid(name string) bool {
 	return true
 }
 
-// checkOwner returns an error if an owner ID is invalid.
 func checkOwner(id string) error {
 	if id == "" {
 		return errors.New("the owner ID is empty: give --txt-owner-id, or --registry=noop to do without ownership")

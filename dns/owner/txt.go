@@ -118,12 +118,7 @@ func (t *TXT) OwnershipRecord(r *dns.RecordSet) (describes []string, ownership b
 	if len(r.Targets) > 0 && !slices.ContainsFunc(r.Targets, t.owns) {
 		return nil, false
 	}
-	for _, s := range t.names.subjects(dns.Canonical(r.Name)) {
-		if !slices.Contains(describes, s.name) {
-			describes = append(describes, s.name)
-		}
-	}
-	return describes, true
+	return t.Describes(r.Name), true
 }
 
 // Labels implements [Owner]. The labels are those of the ownership record in the current format,
@@ -178,10 +173,7 @@ func (t *TXT) Orphan(zone Lookup, ownership *dns.RecordSet) bool {
 func (t *TXT) isNeeded(zone Lookup, ownershipName, setIdentifier string) bool {
 	for _, s := range t.names.subjects(ownershipName) {
 		for _, r := range zone(s.name) {
-			if r.SetIdentifier != setIdentifier || (r.Type == dns.TypeNS && !t.managed(r.Type)) {
-				continue
-			}
-			if _, isOwnershipRecord := t.OwnershipRecord(r); isOwnershipRecord {
+			if r.SetIdentifier != setIdentifier || (r.Type == dns.TypeNS && !t.managed(r.Type)) || t.isOwnershipRecord(r) {
 				continue
 			}
 			if m := t.find(zone, s.name, r); m.set != nil && dns.Canonical(m.set.Name) == ownershipName {
@@ -265,9 +257,6 @@ func aliased(r *dns.RecordSet) bool {
 	alias, _ := r.Property(dns.PropertyAlias)
 	return r.Type == dns.TypeA && (alias == "true" || alias == dns.TypeA)
 }
-
-// mine reports whether labels have our owner or the old owner.
-func (t *TXT) mine(labels map[string]string) bool { return t.rank(labels) != others }
 
 func (t *TXT) rank(labels map[string]string) rank {
 	switch owner := labels[dns.LabelOwner]; {

@@ -32,7 +32,6 @@ func Name(current []Current, wanted []Candidate, rules *Rules) Outcome {
 	return n.out
 }
 
-// name is the state of one call of Name.
 type name struct {
 	current []Current
 	wanted  []Candidate

@@ -10,7 +10,6 @@ type Accounts struct {
 	values map[accountKey]any
 }
 
-// accountKey identifies an account of a service.
 type accountKey struct{ service, account string }
 
 // Shared is a value that belongs to an account, such as its rate limit. [NewShared] creates it.

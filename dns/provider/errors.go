@@ -118,7 +118,6 @@ func NothingMade(err error) bool {
 // some of which may have been made. The outcome is unknown for [NothingMade].
 func MaybeMade(err error) error { return &maybeMadeError{err} }
 
-// maybeMadeError is the error of MaybeMade.
 type maybeMadeError struct{ err error }
 
 // Error implements error.

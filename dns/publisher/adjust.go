@@ -130,13 +130,12 @@ func (p *Publisher) adjust(z *zone) {
 		return
 	}
 	z.busy = true
-	p.startInZone(z, adjustTimeout, func(ctx context.Context) func() {
+	p.startCall(z, adjustTimeout, func(ctx context.Context) func() {
 		responses, err := p.callAdjuster(ctx, adjuster, z.Zone, plan.Sets(q.candidates))
 		return func() { p.adjusted(z, q, responses, err) }
 	})
 }
 
-// callAdjuster calls the adjuster and returns one response for each record set.
 func (p *Publisher) callAdjuster(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, sets []*dns.RecordSet) ([]provider.Adjusted, error) {
 	if len(sets) == 0 {
 		return nil, nil
@@ -183,14 +182,9 @@ func (p *Publisher) adjusted(z *zone, q adjustQuery, responses []provider.Adjust
 			z.names.responded(n, nil)
 			continue
 		}
-		z.names.noteRecheck(n, recheck[n.name])
-		z.names.responded(n, &adjustedSets{candidates: got[n.name], holders: q.holders[i]})
+		z.names.responded(n, &adjustedSets{candidates: got[n.name], holders: q.holders[i], recheck: recheck[n.name]})
 	}
 }
-
-// noteRecheck records whether the provider's last response about a name has nothing, or something that
-// may change, for one of the wanted record sets.
-func (s *names) noteRecheck(n *nameState, recheck bool) { n.recheck = recheck }
 
 // askAgain handles a listing of the zone: the provider is asked again about the settled names whose last
 // response may change ([provider.Adjusted]). No listing shows that the response would be another one

@@ -57,7 +57,7 @@ func (p *Publisher) apply(z *zone, groups []group) {
 	zones := p.zones
 	counted := p.chargeBudget(z, groups)
 	snapshot := p.budgets.book.Snapshot(time.Now())
-	p.startInZone(z, cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
+	p.startCall(z, cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
 		begun := time.Now()
 		b := &batch{groups: groups, errs: map[string]error{}}
 		if b.err = p.MayWrite(); b.err == nil {
@@ -76,7 +76,6 @@ func (p *Publisher) apply(z *zone, groups []group) {
 	})
 }
 
-// describe returns a change as text for logs.
 func describe(c dns.Change) string {
 	r := c.RecordSet()
 	text := fmt.Sprintf("%s %s %s", r.Name, r.Type, shownTargets(r.Targets))
@@ -97,7 +96,6 @@ func describe(c dns.Change) string {
 // ask for thousands.
 const maxTargetsShown, maxTargetShown = 20, 300
 
-// shownTargets returns targets as text for logs.
 func shownTargets(targets []string) string {
 	shown := make([]string, 0, maxTargetsShown)
 	for _, t := range targets[:min(len(targets), maxTargetsShown)] {
@@ -398,20 +396,6 @@ func (p *Publisher) succeed(z *zone, made []group) {
 	// The next listing verifies what the provider reported.
 	z.verifyAt = earliest(z.verifyAt, time.Now().Add(p.Interval))
 	p.Metrics.lastSync.SetToCurrentTime()
-}
-
-// succeeded reports that the changes of a name are in force.
-func (p *Publisher) succeeded(g group) {
-	for _, c := range g.changes {
-		n := Notice{Record: c.RecordSet(), Objects: c.RecordSet().Objects, Reason: ReasonReady, Action: ActionUpdated}
-		switch {
-		case c.Old == nil:
-			n.Action = ActionCreated
-		case c.New == nil:
-			n.Action, n.Reason = ActionDeleted, ReasonDeleted
-		}
-		p.Notify(n)
-	}
 }
 
 // halve retries a rejected batch in halves until the rejected name is alone.

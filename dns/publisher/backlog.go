@@ -36,7 +36,6 @@ func (b *backlog) add(o changedObject) {
 	b.queues[namespace] = append(b.queues[namespace], o)
 }
 
-// next removes and returns the next object.
 func (b *backlog) next() (o changedObject, ok bool) {
 	if len(b.order) == 0 {
 		b.reset()

@@ -14,7 +14,6 @@ import (
 // Cluster-wide watches are under the empty name.
 type conditions map[string]error
 
-// conditions returns the conditions of tables.
 func (p *Publisher) conditions(tables []kube.AnyTable) conditions {
 	found := conditions{"": nil}
 	for _, t := range tables {

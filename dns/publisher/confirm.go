@@ -50,6 +50,15 @@ func (p *Publisher) startConfirm(z *zone) {
 // confirmed reports that the changes of some names are in force.
 func (p *Publisher) confirmed(made []group) {
 	for _, g := range made {
-		p.succeeded(g)
+		for _, c := range g.changes {
+			n := Notice{Record: c.RecordSet(), Objects: c.RecordSet().Objects, Reason: ReasonReady, Action: ActionUpdated}
+			switch {
+			case c.Old == nil:
+				n.Action = ActionCreated
+			case c.New == nil:
+				n.Action, n.Reason = ActionDeleted, ReasonDeleted
+			}
+			p.Notify(n)
+		}
 	}
 }

@@ -117,7 +117,6 @@ func objectName(r *dns.RecordSet) string {
 	return cmp.Or(name, "another object")
 }
 
-// asChanges returns creations of candidates.
 func asChanges(candidates []plan.Candidate) []dns.Change {
 	changes := make([]dns.Change, len(candidates))
 	for i, c := range candidates {

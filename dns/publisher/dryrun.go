@@ -26,7 +26,6 @@ func (p *Publisher) objection(z *zone, g group) string {
 	return ""
 }
 
-// deletes reports whether a record set of a zone is to be deleted.
 func (p *Publisher) deletes(z *zone, r *dns.RecordSet) bool {
 	name := dns.Canonical(r.Name)
 	w := p.want(z, name)

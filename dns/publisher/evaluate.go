@@ -112,7 +112,6 @@ func (p *Publisher) delayRemoval(i int, origin desired.Origin, records []*dns.Re
 	return true
 }
 
-// hasOptionalKind reports whether a source reads an optional kind.
 func hasOptionalKind(s source.Source) bool {
 	return slices.ContainsFunc(s.Tables, func(t kube.AnyTable) bool { return !t.Status().Required })
 }

@@ -24,7 +24,7 @@ func (p *Publisher) listZones(now time.Time) {
 		return
 	}
 	l.busy = true
-	p.startWrite(listTimeout, func(ctx context.Context) func() {
+	p.startCall(nil, listTimeout, func(ctx context.Context) func() {
 		var zones []dns.Zone
 		err := p.limiter.Wait(ctx)
 		if err == nil {
@@ -70,7 +70,6 @@ func (p *Publisher) noteUnlisted(unlisted error) {
 	}
 }
 
-// errorText returns the text of an error, or "" for nil.
 func errorText(err error) string {
 	if err == nil {
 		return ""
@@ -201,7 +200,7 @@ func (p *Publisher) listRecords(z *zone) {
 	z.mirror.begin()
 	unknownOutcomes, zones := z.unknownOutcomes, p.zones
 	begun := time.Now()
-	p.startInZone(z, listTimeout, func(ctx context.Context) func() {
+	p.startCall(z, listTimeout, func(ctx context.Context) func() {
 		records, err := p.read(ctx, z)
 		var found difference
 		if err == nil {

@@ -77,9 +77,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		storeFailed:    b.gauge("signpost_dns_budget_store_failing", "1 while what was deleted and approved can't be loaded or stored."),
 		otherInstances: b.gauges("signpost_dns_other_instance_records", "Record sets of another process that has our owner ID.", "zone", "id"),
 		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),
-		applySeconds: b.histograms("signpost_dns_apply_duration_seconds", "How long the provider took for a batch of changes.",
-			"zone", "id", "result"),
-		panics:     b.counters("signpost_dns_panics_total", "Objects that could not be evaluated, and calls of the provider that failed, because of a mistake in the code. The log has the stack.", "plugin"),
+		applySeconds: b.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "signpost_dns_apply_duration_seconds", Help: "How long the provider took for a batch of changes.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+		}, []string{"zone", "id", "result"}),
+		panics: b.NewCounterVec(prometheus.CounterOpts{
+			Name: "signpost_dns_panics_total",
+			Help: "Objects that could not be evaluated, and calls of the provider that failed, because of a mistake in the code. The log has the stack.",
+		}, []string{"plugin"}),
 		refused:    b.gauges("signpost_dns_names_refused", "Names that a namespace asks for and doesn't get, by reason: NameTaken, TooManyNames and NameNotAllowed, which counts record sets.", "reason"),
 		mismatched: map[zoneKey]map[string][]prometheus.Labels{},
 	}
@@ -98,14 +102,6 @@ func (b builder) gauges(name, help string, labels ...string) *prometheus.GaugeVe
 
 func (b builder) counter(name, help string) prometheus.Counter {
 	return b.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-}
-
-func (b builder) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return b.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-}
-
-func (b builder) histograms(name, help string, labels ...string) *prometheus.HistogramVec {
-	return b.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, labels)
 }
 
 // sourceRead sets whether a source can be read. err says why not, or is nil.
@@ -140,7 +136,6 @@ func (m *Metrics) desired(s *desired.Set) {
 	}
 }
 
-// zone sets the metrics of a zone.
 func (m *Metrics) zone(z *zone) {
 	m.dirty.WithLabelValues(z.Name, z.ID).Set(float64(z.names.count(dirty, asking, planned)))
 	m.waiting.WithLabelValues(z.Name, z.ID).Set(float64(z.names.failing))

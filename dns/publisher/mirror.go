@@ -73,7 +73,6 @@ func (m *mirror) lookup(name string) []*dns.RecordSet {
 	return nil
 }
 
-// node returns the node of a name, or an empty one.
 func (m *mirror) node(name string) node {
 	if n := m.names[name]; n != nil {
 		return *n
@@ -227,7 +226,6 @@ func (m *mirror) set(name string, n node) {
 	m.names[name] = &n
 }
 
-// clear empties the mirror.
 func (m *mirror) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -208,6 +208,8 @@ func (s *names) ask(n *nameState) {
 func (s *names) responded(n *nameState, a *adjustedSets) {
 	if n.adjusted = a; a == nil {
 		n.requeue = false
+	} else {
+		n.recheck = a.recheck
 	}
 	s.move(n, dirty)
 }

@@ -24,8 +24,8 @@ type nameState struct {
 	// requeue is true if the wanted record sets have changed since the provider was asked or the
 	// changes were planned.
 	requeue bool
-	// adjusted is the provider's form of the wanted record sets, if it was asked. recheck is true if
-	// its last response has nothing for one of them, or something that may change.
+	// adjusted is the provider's form of the wanted record sets, if it was asked. recheck is that of its
+	// last response.
 	adjusted *adjustedSets
 	recheck  bool
 	// plan has the changes that the name needs. permitted has those that the budget doesn't hold.
@@ -67,6 +67,9 @@ type adjustedSets struct {
 	candidates []plan.Candidate
 	// holders are the objects in whose favour the candidates were merged.
 	holders string
+	// recheck is true if the response has nothing for one of the wanted record sets, or something that
+	// may change.
+	recheck bool
 }
 
 // quiet reports whether there is nothing to report about a settled name.
@@ -115,7 +118,6 @@ func (n *nameState) created(changes []dns.Change) {
 // maxUnseen limits the remembered record sets of a name that listings don't show.
 const maxUnseen = 16
 
-// addUnseen adds record sets to unseen.
 func (n *nameState) addUnseen(sets []*dns.RecordSet) {
 	for _, r := range sets {
 		if !slices.ContainsFunc(n.unseen, func(o *dns.RecordSet) bool { return o.Key() == r.Key() && dns.SameTargets(o.Targets, r.Targets) }) {

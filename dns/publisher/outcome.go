@@ -41,7 +41,6 @@ func (o outcomes) Outcome(ctx context.Context, key source.Key) (outcome *source.
 	return outcome, err
 }
 
-// outcome returns the outcome of an object.
 func (p *Publisher) outcome(origin desired.Origin, e Explanation) *source.Outcome {
 	return &source.Outcome{Accepted: accepted(e), Programmed: p.programmed(origin, e)}
 }

@@ -77,7 +77,6 @@ func (p *Publisher) planDirty(z *zone) {
 	p.measure(z)
 }
 
-// planName plans one name.
 func (p *Publisher) planName(z *zone, n *nameState, w demand) {
 	if removals := p.pendingOwnershipRemovals(z, n); len(removals) > 0 {
 		z.names.planned(n, group{name: n.name, orphans: removals})
@@ -320,7 +319,6 @@ func (p *Publisher) conflict(z *zone, n *nameState, left []unsupportedSet, out p
 	return message
 }
 
-// obstacle returns the message for a conflict.
 func obstacle(c plan.Conflict) string {
 	there := fmt.Sprintf("the zone's %s record %s", c.Current.Type, c.Current.Name)
 	switch otherOwner := c.OtherOwner(); {

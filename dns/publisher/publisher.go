@@ -103,7 +103,6 @@ type Publisher struct {
 	panics *panics.Reporter
 }
 
-// sourceState is the state of a source.
 type sourceState struct {
 	// read is true once all objects of the source are known.
 	read bool
@@ -304,23 +303,12 @@ func (p *Publisher) start(job func() (found func())) {
 	}()
 }
 
-// startWrite is startInTerm for a job that calls the provider.
-func (p *Publisher) startWrite(limit time.Duration, job func(context.Context) (found func())) {
-	p.startCall(limit, 0, job)
-}
-
-// startInZone is startWrite for a job that calls the provider for a zone.
-func (p *Publisher) startInZone(z *zone, limit time.Duration, job func(context.Context) (found func())) {
+// startCall is startInTerm for a job that calls the provider, for a zone or, without one, for all.
+func (p *Publisher) startCall(z *zone, limit time.Duration, job func(context.Context) (found func())) {
 	failing := 0
-	if z.failure().err != nil {
+	if z != nil && z.failed() {
 		failing = 1
 	}
-	p.startCall(limit, failing, job)
-}
-
-// startCall starts a job that counts as a call of the provider. failing is 1 if it is one for a zone that
-// failed before, else 0.
-func (p *Publisher) startCall(limit time.Duration, failing int, job func(context.Context) (found func())) {
 	p.calls++
 	p.failingCalls += failing
 	p.startJob(limit, job, func() {

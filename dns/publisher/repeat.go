@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -38,30 +37,21 @@ var digestSeed = maphash.MakeSeed()
 func (g group) digest() uint64 {
 	var h maphash.Hash
 	h.SetSeed(digestSeed)
-	word := func(s string) {
-		h.WriteString(s)
-		h.WriteByte(0)
-	}
 	for _, c := range slices.Concat(g.changes, g.orphans) {
-		key := c.RecordSet().Key()
-		word(key.Name)
-		word(key.Type)
-		word(key.SetIdentifier)
+		maphash.WriteComparable(&h, c.RecordSet().Key())
 		if c.New == nil {
-			word("delete")
+			maphash.WriteComparable(&h, "delete")
 			continue
 		}
-		word(strconv.FormatInt(c.New.TTL, 10))
+		maphash.WriteComparable(&h, c.New.TTL)
 		for _, target := range c.New.Targets {
-			word(target)
+			maphash.WriteComparable(&h, target)
 		}
 		for _, property := range c.New.Properties {
-			word(property.Name)
-			word(property.Value)
+			maphash.WriteComparable(&h, property)
 		}
 		for _, label := range slices.Sorted(maps.Keys(c.New.Labels)) {
-			word(label)
-			word(c.New.Labels[label])
+			maphash.WriteComparable(&h, [...]string{label, c.New.Labels[label]})
 		}
 	}
 	return h.Sum64()

@@ -107,7 +107,6 @@ func (p *Publisher) makeRows(at nameInZone) []Row {
 	return rows
 }
 
-// deletedInVain is the message of a record set that was deleted again after deletions without effect.
 const deletedInVain = "the record set was deleted again, after three deletions without effect: the next listing shows whether it is gone; " +
 	"if it stays, check what the provider lists under the name"
 

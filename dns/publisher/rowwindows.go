@@ -34,7 +34,6 @@ func (w *window) has(offset, limit int) bool {
 	return offset >= w.offset && min(offset+limit, w.total) <= w.end()
 }
 
-// page returns the matches of a page.
 func (w *window) page(offset, limit int) []match {
 	end := min(offset+limit, w.end())
 	return w.hits[min(offset, end)-w.offset : end-w.offset]

@@ -23,7 +23,6 @@ type State struct {
 	Next time.Time
 }
 
-// state returns the state of a name of the zone.
 func (z *zone) state(n *nameState) State {
 	s := State{Name: n.name, Zone: z.Zone, Phase: n.phase.String(), Reason: n.reason, Message: n.message, Next: n.next}
 	if s.Reason != "" || n.phase == settled {

@@ -26,7 +26,6 @@ type demand struct {
 	transferAt time.Time
 }
 
-// sets returns the wanted record sets.
 func (w *demand) sets() []*dns.RecordSet { return plan.Sets(w.wanted) }
 
 // demandFor computes the result of want.

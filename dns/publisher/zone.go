@@ -188,7 +188,7 @@ func (p *Publisher) mayNotCall(now time.Time) bool {
 // failingWait reports whether a zone that failed must wait, because others of this kind use half of the
 // calls. Their calls may take until their timeout, and would leave none to the zones that work.
 func (p *Publisher) failingWait(z *zone) bool {
-	return z.failure().err != nil && p.failingCalls >= max(p.maxConcurrentCalls/2, 1)
+	return z.failed() && p.failingCalls >= max(p.maxConcurrentCalls/2, 1)
 }
 
 // verify counts the wanted record sets that the zones have. If several zones hold a name, the first

@@ -87,7 +87,6 @@ func (t *zoneSet) idle() []*zone {
 // holds reports whether a zone holds a canonical name.
 func (t *zoneSet) holds(z *zone, name string) bool { return slices.Contains(t.zonesFor(name), z) }
 
-// has reports whether a zone is one of the set.
 func (t *zoneSet) has(z *zone) bool { return t != nil && t.byKey[keyOf(z.Zone)] == z }
 
 // owningZone returns the zone that should hold name: z itself if it does, else another zone of the

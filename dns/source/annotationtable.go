@@ -134,7 +134,6 @@ var AnnotationKinds = []AnnotationKind{
 	},
 }
 
-// kindOfAnnotation returns the annotation with a name, or nil.
 func kindOfAnnotation(name string) *AnnotationKind {
 	for i := range AnnotationKinds {
 		if AnnotationKinds[i].Name == name {

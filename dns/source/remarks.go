@@ -49,7 +49,6 @@ func (p Plugin) Open(config Config, in Input) (Source, error) {
 	return config.Open(in)
 }
 
-// remark adds a remark.
 func (r *Annotations) remark(s Skip) {
 	if r.hasRoom(s.Reason) {
 		r.Remarks = append(r.Remarks, s)

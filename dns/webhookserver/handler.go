@@ -23,7 +23,6 @@ const decodedFactor = 10
 // operation handles a request. The result is sent as JSON; nil means no body.
 type operation func(ctx context.Context, body io.Reader) (response any, err error)
 
-// requestError is an error in the request.
 type requestError struct{ err error }
 
 // Error implements error.
@@ -103,7 +102,6 @@ const maxSaid = 16 << 10
 
 func said(err error) string { return sanitize.Shorten(err.Error(), maxSaid) }
 
-// decode reads the body of a request.
 func decode(body io.Reader, into any) error {
 	if err := httpapi.Decode(body, into); err != nil {
 		return requestError{err: fmt.Errorf("decode the request: %w", err)}

@@ -5,9 +5,7 @@ import (
 	"encoding/hex"
 	"io"
 	"maps"
-	"net/netip"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -44,9 +42,11 @@ type Print string
 // PrintOf returns the print of the targets of a record set. It doesn't depend on their order, on
 // the spelling of addresses, or on case except in texts.
 func PrintOf(r *dns.RecordSet) Print {
-	targets := make([]string, len(r.Targets))
-	for i, t := range r.Targets {
-		targets[i] = plain(r.Type, t)
+	targets := slices.Clone(r.Targets)
+	for i, t := range targets {
+		if r.Type != dns.TypeTXT {
+			targets[i] = dns.TargetKey(t)
+		}
 	}
 	slices.Sort(targets)
 	hash := sha256.New()
@@ -68,23 +68,12 @@ func printsOf(r *dns.RecordSet, byTarget bool) []Print {
 	return append(prints, PrintOf(r))
 }
 
-// targetPrints returns the print of each target of a record set.
 func targetPrints(r *dns.RecordSet) []Print {
 	prints := make([]Print, len(r.Targets))
 	for i, t := range r.Targets {
 		prints[i] = PrintOf(&dns.RecordSet{Type: r.Type, Targets: []string{t}})
 	}
 	return prints
-}
-
-func plain(recordType, target string) string {
-	if recordType == dns.TypeTXT {
-		return target
-	}
-	if address, err := netip.ParseAddr(target); err == nil {
-		return address.String()
-	}
-	return strings.ToLower(target)
 }
 
 // Claim is the ownership of a record set that is, or may be, ours.

@@ -55,7 +55,6 @@ func newClient(config *rest.Config, httpClient *http.Client, namespace string) (
 // pageSize is the number of objects in one response.
 const pageSize = 500
 
-// list calls f with each object of the owners.
 func (c client) list(ctx context.Context, owners []string, f func(*externaldns.DNSRecord)) error {
 	requirement, err := labels.NewRequirement(externaldns.LabelOwner, selection.In, owners)
 	if err != nil {

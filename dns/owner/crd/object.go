@@ -113,7 +113,6 @@ type handle struct{ name, uid string }
 
 func nameOf(c *claims.Claim) string { return c.Handle.(handle).name }
 
-// claimOf returns the claim of an object.
 func claimOf(object *externaldns.DNSRecord) *claims.Claim {
 	e := &object.Spec.Endpoint
 	c := &claims.Claim{
@@ -152,7 +151,6 @@ func claimOf(object *externaldns.DNSRecord) *claims.Claim {
 	return c
 }
 
-// setReady sets the condition of an object from a claim, and reports whether it has changed.
 func setReady(object *externaldns.DNSRecord, c *claims.Claim, now time.Time) (changed bool) {
 	ready := metav1.Condition{
 		Type: externaldns.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: object.Generation, LastTransitionTime: metav1.NewTime(now),

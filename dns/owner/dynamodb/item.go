@@ -22,7 +22,6 @@ const (
 // targets that the record set may have.
 const none = "none"
 
-// item is an item of the table.
 type item struct {
 	// k is the key as spelled in the table.
 	k string
@@ -94,7 +93,6 @@ func itemOf(c *claims.Claim, had *item) *item {
 	return it
 }
 
-// claimOf returns the claim of an item.
 func claimOf(key dns.Key, it *item, ownerID string) *claims.Claim {
 	if it == nil {
 		return nil
@@ -113,7 +111,6 @@ func claimOf(key dns.Key, it *item, ownerID string) *claims.Claim {
 	return c
 }
 
-// labelsValue returns the value of the attribute for labels.
 func labelsValue(labels map[string]string) types.AttributeValue {
 	m := make(map[string]types.AttributeValue, len(labels))
 	for name, value := range labels {

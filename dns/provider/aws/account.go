@@ -63,7 +63,6 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	return a, nil
 }
 
-// transport returns the transport for requests of the account.
 func (a *account) transport(next http.RoundTripper, dryRun bool) awsaccess.LimitedTransport {
 	return awsaccess.LimitedTransport{Next: next, Pace: func(*http.Request) *awsaccess.Pace { return a.pace.Get() }, Reads: reads, DryRun: dryRun, Limit: maxResponse}
 }
@@ -85,7 +84,6 @@ func call[In, Out any](ctx context.Context, a *account, action, resource string,
 	return out, err
 }
 
-// zones lists the hosted zones of the account.
 func (a *account) zones(ctx context.Context) (zones []types.HostedZone, err error) {
 	l := a.budget.Zones(a.Label)
 	defer func() { l.End(err) }()
@@ -155,7 +153,6 @@ func (a *account) sets(ctx context.Context, zone dns.Zone) (sets []*rawSet, err 
 	})
 }
 
-// getRecordSet returns the record set with a key, or nil.
 func (a *account) getRecordSet(ctx context.Context, zoneID string, key dns.Key) (*types.ResourceRecordSet, error) {
 	in := &route53.ListResourceRecordSetsInput{
 		HostedZoneId: &zoneID, MaxItems: aws.Int32(1), StartRecordName: aws.String(wireName(key.Name)), StartRecordType: types.RRType(key.Type),
@@ -222,5 +219,4 @@ func (a *account) inSync(ctx context.Context, id string) (bool, error) {
 	return err == nil && response.ChangeInfo != nil && response.ChangeInfo.Status == types.ChangeStatusInsync, err
 }
 
-// arn returns the ARN of a zone.
 func arn(zoneID string) string { return "arn:aws:route53:::hostedzone/" + bareID(zoneID) }

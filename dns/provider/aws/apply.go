@@ -23,32 +23,26 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
 	all := z.units(changes, func(name string) error { return list.Outside(z.Zone, name) })
-	a := &batch.Applying[*unit]{Zone: &zoneApply{hostedZone: z, provider: p}, Name: z.Name, Server: "Route 53", Interval: p.interval}
+	a := &batch.Applying[*unit]{Zone: z, Outdate: p.Outdate, Name: z.Name, Server: "Route 53", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, z.ID, p.limit), len(changes))
 }
 
-// zoneApply is a zone for one call of Apply. It implements [batch.Zone].
-type zoneApply struct {
-	*hostedZone
-	provider *route53Provider
-}
-
 // Change implements [batch.Zone].
-func (a *zoneApply) Change(ctx context.Context, units []*unit) error {
+func (z *hostedZone) Change(ctx context.Context, units []*unit) error {
 	var list []types.Change
 	for _, u := range units {
 		list = append(list, changesOf(u)...)
 	}
-	return a.change(ctx, list)
+	return z.change(ctx, list)
 }
 
 // Verify implements [batch.Zone].
-func (a *zoneApply) Verify(ctx context.Context, units []*unit) (batch.State, error) {
-	return batch.Verify(ctx, a.mapping, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.account.getRecordSet(ctx, a.ID, key) })
+func (z *hostedZone) Verify(ctx context.Context, units []*unit) (batch.State, error) {
+	return batch.Verify(ctx, z.mapping, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return z.account.getRecordSet(ctx, z.ID, key) })
 }
 
 // Refused implements [batch.Zone].
-func (*zoneApply) Refused(units []*unit, err error) (rest []*unit, alone error) {
+func (*hostedZone) Refused(units []*unit, err error) (rest []*unit, alone error) {
 	if !errors.Is(err, provider.ErrRejected) {
 		return nil, nil
 	}
@@ -57,6 +51,3 @@ func (*zoneApply) Refused(units []*unit, err error) (rest []*unit, alone error) 
 	}
 	return units, singleError(err)
 }
-
-// Outdate implements [batch.Zone].
-func (a *zoneApply) Outdate() { a.provider.Outdate() }

@@ -72,7 +72,6 @@ func blame(all []*unit, invalid *invalidBatch) []*unit {
 	return batch.Pending(all)
 }
 
-// classOf returns the class of the error in a message.
 func classOf(message string) error {
 	if strings.HasPrefix(message, "Tried to create an alias") {
 		return provider.ErrRejected

@@ -13,7 +13,6 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// keyOf returns the listed key of a record set.
 func keyOf(raw *types.ResourceRecordSet) dns.Key {
 	return dns.Key{Name: dns.Canonical(plainName(aws.ToString(raw.Name))), Type: string(raw.Type), SetIdentifier: aws.ToString(raw.SetIdentifier)}
 }

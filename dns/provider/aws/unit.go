@@ -47,7 +47,6 @@ func sizeOfUnit(u *unit) size {
 	return sum
 }
 
-// sizeOf returns the size of a record set.
 func sizeOf(raw *types.ResourceRecordSet) size {
 	var s size
 	if raw != nil {

@@ -125,7 +125,6 @@ func (m mapping) alias(n *dns.RecordSet) bool {
 	return true
 }
 
-// storedTypes returns the types with which a record set is stored.
 func (m mapping) storedTypes(n *dns.RecordSet) []string {
 	if n.Type != dns.TypeCNAME || !m.alias(n) {
 		return []string{n.Type}

@@ -28,7 +28,6 @@ type hostedZone struct {
 	pending []string
 }
 
-// sameZone reports whether two values are of the same zone.
 func sameZone(a, b *hostedZone) bool { return a.Zone == b.Zone && a.account == b.account }
 
 // filter selects the managed zones.
@@ -84,7 +83,6 @@ func (p *route53Provider) list(ctx context.Context) (all []batch.Found[hostedZon
 	return all, unlisted, nil
 }
 
-// zonesOf returns the zones of an account in a list.
 func zonesOf(l *batch.List[hostedZone], a *account) []batch.Found[hostedZone] {
 	if l == nil {
 		return nil

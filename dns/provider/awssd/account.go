@@ -83,7 +83,6 @@ func keepHost(stack *middleware.Stack) error {
 		}), middleware.Before)
 }
 
-// actionOf returns the name of the action of a request.
 func actionOf(r *http.Request) string {
 	return strings.TrimPrefix(r.Header.Get("X-Amz-Target"), target)
 }
@@ -153,7 +152,6 @@ func namespaceSize(n types.NamespaceSummary) int {
 // entrySize is the memory of a service or instance in bytes without its texts, with its listed form.
 const entrySize = 512
 
-// services lists the services of a namespace.
 func (a *account) services(ctx context.Context, zone dns.Zone, l *listlimit.Listing) ([]*service, error) {
 	in := &servicediscovery.ListServicesInput{
 		MaxResults: aws.Int32(page),
@@ -180,7 +178,6 @@ func (a *account) services(ctx context.Context, zone dns.Zone, l *listlimit.List
 
 func (s *service) size() int { return entrySize + len(s.id) + len(s.label) + len(s.description) }
 
-// service returns the service with an ID, or nil.
 func (a *account) service(ctx context.Context, id string) (*service, error) {
 	out, err := call(ctx, a, "GetService", a.client.GetService, &servicediscovery.GetServiceInput{Id: &id})
 	switch {

@@ -109,7 +109,6 @@ func (u *unit) check(zone dns.Zone, c dns.Change) (err error) {
 	return err
 }
 
-// outcome returns the error of Apply.
 func outcome(ctx context.Context, n *namespace, all []*unit, changes int) error {
 	errs := make([]error, changes)
 	failed, denied := 0, 0

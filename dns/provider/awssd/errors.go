@@ -19,7 +19,6 @@ var (
 	errInUse       = fmt.Errorf("%w: the service has instances", provider.ErrStale)
 )
 
-// errLimit means that a quota is used up.
 var errLimit = fmt.Errorf("%w: the quota is used up", provider.ErrRejected)
 
 // cloudMapService has the error codes of Cloud Map.
@@ -37,7 +36,6 @@ var cloudMapService = &awsaccess.Service{
 	},
 }
 
-// operationError is the error of a failed operation.
 type operationError struct {
 	code, message string
 	outcome       error

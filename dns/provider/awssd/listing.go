@@ -117,7 +117,6 @@ func (p *cloudMap) addUnlisted(ctx context.Context, n *namespace, services []*se
 	return services, nil
 }
 
-// instancesOf returns the instances of a service.
 func (p *cloudMap) instancesOf(ctx context.Context, n *namespace, s *service, l *listlimit.Listing) ([]instance, error) {
 	name := fullName(n.Zone, s.label)
 	n.mu.Lock()

@@ -44,13 +44,11 @@ type knownService struct {
 	changedAt time.Time
 }
 
-// sameNamespace reports whether two values are of the same namespace.
 func sameNamespace(a, b *namespace) bool { return a.Zone == b.Zone && a.httpName == b.httpName }
 
 // kinds are the namespace types by the value of --aws-zone-type.
 var kinds = map[string]types.NamespaceType{provider.Public: types.NamespaceTypeDnsPublic, provider.Private: types.NamespaceTypeDnsPrivate}
 
-// list lists the namespaces.
 func (p *cloudMap) list(ctx context.Context) (all []batch.Found[namespace], unlisted, err error) {
 	raw, err := p.account.namespaces(ctx, kinds[p.filter.Visibility])
 	if err != nil {

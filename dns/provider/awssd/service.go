@@ -41,7 +41,6 @@ const (
 // handled are the supported record types. Services with SRV records need more than a record set has.
 var handled = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME}
 
-// service is a service of a namespace.
 type service struct {
 	id string
 	// label is the name within the namespace, as it was created.
@@ -53,7 +52,6 @@ type service struct {
 	empty bool
 }
 
-// instance is an instance of a service.
 type instance struct {
 	id         string
 	attributes map[string]string
@@ -82,7 +80,6 @@ func (s *service) ttls() map[string]int64 {
 	return ttls
 }
 
-// policy returns the routing policy of the service.
 func (s *service) policy() types.RoutingPolicy {
 	if s.config == nil {
 		return ""
@@ -195,7 +192,6 @@ func (b *blueprint) addresses(four, six []string) {
 	}
 }
 
-// instanceID returns the ID of the instance for a target.
 func instanceID(target string) string {
 	id := strings.ToLower(target)
 	if len(id) <= maxIDLength {

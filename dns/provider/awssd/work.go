@@ -24,7 +24,6 @@ var errRetryNow = errors.New("look again")
 // would count as another writer's.
 const unownedDescription = "heritage=external-dns"
 
-// work is one call of make.
 type work struct {
 	*cloudMap
 	*namespace

@@ -45,7 +45,6 @@ func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.
 	return nil
 }
 
-// applying is one call of Apply.
 type applying struct {
 	mu sync.Mutex
 	// stop is an error that would hit all further units, too.
@@ -79,7 +78,6 @@ func (a *applying) run(ctx context.Context, u *unit) {
 	}
 }
 
-// outcome returns the error of Apply.
 func (a *applying) outcome(ctx context.Context) error {
 	if a.uncertain != nil {
 		// The class of this error says nothing about the other changes.

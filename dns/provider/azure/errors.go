@@ -21,7 +21,6 @@ import (
 // maxMessage limits the quoted text of Azure in bytes.
 const maxMessage = 1024
 
-// apiError is a failed response.
 type apiError struct {
 	status                int
 	code, message, advice string

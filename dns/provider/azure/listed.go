@@ -33,7 +33,6 @@ func (m mapping) full(name string) string {
 	return dns.Canonical(name) + "." + zone
 }
 
-// keyOf returns the key of a record set at Azure.
 func (m mapping) keyOf(r *dns.RecordSet) key {
 	name := dns.Canonical(r.Name)
 	if zone := dns.Canonical(m.Name); name == zone {

@@ -25,7 +25,6 @@ const (
 	maxMetadataValue = 256
 )
 
-// wireMetadata returns the metadata for properties.
 func wireMetadata(properties []dns.Property) (map[string]string, error) {
 	metadata := map[string]string{}
 	for _, p := range properties {
@@ -80,7 +79,6 @@ func checkMetadata(metadata map[string]string) error {
 	return nil
 }
 
-// listedMetadata returns the properties for metadata.
 func listedMetadata(metadata map[string]string) []dns.Property {
 	if len(metadata) == 0 {
 		return nil

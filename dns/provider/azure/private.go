@@ -35,7 +35,6 @@ func (privateService) right(what, action string) string {
 	return "Microsoft.Network/privateDnsZones/*/" + action
 }
 
-// zones implements service.
 func (p privateService) zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error) {
 	pager := p.zoneClient.NewListByResourceGroupPager(group, &armprivatedns.PrivateZonesClientListByResourceGroupOptions{Top: new(int32(page))})
 	return allPages(ctx, pager, l, zoneSize, func(response armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string, err error) {
@@ -51,7 +50,6 @@ func (p privateService) zones(ctx context.Context, group string, l *listlimit.Li
 	})
 }
 
-// list implements service.
 func (p privateService) list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error) {
 	pager := p.setClient.NewListPager(group, zone, &armprivatedns.RecordSetsClientListOptions{Top: new(int32(page))})
 	return allPages(ctx, pager, l, (*stored).size, func(response armprivatedns.RecordSetsClientListResponse) (sets []*stored, next *string, err error) {
@@ -67,7 +65,6 @@ func (p privateService) list(ctx context.Context, group, zone string, l *listlim
 	})
 }
 
-// get implements service.
 func (p privateService) get(ctx context.Context, group, zone string, k key) (*stored, error) {
 	response, err := p.setClient.Get(ctx, group, zone, armprivatedns.RecordType(k.recordType), k.name, nil)
 	if err != nil {
@@ -79,7 +76,6 @@ func (p privateService) get(ctx context.Context, group, zone string, k key) (*st
 	return fromPrivate(&response.RecordSet), nil
 }
 
-// put implements service.
 func (p privateService) put(ctx context.Context, group, zone string, s *stored, etag string) (*stored, error) {
 	condition := &armprivatedns.RecordSetsClientCreateOrUpdateOptions{IfNoneMatch: new("*")}
 	if etag != "" {
@@ -95,13 +91,11 @@ func (p privateService) put(ctx context.Context, group, zone string, s *stored, 
 	return fromPrivate(&response.RecordSet), nil
 }
 
-// remove implements service.
 func (p privateService) remove(ctx context.Context, group, zone string, k key, etag string) error {
 	_, err := p.setClient.Delete(ctx, group, zone, armprivatedns.RecordType(k.recordType), k.name, &armprivatedns.RecordSetsClientDeleteOptions{IfMatch: &etag})
 	return err
 }
 
-// fromPrivate returns a record set of Azure.
 func fromPrivate(r *armprivatedns.RecordSet) *stored {
 	public := &armdns.RecordSet{Name: r.Name, Type: r.Type, Etag: r.Etag}
 	p := r.Properties
@@ -122,7 +116,6 @@ func fromPrivate(r *armprivatedns.RecordSet) *stored {
 	return s
 }
 
-// toPrivate returns a record set for Azure.
 func toPrivate(s *stored) armprivatedns.RecordSet {
 	p := toPublic(s).Properties
 	return armprivatedns.RecordSet{Properties: &armprivatedns.RecordSetProperties{

@@ -34,7 +34,6 @@ func (publicService) right(what, action string) string {
 	return "Microsoft.Network/dnsZones/*/" + action
 }
 
-// zones implements service.
 func (p publicService) zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error) {
 	pager := p.zoneClient.NewListByResourceGroupPager(group, &armdns.ZonesClientListByResourceGroupOptions{Top: new(int32(page))})
 	return allPages(ctx, pager, l, zoneSize, func(response armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string, err error) {
@@ -58,7 +57,6 @@ func version(recordSets *int64) string {
 	return strconv.FormatInt(*recordSets, 10)
 }
 
-// list implements service.
 func (p publicService) list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error) {
 	pager := p.setClient.NewListAllByDNSZonePager(group, zone, &armdns.RecordSetsClientListAllByDNSZoneOptions{Top: new(int32(page))})
 	return allPages(ctx, pager, l, (*stored).size, func(response armdns.RecordSetsClientListAllByDNSZoneResponse) (sets []*stored, next *string, err error) {
@@ -74,7 +72,6 @@ func (p publicService) list(ctx context.Context, group, zone string, l *listlimi
 	})
 }
 
-// get implements service.
 func (p publicService) get(ctx context.Context, group, zone string, k key) (*stored, error) {
 	response, err := p.setClient.Get(ctx, group, zone, k.name, armdns.RecordType(k.recordType), nil)
 	if err != nil {
@@ -86,7 +83,6 @@ func (p publicService) get(ctx context.Context, group, zone string, k key) (*sto
 	return fromPublic(&response.RecordSet), nil
 }
 
-// put implements service.
 func (p publicService) put(ctx context.Context, group, zone string, s *stored, etag string) (*stored, error) {
 	condition := &armdns.RecordSetsClientCreateOrUpdateOptions{IfNoneMatch: new("*")}
 	if etag != "" {
@@ -102,13 +98,11 @@ func (p publicService) put(ctx context.Context, group, zone string, s *stored, e
 	return fromPublic(&response.RecordSet), nil
 }
 
-// remove implements service.
 func (p publicService) remove(ctx context.Context, group, zone string, k key, etag string) error {
 	_, err := p.setClient.Delete(ctx, group, zone, k.name, armdns.RecordType(k.recordType), &armdns.RecordSetsClientDeleteOptions{IfMatch: &etag})
 	return err
 }
 
-// fromPublic returns a record set of Azure.
 func fromPublic(r *armdns.RecordSet) *stored {
 	s := &stored{key: newKey(value(r.Name), value(r.Type)), etag: value(r.Etag)}
 	p := r.Properties
@@ -146,7 +140,6 @@ func fromPublic(r *armdns.RecordSet) *stored {
 	return s
 }
 
-// toPublic returns a record set for Azure.
 func toPublic(s *stored) armdns.RecordSet {
 	p := &armdns.RecordSetProperties{TTL: &s.ttl, Metadata: pointers(s.metadata)}
 	for _, v := range s.records {

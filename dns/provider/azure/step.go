@@ -29,7 +29,6 @@ type step struct {
 	err           error
 }
 
-// newStep returns the step for a change, or why the change is impossible.
 func newStep(z *azureZone, c dns.Change) (*step, error) {
 	s := &step{zone: z, change: c, ownership: c.RecordSet().IsOwnershipRecord() && c.RecordSet().Type == dns.TypeTXT, key: z.keyOf(c.RecordSet())}
 	if c.New == nil {

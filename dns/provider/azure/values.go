@@ -8,7 +8,6 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// wireRecord returns the record for a checked target.
 func wireRecord(r *dns.RecordSet, target string) (record, error) {
 	switch r.Type {
 	case dns.TypeMX, dns.TypeSRV:
@@ -42,7 +41,6 @@ func bare(name string) string {
 	return strings.TrimSuffix(name, ".")
 }
 
-// listedRecord returns the target for a record.
 func listedRecord(recordType string, v record) string {
 	switch recordType {
 	case dns.TypeMX, dns.TypeSRV:

@@ -134,7 +134,6 @@ func invalidCharacter(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.'
 }
 
-// wireRecords returns the records of a record set.
 func wireRecords(r *dns.RecordSet) ([]record, error) {
 	var records []record
 	for _, target := range r.Targets {

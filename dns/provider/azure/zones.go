@@ -39,10 +39,8 @@ func (f filter) matchesID(id string) bool {
 	return len(f.ids) == 0 || slices.ContainsFunc(f.ids, func(end string) bool { return strings.HasSuffix(strings.ToLower(id), strings.ToLower(end)) })
 }
 
-// sameZone reports whether two values are of the same zone.
 func sameZone(a, b *azureZone) bool { return a.Zone == b.Zone && a.name == b.name }
 
-// list lists the zones.
 func (p *azureProvider) list(ctx context.Context) (all []batch.Found[azureZone], unlisted, err error) {
 	found, err := p.account.zones(ctx)
 	if err != nil {

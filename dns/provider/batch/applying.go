@@ -37,13 +37,13 @@ type Zone[G Grouped] interface {
 	// record sets.
 	Note(batch []G, now time.Time)
 	Forget(G)
-	// Outdate makes the next call list the zones again, because this one has changed or is gone.
-	Outdate()
 }
 
 // Applying is one call of Apply.
 type Applying[G Grouped] struct {
 	Zone Zone[G]
+	// Outdate makes the next call list the zones again, because this one has changed or is gone.
+	Outdate func()
 	// Name is the zone's name, and Server that of the service, for errors.
 	Name, Server string
 	// Interval is the pause between batches.
@@ -77,7 +77,7 @@ func (a *Applying[G]) Apply(ctx context.Context, all []G, batches [][]G, n int) 
 func (a *Applying[G]) Stop(all []G, err error) error {
 	err = fmt.Errorf("change zone %s: %w", a.Name, err)
 	if errors.Is(err, provider.ErrStale) {
-		a.Zone.Outdate()
+		a.Outdate()
 	}
 	if !provider.NothingMade(err) {
 		return err

@@ -41,9 +41,6 @@ func (*picky) Note([]*Group, time.Time) {}
 // Forget implements Zone.
 func (*picky) Forget(*Group) {}
 
-// Outdate implements Zone.
-func (*picky) Outdate() {}
-
 // TestManyRefusals shows that one call sends a limited number of refused batches, that it finds refused
 // groups, and that the groups that were not sent on their own are reported as not tried.
 func TestManyRefusals(t *testing.T) {
@@ -132,9 +129,6 @@ func (z *scripted) Note(batch []*Group, _ time.Time) { z.log = append(z.log, "no
 // Forget implements Zone.
 func (z *scripted) Forget(g *Group) { z.log = append(z.log, "forget "+g.Subject) }
 
-// Outdate implements Zone.
-func (z *scripted) Outdate() { z.log = append(z.log, "outdate") }
-
 // TestApply shows what is sent and remembered, and the outcome of each group, after each answer of the server.
 func TestApply(t *testing.T) {
 	lost := errors.New("lost")
@@ -186,7 +180,9 @@ func TestApply(t *testing.T) {
 					batches = append(batches, batch)
 				}
 				begun, z := time.Now(), &test.zone
-				a := &Applying[*Group]{Zone: z, Name: "shop.test", Server: "the server", Interval: time.Second}
+				a := &Applying[*Group]{
+					Zone: z, Outdate: func() { z.log = append(z.log, "outdate") }, Name: "shop.test", Server: "the server", Interval: time.Second,
+				}
 				err := a.Apply(t.Context(), all, batches, len(all))
 				if got := strings.Join(z.log, "; "); got != test.log {
 					t.Errorf("%s, want %s", got, test.log)

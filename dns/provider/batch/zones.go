@@ -164,7 +164,6 @@ func (z *KnownZones[Z]) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return list.Managed, nil
 }
 
-// relist lists the zones.
 func (z *KnownZones[Z]) relist(ctx context.Context) (*List[Z], error) {
 	all, unlisted, err := z.List(ctx)
 	if err != nil {

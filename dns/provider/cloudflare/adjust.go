@@ -119,7 +119,6 @@ func hostnamesOf(r *dns.RecordSet) []string {
 	return slices.Compact(names)
 }
 
-// wanted returns the records of a record set.
 func (m mapping) wanted(r *dns.RecordSet) ([]outgoing, error) {
 	bare := *r
 	bare.Properties, bare.SetIdentifier = nil, ""

@@ -33,7 +33,7 @@ func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes [
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
 	a := &applying{p: p, zone: z, mapping: mapping{recordOptions: p.recordOptions.withoutDefaults(), limits: z.limits, warn: p.warnOnce}}
-	a.batches = batch.Applying[*unit]{Zone: a, Name: z.Name + " of Cloudflare", Server: "Cloudflare"}
+	a.batches = batch.Applying[*unit]{Zone: a, Outdate: p.Outdate, Name: z.Name + " of Cloudflare", Server: "Cloudflare"}
 	all := units(changes, func(name string) error { return list.Outside(z.Zone, name) })
 	for rest := batch.Pending(all); len(rest) > 0; rest = batch.Pending(all) {
 		err := a.step(ctx, rest)

@@ -60,12 +60,10 @@ type apiError struct {
 // Unwrap returns the error of the status, which wraps the outcome.
 func (e *apiError) Unwrap() error { return e.StatusError }
 
-// has reports whether the response has one of some codes.
 func (e *apiError) has(codes ...int) bool {
 	return slices.ContainsFunc(e.codes, func(code int) bool { return slices.Contains(codes, code) })
 }
 
-// failure returns the error for a failed response.
 func failure(resp *http.Response) error {
 	// If the body can't be read, the status must be enough.
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxFailureBody))

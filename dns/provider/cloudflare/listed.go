@@ -21,7 +21,6 @@ const (
 	propertyKeptByCloudflare = prefix + "kept-by-cloudflare"
 )
 
-// groups are records by the key of their record set.
 type groups map[dns.Key][]record
 
 func group(rows []record) groups {
@@ -43,7 +42,6 @@ func (g groups) sets() []*dns.RecordSet {
 	return list
 }
 
-// set returns the record set of some records.
 func set(key dns.Key, rows []record) *dns.RecordSet {
 	first := rows[0]
 	r := &dns.RecordSet{Name: key.Name, Type: key.Type, TTL: first.ttl(), Properties: first.properties()}

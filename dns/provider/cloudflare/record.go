@@ -92,10 +92,8 @@ func (r record) readOnly() bool {
 	return false
 }
 
-// same reports whether two records have the same value and attributes.
 func (r record) same(o record) bool { return target(r) == target(o) && r.sameAttributes(o) }
 
-// sameAttributes reports whether two records have the same attributes.
 func (r record) sameAttributes(o record) bool {
 	return r.ttl() == o.ttl() && r.Proxied == o.Proxied && r.Comment == o.Comment && slices.Equal(r.Tags, o.Tags)
 }

@@ -23,7 +23,6 @@ const (
 	hostnamesPage = 50
 )
 
-// zone is a zone of the API.
 type zone struct {
 	ID     string       `json:"id"`
 	Name   string       `json:"name"`
@@ -46,7 +45,6 @@ func (a *api) zones(ctx context.Context) ([]zone, error) {
 	})
 }
 
-// zone returns the zone with an ID.
 func (a *api) zone(ctx context.Context, id string) (z zone, err error) {
 	var params zones.ZoneGetParams
 	params.ZoneID.Value, params.ZoneID.Present = id, true
@@ -81,7 +79,6 @@ func (q query) options() []option.RequestOption {
 	return options
 }
 
-// records lists records of a zone.
 func (a *api) records(ctx context.Context, z dns.Zone, q query) ([]record, error) {
 	var params cfdns.RecordListParams
 	params.ZoneID.Value, params.ZoneID.Present = z.ID, true

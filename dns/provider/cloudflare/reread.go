@@ -61,7 +61,6 @@ func (p *cloudflareProvider) read(ctx context.Context, z *managedZone, queries [
 	return found, nil
 }
 
-// names returns the names of the changes.
 func (u *unit) names() []string {
 	var names []string
 	for _, c := range u.Changes {

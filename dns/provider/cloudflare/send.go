@@ -94,6 +94,3 @@ func (a *applying) Note(units []*unit, now time.Time) { a.zone.note(units, a.mad
 
 // Forget implements [batch.Zone].
 func (a *applying) Forget(u *unit) { a.zone.forget(u) }
-
-// Outdate implements [batch.Zone].
-func (a *applying) Outdate() { a.p.Outdate() }

@@ -10,7 +10,6 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// target returns the value of a record as a target.
 func target(r record) string {
 	switch r.Type {
 	case dns.TypeMX:

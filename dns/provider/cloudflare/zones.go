@@ -30,13 +30,11 @@ type managedZone struct {
 	denied    denied
 }
 
-// sameZone reports whether two values are of the same zone.
 func sameZone(a, b *managedZone) bool { return a.Zone == b.Zone && a.limits == b.limits }
 
 // wholeID matches complete zone IDs, for which single zones can be read.
 var wholeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// list lists the zones.
 func (p *cloudflareProvider) list(ctx context.Context) (all []batch.Found[managedZone], unlisted, err error) {
 	found, unlisted, err := p.find(ctx)
 	if err != nil {

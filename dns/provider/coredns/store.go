@@ -45,7 +45,6 @@ type store struct {
 	kv   clientv3.KV
 }
 
-// open returns the client.
 func (s *store) open(ctx context.Context) (clientv3.KV, error) {
 	if err := s.lock.Acquire(ctx, 1); err != nil {
 		return nil, err

@@ -21,36 +21,27 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
 	all := z.Units(z, changes, func(name string) error { return list.Outside(z.Zone, name) })
-	a := &batch.Applying[*unit]{Zone: &zoneApply{managedZone: z, provider: p}, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
+	a := &batch.Applying[*unit]{Zone: z, Outdate: p.Outdate, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, p.limit), len(changes))
 }
 
-// zoneApply is a zone for one call of Apply. It implements [batch.Zone].
-type zoneApply struct {
-	*managedZone
-	provider *cloudDNS
-}
-
 // Change implements [batch.Zone].
-func (a *zoneApply) Change(ctx context.Context, units []*unit) error {
-	return a.provider.api.change(ctx, a.ID, change(units))
+func (z *managedZone) Change(ctx context.Context, units []*unit) error {
+	return z.api.change(ctx, z.ID, change(units))
 }
 
 // Verify implements [batch.Zone].
-func (a *zoneApply) Verify(ctx context.Context, units []*unit) (batch.State, error) {
-	return batch.Verify(ctx, a.managedZone, units, func(ctx context.Context, key dns.Key) (*rawSet, error) {
-		return a.provider.api.getRecordSet(ctx, a.ID, key)
+func (z *managedZone) Verify(ctx context.Context, units []*unit) (batch.State, error) {
+	return batch.Verify(ctx, z, units, func(ctx context.Context, key dns.Key) (*rawSet, error) {
+		return z.api.getRecordSet(ctx, z.ID, key)
 	})
 }
 
 // Refused implements [batch.Zone].
-func (*zoneApply) Refused(units []*unit, err error) (rest []*unit, alone error) {
+func (*managedZone) Refused(units []*unit, err error) (rest []*unit, alone error) {
 	response, ok := errors.AsType[*apiError](err)
 	if !ok || response.refusal() == nil {
 		return nil, nil
 	}
 	return blame(units, change(units), response), response
 }
-
-// Outdate implements [batch.Zone].
-func (a *zoneApply) Outdate() { a.provider.Outdate() }

@@ -129,14 +129,12 @@ func zoneSize(z *dnsapi.ManagedZone) int {
 	return 2*listlimit.ZoneSize + len(z.Name) + len(z.DnsName) + len(z.Description)
 }
 
-// sets lists the record sets of a zone.
 func (c *client) sets(ctx context.Context, zone dns.Zone) (sets []*dnsapi.ResourceRecordSet, err error) {
 	counted := c.budget.Zone(zone)
 	defer func() { counted.End(err) }()
 	return c.listSets(ctx, zone.ID, counted, func(l *dnsapi.ResourceRecordSetsListCall) { l.MaxResults(pageSize) })
 }
 
-// getRecordSet returns the record set with a key, or nil.
 func (c *client) getRecordSet(ctx context.Context, zone string, key dns.Key) (*dnsapi.ResourceRecordSet, error) {
 	counted := c.budget.Part("a part of zone " + zone)
 	defer counted.End(nil)

@@ -15,7 +15,6 @@ import (
 // counts as up to date.
 const propertyPolicy = "google/routing-policy"
 
-// keyOf returns the listed key of a record set.
 func keyOf(raw *dnsapi.ResourceRecordSet) dns.Key {
 	return dns.Key{Name: dns.Canonical(raw.Name), Type: raw.Type}
 }

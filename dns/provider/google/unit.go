@@ -35,7 +35,6 @@ type (
 	unit   = batch.Unit[rawSet]
 )
 
-// sizeOfUnit returns the size of a unit in a batch.
 func sizeOfUnit(u *unit) size {
 	sum := size{changes: len(u.Swaps)}
 	count := func(raw *rawSet, n *int) {

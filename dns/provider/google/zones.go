@@ -19,11 +19,11 @@ const maxID = 63
 // resource name, such as shop-test.
 type managedZone struct {
 	dns.Zone
+	api    *client
 	number uint64
 	batch.ZoneCache[rawSet]
 }
 
-// sameZone reports whether two values are of the same zone.
 func sameZone(a, b *managedZone) bool { return a.Zone == b.Zone && a.number == b.number }
 
 // admits reports whether a zone is managed. Zones whose records come from another network, other
@@ -51,7 +51,7 @@ func (p *cloudDNS) list(ctx context.Context) (all []batch.Found[managedZone], un
 		}
 		// Private zones have separate clients, so an unmanaged one hides no names of another.
 		if managed := admits(p.filter, zone, r); managed || !zone.Private {
-			all = append(all, batch.Found[managedZone]{Zone: zone, Of: &managedZone{Zone: zone, number: r.Id}, Managed: managed})
+			all = append(all, batch.Found[managedZone]{Zone: zone, Of: &managedZone{Zone: zone, api: p.api, number: r.Id}, Managed: managed})
 		}
 	}
 	return all, nil, nil

@@ -76,7 +76,6 @@ func (a *adapter) checkChanges(zone dns.Zone, partition *batch.List[dns.Zone], u
 	return nil
 }
 
-// work is one call of Apply.
 type work struct {
 	*adapter
 	zone dns.Zone
@@ -261,7 +260,6 @@ func (w *work) failUnit(u *unit, err error) {
 	w.unknown = true
 }
 
-// result returns the error of Apply.
 func (w *work) result(changes []dns.Change, units []*unit) error {
 	errs := make([]error, len(changes))
 	first, anyMade := error(nil), false

@@ -101,7 +101,6 @@ func (c *caller) show(text string) string {
 	return sanitize.Quote(text)
 }
 
-// callTransport is the transport of one call.
 type callTransport struct {
 	next http.RoundTripper
 

@@ -144,7 +144,6 @@ func complete(settings map[string]any) (secrets []string, err error) {
 	return secrets, nil
 }
 
-// checkRequired returns an error if a required setting is missing.
 func checkRequired(m module.Module, settings map[string]any) error {
 	for _, wanted := range m.Required {
 		if !slices.ContainsFunc(strings.Split(wanted, "|"), func(name string) bool { return settings[name] != nil && settings[name] != "" }) {

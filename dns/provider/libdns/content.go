@@ -44,7 +44,6 @@ func (a *adapter) wait(ctx context.Context, zone dns.Zone) error {
 	return nil
 }
 
-// read lists a zone.
 func (a *adapter) read(ctx context.Context, zone dns.Zone) (current *content, err error) {
 	if err := a.wait(ctx, zone); err != nil {
 		return nil, err

@@ -76,7 +76,6 @@ func (a *adapter) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Stepwise: true, ByTarget: true, Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1, ListingTime: provider.MeteredListingTime}
 }
 
-// list lists the zones.
 func (a *adapter) list(ctx context.Context) (all []batch.Found[dns.Zone], unlisted, err error) {
 	zones, err := a.allZones(ctx)
 	if err != nil {

@@ -31,7 +31,6 @@ func (w *work) repair(ctx context.Context, units []*unit, failed error) []*unit 
 	return remaining
 }
 
-// repairUnit repairs a unit, and reports whether it is made.
 func (w *work) repairUnit(ctx context.Context, u *unit, failed error) bool {
 	for n := 0; n < maxRepairs && w.current != nil && w.isPartial(u); n++ {
 		if _, _, found := u.unexpectedValue(w.current); found || !w.mayRepair(ctx, failed) {
@@ -90,5 +89,4 @@ func (w *work) restore(ctx context.Context, u *unit) error {
 	return errRestored
 }
 
-// errRestored is the error of a restored unit.
 var errRestored = errors.New("the change could be made in part only, and was taken back")

@@ -48,7 +48,6 @@ const (
 	phases
 )
 
-// phaseOf returns the phase of a change.
 func (u *unit) phaseOf(c dns.Change) phase {
 	isOwnershipRecord := c.RecordSet().IsOwnershipRecord()
 	switch {
@@ -132,7 +131,6 @@ func (u *unit) check(current *content) error {
 	return nil
 }
 
-// typesAfter returns the types of a name after the unit.
 func (u *unit) typesAfter(name string, current *content) []string {
 	types := slices.Clone(current.types[name])
 	for _, c := range u.Changes {

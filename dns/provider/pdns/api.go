@@ -30,7 +30,6 @@ type api struct {
 	budget *listlimit.Budget
 }
 
-// zoneInfo is a zone in the API.
 type zoneInfo struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -76,7 +75,6 @@ func (a *api) zones(ctx context.Context) (zones []zoneInfo, err error) {
 	return zones, nil
 }
 
-// zone returns the record sets of a zone.
 func (a *api) zone(ctx context.Context, zone dns.Zone) (sets []rrset, err error) {
 	err = a.retry(ctx, a.zoneURL(zone.ID), func(body io.Reader) error {
 		sets = nil

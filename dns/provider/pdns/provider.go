@@ -33,7 +33,6 @@ var (
 	_ provider.DomainFilterer = (*powerDNS)(nil)
 )
 
-// powerDNS implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type powerDNS struct {
 	batch.KnownZones[dns.Zone]
 	api    *api
@@ -238,5 +237,4 @@ func rrsets(zone dns.Zone, c dns.Change) (gone, come []rrset, err error) {
 	return gone, append(come, set), nil
 }
 
-// apiName returns the name of a record set in the API.
 func apiName(r *dns.RecordSet) string { return dns.Canonical(r.Name) + "." }

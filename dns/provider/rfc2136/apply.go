@@ -56,7 +56,6 @@ func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Ch
 // require that nothing exists that is to be created (RFC 2136, section 2.4).
 func (p *Provider) Atomic() {}
 
-// attempt is one call of Apply.
 type attempt struct {
 	provider *Provider
 	zone     *zone
@@ -65,7 +64,6 @@ type attempt struct {
 	outcomes []error
 }
 
-// setOutcome records the outcome of a group.
 func (a *attempt) setOutcome(g *group, err error) {
 	for _, e := range g.edits {
 		a.outcomes[e.index] = err

@@ -46,7 +46,6 @@ func open(in source.Input) source.Source {
 	return source.Of(s.reader, s.table, s.evaluate, s.services)
 }
 
-// hosts is the source.
 type hosts struct {
 	reader   *source.Reader
 	table    *kube.Table[host]

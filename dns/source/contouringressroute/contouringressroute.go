@@ -72,7 +72,6 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	return source.Of(s.reader, s.table, s.evaluate, s.services), nil
 }
 
-// routes is the source.
 type routes struct {
 	service  source.Key
 	reader   *source.Reader

@@ -78,7 +78,6 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 
 var kindName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 
-// kind returns the kind of the objects.
 func (c *Config) kind() (schema.GroupVersionKind, error) {
 	group, version, _ := strings.Cut(c.APIVersion, "/")
 	var errs []error
@@ -91,7 +90,6 @@ func (c *Config) kind() (schema.GroupVersionKind, error) {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: c.Kind}, errors.Join(errs...)
 }
 
-// resource returns the resource of the objects.
 func (s *endpoints) resource() schema.GroupVersionResource {
 	return s.kind.GroupVersion().WithResource(pluralOf(s.kind.Kind))
 }

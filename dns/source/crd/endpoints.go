@@ -14,7 +14,6 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// endpoints is the source.
 type endpoints struct {
 	kind schema.GroupVersionKind
 	// prefixes are those of annotations, for renaming properties.

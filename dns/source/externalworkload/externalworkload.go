@@ -32,7 +32,6 @@ func open(in source.Input) source.Source {
 	return source.Of(s.reader, table, s.reader.PublishNamed)
 }
 
-// workloads is the source.
 type workloads struct{ reader *source.Reader }
 
 func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*source.Named, []kube.Problem) {

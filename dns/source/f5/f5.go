@@ -8,7 +8,6 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// serverKind is one of the kinds.
 type serverKind struct {
 	// source is the name of the source, and the first part of the label resource.
 	source, summary string

@@ -78,7 +78,6 @@ func (a admission) admits(own, namespace string, of *source.Namespace) bool {
 	return false
 }
 
-// accepted reports whether a list of conditions has the condition Accepted.
 func accepted(conditions []condition) bool {
 	return slices.ContainsFunc(conditions, func(c condition) bool {
 		return c.Type == "Accepted" && c.Status == string(metav1.ConditionTrue)

@@ -26,7 +26,6 @@ var (
 	namespaceKind   = corev1.SchemeGroupVersion.WithKind("Namespace")
 )
 
-// routeKind is one of the kinds of routes.
 type routeKind struct {
 	// name is the first part of the source's name, and of the label resource.
 	name, kind, plural string
@@ -47,10 +46,8 @@ var (
 	udpRoute  = routeKind{name: "udproute", kind: "UDPRoute", plural: "udproutes", versions: []string{"v1alpha2", "v1"}, protocols: []string{"UDP"}}
 )
 
-// source returns the name of the source.
 func (k routeKind) source() string { return "gateway-" + k.name }
 
-// versionFlag returns the name of the flag for the version.
 func (k routeKind) versionFlag() string { return "gateway-" + k.name + "-version" }
 
 // HTTPRoute returns the source "gateway-httproute".

@@ -44,7 +44,6 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	return source.Of(s.reader, s.table, s.evaluate, dependencies...), nil
 }
 
-// routes is one of the sources.
 type routes struct {
 	kind routeKind
 	// ownerSettings are for the annotations of Gateways and ListenerSets.
@@ -71,7 +70,6 @@ const (
 	byNamespace = "namespace"
 )
 
-// key is the key of an owner in indexes.
 func (o owner) key() string {
 	if o.listenerSet {
 		return "set " + o.namespace + "/" + o.name
@@ -190,7 +188,6 @@ type attachments struct {
 	served []bool
 }
 
-// records returns the record sets of a route with names, and its attachments.
 func (s *routes) records(p *source.Findings, r *route, names []string) ([]*dns.RecordSet, attachments) {
 	served := map[string]source.ReferenceSet{}
 	found := attachments{

@@ -12,7 +12,6 @@ import (
 // skipLimit limits the explained parents and names of a route.
 const skipLimit = 8
 
-// notAcceptedReason returns the reason of the condition Accepted, or "".
 func notAcceptedReason(conditions []condition) string {
 	for _, c := range slices.Backward(conditions) {
 		if c.Type == "Accepted" {
@@ -71,7 +70,6 @@ func (s *routes) unusedNames(r *route, nothing bool) []source.Skip {
 	return []source.Skip{skip}
 }
 
-// text returns an owner for messages.
 func (o owner) text() string {
 	kind := gatewayKind.Kind
 	if o.listenerSet {

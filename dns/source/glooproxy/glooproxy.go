@@ -107,7 +107,6 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	return source.Of(s.reader, s.table, s.evaluate, s.dependencies()...), nil
 }
 
-// proxies is the source.
 type proxies struct {
 	// namespaces are those of Proxies; nil means all.
 	namespaces []string

@@ -28,7 +28,6 @@ type proxy struct {
 	findings   source.Findings
 }
 
-// virtualHost is a virtual host of a Proxy.
 type virtualHost struct {
 	// domains are without ports, and without "*".
 	domains []string

@@ -89,7 +89,6 @@ func (c *Config) check(settings source.Settings) error {
 	return nil
 }
 
-// ingresses is the source.
 type ingresses struct {
 	config Config
 	reader *source.Reader

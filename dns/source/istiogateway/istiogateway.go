@@ -30,7 +30,6 @@ func open(in source.Input) source.Source {
 	return source.Of(s.reader, s.table, s.evaluate, s.addresses.Tables()...)
 }
 
-// gateways is the source.
 type gateways struct {
 	reader    *source.Reader
 	table     *kube.Table[gateway]

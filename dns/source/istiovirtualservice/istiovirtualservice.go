@@ -42,7 +42,6 @@ func open(in source.Input) source.Source {
 	return source.Of(s.reader, s.table, s.evaluate, append([]kube.AnyTable{s.gateways}, s.addresses.Tables()...)...)
 }
 
-// virtualServices is the source.
 type virtualServices struct {
 	reader    *source.Reader
 	table     *kube.Table[virtualService]

@@ -31,7 +31,6 @@ func open(in source.Input) source.Source {
 	return source.Of(s.reader, s.table, s.evaluate)
 }
 
-// nodes is the source.
 type nodes struct {
 	reader *source.Reader
 	table  *kube.Table[node]

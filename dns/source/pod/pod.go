@@ -71,7 +71,6 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	return source.Of(s.reader, s.table, s.evaluate, s.nodes), nil
 }
 
-// pods is the source.
 type pods struct {
 	config Config
 	reader *source.Reader

@@ -36,7 +36,6 @@ func (s *services) unread(svc *service) error {
 	return s.reader.Waiting.For(svc.Key, s.nodes)
 }
 
-// evaluation is one evaluation of a Service.
 type evaluation struct {
 	*services
 	svc    *service
@@ -126,7 +125,6 @@ func (e *evaluation) recordsOf(of string, names []string) ([]*dns.RecordSet, err
 // pod with a hostname.
 const podNamesLimit = 1 << 14
 
-// recordsAt returns the record sets of names with these targets.
 func (e *evaluation) recordsAt(a nameTargets, of string, names []string) []*dns.RecordSet {
 	names = slices.Clone(names)
 	for i, name := range names {

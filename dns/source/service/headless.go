@@ -47,7 +47,6 @@ func (e *evaluation) published() string {
 	}
 }
 
-// addEndpoint adds the targets of an endpoint, if it is published.
 func (e *evaluation) addEndpoint(a *nameTargets, sl *slice, end *endpoint) {
 	if end.notReady && !e.svc.notReady && !e.config.PublishNotReady {
 		return
@@ -70,7 +69,6 @@ func (e *evaluation) addEndpoint(a *nameTargets, sl *slice, end *endpoint) {
 	}
 }
 
-// podTargets returns the targets for a pod.
 func (e *evaluation) podTargets(p *pod, end *endpoint) []string {
 	if targets := p.targets(); len(targets) > 0 {
 		return targets
@@ -84,7 +82,6 @@ func (e *evaluation) podTargets(p *pod, end *endpoint) []string {
 	return listOf(addressText(end))
 }
 
-// addressText returns the address of an endpoint, or "".
 func addressText(end *endpoint) string {
 	if !end.address.IsValid() {
 		return ""

@@ -67,7 +67,6 @@ func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Prob
 	return kept, p.List()
 }
 
-// hostname returns spec.hostname.
 func (p *pod) hostname() string {
 	if p.named {
 		return p.name

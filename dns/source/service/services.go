@@ -11,7 +11,6 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// services is the source.
 type services struct {
 	config Config
 	reader *source.Reader

@@ -26,7 +26,6 @@ type slice struct {
 	endpoints []endpoint
 }
 
-// endpoint is an endpoint of a slice.
 type endpoint struct {
 	// pod is the name of a pod in the same namespace; empty if the endpoint is something else.
 	pod string

@@ -15,7 +15,6 @@ const routesLimit = 1024
 // routes are the kinds that are read, by the kind in keys.
 type routes map[string]*kind
 
-// kind is one of the kinds of one group.
 type kind struct {
 	reader *source.Reader
 	table  *kube.Table[source.Named]

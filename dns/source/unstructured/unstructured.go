@@ -71,7 +71,6 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	return source.Source{Tables: tables, Evaluate: s.evaluate, Keys: s.keys}, nil
 }
 
-// objects is the source.
 type objects struct{ resources []*resource }
 
 // resource is a resource of the flag, and its objects.
