@@ -34,10 +34,6 @@ type negotiation struct {
 	fresh  bool
 }
 
-func newNegotiation() *negotiation {
-	return &negotiation{running: semaphore.NewWeighted(1)}
-}
-
 func (n *negotiation) get() (filter dns.Filter, fresh bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
