@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -124,15 +126,16 @@ func (s *Service) failure(err error, action, resource string) error {
 }
 
 func (s *Service) classify(code, action, resource string) Class {
-	own, known := s.Codes[code]
-	switch {
-	case known:
+	if own, known := s.Codes[code]; known {
 		return own
-	case isThrottled(code):
+	}
+	_, throttled := retry.DefaultThrottleErrorCodes[code]
+	switch {
+	case throttled:
 		return Class{&provider.ThrottledError{}, s.Throttled}
-	case isForbidden(code):
+	case slices.Contains(forbidden, code):
 		return Class{provider.ErrCredentials, fmt.Sprintf("allow the action %s:%s for %s", s.Prefix, action, resource)}
-	case isUnauthenticated(code):
+	case slices.Contains(unauthenticated, code):
 		return Class{ErrUnauthenticated, "check the credentials of AWS, and the clock"}
 	}
 	return Class{}

@@ -86,7 +86,7 @@ var formerFlags = map[string]string{
 	"traefik-disable-legacy":     "legacy kinds of Traefik are read only with --traefik-enable-legacy: leave the flag out",
 	"digitalocean-api-page-size": "leave the flag out",
 	"rfc2136-create-ptr":         "use --create-ptr with --managed-record-types=PTR",
-	"pihole-api-version":         missingHint("pihole"),
+	"pihole-api-version":         "the provider pihole is not built in: use --provider=webhook with a webhook program for it",
 	"cf-api-endpoint":            "the source cloudfoundry was removed: leave the flag out",
 	"cf-username":                "the source cloudfoundry was removed: leave the flag out",
 	"cf-password":                "the source cloudfoundry was removed: leave the flag out",
@@ -95,10 +95,6 @@ var formerFlags = map[string]string{
 // formerProviders are prefixes of flags whose provider ExternalDNS has removed.
 var formerProviders = []string{
 	"akamai", "bluecat", "designate", "dyn", "ibmcloud", "infoblox", "plural", "rcodezero", "rdns", "safedns", "stackpath", "tencent-cloud", "transip", "ultradns", "vinyldns", "vultr",
-}
-
-func missingHint(provider string) string {
-	return fmt.Sprintf("the provider %s is not built in: use --provider=webhook with a webhook program for it", provider)
 }
 
 // FormerFlag returns the replacement of a flag that ExternalDNS has removed, or "". The name has no

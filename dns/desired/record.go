@@ -5,7 +5,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -50,10 +49,6 @@ func sameRecord(a, b record) bool {
 
 // records are the records of one object, sorted by name.
 type records []record
-
-func (rs records) sort() {
-	slices.SortStableFunc(rs, func(a, b record) int { return cmp.Compare(a.Name, b.Name) })
-}
 
 func (rs records) of(name string) records {
 	i, _ := slices.BinarySearchFunc(rs, name, func(r record, name string) int { return cmp.Compare(r.Name, name) })
@@ -109,10 +104,6 @@ func firstName(a, b records) string {
 // sameKey is equal for record sets of which only one is kept (spec/dns.md §6.13, dedup).
 type sameKey struct {
 	dns.Key
+	// targets has zero bytes between the targets, which contain none.
 	targets string
-}
-
-func keyOf(r *dns.RecordSet) sameKey {
-	// Targets contain no zero bytes.
-	return sameKey{Key: r.Key(), targets: strings.Join(r.Targets, "\x00")}
 }

@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"slices"
@@ -51,7 +52,7 @@ func (t *transform) run(requested []*dns.RecordSet) records {
 		kept = append(kept, t.pointers(r)...)
 		kept = append(kept, newRecord(t.withProperties(r)))
 	}
-	kept.sort()
+	slices.SortStableFunc(kept, func(a, b record) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.Clip(kept)
 }
 

@@ -2,6 +2,7 @@ package desired
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plan"
@@ -126,7 +127,7 @@ func withoutEqual(sets []plan.Candidate, rank func(*dns.RecordSet) int) (kept []
 	}
 	places := make(map[sameKey]int, len(sets))
 	for _, a := range sets {
-		key := keyOf(a.Set)
+		key := sameKey{Key: a.Set.Key(), targets: strings.Join(a.Set.Targets, "\x00")}
 		i, known := places[key]
 		if !known {
 			places[key] = len(kept)

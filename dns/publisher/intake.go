@@ -16,10 +16,6 @@ type intake struct {
 	wake chan struct{}
 }
 
-func newIntake() *intake {
-	return &intake{dirty: map[int]map[source.Key]struct{}{}, wake: make(chan struct{}, 1)}
-}
-
 // add notes that an object of a source has to be evaluated.
 func (in *intake) add(src int, key source.Key) {
 	in.mu.Lock()

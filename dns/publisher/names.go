@@ -92,7 +92,7 @@ type names struct {
 
 func newNames(note func(name string, changes []dns.Change)) *names {
 	s := &names{
-		all: map[string]*nameState{}, trials: map[string]trial{}, note: note, changed: unnoticed, turns: newTurns(),
+		all: map[string]*nameState{}, trials: map[string]trial{}, note: note, changed: unnoticed, turns: &turns{users: map[string]*turn{}},
 		namespaceOf: func(string) string { return "" }, onlyAdds: func(string) bool { return false },
 	}
 	for p := range s.in {

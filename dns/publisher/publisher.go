@@ -151,7 +151,7 @@ func New(c Config) (*Publisher, error) {
 		maxConcurrentCalls: stricter(can.Calls, defaultCalls),
 		limiter:            newLimiter(stricter(can.CallsPerSecond, c.Limits.CallsPerSecond)),
 
-		intake:          newIntake(),
+		intake:          &intake{dirty: map[int]map[source.Key]struct{}{}, wake: make(chan struct{}, 1)},
 		backlog:         newBacklog(),
 		results:         make(chan func()),
 		visits:          make(chan func()),

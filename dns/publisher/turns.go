@@ -16,8 +16,6 @@ type turn struct {
 	names int
 }
 
-func newTurns() *turns { return &turns{users: map[string]*turn{}} }
-
 // draw returns a ticket for a name of a namespace. Each ticket must be given back once.
 func (t *turns) draw(namespace string) uint64 {
 	u := t.users[namespace]

@@ -74,7 +74,7 @@ func Decide(p Policy, c Case) Decision {
 		gains := !c.Held || p == Namespaced && namespace != c.Holder
 		switch {
 		case p == Namespaced && owned && namespace != owner:
-			d.refuse(namespace, Taken, takenMessage(owner))
+			d.refuse(namespace, Taken, fmt.Sprintf("%s has the name (--name-policy=%s): use another name, or have it removed there", Title(owner), Namespaced))
 		case p == Namespaced && gains && c.DependsOn != "" && namespace != c.DependsOnHolder:
 			d.refuse(namespace, Taken, fmt.Sprintf("it belongs to the name %s, which %s has: use another name", c.DependsOn, Title(c.DependsOnHolder)))
 		case gains && c.Full != nil && c.Full(namespace):
@@ -94,10 +94,6 @@ func (c *Case) keeper() (namespace string, keeps bool) {
 
 func (d *Decision) refuse(namespace string, reason Reason, message string) {
 	d.Refused = append(d.Refused, Refusal{Namespace: namespace, Reason: reason, Message: message})
-}
-
-func takenMessage(owner string) string {
-	return fmt.Sprintf("%s has the name (--name-policy=%s): use another name, or have it removed there", Title(owner), Namespaced)
 }
 
 // Title returns a namespace for messages. The namespace "" stands for objects without one.

@@ -75,7 +75,10 @@ func New(o Options) *Owner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Owner{Options: o, calls: semaphore.NewWeighted(1), before: map[dns.Key]*Claim{}, zones: newZones(), entries: map[dns.Key]entry{}, changed: map[string]struct{}{}}
+	return &Owner{
+		Options: o, calls: semaphore.NewWeighted(1), before: map[dns.Key]*Claim{}, entries: map[dns.Key]entry{}, changed: map[string]struct{}{},
+		zones: zones{placed: map[string]map[dns.Key]struct{}{}, unplaced: map[dns.Key]struct{}{}},
+	}
 }
 
 // ID implements [owner.Owner].

@@ -10,10 +10,6 @@ type zones struct {
 	unplaced map[dns.Key]struct{}
 }
 
-func newZones() zones {
-	return zones{placed: map[string]map[dns.Key]struct{}{}, unplaced: map[dns.Key]struct{}{}}
-}
-
 // in returns the keys in a zone. zoneOf returns the zone of a name, or "". exists reports whether
 // the claim still exists.
 func (z zones) in(zone string, zoneOf func(name string) string, exists func(dns.Key) bool) map[dns.Key]struct{} {

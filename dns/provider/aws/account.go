@@ -58,13 +58,12 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 		a.Label = "the profile " + access.Profile
 	}
 	a.client = route53.NewFromConfig(cfg, func(o *route53.Options) {
-		o.HTTPClient = awsaccess.Client(a.transport(awsaccess.Transport(o.HTTPClient), in.DryRun))
+		o.HTTPClient = awsaccess.Client(awsaccess.LimitedTransport{
+			Next: awsaccess.Transport(o.HTTPClient), Pace: func(*http.Request) *awsaccess.Pace { return a.pace.Get() },
+			Reads: reads, DryRun: in.DryRun, Limit: maxResponse,
+		})
 	})
 	return a, nil
-}
-
-func (a *account) transport(next http.RoundTripper, dryRun bool) awsaccess.LimitedTransport {
-	return awsaccess.LimitedTransport{Next: next, Pace: func(*http.Request) *awsaccess.Pace { return a.pace.Get() }, Reads: reads, DryRun: dryRun, Limit: maxResponse}
 }
 
 // reads reports whether a request changes nothing. The tags of several zones are read with a

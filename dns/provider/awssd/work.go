@@ -284,7 +284,8 @@ func (w *work) change(ctx context.Context, s *service, now []instance, b *bluepr
 		surplus = nil
 	}
 	err := w.register(ctx, s.id, missing)
-	full := errors.Is(err, errLimit) || errors.Is(err, provider.ErrRejected) && b.single()
+	hasOne := len(b.instances) == 1 && string(b.routing) == "WEIGHTED"
+	full := errors.Is(err, errLimit) || errors.Is(err, provider.ErrRejected) && hasOne
 	if full && len(surplus) > 0 {
 		// The namespace is full, or the service has room for one instance only.
 		if err := w.deregister(ctx, s.id, surplus); err != nil {
@@ -297,9 +298,6 @@ func (w *work) change(ctx context.Context, s *service, now []instance, b *bluepr
 	}
 	return w.deregister(ctx, s.id, surplus)
 }
-
-// single reports whether the service has one target.
-func (b *blueprint) single() bool { return len(b.instances) == 1 && string(b.routing) == "WEIGHTED" }
 
 // empty removes all instances. It deletes the service only if the user wants that.
 func (w *work) empty(ctx context.Context, s *service, instances []instance) error {

@@ -2,7 +2,6 @@ package cloudflare
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,12 +9,6 @@ import (
 	"net/url"
 	"regexp"
 	"time"
-
-	"github.com/cloudflare/cloudflare-go/v7/addressing"
-	"github.com/cloudflare/cloudflare-go/v7/custom_hostnames"
-	cfdns "github.com/cloudflare/cloudflare-go/v7/dns"
-	"github.com/cloudflare/cloudflare-go/v7/option"
-	"github.com/cloudflare/cloudflare-go/v7/zones"
 
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
@@ -34,53 +27,51 @@ var (
 	writes = httpapi.Retry{Tries: 4, FirstPause: time.Second, Again: func(err error) bool { return errors.Is(err, provider.ErrThrottled) }}
 )
 
-// api sends requests through the services of the SDK. The SDK's own retries are off, because they would also
-// repeat a write whose response was lost.
+// api sends requests.
 type api struct {
-	zoneService *zones.ZoneService
-	rows        *cfdns.RecordService
-	hostnames   *custom_hostnames.CustomHostnameService
-	regional    *addressing.RegionalHostnameService
-	pace        *pace
-	access      credentials
+	client *http.Client
+	base   *url.URL
+	pace   *pace
+	access credentials
 	// perPage is the page size of records.
 	perPage int
 	budget  *listlimit.Budget
 }
 
-func newAPI(client *http.Client, base *url.URL, access credentials, pace *pace, perPage int, budget *listlimit.Budget) *api {
-	a := &api{pace: pace, access: access, perPage: perPage, budget: budget}
-	options := []option.RequestOption{
-		option.WithHTTPClient(client), option.WithBaseURL(base.String()), option.WithMaxRetries(0), option.WithRequestTimeout(timeout),
-		option.WithMiddleware(a.send),
+// send sends a request within the rate limit, and decodes the response. A failed response becomes an error.
+func (a *api) send(ctx context.Context, method, path string, query url.Values, message, response any) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	target := a.base.JoinPath(path)
+	target.RawQuery = query.Encode()
+	req, err := httpapi.NewRequest(ctx, method, target, message, "application/json")
+	if err != nil {
+		return err
 	}
-	a.zoneService, a.rows = zones.NewZoneService(options...), cfdns.NewRecordService(options...)
-	a.hostnames, a.regional = custom_hostnames.NewCustomHostnameService(options...), addressing.NewRegionalHostnameService(options...)
-	return a
-}
-
-// send sends a request of the SDK within the rate limit. A failed response becomes an error.
-func (a *api) send(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	u := writing
-	if req.Method == http.MethodGet {
+	if method == http.MethodGet {
 		u = reading
 	}
-	if err := a.pace.wait(req.Context(), u); err != nil {
-		return nil, err
+	if err := a.pace.wait(ctx, u); err != nil {
+		return err
 	}
 	if err := a.access.show(req.Header); err != nil {
-		return nil, err
+		return err
 	}
-	resp, err := next(req)
+	req.Header.Set("Accept", "application/json")
+	resp, err := a.client.Do(req)
 	if err != nil {
-		return nil, err
-	}
-	a.pace.observe(resp)
-	if resp.StatusCode/100 == 2 {
-		return resp, nil
+		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return nil, failure(resp)
+	a.pace.observe(resp)
+	if resp.StatusCode/100 != 2 {
+		return failure(resp)
+	}
+	if err := httpapi.Decode(resp.Body, response); err != nil {
+		return fmt.Errorf("decode the response: %w", err)
+	}
+	return nil
 }
 
 // envelope is the outer object of every response.
@@ -94,24 +85,14 @@ type envelope[T any] struct {
 	} `json:"result_info"`
 }
 
-// call makes a request with a body, if it isn't nil, and returns the decoded response.
-func call[T any](body any, request func(options ...option.RequestOption) error) (envelope[T], error) {
+// call sends a request with a message, if it isn't nil, and returns the decoded response.
+func call[T any](ctx context.Context, a *api, method, path string, query url.Values, message any) (envelope[T], error) {
 	var response envelope[T]
-	options := []option.RequestOption{option.WithResponseBodyInto(&response)}
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return response, fmt.Errorf("encode the request: %w", err)
-		}
-		options = append(options, option.WithRequestBody("application/json", text))
+	err := a.send(ctx, method, path, query, message, &response)
+	if err == nil && !response.Success {
+		err = unsuccessful(response.Errors)
 	}
-	if err := request(options...); err != nil {
-		return response, err
-	}
-	if !response.Success {
-		return response, unsuccessful(response.Errors)
-	}
-	return response, nil
+	return response, err
 }
 
 // maxListings limits the attempts to read a list that changes meanwhile.
@@ -122,6 +103,8 @@ var validID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
 // listKind describes a list of the API: how to identify its entries, and how to limit it.
 type listKind[T any] struct {
+	path    string
+	query   url.Values
 	perPage int
 	id      func(T) string
 	// size returns the memory of an entry in bytes. count starts a listing that counts entries.
@@ -131,11 +114,11 @@ type listKind[T any] struct {
 
 // pages reads all pages of a list. If the list changes meanwhile, an entry may move to a page that was read
 // before. The list is then read again.
-func pages[T any](ctx context.Context, k listKind[T], page func(options ...option.RequestOption) (envelope[[]T], error)) ([]T, error) {
+func pages[T any](ctx context.Context, a *api, k listKind[T]) ([]T, error) {
 	var last map[string]bool
 	for range maxListings {
 		l := k.count()
-		rows, complete, err := readOnce(ctx, k, l, page)
+		rows, complete, err := readOnce(ctx, a, k, l)
 		l.End(err)
 		if err != nil {
 			return nil, err
@@ -153,13 +136,15 @@ func pages[T any](ctx context.Context, k listKind[T], page func(options ...optio
 }
 
 // readOnce reads all pages once. complete is false if entries may be missing.
-func readOnce[T any](ctx context.Context, k listKind[T], l *listlimit.Listing, page func(options ...option.RequestOption) (envelope[[]T], error)) (rows []T, complete bool, err error) {
+func readOnce[T any](ctx context.Context, a *api, k listKind[T], l *listlimit.Listing) (rows []T, complete bool, err error) {
 	seen := map[string]bool{}
 	count := -1
 	for n := 1; ; n++ {
+		query := url.Values{"page": {fmt.Sprint(n)}, "per_page": {fmt.Sprint(k.perPage)}}
+		maps.Copy(query, k.query)
 		var response envelope[[]T]
 		err := reads.Do(ctx, func() (err error) {
-			response, err = page(option.WithQuery("page", fmt.Sprint(n)), option.WithQuery("per_page", fmt.Sprint(k.perPage)))
+			response, err = call[[]T](ctx, a, http.MethodGet, k.path, query, nil)
 			return err
 		})
 		if err != nil {

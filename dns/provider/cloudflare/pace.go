@@ -90,7 +90,7 @@ func (p *pace) observe(resp *http.Response) {
 	defer p.mu.Unlock()
 	if resp.StatusCode != http.StatusTooManyRequests {
 		p.hold = 0
-		if left, ok := remaining(resp.Header); ok && left == 0 {
+		if left, ok := number(remainingCount, resp.Header); ok && left == 0 {
 			p.holdFor(remainingTime(resp.Header))
 		}
 		return
@@ -118,8 +118,6 @@ var (
 	remainingCount   = regexp.MustCompile(`;\s*r=(\d{1,9})\b`)
 	remainingSeconds = regexp.MustCompile(`;\s*t=(\d{1,9})\b`)
 )
-
-func remaining(h http.Header) (n int, ok bool) { return number(remainingCount, h) }
 
 func remainingTime(h http.Header) time.Duration {
 	n, _ := number(remainingSeconds, h)

@@ -131,9 +131,11 @@ func (p *coreDNS) do(ctx context.Context, w *work) error {
 // prepare reads the entries of a work, and returns what to write. guards are conditions in addition
 // to those of each step: that no entry was added under its names since they were read.
 func (p *coreDNS) prepare(ctx context.Context, w *work) (guards []clientv3.Cmp, steps []step, err error) {
-	e := newEntries(p.layout, p.owner)
+	e := &entries{layout: p.layout, owner: p.owner, byKey: map[string]*entry{}}
 	for _, name := range w.names {
-		from, to := p.rangeOf(name)
+		// The entries of a name and of all names below it. In ASCII, 0 follows the slash.
+		from := p.layout.key(name)
+		to := from + "0"
 		counted := p.budget.Part("the name " + name)
 		kvs, revision, err := p.store.read(ctx, from, to, counted)
 		if err != nil {

@@ -33,10 +33,6 @@ type entries struct {
 	byKey map[string]*entry
 }
 
-func newEntries(l layout, owner string) *entries {
-	return &entries{layout: l, owner: owner, byKey: map[string]*entry{}}
-}
-
 // add adds entries that were read.
 func (e *entries) add(kvs []*mvccpb.KeyValue) {
 	for _, kv := range kvs {

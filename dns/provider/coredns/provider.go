@@ -138,10 +138,3 @@ func adjust(r *dns.RecordSet) (*dns.RecordSet, error) {
 	c.Targets, c.Properties, c.SetIdentifier = slices.Clone(targets), properties, ""
 	return c, nil
 }
-
-// rangeOf returns a range of keys with the entries of a name and of all names below it.
-func (p *coreDNS) rangeOf(name string) (from, to string) {
-	// In ASCII, 0 follows the slash.
-	from = p.layout.key(name)
-	return from, from + "0"
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
@@ -101,7 +102,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		client:      client,
 		timeout:     c.ReadTimeout + c.WriteTimeout,
 		metrics:     m,
-		negotiation: newNegotiation(),
+		negotiation: &negotiation{running: semaphore.NewWeighted(1)},
 		log:         in.Log,
 		budget:      in.Budget,
 		warned:      map[string]bool{},

@@ -38,10 +38,6 @@ type negotiation struct {
 	at     time.Time
 }
 
-func newNegotiation() *negotiation {
-	return &negotiation{running: semaphore.NewWeighted(1)}
-}
-
 func (n *negotiation) get() (filter dns.Filter, fresh bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

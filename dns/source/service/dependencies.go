@@ -47,17 +47,3 @@ func (s *services) podChanged(before, now *pod) {
 		}
 	}
 }
-
-// nodeChanged evaluates all Services again that use nodes, because they may depend on whether any
-// node has an external address.
-func (s *services) nodeChanged(_, _ *node) {
-	source.NotifyAll(s.reader.Changed, s.table.ByIndex(byNodes, anyNode))
-}
-
-// hostInUse reports whether a Service needs the addresses of a name.
-func (s *services) hostInUse(host string) bool { return len(s.table.ByIndex(byHost, host)) > 0 }
-
-// hostChanged evaluates the Services again whose load balancer has a name.
-func (s *services) hostChanged(host string) {
-	source.NotifyAll(s.reader.Changed, s.table.ByIndex(byHost, host))
-}

@@ -48,7 +48,9 @@ func newServices(c Config, in source.Input, types []corev1.ServiceType) *service
 	s.skips = s.sharedSkips()
 	headless, nodePort := needs(types)
 	if c.ResolveHostnames {
-		s.hosts = newLookups(c.resolver, s.hostInUse, s.hostChanged)
+		s.hosts = newLookups(c.resolver,
+			func(host string) bool { return len(s.table.ByIndex(byHost, host)) > 0 },
+			func(host string) { source.NotifyAll(s.reader.Changed, s.table.ByIndex(byHost, host)) })
 	}
 	s.table = s.serviceTable()
 	if headless {
@@ -98,5 +100,8 @@ func (s *services) podTable() *kube.Table[pod] {
 func (s *services) nodeTable() *kube.Table[node] {
 	kind := kube.Retrim(kinds.Nodes(), kube.TrimOf(trimNode))
 	kind.Form = source.NodeForm(nil)
-	return kind.Table(kube.WithHandler(s.nodeChanged))
+	return kind.Table(kube.WithHandler(func(_, _ *node) {
+		// All Services that use nodes may depend on whether any node has an external address.
+		source.NotifyAll(s.reader.Changed, s.table.ByIndex(byNodes, anyNode))
+	}))
 }
