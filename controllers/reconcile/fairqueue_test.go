@@ -104,8 +104,11 @@ func TestManySlowNamespacesDelayNoOthers(t *testing.T) {
 			if most := namespaces + 1 + workers; attempts > most {
 				t.Errorf("%d requests, want %d at most", attempts, most)
 			}
-			if health := f.loop.Health(); health.Refused != nil || health.Waiting < namespaces-slowPlaces*workers {
-				t.Errorf("%d Services wait, and writes are refused with %v: want the Services that have yielded, and no refusal", health.Waiting, health.Refused)
+			if health := f.loop.Health(); health.Refused != nil || health.Waiting < len(slow)-slowPlaces*workers {
+				t.Errorf("%d Services wait, and writes are refused with %v: want all without a place, and no refusal", health.Waiting, health.Refused)
+			}
+			if wait, waits := f.loop.Waiting(slow[len(slow)-1]); !waits || wait.Reason != errSlow.Error() {
+				t.Errorf("a Service that has not begun waits: %v, because %q", waits, wait.Reason)
 			}
 			if n := f.lines("level=WARN"); n != 0 {
 				t.Errorf("%d warnings about cancelled requests", n)

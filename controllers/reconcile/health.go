@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +22,8 @@ type Health struct {
 	RefusedSince, RefusedLast time.Time
 	Refused                   error
 	Namespaces                int
-	// Waiting is the number of Services that wait because a sync failed, or because another writer keeps
-	// changing their objects. WaitingSince is the start of the longest wait.
+	// Waiting is the number of Services that wait because a sync failed or was held back, or because another
+	// writer keeps changing their objects. WaitingSince is the start of the longest wait.
 	Waiting      int
 	WaitingSince time.Time
 }
@@ -129,14 +130,17 @@ func (w *writes) refused(key Key, err error, now time.Time) {
 	w.RefusedLast = now
 }
 
+// errSlow is the reason of a Service that waits because its namespace is slow (see [lanes]).
+var errSlow = errors.New("writes in its namespace take long, and wait for each other: look for a slow admission webhook, or an overloaded API server")
+
 // waits records that a Service waits because of err. If err is nil, the Service waits because writes of other
-// Services fail.
+// Services fail. errSlow doesn't replace another reason.
 func (w *writes) waits(key Key, now time.Time, err error) {
 	wait, known := w.waiting[key]
 	if !known {
 		wait.Since = now
 	}
-	if err != nil {
+	if err != nil && (wait.Reason == "" || !errors.Is(err, errSlow)) {
 		wait.Reason = sanitize.Shorten(err.Error(), maxReason) + advice(err)
 	}
 	w.waiting[key] = wait

@@ -184,6 +184,7 @@ func (t *term) begin(ctx context.Context, key Key, yield context.CancelCauseFunc
 	defer t.mu.Unlock()
 	now := time.Now()
 	if !t.lanes.begin(key, now) {
+		t.writes.waits(key, now, errSlow)
 		return nil
 	}
 	if !t.breakers.begin(key, now) {
@@ -327,7 +328,7 @@ func (t *term) ended(key Key, err error) (replaced bool) {
 		}
 		t.writes.done(key)
 	case yielded:
-		t.writes.waits(key, now, nil)
+		t.writes.waits(key, now, errSlow)
 		t.queue.Add(key)
 	default:
 		t.writes.waits(key, now, err)
