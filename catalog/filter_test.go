@@ -185,7 +185,7 @@ func TestFilterFor(t *testing.T) {
 		"node, made up":        {FilterNode, Client{"made-up", "made-up"}, Filter{Kind: FilterNode}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, (&Filters{Kind: tc.kind, nodes: map[string]struct{}{"n1": {}}, zones: []string{"east"}}).For(tc.client)); diff != "" {
+			if diff := cmp.Diff(tc.want, (&Filters{Kind: tc.kind, nodes: []string{"n1"}, zones: []string{"east"}}).For(tc.client)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -11,8 +11,8 @@ import (
 type Filters struct {
 	// Kind is the property of clients that the endpoints depend on.
 	Kind FilterKind
-	// nodes are the nodes that make a difference, for FilterHints and FilterNode.
-	nodes map[string]struct{}
+	// nodes are the nodes that make a difference, for FilterHints and FilterNode, sorted.
+	nodes []string
 	// zones are the zones that make a difference, sorted, unless anyZone is true.
 	zones   []string
 	anyZone bool
@@ -23,7 +23,7 @@ func (f *Filters) For(c Client) Filter {
 	if f == nil {
 		return Filter{}
 	}
-	if _, known := f.nodes[c.Node]; !known {
+	if _, known := slices.BinarySearch(f.nodes, c.Node); !known {
 		c.Node = ""
 	}
 	if !f.anyZone && c.Zone != "" {
@@ -48,18 +48,22 @@ func (f *Filters) Same(g *Filters) bool {
 	if f == nil || g == nil {
 		return f == g
 	}
-	return f == g || f.Kind == g.Kind && f.anyZone == g.anyZone && maps.Equal(f.nodes, g.nodes) && slices.Equal(f.zones, g.zones)
+	return f == g || f.Kind == g.Kind && f.anyZone == g.anyZone && slices.Equal(f.nodes, g.nodes) && slices.Equal(f.zones, g.zones)
 }
 
-// Filters returns the filters for [Resolve].
-func (s *Snapshot) Filters() *Filters {
+// Filters returns the filters for [Resolve], the same for each call.
+func (s *Snapshot) Filters() *Filters { return s.filters() }
+
+// PriorityFilters returns the filters for [ResolveAll], the same for each call.
+func (s *Snapshot) PriorityFilters() *Filters { return s.priorityFilters() }
+
+func (s *Snapshot) newFilters() *Filters {
 	kind := s.filterKind()
 	// The labels of endpoints have the zone of the client, which clients of Get can't choose.
 	return &Filters{Kind: kind, anyZone: true, nodes: s.nodesFor(kind)}
 }
 
-// PriorityFilters returns the filters for [ResolveAll].
-func (s *Snapshot) PriorityFilters() *Filters {
+func (s *Snapshot) newPriorityFilters() *Filters {
 	f := &Filters{Kind: s.priorityKind()}
 	f.nodes = s.nodesFor(f.Kind)
 	if f.Kind == FilterZone || f.Kind == FilterHints {
@@ -68,8 +72,8 @@ func (s *Snapshot) PriorityFilters() *Filters {
 	return f
 }
 
-// nodesFor returns the nodes of clients that make a difference with a kind of filter.
-func (s *Snapshot) nodesFor(kind FilterKind) map[string]struct{} {
+// nodesFor returns the nodes of clients that make a difference with a kind of filter, sorted.
+func (s *Snapshot) nodesFor(kind FilterKind) []string {
 	if kind < FilterHints {
 		return nil
 	}
@@ -80,7 +84,7 @@ func (s *Snapshot) nodesFor(kind FilterKind) map[string]struct{} {
 			addNodes(nodes, kind, subset.draining)
 		}
 	}
-	return nodes
+	return slices.Sorted(maps.Keys(nodes))
 }
 
 func addNodes(nodes map[string]struct{}, kind FilterKind, addresses []*Address) {

@@ -38,6 +38,17 @@ func drawPlaced(t *rapid.T) []Object {
 	return append(objects, slice("s", "web", IPv4, endpoints...))
 }
 
+// TestQueriesShareFilters shows that queries of one snapshot have the same filters. With filters of its own for each of
+// 18,000 hostnames of a Service with 1,000 hinted nodes, a client cost 4 GB.
+func TestQueriesShareFilters(t *testing.T) {
+	s := snapshotOf("web", service("web"), slice("s", "web", IPv4, at("10.0.0.1", WorkloadKey{}, func(e *SliceEndpoint) { e.HintNodes = []string{"n1"} })))
+	for name, of := range map[string]func() *Filters{"Filters": s.Filters, "PriorityFilters": s.PriorityFilters} {
+		if a, b := of(), of(); a != b {
+			t.Errorf("%s: each query has filters of its own", name)
+		}
+	}
+}
+
 // TestFiltersLoseNothing shows that a client gets the same with its filter as with one that has its node and
 // its zone, and that made-up nodes and zones share a filter.
 func TestFiltersLoseNothing(t *testing.T) {

@@ -100,11 +100,13 @@ func Resolve(s *Snapshot, q Query) EndpointSet {
 		return EndpointSet{}
 	}
 	set := EndpointSet{Exists: true, Pending: s.pending}
-	n := 0
-	for i := range s.members {
-		n += s.members[i].addresses()
+	if q.Hostname == "" { // of a hostname there are few
+		n := 0
+		for i := range s.members {
+			n += s.members[i].addresses()
+		}
+		set.Endpoints = make([]Endpoint, 0, n)
 	}
-	set.Endpoints = make([]Endpoint, 0, n)
 	_, declared := s.Service.port(q.Port)
 	for i := range s.members {
 		s.members[i].resolve(&set, q, declared)
@@ -119,8 +121,8 @@ func Resolve(s *Snapshot, q Query) EndpointSet {
 
 func sameAddr(a, b Endpoint) bool { return a.Addr == b.Addr }
 
-// resolve appends the endpoints of one member to a set with enough capacity. If declared is true, the Service
-// that it is a member of declares the port.
+// resolve appends the endpoints of one member to a set. If declared is true, the Service that it is a member of
+// declares the port.
 func (p *memberSnapshot) resolve(set *EndpointSet, q Query, declared bool) {
 	if p.service == nil || p.service.ExternalName {
 		return

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"fmt"
+	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,6 +78,22 @@ func TestResolvePort(t *testing.T) {
 		"Q19 without TCP, the first":               {objects: []Object{service("web", withPorts(ServicePort{"udp", 80, UDP}, ServicePort{"tcp", 80, "SCTP"})), twoPorts, a}, want: []string{"10.0.0.1:2 a"}},
 		"TCP on another number doesn't matter":     {objects: []Object{service("web", withPorts(ServicePort{"tcp", 81, TCP}, ServicePort{"udp", 80, UDP})), twoPorts, a}, want: []string{"10.0.0.1:2 a"}},
 	})
+}
+
+// A query for a hostname needs no memory for the other endpoints: a client may ask for 20,000 hostnames of a Service with
+// 1,000 endpoints, whose every change then cost 1 GB.
+func TestResolveHostnameAllocatesLittle(t *testing.T) {
+	var all []SliceEndpoint
+	for i := range 1000 {
+		all = append(all, at(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}).String(), WorkloadKey{}, named(fmt.Sprint("h", i))))
+	}
+	snapshot := snapshotOf("web", service("web"), slice("s", "web", IPv4, all...))
+	for hostname, want := range map[string]int{"h7": 1, "other": 0} {
+		set := Resolve(snapshot, Query{Port: 80, Hostname: hostname})
+		if n := len(set.Endpoints); n != want || cap(set.Endpoints) > 8 {
+			t.Errorf("%s: %d endpoints in memory for %d, want %d", hostname, n, cap(set.Endpoints), want)
+		}
+	}
 }
 
 func notReady(e *SliceEndpoint) { e.NotReady = true }

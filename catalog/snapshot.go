@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"sync"
 )
 
 // Snapshot is the immutable state of one Service, with the slices and workloads of its members.
@@ -17,6 +18,8 @@ type Snapshot struct {
 	// pending is true if a member is in a cluster that is not synced yet.
 	pending bool
 	stale   chan struct{}
+	// filters and priorityFilters are computed once, because thousands of queries may share them.
+	filters, priorityFilters func() *Filters
 
 	catalog *Catalog
 	users   int // guarded by Catalog.snapshotsMu
@@ -106,6 +109,7 @@ func (s *state) snapshot(key ServiceKey, o *Options) *Snapshot {
 		}
 		snap.pending = snap.pending || cluster != nil && !usable
 	}
+	snap.filters, snap.priorityFilters = sync.OnceValue(snap.newFilters), sync.OnceValue(snap.newPriorityFilters)
 	return snap
 }
 
