@@ -37,6 +37,8 @@ func newClient(config *rest.Config, httpClient *http.Client, namespace string) (
 	c.GroupVersion, c.APIPath = &externaldns.SchemeGroupVersion, "/apis"
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	// Each change needs three to five requests. The store limits the parallel ones.
+	c.QPS, c.RateLimiter = -1, nil
 	if httpClient == nil {
 		var err error
 		if httpClient, err = rest.HTTPClientFor(c); err != nil {

@@ -19,9 +19,8 @@ import (
 
 // Options configures an [Owner].
 type Options struct {
-	// Config is the connection to the API server. Its limits should allow some hundred requests per
-	// second, because each change needs three to five. HTTPClient has the connections; if it is nil,
-	// they are opened according to Config.
+	// Config is the connection to the API server, whose rate limit doesn't apply. HTTPClient has the
+	// connections; if it is nil, they are opened according to Config.
 	Config     *rest.Config
 	HTTPClient *http.Client
 	// Namespace is the namespace of the objects; empty means "default".

@@ -294,3 +294,14 @@ func TestNameOfAnotherRecord(t *testing.T) {
 	}
 	s.expect(other, "me 192.0.2.1")
 }
+
+// The requests of a batch don't wait for the rate limit of the connection, which is meant for commands.
+func TestNoRateLimit(t *testing.T) {
+	c, err := newClient(&rest.Config{Host: "http://api.test", QPS: 50, Burst: 100}, http.DefaultClient, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if limiter := c.GetClient().GetRateLimiter(); limiter != nil {
+		t.Errorf("the limit is %v a second", limiter.QPS())
+	}
+}

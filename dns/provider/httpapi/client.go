@@ -7,9 +7,14 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
 )
+
+// silence is how long a connection of HTTP/2 may be silent before it is tested, and how long the test takes. A
+// device in between may drop a connection without an answer; TCP would notice that after 15 minutes.
+const silence = 15 * time.Second
 
 // Options are the settings of a client.
 type Options struct {
@@ -44,6 +49,7 @@ func NewClient(ctx context.Context, in provider.Input, o Options) (*http.Client,
 	if err := in.TLS.AddTo(transport.TLSClientConfig, provider.TLSFlags()); err != nil {
 		return nil, err
 	}
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence}
 	context.AfterFunc(ctx, transport.CloseIdleConnections)
 	var sender http.RoundTripper = limited{next: named{next: in.Wrap(transport)}, request: limitOf(o.MaxRequest, defaultLimit), response: limitOf(o.MaxResponse, defaultLimit), decoded: limitOf(o.MaxDecoded, DefaultDecoded)}
 	if in.DryRun {
