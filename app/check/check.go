@@ -14,8 +14,7 @@ import (
 // State is the severity of a result.
 type State string
 
-// States, from good to bad. The exit code of a report is 1 with any Failed, else 2 with any
-// Unknown, else 0.
+// States, from good to bad. A report exits with 1 for any Failed, else 2 for any Unknown, else 0.
 const (
 	// OK is for correct results.
 	OK State = "ok"
@@ -102,12 +101,10 @@ func runOne(ctx context.Context, c Check, limit time.Duration) []Result {
 	case <-ctx.Done():
 	}
 	// The check was cancelled, and may still return a result.
-	grace := time.NewTimer(time.Second)
-	defer grace.Stop()
 	select {
 	case found := <-outcome:
 		return found
-	case <-grace.C:
+	case <-time.After(time.Second):
 		return []Result{late(c.About, limit)}
 	}
 }
@@ -140,8 +137,7 @@ func (r *Report) Count(state State) int {
 	return n
 }
 
-// ExitCode returns 0 if nothing is wrong, 1 if something is, and 2 if a check couldn't be
-// completed.
+// ExitCode returns 0 if nothing is wrong, 1 if something is, and 2 if a check is incomplete.
 func (r *Report) ExitCode() int {
 	switch {
 	case r.Count(Failed) > 0:

@@ -79,8 +79,7 @@ func (a checker) missingVerbs(ctx context.Context, p roleRule) ([]string, error)
 	return verbs, nil
 }
 
-// reviews returns the access reviews for a verb of the rule: one for its resource, or one for each
-// path.
+// reviews returns the access reviews for a verb of the rule: one for its resource or each path.
 func (p roleRule) reviews(verb string) []authorizationv1.SelfSubjectAccessReviewSpec {
 	var specs []authorizationv1.SelfSubjectAccessReviewSpec
 	for _, path := range p.rule.Paths {

@@ -1,8 +1,8 @@
 package destclient
 
 import (
-	"cmp"
 	"encoding/binary"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -20,8 +20,7 @@ const (
 	changed mark = "~"
 )
 
-// change is the effect of a message on one endpoint. In a removal, endpoint is the removed one; nil
-// if there was none.
+// change is the effect of a message on one endpoint, nil if a removed one was not known.
 type change struct {
 	mark     mark
 	addr     netip.AddrPort
@@ -35,8 +34,7 @@ type endpointSet struct {
 	endpoints map[netip.AddrPort]*pb.WeightedAddr
 	// none is the last message if that was a no_endpoints; otherwise nil.
 	none *pb.NoEndpoints
-	// initial is true until the first message of a stream. If that is an add, it replaces the state of
-	// earlier streams.
+	// initial is true until the first message of a stream. An add then replaces the state.
 	initial bool
 }
 
@@ -104,14 +102,7 @@ func (s *endpointSet) removeExcept(kept *pb.WeightedAddrSet) []change {
 }
 
 func (s *endpointSet) sorted() []netip.AddrPort {
-	addrs := make([]netip.AddrPort, 0, len(s.endpoints))
-	for a := range s.endpoints {
-		addrs = append(addrs, a)
-	}
-	slices.SortFunc(addrs, func(a, b netip.AddrPort) int {
-		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Port(), b.Port()))
-	})
-	return addrs
+	return slices.SortedFunc(maps.Keys(s.endpoints), netip.AddrPort.Compare)
 }
 
 // AddrPort returns the address in a message. It is invalid if the message has no IP.

@@ -54,8 +54,7 @@ func (p lines) print(l *line, field *json.RawMessage, m proto.Message) error {
 	return output.PrintNext(p.out, format, output.Result{Value: l, Names: l.Addresses})
 }
 
-// readable returns a message in JSON with addresses in their usual notation. Protobuf has numbers
-// for them.
+// readable returns a message in JSON with addresses as text. Protobuf has numbers for them.
 func readable(message []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(message))
 	d.UseNumber()

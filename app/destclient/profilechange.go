@@ -31,8 +31,7 @@ func becomes(from, to string) string {
 	return cmp.Or(from, "none") + " -> " + cmp.Or(to, "none")
 }
 
-// tableChanges describes which rows were added and removed, and which cells of others have changed.
-// Rows are matched by key.
+// tableChanges describes which rows were added, removed and changed. Rows are matched by key.
 func tableChanges(from, to profileTable) []string {
 	var changes []string
 	old, new := from.keyed(), to.keyed()

@@ -29,8 +29,7 @@ type profileField struct {
 	name, value string
 }
 
-// profileTable is a list of a profile, such as its routes. The first cell of a row names the item.
-// No cell is empty.
+// profileTable is a list of a profile. The first cell of a row names the item; no cell is empty.
 type profileTable struct {
 	// one and many are the singular and plural of a row.
 	one, many string

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 var (
@@ -25,8 +26,7 @@ var (
 	errOutput = errors.New("can't write the output")
 )
 
-// finalCodes are the codes of errors that a retry won't change. Linkerd's proxies don't retry after
-// the first two either.
+// finalCodes are the codes of errors that a retry won't change, for Linkerd's proxies too.
 var finalCodes = []codes.Code{codes.InvalidArgument, codes.FailedPrecondition, codes.Unimplemented}
 
 // openStream is a stream that is being read.
@@ -133,9 +133,7 @@ func (a *call[M]) watch(ctx context.Context) error {
 		}
 		delay := a.backoff(failures)
 		fmt.Fprintf(a.err, "signpost: %v; asking again in %v\n", a.explain(ctx, err), delay)
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
+		if pause.For(ctx, delay) != nil {
 			return nil
 		}
 	}

@@ -40,8 +40,7 @@ type connections struct {
 	transports []http.RoundTripper
 }
 
-// client returns a client with its own connections, so that other requests of the process can't
-// delay it.
+// client returns a client with its own connections, which other requests can't delay.
 func (c *connections) client(base *rest.Config, o clientConfig) (*kubernetes.Clientset, error) {
 	return makeClient(c, o.restConfig(base), kubernetes.NewForConfigAndClient)
 }
@@ -81,8 +80,7 @@ func (o clientConfig) restConfig(base *rest.Config) *rest.Config {
 	cfg := rest.CopyConfig(base)
 	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	cfg.Timeout = 0
-	// Without HTTP/2, a few short requests in parallel cost a fifth less CPU, and a dead connection
-	// blocks only one of them.
+	// Without HTTP/2, a few short requests cost a fifth less CPU, and a dead connection blocks one.
 	cfg.NextProtos = []string{"http/1.1"}
 	cfg.RateLimiter, cfg.QPS, cfg.Burst = nil, -1, 0
 	if o.qps > 0 {

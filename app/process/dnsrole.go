@@ -22,6 +22,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/pause"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube"
 )
@@ -49,8 +50,7 @@ type dnsRole struct {
 	rotation   rotation
 }
 
-// newDNSRole creates the role that publishes records. Everything that it opens stays open until ctx
-// ends.
+// newDNSRole creates the role that publishes records. What it opens stays open until ctx ends.
 func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, error) {
 	if o.Leader.Elect && in.REST == nil {
 		return nil, settings.Usagef("--leader-elect: a Lease needs a cluster: name one with --kubeconfig, or leave out --leader-elect")
@@ -187,9 +187,8 @@ func (r *dnsRole) leading() inspect.Leading {
 	return l
 }
 
-// details returns lines for /ready. A standby stays ready even if the leader lacks its publishers:
-// otherwise a rollout that adds a publisher would wait for the standby, and the old leader for the
-// rollout.
+// details returns lines for /ready. A standby stays ready if the leader lacks its publishers:
+// otherwise a rollout that adds one would wait for the standby, and the old leader for the rollout.
 func (r *dnsRole) details() []string {
 	lines := r.leadership.details()
 	if _, sentence := r.unled.names(); sentence != "" {
@@ -268,10 +267,8 @@ func (r *dnsRole) identify(ctx context.Context, refusals configure.Refusals) boo
 		if !failed {
 			r.log.Warn("Publishing waits until the instance of this process is known; trying again", "err", err)
 		}
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, identifyInterval) != nil {
 			return false
-		case <-time.After(identifyInterval):
 		}
 	}
 }

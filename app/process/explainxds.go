@@ -11,8 +11,7 @@ import (
 	"github.com/signpostd/signpost/xds"
 )
 
-// explainedXDS explains the responses to the xDS clients of a Service. It implements
-// [inspect.Explainer].
+// explainedXDS is an [inspect.Explainer] of the responses to the xDS clients of a Service.
 type explainedXDS struct {
 	known  *catalog.Catalog
 	server *xds.Server

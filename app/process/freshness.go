@@ -30,7 +30,7 @@ func (f *freshness) ownTables() (all []kube.TableStatus) {
 // isStale reports whether changes of a kind can't be seen now.
 func isStale(t kube.TableStatus) bool { return t.State == kube.Waiting || t.Stale > silentFor }
 
-// outdated is the Outdated of [destination.Config].
+// outdated is the Outdated of [destination.Config] and of [xds.Config].
 func (f *freshness) outdated(resources ...string) string {
 	for _, t := range append(f.ownTables(), f.secrets()) {
 		if !slices.Contains(resources, t.Resource.String()) && !slices.Contains(resources, t.Resource.Resource) || !isStale(t) {
@@ -43,6 +43,3 @@ func (f *freshness) outdated(resources ...string) string {
 	}
 	return ""
 }
-
-// outdatedServices is the Outdated of [xds.Config].
-func (f *freshness) outdatedServices() string { return f.outdated("services") }

@@ -14,8 +14,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 )
 
-// waitExplainer says whether the controllers fail to write the slices of a Service. It implements
-// [inspect.Explainer].
+// waitExplainer is an [inspect.Explainer] that says whether writes for a Service fail.
 type waitExplainer struct {
 	set interface {
 		Waiting(key reconcile.Key) map[string]reconcile.Wait
@@ -99,8 +98,7 @@ func (w unwritten) Waits(limit int) (oldest []inspect.Wait, all int) {
 	return oldest, all
 }
 
-// waitCause says why a write waits. The text has no times, so that Services with the same reason
-// are one finding.
+// waitCause says why a write waits, without times, so that equal reasons are one finding.
 func waitCause(what string, wait reconcile.Wait) string {
 	switch {
 	case !wait.Until.IsZero():

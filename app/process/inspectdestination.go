@@ -24,8 +24,7 @@ const (
 	explainRate, explainBurst = 20, 200
 )
 
-// inspectedDestination is the inspection of the destination role. It implements [inspect.StreamsOf]
-// and [inspect.ServicesOf].
+// inspectedDestination is an [inspect.StreamsOf] and [inspect.ServicesOf] of the destination role.
 type inspectedDestination struct {
 	server *destination.Server
 	known  *catalog.Catalog
@@ -91,8 +90,7 @@ func (d *inspectedDestination) Streams() []inspect.Stream {
 	return list
 }
 
-// isStale reports whether the endpoints of a Service of our own cluster come from one of these
-// clusters.
+// isStale reports whether the endpoints of a Service come from one of these clusters.
 func (d *inspectedDestination) isStale(key catalog.ServiceKey, clusters map[string]bool) bool {
 	if clusters[catalog.LocalCluster] {
 		return true

@@ -36,8 +36,7 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 		offer := r.Offer
 		offer.Role = r.Name
 		if r.Name == settings.ControllersSection {
-			// The steps of an explanation lead from an object to its clients, so writing comes
-			// first.
+			// Steps lead from an object to its clients, so writing comes first.
 			p.Inspection.Offers = slices.Insert(p.Inspection.Offers, 0, offer)
 		} else {
 			p.Inspection.Offers = append(p.Inspection.Offers, offer)
@@ -53,8 +52,7 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 	p.Reasons = func() []string { return reasonsOf(cluster, roles) }
 }
 
-// openInspection creates the client that checks the tokens of requests, if the process has a
-// cluster.
+// openInspection creates the client that checks tokens, if the process has a cluster.
 func (p *process) openInspection(in roleInput) error {
 	if in.REST == nil {
 		return nil

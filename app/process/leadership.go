@@ -23,9 +23,8 @@ type leadership struct {
 	lease string
 }
 
-// newLeadership returns a leadership that doesn't campaign yet. identity is the process' identity
-// in the Lease; if it is empty, a unique one is created. leadsFor, unless empty, is written into
-// the Lease.
+// newLeadership returns a leadership that doesn't campaign yet. identity is that in the Lease;
+// empty means a unique one. leadsFor, unless empty, is written into the Lease.
 func newLeadership(in roleInput, clients *connections, o settings.Leader, identity, leadsFor string) (*leadership, error) {
 	l := &leadership{fence: leader.Unfenced(), lease: o.ResourceNamespace + "/" + o.ResourceName}
 	if !o.Elect {

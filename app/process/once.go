@@ -20,8 +20,7 @@ import (
 // flushTime limits how long publishOnce waits at its end for its Events to be sent.
 const flushTime = 2 * time.Second
 
-// publishOnce brings the zones of the only publisher up to date, within the limit, and returns the
-// plans of the zones.
+// publishOnce updates the zones of the only publisher within the limit, and returns their plans.
 func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, log *slog.Logger) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -3,12 +3,10 @@ package process
 import (
 	"context"
 	"log/slog"
-	"net"
 	"runtime/debug"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/grpc"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -32,8 +30,7 @@ type roleInput struct {
 	NamespacesOf map[schema.GroupResource][]string
 	Log          *slog.Logger
 	Registerer   prometheus.Registerer
-	// Report receives the problems of objects, and Fixed the objects whose problems are fixed;
-	// Fixed may be nil.
+	// Report receives the problems of objects, and Fixed, which may be nil, the fixed objects.
 	Report objectmeta.Report
 	Fixed  objectmeta.Fixed
 	// Tracer begins spans; nil disables traces.
@@ -59,19 +56,13 @@ type role struct {
 	Name string
 	// Tables have to be filled by the cluster.
 	Tables []kube.AnyTable
-	// Register adds the services of the role to its own gRPC server, which listens at Addr; nil for
-	// a role without services. AddrSetting is the path of the address in a config file, for errors, and
-	// AddrLogKey its key in the log. Listener wraps the listener; it may be nil.
-	Register                      func(grpc.ServiceRegistrar)
-	Addr, AddrSetting, AddrLogKey string
-	ServerOptions                 []grpc.ServerOption
-	Listener                      func(net.Listener) net.Listener
+	// Server is nil for a role without gRPC services.
+	Server *grpcServer
 	// Actors returns the actors that run until the process ends. An actor without a Grace gets the
 	// grace period of the settings. settled is closed when the tables are filled. When the context
 	// of the actors ends, open streams must end too, because the gRPC server waits for them.
 	Actors func(settled <-chan struct{}) []run.Actor
-	// Ready reports whether the role does its work. If Ready is nil, the role is ready when the
-	// tables are filled.
+	// Ready reports whether the role does its work; nil means when the tables are filled.
 	Ready func() bool
 	// Details returns lines for /ready; it may be nil.
 	Details func() []string
@@ -104,8 +95,7 @@ type process struct {
 	Clusters func() []linked.Status
 	// Inspection is the inspection API, which isn't created without a Status.
 	Inspection inspect.Config
-	// Tracer begins the spans of the roles, and must be closed after they have ended. It is nil
-	// without traces.
+	// Tracer begins the spans of the roles, and is closed after they have ended; nil for none.
 	Tracer *tracing.Tracer
 }
 
@@ -202,10 +192,8 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	var tables []kube.AnyTable
 	for _, r := range roles {
 		tables = append(tables, r.Tables...)
-		if r.Register != nil {
-			server := grpcServer{Setting: r.AddrSetting, LogKey: r.AddrLogKey, Addr: r.Addr, Options: r.ServerOptions, Listener: r.Listener}
-			r.Register(&server.Services)
-			p.Servers = append(p.Servers, server)
+		if r.Server != nil {
+			p.Servers = append(p.Servers, *r.Server)
 		}
 	}
 	var cluster *kube.Cluster

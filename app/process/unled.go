@@ -20,8 +20,7 @@ const (
 	unledAfter = 30 * time.Second
 )
 
-// unled detects publishers of a standby that the leader doesn't run, so that nothing is published
-// for them.
+// unled detects publishers of a standby that the leader lacks, so that nothing publishes them.
 type unled struct {
 	publishers []*configure.Options
 	leadership *leadership
@@ -44,8 +43,7 @@ func newUnled(in roleInput, l *leadership, publishers []*configure.Options) (*un
 	return u, nil
 }
 
-// names returns the publishers that the leader doesn't run, and a sentence with the cause and what
-// to do.
+// names returns the publishers that the leader lacks, and a sentence with cause and advice.
 func (u *unled) names() (names []string, sentence string) {
 	if u.leadership.elector == nil {
 		return nil, ""
@@ -62,8 +60,7 @@ func (u *unled) names() (names []string, sentence string) {
 		sanitize.List(names, maxNames, sanitize.Name), sanitize.Name(leader), u.leadership.lease, sanitize.List(led, maxNames, sanitize.Name))
 }
 
-// run updates the metric. It reports once when the leader lacks publishers, and once when that has
-// ended.
+// run updates the metric, and reports once when the leader lacks publishers, and when it has them.
 func (u *unled) run(ctx context.Context, r *dnsRole) error {
 	tick := time.NewTicker(unledEvery)
 	defer tick.Stop()

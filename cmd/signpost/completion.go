@@ -46,8 +46,7 @@ func completeBy(cmd *cobra.Command, flag string, f completer) {
 	}
 }
 
-// completeCluster offers the contexts, clusters and users of the kubeconfig, and the namespaces of
-// the cluster.
+// completeCluster offers the contexts, clusters and users of the kubeconfig, and namespaces.
 func (c *client) completeCluster(cmd *cobra.Command) {
 	named := func(names func(*clientcmdapi.Config) []string) completer {
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

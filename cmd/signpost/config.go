@@ -97,8 +97,7 @@ func validate(ctx context.Context, file string) error {
 	return settings.Check(file, text, func(o *configure.Options) error { return checkPublisher(ctx, o) })
 }
 
-// aboutFlag matches an error about a setting. Others are about this host, such as credentials that
-// only a pod has.
+// aboutFlag matches an error about a setting. Others are about this host, such as a file.
 var aboutFlag = regexp.MustCompile(`(^|[ :])--[a-z]`)
 
 // checkPublisher returns the faults of the settings of a publisher's sources and provider.

@@ -24,8 +24,7 @@ func newAdminClient() *client {
 	return newClient(portforward.Admin, portforward.AdminPort, adminTimeout)
 }
 
-// inspection returns cmd as a command without arguments that queries running processes with f, and
-// prints the result.
+// inspection returns cmd as a command without arguments that prints what f asks processes.
 func inspection(s streams, cmd *cobra.Command, f func(*inspectclient.Client, context.Context) (output.Result, error)) *cobra.Command {
 	c := newAdminClient()
 	cmd.Args = noArguments
@@ -156,8 +155,7 @@ func (c *client) streamSubject(filter *inspectclient.StreamFilter, args []string
 	return err
 }
 
-// namespacedList returns cmd as a command that lists what one namespace or all have, narrowed by a
-// text.
+// namespacedList returns cmd as a command that lists a namespace or all, narrowed by a text.
 func namespacedList(s streams, cmd *cobra.Command, search string, list func(l *inspectclient.Client, ctx context.Context, namespace, search string) (output.Result, error)) *cobra.Command {
 	c := newAdminClient()
 	var text string

@@ -129,8 +129,7 @@ func noCommand(cmd *cobra.Command, s streams) error {
 	return settings.Usagef("no command given: use one of those above")
 }
 
-// alias makes each of two names of a flag work. --help shows the name that the command's flag set
-// has.
+// alias makes each of two names of a flag work. --help shows that of the flag set.
 func alias(flags *pflag.FlagSet, one, other string) {
 	if flags.Lookup(one) == nil {
 		one, other = other, one
@@ -249,16 +248,14 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return settings.Usagef("unknown flag --%s: see %q", err.GetSpecifiedName(), cmd.CommandPath()+" --help")
 }
 
-// dropIn marks a command that replaces a program with Go's flag package, with one dash or two.
-// negations marks a command that replaces ExternalDNS, which has a flag --no-NAME for every boolean
-// flag.
+// dropIn marks a command that replaces a program with Go's flag package: one dash or two. negations
+// marks one that replaces ExternalDNS: --no-NAME for boolean flags.
 const (
 	dropIn    = "signpost.dev/drop-in"
 	negations = "signpost.dev/negations"
 )
 
-// dropInArgs returns the arguments of the process, with the flags of a marked command in pflag's
-// form.
+// dropInArgs returns the arguments of the process, those of a marked command in pflag's form.
 func dropInArgs(root *cobra.Command, args []string) []string {
 	if len(args) == 0 {
 		return args

@@ -92,8 +92,7 @@ func readConfig(file string) (settings.Config, error) {
 	return readReferring(file, settings.References{})
 }
 
-// withoutSecrets reads a config file for a command that contacts no provider. A secret that only the pod has
-// may be missing.
+// withoutSecrets reads a config file for a command that needs no secrets, which only the pod may have.
 func withoutSecrets(file string) (settings.Config, error) {
 	return readReferring(file, installation.Local().References)
 }
