@@ -8,8 +8,7 @@ import (
 	"os"
 )
 
-// ClientFiles are the paths of PEM files of a client, or the names of the settings with these paths; empty
-// means none.
+// ClientFiles are the paths of PEM files of a client, or of the settings of these; empty for none.
 type ClientFiles struct {
 	// CA has the authorities of servers, Cert the certificate chain of the client, and Key its private key.
 	CA, Cert, Key string

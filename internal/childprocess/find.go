@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Find returns the path of a program. It also searches the directories for servers, which are not in every
-// PATH.
+// Find returns the path of a program, also in directories for servers that PATH may lack.
 func Find(program string) (string, error) {
 	for _, dir := range []string{"", "/usr/sbin", "/usr/local/sbin"} {
 		if path, err := exec.LookPath(filepath.Join(dir, program)); err == nil {

@@ -16,8 +16,7 @@ const (
 	attempts    = 200
 )
 
-// reserved has the locks of this process's ports. A lock is an abstract Unix socket, which the kernel frees
-// when this process ends.
+// reserved has the locks of our ports: abstract Unix sockets, which end with this process.
 var reserved struct {
 	sync.Mutex
 	locks []net.Listener

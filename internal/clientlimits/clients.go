@@ -11,9 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ClientID identifies the client that limits apply to. For another host it is the address of the host. For a
-// connection from our own host it includes the port, because the proxy of our pod may carry the calls of
-// others.
+// ClientID identifies the client that limits apply to: for another host by its address, for our own host by
+// connection, because the proxy of our pod may carry the calls of others.
 type ClientID = netip.AddrPort
 
 // ClientOf returns the client of a connection between two addresses. All connections without TCP, such as
@@ -83,8 +82,7 @@ const (
 // usage counts the resources in use, by kind.
 type usage [resources]int
 
-// bound limits a resource for one client and, unless all is 0, for all clients together. The messages are
-// those of the statuses.
+// bound limits a resource for one client and, unless all is 0, for all clients, with messages.
 type bound struct {
 	one, all               int
 	refusedOne, refusedAll Refusal
@@ -95,8 +93,7 @@ type bound struct {
 // request costs a goroutine and buffers, about 20 kB.
 const pendingClients = 2
 
-// memoryClients is how many clients may reach MaxResponseBytesPerClient at the same time, as with
-// MaxQueries.
+// memoryClients is how many clients may reach MaxResponseBytesPerClient at the same time.
 const memoryClients = 10
 
 // NewClients returns the counters for a server with these limits. They call refused for each refusal.

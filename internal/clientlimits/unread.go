@@ -15,8 +15,7 @@ const (
 	// minUnread is the size of the parts of messages that are counted, in bytes. Smaller ones are not worth
 	// their counting: 20,000 calls of one host, each with another one, hold 40 MB.
 	minUnread = 2 << 10
-	// unreadAfter is how long a client may take to read before its memory counts, and unreadInterval the time
-	// between two checks.
+	// unreadAfter is how long a client may take to read, and unreadInterval the time between checks.
 	unreadAfter, unreadInterval = 10 * time.Second, 5 * time.Second
 	// blockedCall is the memory of a call whose window is closed and whose next message waits, in bytes: some
 	// 64 kB of messages, which grpc-go queues, and a stack.
@@ -102,13 +101,12 @@ type Blocked struct {
 // as much, those that hold most. A call can't be ended without its connection, because gRPC would
 // keep its messages until the client reads them. blocked returns the blocked calls.
 func (cs *Connections) LimitUnread(ctx context.Context, blocked func(now time.Time) []Blocked) {
-	ticker := time.NewTicker(unreadInterval)
-	defer ticker.Stop()
+	ticker := time.Tick(unreadInterval)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticker.C:
+		case now := <-ticker:
 			cs.limitUnread(now, blocked(now))
 		}
 	}

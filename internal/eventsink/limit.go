@@ -11,13 +11,11 @@ const (
 	// eventsPerSecond and eventsAtOnce limit the Events of a namespace: the client sends ten per
 	// second for all namespaces, and a queue drops what exceeds it by a thousand.
 	eventsPerSecond, eventsAtOnce = 1, 200
-	// limitsKept is the number of namespaces from which on those that have sent nothing for a while
-	// are dropped.
+	// limitsKept is how many namespaces may be kept. Above it, silent ones are dropped.
 	limitsKept = 1000
 )
 
-// namespaceLimits is a rate limit for the Events of each namespace, so that the Events of one namespace don't
-// displace those of others.
+// namespaceLimits limits the Events of each namespace, so that none displaces those of others.
 type namespaceLimits struct {
 	mu sync.Mutex
 	of map[string]*rate.Limiter

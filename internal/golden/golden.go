@@ -1,5 +1,4 @@
-// Package golden compares the result of a test with a file, and rewrites the file if the test runs with
-// -update:
+// Package golden compares the result of a test with a file, which -update rewrites:
 //
 //	go test ./app/destclient -update
 //

@@ -2,8 +2,7 @@ package leader
 
 import "time"
 
-// holderClock compares the clock of the lease's holder with that of this process, using the renew times in
-// the lease.
+// holderClock compares the clock of the lease's holder with ours, using the renew times in the lease.
 type holderClock struct {
 	holder  string
 	renewed time.Time // last renew time, by the holder's clock

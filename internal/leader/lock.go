@@ -79,8 +79,7 @@ func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionReco
 	return err
 }
 
-// release closes the fence, and releases the lease if it is still ours, so that other processes need not wait
-// until it expires.
+// release closes the fence, and releases the lease if it is still ours, instead of its expiry.
 func (l *lock) release(ctx context.Context) error {
 	l.term.end(errWorkEnded.Error())
 	if !l.mayHold {

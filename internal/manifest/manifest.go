@@ -1,6 +1,5 @@
 // Package manifest reads YAML manifests and applies them to an API server, like `kubectl apply
-// --server-side`. The demo and kubetest apply manifests; `signpost plan` and `signpost check` read them
-// with [ReadPath].
+// --server-side`. `signpost plan` and `signpost check` read them with [ReadPath].
 //
 // # Concurrency
 //
@@ -52,8 +51,7 @@ func NewClient(config *rest.Config, manager string) (*Client, error) {
 	return &Client{Manager: manager, dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))}, nil
 }
 
-// ApplyAll applies the documents of a manifest in order. A document without a namespace goes to the given
-// one.
+// ApplyAll applies the documents of a manifest in order, by default in the given namespace.
 func (c *Client) ApplyAll(ctx context.Context, manifests io.Reader, namespace string) error {
 	objects, err := Decode(manifests)
 	if err != nil {

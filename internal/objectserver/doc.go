@@ -9,6 +9,5 @@
 //
 // # Concurrency
 //
-// The methods of a Server may be called from any goroutine. A slow reader delays no other, because the server
-// buffers its events.
+// The methods of a Server may be called from any goroutine. A slow reader delays no other.
 package objectserver

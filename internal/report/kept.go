@@ -59,10 +59,6 @@ type problemList struct {
 	weights map[group]int
 }
 
-func newProblemList() *problemList {
-	return &problemList{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[objectmeta.Problem][]uint64{}, weights: map[group]int{}}
-}
-
 // record records that a problem was met. It drops the object's other problem at the same field, and the
 // problems of a former object of the same name.
 func (k *problemList) record(p objectmeta.Problem, hash uint64, now time.Time) {
@@ -116,8 +112,7 @@ func (k *problemList) drop(hash uint64) {
 	}
 }
 
-// Fixed is an objectmeta.Fixed: it no longer lists the problems of an object, or a conflict of it, that were
-// last met before a time.
+// Fixed is an objectmeta.Fixed: it drops the problems and conflicts of an object last met before a time.
 func (r *Reporter) Fixed(object objectmeta.Problem, before time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,16 +9,15 @@
 // a linked cluster, because whoever writes there can make any number of objects; the metric counts all.
 //
 // [Reporter.Problems] lists the last ones for the inspection API, bounded in number and bytes. The metric
-// object_problems_total has the kind of object as its only label; names and reasons, which may be many, are
-// in the log only.
+// object_problems_total has the kind as its only label, because names are many.
 //
 // # Concurrency
 //
-// Report may be called from any goroutine. A repeated problem costs a lookup under a mutex; the log is
-// written outside of it.
+// Report may be called from any goroutine. A repeated problem costs a lookup under a mutex.
 package report
 
 import (
+	"container/list"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -91,7 +90,7 @@ func New(c Config) (*Reporter, error) {
 		capacity: c.Capacity,
 		seed:     maphash.MakeSeed(),
 		seen:     lru.New(c.Capacity),
-		problems: newProblemList(),
+		problems: &problemList{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[objectmeta.Problem][]uint64{}, weights: map[group]int{}},
 	}, nil
 }
 

@@ -1,6 +1,5 @@
-// Package sanitize shortens and quotes untrusted text for messages: gRPC statuses, errors, Events and log
-// lines. Text of a client, a tenant or a server may be megabytes long, and may have line breaks and control
-// characters.
+// Package sanitize shortens and quotes untrusted text of clients, tenants and servers for messages: gRPC
+// statuses, errors, Events and log lines.
 //
 // All packages that show such text use it.
 //
