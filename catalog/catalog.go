@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -16,9 +17,8 @@ const (
 	maxDelay   = 50 * time.Millisecond
 )
 
-// A reader that computes a snapshot lets waiting steps pass each time it has checked checksAtOnce requirements.
-// After prepareTime it computes the snapshot at once, so that a Service whose workloads change without end has
-// endpoints too.
+// A reader that computes a snapshot lets waiting steps pass after each checksAtOnce requirements, until
+// prepareTime is over, so that an ever-changing Service has endpoints too.
 const prepareTime = 30 * time.Second
 
 // Options are the settings of a [Catalog].
@@ -49,9 +49,7 @@ type Catalog struct {
 
 // New returns an empty catalog. Its Synced channel closes after MarkSynced, while Run runs.
 func New(o Options) *Catalog {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Catalog{
 		options:   o,
 		inbox:     inbox{batch: newBatch(), poke: make(chan struct{}, 1)},
@@ -71,8 +69,7 @@ type inbox struct {
 	poke   chan struct{} // holds a token while changes are pending
 }
 
-// batch has the changes of one step. Objects of a replaced cluster that are not among the changes are
-// deleted.
+// batch has the changes of one step. Other objects of a replaced cluster are deleted.
 type batch struct {
 	replaced map[string]struct{}
 	changes  map[ID]Object

@@ -6,8 +6,7 @@ import "slices"
 // cluster for which it has no Cluster.
 type Cluster struct {
 	Name string
-	// TrustDomain is the suffix of the identities of its pods, ClusterDomain the suffix of the names of its
-	// Services.
+	// TrustDomain is the suffix of its pods' identities, ClusterDomain that of its Services' names.
 	TrustDomain, ClusterDomain string
 	// Synced is false until all objects of the cluster have been put once. Until then its objects are not
 	// used, because they may be incomplete.
@@ -83,10 +82,6 @@ type importIndex struct {
 	ofCluster map[string]map[ServiceKey]struct{}
 }
 
-func newImportIndex() importIndex {
-	return importIndex{ofService: map[ServiceKey]map[ServiceKey]struct{}{}, ofCluster: map[string]map[ServiceKey]struct{}{}}
-}
-
 func (x *importIndex) add(s *Service) {
 	for _, member := range s.imports() {
 		addKey(x.ofService, member, s.Key)
@@ -135,8 +130,7 @@ func (s *state) setCluster(id ID, v *Cluster) {
 	}
 }
 
-// forgetAtOnce is the number of objects of a removed cluster that one step deletes. Readers wait for a step,
-// so it must be short.
+// forgetAtOnce is the number of objects of a removed cluster that a step deletes. Readers wait for it.
 const forgetAtOnce = 2000
 
 // applyAll applies the changes of a step. Objects of a removed cluster are not used any more. They are

@@ -22,8 +22,7 @@ func newHostname(name string) hostname {
 	return h
 }
 
-// DashedAddress parses an address with dashes, such as 10-0-0-1 or fd00--1. It returns the zero Addr for any
-// other name.
+// DashedAddress parses an address with dashes, such as 10-0-0-1 or fd00--1, else the zero Addr.
 func DashedAddress(name string) netip.Addr {
 	for _, separator := range []string{".", ":"} {
 		if ip, err := netip.ParseAddr(strings.ReplaceAll(name, "-", separator)); err == nil {
@@ -38,12 +37,10 @@ func (h hostname) selects(hostname string, ip netip.Addr) bool {
 	return h.name == "" || hostname == h.name || hostname == "" && h.ip.IsValid() && h.ip == ip
 }
 
-// maxNamed bounds the dependencies of a profile on endpoints of one hostname. Pods of one Deployment may
-// share a hostname.
+// maxNamed bounds the dependencies of a profile on endpoints of a hostname, which pods may share.
 const maxNamed = 64
 
-// byHostname finds the endpoint with the hostname, ready or not, in the first member of the Service that has
-// one.
+// byHostname finds the endpoint with the hostname, ready or not, in the first member with one.
 func (p profileResolver) byHostname() {
 	key := p.query.Service
 	p.snapshot.Service = key
@@ -84,8 +81,7 @@ func (p profileResolver) byHostnameOf(member ServiceKey) bool {
 	return false
 }
 
-// namedEndpoint is an endpoint that was found by name, its address, and the workload of its targetRef, if
-// any.
+// namedEndpoint is an endpoint that was found by name, its address, and its workload, if any.
 type namedEndpoint struct {
 	*SliceEndpoint
 	ip       netip.Addr

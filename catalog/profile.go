@@ -205,8 +205,7 @@ func (w *Workload) hasPort(port uint16) bool {
 	return slices.ContainsFunc(w.Ports, func(p WorkloadPort) bool { return p.Port == port })
 }
 
-// portFromHost returns the port of the workload that is mapped to an address and port of its host, zero for
-// none.
+// portFromHost returns the port of the workload behind an address and port of its host, or zero.
 func (w *Workload) portFromHost(at netip.AddrPort) uint16 {
 	for _, p := range w.Ports {
 		if p.HostPort == at.Port() && p.HostPort != 0 && p.mappedAt(at.Addr()) {
@@ -233,8 +232,7 @@ func (p WorkloadPort) mappedAt(ip netip.Addr) bool {
 	return !p.HostIP.IsValid() || p.HostIP == ip || p.HostIP.IsUnspecified() && p.HostIP.Is4() == ip.Is4()
 }
 
-// endpoint sets the result to an address and its workload, which may be nil. A pod that does not run yet is
-// ignored.
+// endpoint sets the result to an address and its workload or nil. A pod that does not run is ignored.
 func (p profileResolver) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s := p.snapshot
 	s.Result, s.Endpoint, s.Port = EndpointFound, at, at.Port()
@@ -247,8 +245,7 @@ func (p profileResolver) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s.Opaque = s.Target.Opaque(s.Port)
 }
 
-// serviceOpaque returns the opaque ports of a Service: the default ones if it has no annotation or does not
-// exist.
+// serviceOpaque returns the opaque ports of a Service, without an annotation the default ones.
 func (o *Options) serviceOpaque(s *Service) PortSet {
 	if s == nil || s.OpaquePorts == nil {
 		return o.DefaultOpaquePorts

@@ -25,8 +25,7 @@ type Requirement struct {
 	Values []string
 }
 
-// Selector selects the objects that meet all of its requirements. An empty Selector selects everything, and a
-// nil *Selector nothing.
+// Selector selects objects that meet all requirements: all with none; a nil *Selector selects nothing.
 type Selector struct {
 	Requirements []Requirement
 }

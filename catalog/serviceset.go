@@ -32,14 +32,12 @@ func (c *Catalog) Services(namespaces []string) *ServiceSet {
 	return set
 }
 
-// servicesOf returns the dependency on the list of Services of a namespace; the empty namespace stands for
-// all.
+// servicesOf returns the dependency on the Services of a namespace; empty stands for all.
 func servicesOf(namespace string) dependency {
 	return dependency{object: ID{Kind: KindService, Cluster: LocalCluster, Namespace: namespace}}
 }
 
-// serviceListChanged makes stale the sets that contain a Service, if its change affects them. Either version
-// may be nil.
+// serviceListChanged makes stale the sets that a change of a Service affects. Versions may be nil.
 func (s *state) serviceListChanged(before, after *Service) {
 	either := cmp.Or(before, after)
 	if either == nil || either.Key.Cluster != LocalCluster || before.listedLike(after) {

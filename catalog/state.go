@@ -83,9 +83,9 @@ func newState() *state {
 		clusters:     map[string]*Cluster{},
 		forgotten:    map[string][]ID{},
 		waiting:      waitingServers{changes: map[namespaceKey]map[ID]Object{}},
-		imports:      newImportIndex(),
+		imports:      importIndex{ofService: map[ServiceKey]map[ServiceKey]struct{}{}, ofCluster: map[string]map[ServiceKey]struct{}{}},
 		addresses:    newAddressIndex(),
-		dependencies: newDependencies(),
+		dependencies: dependencies{watchers: map[dependency]map[*watch]struct{}{}},
 		unknownNode:  newNodeState("", ""),
 		dirty:        map[ServiceKey]struct{}{},
 	}
@@ -266,8 +266,7 @@ func (s *state) namespace(cluster, name string) *namespace {
 func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 	w := s.workload(key)
 	if w.workload != nil && v != nil && w.workload.sameButReady(v) {
-		// The readiness of endpoints comes from slices. So no snapshot of a Service changes, and the Target
-		// keeps its pointer.
+		// Readiness comes from slices. So no snapshot of a Service changes, and the Target stays.
 		w.workload = v
 		s.workloadChanged(v)
 		return

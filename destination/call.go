@@ -26,8 +26,7 @@ type call struct {
 	ended    bool
 	err      error // a status, or that of a failed send
 
-	// woken is the time of the last wake-up, and wakeups the number of consecutive wake-ups within
-	// busyInterval.
+	// woken is the time of the last wake-up, and wakeups counts those within busyInterval.
 	woken   time.Time
 	wakeups int
 }
@@ -112,8 +111,7 @@ func (c *call) send(step func()) {
 	c.server.workers.do(step)
 }
 
-// isBusy counts a wake-up, and reports whether the stream is busy. A busy stream stays busy, because its
-// stack does not shrink.
+// isBusy counts a wake-up, and reports whether the stream is busy, for ever, as its stack never shrinks.
 func (c *call) isBusy(now time.Time) bool {
 	c.wakeups++
 	if now.Sub(c.woken) > busyInterval {

@@ -70,8 +70,7 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 	return m
 }
 
-// overflowing returns the value of the label service. For a remote Service, the value is the name in its own
-// cluster (§2.2).
+// overflowing returns the label service: for a remote Service, the name in its own cluster (§2.2).
 func (m *metrics) overflowing(q query) string {
 	name, domain := q.service.Name, m.server.config.ClusterDomain
 	s, ok := m.server.catalog.FindService(q.service)
@@ -85,13 +84,12 @@ func (m *metrics) overflowing(q query) string {
 
 // sample observes the lag of the slowest stream until the context ends.
 func (m *metrics) sample(ctx context.Context) {
-	ticker := time.NewTicker(sampleInterval)
-	defer ticker.Stop()
+	ticker := time.Tick(sampleInterval)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticker.C:
+		case now := <-ticker:
 			m.slowest.Observe(m.slowestLag(now).Seconds())
 		}
 	}
@@ -177,8 +175,7 @@ func (m *metrics) collectOverflows(ch chan<- prometheus.Metric, streams map[seri
 	}
 }
 
-// size is the number of endpoints in the largest response of a topic, and 1 if the Service exists, otherwise
-// 0.
+// size has the number of endpoints in the largest response, and 1 if the Service exists, else 0.
 type size struct {
 	endpoints int
 	exists    float64

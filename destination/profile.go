@@ -56,8 +56,7 @@ func (c *Config) profileBytes(q catalog.ProfileQuery, s *catalog.ProfileSnapshot
 	return marshalNumbers(&pb.DestinationProfile{})
 }
 
-// reportUnencodable reports that the profile of a snapshot can't be encoded, as a problem of the most likely
-// object.
+// reportUnencodable reports that a profile can't be encoded, at the most likely object.
 func (c *Config) reportUnencodable(s *catalog.ProfileSnapshot, err error) {
 	switch {
 	case s.Result == catalog.EndpointFound && s.Target != nil:
@@ -122,8 +121,7 @@ func defaultRetryBudget() *pb.RetryBudget {
 	return &pb.RetryBudget{RetryRatio: defaultRetryRatio, MinRetriesPerSecond: defaultMinRetriesPerSecond, Ttl: durationpb.New(defaultRetryTTL)}
 }
 
-// describeProfile returns the fields of a ServiceProfile, for a port. A number that is out of range
-// is clamped.
+// describeProfile returns the fields of a ServiceProfile, for a port, with numbers clamped.
 func describeProfile(sp *catalog.ServiceProfile, port uint16) (*pb.DestinationProfile, error) {
 	p := &pb.DestinationProfile{
 		RetryBudget: defaultRetryBudget(), ProfileRef: resource(&metapb.Resource{Group: "linkerd.io", Name: sp.Name, Namespace: sp.Namespace}),

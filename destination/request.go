@@ -68,14 +68,13 @@ func (s *limitedStream) RecvMsg(m any) error {
 		s.server.workers.end(w, panicked)
 		return err
 	case <-limit.C:
-		w.abandon()
+		close(w.jobs) // w ends after its job, which isn't waited for
 		s.server.refused(clientlimits.RefusedSlow)
 		return clientlimits.ErrSlowRequest
 	}
 }
 
-// receive receives the request of a call. If the time limit ends the call first, the message is
-// ignored.
+// receive receives the request of a call, and ignores it if the time limit has ended the call.
 func (s *limitedStream) receive(m any) error {
 	client := clientlimits.ClientIDFrom(s.Context())
 	if err := s.begin(client); err != nil {

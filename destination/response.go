@@ -24,8 +24,7 @@ type labels struct {
 	err  error  // if they can't be encoded, their endpoints are left out
 }
 
-// ringSize is the number of steps that a stream may be behind. A stream that is further behind gets one
-// merged difference.
+// ringSize is the number of steps that a stream may be behind. Then it gets one merged difference.
 const ringSize = 16
 
 // smallSteps is the size of steps that are always kept, in bytes.
@@ -53,16 +52,14 @@ type response struct {
 	stale chan struct{} // closed when the view has a newer response
 
 	mu sync.Mutex
-	// full is weak, because most responses are sent in full only once, and the frames are a copy of the
-	// entries.
+	// full is weak, because most responses are sent in full once. It is a copy of the entries.
 	full weak.Pointer[[]*frame]
 }
 
 // step is the encoded difference between a response and the one before.
 type step []*frame
 
-// fullFrames returns the messages with all endpoints, for a new stream. Streams that open at the same time
-// share them.
+// fullFrames returns the messages with all endpoints, shared by streams that open together.
 func (a *response) fullFrames() []*frame {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,8 +111,7 @@ func sizeOfEntries(entries []*entry) (bytes int) {
 // unknown reports whether nothing can be sent to a new stream yet.
 func (a *response) unknown() bool { return a.pending && len(a.entries) == 0 }
 
-// since returns the steps from the response of an earlier version to this one. ok is false if that version is
-// too old.
+// since returns the steps since the response of an earlier version; ok is false if it is too old.
 func (a *response) since(version uint64) (steps []step, ok bool) {
 	behind := a.version - version
 	if behind > uint64(len(a.steps)) {
@@ -234,9 +230,8 @@ func (x *encoder) encode(e catalog.Endpoint) ([]byte, error) {
 	return marshalAddr(w)
 }
 
-// endpointProblem returns the problem of an endpoint that is left out. The object is its workload or, without
-// one, the Service. The field has no port, because clients can choose any port and each would be a separate
-// problem.
+// endpointProblem returns the problem of an endpoint that is left out, at its workload or else the Service.
+// The field has no port, because clients can choose any number of ports.
 func endpointProblem(e catalog.Endpoint, err error) objectmeta.Problem {
 	field := "address " + e.Addr.Addr().String()
 	if e.Target == nil {

@@ -6,8 +6,7 @@ import (
 	"github.com/signpostd/signpost/internal/panics"
 )
 
-// maxIdleWorkers bounds the number of idle workers while calls are open. More workers may be busy while
-// clients stall.
+// maxIdleWorkers bounds the idle workers while calls are open. More may be busy while clients stall.
 const maxIdleWorkers = 16
 
 // workers run the jobs of calls on goroutines whose stacks have already grown (decision 0071). The stack of a
@@ -19,8 +18,7 @@ type workers struct {
 	idle  []*worker // the last one was used last; empty without users
 }
 
-// worker runs one job after another. Each channel has a buffer of one, so that neither side waits for the
-// other.
+// worker runs one job after another. Channels have a buffer of one, so that neither side waits.
 type worker struct {
 	jobs chan func()
 	// done has the panic of the job, or nil.
@@ -77,9 +75,6 @@ func (ws *workers) keep(w *worker) bool {
 	ws.idle = append(ws.idle, w)
 	return true
 }
-
-// abandon ends the worker after its job, without waiting for it.
-func (w *worker) abandon() { close(w.jobs) }
 
 // enter counts a user. Each enter is followed by one leave.
 func (ws *workers) enter() {

@@ -36,9 +36,8 @@ const (
 // called from any goroutine while the clusters of the tables run.
 //
 // For each resource, and each namespace that is watched on its own, CatchUp reads the current resource
-// version with a consistent read. If the tables are behind (they lag, or no object of the kind has changed),
-// it replaces the watch by short ones: the API server first sends the missing changes and, after one or two
-// seconds, a bookmark.
+// version. If the tables are behind (they lag, or no object has changed), it replaces the watch by short
+// ones: the API server first sends the missing changes and, after a second or two, a bookmark.
 //
 // Without bookmarks, or if watches don't reach the version of a consistent read while no object of
 // the kind changes, CatchUp returns after one whole short watch (about 3 s). Changes that the API
@@ -81,9 +80,8 @@ func CatchUp(ctx context.Context, tables ...AnyTable) error {
 	}
 }
 
-// Versions returns the resource version of the last change in the tables, by resource (and namespace).
-// [Contain] takes the map in another process. Bookmarks don't count, because each process gets them at other
-// times.
+// Versions returns the resource version of the last change in the tables, by resource (and namespace), for
+// [Contain] in another process. Bookmarks don't count, because they differ.
 func Versions(tables ...AnyTable) map[string]string {
 	versions := map[string]string{}
 	for _, t := range tables {
@@ -95,12 +93,10 @@ func Versions(tables ...AnyTable) map[string]string {
 }
 
 // Contain waits until the tables contain everything up to the [Versions] of another process. It
-// returns false if ctx ends before, or if versions lacks one of the tables. An optional kind that
-// the cluster lacks, or forbids, for both processes is contained. Unlike [CatchUp], it sends no
-// requests.
+// returns false if ctx ends before, or if versions lacks a table, except for an optional kind that
+// both processes lack. Unlike [CatchUp], it sends no requests.
 func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable) bool {
-	look := time.NewTicker(catchUpPoll)
-	defer look.Stop()
+	look := time.Tick(catchUpPoll)
 	for _, t := range tables {
 		for _, p := range t.parts() {
 			version, known := versions[p.label()]
@@ -109,7 +105,7 @@ func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable
 			}
 			for !p.watches.contain(version) {
 				select {
-				case <-look.C:
+				case <-look:
 				case <-ctx.Done():
 					return false
 				}
@@ -134,14 +130,13 @@ func (p *part) catchUp(ctx context.Context, unread *atomic.Int64) error {
 		return err
 	}
 	asked := time.Now()
-	look := time.NewTicker(catchUpPoll)
-	defer look.Stop()
+	look := time.Tick(catchUpPoll)
 	for !p.watches.reached(want, asked) {
 		if p.state.following() {
 			p.watches.replace(asked)
 		}
 		select {
-		case <-look.C:
+		case <-look:
 		case <-ctx.Done():
 			return fmt.Errorf("catch up with %s: the tables are at version %q, not at %s: %w", p.label(), p.watches.progress(), want, context.Cause(ctx))
 		}
@@ -270,9 +265,8 @@ func (w *watches) replace(before time.Time) {
 	}
 }
 
-// advance records that the tables contain everything up to version, and whether that is the version of a
-// change. After a rewind it does nothing until the next listing, because the old watch may still deliver
-// events.
+// advance records that the tables contain everything up to version, and whether that is of a change.
+// After a rewind it waits for the next listing, because the old watch may deliver events.
 func (w *watches) advance(version string, change bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

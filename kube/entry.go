@@ -18,8 +18,7 @@ type entry struct {
 	metav1.Object // blank, shared by all entries of a feed
 	key           key
 	version       string
-	// values has a *T for each table: nil if the object can't be used. The entry of a deleted object has no
-	// values.
+	// values has a *T for each table: nil if the object can't be used. A deleted object has no values.
 	values  []any
 	updated int64
 
@@ -90,15 +89,13 @@ func (m *entries) of(obj any) (*entry, error) {
 	return e, nil
 }
 
-// header returns an entry with the name and version of an object in protobuf, which is all that a deletion
-// needs.
+// header returns an entry with the name and version of an object in protobuf, for a deletion.
 func (m *entries) header(message []byte) (*entry, messageMeta, error) {
 	meta, err := readMetadata(message)
 	return m.entry(m.feed.scope.InternBytes(meta.namespace), string(meta.name), string(meta.version), 0), meta, err
 }
 
-// read returns the entry of an object in protobuf. It decodes the object only if a table has no Kind.Read. It
-// overwrites the message.
+// read returns the entry of an object in protobuf, which it overwrites. It may decode the object.
 func (m *entries) read(message []byte, objects *objects) (*entry, error) {
 	e, meta, err := m.header(message)
 	if err != nil {
@@ -142,8 +139,7 @@ func (m *entries) decode(e *entry, message []byte, objects *objects) error {
 	return nil
 }
 
-// newestUpdate returns when an object was last updated according to its managed fields, in Unix seconds; zero
-// if they record no update.
+// newestUpdate returns the last update in the managed fields of an object, in Unix seconds, or zero.
 func newestUpdate(m metav1.Object) int64 {
 	var newest time.Time
 	for _, f := range m.GetManagedFields() {

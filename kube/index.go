@@ -6,10 +6,6 @@ type index[T any] struct {
 	sets map[string]map[key]struct{}
 }
 
-func newIndex[T any](keys func(*T) []string) *index[T] {
-	return &index[T]{keys: keys, sets: map[string]map[key]struct{}{}}
-}
-
 // under returns the objects that are indexed under s. A nil index has none.
 func (ix *index[T]) under(s string) map[key]struct{} {
 	if ix == nil {

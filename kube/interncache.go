@@ -8,8 +8,7 @@ import (
 // Limits of a scope's caches. A tenant can write more values in a minute than a large cluster needs, so both
 // their number and their bytes are limited. Long values are not shared, because objects rarely repeat them.
 const (
-	// stringsLimit is how many strings a generation holds: label values, node names and the like of a large
-	// cluster.
+	// stringsLimit is how many strings a generation holds: label values, node names and the like.
 	stringsLimit = 1 << 16
 	// stringsBytes bounds the bytes of a generation of strings, stringLength those of one string.
 	stringsBytes = 2 << 20
@@ -27,10 +26,9 @@ type bounds struct {
 	values, bytes, length int
 }
 
-// internCache caches values by key for as long as they are requested. Its memory is bounded: it evicts a
-// value that nobody requested while a whole generation was added. An evicted value may then exist twice in
-// memory, which is harmless. (Package unique doesn't fit: it drops a value as soon as its last Handle is
-// gone.)
+// internCache caches values by key for as long as they are requested: it evicts a value that nobody
+// requested while a whole generation was added. An evicted value may then exist twice, which is harmless.
+// (Package unique drops a value as soon as its last Handle is gone.)
 //
 // An internCache may be used from any goroutine.
 type internCache[V any] struct {

@@ -8,8 +8,7 @@ import (
 	"github.com/signpostd/signpost/internal/wire"
 )
 
-// The fields that are read of the metadata of an object, and of its managed fields. Times are encoded as
-// metav1.Timestamp.
+// The fields that are read of the metadata of an object and its managed fields. Times are Timestamps.
 var (
 	namingFields = wire.Fields{
 		Bytes: 1<<wire.MetadataName | 1<<wire.MetadataNamespace | 1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion,
@@ -19,8 +18,7 @@ var (
 	secondsField   = wire.FieldsOf[metav1.Timestamp]("seconds")
 )
 
-// messageMeta is what is read of the metadata of every object in protobuf. Its slices are parts of the
-// message.
+// messageMeta is what is read of the metadata of an object in protobuf, as parts of the message.
 type messageMeta struct {
 	namespace, name, uid, version []byte
 	// metadata is the message of the metadata.
@@ -68,8 +66,7 @@ func (m *messageMeta) newestUpdate() (newest int64, err error) {
 	return newest, r.Err()
 }
 
-// updateOf returns the time of an entry of the managed fields, in Unix seconds; zero unless its operation is
-// Update.
+// updateOf returns the time of an Update in the managed fields, in Unix seconds, or zero.
 func updateOf(entry []byte) (updated int64, err error) {
 	var operation, time []byte
 	r := wire.Read(entry)

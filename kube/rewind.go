@@ -17,8 +17,7 @@ import (
 type Rewind struct {
 	// Cluster is the name of the cluster. Kind is the kind by which the rewind was noticed.
 	Cluster, Kind string
-	// Remembered is the resource version that the tables of the kind had reached, and Present the API
-	// server's.
+	// Remembered is the resource version of the tables of the kind, and Present the API server's.
 	Remembered, Present string
 }
 
@@ -140,8 +139,7 @@ func (r *rewinds) begin() {
 	r.next = make(chan struct{})
 }
 
-// below reports whether version is older than other, which is of the same kind. It is false if one of them
-// isn't a number.
+// below reports whether version is older than other, of the same kind; false if one is no number.
 func below(version, other string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, other)
 	return err == nil && order < 0

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -29,8 +30,7 @@ import (
 // read what only this process can reach. Errors carry our own text and the status code instead. Redirects are
 // not followed, for the same reason.
 type UntrustedLimits struct {
-	// ListBytes bounds a listing: all of its pages, or its part of a watch; 1 GiB by default. Other responses
-	// may have 8 MiB.
+	// ListBytes bounds a listing, or its part of a watch; 1 GiB by default. Other responses may have 8 MiB.
 	ListBytes int64
 	// ListTime bounds a listing, with all of its pages; 5 minutes by default.
 	ListTime time.Duration
@@ -46,21 +46,11 @@ type UntrustedLimits struct {
 }
 
 func (f UntrustedLimits) withDefaults() *UntrustedLimits {
-	if f.ListBytes == 0 {
-		f.ListBytes = 1 << 30
-	}
-	if f.ListTime == 0 {
-		f.ListTime = listTimeout
-	}
-	if f.EventBytes == 0 {
-		f.EventBytes = 2 * frameLimit
-	}
-	if f.Objects == 0 {
-		f.Objects = 500_000
-	}
-	if f.BytesPerSecond == 0 {
-		f.BytesPerSecond = 16 << 20
-	}
+	f.ListBytes = cmp.Or(f.ListBytes, 1<<30)
+	f.ListTime = cmp.Or(f.ListTime, listTimeout)
+	f.EventBytes = cmp.Or(f.EventBytes, 2*frameLimit)
+	f.Objects = cmp.Or(f.Objects, 500_000)
+	f.BytesPerSecond = cmp.Or(f.BytesPerSecond, 16<<20)
 	f.pace = &pace{limiter: rate.NewLimiter(rate.Limit(f.BytesPerSecond), int(min(2*f.ListBytes, math.MaxInt))), slowed: func() {}}
 	return &f
 }
@@ -380,8 +370,7 @@ func (c *concealed) Unwrap() error { return c.cause }
 // badResponse is shown for a response that isn't valid.
 const badResponse = "its response isn't that of a Kubernetes API server"
 
-// noResponse says in our own words why there is no response. Texts of the network and of TLS may quote the
-// server.
+// noResponse says in our own words why there is no response. Others' texts may quote the server.
 func noResponse(err error) string {
 	var (
 		timeout   net.Error

@@ -14,8 +14,7 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// metrics are those of §10.1. Those of streams are computed from the open streams when they are
-// scraped.
+// metrics are those of §10.1. Those of streams are computed from the open streams.
 type metrics struct {
 	server                           *Server
 	responses, bytes, nacks, refused *prometheus.CounterVec
@@ -116,8 +115,7 @@ const (
 	eventRate, eventBurst = rate.Limit(1) / 10, 20
 )
 
-// rejections log each version that a kind of client rejects, and send an Event about it, once
-// (§10.2).
+// rejections log each version that a kind of client rejects, and send one Event (§10.2).
 type rejections struct {
 	log           *slog.Logger
 	report        func(catalog.ServiceKey, string) // nil to send no Events

@@ -147,8 +147,7 @@ type item struct {
 	frame *frame
 }
 
-// flushWhole sends all resources of a type in one response, if one of them has changed or was
-// removed.
+// flushWhole sends all resources of a type in one response, if one has changed or is gone.
 func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
 	lacks := in.mustRespond || len(in.removedNames) > 0
@@ -172,8 +171,7 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	return s.send(typ, version, items, nil)
 }
 
-// flushChanged sends the changed resources: in SotW each in a response of its own, in delta with the
-// names of removed ones.
+// flushChanged sends the changed resources: in SotW one by one, in delta with removed names.
 func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
 	respond, limit := false, 0

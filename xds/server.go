@@ -41,8 +41,7 @@ type Server struct {
 	unproved    rate.Sometimes // and one about a client that didn't prove who it is
 	opened      atomic.Uint64  // counts the streams
 	streams     streams.Set[*stream]
-	// calls are those of the streams, with the goroutines that receive requests and those of topics
-	// and listings.
+	// calls are those of the streams, with the goroutines of requests, topics and listings.
 	calls *streams.Calls
 }
 
@@ -88,8 +87,7 @@ const logInterval = 10 * time.Second
 // had a response sees no error when its stream ends.
 const connectionGrace = 10 * time.Second
 
-// Listener returns a listener that enforces the limits of connections, and closes connections until
-// the catalog is synced.
+// Listener returns a listener with limits, which closes connections until the catalog is synced.
 func (s *Server) Listener(l net.Listener) net.Listener {
 	return s.connections.Listener(syncedListener{l, s})
 }

@@ -124,8 +124,7 @@ func (sl *sharedListing) list() *listing {
 	return l
 }
 
-// report logs that Clusters were left out, and adds created and deleted ones to the history. The
-// caller holds the lock.
+// report logs omitted Clusters, and adds created and deleted ones to the history, under the lock.
 func (sl *sharedListing) report(before *listing) {
 	server, after := sl.server, sl.current
 	if after.leftOut > 0 {

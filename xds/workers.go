@@ -60,8 +60,7 @@ func (ws *workers) start() {
 	}
 }
 
-// take returns the first stream of the next lane that is not empty; nil if all are. The caller
-// holds the lock.
+// take returns the first stream of the next non-empty lane, or nil. The caller holds the lock.
 func (ws *workers) take() *stream {
 	for range lanes {
 		ws.turn = (ws.turn + 1) % lanes

@@ -37,8 +37,7 @@ const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 type Options struct {
 	reconcile.Options
 	Client corev1client.EndpointsGetter
-	// Services is read before another writer's Endpoints are overwritten, and to confirm that a Service is
-	// deleted.
+	// Services is read before external changes are overwritten, and to confirm deletions.
 	Services  corev1client.ServicesGetter
 	Pods      *membership.Index[*watched.Pod]
 	Endpoints *kube.Table[watched.EncodedEndpoints]
@@ -69,8 +68,7 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Run writes Endpoints until ctx ends. It first syncs all Services, and all Endpoints that a deleted Service
-// may have left behind.
+// Run writes Endpoints until ctx ends, first all of Services, and those that deleted ones may have left.
 func (c *Controller) Run(ctx context.Context) {
 	defer c.forget()
 	c.history = newHistory()
@@ -92,8 +90,7 @@ func (c *Controller) leftovers() []reconcile.Key {
 		if c.o.Pods.Get(key) != nil {
 			continue
 		}
-		// Old programs use Endpoints as their leader election lock. These Endpoints have no Service, but are
-		// no leftovers.
+		// Endpoints that are an old leader election lock have no Service, but are no leftovers.
 		if _, locked := ep.Object().Annotations[resourcelock.LeaderElectionRecordAnnotationKey]; !locked {
 			keys = append(keys, key)
 		}
@@ -171,9 +168,8 @@ func (c *Controller) of(key reconcile.Key) *corev1.Endpoints {
 	return ep
 }
 
-// apply plans and writes. Before it overwrites a version that another writer wrote, it reads the Service from
-// the API server: the watches of Services and Endpoints are not ordered, so a user may have removed the
-// selector first.
+// apply plans and writes. Before it overwrites another writer's version, it reads the Service: watches are
+// not ordered, so a user may have removed the selector first.
 func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []*watched.Pod, cause time.Time) error {
 	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}
 	current := c.of(key)

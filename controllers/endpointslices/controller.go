@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,8 +88,7 @@ type Controller struct {
 	cpus     map[string]int64
 	triggers *watched.Triggers
 	sizes    *reconcile.Totals
-	// tracker is only passed to the library, which records its writes there. It is never read, because the
-	// store has more.
+	// tracker is where the library records its writes. It is never read, because the store has more.
 	tracker *util.EndpointSliceTracker
 }
 
@@ -200,8 +200,7 @@ func (c *Controller) missingNodes() []*watched.Node {
 		for _, e := range s.Object().Endpoints {
 			if e.NodeName != nil && missing[*e.NodeName] {
 				delete(missing, *e.NodeName)
-				// The node's CPU is unknown, but a node that isn't ready doesn't count in the distribution
-				// over zones.
+				// The node's CPU is unknown, but only ready nodes count in the distribution over zones.
 				found = append(found, &watched.Node{Name: *e.NodeName, Zone: ptr.Deref(e.Zone, "")})
 			}
 		}
@@ -225,8 +224,7 @@ func (c *Controller) syncMoved() {
 	}
 }
 
-// followNodes recomputes the distribution over zones whenever nodes have changed, or a deleted node's grace
-// period has ended.
+// followNodes recomputes the distribution over zones when nodes change or a grace period ends.
 func (c *Controller) followNodes(ctx context.Context) {
 	expires := time.NewTimer(0) // a grace period may have started before the term
 	defer expires.Stop()
@@ -250,15 +248,15 @@ func (c *Controller) redistribute() {
 	changed := c.setNodes()
 	c.syncMoved() // after setNodes, because hints depend on all nodes
 	for _, service := range c.topology.GetOverloadedServices() {
-		c.loop.Add(parseKey(service))
+		namespace, name, _ := strings.Cut(service, "/")
+		c.loop.Add(reconcile.Key{Namespace: namespace, Name: name})
 	}
 	if changed && c.cpus != nil {
 		c.syncUnhinted()
 	}
 }
 
-// syncUnhinted syncs the Services that want hints and have none. The library doesn't list them when hints
-// become possible.
+// syncUnhinted syncs the Services that lack the hints that they want, unknown to the library.
 func (c *Controller) syncUnhinted() {
 	for _, key := range c.o.Pods.Services() {
 		service := c.o.Pods.Get(key)
@@ -277,8 +275,7 @@ func topologyMode(service *corev1.Service) bool {
 	return mode == "Auto" || mode == "auto"
 }
 
-// setNodes passes the nodes to the library. It reports whether the distribution of CPU over zones has
-// changed.
+// setNodes passes the nodes to the library, and reports whether the CPU over zones has changed.
 func (c *Controller) setNodes() (changed bool) {
 	all := c.nodes.all()
 	objects := make([]*corev1.Node, len(all))

@@ -13,7 +13,6 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	listers "k8s.io/client-go/listers/core/v1"
 
-	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
@@ -92,8 +91,7 @@ func (n *nodes) assume(missing []*watched.Node) {
 	}
 }
 
-// expire forgets deleted Nodes whose grace period has ended. It returns the time until the next one ends;
-// zero for none.
+// expire forgets deleted Nodes after their grace period, and returns when the next one ends, if any.
 func (n *nodes) expire() (next time.Duration) {
 	now := time.Now()
 	n.mu.Lock()
@@ -125,8 +123,7 @@ func (n *nodes) get(name string, now time.Time) *watched.Node {
 	}
 }
 
-// complete reports whether a Node has everything that kubelet and cloud controller add soon after its
-// creation.
+// complete reports whether a Node has all that kubelet and cloud controller add at its start.
 func complete(n *watched.Node) bool { return n.Zone != "" && n.Ready && n.MilliCPU > 0 }
 
 // node returns a Node, or nil.
@@ -190,10 +187,4 @@ func cpuByZone(all []*watched.Node) map[string]int64 {
 		return nil
 	}
 	return cpus
-}
-
-// parseKey parses "namespace/name".
-func parseKey(text string) reconcile.Key {
-	namespace, name, _ := strings.Cut(text, "/")
-	return reconcile.Key{Namespace: namespace, Name: name}
 }

@@ -1,6 +1,7 @@
 package endpointslices
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -10,8 +11,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 )
 
-// refusedLimit is the number of refused creates after which a plan sends no more creates. A quota would
-// refuse them too.
+// refusedLimit is how many refused creates end the creates of a plan, as with a used-up quota.
 const refusedLimit = 3
 
 // refused has the writes of a plan whose creates the API server refuses, such as because of a ResourceQuota.
@@ -53,9 +53,7 @@ func (r *refused) skipsCreate(e *discoveryv1.EndpointSlice) bool {
 
 // add records a refused create.
 func (r *refused) add(e *discoveryv1.EndpointSlice, err error) {
-	if r.err == nil {
-		r.err = err
-	}
+	r.err = cmp.Or(r.err, err)
 	r.sent++
 	r.missing = append(r.missing, e)
 }

@@ -1,6 +1,7 @@
 package endpointslices
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -80,8 +81,7 @@ func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*disco
 	}
 }
 
-// prepare makes a slice from the library one that can be written and kept, and returns the sync of
-// its Service.
+// prepare makes a slice from the library writable and lasting, and returns its Service's sync.
 func (w *writer) prepare(e *discoveryv1.EndpointSlice) (*underway, error) {
 	key, _ := watched.ServiceOf(e)
 	w.mu.Lock()
@@ -104,9 +104,7 @@ func (s *underway) size() (slices, endpoints int) {
 }
 
 func (s *underway) note(err error) {
-	if s.failed == nil {
-		s.failed = err
-	}
+	s.failed = cmp.Or(s.failed, err)
 }
 
 // create creates a slice, and records the result. If the API server refuses the slice, create returns it
@@ -191,8 +189,7 @@ func (w sliceWriter) Delete(_ context.Context, name string, _ metav1.DeleteOptio
 	return s.delete(s.current[name])
 }
 
-// detach makes a slice from the library safe to keep: it points into pod objects whose memory is reused after
-// the sync.
+// detach makes a slice from the library safe to keep: it points into memory that is reused.
 func detach(e *discoveryv1.EndpointSlice) {
 	copies := make([]string, 0, 3*len(e.Endpoints)) // one allocation for up to a thousand endpoints
 	for i := range e.Endpoints {

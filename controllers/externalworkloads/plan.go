@@ -22,14 +22,13 @@ type Plan struct {
 // Compute returns what to write for a Service (spec/destination.md §8.3, §8.4), from the workloads that it
 // selects and its existing slices, in the order of their names. Slices get at most maxPerSlice endpoints.
 //
-// Without workloads there are no slices, not even an empty one, because nearly every Service selects pods
-// only.
+// Without workloads there are no slices, because nearly every Service selects pods only.
 func Compute(service *corev1.Service, workloads []*Workload, existing []*discoveryv1.EndpointSlice, maxPerSlice int) Plan {
 	if !selective(service) {
 		return Plan{}
 	}
 	p := &planner{
-		slices:      newTemplate(service),
+		slices:      &template{service: service, labels: labelsOf(service)},
 		creates:     service.DeletionTimestamp == nil,
 		maxPerSlice: maxPerSlice,
 	}
@@ -116,9 +115,9 @@ func (p *planner) write(bins []*bin, unneeded []*discoveryv1.EndpointSlice) {
 	for _, b := range m.sorted(bins) {
 		switch {
 		case b.slice != nil:
-			p.plan.Update = append(p.plan.Update, p.slices.update(b))
+			p.plan.Update = append(p.plan.Update, p.slices.slice(b))
 		case p.creates:
-			p.plan.Create = append(p.plan.Create, p.slices.create(b))
+			p.plan.Create = append(p.plan.Create, p.slices.slice(b))
 		}
 	}
 	p.plan.Delete = append(p.plan.Delete, unneeded...)

@@ -1,6 +1,7 @@
 package externalworkloads
 
 import (
+	"cmp"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,8 +14,7 @@ import (
 
 const workloadKind = "ExternalWorkload"
 
-// Problem is a part of an object that can't be used. It becomes an Event on the object. The other parts stay
-// in use.
+// Problem is a part of an object that can't be used, unlike the others. It becomes an Event.
 type Problem struct {
 	Object corev1.ObjectReference
 	// Reason is one of the constants below. Message is one sentence without a full stop.
@@ -77,7 +77,7 @@ func problemsOf(service *corev1.Service, l *portLookup, candidates []candidate) 
 		// A port that only some workloads serve is fine.
 		if port := &service.Spec.Ports[i]; !is && len(candidates) > 0 {
 			p.add(about, UnknownTargetPort, "target %s/%s of port %d is in spec.ports of none of the selected ExternalWorkloads; add it there",
-				port.TargetPort.String(), orTCP(port.Protocol), port.Port)
+				port.TargetPort.String(), cmp.Or(port.Protocol, corev1.ProtocolTCP), port.Port)
 		}
 	}
 	for i := range candidates {

@@ -15,8 +15,7 @@ import (
 // controller: that of Linkerd's controller (spec/destination.md §8.5).
 const ManagedBy = "linkerd-external-workloads-controller"
 
-// namePrefix is the prefix of the names of slices; the name of the Service follows (spec/destination.md
-// §8.5).
+// namePrefix begins the names of slices; the Service's name follows (spec/destination.md §8.5).
 const namePrefix = "linkerd-external-"
 
 // template makes the slices of one Service (spec/destination.md §8.5).
@@ -29,8 +28,7 @@ func newTemplate(service *corev1.Service) *template {
 	return &template{service: service, labels: labelsOf(service)}
 }
 
-// labelsOf returns the complete labels of the slices, so that a label removed from the Service is removed
-// from its slices, too.
+// labelsOf returns the complete labels of the slices, so that removed ones disappear there, too.
 func labelsOf(service *corev1.Service) map[string]string {
 	copied, _ := slicestore.Labels(service.Labels)
 	labels := map[string]string{}
@@ -56,17 +54,12 @@ func ownedBy(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
 // labelled reports whether a slice has exactly the desired labels.
 func (t *template) labelled(s *discoveryv1.EndpointSlice) bool { return maps.Equal(s.Labels, t.labels) }
 
-func (t *template) create(b *bin) *discoveryv1.EndpointSlice {
-	return t.slice(b, metav1.ObjectMeta{Namespace: t.service.Namespace, GenerateName: namePrefix + t.service.Name + "-"})
-}
-
-// update returns the new version of the slice of b. Metadata of other writers stays, except labels and
-// owners.
-func (t *template) update(b *bin) *discoveryv1.EndpointSlice {
-	return t.slice(b, *b.slice.ObjectMeta.DeepCopy())
-}
-
-func (t *template) slice(b *bin, meta metav1.ObjectMeta) *discoveryv1.EndpointSlice {
+// slice returns a new slice for b, or the new version of its slice. Other writers' metadata stays.
+func (t *template) slice(b *bin) *discoveryv1.EndpointSlice {
+	meta := metav1.ObjectMeta{Namespace: t.service.Namespace, GenerateName: namePrefix + t.service.Name + "-"}
+	if b.slice != nil {
+		meta = *b.slice.ObjectMeta.DeepCopy()
+	}
 	yes := true
 	meta.Labels = maps.Clone(t.labels)
 	meta.OwnerReferences = []metav1.OwnerReference{{

@@ -1,7 +1,6 @@
 package externalworkloads
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,14 +34,11 @@ func (w *Workload) Equal(o *Workload) bool {
 	return w.Namespace == o.Namespace && slices.Equal(w.Labels, o.Labels) && w.SameEndpoint(o)
 }
 
-// SameEndpoint reports whether two workloads give the same endpoint in the slices of a Service that selects
-// both.
+// SameEndpoint reports whether two workloads give the same endpoint in the slices of a Service.
 func (w *Workload) SameEndpoint(o *Workload) bool {
 	return w.Name == o.Name && w.UID == o.UID && w.Ready == o.Ready && w.Zone() == o.Zone() &&
 		slices.Equal(w.IPs, o.IPs) && slices.Equal(w.Ports, o.Ports)
 }
-
-func orTCP(p corev1.Protocol) corev1.Protocol { return cmp.Or(p, corev1.ProtocolTCP) }
 
 // selective reports whether a Service has slices of the workloads that it selects (spec/destination.md §8.3).
 func selective(service *corev1.Service) bool {

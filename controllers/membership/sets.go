@@ -68,8 +68,7 @@ func withoutAny(list []string, excluded func(string) bool) []string {
 	return left
 }
 
-// set is a set of pointers that allocates nothing for one value, because most sets have one. The zero value
-// is an empty set.
+// set is a set of pointers that allocates nothing for one value, as most have. Zero is empty.
 type set[T any] struct {
 	// one is one of the values, or nil.
 	one *T

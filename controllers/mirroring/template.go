@@ -41,11 +41,9 @@ func newTemplate(endpoints *corev1.Endpoints) *template {
 }
 
 const (
-	// maxSlices bounds the slices of Endpoints. An object of 1 MB could have 40,000 sets of ports, each of which
-	// needs a slice.
+	// maxSlices bounds the slices of Endpoints: 1 MB could have 40,000 sets of ports, each with a slice.
 	maxSlices = 1000
-	// maxMetadata bounds the bytes of the labels and annotations of all slices of Endpoints, because each slice
-	// has all of them.
+	// maxMetadata bounds the bytes of labels and annotations of all slices; each slice has them all.
 	maxMetadata = 32 << 20
 )
 
@@ -87,16 +85,7 @@ func (t *template) owns(s *discoveryv1.EndpointSlice) bool {
 	return len(owners) == 1 && owners[0].UID == t.owner.UID
 }
 
-func (t *template) create(g *group) *discoveryv1.EndpointSlice {
-	return t.slice(g, metav1.ObjectMeta{Namespace: t.namespace, GenerateName: t.prefix})
-}
-
-// update returns the new version of a slice. Metadata of other writers stays, except labels, annotations and
-// owners.
-func (t *template) update(s *discoveryv1.EndpointSlice, g *group) *discoveryv1.EndpointSlice {
-	return t.slice(g, *s.ObjectMeta.DeepCopy())
-}
-
+// slice returns a slice for g. Of the metadata it replaces labels, annotations and owners.
 func (t *template) slice(g *group, meta metav1.ObjectMeta) *discoveryv1.EndpointSlice {
 	meta.Labels, meta.Annotations = t.labels, t.annotations
 	meta.OwnerReferences = []metav1.OwnerReference{t.owner}

@@ -12,6 +12,5 @@
 //
 // # Concurrency
 //
-// All methods may be called from any goroutine, but a Loop has one term at a time, and at most one worker
-// syncs a given Service.
+// Any goroutine may call the methods. A Loop has one term at a time, and a Service one worker.
 package reconcile

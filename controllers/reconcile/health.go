@@ -80,9 +80,8 @@ type Wait struct {
 	// Reason is the error of the last sync, cut to 300 bytes, and what to do if a quota is used up. It is empty
 	// if the Service was only held back because writes of other Services fail.
 	Reason string
-	// Until is when another writer's change is reverted; zero if the Service waits for another reason. By is
-	// the field manager of the change, empty if unknown. Repairs is how many such changes in a row have been
-	// reverted.
+	// Until is when another writer's change is reverted; else zero. By is its field manager, if known.
+	// Repairs is how many such changes in a row have been reverted.
 	Until   time.Time
 	By      string
 	Repairs int
@@ -101,8 +100,6 @@ func CompareKeyWaits(a, b KeyWait) int {
 
 // maxReason is how many bytes of an error are kept.
 const maxReason = 300
-
-func newWrites() writes { return writes{namespaces: map[string]bool{}, waiting: map[Key]Wait{}} }
 
 func (w *writes) succeeded(now time.Time) {
 	w.LastWrite = now
@@ -129,8 +126,7 @@ func (w *writes) refused(key Key, err error, now time.Time) {
 	w.RefusedLast = now
 }
 
-// waits records that a Service waits because of err. If err is nil, the Service waits because writes of other
-// Services fail.
+// waits records that a Service waits because of err or, if that is nil, of other Services' failures.
 func (w *writes) waits(key Key, now time.Time, err error) {
 	wait, known := w.waiting[key]
 	if !known {
@@ -141,9 +137,6 @@ func (w *writes) waits(key Key, now time.Time, err error) {
 	}
 	w.waiting[key] = wait
 }
-
-// done records that the objects of a Service are in their desired state.
-func (w *writes) done(key Key) { delete(w.waiting, key) }
 
 // health returns the health of the term's writes.
 func (t *term) health() Health {
@@ -176,8 +169,7 @@ func (t *term) waiting(key Key) (Wait, bool) {
 	return t.repairs[key].wait(time.Now())
 }
 
-// allWaiting returns the Services that have waited longest, at most limit, and the number of all waiting
-// Services.
+// allWaiting returns the Services that have waited longest, at most limit, and their total.
 func (t *term) allWaiting(limit int) (all []KeyWait, total int) {
 	t.mu.Lock()
 	for key, wait := range t.writes.waiting {

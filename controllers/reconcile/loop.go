@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
@@ -63,15 +64,11 @@ type Loop struct {
 
 // New returns a loop that isn't running.
 func New(o Options) *Loop {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil, nil)
 	}
-	if o.RepairFirst == 0 {
-		o.RepairFirst = repairFirst
-	}
+	o.RepairFirst = cmp.Or(o.RepairFirst, repairFirst)
 	o.Metrics.panics.WithLabelValues(o.Name)
 	l := &Loop{o: o, panics: panics.New(o.Logger, o.Metrics.panics)}
 	o.Metrics.oldest.watch(o.Name, func() time.Duration { return l.Health().Waits() })
@@ -159,8 +156,7 @@ func (l *Loop) Health() Health {
 	return Health{}
 }
 
-// Waiting returns why a Service waits for its next sync, and false if it doesn't wait. Between terms no
-// Service waits.
+// Waiting returns why a Service waits for its next sync, and false if it doesn't, as between terms.
 func (l *Loop) Waiting(key Key) (Wait, bool) {
 	if t := l.term.Load(); t != nil {
 		return t.waiting(key)
@@ -168,8 +164,7 @@ func (l *Loop) Waiting(key Key) (Wait, bool) {
 	return Wait{}, false
 }
 
-// AllWaiting returns the Services that have waited longest, at most limit, with their reasons, and the number
-// of all waiting Services.
+// AllWaiting returns the Services that have waited longest, at most limit, and the number of all.
 func (l *Loop) AllWaiting(limit int) (oldest []KeyWait, total int) {
 	if t := l.term.Load(); t != nil {
 		return t.allWaiting(limit)
@@ -177,8 +172,7 @@ func (l *Loop) AllWaiting(limit int) (oldest []KeyWait, total int) {
 	return nil, 0
 }
 
-// Run syncs Services until ctx ends, starting with those that the function all returns. It returns when the
-// last sync has ended.
+// Run syncs Services until ctx ends, first those that all returns, and waits for the last sync.
 func (l *Loop) Run(ctx context.Context, all func() []Key) {
 	t := newTerm(&l.o, l.panics)
 	l.term.Store(t)

@@ -61,8 +61,7 @@ func (m ExternalChange) Lacking(lacks func() bool) ExternalChange {
 	return m
 }
 
-// noteExternalChange records another writer's change of an object of a Service, and returns the delay before
-// it is reverted.
+// noteExternalChange records another writer's change, and returns the delay before it is reverted.
 func (t *term) noteExternalChange(key Key, what ExternalChange, by string) time.Duration {
 	now := time.Now()
 	t.mu.Lock()

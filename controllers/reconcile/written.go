@@ -26,8 +26,7 @@ type Written struct {
 	Cause time.Time
 }
 
-// WantsWritten reports whether the log or the history uses [Loop.Written]. If not, the caller need not
-// collect addresses.
+// WantsWritten reports whether [Loop.Written] is of use, for callers who collect addresses.
 func (l *Loop) WantsWritten() bool {
 	return l.o.History != nil || l.o.Logger.Enabled(context.Background(), slog.LevelDebug)
 }
@@ -58,8 +57,7 @@ func (l *Loop) rememberExternal(service Key, by string) {
 	}
 }
 
-// rememberFailed adds a failed write to the history. Conflicts are left out, because the write is planned
-// again.
+// rememberFailed adds a failed write to the history, except conflicts, which are planned again.
 func (l *Loop) rememberFailed(service Key, operation string, err error) {
 	if l.o.History != nil && err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 		l.add(service, &history.Entry{Kind: history.Written, Action: history.Failed, Source: l.o.Name, Object: operation, Reason: err.Error()})

@@ -6,6 +6,5 @@
 //
 // # Concurrency
 //
-// The methods of a Store may be called from any goroutine. The slices of a Service are written by one
-// goroutine at a time.
+// Any goroutine may call the methods of a Store, but one at a time writes the slices of a Service.
 package slices

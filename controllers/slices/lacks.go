@@ -5,8 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// lacks reports whether a version of a slice lacks endpoints of another one: ready addresses, or the ports of
-// all addresses.
+// lacks reports whether a version of a slice lacks ready addresses, or the ports, of another one.
 func lacks(version, other *discoveryv1.EndpointSlice) bool {
 	if len(other.Endpoints) == 0 {
 		return false

@@ -31,8 +31,7 @@ type Options struct {
 	Table *kube.Table[watched.Slice]
 	// Loop syncs the Services whose slices another writer changed, and counts and logs the writes.
 	Loop *reconcile.Loop
-	// FailFast makes [Store.Apply] skip all further writes of an address type after a failure, not only the
-	// deletions.
+	// FailFast makes [Store.Apply] skip all writes of an address type after a failure, not only deletions.
 	FailFast bool
 	// Planned, if not nil, is called with the operation (create, update, delete) of each successful
 	// write of a plan.
@@ -45,8 +44,7 @@ type Store struct {
 	overlay *reconcile.Overlay[*discoveryv1.EndpointSlice]
 
 	mu sync.Mutex
-	// unsettled are the names of slices, by Service, whose last write failed but may have succeeded on the
-	// server.
+	// unsettled are the names of slices, by Service, whose last write may have failed or succeeded.
 	unsettled map[reconcile.Key]map[string]struct{}
 }
 
@@ -111,8 +109,7 @@ func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv
 	}
 }
 
-// nameAttempts is the number of further names that are tried if slices that the table lacks have the first
-// ones.
+// nameAttempts is the number of further names if unknown slices have the first ones.
 const nameAttempts = 4
 
 // find returns the slice of a name if [Store.Of] has it, else nil. It decodes no other slice,
@@ -125,8 +122,7 @@ func (s *Store) find(service reconcile.Key, name string) *discoveryv1.EndpointSl
 	return e
 }
 
-// stored returns a function that returns the slice of a name in the table, whatever Service and manager it
-// has.
+// stored returns a function that returns the slice of a name in the table, whoever manages it.
 func (s *Store) stored(service reconcile.Key, name string) func() (*discoveryv1.EndpointSlice, bool) {
 	return func() (*discoveryv1.EndpointSlice, bool) {
 		if e := s.o.Table.Get(service.Namespace, name); e != nil {
@@ -244,8 +240,7 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
 }
 
-// written passes a successful write to the log and the history. The version before the write has the
-// addresses before.
+// written passes a successful write to the log and the history, with the addresses before.
 func (s *Store) written(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice, before, after map[string]bool) {
 	w := reconcile.Written{Kind: "EndpointSlice", Service: service, Name: e.Name, Operation: operation, Before: before, After: after}
 	if operation != "delete" {
@@ -279,8 +274,7 @@ func readyByAddress(e *discoveryv1.EndpointSlice) map[string]bool {
 	return addresses
 }
 
-// Refresh reads the slices of a Service from the API server, after a write has shown that the store is
-// outdated.
+// Refresh reads the slices of a Service, after a write has shown that the store is outdated.
 func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
 	known := s.Of(service) // before the request: slices that the table gets later are not missing
 	selector := labels.Set{discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: s.o.ManagedBy}

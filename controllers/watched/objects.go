@@ -3,6 +3,7 @@ package watched
 //lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -53,7 +54,7 @@ func EndpointSlices(writers ...string) kube.Kind[Slice] {
 		slice := &Slice{}
 		err := slice.read(s, message, func(number int, field []byte) error { return slice.visit(s, number, field) })
 		if err == nil && !slices.Contains(writers, slice.ManagedBy) {
-			slice.forget()
+			slice.fields = bytes.Clone(slice.fields[:slice.n])
 		}
 		return slice, nil, err
 	}
@@ -105,8 +106,7 @@ func unkept(err error) kube.Problem {
 // ByService is the index of a table of EndpointSlices by "namespace/name" of their Service.
 const ByService = "service"
 
-// ServiceOf returns the Service of a slice, from the label kubernetes.io/service-name. It returns false
-// without the label.
+// ServiceOf returns the Service of a slice, from its label, or false without one.
 func ServiceOf(s *discoveryv1.EndpointSlice) (types.NamespacedName, bool) {
 	name := s.Labels[discoveryv1.LabelServiceName]
 	return types.NamespacedName{Namespace: s.Namespace, Name: name}, name != ""

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/kube"
 )
@@ -60,8 +61,7 @@ type cluster struct {
 	since     time.Time
 }
 
-// newCluster starts to follow the cluster of a link. When it returns, the catalog knows the cluster as
-// linked.
+// newCluster starts to follow the cluster of a link, which the catalog then knows as linked.
 func newCluster(ctx context.Context, s *Set, l *link) *cluster {
 	ctx, stop := context.WithCancelCause(ctx)
 	c := &cluster{
@@ -186,11 +186,12 @@ func (c *cluster) follow(ctx context.Context, l *link) {
 // intake returns the intake of the next connection. Only the very first connection passes objects on before
 // it is complete: later ones would mix theirs with those in the catalog.
 func (c *cluster) intake(l *link) *intake {
+	in := &intake{catalog: c.set.options.Catalog, cluster: l.cluster()}
 	if c.fed {
-		return nextIntake(c.set.options.Catalog, l.cluster())
+		in.kept = map[catalog.ID]catalog.Object{} // they will replace those in the catalog
 	}
 	c.fed = true
-	return firstIntake(c.set.options.Catalog, l.cluster())
+	return in
 }
 
 // readAll returns a channel that is closed once the pending connection has read everything that it
@@ -292,8 +293,7 @@ func (c *cluster) observe(ctx context.Context) {
 	c.reportPending(l, last, now)
 }
 
-// explain says why a connection is in its condition. If access is forbidden, it asks the API server which
-// rights are missing.
+// explain says why a connection is in its condition. If access is forbidden, it finds the missing rights.
 func (c *cluster) explain(ctx context.Context, conn *connection, now condition) string {
 	if now.reason == kube.Forbidden && conn != nil {
 		return conn.denied(ctx, now.text())

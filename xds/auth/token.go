@@ -67,8 +67,7 @@ func (k *Keys) Ready() bool { return k.known.Load() != nil }
 
 // Run refreshes the keys until the context ends. After a failure the last keys stay in use.
 func (k *Keys) Run(ctx context.Context) error {
-	tick := time.NewTicker(retryInterval)
-	defer tick.Stop()
+	tick := time.Tick(retryInterval)
 	failing, due := false, time.Time{}
 	for {
 		if wanted := k.wanted.Swap(false); wanted || failing || !time.Now().Before(due) {
@@ -86,7 +85,7 @@ func (k *Keys) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }
@@ -191,8 +190,7 @@ func (s *keySet) verify(token string) (c claims, err error) {
 	return c, c.ValidateWithLeeway(jwt.Expected{Issuer: s.issuer, AnyAudience: jwt.Audience{Audience}}, skew)
 }
 
-// reason returns the reason of a refusal. Errors of the parser are not used, because they may quote
-// the token.
+// reason returns the reason of a refusal, without the parser's error, which may quote the token.
 func reason(err error) string {
 	for known, text := range map[error]string{
 		jose.ErrJWKSKidNotFound:  "it was signed with a key that the API server doesn't publish; if the key is new, try again in some seconds",

@@ -67,8 +67,7 @@ type weighted struct {
 	weight  uint32
 }
 
-// split returns the Clusters of dstOverrides with their weights; none if all requests go to the
-// Service.
+// split returns the Clusters of dstOverrides and their weights, unless all is for the Service.
 func (n Namer) split(s Input, overrides []catalog.WeightedDst) ([]weighted, error) {
 	var list []weighted
 	sum := int64(0)
