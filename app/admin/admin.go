@@ -1,5 +1,4 @@
-// Package admin is the HTTP server for operators and probes: metrics, readiness, liveness and,
-// optionally, profiles.
+// Package admin is the HTTP server for operators and probes: metrics, readiness, profiles.
 //
 //	/metrics       the metrics of the Gatherer, for Prometheus
 //	/ready         200 "ok" or 500 "not ready", then one line per detail
@@ -23,6 +22,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -49,8 +49,7 @@ const (
 	maxScrapes = 8
 	// maxProfiles limits parallel requests for profiles in the same way.
 	maxProfiles = 4
-	// stopTimeout limits running requests after the server was told to stop. Profiles of 30 s are cut
-	// off.
+	// stopTimeout limits running requests after the server was told to stop. It cuts off profiles.
 	stopTimeout = 2 * time.Second
 )
 
@@ -58,15 +57,13 @@ const (
 type Config struct {
 	// Listener is the server's listener, which the server closes.
 	Listener net.Listener
-	// Gatherer has the metrics. Registerer registers the metrics of the metrics handler itself, and
-	// may be nil.
+	// Gatherer has the metrics. Registerer, which may be nil, gets those of the metrics handler.
 	Gatherer   prometheus.Gatherer
 	Registerer prometheus.Registerer
 	// Ready reports whether the process is ready. The details are lines about pending or missing
 	// parts. Ready must be fast. Nil means always ready.
 	Ready func() (ready bool, details []string)
-	// Reasons replace the details for clients for whom MayRead returns false. A nil MayRead shows the
-	// details to everybody.
+	// Reasons replace the details for clients for whom MayRead returns false; nil means for nobody.
 	Reasons func() []string
 	MayRead func(*http.Request) bool
 	// Handlers serve further paths, which must not be those of the package.
@@ -75,8 +72,7 @@ type Config struct {
 	PProf bool
 	// Log receives the errors of the HTTP server; nil drops them.
 	Log *slog.Logger
-	// Panics counts the panics of handlers, for all servers of a process. Nil creates one for this
-	// server.
+	// Panics counts the panics of handlers, for all servers of a process; nil makes an own one.
 	Panics *panics.Reporter
 	// ConnContext is that of [http.Server]; it may be nil.
 	ConnContext func(context.Context, net.Conn) context.Context
@@ -97,9 +93,7 @@ func NewBare(c Config) (*Server, error) {
 }
 
 func newServer(c Config, newHandler func(Config) (http.Handler, error)) (*Server, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Panics == nil {
 		var err error
 		if c.Panics, err = NewPanics(c.Registerer, c.Log); err != nil {
@@ -113,8 +107,7 @@ func newServer(c Config, newHandler func(Config) (http.Handler, error)) (*Server
 	return &Server{config: c, handler: h}, nil
 }
 
-// Run serves until ctx ends, then stops within a few seconds. It returns an error if it can't
-// serve.
+// Run serves until ctx ends, and some seconds more. It returns an error if it can't serve.
 func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler:      s.handler,

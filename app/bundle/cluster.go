@@ -15,8 +15,7 @@ import (
 	"github.com/signpostd/signpost/app/inspectclient"
 )
 
-// cluster reads from the API server the pods, their logs, and the Leases and Events of their
-// namespaces.
+// cluster reads the pods, their logs, and the Leases and Events of their namespaces.
 func (s *Source) cluster(ctx context.Context, m *masks) []inspectclient.File {
 	if s.API == nil || len(s.Pods) == 0 {
 		return nil
@@ -32,7 +31,7 @@ func (s *Source) cluster(ctx context.Context, m *masks) []inspectclient.File {
 		for i := range pod.Spec.Containers {
 			name := pod.Spec.Containers[i].Name
 			files = append(files, s.log(ctx, pod, name, folder+"/"+name+".log", false))
-			if restarted(pod, name) {
+			if slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name && s.RestartCount > 0 }) {
 				files = append(files, s.log(ctx, pod, name, folder+"/"+name+".previous.log", true))
 			}
 		}
@@ -68,10 +67,6 @@ func last(events []corev1.Event) []corev1.Event {
 		events[i].ManagedFields = nil
 	}
 	return events
-}
-
-func restarted(pod *corev1.Pod, container string) bool {
-	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container && s.RestartCount > 0 })
 }
 
 // object returns an object as YAML. Its secrets are masked in JSON, because YAML may break a line within one.

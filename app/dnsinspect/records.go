@@ -88,18 +88,9 @@ func objectRefs(objects []dns.Object) (refs []inspect.ObjectRef) {
 	return refs
 }
 
-// recordID identifies a record in the process. Only the set identifier, which comes last, may
-// contain a space.
+// recordID identifies a record in the process. Only the last part may contain a space.
 func recordID(publisher string, k publisher.RowKey) string {
 	return strings.Join([]string{publisher, k.Zone, k.ZoneID, k.Name, k.Type, k.SetIdentifier}, " ")
-}
-
-// groupOf returns the group of an API version; empty for the core group.
-func groupOf(apiVersion string) string {
-	if group, _, found := strings.Cut(apiVersion, "/"); found {
-		return group
-	}
-	return ""
 }
 
 // Zones implements [inspect.ZonesOf]. Unzoned names are counted under a zone without a name.

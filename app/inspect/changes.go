@@ -13,16 +13,14 @@ import (
 )
 
 const (
-	// heartbeat is how often a comment is sent on an idle stream, so that both ends notice a lost
-	// connection.
+	// heartbeat is how often an idle stream gets a comment, so that a lost connection is noticed.
 	heartbeat = 15 * time.Second
 	// eventTime limits the time to write an event.
 	eventTime = 10 * time.Second
 	// admitAgain is how often the access of a listener is checked again, so that revoking a token ends
 	// the stream. Decisions of [Access] must be cached for less.
 	admitAgain = 30 * time.Second
-	// maxUnchecked is how many checks in a row may fail, because the API server is unreachable, before
-	// a stream is ended.
+	// maxUnchecked is how many checks in a row may fail, without the API server, before a stream ends.
 	maxUnchecked = 3
 )
 
@@ -75,13 +73,12 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 // admitAgain checks the access of a listener periodically, until its context ends. It calls end if
 // the access is refused, or can't be checked for long.
 func (s *Server) admitAgain(r *http.Request, end func()) {
-	tick := time.NewTicker(admitAgain)
-	defer tick.Stop()
+	tick := time.Tick(admitAgain)
 	for unchecked := 0; unchecked < maxUnchecked; {
 		select {
 		case <-r.Context().Done():
 			return
-		case <-tick.C:
+		case <-tick:
 		}
 		var refused *refusal
 		switch err := s.admit(r); {

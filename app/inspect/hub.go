@@ -15,8 +15,7 @@ const (
 	// compareTimeout limits the comparison of a topic.
 	compareTimeout = 2 * time.Second
 	// comparePause is the pause after a comparison, as a multiple of its duration: a topic uses a
-	// fiftieth of a CPU at most. maxComparePause caps the pause, because a comparison may have
-	// waited.
+	// fiftieth of a CPU. maxComparePause caps it, because a comparison may have waited.
 	comparePause, maxComparePause = 50, 5 * time.Second
 	// maxListeners limits the parallel listeners.
 	maxListeners = 8
@@ -58,13 +57,12 @@ func newHub(topics map[Topic]func() watch) *hub {
 
 func (h *hub) run(ctx context.Context) error {
 	defer close(h.stopped)
-	tick := time.NewTicker(changesEvery)
-	defer tick.Stop()
+	tick := time.Tick(changesEvery)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-tick:
 			h.compare(ctx)
 		}
 	}

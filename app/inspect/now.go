@@ -85,11 +85,9 @@ type Now struct {
 
 // The bounds of a [Now].
 const (
-	// maxFindings limits the findings, and maxOthers the subjects that a finding names beside the
-	// first.
+	// maxFindings limits the findings, and maxOthers the further subjects of a finding.
 	maxFindings, maxOthers = 100, 8
-	// maxSubjects limits the subjects of an area that are checked one by one. Further ones are
-	// counted.
+	// maxSubjects limits the subjects of an area that are checked. Further ones are counted.
 	maxSubjects = 200
 )
 
@@ -122,8 +120,7 @@ func (n *Now) bound(limit int) {
 	}
 }
 
-// sameSubjects joins the findings of several processes about a subject of an area. The most
-// detailed cause is kept.
+// sameSubjects joins the findings of processes about a subject of an area, with the longest cause.
 func sameSubjects(all []Finding) []Finding {
 	at := map[string]int{}
 	var list []Finding
@@ -149,8 +146,7 @@ func sameSubjects(all []Finding) []Finding {
 	return list
 }
 
-// compareCause orders findings about one subject: an error first, then the longer sentence, because
-// it has more detail.
+// compareCause orders findings about one subject: an error first, then the longer sentence.
 func (f *Finding) compareCause(other *Finding) int {
 	if f.Severity != other.Severity {
 		return f.compare(other)

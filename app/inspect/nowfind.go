@@ -17,21 +17,17 @@ import (
 )
 
 const (
-	// nowTTL is the minimum time for which a response of [NowPath] is cached. A search that takes
-	// long is cached for nowFactor times its duration, so that searches take a tenth of the time at
-	// most.
+	// nowTTL is the minimum time for which a response of [NowPath] is cached. A long search is
+	// cached for nowFactor times its duration, so that searches take a tenth of the time.
 	nowTTL, nowFactor = time.Second, 10
-	// causesTimeout limits the search for the causes of Services, which sends requests to the API
-	// server.
+	// causesTimeout limits the search for causes, which sends requests to the API server.
 	causesTimeout = 2 * time.Second
 	// parallelCauses is how many Services are explained at once.
 	parallelCauses = 8
-	// causeTTL is how long the cause of a Service is current. An older one is shown until a search
-	// has found the cause again, but not after maxCauseAge. maxEarlyAge is how old an early response
-	// may be.
+	// causeTTL is how long the cause of a Service is current. An older one is shown until it was
+	// found again, for up to maxCauseAge. maxEarlyAge is the age of an early response.
 	causeTTL, maxCauseAge, maxEarlyAge = time.Minute, 10 * time.Minute, time.Minute
-	// staleAfter is the staleness of a kind in seconds that is a problem. Gaps between two watches
-	// are shorter.
+	// staleAfter is the staleness in seconds that is a problem. Gaps between watches are shorter.
 	staleAfter = 5
 )
 
@@ -54,10 +50,6 @@ type finder struct {
 type cause struct {
 	text string
 	at   time.Time
-}
-
-func newFinder(s *Server) *finder {
-	return &finder{server: s, causes: cache.NewLRUExpireCache(2 * maxSubjects)}
 }
 
 // search is a search for current problems. One goroutine fills it; then it is immutable.
@@ -125,8 +117,7 @@ func (f *finder) find(ctx context.Context, early bool) *search {
 	return found
 }
 
-// recent returns the last search, nil before the first, and whether it is recent enough for a
-// response.
+// recent returns the last search, nil before the first, and whether it is still current.
 func (f *finder) recent() (*search, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,8 +153,7 @@ func (f *search) addOf(publisher, zoneID string, found Finding) {
 	f.add(found)
 }
 
-// more adds a finding for the n subjects of an area beyond the limit. list is the command that
-// lists all of them.
+// more adds a finding for n subjects beyond the limit. list is the command that lists them.
 func (f *search) more(area Area, severity Severity, n int, what, list string) {
 	if n > 0 {
 		f.add(Finding{Area: area, Severity: severity, Subject: fmt.Sprintf("%d more %s", n, what), Count: n, Cause: "`" + list + "` lists them"})
@@ -357,8 +347,7 @@ func (f *search) findCauses(ctx context.Context, services []Service) []string {
 	return causes
 }
 
-// keepFor returns how long a cause is cached. Without a text it hides the Service, so it is not shown when
-// it is old.
+// keepFor returns how long a cause is cached. An old one without a text may not hide the Service.
 func keepFor(c cause) time.Duration {
 	if c.text == "" {
 		return causeTTL

@@ -33,8 +33,7 @@ type offered struct {
 	writes            WritesOf
 }
 
-// offeredBy joins the offers of roles. Of a part that several roles offer, except for streams, the
-// first counts.
+// offeredBy joins the offers of roles. Except for streams, the first offer of a part counts.
 func offeredBy(offers []Offer) (all offered) {
 	for _, o := range offers {
 		if o.Streams != nil {
@@ -127,8 +126,7 @@ func (e *NotLeading) Error() string {
 
 // Explainer explains the state of a subject.
 type Explainer interface {
-	// Explain returns the steps that it knows, in order, or none. If [Step.Role] is empty, the caller
-	// sets it.
+	// Explain returns the steps that it knows, in order. If [Step.Role] is empty, the caller sets it.
 	Explain(ctx context.Context, q Query) []Step
 }
 
@@ -146,8 +144,7 @@ type Query struct {
 // ServiceQuery is a query about a Service.
 type ServiceQuery struct {
 	Namespace, Name string
-	// Port is 0 for all, unless PortName is the name of one. Hostname is that of one endpoint; empty for
-	// all.
+	// Port is 0 for all, unless PortName names one. Hostname is that of one endpoint, or empty.
 	Port     uint16
 	PortName string
 	Hostname string

@@ -17,8 +17,7 @@ var (
 	}
 )
 
-// pastChange returns an entry as a change. previous is the previous change of the same record set;
-// nil if unknown.
+// pastChange returns an entry as a change. previous is that of the same record set, if known.
 func pastChange(key history.Key, e, previous *history.Entry) PastChange {
 	c := PastChange{
 		At: e.At, Kind: changeKinds[e.Kind], Action: changeActions[e.Action], Subject: key.Name, Cluster: key.Cluster, Source: e.Source,
@@ -194,8 +193,7 @@ func recordWhy(e, previous *history.Entry) string {
 	}
 }
 
-// truncatedList has the first targets of a record set, in the order of their writer, and the number
-// of the others.
+// truncatedList has the first targets of a record set, as written, and the number of the others.
 type truncatedList struct {
 	first []string
 	more  int
@@ -209,8 +207,7 @@ func otherTargets(a, b truncatedList) bool {
 	return !sameTargets(a.first, b.first)
 }
 
-// sameTargets compares targets regardless of order, case, quotes and final dots, which depend on
-// the provider.
+// sameTargets ignores order, case, quotes and final dots, which depend on the provider.
 func sameTargets(a, b []string) bool {
 	normal := func(list []string) []string {
 		var all []string

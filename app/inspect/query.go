@@ -247,8 +247,7 @@ func cutPort(text string) (bare string, port uint16, err error) {
 	return text[:at], port, nil
 }
 
-// dnsName returns the canonical form of a DNS name. As in records, labels may have an underscore or
-// be a star.
+// dnsName returns the canonical form of a DNS name. Labels may have an underscore or be a star.
 func dnsName(text string) (string, bool) {
 	name := strings.ToLower(strings.TrimSuffix(text, "."))
 	if name == "" || len(name) > maxName {
@@ -271,8 +270,7 @@ func isLabel(text string) bool {
 	return text != "" && len(text) <= maxLabel && !strings.ContainsFunc(text, func(r rune) bool { return notInName(r) || r == '*' || r == '_' })
 }
 
-// isObjectName reports whether a text can be the name of an object, some of which have capitals or
-// colons.
+// isObjectName reports whether a text can be the name of an object, with capitals or colons too.
 func isObjectName(text string) bool {
 	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool {
 		return r != '.' && r != ':' && (r < 'A' || r > 'Z') && (notInName(r) || r == '*')

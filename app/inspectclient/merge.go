@@ -74,12 +74,12 @@ func (c *Client) unqueried() []member {
 	return members
 }
 
-// having returns the members with one of the roles. For the role dns only leaders are returned; if there is
-// none, a note is written and all are returned.
+// having returns the members with one of the roles, or all for none. For the role dns only leaders are
+// returned; if there is none, a note is written and all are returned.
 func (c *Client) having(ctx context.Context, roles ...string) ([]member, error) {
 	all, err := c.members(ctx)
-	if err != nil {
-		return nil, err
+	if err != nil || len(roles) == 0 {
+		return all, err
 	}
 	all = slices.DeleteFunc(all, func(m member) bool { return !slices.ContainsFunc(roles, m.has) })
 	if len(all) == 0 {
@@ -107,8 +107,7 @@ type from[T any] struct {
 	value T
 }
 
-// queryAll returns the responses of members, and writes notes about the failures of others. It
-// fails if none responds.
+// queryAll returns the responses of members, with notes about failures. It fails without any.
 func queryAll[T any](c *Client, members []member, what string, f func(*member) (T, error)) ([]from[T], error) {
 	return query(c, members, what, f, func(error) bool { return true })
 }
@@ -168,7 +167,11 @@ func list[L, T any](ctx context.Context, c *Client, m *member, path string, quer
 	return all, nil
 }
 
-// lists reads all pages of a list of each member.
-func lists[L, T any](ctx context.Context, c *Client, members []member, what, path string, query url.Values, split func(L) ([]T, inspect.Page)) ([]from[[]T], error) {
+// lists reads all pages of a list of each member with one of the roles; nil means any role.
+func lists[L, T any](ctx context.Context, c *Client, roles []string, what, path string, query url.Values, split func(L) ([]T, inspect.Page)) ([]from[[]T], error) {
+	members, err := c.having(ctx, roles...)
+	if err != nil {
+		return nil, err
+	}
 	return queryWithRole(c, members, what, func(m *member) ([]T, error) { return list(ctx, c, m, path, query, split) })
 }

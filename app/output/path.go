@@ -10,8 +10,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// parsePath parses a JSONPath in kubectl's syntax. A single path needs no braces and no leading
-// dot.
+// parsePath parses a JSONPath as kubectl does. A single path needs no braces and no dot.
 func parsePath(template string) (*jsonpath.JSONPath, error) {
 	if !strings.Contains(template, "{") {
 		template = "{." + strings.TrimPrefix(template, ".") + "}"

@@ -5,6 +5,5 @@
 //
 // # Concurrency
 //
-// All ports are forwarded in parallel. The result of [Find] may be used by any goroutine until it
-// is closed, once.
+// Ports are forwarded in parallel. Any goroutine may use the result of [Find] until it is closed.
 package portforward

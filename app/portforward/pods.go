@@ -119,9 +119,8 @@ func (t *Target) port(pod *corev1.Pod) int {
 	return fallback
 }
 
-// ours returns the containers that may run Signpost. If a pod has several containers, only those
-// named signpost or after the replaced controller count, because sidecars may declare the same port
-// names.
+// ours returns the containers that may run Signpost. Of several, only those named signpost or after
+// the replaced controller count, because sidecars may have the same port names.
 func ours(all []corev1.Container) []corev1.Container {
 	var named []corev1.Container
 	for i := range all {
@@ -135,8 +134,7 @@ func ours(all []corev1.Container) []corev1.Container {
 	return all
 }
 
-// runsDNS reports whether a container runs the command dns, whose admin server has a different
-// port.
+// runsDNS reports whether a container runs the command dns, which has another admin port.
 func runsDNS(c corev1.Container) bool {
 	if c.Name == "external-dns" {
 		return true

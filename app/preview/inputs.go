@@ -46,9 +46,8 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 	return nil
 }
 
-// serveManifests returns the config of an object server that serves the manifests, and the kinds of
-// manifests that no source reads. Addresses that only a cluster knows are unknown
-// ([awaitAddresses]).
+// serveManifests returns the config of a server of the manifests, and the kinds that no source
+// reads. Addresses that only a cluster knows are unknown ([addUnknownAddresses]).
 func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range i.Manifests {
@@ -104,8 +103,7 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map
 	return server.Config(), unread, checkNamespaces(publisher.Source.OnlyNamespaces(), slices.Sorted(maps.Keys(namespaces)))
 }
 
-// checkNamespaces refuses namespaces that no object has: with a mistyped one, all records would be
-// deleted.
+// checkNamespaces refuses namespaces without objects: a mistyped one would delete all records.
 func checkNamespaces(wanted, existing []string) error {
 	if len(wanted) == 0 || len(existing) == 0 || slices.ContainsFunc(wanted, func(name string) bool { return slices.Contains(existing, name) }) {
 		return nil
@@ -126,8 +124,7 @@ func checkName(obj *unstructured.Unstructured) error {
 // maxManifest limits a file of manifests in bytes, above the objects of a large cluster in one file.
 const maxManifest = 256 << 20
 
-// zoneFiles is a provider whose zones come from files. It adjusts records as the provider of the
-// command line does.
+// zoneFiles is a provider with zones from files, which adjusts records as the given provider.
 type zoneFiles struct {
 	*rfc2136.Files
 	adjuster     provider.Adjuster

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// explainLimit limits the explained objects of a publisher, and reasonLimit the displayed
-	// reasons of an object.
+	// explainLimit limits the explained objects of a publisher, and reasonLimit their reasons.
 	explainLimit = 200
 	reasonLimit  = 8
 )
@@ -22,15 +21,13 @@ type Unpublished struct {
 	// Publisher is that of [Zone].
 	Publisher string `json:"publisher,omitempty"`
 	Object    Object `json:"object"`
-	// Reason is a word. Subject is the name, the field or the annotation of the reason; empty for
-	// the whole object.
+	// Reason is a word. Subject is its name, field or annotation; empty for the whole object.
 	Reason  string `json:"reason"`
 	Subject string `json:"subject,omitempty"`
 	Message string `json:"message"`
 }
 
-// explain adds the reasons why objects give no record, except those among the problems and errors
-// of the plan.
+// explain adds the reasons why objects give no record, unless the plan has them already.
 func (p *Plan) explain(name string, explained publisher.Explanations) {
 	if p.Unpublished == nil {
 		p.Unpublished = []Unpublished{}
@@ -125,8 +122,7 @@ func (p *Plan) writeUnpublished(text *strings.Builder) {
 // maxWarnings limits the warnings about annotations of a publisher.
 const maxWarnings = 20
 
-// warn adds the annotations of manifests that are probably misspelled, and the number of objects
-// that give no record.
+// warn adds the annotations that are probably misspelled, and counts objects without a record.
 func (p *Plan) warn(name string, explained publisher.Explanations) {
 	p.Incomplete += len(explained.List) + explained.More
 	of := len(p.Warnings) // those of other publishers
@@ -139,8 +135,7 @@ func (p *Plan) warn(name string, explained publisher.Explanations) {
 	}
 }
 
-// writeLeftOut writes the warnings about annotations, and the numbers of objects that give no
-// record or are not read.
+// writeLeftOut writes the warnings, and how many objects give no record or are not read.
 func (p *Plan) writeLeftOut(text *strings.Builder) {
 	if p.Unpublished == nil { // otherwise these are among Unpublished or Problems
 		for _, w := range p.Warnings {

@@ -20,8 +20,7 @@ func leading(name string, leader settings.Leader, without string) Role {
 	return role
 }
 
-// read returns the rule for a table. absent is the consequence of a missing right to an optional
-// kind.
+// read returns the rule for a table. absent is what a missing right to an optional kind means.
 func read(t kube.AnyTable, absent string, why ...string) Rule {
 	r := t.Resource()
 	rule := Rule{Why: why, Group: r.Group, Resource: r.Resource, Verbs: []string{"list", "watch"}}
@@ -31,8 +30,7 @@ func read(t kube.AnyTable, absent string, why ...string) Rule {
 	return rule
 }
 
-// add adds a role, or its rules to an existing role with its name and namespace. A role without
-// rules isn't added.
+// add adds a role, or its rules to a role with its name and namespace, unless it has no rules.
 func add(roles []Role, role Role) []Role {
 	if len(role.Rules) == 0 {
 		return roles
@@ -46,8 +44,7 @@ func add(roles []Role, role Role) []Role {
 	return append(roles, role)
 }
 
-// allow adds rules. An existing rule gets the reasons of an equal one. Rules about Events stay
-// last.
+// allow adds rules, or their reasons to an equal rule. Rules about Events stay last.
 func (r *Role) allow(rules ...Rule) {
 	// Roles for several namespaces share the slice.
 	r.Rules = slices.Clone(r.Rules)

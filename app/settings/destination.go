@@ -26,8 +26,7 @@ type Destination struct {
 	// Addr is the address of the gRPC server.
 	Addr                string
 	ControllerNamespace string
-	// LinkNamespace is the namespace of the Secrets that link clusters; empty means
-	// ControllerNamespace.
+	// LinkNamespace has the Secrets that link clusters; empty means ControllerNamespace.
 	LinkNamespace          string
 	OutboundTransportMode  string
 	EnableH2Upgrade        bool
@@ -42,14 +41,11 @@ type Destination struct {
 	MeshedHTTP2ClientParams string
 	// EndpointMetricsPerNode adds the node to the labels of the endpoint metrics.
 	EndpointMetricsPerNode bool
-	// ExternalWorkloadWriter makes the role write EndpointSlices for ExternalWorkloads, if it reads
-	// EndpointSlices.
+	// ExternalWorkloadWriter makes the role write slices for ExternalWorkloads, if it reads slices.
 	ExternalWorkloadWriter bool
-	// LinkedClustersThroughProxies allows kubeconfigs of linked clusters to use a proxy, or a server
-	// URL with a path.
+	// LinkedClustersThroughProxies allows kubeconfigs with a proxy, or a server URL with a path.
 	LinkedClustersThroughProxies bool
-	// Leader is the election of that writer. If it names no namespace, the Lease is in the
-	// ControllerNamespace.
+	// Leader is the election of that writer. The Lease is in the ControllerNamespace by default.
 	Leader Leader
 	// Limits bound what clients can make the server hold.
 	Limits clientlimits.Limits
@@ -73,8 +69,7 @@ func defaultDestination() Destination {
 	}
 }
 
-// ForceOpaqueTransport reports whether all traffic to meshed pods goes to the inbound port of their
-// proxy.
+// ForceOpaqueTransport reports whether traffic to meshed pods goes to their proxies' inbound port.
 func (o *Destination) ForceOpaqueTransport() bool {
 	return o.OutboundTransportMode == modeTransportHeader
 }
@@ -134,16 +129,10 @@ func (o Destination) Settled() Destination {
 	if o.OutboundTransportMode != modeTransportHeader {
 		o.OutboundTransportMode = modeTransparent
 	}
-	if o.IdentityTrustDomain == "" {
-		o.IdentityTrustDomain = defaultDomain
-	}
-	if o.ClusterDomain == "" {
-		o.ClusterDomain = defaultDomain
-	}
+	o.IdentityTrustDomain = cmp.Or(o.IdentityTrustDomain, defaultDomain)
+	o.ClusterDomain = cmp.Or(o.ClusterDomain, defaultDomain)
 	o.LinkNamespace = cmp.Or(o.LinkNamespace, o.ControllerNamespace)
-	if o.Leader.ResourceNamespace == "" {
-		o.Leader.ResourceNamespace = o.ControllerNamespace
-	}
+	o.Leader.ResourceNamespace = cmp.Or(o.Leader.ResourceNamespace, o.ControllerNamespace)
 	return o
 }
 

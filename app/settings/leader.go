@@ -30,15 +30,8 @@ func defaultLeader(name, namespace string) Leader {
 	}
 }
 
-// kubernetesLease is the Lease duration of kube-controller-manager, so that our failover is as
-// fast.
+// kubernetesLease is the Lease duration of kube-controller-manager, for as fast a failover.
 const kubernetesLease = 15 * time.Second
-
-// lasting returns the settings with another Lease duration.
-func (o Leader) lasting(d time.Duration) Leader {
-	o.LeaseDuration = d
-	return o
-}
 
 // settings returns the settings for this section of the config file.
 func (o *Leader) settings(section, namespaceUsage string) []Setting {

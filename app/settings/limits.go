@@ -11,8 +11,7 @@ import (
 // smallestRequest is the minimum setting of request and header sizes in bytes, enough for a proxy.
 const smallestRequest = 4 << 10
 
-// smallestResponses is the minimum setting of the responses of a client in bytes, enough for the largest
-// Services.
+// smallestResponses is the minimum setting in bytes, enough for the largest Services.
 const smallestResponses = 8 << 20
 
 // limitSettings are the limits of the gRPC server of a role.

@@ -45,8 +45,7 @@ func (c *Config) SetOrigins(flags *pflag.FlagSet, variables map[string]bool) {
 	}
 }
 
-// flagOf returns the flag of a setting, under the name that was given or else that --help shows; nil if
-// there is none.
+// flagOf returns the flag of a setting, under the given name or that of --help; nil for none.
 func flagOf(s Setting, flags *pflag.FlagSet) *pflag.Flag {
 	first, second := flags.Lookup(s.Flag), flags.Lookup(aliases[s.Flag])
 	if first == nil || second != nil && (second.Changed || first.Hidden && !first.Changed) {

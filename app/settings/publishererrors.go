@@ -27,8 +27,7 @@ func (f *publisherFields) wrong(errs []*nodeError) {
 	}
 }
 
-// mention matches a flag in an error. mentioned matches a flag, with its value, at the beginning of
-// an error.
+// mention matches a flag in an error. mentioned matches one with its value at the beginning.
 var (
 	mention   = regexp.MustCompile(`--([a-z0-9][a-z0-9-]*)`)
 	mentioned = regexp.MustCompile(`^--([a-z0-9][a-z0-9-]*)(?:=(.*?))?: `)
@@ -55,9 +54,7 @@ func (f *publisherFields) locateOne(flags *pflag.FlagSet, text string) *nodeErro
 		if flags.Lookup(name) == nil {
 			continue
 		}
-		if first == "" {
-			first = name
-		}
+		first = cmp.Or(first, name)
 		if value := cmp.Or(f.values[name], f.meant[name]); value != nil {
 			first, e.node = name, value
 			break

@@ -63,8 +63,7 @@ func (v *publishersValue) decode(n *yaml.Node) error {
 	return errors.Join(append(errs, rivals(v.target.Publishers, n))...)
 }
 
-// rivals returns an error for each publisher of a list that would delete the records of an earlier
-// publisher.
+// rivals returns an error for each publisher that would delete the records of an earlier one.
 func rivals(publishers []*configure.Options, list *yaml.Node) error {
 	var errs []error
 	for i, o := range publishers {

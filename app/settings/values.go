@@ -93,8 +93,7 @@ func (v scalarValue[T]) describeSchema() object {
 	return object{"anyOf": []any{v.schema, variableRef}, "default": value}
 }
 
-// listValue is a list of names, separated by commas on the command line. If the flag is repeated,
-// the lists are joined.
+// listValue is a list of names, separated by commas. Lists of repeated flags are joined.
 type listValue struct {
 	target *[]string
 	// given is true after the default was replaced.

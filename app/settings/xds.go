@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"time"
@@ -9,8 +10,7 @@ import (
 	"github.com/signpostd/signpost/xds"
 )
 
-// XDS is the settings of the xds role (docs/spec/xds.md), as given. [XDS.Settled] sets the
-// defaults.
+// XDS is the settings of the xds role (docs/spec/xds.md), as given, without the defaults.
 type XDS struct {
 	// Addr is the address of the gRPC server.
 	Addr          string
@@ -83,12 +83,8 @@ func (o *XDS) Settings() []Setting {
 
 // Settled returns the settings with defaults in place of empty values.
 func (o XDS) Settled() XDS {
-	if o.ClusterDomain == "" {
-		o.ClusterDomain = defaultDomain
-	}
-	if o.IdentityTrustDomain == "" {
-		o.IdentityTrustDomain = defaultDomain
-	}
+	o.ClusterDomain = cmp.Or(o.ClusterDomain, defaultDomain)
+	o.IdentityTrustDomain = cmp.Or(o.IdentityTrustDomain, defaultDomain)
 	if o.Auth == XDSAuthMTLS && len(o.ClientTrustDomains) == 0 {
 		o.ClientTrustDomains = []string{o.IdentityTrustDomain}
 	}

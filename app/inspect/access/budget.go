@@ -56,8 +56,7 @@ func newBudget() *budget {
 	}
 }
 
-// wait waits until a review for this client is permitted. It fails at once if that would be after
-// the end of the context.
+// wait waits for a permit for a review. It fails at once if the context would end before.
 func (b *budget) wait(ctx context.Context, who client) error {
 	for _, limit := range b.limits(who) {
 		if limit.Wait(ctx) != nil {
@@ -78,8 +77,7 @@ func (b *budget) limits(who client) []*rate.Limiter {
 	return []*rate.Limiter{b.rateOf(who.from), b.unknown}
 }
 
-// rateOf returns the limiter of an address. If there are too many, an unused one is dropped, which
-// equals a new one.
+// rateOf returns the limiter of an address. If there are too many, an unused one is dropped.
 func (b *budget) rateOf(from netip.Addr) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,10 +97,4 @@ func (b *budget) rateOf(from netip.Addr) *rate.Limiter {
 	limit := rate.NewLimiter(addressPerSecond, addressBurst)
 	b.rates[from] = limit
 	return limit
-}
-
-// allowed notes that a client was allowed.
-func (b *budget) allowed(who client) {
-	b.tokens.Add(who.token, nil, knownFor)
-	b.addresses.Add(who.from, nil, knownFor)
 }

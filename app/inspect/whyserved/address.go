@@ -170,8 +170,7 @@ func holderStep(ip netip.Addr, w *catalog.Workload) inspect.Step {
 	}
 }
 
-// holdingSteps lists the Services that have the address in their slices, and the clients that were
-// sent the address.
+// holdingSteps lists the Services that have the address in their slices, and their clients.
 func (x *Explainer) holdingSteps(a netip.AddrPort, held []*catalog.EndpointSlice) []inspect.Step {
 	var steps []inspect.Step
 	var services []catalog.ServiceKey

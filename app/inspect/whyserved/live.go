@@ -19,16 +19,13 @@ import (
 )
 
 const (
-	// maxPods, maxSlices, maxServices and maxPolicies limit the objects that are read for an
-	// explanation.
+	// maxPods, maxSlices, maxServices and maxPolicies limit the objects that are read.
 	maxPods, maxSlices, maxServices, maxPolicies = 200, 100, 300, 100
-	// maxResponse limits a response of the API server in bytes, because tenants decide about the
-	// size of objects.
+	// maxResponse limits a response in bytes, because tenants decide about the size of objects.
 	maxResponse = 16 << 20
 )
 
-// Bounded returns a transport that fails responses that are too large. The client of an [Explainer]
-// must use it.
+// Bounded returns a transport for the client of an [Explainer], which fails responses too large.
 func Bounded(next http.RoundTripper) http.RoundTripper { return boundedTransport{next} }
 
 type boundedTransport struct{ next http.RoundTripper }
@@ -68,8 +65,7 @@ func (l live) services(ctx context.Context) ([]corev1.Service, error) {
 	return list.Items, nil
 }
 
-// suggestions returns the Services of the namespace, and the namespaces that have a Service of a name, as far
-// as they can be listed.
+// suggestions returns the Services of the namespace, and the namespaces with a Service of a name, if listed.
 func (l live) suggestions(ctx context.Context, name string) (names, namespaces []string) {
 	all, _ := l.services(ctx)
 	for i := range all {
@@ -108,8 +104,7 @@ func (s podList) count() string {
 	return fmt.Sprint(len(s.pods))
 }
 
-// title describes the pods that were read, such as "3 pods" or "the first 200 of more than 200
-// pods".
+// title describes the read pods, such as "3 pods" or "the first 200 of more than 200 pods".
 func (s podList) title() string {
 	if s.more {
 		return fmt.Sprintf("the first %d of more than %[1]d pods", len(s.pods))

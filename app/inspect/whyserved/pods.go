@@ -21,9 +21,7 @@ func readyStep(f *facts) inspect.Step {
 			ready++
 			continue
 		}
-		if first == "" {
-			first = why
-		}
+		first = cmp.Or(first, why)
 		if len(s.More) < maxShown {
 			s.More = append(s.More, f.matched.pods[i].Name+": "+why)
 		}
@@ -107,8 +105,7 @@ func withMessage(text, reason, message string) string {
 	return text
 }
 
-// containerNotReady says which container keeps a pod from being ready; empty if the status names
-// none.
+// containerNotReady says which container isn't ready; empty if the status names none.
 func containerNotReady(p *corev1.Pod) string {
 	for _, all := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
 		for i := range all {

@@ -93,8 +93,7 @@ func selectorText(selector map[string]string) string {
 	return short(labels.SelectorFromSet(selector).String())
 }
 
-// suggestion names the label that would match the most pods in place of a requirement of the
-// selector.
+// suggestion names the label that would match the most pods in place of a required one.
 func suggestion(selector map[string]string, nearby podList) string {
 	instead := map[string]int{} // pods by the label that they have in place of the required one
 	for i := range nearby.pods {
@@ -149,8 +148,7 @@ func podSteps(f *facts) []inspect.Step {
 	return steps
 }
 
-// targetPortStep returns a step, and true, if no pod has a container port with the name of the
-// targetPort.
+// targetPortStep returns a step, and true, if no container port has the name of the targetPort.
 func targetPortStep(f *facts, p corev1.ServicePort) (inspect.Step, bool) {
 	name := p.TargetPort.StrVal
 	var have []string

@@ -109,8 +109,7 @@ func lowered(steps []inspect.Step) []inspect.Step {
 	return steps
 }
 
-// StateOf returns the state of a Service with this many ready endpoints, by the same verdict as its
-// explanation.
+// StateOf returns the state of a Service with so many ready endpoints, as its explanation does.
 func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState {
 	if s.ExternalName {
 		return inspect.ServiceExternal
