@@ -40,7 +40,8 @@ type addresses struct {
 
 func (s *Service) addresses() addresses { return addresses{s.Key.Cluster, s.ClusterIPs} }
 
-// indexService adds a Service or nil to the index. It and unindexService report its addresses as changed.
+// indexService adds a Service, which may be nil, to the index. It and unindexService report the addresses of
+// the Service as changed.
 func (s *state) indexService(v *Service) {
 	if v == nil {
 		return

@@ -17,8 +17,9 @@ const (
 	maxDelay   = 50 * time.Millisecond
 )
 
-// A reader that computes a snapshot lets waiting steps pass after each checksAtOnce requirements, until
-// prepareTime is over, so that an ever-changing Service has endpoints too.
+// A reader that computes a snapshot lets waiting steps pass each time it has checked checksAtOnce requirements.
+// After prepareTime it computes the snapshot at once, so that a Service whose workloads change without end has
+// endpoints too.
 const prepareTime = 30 * time.Second
 
 // Options are the settings of a [Catalog].

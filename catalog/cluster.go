@@ -6,7 +6,8 @@ import "slices"
 // cluster for which it has no Cluster.
 type Cluster struct {
 	Name string
-	// TrustDomain is the suffix of its pods' identities, ClusterDomain that of its Services' names.
+	// TrustDomain is the suffix of the identities of its pods, ClusterDomain the suffix of the names of its
+	// Services.
 	TrustDomain, ClusterDomain string
 	// Synced is false until all objects of the cluster have been put once. Until then its objects are not
 	// used, because they may be incomplete.
@@ -130,7 +131,8 @@ func (s *state) setCluster(id ID, v *Cluster) {
 	}
 }
 
-// forgetAtOnce is the number of objects of a removed cluster that a step deletes. Readers wait for it.
+// forgetAtOnce is the number of objects of a removed cluster that one step deletes. Readers wait for a step,
+// so it must be short.
 const forgetAtOnce = 2000
 
 // applyAll applies the changes of a step. Objects of a removed cluster are not used any more. They are

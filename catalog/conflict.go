@@ -47,7 +47,8 @@ func first(a, b bool) int {
 }
 
 // claimants returns the workloads that pass keep and claim their address, in the order of [compareClaims],
-// then by name. A terminating pod claims its address while it runs.
+// then by name, so that the result does not depend on the order of Put. A terminating pod claims its address
+// while it runs.
 func claimants(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
 	var kept []*workloadEntry
 	for _, e := range list {

@@ -14,7 +14,8 @@ type Explanation struct {
 // Member is a member of a Service.
 type Member struct {
 	Key ServiceKey
-	// Linked and Synced are false if the member's cluster is not. In both cases Slices is empty.
+	// Linked is false if the cluster of the member is not linked, and Synced if it is not synced yet. In both
+	// cases Slices is empty.
 	Linked, Synced bool
 	// Service is nil if the cluster of the member has no such Service.
 	Service *Service
@@ -92,7 +93,8 @@ func (s *state) explain(key ServiceKey, q Query, o *Options) Explanation {
 	return w
 }
 
-// explainSlices returns the slices of a member. declared says whether the Service declares the port.
+// explainSlices returns the slices of a member. If declared is true, the Service that it is a member of
+// declares the port.
 func (s *state) explainSlices(member ServiceKey, q Query, declared bool) []ExplainedSlice {
 	service := s.services[member]
 	portOf := func([]SubsetPort) uint16 { return 0 }
@@ -124,7 +126,8 @@ type addressQuery struct {
 	hostname hostname
 }
 
-// explainEndpoint returns the addresses of an endpoint with their own outcomes.
+// explainEndpoint returns the addresses of an endpoint with the outcomes that do not depend on other
+// endpoints.
 func (s *state) explainEndpoint(e *SliceEndpoint, w *workloadEntry, q addressQuery) []ExplainedEndpoint {
 	addresses := e.Addresses
 	if e.Target.Kind != "" && len(addresses) > 1 {

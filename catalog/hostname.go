@@ -22,7 +22,8 @@ func newHostname(name string) hostname {
 	return h
 }
 
-// DashedAddress parses an address with dashes, such as 10-0-0-1 or fd00--1, else the zero Addr.
+// DashedAddress parses an address with dashes, such as 10-0-0-1 or fd00--1. It returns the zero Addr for any
+// other name.
 func DashedAddress(name string) netip.Addr {
 	for _, separator := range []string{".", ":"} {
 		if ip, err := netip.ParseAddr(strings.ReplaceAll(name, "-", separator)); err == nil {
@@ -37,7 +38,8 @@ func (h hostname) selects(hostname string, ip netip.Addr) bool {
 	return h.name == "" || hostname == h.name || hostname == "" && h.ip.IsValid() && h.ip == ip
 }
 
-// maxNamed bounds the dependencies of a profile on endpoints of a hostname, which pods may share.
+// maxNamed bounds the dependencies of a profile on endpoints of one hostname. Pods of one Deployment may
+// share a hostname.
 const maxNamed = 64
 
 // byHostname finds the endpoint with the hostname, ready or not, in the first member with one.

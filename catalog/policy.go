@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TrafficPolicy has the settings for xDS clients from annotations signpost.dev/… of a Service.
+// TrafficPolicy has the settings for xDS clients from the annotations signpost.dev/… of a Service. Zero
+// fields are not set.
 type TrafficPolicy struct {
 	Balancer Balancer
 	Outliers *OutlierDetection
@@ -41,7 +42,8 @@ func Sees(namespace, visibleTo, own string) bool {
 	return false
 }
 
-// EndpointTLS is the kind of TLS for the endpoints of a Service, with the accepted identities.
+// EndpointTLS is the kind of TLS that xDS clients use for the endpoints of a Service, with the identities
+// that they accept.
 type EndpointTLS uint8
 
 // The values of EndpointTLS.
@@ -88,7 +90,8 @@ type OutlierDetection struct {
 	// SuccessRate is the distance from the mean success rate, in thousandths of the standard deviation, at
 	// which an endpoint is ejected; 0 disables this detection.
 	SuccessRate uint32
-	// FailurePercentage is that of failed requests that ejects an endpoint; 0 disables this.
+	// FailurePercentage is the percentage of failed requests above which an endpoint is ejected; 0 disables
+	// this detection.
 	FailurePercentage uint32
 	// MinHosts is the number of endpoints that need MinRequests in an interval before any is ejected.
 	MinHosts, MinRequests uint32

@@ -45,7 +45,8 @@ func (s *Snapshot) priorityKind() FilterKind {
 	return kind
 }
 
-// ResolveAll, a pure function, returns the endpoints of a query for xDS clients. [Resolve] lacks:
+// ResolveAll returns the endpoints of a query for xDS clients. It is a pure function. Unlike [Resolve], it
+// also returns:
 //
 //   - draining endpoints,
 //   - endpoints that are not near the client, with a lower priority,
@@ -74,12 +75,14 @@ func ResolveAll(s *Snapshot, q Query) PlacedSet {
 	return set
 }
 
-// comparePlaced sorts by address. Of equal ones the first is kept: ready, else of the first member.
+// comparePlaced sorts by address. The first of equal addresses is kept: that of a ready endpoint, else that
+// of the first member.
 func comparePlaced(a, b PlacedEndpoint) int {
 	return cmp.Or(a.Addr.Compare(b.Addr), first(!a.Draining, !b.Draining))
 }
 
-// appendPlaced appends the endpoints of one member. declared says whether the port is declared.
+// appendPlaced appends the endpoints of one member. If declared is true, the Service that it is a member of
+// declares the port.
 func (s *Snapshot) appendPlaced(set *PlacedSet, p *memberSnapshot, q Query, declared bool) {
 	if p.service == nil || p.service.ExternalName {
 		return

@@ -232,7 +232,8 @@ func (p WorkloadPort) mappedAt(ip netip.Addr) bool {
 	return !p.HostIP.IsValid() || p.HostIP == ip || p.HostIP.IsUnspecified() && p.HostIP.Is4() == ip.Is4()
 }
 
-// endpoint sets the result to an address and its workload or nil. A pod that does not run is ignored.
+// endpoint sets the result to an address and its workload, which may be nil. A pod that does not run yet is
+// ignored.
 func (p profileResolver) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s := p.snapshot
 	s.Result, s.Endpoint, s.Port = EndpointFound, at, at.Port()
@@ -245,7 +246,8 @@ func (p profileResolver) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s.Opaque = s.Target.Opaque(s.Port)
 }
 
-// serviceOpaque returns the opaque ports of a Service, without an annotation the default ones.
+// serviceOpaque returns the opaque ports of a Service: the default ones if it has no annotation or does not
+// exist.
 func (o *Options) serviceOpaque(s *Service) PortSet {
 	if s == nil || s.OpaquePorts == nil {
 		return o.DefaultOpaquePorts

@@ -89,7 +89,8 @@ type Endpoint struct {
 	Source *Source
 }
 
-// Resolve returns the endpoints of a snapshot for a query, purely, by spec/destination.md §2.4 and §2.5.
+// Resolve returns the endpoints of a snapshot for a query, by the rules of spec/destination.md §2.4 and §2.5.
+// It is a pure function.
 //
 // The endpoints come from all slices. If two slices have one address and port for different workloads,
 // [compareClaims] decides. A remote or federated Service has the endpoints of its members. If two members
@@ -175,7 +176,8 @@ func (c *compiledSubset) readyAddresses() []*Address { return c.addresses }
 
 func (c *compiledSubset) drainingAddresses() []*Address { return c.draining }
 
-// candidates appends the endpoints that match port, hostname and IP families. of has their addresses.
+// candidates appends the endpoints that match the port, the hostname and the IP families of a query. Their
+// addresses come from of.
 func (p *memberSnapshot) candidates(list []Endpoint, q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
 	portOf := p.service.portLookup(q.Port, declared)
 	name := newHostname(q.Hostname)

@@ -25,7 +25,8 @@ type Requirement struct {
 	Values []string
 }
 
-// Selector selects objects that meet all requirements: all with none; a nil *Selector selects nothing.
+// Selector selects the objects that meet all of its requirements. An empty Selector selects everything, and a
+// nil *Selector nothing.
 type Selector struct {
 	Requirements []Requirement
 }

@@ -29,7 +29,8 @@ func (s *Server) selector(kind WorkloadKind) *Selector {
 	return s.ExternalWorkloads
 }
 
-// appendPorts appends the ports of a workload that the Server selects: all of a name.
+// appendPorts appends the ports of a workload that the Server selects. A name selects every port of that
+// name.
 func (s *Server) appendPorts(list []PortRange, w *Workload) []PortRange {
 	if s.PortName == "" {
 		return append(list, PortRange{s.PortNumber, s.PortNumber})
@@ -111,7 +112,8 @@ func (s *state) selecting(w *workloadEntry) (servers []*Server, checks int) {
 	return servers, checks
 }
 
-// notSelected is workloadEntry.selected of workloads that no Server selects. It never changes.
+// notSelected is the value of workloadEntry.selected for all workloads that no Server selects. Selections are
+// never changed in place.
 var notSelected = new([]*Server)
 
 // selection returns the value of workloadEntry.selected for Servers.

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// ServiceProfile has the used fields of a linkerd.io/v1alpha2 ServiceProfile, named by a DNS name.
+// ServiceProfile has the fields of a linkerd.io/v1alpha2 ServiceProfile that are used. Its name is the full
+// DNS name of a Service.
 type ServiceProfile struct {
 	Cluster, Namespace, Name string
 	// Invalid is true if a required part can't be used. The Service then has the default profile, and no

@@ -22,7 +22,8 @@ type Snapshot struct {
 	users   int // guarded by Catalog.snapshotsMu
 }
 
-// memberSnapshot is the state of one member, which may be the Service itself.
+// memberSnapshot is the state of one member. A Service that is neither remote nor federated is its only
+// member.
 type memberSnapshot struct {
 	source       *Source
 	service      *Service         // nil when there is no such Service
@@ -41,7 +42,8 @@ type Source struct {
 	Mirror Mirror
 }
 
-// TrustDomain returns the suffix of the identities of a source's pods; own for our cluster and for nil.
+// TrustDomain returns the suffix of the identities of the pods of a source. For our own cluster and for a nil
+// source it is own.
 func (s *Source) TrustDomain(own string) string {
 	if s == nil || s.Cluster == nil {
 		return own
@@ -63,7 +65,8 @@ type Address struct {
 	HintNodes []string
 	// Target is the workload of the address; nil if the endpoint has no targetRef.
 	Target *Target
-	// Family is true if the rules about IP families apply: to an address of a workload in a slice.
+	// Family is true if the rules about IP families apply: the address is that of a workload and comes from
+	// an EndpointSlice.
 	Family bool
 	// GatewayIdentity and RemoteName come from the slice, for an address without Target.
 	GatewayIdentity, RemoteName string
@@ -237,8 +240,9 @@ type joined struct {
 	target   *Target
 }
 
-// joinEndpoint returns the Target of an endpoint. It is nil if the workload is not known yet, or has another
-// UID: the slice is then out of date, and another one may have the address.
+// joinEndpoint returns the Target of an endpoint. It is nil if the workload is not known yet. It is also nil
+// if the workload of that name has another UID: the slice is then out of date, and another workload may have
+// the address.
 func (s *state) joinEndpoint(e *SliceEndpoint, w *workloadEntry, o *Options) *Target {
 	t := s.join(w, o)
 	if t == nil || e.TargetUID != 0 && t.UID != 0 && e.TargetUID != t.UID {

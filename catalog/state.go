@@ -266,7 +266,8 @@ func (s *state) namespace(cluster, name string) *namespace {
 func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 	w := s.workload(key)
 	if w.workload != nil && v != nil && w.workload.sameButReady(v) {
-		// Readiness comes from slices. So no snapshot of a Service changes, and the Target stays.
+		// The readiness of endpoints comes from slices. So no snapshot of a Service changes, and the Target
+		// keeps its pointer.
 		w.workload = v
 		s.workloadChanged(v)
 		return

@@ -7,7 +7,8 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// Target is a workload with its resolved owner, opaque and skipped ports. Ready may be outdated.
+// Target is a workload with its resolved owner and its opaque and skipped ports. Its Ready may be out of
+// date.
 type Target struct {
 	*Workload
 	// OwnerKind and OwnerName are the topmost known owner of the workload (spec/destination.md §A.4), the

@@ -45,7 +45,8 @@ type ServiceKey struct {
 	Cluster, Namespace, Name string
 }
 
-// DNSName returns the name of the Service in DNS, or of its endpoint with a hostname, if any.
+// DNSName returns the name of the Service in DNS, or that of its endpoint with a hostname, unless
+// that is empty.
 func (k ServiceKey) DNSName(hostname, clusterDomain string) string {
 	name := k.Name + "." + k.Namespace + ".svc." + clusterDomain
 	if hostname != "" {
@@ -99,7 +100,8 @@ type Service struct {
 	// OpaquePorts has the ports in the annotation config.linkerd.io/opaque-ports. It is nil without the
 	// annotation, and empty for an empty annotation.
 	OpaquePorts *PortSet
-	// OpaqueProtocol has the ports with an opaque appProtocol, GRPCProtocol those with gRPC or HTTP/2.
+	// OpaqueProtocol has the ports with an opaque appProtocol, GRPCProtocol those with an appProtocol of gRPC
+	// or HTTP/2.
 	OpaqueProtocol, GRPCProtocol PortSet
 	// IPv6First is true if IPv6 is the first of spec.ipFamilies.
 	IPv6First bool
@@ -121,7 +123,8 @@ type ServicePort struct {
 	Protocol Protocol
 }
 
-// AddressType is that of an EndpointSlice. It is empty for Endpoints, whose subsets have no IP family.
+// AddressType is the addressType of an EndpointSlice. It is empty for an Endpoints object, whose subsets have
+// no IP family.
 type AddressType string
 
 // The address types of IP addresses.
@@ -169,7 +172,8 @@ type SubsetPort struct {
 
 // SliceEndpoint is one endpoint of a slice.
 type SliceEndpoint struct {
-	// NotReady is true if the condition ready is false: no traffic, but its hostname can be looked up.
+	// NotReady is true if the condition ready is false. Such an endpoint gets no traffic, but its hostname
+	// can be looked up.
 	NotReady bool
 	// Draining is true if the endpoint is not ready, but serving and terminating: it completes its requests.
 	Draining  bool
@@ -197,7 +201,8 @@ type Workload struct {
 	// OpaquePorts has the ports in the annotation config.linkerd.io/opaque-ports. It is nil without the
 	// annotation, and empty for an empty annotation.
 	OpaquePorts *PortSet
-	// Ports are those of all containers and init containers, or spec.ports of an ExternalWorkload.
+	// Ports are the ports of all containers and init containers of a pod, or spec.ports of an
+	// ExternalWorkload.
 	Ports []WorkloadPort
 	// Owner is the only ownerReference; zero without one, or with several.
 	Owner OwnerRef
@@ -245,8 +250,9 @@ func (w *Workload) ServiceAccountName() string {
 type WorkloadPort struct {
 	Name string
 	Port uint16
-	// HostPort is the TCP port of the host for the port, or zero. HostIP is the address of the
-	// host; an unspecified one means all of its family, the zero Addr all addresses.
+	// HostPort is the TCP port of the host that is mapped to the port; zero for none. HostIP is the
+	// address of the host. An unspecified address stands for all addresses of its family, the zero
+	// Addr for all addresses.
 	HostPort uint16
 	HostIP   netip.Addr
 }
@@ -280,7 +286,8 @@ type Identity struct {
 	Form IdentityForm
 }
 
-// IdentityForm is the form of the name of an [Identity], which decides how proxies compare it.
+// IdentityForm is the form of the name of an [Identity]. It decides how proxies compare it with a
+// certificate.
 type IdentityForm uint8
 
 // The forms of identities.

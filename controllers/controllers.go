@@ -58,7 +58,8 @@ type Loop struct {
 type Config struct {
 	// Controllers are the controllers to run, of [Names]; at least one.
 	Controllers []Name
-	// Client writes the objects. Its transport must refuse writes while another process leads.
+	// Client writes the objects. With leader election, its transport must refuse writes while this process is
+	// not the leader.
 	Client kubernetes.Interface
 	// EventClient writes the Events, with a rate limit of its own.
 	EventClient kubernetes.Interface
@@ -276,8 +277,9 @@ func (s *Set) loopOptions(c Config, l Loop, component string) reconcile.Options 
 	}
 }
 
-// workloadsKnown reports whether a new leader may write slices for ExternalWorkloads. A table that can't be
-// read may be older than that of former leaders, and CatchUp does not wait for an optional kind.
+// workloadsKnown reports whether a new leader may write slices for ExternalWorkloads. If their table can't be
+// read now, it may be older than that of former leaders. kube.CatchUp doesn't wait for such a table, because
+// the kind is optional.
 func workloadsKnown(s kube.TableStatus) bool {
 	return s.State == kube.Synced || s.State == kube.Waiting && s.Reason == kube.NotFound
 }

@@ -111,7 +111,8 @@ func (c *call) send(step func()) {
 	c.server.workers.do(step)
 }
 
-// isBusy counts a wake-up, and reports whether the stream is busy, for ever, as its stack never shrinks.
+// isBusy counts a wake-up, and reports whether the stream is busy. A busy stream stays busy, because its
+// stack does not shrink.
 func (c *call) isBusy(now time.Time) bool {
 	c.wakeups++
 	if now.Sub(c.woken) > busyInterval {

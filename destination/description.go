@@ -59,7 +59,8 @@ func (d *description) encoded() ([]byte, error) {
 	return d.wire, d.err
 }
 
-// maxNesting is how many nested messages proxies decode. They retry a stream with more for ever.
+// maxNesting is how many messages within one another proxies decode. They can't read a stream with more, and
+// would retry it for ever.
 const maxNesting = 100
 
 // checkNesting returns an error if proxies can't decode a profile.

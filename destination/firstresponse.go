@@ -11,9 +11,11 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// FirstResponse is the first response of a Get call, computed as for calls.
+// FirstResponse is the first response of a Get call, for explanations. The code that serves calls computes
+// it.
 type FirstResponse struct {
-	// Refusal is the status error of the call, without any other field; nil if it gets a response.
+	// Refusal is the status error of the call; nil if the call gets a response. With an error, no
+	// other field is set.
 	Refusal error
 	// Kind is the property of the client that the response depends on.
 	Kind catalog.FilterKind
@@ -91,7 +93,8 @@ type FirstProfile struct {
 	LeftOut []objectmeta.Problem
 }
 
-// FirstProfile returns the first response of a GetProfile call in our cluster and its domain.
+// FirstProfile returns the first response of a GetProfile call. It sets the cluster and the cluster domain of
+// the query.
 func (s *Server) FirstProfile(q catalog.ProfileQuery) FirstProfile {
 	q.Cluster, q.ClusterDomain = catalog.LocalCluster, s.config.ClusterDomain
 	var first FirstProfile

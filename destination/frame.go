@@ -48,7 +48,8 @@ const (
 	fieldValue          = protowire.Number(2)
 )
 
-// addFrames returns the Update.add messages for the entries: one or more for each group of labels.
+// addFrames returns the Update.add messages for the entries: one for each group of equal labels, several for
+// a large group.
 func addFrames(entries []*entry) []*frame {
 	entries = byLabels(entries)
 	var frames []*frame
@@ -119,7 +120,8 @@ func errNotUTF8(err error) error {
 	return fmt.Errorf("can't be sent to proxies: %w; write the text of the object in UTF-8", err)
 }
 
-// marshalAddr encodes an address as marshal does, with its labels last, which it takes from w.
+// marshalAddr encodes an address as marshal does, except that its labels come last. It takes the labels from
+// w.
 func marshalAddr(w *pb.WeightedAddr) ([]byte, error) {
 	labels := w.MetricLabels
 	w.MetricLabels = nil

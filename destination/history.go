@@ -9,7 +9,8 @@ import (
 	"github.com/signpostd/signpost/internal/history"
 )
 
-// maxSentChanges limits the changes of one step in the history. The last one counts the others.
+// maxSentChanges limits the different changes of one step in the history. Further changes count for the last
+// one.
 const maxSentChanges = 8
 
 // sentChange is a change that the views of one or more nodes and zones publish in the same step.
@@ -49,7 +50,8 @@ func (c *sentChange) equal(other *sentChange) bool {
 	return c.exists == other.exists && c.entries == other.entries && sameList(c.added, other.added) && sameList(c.removed, other.removed)
 }
 
-// newEntries returns the added entries with new addresses. replaced has the order of added.
+// newEntries returns the added entries whose addresses are new. The entries in replaced have the order of
+// added.
 func (d difference) newEntries() []*entry {
 	if len(d.replaced) == 0 {
 		return d.added

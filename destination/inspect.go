@@ -34,7 +34,8 @@ type OpenStream struct {
 	Target string
 	// Service is the zero key for the profile of an address that is no cluster IP.
 	Service catalog.ServiceKey
-	// Peer is the client's address; invalid without TCP. Pod, Namespace and Node are of its token.
+	// Peer is the address of the client; invalid without TCP. Pod, Namespace and Node come from its token and
+	// may be empty.
 	Peer                 netip.AddrPort
 	Pod, Namespace, Node string
 	// Filter is that of the view. Clients with the same filter get the same endpoints.

@@ -70,7 +70,8 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 	return m
 }
 
-// overflowing returns the label service: for a remote Service, the name in its own cluster (§2.2).
+// overflowing returns the value of the label service. For a remote Service, the value is the name in its own
+// cluster (§2.2).
 func (m *metrics) overflowing(q query) string {
 	name, domain := q.service.Name, m.server.config.ClusterDomain
 	s, ok := m.server.catalog.FindService(q.service)
@@ -175,7 +176,8 @@ func (m *metrics) collectOverflows(ch chan<- prometheus.Metric, streams map[seri
 	}
 }
 
-// size has the number of endpoints in the largest response, and 1 if the Service exists, else 0.
+// size is the number of endpoints in the largest response of a topic, and 1 if the Service exists, otherwise
+// 0.
 type size struct {
 	endpoints int
 	exists    float64

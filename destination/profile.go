@@ -56,7 +56,8 @@ func (c *Config) profileBytes(q catalog.ProfileQuery, s *catalog.ProfileSnapshot
 	return marshalNumbers(&pb.DestinationProfile{})
 }
 
-// reportUnencodable reports that a profile can't be encoded, at the most likely object.
+// reportUnencodable reports that the profile of a snapshot can't be encoded, as a problem of the most likely
+// object.
 func (c *Config) reportUnencodable(s *catalog.ProfileSnapshot, err error) {
 	switch {
 	case s.Result == catalog.EndpointFound && s.Target != nil:

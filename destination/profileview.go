@@ -20,7 +20,8 @@ import (
 // profileResponse is the response of a profile view at one time. It is immutable.
 type profileResponse struct {
 	snapshot *catalog.ProfileSnapshot
-	// frame is nil if there never was a profile. A deleted one stays, because streams keep it.
+	// frame is nil if there never was a profile. After the profile is deleted, frame is still the last one,
+	// because streams keep it.
 	frame *frame
 	// own and shared are the bytes of the frame, as in [Config.profileParts].
 	own, shared []byte
@@ -90,7 +91,8 @@ func (v *profileView) compute(old *profileResponse) *profileResponse {
 	return a
 }
 
-// describe makes the view use another description. Only the lock's holder or the last user calls it.
+// describe makes the view use a description instead of the former one. The caller holds the lock, or is the
+// last user.
 func (v *profileView) describe(key descriptionKey) {
 	before := v.described
 	switch {
@@ -124,7 +126,8 @@ func (a *profileResponse) refusal(q catalog.ProfileQuery) error {
 	s := a.snapshot
 	switch {
 	case s.Result == catalog.ConflictFound:
-		// The proxy retries after this code. After a final one it would send plaintext for ever.
+		// The proxy retries after this code. After a final code it would send plaintext, even when the
+		// conflict has ended.
 		return status.Error(codes.Unavailable, s.ConflictReason)
 	case s.Result == catalog.ExternalNameFound:
 		return status.Errorf(codes.InvalidArgument, "invalid authority: service %s.%s is of type ExternalName", s.Service.Name, s.Service.Namespace)

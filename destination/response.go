@@ -24,7 +24,8 @@ type labels struct {
 	err  error  // if they can't be encoded, their endpoints are left out
 }
 
-// ringSize is the number of steps that a stream may be behind. Then it gets one merged difference.
+// ringSize is the number of steps that a stream may be behind. A stream that is further behind gets one
+// merged difference.
 const ringSize = 16
 
 // smallSteps is the size of steps that are always kept, in bytes.
@@ -52,7 +53,8 @@ type response struct {
 	stale chan struct{} // closed when the view has a newer response
 
 	mu sync.Mutex
-	// full is weak, because most responses are sent in full once. It is a copy of the entries.
+	// full is weak, because most responses are sent in full only once, and the frames are a copy of the
+	// entries.
 	full weak.Pointer[[]*frame]
 }
 
@@ -230,8 +232,9 @@ func (x *encoder) encode(e catalog.Endpoint) ([]byte, error) {
 	return marshalAddr(w)
 }
 
-// endpointProblem returns the problem of an endpoint that is left out, at its workload or else the Service.
-// The field has no port, because clients can choose any number of ports.
+// endpointProblem returns the problem of an endpoint that is left out. The object is its workload or, without
+// one, the Service. The field has no port, because clients can choose any port and each would be a separate
+// problem.
 func endpointProblem(e catalog.Endpoint, err error) objectmeta.Problem {
 	field := "address " + e.Addr.Addr().String()
 	if e.Target == nil {

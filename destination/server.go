@@ -84,7 +84,8 @@ const logInterval = 10 * time.Second
 // Opened returns how many streams of both methods were opened so far.
 func (s *Server) Opened() uint64 { return s.opened.Load() }
 
-// ServerOptions returns the options of the gRPC server: the codec, and the limits of clients.
+// ServerOptions returns the options of the gRPC server: the codec of encoded messages, and the limits of
+// clients.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	return append(s.config.Limits.ServerOptions(),
 		clientlimits.KeepHeaders(s.refused), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.ChainStreamInterceptor(s.limitCall))
@@ -149,7 +150,8 @@ func (s *Server) openGet(c *call, a authority) error {
 	return nil
 }
 
-// GetProfile implements the Destination API (§3): it sends a profile and its changes.
+// GetProfile implements the Destination API (§3): it sends the profile of a Service or an address and its
+// changes.
 func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
 	return s.serve(&call{server: s, ctx: out.Context(), method: methodGetProfile, request: r, out: out})
 }

@@ -251,7 +251,8 @@ type topics struct {
 	refused func(clientlimits.Refusal)
 
 	running sync.WaitGroup
-	// m has the topics. Only its callbacks use undeclared, the number of those for such ports.
+	// m has the topics. It calls the functions that use undeclared, which counts the topics for undeclared
+	// ports.
 	m          streams.Map[query, *topic]
 	undeclared map[portsOfClient]int
 	ended      atomic.Bool

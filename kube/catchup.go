@@ -36,8 +36,9 @@ const (
 // called from any goroutine while the clusters of the tables run.
 //
 // For each resource, and each namespace that is watched on its own, CatchUp reads the current resource
-// version. If the tables are behind (they lag, or no object has changed), it replaces the watch by short
-// ones: the API server first sends the missing changes and, after a second or two, a bookmark.
+// version with a consistent read. If the tables are behind (they lag, or no object of the kind has changed),
+// it replaces the watch by short ones: the API server first sends the missing changes and, after one or two
+// seconds, a bookmark.
 //
 // Without bookmarks, or if watches don't reach the version of a consistent read while no object of
 // the kind changes, CatchUp returns after one whole short watch (about 3 s). Changes that the API
@@ -80,8 +81,9 @@ func CatchUp(ctx context.Context, tables ...AnyTable) error {
 	}
 }
 
-// Versions returns the resource version of the last change in the tables, by resource (and namespace), for
-// [Contain] in another process. Bookmarks don't count, because they differ.
+// Versions returns the resource version of the last change in the tables, by resource (and namespace).
+// [Contain] takes the map in another process. Bookmarks don't count, because each process gets them at other
+// times.
 func Versions(tables ...AnyTable) map[string]string {
 	versions := map[string]string{}
 	for _, t := range tables {
@@ -93,8 +95,9 @@ func Versions(tables ...AnyTable) map[string]string {
 }
 
 // Contain waits until the tables contain everything up to the [Versions] of another process. It
-// returns false if ctx ends before, or if versions lacks a table, except for an optional kind that
-// both processes lack. Unlike [CatchUp], it sends no requests.
+// returns false if ctx ends before, or if versions lacks one of the tables. An optional kind that
+// the cluster lacks, or forbids, for both processes is contained. Unlike [CatchUp], it sends no
+// requests.
 func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable) bool {
 	look := time.Tick(catchUpPoll)
 	for _, t := range tables {
@@ -265,8 +268,9 @@ func (w *watches) replace(before time.Time) {
 	}
 }
 
-// advance records that the tables contain everything up to version, and whether that is of a change.
-// After a rewind it waits for the next listing, because the old watch may deliver events.
+// advance records that the tables contain everything up to version, and whether that is the version of a
+// change. After a rewind it does nothing until the next listing, because the old watch may still deliver
+// events.
 func (w *watches) advance(version string, change bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

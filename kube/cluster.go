@@ -50,12 +50,14 @@ type Options struct {
 	Untrusted *UntrustedLimits
 	// Logger logs one line per state change of a resource; nil means slog.Default().
 	Logger *slog.Logger
-	// Report receives the problems of each version of an object; nil drops them.
+	// Report receives the problems of objects, again for each version of an object with the problem; nil drops
+	// them.
 	Report objectmeta.Report
 	// Fixed, if not nil, receives the objects whose problems are fixed: a newer version of the object lacks
 	// them, or the object is gone. When Run returns, all are.
 	Fixed objectmeta.Fixed
-	// Changed, if not nil, is called after each state change, from any goroutine. It must not block.
+	// Changed, if not nil, is called after each state change of a resource, from any goroutine. It must not
+	// block.
 	Changed func()
 	// Rewound, if not nil, is called when the resource version of the API server went back, from any
 	// goroutine. It must not block.
@@ -85,8 +87,9 @@ type Cluster struct {
 	standby atomic.Bool
 }
 
-// New returns a cluster that fills the tables. A table belongs to one cluster. Tables of a resource share a
-// watch, and are filled and called in the given order. New sends no request.
+// New returns a cluster that fills the tables. A table belongs to one cluster only. Tables of one resource
+// share a watch; they are filled, and their handlers called, in the given order. New doesn't contact the API
+// server.
 func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	if len(tables) == 0 {
 		return nil, errors.New("make cluster: no tables; name the kinds to be read")
@@ -270,7 +273,8 @@ func (c *Cluster) Run(ctx context.Context) error {
 // forbidden after two refusals, the second one after all required kinds were filled.
 func (c *Cluster) Settled() <-chan struct{} { return c.settled }
 
-// Status returns the status of each resource, in the order of the tables, once for a watch.
+// Status returns the status of each resource, in the order of the tables. Tables that share a watch share a
+// status.
 func (c *Cluster) Status() []TableStatus {
 	all := make([]TableStatus, len(c.feeds))
 	for i, f := range c.feeds {

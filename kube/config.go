@@ -109,7 +109,8 @@ func fromEnvironment() string {
 // ofFile matches client-go's error about a file, with its path.
 var ofFile = regexp.MustCompile(`^error loading config file "([^"]*)": `)
 
-// explain returns the error about a kubeconfig, with its path, once, and the existing names.
+// explain returns the error about a kubeconfig, with its path, once, and what exists if a flag names
+// what doesn't.
 func (s ConfigSource) explain(rules *clientcmd.ClientConfigLoadingRules, err error) error {
 	text, path := strings.TrimSuffix(strings.TrimPrefix(err.Error(), "invalid configuration: "), "."), s.Path
 	if file := ofFile.FindStringSubmatch(text); file != nil {

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// discoveryRequest bounds one discovery request. mostVersions bounds the versions of a group.
+	// discoveryRequest bounds one discovery request. mostVersions bounds the versions of a group that are
+	// queried.
 	discoveryRequest = 5 * time.Second
 	mostVersions     = 10
 	// terminatingEvery is the shortest interval between checks whether the CRD of a kind is being removed.
@@ -78,8 +79,9 @@ func (s *source) otherVersions(ctx context.Context) (others []string, err error)
 	return others, nil
 }
 
-// terminating reports whether the CRD of the kind is being removed, perhaps for ever because of a finalizer.
-// Then the API server serves the kind without the verbs create and update.
+// terminating reports whether the CRD of the kind is being removed. Meanwhile, which may be for ever because
+// of a finalizer of one object, the API server deletes the objects and serves the kind without the verbs
+// create and update.
 func (s *source) terminating(ctx context.Context) (bool, error) {
 	verbs, err := s.verbs(ctx, s.resource.Version)
 	return slices.Contains(verbs, "deletecollection") && !slices.Contains(verbs, "create") && !slices.Contains(verbs, "update"), err
@@ -100,7 +102,8 @@ func (s *source) verbs(ctx context.Context, version string) (metav1.Verbs, error
 	return nil, nil
 }
 
-// discover decodes a discovery document into a value, which stays if there is none.
+// discover decodes a discovery document into a value. If the document doesn't exist, the value stays
+// unchanged.
 func (s *source) discover(ctx context.Context, into any, path ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, discoveryRequest)
 	defer cancel()
@@ -153,8 +156,9 @@ func (p *part) followDefinition(ctx context.Context) {
 	}
 }
 
-// checkDefinition records whether the CRD of the kind is being removed. After a failure or a
-// refusal, what was known stays, and the caller repeats the check.
+// checkDefinition records whether the CRD of the kind is being removed. A request that fails or is
+// forbidden says nothing: what was known stays, and the caller repeats the check, because a refusal
+// may pass.
 func (p *part) checkDefinition(ctx context.Context) error {
 	terminating, err := p.source.terminating(ctx)
 	if err != nil {

@@ -2,9 +2,10 @@
 // what its users need of each. Nothing else in Signpost lists or watches objects. The roles make the tables;
 // app/process makes the clusters.
 //
-// A [Kind] describes how objects are requested and what is kept of each. [Kind.Table] makes a [Table]. [New]
-// binds tables to one API server, which [Cluster.Run] follows until its context ends, with one reflector per
-// resource, or per resource and namespace. Tables of one resource share its watches.
+// A [Kind] describes how objects are requested and what is kept of each. [Kind.Table] makes a [Table] with
+// indexes and handlers. [New] binds tables to one API server. [Cluster.Run] follows that server until its
+// context ends, with one reflector per resource, or per resource and namespace. Tables of one resource share
+// its watches.
 //
 // Handlers are called once for each change of a kept value, in the order of the changes; an update that
 // leaves the value equal is no change. After a new listing they are called for the differences, so that no

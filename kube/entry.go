@@ -95,7 +95,8 @@ func (m *entries) header(message []byte) (*entry, messageMeta, error) {
 	return m.entry(m.feed.scope.InternBytes(meta.namespace), string(meta.name), string(meta.version), 0), meta, err
 }
 
-// read returns the entry of an object in protobuf, which it overwrites. It may decode the object.
+// read returns the entry of an object in protobuf. It decodes the object only if a table has no Kind.Read. It
+// overwrites the message.
 func (m *entries) read(message []byte, objects *objects) (*entry, error) {
 	e, meta, err := m.header(message)
 	if err != nil {
@@ -139,7 +140,8 @@ func (m *entries) decode(e *entry, message []byte, objects *objects) error {
 	return nil
 }
 
-// newestUpdate returns the last update in the managed fields of an object, in Unix seconds, or zero.
+// newestUpdate returns when an object was last updated according to its managed fields, in Unix seconds; zero
+// if they record no update.
 func newestUpdate(m metav1.Object) int64 {
 	var newest time.Time
 	for _, f := range m.GetManagedFields() {

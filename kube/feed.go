@@ -20,7 +20,8 @@ const (
 	// retryLimit caps the delay between attempts. Recovery from an outage takes up to two delays, the second
 	// a short one, and must take 5 s at most.
 	retryLimit = 2 * time.Second
-	// retryLimitMissing caps the delay for missing or forbidden kinds, which rarely changes soon.
+	// retryLimitMissing caps the delay for kinds that the cluster lacks or forbids, because that rarely
+	// changes soon.
 	retryLimitMissing = 4 * time.Second
 	// retryEach times the number of namespaces is the cap if it is larger (from 40 namespaces on), so that a
 	// resource gets at most 20 requests a second.
@@ -113,7 +114,8 @@ type feed struct {
 	// mu is held while the reflectors of any part change the tables and call their handlers.
 	mu        sync.Mutex
 	untrusted *UntrustedLimits
-	// synced is true if the last line logged was that all parts are in sync, warned if it was a warning.
+	// synced is true if the last line logged that all parts are in sync. warned is true if the last line was
+	// a warning that one isn't.
 	synced, warned atomic.Bool
 }
 

@@ -26,9 +26,10 @@ type bounds struct {
 	values, bytes, length int
 }
 
-// internCache caches values by key for as long as they are requested: it evicts a value that nobody
-// requested while a whole generation was added. An evicted value may then exist twice, which is harmless.
-// (Package unique drops a value as soon as its last Handle is gone.)
+// internCache caches values by key for as long as they are requested. Its memory is bounded: it evicts a
+// value that nobody requested while a whole generation was added. An evicted value may then exist twice in
+// memory, which is harmless. (Package unique doesn't fit: it drops a value as soon as its last Handle is
+// gone.)
 //
 // An internCache may be used from any goroutine.
 type internCache[V any] struct {

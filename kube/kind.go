@@ -36,10 +36,12 @@ type Kind[T any] struct {
 	// nil if the object can't be used at all. The object has no managed fields and must not be changed.
 	Trim func(Scope, runtime.Object) (*T, []Problem)
 	// Read, if not nil, is Trim for objects in protobuf: it reads the message itself, which costs less than
-	// decoding. The message has managed fields, and is valid until Read returns. Read returns an error if
-	// the message is malformed. Tables that share a watch need not all have a Read.
+	// decoding a full object. The message is as the API server sent it, managed fields included, and valid
+	// until Read returns. Read returns an error if the message is malformed. Tables that share a watch need
+	// not all have a Read.
 	Read func(s Scope, message []byte) (*T, []Problem, error)
-	// Same reports whether two values are equal for the handlers, which then aren't called; nil: DeepEqual.
+	// Same reports whether two values of an object are equal for the handlers, which are then not called; nil
+	// means reflect.DeepEqual.
 	Same func(a, b *T) bool
 }
 
@@ -115,8 +117,9 @@ func (s Scope) Shared(key []byte) (value any, known bool) {
 	return s.shared.getBytes(key)
 }
 
-// Share caches a value that many objects repeat, for [Scope.Shared], and returns that of its key, which must
-// not be changed. It caches no value whose key has more than 4 kB.
+// Share caches a value that many objects repeat, for [Scope.Shared], and returns it. If the key already has a
+// value, Share returns that one. The value must not be changed. A value is not cached if its key has more
+// than 4 kB.
 func (s Scope) Share(key []byte, value any) any {
 	if s.shared == nil || !s.shared.keeps(len(key)) {
 		return value

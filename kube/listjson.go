@@ -53,7 +53,8 @@ func (l *jsonLister) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// list returns the list. One that is cut off or empty is an error, because missing objects are deleted.
+// list returns the list. A list that is cut off or has no items is an error, because missing objects count as
+// deleted.
 func (l *jsonLister) list() (*entryList, error) {
 	list, found := &entryList{}, false
 	if err := l.expect(json.Delim('{')); err != nil {

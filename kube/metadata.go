@@ -8,7 +8,8 @@ import (
 	"github.com/signpostd/signpost/internal/wire"
 )
 
-// The fields that are read of the metadata of an object and its managed fields. Times are Timestamps.
+// The fields that are read of the metadata of an object, and of its managed fields. Times are encoded as
+// metav1.Timestamp.
 var (
 	namingFields = wire.Fields{
 		Bytes: 1<<wire.MetadataName | 1<<wire.MetadataNamespace | 1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion,
@@ -18,7 +19,8 @@ var (
 	secondsField   = wire.FieldsOf[metav1.Timestamp]("seconds")
 )
 
-// messageMeta is what is read of the metadata of an object in protobuf, as parts of the message.
+// messageMeta is what is read of the metadata of every object in protobuf. Its slices are parts of the
+// message.
 type messageMeta struct {
 	namespace, name, uid, version []byte
 	// metadata is the message of the metadata.

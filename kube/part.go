@@ -138,7 +138,8 @@ func (p *part) beforeFilling(ctx context.Context) {
 	}
 }
 
-// advance records that the tables contain everything up to a version, and whether that is of a change.
+// advance records that the tables contain everything up to a version from the API server, and whether it is
+// the version of a change.
 func (p *part) advance(version string, change bool) {
 	if !p.rewinds.compareNow(p, version) {
 		p.watches.advance(version, change)

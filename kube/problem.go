@@ -39,7 +39,8 @@ type Problems struct {
 	more int
 }
 
-// Add adds a problem of a field. The path is a format for indexes, used for the first problems only.
+// Add adds a problem of a field. The path is a format for the indexes, and is formatted only for the first
+// problems.
 func (p *Problems) Add(reason, path string, indexes ...any) {
 	if p.Full() {
 		p.more++

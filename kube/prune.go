@@ -26,7 +26,8 @@ func (u unread) of(number protowire.Number) unreadField {
 	return unreadField{}
 }
 
-// unreadOf resolves paths such as "spec.containers.image", of names in the protobuf tags of a type.
+// unreadOf resolves paths such as "spec.containers.image". The names are those in the protobuf tags of a
+// generated API type.
 func unreadOf(object reflect.Type, paths []string) (unread, error) {
 	var fields unread
 	for _, path := range paths {

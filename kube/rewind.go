@@ -17,7 +17,8 @@ import (
 type Rewind struct {
 	// Cluster is the name of the cluster. Kind is the kind by which the rewind was noticed.
 	Cluster, Kind string
-	// Remembered is the resource version of the tables of the kind, and Present the API server's.
+	// Remembered is the resource version that the tables of the kind had reached, and Present the API
+	// server's.
 	Remembered, Present string
 }
 

@@ -34,12 +34,14 @@ type Reason string
 const (
 	// NotFound: the API server doesn't know the kind, because its CRD isn't installed.
 	NotFound Reason = "not found"
-	// OtherVersion: the API server serves the kind, with objects, but not in the version that is read.
+	// OtherVersion: the API server serves the kind, but in another version than the one read. Its objects
+	// exist.
 	OtherVersion Reason = "other version"
 	// DiscoveryForbidden: the API server doesn't serve the kind in the version read, and refuses to list its
 	// other versions. Its objects may exist.
 	DiscoveryForbidden Reason = "discovery forbidden"
-	// Terminating: the CRD of the kind is being removed. Its objects are deleted, and still watched.
+	// Terminating: the CRD of the kind is being removed. The API server deletes the objects; they are still
+	// watched.
 	Terminating Reason = "terminating"
 	// Forbidden: the role in use lacks list or watch on the kind.
 	Forbidden Reason = "forbidden"
@@ -134,7 +136,8 @@ type state struct {
 	failures uint64
 	// crdTerminating is true while the CRD of the kind is being removed.
 	crdTerminating bool
-	// watch is the number of the newest watch. open is true while it streams, and filling during the list.
+	// watch is the number of the newest watch. open is true while it streams, and filling until the existing
+	// objects have arrived.
 	watch         int
 	open, filling bool
 	// fresh is when the table was last known to be up to date. It isn't used while a watch is following.
@@ -148,7 +151,8 @@ func newState(now func() time.Time) *state {
 	return &state{now: now, changed: func() {}, lastContact: func() time.Time { return time.Time{} }, state: Connecting, fresh: now()}
 }
 
-// startFilling records an open watch that starts with existing objects. It returns its number.
+// startFilling records that a watch is open which starts with the existing objects. It returns the number of
+// the watch.
 func (s *state) startFilling() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -315,7 +319,8 @@ func (s *state) status() TableStatus {
 	return t
 }
 
-// connectionLost reports whether pings failed, for which net/http has no error value.
+// connectionLost reports whether a watch failed because the API server no longer answered pings. net/http has
+// no error value for that.
 func connectionLost(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "client connection lost")
 }

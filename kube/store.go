@@ -91,7 +91,8 @@ func (s *store) replace(entries []*entry, version string) {
 	s.part.watches.filledTo(version)
 }
 
-// version returns the resource version for the tables; empty with several reflectors, which may be behind.
+// version returns the resource version for the tables. It is empty if several reflectors fill them, because
+// the others may be behind.
 func (s *store) version(version string) string {
 	if len(s.feed.parts) > 1 {
 		return ""

@@ -77,7 +77,8 @@ type AnyTable interface {
 	// bind makes the table part of a cluster.
 	bind(tableBinding) error
 	// trim returns what is kept of an object, for an entry. If reads is true, read does so for an object in
-	// protobuf. A panic becomes a problem of the object, and the table continues.
+	// protobuf. If one of them panics, the object can't be used: that is reported as its problem, and the
+	// table continues.
 	trim(runtime.Object) any
 	reads() bool
 	read(message []byte) (any, error)
@@ -126,7 +127,8 @@ func WithHandler[T any](h func(old, new *T)) TableOption[T] {
 	return func(t *Table[T]) { t.handlers = append(t.handlers, h) }
 }
 
-// WithIndex adds an index for [Table.ByIndex]. keys returns the index keys, and depends on the value only.
+// WithIndex adds an index for [Table.ByIndex]. The function keys returns the index keys of a value and must
+// depend on the value only.
 func WithIndex[T any](name string, keys func(*T) []string) TableOption[T] {
 	return func(t *Table[T]) { t.indexes[name] = &index[T]{keys: keys, sets: map[string]map[key]struct{}{}} }
 }
@@ -213,7 +215,8 @@ func (t *Table[T]) List() []*T {
 	return values
 }
 
-// ByIndex returns the objects with a key in an index, in any order; none without such an index.
+// ByIndex returns the objects with a key in an index, in no particular order. It returns none if the table
+// has no such index.
 func (t *Table[T]) ByIndex(name, under string) []*T {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -319,7 +322,8 @@ func (t *Table[T]) without(l listing) (others []key) {
 	return others
 }
 
-// makeRoom allocates the rows of a table before it is filled. A growing map is copied again and again.
+// makeRoom allocates the rows of a table that is filled for the first time. A map that grows row by row is
+// copied again and again.
 func (t *Table[T]) makeRoom(rows int) {
 	if len(t.rows) > 0 {
 		return

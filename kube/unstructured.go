@@ -66,7 +66,8 @@ func (f Form) withLoose(loose Form) Form {
 	return f
 }
 
-// object converts an object to this form. Another form comes if tables of several forms share a watch.
+// object converts an object of the resource to this form. Objects come in another form if tables of several
+// forms share a watch.
 func (f Form) object(obj runtime.Object, r schema.GroupVersionResource) (runtime.Object, error) {
 	u, loose := obj.(*unstructured.Unstructured)
 	if loose == f.loose || f.partial {

@@ -30,7 +30,8 @@ import (
 // read what only this process can reach. Errors carry our own text and the status code instead. Redirects are
 // not followed, for the same reason.
 type UntrustedLimits struct {
-	// ListBytes bounds a listing, or its part of a watch; 1 GiB by default. Other responses may have 8 MiB.
+	// ListBytes bounds a listing: all of its pages, or its part of a watch; 1 GiB by default. Other responses
+	// may have 8 MiB.
 	ListBytes int64
 	// ListTime bounds a listing, with all of its pages; 5 minutes by default.
 	ListTime time.Duration
@@ -370,7 +371,8 @@ func (c *concealed) Unwrap() error { return c.cause }
 // badResponse is shown for a response that isn't valid.
 const badResponse = "its response isn't that of a Kubernetes API server"
 
-// noResponse says in our own words why there is no response. Others' texts may quote the server.
+// noResponse says in our own words why there is no response. Texts of the network and of TLS may quote the
+// server.
 func noResponse(err error) string {
 	var (
 		timeout   net.Error

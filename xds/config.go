@@ -30,7 +30,8 @@ type Config struct {
 	// Rejected is called with the reason, once for each version of a resource of a Service that a
 	// kind of client rejects. Rejected must not block, and may be nil.
 	Rejected func(of catalog.ServiceKey, message string)
-	// Outdated returns why the catalog may lack a Service; "" if it has all. It may be nil.
+	// Outdated returns why the catalog may lack a Service, such as an interrupted watch; "" if it has all. It
+	// may be nil.
 	Outdated func() string
 	Limits   clientlimits.Limits
 	// History records the changes that streams were sent; nil records nothing.
@@ -43,7 +44,8 @@ const (
 	DefaultMaxConnectionAge = 30 * time.Minute
 )
 
-// DefaultLimits returns the default limits. With up to 20,000 resources, a request has 1 MiB.
+// DefaultLimits returns the default limits. A request may name 20,000 resources, so messages may
+// have 1 MiB.
 func DefaultLimits() clientlimits.Limits {
 	l := clientlimits.DefaultLimits()
 	l.MaxRecvMsgSize = 1 << 20

@@ -1,4 +1,5 @@
-// Package xds serves gRPC clients of xds:///SERVICE.NAMESPACE:PORT, and Envoy, from a catalog.
+// Package xds serves gRPC clients that resolve xds:///SERVICE.NAMESPACE:PORT, and Envoy, from a
+// catalog.
 //
 // A stream subscribes to resources by name. A name is a topic, shared by all streams that use it.
 // The topic renders each resource once for each change and kind of client or, for endpoints, place
@@ -6,8 +7,9 @@
 // (decision 0074). There is no queue: a view tells its subscriptions that it has changed, and a
 // stream that is able to send takes the newest version.
 //
-// server.go comes first, then stream.go with a stream's life. requests.go and wildcard.go change
-// its subscriptions, topic.go and render.go renew them, view.go delays that, send.go sends it.
+// server.go comes first, then stream.go with the life of a stream. requests.go and wildcard.go
+// change its subscriptions, topic.go and render.go renew what it gets, view.go delays that, and
+// send.go sends it.
 //
 // # Concurrency
 //
@@ -16,5 +18,6 @@
 // which owns the stream meanwhile. Each topic and each listing of a wildcard has a goroutine that
 // renews it. While a message is sent, no lock is held that another stream needs.
 //
-// The package imports no Kubernetes client. Section numbers are those of docs/spec/xds.md.
+// The package imports catalog and no Kubernetes client. Section numbers in comments are those of
+// docs/spec/xds.md.
 package xds

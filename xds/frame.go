@@ -17,7 +17,8 @@ import (
 // A frame without Wire is not sent.
 type frame struct {
 	resource.Resource
-	// head has the fields before Wire in a delta response: a Resource with its version and name.
+	// head has the fields of a delta response before Wire: the beginning of a Resource, with its
+	// version and name.
 	head mem.SliceBuffer
 	// missing is true if the resource doesn't exist. Delta responses name it as removed. Endpoints
 	// in a linked cluster that isn't synced yet have no Wire, but may exist.

@@ -26,8 +26,9 @@ const (
 	requestRate, requestBurst = 100, 2_000
 	// resendRate limits the bytes a second that a client is sent again after a new subscription.
 	resendRate, resendBurst = 8 << 20, 1 << 20
-	// intakeRate limits the cost of a client's requests a second: their bytes, newNameCost for each
-	// new name, and rejectionCost for each resource of a rejected type.
+	// intakeRate limits the cost of the requests of a client a second. The cost is their bytes,
+	// newNameCost for each new name, which may need a topic, and rejectionCost for each resource of
+	// a rejected type.
 	intakeRate, intakeBurst    = 32 << 20, 64 << 20
 	newNameCost, rejectionCost = 1 << 10, 16
 	listedCost                 = 128 // of a Cluster that a wildcard covers
@@ -35,7 +36,8 @@ const (
 	// wildcard. Each needs about 250 bytes.
 	maxSubscriptions = 200_000
 	maxBudgets       = 20_000 // that are kept
-	// maxNodeText limits a text of a node in bytes, maxNodeMetadata the entries of its metadata.
+	// maxNodeText limits a text of a node in bytes, and maxNodeMetadata the entries of its
+	// metadata.
 	maxNodeText, maxNodeMetadata = 253, 64
 	maxNamespace                 = 63      // bytes
 	maxReason                    = 4 << 10 // bytes of the reason of a rejection that are searched for names

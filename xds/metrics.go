@@ -115,7 +115,8 @@ const (
 	eventRate, eventBurst = rate.Limit(1) / 10, 20
 )
 
-// rejections log each version that a kind of client rejects, and send one Event (§10.2).
+// rejections log each version that a kind of client rejects, and send an Event about it, once
+// (§10.2).
 type rejections struct {
 	log           *slog.Logger
 	report        func(catalog.ServiceKey, string) // nil to send no Events

@@ -51,8 +51,9 @@ type client struct {
 	identity   auth.Identity // zero without authentication
 }
 
-// identify reads the node of a first request (§7.2). It ignores texts that are too long, except the
-// namespaces of a wildcard, without which the client would lack Clusters: the error is a status.
+// identify reads the node of a first request (§7.2). Texts that are too long are ignored, except
+// the namespaces of a wildcard: without them, the client would lack Clusters. The error is a
+// status.
 func (s *stream) identify(n *corepb.Node) error {
 	c := &s.client
 	agent := n.GetUserAgentName()
@@ -120,7 +121,8 @@ func (s *stream) nodeText(text string) string {
 	return cloneText(text)
 }
 
-// cloneText returns a text of a request without keeping the request in memory; "" for a long one.
+// cloneText returns a copy of a text of a request, which doesn't keep the memory of the request; ""
+// for one that is too long.
 func cloneText(text string) string {
 	if len(text) > maxNodeText {
 		return ""

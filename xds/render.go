@@ -69,7 +69,8 @@ func (t *topic) hides(visibleTo string, from *stream) bool {
 	return !catalog.Sees(from.client.identity.Namespace, visibleTo, t.name.Service.Namespace)
 }
 
-// errPending is the error of a query for a Service that a linked cluster may have, once synced.
+// errPending is the error of a query for a Service that may be in a linked cluster that isn't
+// synced yet.
 var errPending = errors.New("the linked cluster is not synced yet")
 
 // input returns the input for rendering. The error is the reason why the Service or port doesn't

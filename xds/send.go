@@ -171,7 +171,8 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	return s.send(typ, version, items, nil)
 }
 
-// flushChanged sends the changed resources: in SotW one by one, in delta with removed names.
+// flushChanged sends the changed resources: in SotW each in a response of its own, in delta with the
+// names of removed ones.
 func (s *stream) flushChanged(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
 	respond, limit := false, 0

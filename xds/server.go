@@ -87,7 +87,8 @@ const logInterval = 10 * time.Second
 // had a response sees no error when its stream ends.
 const connectionGrace = 10 * time.Second
 
-// Listener returns a listener with limits, which closes connections until the catalog is synced.
+// Listener returns a listener that enforces the limits of connections, and closes connections until
+// the catalog is synced.
 func (s *Server) Listener(l net.Listener) net.Listener {
 	return s.connections.Listener(syncedListener{l, s})
 }

@@ -41,7 +41,8 @@ type stream struct {
 	variant string
 	only    string // the type URL that the called service has; empty for all
 
-	// client and moved are fixed once identified is closed. moved closes when the node changes.
+	// client and moved don't change after identified is closed. moved closes when the client's node
+	// changes.
 	client     client
 	identified chan struct{}
 	moved      <-chan struct{}
@@ -51,8 +52,9 @@ type stream struct {
 	nonce      string
 	budget     *budget // shared by all streams of the client
 
-	// shared lists the Clusters of a wildcard; nil without one. Any goroutine may read listing, the
-	// subscribed version. users is how many streams share the listing.
+	// shared lists the Clusters of a wildcard; nil without one. listing is the version that the
+	// stream is subscribed to; any goroutine may read it. users is how many streams share the
+	// listing.
 	shared     *sharedListing
 	listing    atomic.Pointer[listing]
 	users      int
@@ -63,7 +65,8 @@ type stream struct {
 	worker   *worker               // the last one
 	panicked *panics.Carried       // by a worker
 	unread   bool                  // the client has not answered the last response: sending may block
-	// mu guards the fields below, and the subscriptions of each type for other goroutines.
+	// mu guards the fields below, and the subscriptions of each type for goroutines that don't own
+	// the stream.
 	mu sync.Mutex
 	// wakeLane is the lane of pending work, the first of several; lanes if there is none. busy is
 	// true while a worker has the stream, or it is queued.
@@ -247,7 +250,8 @@ func (s *stream) receive() {
 	}
 }
 
-// changesNothing reports whether a request only accepts a response; unknown while a worker runs.
+// changesNothing reports whether a request only accepts a response. While a worker has the stream,
+// that is unknown.
 func (s *stream) changesNothing(r discoveryRequest) bool {
 	typ, ok := resource.TypeOf(r.GetTypeUrl())
 	if !ok || r.GetErrorDetail() != nil || r.GetResponseNonce() == "" || !s.working.TryLock() {
@@ -265,7 +269,8 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 	return slices.Equal(in.lastNames, r.(*discovery.DiscoveryRequest).GetResourceNames())
 }
 
-// noteRead clears unread if the nonce, which can't be guessed, is that of the last response.
+// noteRead clears unread if the nonce is that of the last response: the client has read it, because
+// nonces can't be guessed.
 func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != s.nonce }
 
 func (s *stream) receiveOne(limiter *rate.Limiter) (r discoveryRequest, err error) {

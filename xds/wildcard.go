@@ -124,7 +124,8 @@ func (sl *sharedListing) list() *listing {
 	return l
 }
 
-// report logs omitted Clusters, and adds created and deleted ones to the history, under the lock.
+// report logs that Clusters were left out, and adds created and deleted ones to the history. The
+// caller holds the lock.
 func (sl *sharedListing) report(before *listing) {
 	server, after := sl.server, sl.current
 	if after.leftOut > 0 {

@@ -1,4 +1,5 @@
-// Package admin is the HTTP server for operators and probes: metrics, readiness, profiles.
+// Package admin is the HTTP server for operators and probes: metrics, readiness, liveness and,
+// optionally, profiles.
 //
 //	/metrics       the metrics of the Gatherer, for Prometheus
 //	/ready         200 "ok" or 500 "not ready", then one line per detail
@@ -49,7 +50,8 @@ const (
 	maxScrapes = 8
 	// maxProfiles limits parallel requests for profiles in the same way.
 	maxProfiles = 4
-	// stopTimeout limits running requests after the server was told to stop. It cuts off profiles.
+	// stopTimeout limits running requests after the server was told to stop. Profiles of 30 s are cut
+	// off.
 	stopTimeout = 2 * time.Second
 )
 
@@ -57,13 +59,15 @@ const (
 type Config struct {
 	// Listener is the server's listener, which the server closes.
 	Listener net.Listener
-	// Gatherer has the metrics. Registerer, which may be nil, gets those of the metrics handler.
+	// Gatherer has the metrics. Registerer registers the metrics of the metrics handler itself, and
+	// may be nil.
 	Gatherer   prometheus.Gatherer
 	Registerer prometheus.Registerer
 	// Ready reports whether the process is ready. The details are lines about pending or missing
 	// parts. Ready must be fast. Nil means always ready.
 	Ready func() (ready bool, details []string)
-	// Reasons replace the details for clients for whom MayRead returns false; nil means for nobody.
+	// Reasons replace the details for clients for whom MayRead returns false. A nil MayRead shows the
+	// details to everybody.
 	Reasons func() []string
 	MayRead func(*http.Request) bool
 	// Handlers serve further paths, which must not be those of the package.
@@ -72,7 +76,8 @@ type Config struct {
 	PProf bool
 	// Log receives the errors of the HTTP server; nil drops them.
 	Log *slog.Logger
-	// Panics counts the panics of handlers, for all servers of a process; nil makes an own one.
+	// Panics counts the panics of handlers, for all servers of a process. Nil creates one for this
+	// server.
 	Panics *panics.Reporter
 	// ConnContext is that of [http.Server]; it may be nil.
 	ConnContext func(context.Context, net.Conn) context.Context
@@ -107,7 +112,8 @@ func newServer(c Config, newHandler func(Config) (http.Handler, error)) (*Server
 	return &Server{config: c, handler: h}, nil
 }
 
-// Run serves until ctx ends, and some seconds more. It returns an error if it can't serve.
+// Run serves until ctx ends, then stops within a few seconds. It returns an error if it can't
+// serve.
 func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler:      s.handler,

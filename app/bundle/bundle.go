@@ -35,7 +35,8 @@ const (
 type Source struct {
 	// Client queries the processes.
 	Client *inspectclient.Client
-	// API is a client of the API server, and Pods are those of Signpost, or none to read nothing.
+	// API is a client of the API server, and Pods are those of Signpost. Without pods nothing is read
+	// from the API server.
 	API  kubernetes.Interface
 	Pods []*corev1.Pod
 	// Secrets are the names of secret flags.

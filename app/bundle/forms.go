@@ -131,7 +131,8 @@ func closingQuote(name []byte) []byte {
 // span is a part of a text.
 type span struct{ from, to int }
 
-// valueAt returns the value at from, behind a name and a separator. An object has no own value.
+// valueAt returns the value at from, behind a name and a separator. An object has no value of its
+// own.
 func valueAt(text []byte, from int, quotedName bool, separator []byte) span {
 	at := from
 	for at < len(text) && text[at] == '\\' {

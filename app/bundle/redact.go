@@ -10,14 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// minSecret is the minimum length of a secret that is masked everywhere, unlike parts of words.
+// minSecret is the minimum length of a secret that is masked everywhere, because shorter ones are
+// parts of words.
 const minSecret = 6
 
 // masks replaces known secrets.
 type masks struct{ values [][]byte }
 
-// newMasks collects the secrets in the arguments and variables of pods: the values of secret flags,
-// and of all variables except those known to be harmless.
+// newMasks collects the secrets in the arguments and variables of pods: the values of flags that
+// are secret or whose name says so, and the values of all variables except those known to be
+// harmless.
 func newMasks(flags []string, pods []*corev1.Pod) *masks {
 	m := &masks{}
 	for _, pod := range pods {
@@ -56,11 +58,13 @@ func (m *masks) add(value string) {
 	}
 }
 
-// harmlessVariable matches variables without secrets, whose masking would hide pod names and paths.
+// harmlessVariable matches variables whose values are no secrets. Masking them would hide pod names
+// and paths in all files.
 var harmlessVariable = regexp.MustCompile(`^(?:KUBERNETES_.*|(?:POD|NODE|HOST|CLUSTER|CONTAINER)_?(?:NAME|NAMESPACE|IP|IPS|UID)?|HOSTNAME|NAMESPACE|SERVICE_ACCOUNT(?:_NAME)?|` +
 	`GO[A-Z]+|PATH|HOME|USER|SHELL|PWD|TERM|TMPDIR|TZ|LANG|LC_.*|SSL_CERT_(?:DIR|FILE)|LOG_(?:LEVEL|FORMAT)|AWS_(?:DEFAULT_)?REGION|AWS_ROLE_ARN|AWS_PROFILE|.*_FILE|.*_PATH|.*_DIR)$`)
 
-// isHarmlessVariable reports whether a variable is no secret. Variables of ExternalDNS are flags.
+// isHarmlessVariable reports whether a variable is known not to be secret. Variables of ExternalDNS
+// are flags.
 func isHarmlessVariable(name string, flags []string) bool {
 	if strings.HasPrefix(name, "EXTERNAL_DNS_") {
 		return !isSecret(name, flags)

@@ -14,7 +14,8 @@ import (
 // State is the severity of a result.
 type State string
 
-// States, from good to bad. A report exits with 1 for any Failed, else 2 for any Unknown, else 0.
+// States, from good to bad. The exit code of a report is 1 with any Failed, else 2 with any
+// Unknown, else 0.
 const (
 	// OK is for correct results.
 	OK State = "ok"
@@ -137,7 +138,8 @@ func (r *Report) Count(state State) int {
 	return n
 }
 
-// ExitCode returns 0 if nothing is wrong, 1 if something is, and 2 if a check is incomplete.
+// ExitCode returns 0 if nothing is wrong, 1 if something is, and 2 if a check couldn't be
+// completed.
 func (r *Report) ExitCode() int {
 	switch {
 	case r.Count(Failed) > 0:

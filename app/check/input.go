@@ -28,7 +28,8 @@ type Input struct {
 	Pods Pods
 	// Needs has what must exist before the installation.
 	Needs Needs
-	// NoSecret has the reasons why publishers lack a secret here, so that their zones are unknown.
+	// NoSecret has the reasons why publishers lack a secret here, by publisher. Their zones are
+	// unknown.
 	NoSecret map[string]error
 	Log      *slog.Logger
 }

@@ -167,7 +167,8 @@ func holderOf(lease *coordinationv1.Lease) (holder string, since time.Duration) 
 	return *lease.Spec.HolderIdentity, since
 }
 
-// unled finds publishers that aren't published, because another configuration leads by the Lease.
+// unled finds publishers of the config that aren't published, because another configuration leads
+// by the same Lease.
 func (a checker) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
 	holder, _ := holderOf(lease)
 	leadsFor, known := leader.LeadsFor(lease)

@@ -35,7 +35,8 @@ func (r *Report) Write(w io.Writer, format string, colors Colors) error {
 	return output.Print(w, output.Format{Kind: format}, output.Result{Value: r.document(), Text: r.table(format, colors)})
 }
 
-// document is a report in JSON and YAML. Later versions may add fields, but never change any.
+// document is a report in JSON and YAML. Later versions may add fields, but never rename or remove
+// any.
 type document struct {
 	// Result is "fit", "failed" or "unknown", like the exit code.
 	Result string  `json:"result"`

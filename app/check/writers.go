@@ -164,7 +164,8 @@ type written struct {
 	at       time.Time
 }
 
-// lastWrite returns the EndpointSlice of our controllers that another writer wrote last.
+// lastWrite returns the EndpointSlice, among those that our controllers write, that another writer
+// wrote last.
 func (a checker) lastWrite(ctx context.Context) (written, error) {
 	list, err := a.own.DiscoveryV1().EndpointSlices("").List(ctx, metav1.ListOptions{
 		LabelSelector: fmt.Sprintf("%s in (%s,%s)", discoveryv1.LabelManagedBy, endpointslices.ManagedBy, mirroring.ManagedBy), Limit: maxSlices,

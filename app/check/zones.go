@@ -33,7 +33,8 @@ func (s Input) zones(p *configure.Options) func(context.Context) []Result {
 		}
 	}
 	return func(ctx context.Context) []Result {
-		// Without a setting, DNSRecords are in the namespace of Signpost, not in ours.
+		// Without a setting, DNSRecords are in the namespace of Signpost, not in that of this
+		// process.
 		options := *p
 		options.Registry.CRDNamespace = cmp.Or(p.Registry.CRDNamespace, s.Account.Namespace)
 		survey, err := options.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, maxZones)

@@ -20,7 +20,8 @@ const (
 	changed mark = "~"
 )
 
-// change is the effect of a message on one endpoint, nil if a removed one was not known.
+// change is the effect of a message on one endpoint. In a removal, endpoint is the removed one; nil
+// if there was none.
 type change struct {
 	mark     mark
 	addr     netip.AddrPort
@@ -34,7 +35,8 @@ type endpointSet struct {
 	endpoints map[netip.AddrPort]*pb.WeightedAddr
 	// none is the last message if that was a no_endpoints; otherwise nil.
 	none *pb.NoEndpoints
-	// initial is true until the first message of a stream. An add then replaces the state.
+	// initial is true until the first message of a stream. If that is an add, it replaces the state of
+	// earlier streams.
 	initial bool
 }
 

@@ -14,10 +14,12 @@ import (
 // rowHeader names the columns of a row.
 var rowHeader = [...]string{"ADDRESS", "WEIGHT", "WORKLOAD", "ZONE", "LOCALITY", "IDENTITY", "HINT"}
 
-// rowWidths are the column widths for rows that are printed one by one; the last has none.
+// rowWidths are the widths of the columns if rows are printed one by one. Most rows fit. The last
+// column has no width.
 var rowWidths = [len(rowHeader)]int{21, 6, 36, 12, 8, 24}
 
-// cells returns an endpoint as cells in the order of rowHeader. Their text is untrusted.
+// cells returns an endpoint as cells in the order of rowHeader, with dashes for empty ones. Their
+// text is untrusted.
 func cells(addr netip.AddrPort, e *pb.WeightedAddr) []string {
 	labels := e.GetMetricLabels()
 	row := []string{addr.String(), fmt.Sprint(e.GetWeight()), workload(labels), labels["zone"], labels["zone_locality"], identity(e.GetTlsIdentity()), hint(e)}

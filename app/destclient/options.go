@@ -32,7 +32,8 @@ type Options struct {
 	Output  output.Format
 	Watch   bool
 	Timeout time.Duration
-	// Waiting says what a server that isn't ready waits for, if no response comes; nil if unknown.
+	// Waiting says what a server that isn't ready waits for. It is called if no response comes; nil if
+	// unknown.
 	Waiting func(context.Context) string
 	// Dial connects to the server; nil for the address itself.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)

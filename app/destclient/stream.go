@@ -26,7 +26,8 @@ var (
 	errOutput = errors.New("can't write the output")
 )
 
-// finalCodes are the codes of errors that a retry won't change, for Linkerd's proxies too.
+// finalCodes are the codes of errors that a retry won't change. Linkerd's proxies don't retry after
+// the first two either.
 var finalCodes = []codes.Code{codes.InvalidArgument, codes.FailedPrecondition, codes.Unimplemented}
 
 // openStream is a stream that is being read.

@@ -79,7 +79,8 @@ func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 	return onlyRelevant(steps)
 }
 
-// joinExplanations joins the steps of publishers. An excluded name is wrong if none takes it.
+// joinExplanations joins the steps of publishers. An excluded name is wrong only if no other
+// publisher takes it.
 func joinExplanations(explanations []*explanation) []inspect.Step {
 	var steps []inspect.Step
 	for _, w := range explanations {

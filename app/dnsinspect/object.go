@@ -127,7 +127,8 @@ func (w *explanation) unasked(t publisher.Trace) {
 	}
 }
 
-// namesOf returns the canonical names of an object, including unzoned and unmanaged ones.
+// namesOf returns the canonical names that an object asks for, including unzoned ones and those of
+// unmanaged types.
 func namesOf(e publisher.Explanation) []string {
 	var names []string
 	for _, set := range e.Records {

@@ -88,7 +88,8 @@ func objectRefs(objects []dns.Object) (refs []inspect.ObjectRef) {
 	return refs
 }
 
-// recordID identifies a record in the process. Only the last part may contain a space.
+// recordID identifies a record in the process. Only the set identifier, which comes last, may
+// contain a space.
 func recordID(publisher string, k publisher.RowKey) string {
 	return strings.Join([]string{publisher, k.Zone, k.ZoneID, k.Name, k.Type, k.SetIdentifier}, " ")
 }

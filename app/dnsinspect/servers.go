@@ -55,7 +55,8 @@ func typesOf(h publisher.ZoneTrace) []string {
 	return types
 }
 
-// serverResult is a compared response. ttl is how long resolvers may cache an old response.
+// serverResult is a response with the result of its comparison. ttl is how long resolvers may cache
+// an old response.
 type serverResult struct {
 	authority.Response
 	state inspect.StepState

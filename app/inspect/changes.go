@@ -13,14 +13,16 @@ import (
 )
 
 const (
-	// heartbeat is how often an idle stream gets a comment, so that a lost connection is noticed.
+	// heartbeat is how often a comment is sent on an idle stream, so that both ends notice a lost
+	// connection.
 	heartbeat = 15 * time.Second
 	// eventTime limits the time to write an event.
 	eventTime = 10 * time.Second
 	// admitAgain is how often the access of a listener is checked again, so that revoking a token ends
 	// the stream. Decisions of [Access] must be cached for less.
 	admitAgain = 30 * time.Second
-	// maxUnchecked is how many checks in a row may fail, without the API server, before a stream ends.
+	// maxUnchecked is how many checks in a row may fail, because the API server is unreachable, before
+	// a stream is ended.
 	maxUnchecked = 3
 )
 

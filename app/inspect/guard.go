@@ -111,7 +111,8 @@ func verbOf(r *http.Request) string {
 	return strings.ToLower(r.Method)
 }
 
-// MayRead reports whether the client of a request may read the inspection API, on any path.
+// MayRead reports whether the client of a request may read the inspection API, regardless of the
+// path.
 func (s *Server) MayRead(r *http.Request) bool {
 	read := r.Clone(r.Context())
 	read.Method, read.URL = http.MethodGet, &url.URL{Path: StatusPath}
@@ -161,7 +162,8 @@ func (s *Server) admitWithoutToken(r *http.Request) error {
 		return forbidden(reason + s.forward())
 	}
 	if !isRead(r) {
-		// A forwarded port looks like a proxy, which may pass on requests of the whole network.
+		// A forwarded port looks like a proxy beside the process, which may pass on requests of the
+		// whole network.
 		return forbidden("a request that changes something needs a token, also from this host: use `signpost approve`, which makes one, or run it in the pod with kubectl exec")
 	}
 	return nil

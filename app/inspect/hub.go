@@ -15,7 +15,8 @@ const (
 	// compareTimeout limits the comparison of a topic.
 	compareTimeout = 2 * time.Second
 	// comparePause is the pause after a comparison, as a multiple of its duration: a topic uses a
-	// fiftieth of a CPU. maxComparePause caps it, because a comparison may have waited.
+	// fiftieth of a CPU at most. maxComparePause caps the pause, because a comparison may have
+	// waited.
 	comparePause, maxComparePause = 50, 5 * time.Second
 	// maxListeners limits the parallel listeners.
 	maxListeners = 8

@@ -85,9 +85,11 @@ type Now struct {
 
 // The bounds of a [Now].
 const (
-	// maxFindings limits the findings, and maxOthers the further subjects of a finding.
+	// maxFindings limits the findings, and maxOthers the subjects that a finding names beside the
+	// first.
 	maxFindings, maxOthers = 100, 8
-	// maxSubjects limits the subjects of an area that are checked. Further ones are counted.
+	// maxSubjects limits the subjects of an area that are checked one by one. Further ones are
+	// counted.
 	maxSubjects = 200
 )
 
@@ -120,7 +122,8 @@ func (n *Now) bound(limit int) {
 	}
 }
 
-// sameSubjects joins the findings of processes about a subject of an area, with the longest cause.
+// sameSubjects joins the findings of several processes about a subject of an area. The most
+// detailed cause is kept.
 func sameSubjects(all []Finding) []Finding {
 	at := map[string]int{}
 	var list []Finding
@@ -146,7 +149,8 @@ func sameSubjects(all []Finding) []Finding {
 	return list
 }
 
-// compareCause orders findings about one subject: an error first, then the longer sentence.
+// compareCause orders findings about one subject: an error first, then the longer sentence, because
+// it has more detail.
 func (f *Finding) compareCause(other *Finding) int {
 	if f.Severity != other.Severity {
 		return f.compare(other)

@@ -17,17 +17,20 @@ import (
 )
 
 const (
-	// nowTTL is the minimum time for which a response of [NowPath] is cached. A long search is
-	// cached for nowFactor times its duration, so that searches take a tenth of the time.
+	// nowTTL is the minimum time for which a response of [NowPath] is cached. A search that takes
+	// long is cached for nowFactor times its duration, so that searches take a tenth of the time at
+	// most.
 	nowTTL, nowFactor = time.Second, 10
 	// causesTimeout limits the search for causes, which sends requests to the API server.
 	causesTimeout = 2 * time.Second
 	// parallelCauses is how many Services are explained at once.
 	parallelCauses = 8
-	// causeTTL is how long the cause of a Service is current. An older one is shown until it was
-	// found again, for up to maxCauseAge. maxEarlyAge is the age of an early response.
+	// causeTTL is how long the cause of a Service is current. An older one is shown until a search
+	// has found the cause again, but not after maxCauseAge. maxEarlyAge is how old an early response
+	// may be.
 	causeTTL, maxCauseAge, maxEarlyAge = time.Minute, 10 * time.Minute, time.Minute
-	// staleAfter is the staleness in seconds that is a problem. Gaps between watches are shorter.
+	// staleAfter is the staleness of a kind in seconds that is a problem. Gaps between two watches
+	// are shorter.
 	staleAfter = 5
 )
 
@@ -117,7 +120,8 @@ func (f *finder) find(ctx context.Context, early bool) *search {
 	return found
 }
 
-// recent returns the last search, nil before the first, and whether it is still current.
+// recent returns the last search, nil before the first, and whether it is recent enough for a
+// response.
 func (f *finder) recent() (*search, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -347,7 +351,8 @@ func (f *search) findCauses(ctx context.Context, services []Service) []string {
 	return causes
 }
 
-// keepFor returns how long a cause is cached. An old one without a text may not hide the Service.
+// keepFor returns how long a cause is cached. Without a text it hides the Service, so it is not shown when
+// it is old.
 func keepFor(c cause) time.Duration {
 	if c.text == "" {
 		return causeTTL

@@ -126,7 +126,8 @@ func (e *NotLeading) Error() string {
 
 // Explainer explains the state of a subject.
 type Explainer interface {
-	// Explain returns the steps that it knows, in order. If [Step.Role] is empty, the caller sets it.
+	// Explain returns the steps that it knows, in order, or none. If [Step.Role] is empty, the caller
+	// sets it.
 	Explain(ctx context.Context, q Query) []Step
 }
 
@@ -144,7 +145,8 @@ type Query struct {
 // ServiceQuery is a query about a Service.
 type ServiceQuery struct {
 	Namespace, Name string
-	// Port is 0 for all, unless PortName names one. Hostname is that of one endpoint, or empty.
+	// Port is 0 for all, unless PortName is the name of one. Hostname is that of one endpoint; empty for
+	// all.
 	Port     uint16
 	PortName string
 	Hostname string

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// maxOffset limits the offset of a page, so that offset + limit can't overflow.
+// maxOffset limits the offset of a page. No list has as many items, and offset + limit can't
+// overflow.
 const maxOffset = 1_000_000_000
 
 // maxParameter limits a parameter in bytes. No name, URL of a Service or search is longer.

@@ -193,7 +193,8 @@ func recordWhy(e, previous *history.Entry) string {
 	}
 }
 
-// truncatedList has the first targets of a record set, as written, and the number of the others.
+// truncatedList has the first targets of a record set, in the order of their writer, and the number
+// of the others.
 type truncatedList struct {
 	first []string
 	more  int
@@ -207,7 +208,8 @@ func otherTargets(a, b truncatedList) bool {
 	return !sameTargets(a.first, b.first)
 }
 
-// sameTargets ignores order, case, quotes and final dots, which depend on the provider.
+// sameTargets compares targets regardless of order, case, quotes and final dots, which depend on
+// the provider.
 func sameTargets(a, b []string) bool {
 	normal := func(list []string) []string {
 		var all []string

@@ -270,7 +270,8 @@ func isLabel(text string) bool {
 	return text != "" && len(text) <= maxLabel && !strings.ContainsFunc(text, func(r rune) bool { return notInName(r) || r == '*' || r == '_' })
 }
 
-// isObjectName reports whether a text can be the name of an object, with capitals or colons too.
+// isObjectName reports whether a text can be the name of an object, some of which have capitals or
+// colons.
 func isObjectName(text string) bool {
 	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool {
 		return r != '.' && r != ':' && (r < 'A' || r > 'Z') && (notInName(r) || r == '*')

@@ -37,8 +37,9 @@ var ClusterScoped = []string{"Node", "Namespace", "CustomResourceDefinition"}
 // KnownKind reports whether a kind is one of [Kinds]. Sources of DNS read further ones.
 func KnownKind(kind string) bool { return slices.Contains(slices.Collect(maps.Values(Kinds)), kind) }
 
-// KindOf returns the kind that a word stands for, in any plural or with a group, as in
-// ingresses.networking.k8s.io. Words with a capital letter are kinds. Otherwise it returns false.
+// KindOf returns the kind that a word stands for, with any plural and with a group, as in
+// ingresses.networking.k8s.io. Words with a capital letter are kinds, too. Otherwise it returns the
+// word and false.
 func KindOf(word string) (kind string, known bool) {
 	lower, _, _ := strings.Cut(strings.ToLower(word), ".")
 	for _, candidate := range []string{lower, strings.TrimSuffix(lower, "s"), strings.TrimSuffix(lower, "es")} {

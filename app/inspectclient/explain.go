@@ -41,7 +41,8 @@ func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Result
 	return output.Result{Value: joined, Names: []string{joined.Subject}, Text: explanationText(joined, len(responses))}, joined.Verdict, nil
 }
 
-// withoutStandbys drops the processes with the role dns only that don't lead, if another leads.
+// withoutStandbys drops the processes that only have the role dns and don't lead, if another one
+// leads.
 func (c *Client) withoutStandbys(members []member) []member {
 	standby := func(m member) bool { return len(m.status.Roles) == 1 && m.has(dnsRole) && !m.leads(dnsRole) }
 	if !slices.ContainsFunc(members, func(m member) bool { return m.has(dnsRole) && m.leads(dnsRole) }) {

@@ -107,7 +107,8 @@ type from[T any] struct {
 	value T
 }
 
-// queryAll returns the responses of members, with notes about failures. It fails without any.
+// queryAll returns the responses of members, and writes notes about the failures of others. It
+// fails if none responds.
 func queryAll[T any](c *Client, members []member, what string, f func(*member) (T, error)) ([]from[T], error) {
 	return query(c, members, what, f, func(error) bool { return true })
 }

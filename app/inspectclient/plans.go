@@ -216,7 +216,8 @@ func (c *Client) Approve(ctx context.Context, hash, publisher string, except []s
 // errNoToken is the error of an approval that was not attempted.
 var errNoToken = errors.New("no token for the approval")
 
-// approve approves a plan at one process. To a pod it sends a token for nothing else.
+// approve approves a plan at one process. A process in a pod gets a token that is valid for nothing
+// else.
 func (c *Client) approve(ctx context.Context, p portforward.Process, hash, publisher string, except []string) (approval inspect.Approval, err error) {
 	var token string
 	if p.Pod != nil {

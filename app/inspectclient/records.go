@@ -244,7 +244,7 @@ func firstObject(all []inspect.ObjectRef) string {
 	}
 }
 
-// sentence truncates a text to the characters of a sentence.
+// sentence truncates a text to 400 characters.
 func sentence(text string) string { return output.Cut(text, 400) }
 
 func ttl(seconds int64) string {

@@ -40,7 +40,8 @@ func portSuffix(q *inspect.ServiceQuery) string {
 	return fmt.Sprintf(":%d", q.Port)
 }
 
-// service parses an argument in which NAME.NAMESPACE is a Service; nil for another subject.
+// service parses the argument of a command for which NAME.NAMESPACE is a Service; nil for another
+// subject.
 func service(text, namespace string) (*inspect.ServiceQuery, error) {
 	q, err := inspect.Typed{Namespace: namespace, HasService: func(string, string) bool { return true }}.Parse(text)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 )
 
 // ZoneFile returns the records of zones in master file format (RFC 1035, section 5), one zone after
-// the other. A record that can't be written, or not be read back, is a comment.
+// the other. A record that can't be written, or not be read back, is a comment. The filter is that of
+// the records.
 func ZoneFile(records []inspect.Record, filter RecordFilter) string {
 	var text strings.Builder
 	zone := ""
@@ -85,7 +86,8 @@ func comment(format string, args ...any) string {
 	return "; " + output.Clean(fmt.Sprintf(format, args...)) + "\n"
 }
 
-// zoneLine returns the line of a record. A target, being untrusted, may become a comment.
+// zoneLine returns the line of a record. Targets are untrusted, so a target that can't be read back
+// becomes a comment.
 func zoneLine(r inspect.Record, target string) string {
 	line := fmt.Sprintf("%s\t%d\tIN\t%s\t%s", dns.Fqdn(r.Name), max(r.TTL, 0), r.Type, target)
 	if r.SetIdentifier != "" {

@@ -5,8 +5,9 @@
 // cluster. Both look for the Deployment with the label app.kubernetes.io/name=signpost whose
 // container has --config=PATH, and follow its volumes to the ConfigMap with that file.
 //
-// A config file of a pod refers to environment variables and files of the pod. A [Resolver] returns
-// their values from Secrets, if the caller may read them, and the publishers that lack one.
+// A config file of a pod refers to environment variables and files that only the pod has. A
+// [Resolver] returns their values from Secrets, if the caller may read them, and the publishers that
+// lack a value.
 //
 // # Concurrency
 //

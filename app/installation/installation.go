@@ -43,7 +43,8 @@ type Installation struct {
 	Selector string
 	// Mounted are the Secrets without which no pod starts, in the namespace of the Deployment.
 	Mounted []string
-	// Namespaces are those of further objects of the manifests, with an object in each.
+	// Namespaces are those of further objects of the manifests, which don't create the namespaces,
+	// with an object in each.
 	Namespaces map[string]string
 	// secrets are the keys of Secrets by their reference in the pod: ${NAME} or the path of a file.
 	secrets map[string]secretKey
@@ -95,7 +96,8 @@ func FromManifests(objects []*unstructured.Unstructured) (Installation, error) {
 	return i, err
 }
 
-// Find returns the installation in a namespace, or, if that is empty, the only one.
+// Find returns the installation in a namespace, or the only one of the cluster if the namespace is
+// empty.
 func Find(ctx context.Context, client kubernetes.Interface, namespace string) (Installation, error) {
 	list, err := client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{LabelSelector: portforward.DefaultSelector, Limit: maxDeployments})
 	switch {

@@ -66,9 +66,10 @@ func Local() *Resolver {
 	return r
 }
 
-// Resolver returns the resolver of the installation, which reads its Secrets; nil without an API
-// server. Variables and files of this machine are not used, because anybody who may create a
-// Deployment writes its config file, and names the servers that get the secrets.
+// Resolver returns the resolver of the installation, which reads its Secrets with a client; nil if the
+// API server can't be reached. Variables and files of this machine are not used, because anybody who
+// may create a Deployment in some namespace writes its config file, and names the servers that get the
+// secrets.
 func (i Installation) Resolver(ctx context.Context, client kubernetes.Interface) *Resolver {
 	r := &Resolver{missing: map[string]error{}}
 	r.References.Variable = func(field, name string) (string, bool) {

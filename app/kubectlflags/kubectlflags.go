@@ -33,7 +33,8 @@ type Flags struct {
 func New() *Flags { return &Flags{} }
 
 // Add adds --kubeconfig, --context, --cluster, --user, --as, --as-uid, --as-group and --namespace
-// (-n), unless the command has a flag of that name, of which only --kubeconfig is used.
+// (-n), except those whose name the command already uses for another flag. Of these it only uses
+// --kubeconfig.
 func (f *Flags) Add(flags *pflag.FlagSet) {
 	f.added = flags
 	own := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
@@ -93,7 +94,8 @@ func (f *Flags) GivenNamespace() string { return f.source.Overrides.Context.Name
 // As returns the impersonated user; empty for that of the kubeconfig.
 func (f *Flags) As() string { return f.source.Overrides.AuthInfo.Impersonate }
 
-// ServiceAccount returns the impersonated service account; ok is false for another user.
+// ServiceAccount returns the impersonated service account. ok is false if --as names another user,
+// or none.
 func (f *Flags) ServiceAccount() (namespace, name string, ok bool) {
 	account, ok := strings.CutPrefix(f.As(), "system:serviceaccount:")
 	if !ok {

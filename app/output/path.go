@@ -10,7 +10,8 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// parsePath parses a JSONPath as kubectl does. A single path needs no braces and no dot.
+// parsePath parses a JSONPath in kubectl's syntax. A single path needs no braces and no leading
+// dot.
 func parsePath(template string) (*jsonpath.JSONPath, error) {
 	if !strings.Contains(template, "{") {
 		template = "{." + strings.TrimPrefix(template, ".") + "}"

@@ -122,7 +122,8 @@ func appendEscape(out []byte, r rune) []byte {
 	return fmt.Appendf(out, `\u%04x`, r)
 }
 
-// Clean returns a text on one line, with blanks for breaks and escapes for control characters.
+// Clean returns a text on one line, with escapes for characters that control a terminal. Line
+// breaks become blanks.
 func Clean(text string) string { return Escape(strings.Join(strings.Fields(text), " ")) }
 
 // Argument returns a text as the last argument of a command that people copy into a shell: quoted where a shell

@@ -5,5 +5,6 @@
 //
 // # Concurrency
 //
-// Ports are forwarded in parallel. Any goroutine may use the result of [Find] until it is closed.
+// All ports are forwarded in parallel. The result of [Find] may be used by any goroutine until it
+// is closed, once.
 package portforward

@@ -134,7 +134,8 @@ func ours(all []corev1.Container) []corev1.Container {
 	return all
 }
 
-// runsDNS reports whether a container runs the command dns, which has another admin port.
+// runsDNS reports whether a container runs the command dns, whose admin server has a different
+// port.
 func runsDNS(c corev1.Container) bool {
 	if c.Name == "external-dns" {
 		return true

@@ -103,7 +103,8 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map
 	return server.Config(), unread, checkNamespaces(publisher.Source.OnlyNamespaces(), slices.Sorted(maps.Keys(namespaces)))
 }
 
-// checkNamespaces refuses namespaces without objects: a mistyped one would delete all records.
+// checkNamespaces refuses namespaces that no object has: with a mistyped one, all records would be
+// deleted.
 func checkNamespaces(wanted, existing []string) error {
 	if len(wanted) == 0 || len(existing) == 0 || slices.ContainsFunc(wanted, func(name string) bool { return slices.Contains(existing, name) }) {
 		return nil
@@ -124,7 +125,8 @@ func checkName(obj *unstructured.Unstructured) error {
 // maxManifest limits a file of manifests in bytes, above the objects of a large cluster in one file.
 const maxManifest = 256 << 20
 
-// zoneFiles is a provider with zones from files, which adjusts records as the given provider.
+// zoneFiles is a provider whose zones come from files. It adjusts records as the provider of the
+// command line does.
 type zoneFiles struct {
 	*rfc2136.Files
 	adjuster     provider.Adjuster

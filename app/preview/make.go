@@ -27,7 +27,8 @@ import (
 
 // Inputs are files to read instead of a cluster and of a provider.
 type Inputs struct {
-	// Manifests are the paths of manifests; - is Stdin. Without any, objects come from the cluster.
+	// Manifests are the paths of manifests; - is Stdin. If there are none, objects come from the
+	// cluster.
 	Manifests []string
 	Stdin     io.Reader
 	// ZoneFiles are the paths of master files. If there are none, records come from the provider.

@@ -22,7 +22,8 @@ type Pending struct {
 }
 
 // addUnknownAddresses sets the status that a cluster would give to an object from a manifest, with an
-// unknown address, if the object has none.
+// unknown address. An object with a status, such as one that was read from a cluster, stays
+// unchanged.
 func addUnknownAddresses(obj *unstructured.Unstructured) {
 	kind := obj.GroupVersionKind()
 	switch {
@@ -67,7 +68,8 @@ func addParents(obj *unstructured.Unstructured) {
 	setIfMissing(obj, parents, "status", "parents")
 }
 
-// setIfMissing sets a field, unless its path has a value already, or one of another type.
+// setIfMissing sets a field, unless the object has the field or a value of another type on its
+// path.
 func setIfMissing(obj *unstructured.Unstructured, value any, path ...string) {
 	if _, found, err := unstructured.NestedFieldNoCopy(obj.Object, path...); found || err != nil {
 		return

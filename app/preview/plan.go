@@ -46,7 +46,8 @@ type Zone struct {
 	NotOurs []string `json:"notOurs,omitempty"`
 }
 
-// Unread is the number of objects of a kind that no source reads. Sources could read them.
+// Unread is the number of objects of a kind that no source reads. Sources are the sources that
+// could read them.
 type Unread struct {
 	Kind    string   `json:"kind"`
 	Group   string   `json:"group,omitempty"`
@@ -61,7 +62,8 @@ type Held struct {
 	Updates   []Change `json:"updates,omitempty"`
 }
 
-// Change is a change of a record set. Action is create (no Old), delete (no New) or update.
+// Change is a change of one record set. The Action is create, without Old; delete, without
+// New; or update.
 type Change struct {
 	Action        string   `json:"action"`
 	Name          string   `json:"name"`
@@ -72,7 +74,8 @@ type Change struct {
 	Objects       []Object `json:"objects"`
 }
 
-// Record is a record set with its owner. The TTL is in seconds; zero is the provider's default.
+// Record is a record set with its owner. The TTL is in seconds; zero is the default of the
+// provider.
 type Record struct {
 	Targets []string `json:"targets"`
 	// AddressUnknown says that only a cluster knows a further target: the manifests have no status.
@@ -103,7 +106,8 @@ type Problem struct {
 	stays bool
 }
 
-// add adds the zones, notices and errors of a publisher, which may have no name. err may be joined.
+// add adds the zones, notices and errors of a publisher; its name is empty for that of flags. err
+// may join several errors.
 func (p *Plan) add(name string, zones []publisher.ZonePlan, notices []publisher.Notice, err error) {
 	var problems []Problem
 	for _, z := range zones {

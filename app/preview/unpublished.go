@@ -21,13 +21,15 @@ type Unpublished struct {
 	// Publisher is that of [Zone].
 	Publisher string `json:"publisher,omitempty"`
 	Object    Object `json:"object"`
-	// Reason is a word. Subject is its name, field or annotation; empty for the whole object.
+	// Reason is a word. Subject is the name, the field or the annotation of the reason; empty for
+	// the whole object.
 	Reason  string `json:"reason"`
 	Subject string `json:"subject,omitempty"`
 	Message string `json:"message"`
 }
 
-// explain adds the reasons why objects give no record, unless the plan has them already.
+// explain adds the reasons why objects give no record, except those among the problems and errors
+// of the plan.
 func (p *Plan) explain(name string, explained publisher.Explanations) {
 	if p.Unpublished == nil {
 		p.Unpublished = []Unpublished{}
@@ -135,7 +137,8 @@ func (p *Plan) warn(name string, explained publisher.Explanations) {
 	}
 }
 
-// writeLeftOut writes the warnings, and how many objects give no record or are not read.
+// writeLeftOut writes the warnings about annotations, and the numbers of objects that give no
+// record or are not read.
 func (p *Plan) writeLeftOut(text *strings.Builder) {
 	if p.Unpublished == nil { // otherwise these are among Unpublished or Problems
 		for _, w := range p.Warnings {

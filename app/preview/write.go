@@ -50,7 +50,8 @@ func (p *Plan) WriteTable(w io.Writer) error {
 	return err
 }
 
-// writeProblems writes the records that are not published, and those that stay for unread objects.
+// writeProblems writes the records that are not published, and how many stay because unread objects may
+// ask for them.
 func (p *Plan) writeProblems(text *strings.Builder) {
 	stays := map[string][]string{}
 	heading := "Records that objects ask for and that are not published:\n"

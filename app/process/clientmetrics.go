@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/tools/metrics"
 )
 
-// maxHosts limits the values of the label host, because linked clusters come and go.
+// maxHosts limits the values of the label host, because linked clusters may come and go with ever
+// new hosts.
 const maxHosts = 100
 
 // other is the label of hosts beyond the limit, and of unknown values.

@@ -44,7 +44,8 @@ func newDiscovery(in roleInput, c discoveryConfig) (*discovery, error) {
 	return &discovery{known: known, links: links, freshness: &freshness{kinds.CatalogTables(known, c.from), links.set.Secrets}}, nil
 }
 
-// actors returns the actors that keep the catalog current, once settled closes: tables are filled.
+// actors returns the actors that keep the catalog up to date. settled is closed when the tables are
+// filled.
 func (d *discovery) actors(settled <-chan struct{}) []run.Actor {
 	return []run.Actor{
 		{Name: "catalog", Run: d.known.Run},

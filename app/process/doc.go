@@ -3,7 +3,8 @@
 //
 // Each role declares its tables, its gRPC services and HTTP paths, and its actors. The roles share
 // one cluster, so that each kind of object is watched once. All addresses are bound before anything
-// is started. Then everything runs until the context ends.
+// is started. Then everything runs until the context ends. Two roles with the same gRPC service or
+// the same path are an error.
 //
 // # Concurrency
 //

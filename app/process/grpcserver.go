@@ -31,7 +31,8 @@ type grpcServer struct {
 }
 
 // interceptors are shared by all gRPC servers of a process: the metrics of spec/destination.md §7.3
-// and the recovery from panics. They come first, so refused calls are counted.
+// and the recovery from panics. They run before the interceptors of roles, so refused calls are
+// counted.
 type interceptors struct {
 	metrics   *grpcmetrics.Metrics
 	recoverer *grpcrecover.Recoverer

@@ -90,7 +90,8 @@ func (d *inspectedDestination) Streams() []inspect.Stream {
 	return list
 }
 
-// isStale reports whether the endpoints of a Service come from one of these clusters.
+// isStale reports whether the endpoints of a Service of our own cluster come from one of these
+// clusters.
 func (d *inspectedDestination) isStale(key catalog.ServiceKey, clusters map[string]bool) bool {
 	if clusters[catalog.LocalCluster] {
 		return true

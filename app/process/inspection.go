@@ -36,7 +36,8 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 		offer := r.Offer
 		offer.Role = r.Name
 		if r.Name == settings.ControllersSection {
-			// Steps lead from an object to its clients, so writing comes first.
+			// The steps of an explanation lead from an object to its clients, so writing comes
+			// first.
 			p.Inspection.Offers = slices.Insert(p.Inspection.Offers, 0, offer)
 		} else {
 			p.Inspection.Offers = append(p.Inspection.Offers, offer)

@@ -30,7 +30,8 @@ type roleInput struct {
 	NamespacesOf map[schema.GroupResource][]string
 	Log          *slog.Logger
 	Registerer   prometheus.Registerer
-	// Report receives the problems of objects, and Fixed, which may be nil, the fixed objects.
+	// Report receives the problems of objects, and Fixed the objects whose problems are fixed;
+	// Fixed may be nil.
 	Report objectmeta.Report
 	Fixed  objectmeta.Fixed
 	// Tracer begins spans; nil disables traces.
@@ -62,7 +63,8 @@ type role struct {
 	// grace period of the settings. settled is closed when the tables are filled. When the context
 	// of the actors ends, open streams must end too, because the gRPC server waits for them.
 	Actors func(settled <-chan struct{}) []run.Actor
-	// Ready reports whether the role does its work; nil means when the tables are filled.
+	// Ready reports whether the role does its work. If Ready is nil, the role is ready when the
+	// tables are filled.
 	Ready func() bool
 	// Details returns lines for /ready; it may be nil.
 	Details func() []string
@@ -95,7 +97,8 @@ type process struct {
 	Clusters func() []linked.Status
 	// Inspection is the inspection API, which isn't created without a Status.
 	Inspection inspect.Config
-	// Tracer begins the spans of the roles, and is closed after they have ended; nil for none.
+	// Tracer begins the spans of the roles, and must be closed after they have ended. It is nil
+	// without traces.
 	Tracer *tracing.Tracer
 }
 

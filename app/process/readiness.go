@@ -14,9 +14,10 @@ import (
 )
 
 // readiness is the result of /ready: whether all tables are filled and all roles do their work, and
-// which kinds are missing. While the API server is unreachable, a process stays ready, as Linkerd's
-// controller does, because it serves its last known state. If its credentials have been refused for
-// a minute, it isn't ready, because that concerns this process only.
+// which kinds are missing. A process that was ready stays ready while the API server is
+// unreachable, as Linkerd's controller does, because it still serves its last known state. If the
+// API server has refused its credentials for a minute, it isn't ready, because that concerns this
+// process only.
 //
 // The cluster is nil for roles that read no objects.
 func readiness(cluster *kube.Cluster, roles []role) (ready bool, details []string) {

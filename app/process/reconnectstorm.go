@@ -25,14 +25,16 @@ const (
 )
 
 // mayDelayCollection reports whether garbage collection may be delayed during a storm: there is a
-// memory limit, which the runtime keeps anyway, and the user has not set GOGC.
+// memory limit, which the runtime keeps regardless of the percentage, and the user has not set
+// GOGC.
 func mayDelayCollection() bool {
 	_, set := os.LookupEnv("GOGC")
 	return !set && debug.SetMemoryLimit(-1) < math.MaxInt64
 }
 
-// stormPercent returns the GOGC percentage during a storm from the memory limit, the live heap and
-// the roots (stacks and globals, which the runtime adds to the heap), in bytes.
+// stormPercent returns the GOGC percentage during a storm. limit is the memory limit, live the heap
+// after the last collection, and roots the size of stacks and globals, which the runtime adds to
+// the heap; all in bytes.
 func stormPercent(limit, live, roots uint64) int {
 	size := min(limit, 1<<50) / 100 * stormHeap // without an overflow below
 	if size <= live {

@@ -16,7 +16,8 @@ const (
 	// rotationInterval is the time between two checks of files with secrets. The kubelet writes a
 	// changed Secret to its files within about a minute.
 	rotationInterval = 10 * time.Second
-	// rotationSpread is the maximum delay after a change, so that replicas end one by one.
+	// rotationSpread is the maximum delay of the end after a change, so that replicas end one after
+	// the other.
 	rotationSpread = time.Minute
 )
 

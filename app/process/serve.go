@@ -80,7 +80,8 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 	return err
 }
 
-// listenGRPC binds the addresses of the gRPC servers. With an error, it returns open listeners too.
+// listenGRPC binds the addresses of the gRPC servers. It returns the listeners that it opened also
+// with an error.
 func listenGRPC(ctx context.Context, p process, s serving) (actors []run.Actor, listeners []net.Listener, err error) {
 	if len(p.Servers) == 0 {
 		return nil, nil, nil

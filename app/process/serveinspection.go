@@ -32,8 +32,9 @@ func (i *inspectionServers) close() {
 	}
 }
 
-// openInspectionServers opens the servers of the inspection API and the page: at their own address
-// or in the admin server, whose config it completes; and on a socket for our own user.
+// openInspectionServers opens the servers of the inspection API and the page: at their own address,
+// or as a part of the admin server, whose config it completes; and on a socket for commands of our
+// own user.
 func (p *process) openInspectionServers(ctx context.Context, s serving, config *admin.Config) (opened *inspectionServers, err error) {
 	inspection := p.Inspection
 	if !s.options.TrustLoopback {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// maxWriteResponse limits a response to a write, in bytes: several times that of an object.
+// maxWriteResponse limits a response to a write, in bytes: several times the API server's limit of an
+// object.
 const maxWriteResponse = 16 << 20
 
 // timeLimited limits the time of requests, including the response body. The timeout of an

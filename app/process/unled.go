@@ -20,7 +20,8 @@ const (
 	unledAfter = 30 * time.Second
 )
 
-// unled detects publishers of a standby that the leader lacks, so that nothing publishes them.
+// unled detects publishers of a standby that the leader doesn't run, so that nothing is published
+// for them.
 type unled struct {
 	publishers []*configure.Options
 	leadership *leadership
@@ -43,7 +44,8 @@ func newUnled(in roleInput, l *leadership, publishers []*configure.Options) (*un
 	return u, nil
 }
 
-// names returns the publishers that the leader lacks, and a sentence with cause and advice.
+// names returns the publishers that the leader doesn't run, and a sentence with the cause and what
+// to do.
 func (u *unled) names() (names []string, sentence string) {
 	if u.leadership.elector == nil {
 		return nil, ""
@@ -60,7 +62,8 @@ func (u *unled) names() (names []string, sentence string) {
 		sanitize.List(names, maxNames, sanitize.Name), sanitize.Name(leader), u.leadership.lease, sanitize.List(led, maxNames, sanitize.Name))
 }
 
-// run updates the metric, and reports once when the leader lacks publishers, and when it has them.
+// run updates the metric. It reports once when the leader lacks publishers, and once when that has
+// ended.
 func (u *unled) run(ctx context.Context, r *dnsRole) error {
 	tick := time.Tick(unledEvery)
 	var since time.Time

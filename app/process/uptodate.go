@@ -24,8 +24,9 @@ const upToDateLimit = 10 * time.Second
 const containTimeout = 500 * time.Millisecond
 
 // upToDate is work under a Lease that begins when the tables contain everything that the API server
-// had when this process became the leader. Otherwise a process whose watches had broken might see a
-// write of the former leader before its cause, and would undo it.
+// had when this process became the leader. Each kind has its own watch. So a process that was
+// paused, or whose watches had broken, may see a write of the former leader before the cause of the
+// write, and would undo it.
 type upToDate struct {
 	lead   func(context.Context) error
 	tables []kube.AnyTable
@@ -52,7 +53,8 @@ func (u *upToDate) run(ctx context.Context) error {
 	}
 }
 
-// runAtOnce is run without an election: the work starts before the catch-up.
+// runAtOnce is run without an election. The work starts before the catch-up, because there is no
+// former leader.
 func (u *upToDate) runAtOnce(ctx context.Context) error {
 	if rewound, err := u.untilRewound(ctx, u.lead); !rewound {
 		return err
@@ -60,7 +62,8 @@ func (u *upToDate) runAtOnce(ctx context.Context) error {
 	return u.run(ctx)
 }
 
-// untilRewound works, and reports whether a rewind of the resource version was the end.
+// untilRewound works until the resource version of the API server goes back, and reports whether
+// that was the end.
 func (u *upToDate) untilRewound(ctx context.Context, work func(context.Context) error) (rewound bool, err error) {
 	until, cancel := kube.UntilRewound(ctx, u.tables...)
 	defer cancel()

@@ -20,7 +20,8 @@ func leading(name string, leader settings.Leader, without string) Role {
 	return role
 }
 
-// read returns the rule for a table. absent is what a missing right to an optional kind means.
+// read returns the rule for a table. absent is the consequence of a missing right to an optional
+// kind.
 func read(t kube.AnyTable, absent string, why ...string) Rule {
 	r := t.Resource()
 	rule := Rule{Why: why, Group: r.Group, Resource: r.Resource, Verbs: []string{"list", "watch"}}
@@ -30,7 +31,8 @@ func read(t kube.AnyTable, absent string, why ...string) Rule {
 	return rule
 }
 
-// add adds a role, or its rules to a role with its name and namespace, unless it has no rules.
+// add adds a role, or its rules to an existing role with its name and namespace. A role without
+// rules isn't added.
 func add(roles []Role, role Role) []Role {
 	if len(role.Rules) == 0 {
 		return roles

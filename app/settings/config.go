@@ -18,7 +18,8 @@ type Config struct {
 	Controllers Controllers
 	DNS         DNS
 	XDS         XDS
-	// RunsDestination, RunsControllers, RunsDNS and RunsXDS say which roles run.
+	// RunsDestination, RunsControllers, RunsDNS and RunsXDS say which roles run. The settings of the
+	// others don't matter.
 	RunsDestination, RunsControllers, RunsDNS, RunsXDS bool
 	// origins says how the settings were given, by path: see [Config.Origin].
 	origins map[string]string

@@ -41,9 +41,10 @@ type References struct {
 	SecretFile func(path string) (string, error)
 }
 
-// Decode parses a config file. Its error has a line for each fault: file, line, field and reason. If
-// the file is that of another process, such as a pod, of has its references, so that the file reveals
-// nothing of this machine to the servers that it names.
+// Decode parses a config file. Its error has a line for each fault, with the name of the file, the
+// line, the field and the reason. If the file is that of another process, such as that of a pod, of
+// has the references of that process, so that the file reveals nothing of this machine to the servers
+// that it names.
 func Decode(name string, text []byte, of References) (Config, error) {
 	return decode(name, text, nil, of)
 }
@@ -343,7 +344,8 @@ func (d *configDecoder) checkSection(o Section) []Remark {
 	return remarks
 }
 
-// failAt adds a fault at the first of these settings in the file. There is one: defaults are valid.
+// failAt adds a fault at the first of these settings that the file has. One exists, because the
+// defaults alone are valid.
 func (d *configDecoder) failAt(flags []string, paths map[string]string, reason string) {
 	for _, flag := range flags {
 		path := paths[flag]

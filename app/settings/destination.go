@@ -26,7 +26,8 @@ type Destination struct {
 	// Addr is the address of the gRPC server.
 	Addr                string
 	ControllerNamespace string
-	// LinkNamespace has the Secrets that link clusters; empty means ControllerNamespace.
+	// LinkNamespace is the namespace of the Secrets that link clusters; empty means
+	// ControllerNamespace.
 	LinkNamespace          string
 	OutboundTransportMode  string
 	EnableH2Upgrade        bool
@@ -41,11 +42,14 @@ type Destination struct {
 	MeshedHTTP2ClientParams string
 	// EndpointMetricsPerNode adds the node to the labels of the endpoint metrics.
 	EndpointMetricsPerNode bool
-	// ExternalWorkloadWriter makes the role write slices for ExternalWorkloads, if it reads slices.
+	// ExternalWorkloadWriter makes the role write EndpointSlices for ExternalWorkloads, if it reads
+	// EndpointSlices.
 	ExternalWorkloadWriter bool
-	// LinkedClustersThroughProxies allows kubeconfigs with a proxy, or a server URL with a path.
+	// LinkedClustersThroughProxies allows kubeconfigs of linked clusters to use a proxy, or a server
+	// URL with a path.
 	LinkedClustersThroughProxies bool
-	// Leader is the election of that writer. The Lease is in the ControllerNamespace by default.
+	// Leader is the election of that writer. If it names no namespace, the Lease is in the
+	// ControllerNamespace.
 	Leader Leader
 	// Limits bound what clients can make the server hold.
 	Limits clientlimits.Limits
@@ -69,7 +73,8 @@ func defaultDestination() Destination {
 	}
 }
 
-// ForceOpaqueTransport reports whether traffic to meshed pods goes to their proxies' inbound port.
+// ForceOpaqueTransport reports whether all traffic to meshed pods goes to the inbound port of their
+// proxy.
 func (o *Destination) ForceOpaqueTransport() bool {
 	return o.OutboundTransportMode == modeTransportHeader
 }

@@ -19,7 +19,8 @@ type DNS struct {
 	secretFile func(path string) (string, error)
 }
 
-// DefaultDNSLease is the default Lease of the role dns, unless the chart has another name.
+// DefaultDNSLease is the default Lease of the role dns. A release of the chart with another name
+// has its own Lease.
 const DefaultDNSLease = "signpost-dns"
 
 // defaultDNS returns the defaults of config files. On the command line there is no election by

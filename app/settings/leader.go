@@ -30,7 +30,8 @@ func defaultLeader(name, namespace string) Leader {
 	}
 }
 
-// kubernetesLease is the Lease duration of kube-controller-manager, for as fast a failover.
+// kubernetesLease is the Lease duration of kube-controller-manager, so that our failover is as
+// fast.
 const kubernetesLease = 15 * time.Second
 
 // settings returns the settings for this section of the config file.

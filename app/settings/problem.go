@@ -59,7 +59,8 @@ func LogRemarks(log *slog.Logger, remarks []Remark) {
 	}
 }
 
-// CheckFlags returns the remarks about a command line, or an error with the refused values.
+// CheckFlags returns the remarks about the settings of a command line. Its error has a line for
+// each refused value.
 func CheckFlags(sections ...Section) ([]Remark, error) {
 	return checkSections(sections, refusedInFile, func(s Setting) string { return flagName(s.Flag) })
 }

@@ -23,7 +23,8 @@ type Process struct {
 	// MetricsAddr is the address of the admin server.
 	MetricsAddr string
 	EnablePProf bool
-	// InspectAddr is the address of the inspection API and the page; empty for the admin server.
+	// InspectAddr is the address of the inspection API and the page; empty means that of the admin
+	// server.
 	InspectAddr string
 	// TrustLoopback lets clients on the loopback interface read the inspection API without a token.
 	TrustLoopback bool
@@ -31,7 +32,8 @@ type Process struct {
 	ShutdownGrace time.Duration
 	// HistoryBytes limits the history of changes; 0 keeps none.
 	HistoryBytes int
-	// TraceCollector is the address for spans, as for [tracing.ParseCollector]; empty for none.
+	// TraceCollector is the address for spans, in the form of [tracing.ParseCollector]; empty for
+	// none.
 	TraceCollector string
 }
 

@@ -31,7 +31,8 @@ type Section interface {
 	validate() []problem
 }
 
-// settingValue is a value that a flag or a node of a file can set. String is the flag's form.
+// settingValue is a value that a flag or a node of a config file can set. Its String has the form
+// of the flag.
 type settingValue interface {
 	pflag.Value
 	// decode sets the value from a YAML node, which must have the type of the value.

@@ -10,7 +10,8 @@ import (
 	"github.com/signpostd/signpost/xds"
 )
 
-// XDS is the settings of the xds role (docs/spec/xds.md), as given, without the defaults.
+// XDS is the settings of the xds role (docs/spec/xds.md), as given. [XDS.Settled] sets the
+// defaults.
 type XDS struct {
 	// Addr is the address of the gRPC server.
 	Addr          string

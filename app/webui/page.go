@@ -10,7 +10,8 @@
 //
 // # Concurrency
 //
-// The files are read when the handlers are made. Handlers are called from any goroutine.
+// The files are read when the handlers are made, and don't change. Handlers are called from any
+// goroutine.
 package webui
 
 import (

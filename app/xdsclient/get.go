@@ -37,7 +37,8 @@ type Options struct {
 // ErrUnknown is the error for a target that doesn't exist. The output has the reason.
 var ErrUnknown = errors.New("the target doesn't exist")
 
-// Get prints the tree of a target to out: once, or at each change until the context ends.
+// Get prints the tree of a target to out: once, or each time that it changes until the context
+// ends.
 func Get(ctx context.Context, o Options, out io.Writer) error {
 	transport, err := o.TLS.credentials()
 	if err != nil {

@@ -266,7 +266,8 @@ func (c *checkCommand) input(config settings.Config) check.Input {
 	return s
 }
 
-// colorsOf returns the colors of an output: none without a terminal or with NO_COLOR.
+// colorsOf returns the colors of an output: none if it isn't a terminal or NO_COLOR is set
+// (https://no-color.org).
 func colorsOf(w io.Writer) check.Colors {
 	file, ok := w.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {

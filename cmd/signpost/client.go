@@ -88,7 +88,8 @@ func (c *client) found(ctx context.Context, command string) (*portforward.Found,
 	return portforward.Find(ctx, t)
 }
 
-// portInPod returns the port of the process in this pod: one with our socket, or the usual one.
+// portInPod returns the port of the process in this pod: the first one with a socket for our own
+// user, else the usual one.
 func (c *client) portInPod(ctx context.Context) int {
 	if c.target.Server != portforward.Admin {
 		return c.local
@@ -102,7 +103,8 @@ func (c *client) portInPod(ctx context.Context) int {
 	return c.local
 }
 
-// inPod reports whether the process runs in a pod without a kubeconfig, and queries its own pod.
+// inPod reports whether the process runs in a pod without a kubeconfig, so that its own pod is
+// queried.
 func inPod(kubeconfig string) bool {
 	if kubeconfig != "" || os.Getenv("KUBERNETES_SERVICE_HOST") == "" {
 		return false
@@ -127,7 +129,8 @@ func (c *client) query(cmd *cobra.Command, s streams, f func(context.Context, *i
 	return output.Print(s.out, c.format, a)
 }
 
-// waiting returns a function that says what a process waits for, for commands at another server.
+// waiting returns a function that returns what a process waits for, for commands that use another server of
+// that process.
 func (c *client) waiting(p portforward.Process) func(context.Context) string {
 	return func(ctx context.Context) string {
 		if p.Pod == nil {

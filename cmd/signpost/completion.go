@@ -46,7 +46,8 @@ func completeBy(cmd *cobra.Command, flag string, f completer) {
 	}
 }
 
-// completeCluster offers the contexts, clusters and users of the kubeconfig, and namespaces.
+// completeCluster offers the contexts, clusters and users of the kubeconfig, and the namespaces of
+// the cluster.
 func (c *client) completeCluster(cmd *cobra.Command) {
 	named := func(names func(*clientcmdapi.Config) []string) completer {
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -97,7 +97,8 @@ func validate(ctx context.Context, file string) error {
 	return settings.Check(file, text, func(o *configure.Options) error { return checkPublisher(ctx, o) })
 }
 
-// aboutFlag matches an error about a setting. Others are about this host, such as a file.
+// aboutFlag matches an error about a setting. Others are about this host, such as credentials that
+// only a pod has.
 var aboutFlag = regexp.MustCompile(`(^|[ :])--[a-z]`)
 
 // checkPublisher returns the faults of the settings of a publisher's sources and provider.

@@ -24,7 +24,8 @@ func newAdminClient() *client {
 	return newClient(portforward.Admin, portforward.AdminPort, adminTimeout)
 }
 
-// inspection returns cmd as a command without arguments that prints what f asks processes.
+// inspection returns cmd as a command without arguments that queries running processes with f, and
+// prints the result.
 func inspection(s streams, cmd *cobra.Command, f func(*inspectclient.Client, context.Context) (output.Result, error)) *cobra.Command {
 	c := newAdminClient()
 	cmd.Args = noArguments

@@ -1,9 +1,10 @@
 // Command signpost is an endpoint control plane for Kubernetes: it publishes where each Service
 // runs, to Linkerd proxies over gRPC, into Endpoints and EndpointSlices, and into DNS.
 //
-// This package is the command line. Every command is a file that returns a *cobra.Command; root.go
-// has their common parts. A command that replaces a program accepts its flags: with one dash or two
-// for Linkerd's, with --no- before them for those of ExternalDNS.
+// This package is the command line. Every command is a file of its own that returns a
+// *cobra.Command; root.go has their common parts. A command that replaces a program accepts the
+// flags of that program: with one dash or two for Linkerd's, with --no- before them for those of
+// ExternalDNS.
 //
 //   - run, destination, controllers and dns run roles (package process) with the flags of package
 //     settings.
@@ -44,7 +45,8 @@ const (
 )
 
 // pings are environment variables of client-go. With them it takes 15 s instead of 45 to notice
-// that an open connection is dead. A variable that the user has set is kept.
+// that an API server no longer responds on an open connection. A variable that the user has set is
+// kept.
 var pings = map[string]string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": "10", "HTTP2_PING_TIMEOUT_SECONDS": "5"}
 
 func main() {

@@ -38,7 +38,8 @@ func (p program) arguments(args []string) []string {
 	return args
 }
 
-// adapt adapts the commands to the program: kubectl has no roles, and says "kubectl signpost".
+// adapt adapts the commands to the program: with kubectl there are no roles, and the command is
+// "kubectl signpost".
 func (p program) adapt(root *cobra.Command) {
 	if p != kubectlProgram {
 		return

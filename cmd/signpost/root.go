@@ -248,8 +248,9 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return settings.Usagef("unknown flag --%s: see %q", err.GetSpecifiedName(), cmd.CommandPath()+" --help")
 }
 
-// dropIn marks a command that replaces a program with Go's flag package: one dash or two. negations
-// marks one that replaces ExternalDNS: --no-NAME for boolean flags.
+// dropIn marks a command that replaces a program with Go's flag package, with one dash or two.
+// negations marks a command that replaces ExternalDNS, which has a flag --no-NAME for every boolean
+// flag.
 const (
 	dropIn    = "signpost.dev/drop-in"
 	negations = "signpost.dev/negations"

@@ -92,7 +92,8 @@ func readConfig(file string) (settings.Config, error) {
 	return readReferring(file, settings.References{})
 }
 
-// withoutSecrets reads a config file for a command that needs no secrets, which only the pod may have.
+// withoutSecrets reads a config file for a command that contacts no provider. A secret that only the pod has
+// may be missing.
 func withoutSecrets(file string) (settings.Config, error) {
 	return readReferring(file, installation.Local().References)
 }

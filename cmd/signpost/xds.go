@@ -128,7 +128,8 @@ may be any xDS server. The exit code is 2 for a target that doesn't exist.`,
 	return cmd
 }
 
-// getXDS finds a server and queries it for a target. Pods have the certificate of the Service.
+// getXDS finds a server and queries it for a target. A pod is expected to have the certificate of the
+// chart's Service.
 func getXDS(ctx context.Context, c *client, o xdsclient.Options, out io.Writer) error {
 	found, err := c.found(ctx, "xds get")
 	if err != nil {

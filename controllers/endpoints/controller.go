@@ -37,7 +37,8 @@ const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 type Options struct {
 	reconcile.Options
 	Client corev1client.EndpointsGetter
-	// Services is read before external changes are overwritten, and to confirm deletions.
+	// Services is read before another writer's Endpoints are overwritten, and to confirm that a Service is
+	// deleted.
 	Services  corev1client.ServicesGetter
 	Pods      *membership.Index[*watched.Pod]
 	Endpoints *kube.Table[watched.EncodedEndpoints]
@@ -68,7 +69,8 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Run writes Endpoints until ctx ends, first all of Services, and those that deleted ones may have left.
+// Run writes Endpoints until ctx ends. It first syncs all Services, and all Endpoints that a deleted Service
+// may have left behind.
 func (c *Controller) Run(ctx context.Context) {
 	defer c.forget()
 	c.history = newHistory()
@@ -90,7 +92,8 @@ func (c *Controller) leftovers() []reconcile.Key {
 		if c.o.Pods.Get(key) != nil {
 			continue
 		}
-		// Endpoints that are an old leader election lock have no Service, but are no leftovers.
+		// Old programs use Endpoints as their leader election lock. These Endpoints have no Service, but are
+		// no leftovers.
 		if _, locked := ep.Object().Annotations[resourcelock.LeaderElectionRecordAnnotationKey]; !locked {
 			keys = append(keys, key)
 		}

@@ -6,5 +6,6 @@
 // # Concurrency
 //
 // The methods of a Controller may be called from any goroutine; Run has one call at a time. Plan is a pure
-// function. Its result shares only the names of nodes with its arguments.
+// function and may be called from any goroutine. Its result shares only the names of nodes with its
+// arguments.
 package endpoints

@@ -24,7 +24,8 @@ func podIP(service *corev1.Service, pod *watched.Pod) (string, bool) {
 	return "", false
 }
 
-// wantsIPv6 reports whether addresses must be IPv6. A watched Service may lack its families.
+// wantsIPv6 reports whether addresses must be IPv6. A Service from a watch may lack the families that the API
+// server fills in on reads.
 func wantsIPv6(service *corev1.Service, pod *watched.Pod) bool {
 	switch {
 	case len(service.Spec.IPFamilies) > 0:
@@ -48,7 +49,8 @@ func isNormalIPv4(text string) bool {
 	return err == nil && ip.Is4()
 }
 
-// normal returns an IP as text, without allocating if it was parsed from a canonical text.
+// normal returns an IP as text. If the text that it was parsed from is canonical, it returns that, without
+// allocating.
 func normal(ip netip.Addr, text string) string {
 	var buffer [64]byte
 	b := ip.AppendTo(buffer[:0])

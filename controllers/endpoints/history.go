@@ -7,7 +7,8 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// history has the inputs and writes of the last sync of each Service in a term, for concurrent use.
+// history has the inputs and writes of the last sync of each Service in a term. It may be used for different
+// Services concurrently.
 type history struct {
 	triggers *watched.Triggers
 

@@ -11,8 +11,9 @@ type part struct {
 	protocol corev1.Protocol
 }
 
-// lacks reports whether a version of Endpoints lacks ready addresses or ports of another one. They are
-// compared apart, because one object can have 10,000 of both.
+// lacks reports whether a version of Endpoints lacks ready addresses or ports of another one. Addresses and
+// ports are compared apart, because their combinations are too many: 10,000 addresses with 10,000 ports fit
+// into one object.
 func lacks(version, other *corev1.Endpoints) bool {
 	has := parts(version)
 	for p := range parts(other) {

@@ -39,13 +39,15 @@ func (a Action) String() string {
 }
 
 // Plan decides about the Endpoints of a Service (spec/endpoints.md §5.1, §5.3–§5.11). The arguments are the
-// selected pods, in any order; the current Endpoints, or nil; and the time of the change that led here, or
-// zero. The time is written with other changes only.
+// pods that the Service selects, in any order; the current Endpoints, nil if there are none; and the time of
+// the change that led here, zero if it isn't known. The time is written with other changes, and alone causes
+// no write.
 //
 // With [Create] and [Update], the returned Endpoints are the body of the request; with [None] they are nil.
 // They point to the nodes' names in the pods, and to the ports of the Service.
 //
-// Plan avoids writes that are needless or refused (§11 K5, K6, K12–K14, §21 C1).
+// Plan avoids writes that the Kubernetes controller makes without need, or that the API server refuses (§11
+// K5, K6, K12–K14, §21 C1).
 func Plan(service *corev1.Service, pods []*watched.Pod, current *corev1.Endpoints, trigger time.Time) (Action, *corev1.Endpoints) {
 	if !selects(service) {
 		// The Endpoints that were written before stay (K3).
@@ -98,7 +100,8 @@ type wanted struct {
 // matches reports whether Endpoints need no update (§5.9).
 func (w *wanted) matches(current *corev1.Endpoints) bool {
 	return w.annotated(current) && maps.Equal(current.Labels, w.labels) &&
-		// The first comparison is cheaper, and needed: Canonical may never return truncated subsets.
+		// The first comparison is cheaper. It is also needed because Canonical may never return truncated
+		// subsets.
 		(subsets.Equal(current.Subsets, w.subsets) || subsets.Packs(current.Subsets, w.subsets))
 }
 

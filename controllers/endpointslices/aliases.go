@@ -24,11 +24,13 @@ const manyPorts = 16
 type aliases struct {
 	service *corev1.Service
 	lookup  *watched.PortLookup
-	// sets has the sets by alias, from 1; byPorts their aliases by ports, and byKey by lookup key.
+	// sets has the sets by alias, from 1. byPorts has their aliases by the ports, and byKey by the key of the
+	// lookup.
 	sets    []*portSet
 	byPorts map[string]int32
 	byKey   map[string]int32
-	// most limits the ports of the sets, and room is what is left. omitted counts the pods that don't fit.
+	// most is how many ports the sets may have, and room how many more fit. omitted is the number of pods whose
+	// sets don't fit.
 	most, room, omitted int
 }
 
@@ -41,7 +43,8 @@ type portSet struct {
 // aliasName is the name of the port that the library gets.
 const aliasName = "alias"
 
-// newAliases returns the aliases for a Service, with room for most ports; nil for few ports.
+// newAliases returns the aliases for a Service, with room for most ports; nil if it has fewer than
+// many ports.
 func newAliases(service *corev1.Service, many, most int) *aliases {
 	if len(service.Spec.Ports) < many {
 		return nil

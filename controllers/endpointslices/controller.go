@@ -200,7 +200,8 @@ func (c *Controller) missingNodes() []*watched.Node {
 		for _, e := range s.Object().Endpoints {
 			if e.NodeName != nil && missing[*e.NodeName] {
 				delete(missing, *e.NodeName)
-				// The node's CPU is unknown, but only ready nodes count in the distribution over zones.
+				// The node's CPU is unknown, but a node that isn't ready doesn't count in the distribution
+				// over zones.
 				found = append(found, &watched.Node{Name: *e.NodeName, Zone: ptr.Deref(e.Zone, "")})
 			}
 		}
@@ -224,7 +225,8 @@ func (c *Controller) syncMoved() {
 	}
 }
 
-// followNodes recomputes the distribution over zones when nodes change or a grace period ends.
+// followNodes recomputes the distribution over zones whenever nodes have changed, or a deleted node's grace
+// period has ended.
 func (c *Controller) followNodes(ctx context.Context) {
 	expires := time.NewTimer(0) // a grace period may have started before the term
 	defer expires.Stop()
@@ -256,7 +258,8 @@ func (c *Controller) redistribute() {
 	}
 }
 
-// syncUnhinted syncs the Services that lack the hints that they want, unknown to the library.
+// syncUnhinted syncs the Services that want hints and have none. The library doesn't list them when hints
+// become possible.
 func (c *Controller) syncUnhinted() {
 	for _, key := range c.o.Pods.Services() {
 		service := c.o.Pods.Get(key)
@@ -275,7 +278,8 @@ func topologyMode(service *corev1.Service) bool {
 	return mode == "Auto" || mode == "auto"
 }
 
-// setNodes passes the nodes to the library, and reports whether the CPU over zones has changed.
+// setNodes passes the nodes to the library. It reports whether the distribution of CPU over zones has
+// changed.
 func (c *Controller) setNodes() (changed bool) {
 	all := c.nodes.all()
 	objects := make([]*corev1.Node, len(all))

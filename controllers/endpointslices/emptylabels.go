@@ -28,7 +28,8 @@ func (in *input) markOutdated(existing []*discoveryv1.EndpointSlice) {
 	}
 }
 
-// hasRightEmptyLabels reports whether a slice has exactly the empty labels that it should have.
+// hasRightEmptyLabels reports whether a slice has the labels with empty values that it should have, and no
+// others.
 func (in *input) hasRightEmptyLabels(e *discoveryv1.EndpointSlice) bool {
 	for name, value := range in.labels {
 		if _, has := e.Labels[name]; value == "" && !has && !slices.IsReserved(name) {

@@ -25,7 +25,8 @@ func (c *Controller) Mirrored(key reconcile.Key) {
 }
 
 // deleteLeftovers deletes the slices of a removed selector if hand-written Endpoints replace it, because
-// kube-proxy would send traffic to both. Otherwise they stay (spec/endpoints.md K3).
+// kube-proxy would keep sending traffic to both. Otherwise these slices stay, as in Kubernetes
+// (spec/endpoints.md K3).
 func (c *Controller) deleteLeftovers(ctx context.Context, key reconcile.Key, service *corev1.Service) error {
 	if c.o.Mirrored == nil {
 		return nil
@@ -52,8 +53,9 @@ func (c *Controller) deleteLeftovers(ctx context.Context, key reconcile.Key, ser
 }
 
 // isHandWritten reports whether Endpoints are hand-written, and not a controller's for the selector that left
-// these slices. Programs such as kubectl apply keep the controller's label, so it counts only if all
-// addresses are in the slices, or the Endpoints are truncated.
+// these slices. Programs that edit Endpoints, such as kubectl apply, keep the controller's label. Endpoints
+// with that label count as hand-written if they have an address that the slices lack, unless the Endpoints
+// are truncated.
 func isHandWritten(e *corev1.Endpoints, left []*discoveryv1.EndpointSlice) bool {
 	if e.Labels[endpoints.ManagedByLabel] != endpoints.ManagedBy {
 		return true
@@ -74,7 +76,8 @@ func isHandWritten(e *corev1.Endpoints, left []*discoveryv1.EndpointSlice) bool 
 	})
 }
 
-// selectorIsRemoved asks the API server whether the Service exists without a selector; watches lag.
+// selectorIsRemoved asks the API server whether the Service exists and has no selector, because watches may
+// lag.
 func (c *Controller) selectorIsRemoved(ctx context.Context, service *corev1.Service) (bool, error) {
 	live, err := c.o.Services.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
 	switch {

@@ -91,7 +91,8 @@ func (n *nodes) assume(missing []*watched.Node) {
 	}
 }
 
-// expire forgets deleted Nodes after their grace period, and returns when the next one ends, if any.
+// expire forgets deleted Nodes whose grace period has ended. It returns the time until the next one ends;
+// zero for none.
 func (n *nodes) expire() (next time.Duration) {
 	now := time.Now()
 	n.mu.Lock()
@@ -123,7 +124,8 @@ func (n *nodes) get(name string, now time.Time) *watched.Node {
 	}
 }
 
-// complete reports whether a Node has all that kubelet and cloud controller add at its start.
+// complete reports whether a Node has everything that kubelet and cloud controller add soon after its
+// creation.
 func complete(n *watched.Node) bool { return n.Zone != "" && n.Ready && n.MilliCPU > 0 }
 
 // node returns a Node, or nil.

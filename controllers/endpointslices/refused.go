@@ -11,7 +11,8 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 )
 
-// refusedLimit is how many refused creates end the creates of a plan, as with a used-up quota.
+// refusedLimit is the number of refused creates after which a plan sends no more creates. A quota would
+// refuse them too.
 const refusedLimit = 3
 
 // refused has the writes of a plan whose creates the API server refuses, such as because of a ResourceQuota.

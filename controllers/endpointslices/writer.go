@@ -81,7 +81,8 @@ func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*disco
 	}
 }
 
-// prepare makes a slice from the library writable and lasting, and returns its Service's sync.
+// prepare makes a slice from the library one that can be written and kept, and returns the sync of
+// its Service.
 func (w *writer) prepare(e *discoveryv1.EndpointSlice) (*underway, error) {
 	key, _ := watched.ServiceOf(e)
 	w.mu.Lock()
@@ -189,7 +190,8 @@ func (w sliceWriter) Delete(_ context.Context, name string, _ metav1.DeleteOptio
 	return s.delete(s.current[name])
 }
 
-// detach makes a slice from the library safe to keep: it points into memory that is reused.
+// detach makes a slice from the library safe to keep: it points into pod objects whose memory is reused after
+// the sync.
 func detach(e *discoveryv1.EndpointSlice) {
 	copies := make([]string, 0, 3*len(e.Endpoints)) // one allocation for up to a thousand endpoints
 	for i := range e.Endpoints {

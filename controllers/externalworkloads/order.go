@@ -20,7 +20,8 @@ func movesOf(bins []*bin) moves {
 	return m
 }
 
-// movesAway reports whether an endpoint of s, which b replaces, moves to another bin that counts.
+// movesAway reports whether an endpoint of slice s, which b replaces, moves to another bin for which counts
+// returns true.
 func (m moves) movesAway(s *discoveryv1.EndpointSlice, b *bin, counts func(*bin) bool) bool {
 	return s != nil && slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool {
 		to := m[target(&e).Name]
@@ -36,7 +37,8 @@ func (m moves) reusable(b *bin, unneeded []*discoveryv1.EndpointSlice) int {
 	})
 }
 
-// sorted puts each bin after the bins that endpoints of its slice move to, unless two exchange some.
+// sorted puts each bin after the bins that endpoints of its slice move to. If two bins exchange endpoints,
+// there is no such order.
 func (m moves) sorted(bins []*bin) []*bin {
 	pending := make(map[*bin]bool, len(bins))
 	for _, b := range bins {

@@ -21,8 +21,9 @@ type bin struct {
 	changed bool
 }
 
-// pack distributes the endpoints of a group over existing slices with its ports and new ones
-// (spec/destination.md §8.4.6), with few writes. Slices that would be empty get no bin.
+// pack distributes the endpoints of a group over the existing slices with its ports, and over new ones
+// (spec/destination.md §8.4.6). It aims at few writes, not at full slices. Slices that would be empty get no
+// bin.
 func (p *planner) pack(g *group, existing []*discoveryv1.EndpointSlice) []*bin {
 	left := make(map[slicestore.Identity]*discoveryv1.Endpoint, len(g.endpoints))
 	for i := range g.endpoints {

@@ -22,7 +22,8 @@ type Plan struct {
 // Compute returns what to write for a Service (spec/destination.md §8.3, §8.4), from the workloads that it
 // selects and its existing slices, in the order of their names. Slices get at most maxPerSlice endpoints.
 //
-// Without workloads there are no slices, because nearly every Service selects pods only.
+// Without workloads there are no slices, not even an empty one, because nearly every Service selects pods
+// only.
 func Compute(service *corev1.Service, workloads []*Workload, existing []*discoveryv1.EndpointSlice, maxPerSlice int) Plan {
 	if !selective(service) {
 		return Plan{}

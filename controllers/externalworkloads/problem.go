@@ -14,7 +14,8 @@ import (
 
 const workloadKind = "ExternalWorkload"
 
-// Problem is a part of an object that can't be used, unlike the others. It becomes an Event.
+// Problem is a part of an object that can't be used. It becomes an Event on the object. The other parts stay
+// in use.
 type Problem struct {
 	Object corev1.ObjectReference
 	// Reason is one of the constants below. Message is one sentence without a full stop.

@@ -28,7 +28,8 @@ func newTemplate(service *corev1.Service) *template {
 	return &template{service: service, labels: labelsOf(service)}
 }
 
-// labelsOf returns the complete labels of the slices, so that removed ones disappear there, too.
+// labelsOf returns the complete labels of the slices, so that a label removed from the Service is removed
+// from its slices, too.
 func labelsOf(service *corev1.Service) map[string]string {
 	copied, _ := slicestore.Labels(service.Labels)
 	labels := map[string]string{}
@@ -54,7 +55,8 @@ func ownedBy(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
 // labelled reports whether a slice has exactly the desired labels.
 func (t *template) labelled(s *discoveryv1.EndpointSlice) bool { return maps.Equal(s.Labels, t.labels) }
 
-// slice returns a new slice for b, or the new version of its slice. Other writers' metadata stays.
+// slice returns a new slice for b, or the new version of its slice. Metadata of other writers stays, except
+// labels and owners.
 func (t *template) slice(b *bin) *discoveryv1.EndpointSlice {
 	meta := metav1.ObjectMeta{Namespace: t.service.Namespace, GenerateName: namePrefix + t.service.Name + "-"}
 	if b.slice != nil {

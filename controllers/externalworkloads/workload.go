@@ -34,7 +34,8 @@ func (w *Workload) Equal(o *Workload) bool {
 	return w.Namespace == o.Namespace && slices.Equal(w.Labels, o.Labels) && w.SameEndpoint(o)
 }
 
-// SameEndpoint reports whether two workloads give the same endpoint in the slices of a Service.
+// SameEndpoint reports whether two workloads give the same endpoint in the slices of a Service that selects
+// both.
 func (w *Workload) SameEndpoint(o *Workload) bool {
 	return w.Name == o.Name && w.UID == o.UID && w.Ready == o.Ready && w.Zone() == o.Zone() &&
 		slices.Equal(w.IPs, o.IPs) && slices.Equal(w.Ports, o.Ports)

@@ -14,8 +14,9 @@ import (
 // namespace that have all labels of its selector (spec/endpoints.md §4.3). The API server stores an empty
 // selector as none, which selects nothing.
 //
-// The lists of names that its methods return are shared and never changed, so callers may keep
-// them. A list may stand for all Services of the namespace: it is for [Queue].
+// The lists of names that its methods return are shared and must not be changed. The index doesn't
+// change them either, so callers may keep them. A list may stand for all Services of the namespace:
+// it is for [Queue].
 type Index[W any] struct {
 	describe func(W) (types.NamespacedName, objectmeta.Labels)
 
@@ -73,7 +74,8 @@ func (x *Index[W]) Relabel(value W) []string {
 	return difference(x.put(value))
 }
 
-// put returns the Services that selected the old workload, if any, and those that select the new one.
+// put returns the names of the Services that selected the old workload, if there was one, and of those that
+// select the new one.
 func (x *Index[W]) put(value W) (before, after []string) {
 	key, labels := x.describe(value)
 	ns := x.namespace(key.Namespace)

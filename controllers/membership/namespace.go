@@ -30,8 +30,9 @@ type service[W any] struct {
 	alone [1]string
 }
 
-// group is workloads with the same labels, and so the same Services, mostly of one Deployment. It is not
-// empty. Two groups may have equal labels; a workload may be in either.
+// group is workloads with the same labels, which therefore are selected by the same Services: mostly those of
+// one Deployment. It has at least one workload. Two groups may have equal labels, and a workload may be in
+// either.
 type group[W any] struct {
 	// labels are referenced by the group, so that no other labels can have their address.
 	labels objectmeta.Labels
@@ -102,7 +103,8 @@ func (ns *namespace[W]) pivot(selector objectmeta.Labels) objectmeta.Label {
 	return rarest
 }
 
-// groupOf returns the group of workloads with these labels; to a new one, add a workload.
+// groupOf returns the group of workloads with these very labels. If the group is new, the caller must add a
+// workload.
 func (ns *namespace[W]) groupOf(labels objectmeta.Labels) *group[W] {
 	id := identityOf(labels)
 	g := ns.groups[id]

@@ -68,7 +68,8 @@ func withoutAny(list []string, excluded func(string) bool) []string {
 	return left
 }
 
-// set is a set of pointers that allocates nothing for one value, as most have. Zero is empty.
+// set is a set of pointers that allocates nothing for one value, because most sets have one. The zero value
+// is an empty set.
 type set[T any] struct {
 	// one is one of the values, or nil.
 	one *T

@@ -46,7 +46,8 @@ type Options struct {
 	Mirrored *Metrics
 }
 
-// Controller mirrors Endpoints. Any goroutine may call its methods; Run has one call at a time.
+// Controller mirrors Endpoints. Its methods may be called from any goroutine; Run has one
+// call at a time.
 type Controller struct {
 	reconcile.Status
 	o        Options
@@ -86,7 +87,8 @@ func (c *Controller) forget() {
 	c.o.Mirrored.totals.Reset()
 }
 
-// all returns the names of all Endpoints that are mirrored, or have slices of a mirroring.
+// all returns the names of all Endpoints that are mirrored, and of those that have slices from an earlier
+// mirroring.
 func (c *Controller) all() []reconcile.Key {
 	var keys []reconcile.Key
 	for _, endpoints := range c.o.Endpoints.List() {

@@ -29,7 +29,8 @@ type group struct {
 	index     map[slicestore.Identity]int // of the endpoints
 }
 
-// add adds an endpoint. Of an address that is ready and not ready, the latter is added last and wins.
+// add adds an endpoint. If an address appears as ready and as not ready, not ready wins, because it is added
+// last.
 func (g *group) add(e discoveryv1.Endpoint) {
 	id := slicestore.IdentityOf(&e)
 	if i, ok := g.index[id]; ok {
@@ -80,8 +81,9 @@ type desired struct {
 	overTotal, overSlices int
 }
 
-// maxEndpoints bounds the addresses of Endpoints times the ports of their subset, because each port
-// may need a slice: an object of 1 MB could ask for a billion endpoints.
+// maxEndpoints bounds the addresses of Endpoints, counted once for each port of their subset,
+// because each port may need a slice of its own. An object of 1 MB could ask for a billion
+// endpoints.
 const maxEndpoints = 250_000
 
 // desire converts subsets (spec/endpoints.md §14.3). At most maxPerSubset addresses of each are used, ready

@@ -2,7 +2,8 @@ package mirroring
 
 import "fmt"
 
-// Problem is a part of Endpoints that isn't mirrored, unlike the others. It becomes an Event.
+// Problem is a part of Endpoints that isn't mirrored. It becomes an Event on the Endpoints. The other parts
+// are mirrored.
 type Problem struct {
 	// Reason is one of the constants below. Message is one sentence without a full stop.
 	Reason, Message string

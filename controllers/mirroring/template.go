@@ -41,9 +41,11 @@ func newTemplate(endpoints *corev1.Endpoints) *template {
 }
 
 const (
-	// maxSlices bounds the slices of Endpoints: 1 MB could have 40,000 sets of ports, each with a slice.
+	// maxSlices bounds the slices of Endpoints. An object of 1 MB could have 40,000 sets of ports, each of which
+	// needs a slice.
 	maxSlices = 1000
-	// maxMetadata bounds the bytes of labels and annotations of all slices; each slice has them all.
+	// maxMetadata bounds the bytes of the labels and annotations of all slices of Endpoints, because each slice
+	// has all of them.
 	maxMetadata = 32 << 20
 )
 

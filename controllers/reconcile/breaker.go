@@ -22,7 +22,8 @@ const (
 // fail in a row, it opens: all Services are held back except one, the probe. Once a request succeeds, the
 // breaker closes, and the others follow, one at a time at first.
 //
-// A child is the unit that fails: a Service for the breaker of a namespace, else a namespace.
+// The unit that fails is called a child. It is a Service for the breaker of a namespace, and a namespace for
+// the breaker of all.
 type breaker struct {
 	child func(Key) string
 	// failing are the Services, of all breakers, that have failed since they last succeeded.

@@ -16,7 +16,8 @@ const (
 	unreachable
 )
 
-// breakers are the breaker of all Services and those of namespaces. Both count. One goroutine uses them.
+// breakers are the breaker of all Services and those of their namespaces. A Service must pass both. It is not
+// safe for concurrent use.
 type breakers struct {
 	workers int
 	all     *breaker
@@ -65,9 +66,11 @@ func (g *breakers) slow(key Key, now time.Time) {
 
 // verdict is the consequence of a sync's end.
 type verdict struct {
-	// held is true if a breaker holds back a failed Service, and false if its own delay does.
+	// held is true if a failed Service is held back by a breaker, and false if it is retried after a delay of
+	// its own.
 	held bool
-	// opened is the scope of the breaker that opened, if any. closed are those that closed.
+	// opened is the scope of the breaker that opened; empty for none. closed are the breakers that have
+	// closed.
 	opened string
 	closed []closedBreaker
 }

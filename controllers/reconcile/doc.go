@@ -12,5 +12,6 @@
 //
 // # Concurrency
 //
-// Any goroutine may call the methods. A Loop has one term at a time, and a Service one worker.
+// All methods may be called from any goroutine, but a Loop has one term at a time, and at most one worker
+// syncs a given Service.
 package reconcile

@@ -76,8 +76,9 @@ func scopeOf(err error) scope {
 	}
 }
 
-// isDenial reports whether a response may be that of an admission webhook (400 by default) or of a
-// ValidatingAdmissionPolicy (422). A 422 of the validation of an object names its fields.
+// isDenial reports whether a response may be that of an admission webhook or policy: by default a webhook
+// denies with 400, and a ValidatingAdmissionPolicy with 422. A 422 of the validation of the object names its
+// fields.
 func isDenial(status metav1.Status) bool {
 	switch status.Code {
 	case http.StatusBadRequest:

@@ -80,8 +80,9 @@ type Wait struct {
 	// Reason is the error of the last sync, cut to 300 bytes, and what to do if a quota is used up. It is empty
 	// if the Service was only held back because writes of other Services fail.
 	Reason string
-	// Until is when another writer's change is reverted; else zero. By is its field manager, if known.
-	// Repairs is how many such changes in a row have been reverted.
+	// Until is when another writer's change is reverted; zero if the Service waits for another reason. By is
+	// the field manager of the change, empty if unknown. Repairs is how many such changes in a row have been
+	// reverted.
 	Until   time.Time
 	By      string
 	Repairs int
@@ -126,7 +127,8 @@ func (w *writes) refused(key Key, err error, now time.Time) {
 	w.RefusedLast = now
 }
 
-// waits records that a Service waits because of err or, if that is nil, of other Services' failures.
+// waits records that a Service waits because of err. If err is nil, the Service waits because writes of other
+// Services fail.
 func (w *writes) waits(key Key, now time.Time, err error) {
 	wait, known := w.waiting[key]
 	if !known {

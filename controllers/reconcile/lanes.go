@@ -8,7 +8,8 @@ import (
 const (
 	// slowAfter is the time after which a sync is slow, such as one whose writes wait for a webhook.
 	slowAfter = 500 * time.Millisecond
-	// stuckAfter is the time after which a sync without a response and without a place is slow.
+	// stuckAfter is the time after which a sync is slow if no request of it has got a response and there is no
+	// place for it.
 	stuckAfter = 100 * time.Millisecond
 	// slowPlaces is how many places for slow syncs there are for each worker. A namespace gets a second place
 	// only if fewer than a quarter are taken.
@@ -18,9 +19,10 @@ const (
 )
 
 // lanes keep the workers free for namespaces whose syncs are short. A slow sync gets a place, and another
-// worker starts in its stead. Without a place, the sync yields: its requests are cancelled, and it waits for
-// one. Each slow namespace therefore takes a worker once, for slowAfter at most. Syncs of a slow namespace
-// start only with a place. lanes are not safe for concurrent use.
+// worker starts in its stead. If there is no place, the sync yields: its requests are cancelled, and it waits for
+// a place. Each slow namespace therefore takes the time of a worker once, and for no longer than slowAfter,
+// however long its requests take. Syncs of a slow namespace start only with a place. lanes are not safe for
+// concurrent use.
 type lanes struct {
 	workers int
 	// slow has the slow namespaces, and until when they count as slow.

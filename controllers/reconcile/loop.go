@@ -156,7 +156,8 @@ func (l *Loop) Health() Health {
 	return Health{}
 }
 
-// Waiting returns why a Service waits for its next sync, and false if it doesn't, as between terms.
+// Waiting returns why a Service waits for its next sync, and false if it doesn't wait. Between terms no
+// Service waits.
 func (l *Loop) Waiting(key Key) (Wait, bool) {
 	if t := l.term.Load(); t != nil {
 		return t.waiting(key)
@@ -164,7 +165,8 @@ func (l *Loop) Waiting(key Key) (Wait, bool) {
 	return Wait{}, false
 }
 
-// AllWaiting returns the Services that have waited longest, at most limit, and the number of all.
+// AllWaiting returns the Services that have waited longest, at most limit, with their reasons, and the number
+// of all waiting Services.
 func (l *Loop) AllWaiting(limit int) (oldest []KeyWait, total int) {
 	if t := l.term.Load(); t != nil {
 		return t.allWaiting(limit)
@@ -172,7 +174,8 @@ func (l *Loop) AllWaiting(limit int) (oldest []KeyWait, total int) {
 	return nil, 0
 }
 
-// Run syncs Services until ctx ends, first those that all returns, and waits for the last sync.
+// Run syncs Services until ctx ends, starting with those that the function all returns. It returns when the
+// last sync has ended.
 func (l *Loop) Run(ctx context.Context, all func() []Key) {
 	t := newTerm(&l.o, l.panics)
 	l.term.Store(t)

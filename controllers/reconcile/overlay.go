@@ -9,11 +9,13 @@ import (
 )
 
 // Overlay answers reads of a table with this process's own writes on top. A write stays in the overlay until
-// the table has seen its version, so that nothing is decided on outdated reads. Then the table is
-// authoritative. Overlay also tells own writes from external changes.
+// the table has seen its version, so that nothing is decided on outdated reads. After that the table is
+// authoritative, whatever happened to the object. Overlay also tells the process's own writes from external
+// changes when they arrive.
 //
-// Each write starts with Begin and ends with Wrote, Deleted or Failed, because its event may arrive first.
-// Objects (T) belong to the Service that they are made for, and have one write at a time.
+// Each write starts with Begin and ends with Wrote, Deleted or Failed, because its event may arrive before
+// its response. Objects, of type T, belong to the Service that they are made for; an object has one write at
+// a time.
 type Overlay[T metav1.Object] struct {
 	// version returns the version up to which the table has seen everything. exists reports whether the table
 	// has the object of a name and a UID.
@@ -26,7 +28,8 @@ type Overlay[T metav1.Object] struct {
 
 // write is the last write of this process to an object.
 type write[T metav1.Object] struct {
-	// done is true once object was written or, with deletedUID, the object with that UID deleted.
+	// done is true once the write has ended: object was written or, if deletedUID is set, the object with
+	// that UID was deleted.
 	done       bool
 	object     T
 	deletedUID types.UID
@@ -68,7 +71,8 @@ func (o *Overlay[T]) Begin(service Key, name string) {
 	w.underway, w.arrived, w.lostUID = true, "", ""
 }
 
-// Wrote ends a create or update with its result. It returns the external change that followed.
+// Wrote ends a create or update with the resulting object. It returns the external change that followed, if
+// any.
 func (o *Overlay[T]) Wrote(service Key, object T) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,7 +113,8 @@ func (o *Overlay[T]) Deleted(service Key, object T) {
 	*w = deleted
 }
 
-// Failed ends a request with an error or without a result. It returns the change since Begin.
+// Failed ends a request that failed or whose result is unknown. It returns the change of the object since
+// Begin.
 func (o *Overlay[T]) Failed(service Key, name string) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -131,7 +136,8 @@ func (o *Overlay[T]) Failed(service Key, name string) ExternalChange {
 	}
 }
 
-// Read records an object from the API server, if it is newer than the table, as if it was written.
+// Read records an object that was read from the API server, if it is newer than the table, as if it had been
+// written.
 func (o *Overlay[T]) Read(service Key, object T) {
 	o.mu.Lock()
 	seen := o.seen(object)
@@ -240,7 +246,8 @@ func (o *Overlay[T]) passed(service Key, name string, w *write[T]) bool {
 }
 
 // Arrived must be called with each version of an object that the table gets. It returns the external change
-// in it: Untouched during a write, whose end returns the change.
+// in it. During a write the origin is unknown, so it returns Untouched, and the method that ends the write
+// returns the change.
 func (o *Overlay[T]) Arrived(service Key, object Version) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -17,12 +17,14 @@ import (
 const (
 	// refusedFirst is the shortest delay after a failure that an immediate retry can't fix.
 	refusedFirst = time.Second
-	// sharedFailureLimit caps the back-off of failures that other Services may share, until a breaker opens.
+	// sharedFailureLimit caps the back-off of failures that may affect other Services too, until the circuit
+	// breaker opens.
 	sharedFailureLimit = time.Minute
 	// spreadPeriod is the shortest time between two calls of [Options.ServicesIn] for a namespace. Queuing 10,000
 	// Services takes milliseconds.
 	spreadPeriod = 100 * time.Millisecond
-	// persistent is how many failures in a row make a Service one that fails persistently.
+	// persistent is the number of consecutive failures after which a Service is reported as failing
+	// persistently.
 	persistent = 15
 )
 
@@ -353,7 +355,8 @@ func (t *term) failures(key Key) int {
 	return n
 }
 
-// failed records a failure of this Service only, and returns the delay until the next sync.
+// failed records a failure that affects only this Service, as far as is known, and returns the delay until
+// the next sync.
 func (t *term) failed(key Key, reach scope, err error) time.Duration {
 	var delay time.Duration
 	switch {
@@ -374,7 +377,8 @@ func (t *term) failed(key Key, reach scope, err error) time.Duration {
 	return max(delay, retryAfter(err))
 }
 
-// schedule releases Services from the breaker of all and from that of the namespace.
+// schedule releases Services that need no longer wait, from the breaker of all and from that of the
+// namespace.
 func (t *term) schedule(key Key) {
 	t.release(t.breakers.all)
 	if of := t.breakers.of[key.Namespace]; of != nil {

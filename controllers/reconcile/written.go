@@ -26,7 +26,8 @@ type Written struct {
 	Cause time.Time
 }
 
-// WantsWritten reports whether [Loop.Written] is of use, for callers who collect addresses.
+// WantsWritten reports whether the log or the history uses [Loop.Written]. If not, the caller need not
+// collect addresses.
 func (l *Loop) WantsWritten() bool {
 	return l.o.History != nil || l.o.Logger.Enabled(context.Background(), slog.LevelDebug)
 }

@@ -6,5 +6,6 @@
 //
 // # Concurrency
 //
-// Any goroutine may call the methods of a Store, but one at a time writes the slices of a Service.
+// The methods of a Store may be called from any goroutine. The slices of a Service are written by one
+// goroutine at a time.
 package slices

@@ -15,7 +15,8 @@ const maxLabels = 16 << 10
 // LabelsTooLarge is the reason of Events about a Service whose labels are not copied.
 const LabelsTooLarge = "LabelsTooLarge"
 
-// Labels returns the labels of a Service for its slices, or none and a problem if they are too large.
+// Labels returns the labels of a Service that its slices get: all of them, or none and a problem if they are
+// too large.
 func Labels(of map[string]string) (labels map[string]string, problem string) {
 	size := 0
 	for key, value := range of {

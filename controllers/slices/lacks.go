@@ -5,7 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// lacks reports whether a version of a slice lacks ready addresses, or the ports, of another one.
+// lacks reports whether a version of a slice lacks endpoints of another one: ready addresses, or the ports of
+// all addresses.
 func lacks(version, other *discoveryv1.EndpointSlice) bool {
 	if len(other.Endpoints) == 0 {
 		return false

@@ -23,8 +23,9 @@ const (
 // lower is base32 in characters that names may have.
 var lower = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// generatedName returns the name of the nth slice with the owner, address type and ports of e only, so that
-// of two leaders who create the same slice one succeeds.
+// generatedName returns the name of the nth slice with the owner, address type and ports of e. It depends on
+// nothing else, so that two leaders who create the same slice choose the same name, and only one of them
+// succeeds.
 func generatedName(e *discoveryv1.EndpointSlice, n int) string {
 	h := sha256.New()
 	for _, owner := range e.OwnerReferences {

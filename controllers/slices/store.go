@@ -31,7 +31,8 @@ type Options struct {
 	Table *kube.Table[watched.Slice]
 	// Loop syncs the Services whose slices another writer changed, and counts and logs the writes.
 	Loop *reconcile.Loop
-	// FailFast makes [Store.Apply] skip all writes of an address type after a failure, not only deletions.
+	// FailFast makes [Store.Apply] skip all further writes of an address type after a failure, not only the
+	// deletions.
 	FailFast bool
 	// Planned, if not nil, is called with the operation (create, update, delete) of each successful
 	// write of a plan.
@@ -44,7 +45,8 @@ type Store struct {
 	overlay *reconcile.Overlay[*discoveryv1.EndpointSlice]
 
 	mu sync.Mutex
-	// unsettled are the names of slices, by Service, whose last write may have failed or succeeded.
+	// unsettled are the names of slices, by Service, whose last write failed but may have succeeded on the
+	// server.
 	unsettled map[reconcile.Key]map[string]struct{}
 }
 
@@ -109,7 +111,8 @@ func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv
 	}
 }
 
-// nameAttempts is the number of further names if unknown slices have the first ones.
+// nameAttempts is the number of further names that are tried if slices that the table lacks have the first
+// ones.
 const nameAttempts = 4
 
 // find returns the slice of a name if [Store.Of] has it, else nil. It decodes no other slice,
@@ -274,7 +277,8 @@ func readyByAddress(e *discoveryv1.EndpointSlice) map[string]bool {
 	return addresses
 }
 
-// Refresh reads the slices of a Service, after a write has shown that the store is outdated.
+// Refresh reads the slices of a Service from the API server, after a write has shown that the store is
+// outdated.
 func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
 	known := s.Of(service) // before the request: slices that the table gets later are not missing
 	selector := labels.Set{discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: s.o.ManagedBy}

@@ -178,7 +178,8 @@ func keyOf(indexes []int) string {
 	return string(key)
 }
 
-// compareMembers orders addresses as §6.3 does, and those of one address by index, to be stable.
+// compareMembers orders addresses as §6.3 does. Records of one address are ordered by index, so that sorting
+// is stable.
 func compareMembers(a, b member) int {
 	if c := strings.Compare(a.address.IP, b.address.IP); c != 0 {
 		return c
@@ -275,7 +276,8 @@ func (p *packer) pack(members []member) []corev1.EndpointSubset {
 	return packed
 }
 
-// share returns a subset for each set of ports in the same classes, with room, and enters it there.
+// share returns a subset for each set of ports that are in the same classes, with room for the addresses, and
+// enters it in the classes.
 func (p *packer) share() []corev1.EndpointSubset {
 	var packed []corev1.EndpointSubset
 	byClasses := map[string]int{}

@@ -12,8 +12,9 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Encoded is an object, an O, as the API server sent it, without managed fields. Most written objects
-// are never read again, and take five times the memory decoded. Encoded is immutable.
+// Encoded is an object, an O, as the API server sent it, without managed fields. Most objects that a
+// controller writes come back unchanged and are never read, and decoded they take five times the memory.
+// Encoded is immutable.
 type Encoded[O any, P encodable[O]] struct {
 	namespace, name, version string
 	uid                      types.UID
@@ -45,7 +46,8 @@ func (e *Encoded[O, P]) GetUID() types.UID { return e.uid }
 // GetResourceVersion returns the version of the object.
 func (e *Encoded[O, P]) GetResourceVersion() string { return e.version }
 
-// ChangedBy returns the field manager, other than Signpost, of the last change, if known.
+// ChangedBy returns the field manager, other than Signpost, that changed the object last; empty if there is
+// none.
 func (e *Encoded[O, P]) ChangedBy() string { return e.changedBy }
 
 // Object decodes the object, anew on each call. Undecodable parts are left out, so that the controller finds
@@ -70,7 +72,8 @@ func (e *Encoded[O, P]) sameVersion(o *Encoded[O, P]) bool {
 	return e.version == o.version && e.uid == o.uid
 }
 
-// read reads an object in protobuf. It calls visit with its deletion timestamp, if any, and each label.
+// read reads an object in protobuf. It calls visit with the deletion timestamp of the metadata, if there is
+// one, and with each label.
 func (e *Encoded[O, P]) read(s kube.Scope, message []byte, visit func(number int, field []byte) error) (err error) {
 	if e.fields, err = wire.AppendMetadata(make([]byte, 0, len(message)), message); err != nil {
 		return fmt.Errorf("metadata: %w", err)

@@ -106,7 +106,8 @@ func unkept(err error) kube.Problem {
 // ByService is the index of a table of EndpointSlices by "namespace/name" of their Service.
 const ByService = "service"
 
-// ServiceOf returns the Service of a slice, from its label, or false without one.
+// ServiceOf returns the Service of a slice, from the label kubernetes.io/service-name. It returns false
+// without the label.
 func ServiceOf(s *discoveryv1.EndpointSlice) (types.NamespacedName, bool) {
 	name := s.Labels[discoveryv1.LabelServiceName]
 	return types.NamespacedName{Namespace: s.Namespace, Name: name}, name != ""

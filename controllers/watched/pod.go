@@ -12,7 +12,8 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// Pod has the fields of a Pod that endpoints depend on (spec/endpoints.md §5.3–5.7, §5.13).
+// Pod has the fields of a core/v1 Pod that the endpoints of Services depend on (spec/endpoints.md §5.3–5.7,
+// §5.13).
 type Pod struct {
 	Namespace, Name, UID string
 	Labels               objectmeta.Labels
@@ -28,7 +29,8 @@ type Pod struct {
 
 	// Finished is true in the phases Succeeded and Failed; Terminating once the pod is being deleted.
 	Finished, Terminating bool
-	// Ready is the status of the condition Ready, if any, and ReadySince its last transition.
+	// Ready is the status of the condition Ready, empty if it is missing, and ReadySince the time of its last
+	// transition.
 	Ready      corev1.ConditionStatus
 	ReadySince time.Time
 }

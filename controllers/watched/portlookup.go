@@ -27,7 +27,8 @@ type FoundPort struct {
 	OK     bool
 }
 
-// NewPortLookup returns a lookup of a Service's ports in pods, which have all ports with numbers.
+// NewPortLookup returns a lookup of a Service's ports in pods. A pod has all ports with a number as their
+// target.
 func NewPortLookup(service *corev1.Service) *PortLookup { return newPortLookup(service, false) }
 
 // NewDeclaredPortLookup returns a lookup of a Service's ports in workloads that declare all of their ports.

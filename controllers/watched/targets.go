@@ -7,9 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Targets finds the ports of a Service that target a port of a workload with the same protocol
-// (spec/endpoints.md §5.6, spec/destination.md §8.4), because comparing thousands of ports each
-// with each takes long. The nil map has no targets.
+// Targets finds the ports of a Service that target a port of a workload, which requires the same
+// protocol (spec/endpoints.md §5.6, spec/destination.md §8.4). Not each port of the Service is
+// compared with each port of a workload, because both may have thousands. The nil map has no
+// targets.
 type Targets map[target][]int
 
 type target struct {

@@ -1,4 +1,5 @@
-// Package certfiles makes TLS configurations from PEM files, for clients and for reloading servers.
+// Package certfiles makes TLS configurations from PEM files: of servers whose files are replaced while they
+// serve, and of clients.
 //
 // cert-manager and projected volumes replace certificates before they expire. [Files.Server] reads the files
 // at the start, where an error is fatal, and again if they have changed when a client connects. If the new

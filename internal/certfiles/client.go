@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-// ClientFiles are the paths of PEM files of a client, or of the settings of these; empty for none.
+// ClientFiles are the paths of PEM files of a client, or the names of the settings with these paths; empty
+// means none.
 type ClientFiles struct {
 	// CA has the authorities of servers, Cert the certificate chain of the client, and Key its private key.
 	CA, Cert, Key string

@@ -52,7 +52,8 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Signal sends a signal. It fails if the program has ended.
 func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
 
-// Stop terminates the program, even if paused, kills it after the time within, and waits for its end.
+// Stop terminates the program, even if it is paused, and returns when it has ended. After the time within, it
+// kills the program.
 func (p *Process) Stop(within time.Duration) {
 	// An error means that the program has ended already.
 	_ = p.Signal(syscall.SIGTERM)

@@ -16,7 +16,8 @@ const (
 	attempts    = 200
 )
 
-// reserved has the locks of our ports: abstract Unix sockets, which end with this process.
+// reserved has the locks of this process's ports. A lock is an abstract Unix socket, which the kernel frees
+// when this process ends.
 var reserved struct {
 	sync.Mutex
 	locks []net.Listener

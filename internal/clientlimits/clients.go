@@ -11,8 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ClientID identifies the client that limits apply to: for another host by its address, for our own host by
-// connection, because the proxy of our pod may carry the calls of others.
+// ClientID identifies the client that limits apply to. For another host it is the address of the host. For a
+// connection from our own host it includes the port, because the proxy of our pod may carry the calls of
+// others.
 type ClientID = netip.AddrPort
 
 // ClientOf returns the client of a connection between two addresses. All connections without TCP, such as
@@ -82,7 +83,8 @@ const (
 // usage counts the resources in use, by kind.
 type usage [resources]int
 
-// bound limits a resource for one client and, unless all is 0, for all clients, with messages.
+// bound limits a resource for one client and, unless all is 0, for all clients together. The messages are
+// those of the statuses.
 type bound struct {
 	one, all               int
 	refusedOne, refusedAll Refusal
@@ -93,7 +95,8 @@ type bound struct {
 // request costs a goroutine and buffers, about 20 kB.
 const pendingClients = 2
 
-// memoryClients is how many clients may reach MaxResponseBytesPerClient at the same time.
+// memoryClients is how many clients may reach MaxResponseBytesPerClient at the same time, as with
+// MaxQueries.
 const memoryClients = 10
 
 // NewClients returns the counters for a server with these limits. They call refused for each refusal.

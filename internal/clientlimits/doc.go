@@ -1,9 +1,10 @@
 // Package clientlimits has the limits of our gRPC servers for clients, and enforces them.
 //
-// Packages destination and xds serve untrusted clients. Both make a [Limits] from the settings, pass its
-// ServerOptions to their gRPC server, serve on the listener of its [Connections], count the resources of each
-// client with [Clients], and the memory of unread messages with Connections. A [Call] counts until gRPC has
-// sent its messages. Both validate requests themselves.
+// Packages destination and xds serve untrusted clients, such as any pod of the cluster. Both make a [Limits]
+// from the settings, pass its ServerOptions to their gRPC server, serve on the listener of its [Connections],
+// and count the resources that each client uses with [Clients], and the memory of messages that clients don't
+// read with Connections. A [Call] counts until gRPC has sent its messages. Both validate the contents of
+// requests themselves.
 //
 // # Concurrency
 //

@@ -1,7 +1,8 @@
 package clientlimits
 
-// Memory is the memory of a shared response. It counts against the limits of the client that was the first to
-// need it. One goroutine at a time uses it. The zero Memory is unlimited.
+// Memory is the memory of a response that all clients with the same query share. It counts against the limits
+// of the client that was the first to need it. One goroutine at a time may use it. The zero Memory counts
+// against no limit.
 type Memory struct {
 	clients *Clients
 	client  ClientID

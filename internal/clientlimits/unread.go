@@ -15,7 +15,8 @@ const (
 	// minUnread is the size of the parts of messages that are counted, in bytes. Smaller ones are not worth
 	// their counting: 20,000 calls of one host, each with another one, hold 40 MB.
 	minUnread = 2 << 10
-	// unreadAfter is how long a client may take to read, and unreadInterval the time between checks.
+	// unreadAfter is how long a client may take to read before its memory counts, and unreadInterval the time
+	// between two checks.
 	unreadAfter, unreadInterval = 10 * time.Second, 5 * time.Second
 	// blockedCall is the memory of a call whose window is closed and whose next message waits, in bytes: some
 	// 64 kB of messages, which grpc-go queues, and a stack.

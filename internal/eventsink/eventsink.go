@@ -1,8 +1,10 @@
-// Package eventsink sends Events such that equal Events of all processes are one object.
+// Package eventsink sends Events such that equal Events are one object, whichever process sends them and
+// however often.
 //
-// client-go counts repeated Events, but forgets them with the process, and names each by the time. So
-// restarts and replicas each add a line to `kubectl describe`. Here the name of an Event is a hash of its
-// content ([Name]), and an existing one is counted in the API server.
+// client-go counts repeated Events, but forgets them at the end of the process, and names each Event after
+// the time. So seven restarts make seven lines in `kubectl describe`, and two replicas make two. Here the
+// name of an Event is a hash of its content ([Name]), and an Event that exists in the API server is counted
+// there.
 //
 // The controllers and the destination role send through [Recorders], and a process about its own pod through
 // a [New] sink. The dns role, whose Events have another form, uses Name.

@@ -11,7 +11,8 @@ const (
 	// eventsPerSecond and eventsAtOnce limit the Events of a namespace: the client sends ten per
 	// second for all namespaces, and a queue drops what exceeds it by a thousand.
 	eventsPerSecond, eventsAtOnce = 1, 200
-	// limitsKept is how many namespaces may be kept. Above it, silent ones are dropped.
+	// limitsKept is the number of namespaces from which on those that have sent nothing for a while
+	// are dropped.
 	limitsKept = 1000
 )
 

@@ -1,4 +1,5 @@
-// Package golden compares the result of a test with a file, which -update rewrites:
+// Package golden compares the result of a test with a file, and rewrites the file if the test runs with
+// -update:
 //
 //	go test ./app/destclient -update
 //

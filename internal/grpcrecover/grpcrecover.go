@@ -56,7 +56,8 @@ func New(c Config) *Recoverer {
 	return r
 }
 
-// Init creates the series of all methods of the services, so that they exist before a panic.
+// Init creates the series of all methods of the registered services, so that they exist before the first
+// panic.
 func (r *Recoverer) Init(services map[string]grpc.ServiceInfo) {
 	for service, info := range services {
 		for _, method := range info.Methods {

@@ -1,7 +1,8 @@
-// Package history keeps, for an hour and within a limit of bytes, the changes that a process sent or wrote:
-// endpoints that were sent to streams, record sets, Endpoints and EndpointSlices. Packages destination, xds,
-// dns/publisher and controllers/reconcile add an [Entry] for each change, not per stream. Package
-// app/inspect reads them for `signpost history` and the page.
+// Package history keeps, for an hour and within a limit of bytes, the changes that a process sent to its
+// clients and those that it wrote: endpoints that were sent to streams, record sets of zones, Endpoints and
+// EndpointSlices. Packages destination, xds, dns/publisher and controllers/reconcile add an [Entry] for each
+// change of content, once per change and not per stream. Package app/inspect reads them for `signpost
+// history` and the page.
 //
 // Entries are encoded into chunks of bytes and keep no object alive. The text of an entry is made when it is
 // read. Three rules bound the memory, including that of maps and lists:

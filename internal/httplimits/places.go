@@ -5,10 +5,12 @@ import (
 	"slices"
 )
 
-// networkBits is the IPv6 prefix that a host may have to itself, as the pods of a Node usually do.
+// networkBits is the length of the IPv6 prefix that one host may have to itself. In Kubernetes, the pods of a
+// node usually share one.
 const networkBits = 64
 
-// hostOf returns the address by which clients are counted. All non-IP addresses are one host.
+// hostOf returns the address by which connections and requests are counted. All non-IP addresses are one
+// host.
 func hostOf(address string) netip.Addr {
 	from, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -20,14 +20,16 @@ const (
 	DefaultRetryPeriod   = 2 * time.Second
 )
 
-// margin is how much longer than the renew deadline the lease must last. Candidates see renew times in whole
-// seconds, so they may count from up to a second before the last renewal.
+// margin is how much longer than the renew deadline the lease must last. Candidates see the renew times of a
+// lease in whole seconds: of several renewals in one second they count from the first, up to a second before
+// the last.
 const margin = time.Second
 
 // Config configures an [Elector] and names its Lease.
 type Config struct {
-	// Client reads and writes the Lease. It must not go through the [Fence], which is closed at first, and
-	// should have its own rate limiter. A request may take half of RenewDeadline.
+	// Client reads and writes the Lease. It must not go through the [Fence], which is closed until the lease
+	// is acquired, and should not share a rate limiter with other work. Each request may take half of
+	// RenewDeadline.
 	Client coordinationv1.LeasesGetter
 	// Namespace and Name are those of the Lease, which is created if it doesn't exist.
 	Namespace, Name string
@@ -37,11 +39,13 @@ type Config struct {
 	// LeadsFor describes what this process leads for, in a form that the caller defines. The holder writes it
 	// into an annotation of the Lease ([LeadsFor]), unless it is empty.
 	LeadsFor string
-	// LeaseDuration is how long others wait after the last renewal that they saw, in whole seconds.
+	// LeaseDuration is how long other processes wait after the last renewal that they saw. A Lease stores it
+	// in whole seconds.
 	LeaseDuration time.Duration
 	// RenewDeadline is how long this process leads after it sent its last successful renewal.
 	RenewDeadline time.Duration
-	// RetryPeriod is the time between renewals. Between attempts to acquire it is up to 2.2 times as long.
+	// RetryPeriod is the time between two renewals. Between two attempts to acquire the lease it is up to 2.2
+	// times as long.
 	RetryPeriod time.Duration
 	// Log logs each change; nil discards. Registerer registers the metrics; nil means none.
 	Log        *slog.Logger
@@ -92,7 +96,8 @@ func (c Config) lease() string { return c.Namespace + "/" + c.Name }
 // requestTimeout leaves time for a second attempt before the renew deadline.
 func (c Config) requestTimeout() time.Duration { return c.RenewDeadline / 2 }
 
-// grace is how long the work may take to end after its context, until another process can lead.
+// grace is how long the work may take to end after its context has ended. No other process can acquire the
+// lease in that time.
 func (c Config) grace() time.Duration { return c.LeaseDuration - c.RenewDeadline }
 
 func uniqueIdentity() (string, error) {

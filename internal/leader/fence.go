@@ -17,7 +17,8 @@ type Fence struct {
 	lease string
 	limit time.Duration // the renew deadline
 	now   func() time.Time
-	// wall returns the wall clock time, which continues while the machine is suspended.
+	// wall returns the wall clock time. Unlike the monotonic clock, it doesn't stop while the machine is
+	// suspended.
 	wall func() time.Time
 	// always is true for a fence that never closes.
 	always bool
@@ -37,7 +38,8 @@ func newFence(c Config) *Fence {
 // wallClock returns the present time without its monotonic reading.
 func wallClock() time.Time { return time.Now().Round(0) }
 
-// Check returns nil if a write may start now, else an [ErrNotLeading] with lease and reason.
+// Check returns nil if a write may start now. Otherwise it returns an [ErrNotLeading] with the lease and the
+// reason.
 func (f *Fence) Check() error {
 	_, err := f.enter(nil)
 	return err
@@ -70,7 +72,8 @@ func (f *Fence) closed() error {
 
 func (f *Fence) missed() string { return fmt.Sprintf("not renewed within %v", f.limit) }
 
-// term is one period of leadership, which starts once. The fence's mutex guards its fields.
+// term is one period of leadership. Once ended, it doesn't start again. The mutex of the fence guards its
+// fields.
 type term struct {
 	fence    *Fence
 	acquired chan struct{} // closed by the first renewal
@@ -81,7 +84,8 @@ type term struct {
 	next     int // key of cancels
 }
 
-// newTerm returns a term that starts with its first renewal. It calls cancel when it ends, started or not.
+// newTerm returns a term that starts with its first renewal. It calls cancel when it ends, even if it hasn't
+// started.
 func (f *Fence) newTerm(cancel context.CancelCauseFunc) *term {
 	return &term{
 		fence: f, acquired: make(chan struct{}),
@@ -145,8 +149,9 @@ func (t *term) supplanted(holder string) {
 	}
 }
 
-// endLocked closes the fence and cancels everything under way. The caller holds the mutex, so that
-// whoever finds the fence closed also finds the rest cancelled, and no other code runs.
+// endLocked closes the fence and cancels everything under way. The caller holds the mutex, so that a
+// goroutine that finds the fence closed also finds the rest cancelled. Cancelling runs no code outside
+// package context.
 func (t *term) endLocked(reason string) {
 	if t.over {
 		return

@@ -8,8 +8,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// HandedOverAnnotation is the annotation of a released Lease with a text for the next holder. It starts
-// with the number of transitions, because a holder that doesn't know it keeps it.
+// HandedOverAnnotation is the annotation of a released Lease with the text of its last holder for the next
+// one. Its value starts with the number of transitions of the Lease, because a holder that doesn't know the
+// annotation keeps it.
 const HandedOverAnnotation = "signpost.dev/handed-over"
 
 // maxHandedOver bounds the text that is handed over, because the rest of the Lease needs room, too.
@@ -64,7 +65,8 @@ func (h *handover) annotated(lease *coordinationv1.Lease) *coordinationv1.Lease 
 	return lease
 }
 
-// note records the text in a Lease, which is kept while the process holds the acquired Lease.
+// note records the text in a Lease that was read or written. The text is kept while the process holds the
+// acquired Lease.
 func (h *handover) note(lease *coordinationv1.Lease, identity string) {
 	f := h.incoming.Load()
 	switch n := transitions(lease); {

@@ -206,7 +206,8 @@ func (j *journal) began() {
 
 func (j *journal) ended(reason error) { j.log.Info("Stopped leading", "reason", reason) }
 
-// workFailed logs the error of the work after leadership was lost. The next leader starts anew.
+// workFailed logs the error of the work after leadership was lost. The error has no other effect, because the
+// next leader starts anew.
 func (j *journal) workFailed(err error) {
 	if err != nil && !contextEnded(err) {
 		j.log.Warn("Work failed while leadership was lost", "err", err)

@@ -51,7 +51,8 @@ type Elector struct {
 	handover *handover
 }
 
-// New returns an elector that isn't campaigning, or the error of the config or a metric.
+// New returns an elector that isn't campaigning. It fails if c is invalid, or the Registerer refuses a
+// metric.
 func New(c Config) (*Elector, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -121,7 +122,8 @@ func (e *Elector) Since() time.Time {
 // cancels them if leadership ends before.
 //
 // After its context has ended, lead must return within LeaseDuration less RenewDeadline. Otherwise Run
-// returns an error with lead's stacks, without releasing the lease: the process should end.
+// returns an error with the stacks of lead's goroutines, without waiting and without releasing the lease: the
+// process should end.
 //
 // If lead panics, Run closes the fence, releases the lease, so that others need not wait for its expiry, and
 // returns an error, so that the process ends. A panic in another goroutine ends the process at once.

@@ -10,14 +10,16 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// LeadsForAnnotation is the annotation of a Lease in which the holder describes what it leads for. It starts
-// with the holder's identity, because a holder that doesn't know it keeps it.
+// LeadsForAnnotation is the annotation of a Lease in which the holder describes what it leads for. Its value
+// starts with the identity of the holder, because a holder that doesn't know the annotation keeps the
+// previous value.
 const LeadsForAnnotation = "signpost.dev/leads-for"
 
 // maxLeadsFor bounds the annotation value that is read.
 const maxLeadsFor = 64 << 10
 
-// LeadsFor returns the description in a Lease, or false without a holder or a description of it.
+// LeadsFor returns the description in a Lease. It returns false if nobody holds the Lease, or if the holder
+// has set none.
 func LeadsFor(lease *coordinationv1.Lease) (leadsFor string, known bool) {
 	value := lease.Annotations[LeadsForAnnotation]
 	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" || len(value) > maxLeadsFor {

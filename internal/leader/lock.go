@@ -79,7 +79,8 @@ func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionReco
 	return err
 }
 
-// release closes the fence, and releases the lease if it is still ours, instead of its expiry.
+// release closes the fence, and releases the lease if it is still ours, so that other processes need not wait
+// until it expires.
 func (l *lock) release(ctx context.Context) error {
 	l.term.end(errWorkEnded.Error())
 	if !l.mayHold {

@@ -9,9 +9,10 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// vacated returns a channel that closes when nobody holds the lease and this process has not acquired it
-// yet: the holder has released it, or not renewed it in time. client-go may take two retry periods to
-// notice a release, and four more an expiry, because it counts from when it noticed a renewal.
+// vacated returns a channel that is closed when nobody holds the lease and this process has not acquired it
+// yet: the holder has released it, or has not renewed it for its duration. client-go may take more than two
+// retry periods to notice a release, and another four to notice an expiry, because it counts from when it
+// noticed the last renewal.
 func (e *Elector) vacated(ctx context.Context, t *term) <-chan struct{} {
 	vacated := make(chan struct{})
 	go func() {

@@ -27,8 +27,9 @@ var setLoggers = sync.OnceFunc(func() {
 	grpclog.SetLoggerV2(grpcLogger{})
 })
 
-// RouteLibraries sends the logs of klog, grpc-go and the standard logger to log, whose level sets the
-// verbosity of klog. It must be called before a library logs, and may be repeated.
+// RouteLibraries sends the logs of klog, grpc-go and the standard logger to log. The level is that of the
+// logger, and sets the verbosity of klog. A later call replaces the destination. The first call must come
+// before a library logs.
 func RouteLibraries(log *slog.Logger, level slog.Level) error {
 	if err := setKlogVerbosity(klogVerbosity(level)); err != nil {
 		return err
@@ -97,7 +98,8 @@ func (h klogHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// isCanceled reports whether a record is about a request that we cancelled, an error for client-go.
+// isCanceled reports whether a record is about a request that we cancelled ourselves. client-go logs that as
+// an unexpected error.
 func isCanceled(r slog.Record) (canceled bool) {
 	r.Attrs(func(a slog.Attr) bool {
 		err, isErr := a.Value.Any().(error)

@@ -1,10 +1,12 @@
-// Package logging sets up the log of the process: a log/slog handler for our packages and for libraries.
-// The command calls [New] and [RouteLibraries] before it starts anything else.
+// Package logging sets up the log of the process: a log/slog handler with a level and a format, for our
+// packages and for libraries. The command calls [New] and [RouteLibraries] once, before it starts anything
+// else.
 //
 // New makes the logger from --log-level and --log-format, or the config file. It writes text or JSON, one
-// line per entry, with Linkerd's level names (trace to panic). RouteLibraries sends the logs of klog,
-// grpc-go and the rate-limited standard logger (net/http) to it, without quoted text. Messages are
-// constant and values are attributes, except where a library formats its text.
+// line per entry, with Linkerd's level names (trace to panic). RouteLibraries sends the logs of klog
+// (client-go), grpc-go and the standard logger (net/http) to it. The standard logger is rate-limited, and
+// text that it quotes is removed. Messages are constant and values are attributes, except where a library
+// formats its text.
 //
 // # Concurrency
 //

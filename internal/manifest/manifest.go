@@ -1,5 +1,6 @@
 // Package manifest reads YAML manifests and applies them to an API server, like `kubectl apply
-// --server-side`. `signpost plan` and `signpost check` read them with [ReadPath].
+// --server-side`. The demo and kubetest apply manifests; `signpost plan` and `signpost check` read them
+// with [ReadPath].
 //
 // # Concurrency
 //
@@ -51,7 +52,8 @@ func NewClient(config *rest.Config, manager string) (*Client, error) {
 	return &Client{Manager: manager, dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))}, nil
 }
 
-// ApplyAll applies the documents of a manifest in order, by default in the given namespace.
+// ApplyAll applies the documents of a manifest in order. A document without a namespace goes to the given
+// one.
 func (c *Client) ApplyAll(ctx context.Context, manifests io.Reader, namespace string) error {
 	objects, err := Decode(manifests)
 	if err != nil {

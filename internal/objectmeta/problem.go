@@ -2,7 +2,8 @@ package objectmeta
 
 import "time"
 
-// Problem is a part of an object that can't be used, such as an address or a port, unlike the rest.
+// Problem is a part of an object that can't be used: an address, a port, a selector. The rest of the object
+// stays in use.
 type Problem struct {
 	// Kind, Namespace and Name identify the object, spelled as a user would type them.
 	Kind, Namespace, Name string
@@ -18,7 +19,8 @@ type Problem struct {
 	Conflict bool
 }
 
-// Report receives problems, repeatedly and from many goroutines; it must not block.
+// Report receives problems. It is called from many goroutines, and repeatedly for the same problem; it must
+// not block.
 type Report func(Problem)
 
 // Fixed receives an object, as a problem without field and reason, whose problems from before a

@@ -9,5 +9,6 @@
 //
 // # Concurrency
 //
-// The methods of a Server may be called from any goroutine. A slow reader delays no other.
+// The methods of a Server may be called from any goroutine. A slow reader delays no other, because the server
+// buffers its events.
 package objectserver

@@ -40,7 +40,8 @@ type Object struct {
 	types.NamespacedName
 }
 
-// New returns a server without objects, of the built-in and the given kinds, in every version.
+// New returns a server without objects. It serves Kubernetes' built-in kinds and the given ones, in every
+// version.
 func New(kinds ...schema.GroupKind) *Server {
 	return &Server{
 		kinds:   kinds,
@@ -81,7 +82,8 @@ func (s *Server) kindOf(r schema.GroupVersionResource) (schema.GroupVersionKind,
 	return schema.GroupVersionKind{}, false
 }
 
-// kindIn returns the kind of a resource's objects, or any if there are none.
+// kindIn returns the kind of a resource's objects, or an arbitrary one if there are none, which no client
+// sees.
 func (s *Server) kindIn(r schema.GroupVersionResource) schema.GroupVersionKind {
 	s.mu.Lock()
 	defer s.mu.Unlock()

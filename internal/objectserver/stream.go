@@ -77,7 +77,8 @@ func encodeTyped(encoder runtime.Encoder, obj *unstructured.Unstructured) ([]byt
 	return runtime.Encode(encoder, typed)
 }
 
-// typedOf converts an object to the Go type of its kind, without fields that the type lacks.
+// typedOf converts an object to the Go type of its kind. Like the API server, it drops the fields that the
+// type lacks.
 func typedOf(obj *unstructured.Unstructured) (runtime.Object, error) {
 	typed, err := scheme.Scheme.New(obj.GroupVersionKind())
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // name returns the name of a process's socket.
 func name(port int) string { return "@signpost.dev/inspect/" + strconv.Itoa(port) }
 
-// Listen returns a listener that only accepts processes of the same user or root.
+// Listen returns a listener that accepts connections from processes of the same user or root, and closes
+// others.
 func Listen(ctx context.Context, port int) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", name(port))
 	if err != nil {

@@ -55,7 +55,8 @@ func New(log *slog.Logger, count *prometheus.CounterVec) *Reporter {
 	return &Reporter{log: log, count: count}
 }
 
-// Expect exports the count of a unit before its first panic, so that an alert sees it rise.
+// Expect exports the count of a unit before its first panic. A counter that starts at one would trigger no
+// alert on its rise.
 func (r *Reporter) Expect(unit string) { r.count.WithLabelValues(unit) }
 
 // Catch calls f and returns its error. If f panics, Catch returns an [Error], counts it for the unit, and
@@ -126,7 +127,8 @@ type Carried struct {
 	Stack []byte
 }
 
-// Carry returns the value with which a panic continues, in the deferred function that recovered.
+// Carry returns the value with which a panic continues. It must be called in the deferred function that has
+// recovered.
 func Carry(value any) *Carried { return &Carried{Value: value, At: Place(), Stack: debug.Stack()} }
 
 // Of returns the details of a recovered panic, whether it was carried or not. It must be called in the

@@ -112,7 +112,8 @@ func (k *problemList) drop(hash uint64) {
 	}
 }
 
-// Fixed is an objectmeta.Fixed: it drops the problems and conflicts of an object last met before a time.
+// Fixed is an objectmeta.Fixed: it no longer lists the problems of an object, or a conflict of it, that were
+// last met before a time.
 func (r *Reporter) Fixed(object objectmeta.Problem, before time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

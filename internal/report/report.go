@@ -9,11 +9,13 @@
 // a linked cluster, because whoever writes there can make any number of objects; the metric counts all.
 //
 // [Reporter.Problems] lists the last ones for the inspection API, bounded in number and bytes. The metric
-// object_problems_total has the kind as its only label, because names are many.
+// object_problems_total has the kind of object as its only label; names and reasons, which may be many, are
+// in the log only.
 //
 // # Concurrency
 //
-// Report may be called from any goroutine. A repeated problem costs a lookup under a mutex.
+// Report may be called from any goroutine. A repeated problem costs a lookup under a mutex; the log is
+// written outside of it.
 package report
 
 import (

@@ -1,5 +1,6 @@
-// Package sanitize shortens and quotes untrusted text of clients, tenants and servers for messages: gRPC
-// statuses, errors, Events and log lines.
+// Package sanitize shortens and quotes untrusted text for messages: gRPC statuses, errors, Events and log
+// lines. Text of a client, a tenant or a server may be megabytes long, and may have line breaks and control
+// characters.
 //
 // All packages that show such text use it.
 //

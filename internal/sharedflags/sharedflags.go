@@ -20,7 +20,8 @@ type Settings interface {
 
 // Taker is the config of a plugin that shares settings with others.
 type Taker interface {
-	// Take gets the shared settings with [Of], before Flags, which must leave them out.
+	// Take gets the shared settings with [Of]. It is called before Flags, which must leave these settings
+	// out.
 	Take(from *Set)
 }
 

@@ -67,7 +67,8 @@ func (e *exporter) measure(r prometheus.Registerer) error {
 	return nil
 }
 
-// ExportSpans implements sdk.SpanExporter. It returns no error, which the SDK would log.
+// ExportSpans implements sdk.SpanExporter. It returns no error, because the SDK would write it to a log of
+// its own.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -10,7 +10,8 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// maxText bounds the text of an attribute, because names and errors may have any length.
+// maxText bounds the text of an attribute, because names of clients and errors of servers may have any
+// length.
 const maxText = 256
 
 // Span is one operation. Start it with [Tracer.Begin], and end it with [Span.End].
@@ -51,5 +52,6 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// bounded returns a short UTF-8 text, because another one would lose all spans of its batch.
+// bounded returns a short text that can be encoded, because text that isn't UTF-8 would lose all spans of its
+// batch.
 func bounded(text string) string { return sanitize.Shorten(text, maxText) }

@@ -5,8 +5,9 @@
 // Without a collector the tracer is nil. A nil Tracer returns nil spans, whose methods do nothing and
 // allocate nothing, so that callers need no special cases.
 //
-// Traced operations never wait for the collector. Spans wait in a bounded queue. Those that don't fit or
-// aren't accepted in time are dropped and counted. Failures are logged at start and end.
+// Traced operations never wait for the collector. Spans wait in a bounded queue. Spans that don't fit, or
+// that the collector doesn't accept in time, are dropped and counted. The start and the end of failures are
+// logged.
 //
 // # Concurrency
 //
@@ -108,7 +109,8 @@ func describe(roles string) *resource.Resource {
 	return base
 }
 
-// Close sends the waiting spans, for flushTimeout at most, drops others, and stops the background work.
+// Close sends the waiting spans, for flushTimeout at most, and stops the background work. Spans that can't be
+// sent are dropped.
 func (t *Tracer) Close() {
 	if t == nil {
 		return

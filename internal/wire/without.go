@@ -16,7 +16,8 @@ const (
 	MetadataManagedFields     = 17
 )
 
-// AppendMetadata appends the metadata of an API object to b, without the large managed fields.
+// AppendMetadata appends the metadata of an API object to b, without the managed fields, which are most of it
+// and rarely needed.
 func AppendMetadata(b, object []byte) ([]byte, error) {
 	r := Read(object)
 	for r.Next(Fields{Bytes: 1 << Metadata}) {

@@ -31,8 +31,9 @@ func CatalogTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	)
 }
 
-// LinkedTables returns tables, which feed the sink, of the kinds that the endpoints of a linked cluster's
-// Services are made of. Its credentials need no more rights.
+// LinkedTables returns tables of the kinds that are read in a linked cluster, which feed the sink: the kinds
+// that the endpoints of its Services are made of. The credentials for a linked cluster need no more rights
+// than these.
 func LinkedTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	endpoints := EndpointSlices()
 	if from == FromEndpoints {

@@ -30,7 +30,8 @@ func (d *fieldReader) federation(annotations map[string]string) *catalog.Federat
 	return f
 }
 
-// members parses a list of members in other clusters. Those above the limit are one problem.
+// members parses a list of members in other clusters. Fragments above the limit are only counted, in a
+// problem.
 func (d *fieldReader) members(list string) []catalog.RemoteMember {
 	var members []catalog.RemoteMember
 	seen := map[catalog.RemoteMember]struct{}{}
@@ -63,7 +64,8 @@ func (d *fieldReader) members(list string) []catalog.RemoteMember {
 	return members
 }
 
-// memberOf parses a fragment of the list, or returns false if it names no member elsewhere.
+// memberOf parses a fragment of the list. It returns false if the fragment names no member of another
+// cluster.
 func memberOf(fragment string) (catalog.RemoteMember, bool) {
 	service, cluster, _ := strings.Cut(fragment, "@")
 	named := service != "" && cluster != "" && !strings.Contains(cluster, "@") && fits(service, nameLimit) && fits(cluster, nameLimit)

@@ -40,7 +40,8 @@ const (
 const (
 	// labelsLimit is per object. Objects in use have fewer than 50.
 	labelsLimit = 256
-	// portsLimit is for all ports of an object, declared or served. RTP and FTP have some hundreds.
+	// portsLimit is for all ports of an object, declared or served. A range of RTP or FTP ports has some
+	// hundreds.
 	portsLimit = 2048
 	// sameNameLimit is for the ports of one name in a slice or subset. The API server accepts one. Each is
 	// served with every endpoint.
@@ -55,7 +56,8 @@ const (
 	// slicedLimit is for the addresses, and for the zones in hints, of all endpoints of an object. Most
 	// endpoints have one of each.
 	slicedLimit = 2 * endpointsLimit
-	// itemsLimit is for the ports in an annotation, and for those of a port name in it. People write tens.
+	// itemsLimit is for the ports listed in an annotation, and for what port names in it resolve to. People
+	// write tens.
 	itemsLimit = 256
 	// membersLimit is per federated Service. Each member is watched in every stream of the Service.
 	membersLimit = 256
@@ -201,7 +203,8 @@ func address(text string) (netip.Addr, bool) {
 	return a, err == nil && a.Zone() == ""
 }
 
-// addresses parses a list of IP addresses, without empty ones. Invalid ones are problems.
+// addresses parses a list of IP addresses. Empty texts are left out. Invalid addresses are left out with a
+// problem.
 func (d *fieldReader) addresses(list []string, field string) []netip.Addr {
 	room := addressesLimit
 	list = limited(d, list, &room, field)

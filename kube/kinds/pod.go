@@ -142,8 +142,9 @@ func (d *fieldReader) appendPorts(ports []catalog.WorkloadPort, from *corev1.Con
 	return ports
 }
 
-// mapToHost sets the host port that leads to a port. Only TCP counts, because proxies speak TCP and UDP may
-// lead to another pod. Otherwise it returns the field and the reason.
+// mapToHost sets the host port that leads to a port. Only TCP counts, because proxies speak TCP and the same
+// host port may lead to another pod for UDP. If the host port can't be used, mapToHost returns the field and
+// the reason.
 func (d *fieldReader) mapToHost(port *catalog.WorkloadPort, c *corev1.ContainerPort) (field, reason string) {
 	if c.HostPort == 0 || c.Protocol != "" && c.Protocol != corev1.ProtocolTCP {
 		return "", ""

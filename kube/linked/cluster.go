@@ -61,7 +61,8 @@ type cluster struct {
 	since     time.Time
 }
 
-// newCluster starts to follow the cluster of a link, which the catalog then knows as linked.
+// newCluster starts to follow the cluster of a link. When it returns, the catalog knows the cluster as
+// linked.
 func newCluster(ctx context.Context, s *Set, l *link) *cluster {
 	ctx, stop := context.WithCancelCause(ctx)
 	c := &cluster{
@@ -293,7 +294,8 @@ func (c *cluster) observe(ctx context.Context) {
 	c.reportPending(l, last, now)
 }
 
-// explain says why a connection is in its condition. If access is forbidden, it finds the missing rights.
+// explain says why a connection is in its condition. If access is forbidden, it asks the API server which
+// rights are missing.
 func (c *cluster) explain(ctx context.Context, conn *connection, now condition) string {
 	if now.reason == kube.Forbidden && conn != nil {
 		return conn.denied(ctx, now.text())

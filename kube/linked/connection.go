@@ -75,7 +75,8 @@ func (conn *connection) end() {
 	<-conn.ended
 }
 
-// settled returns a channel that closes once the connection has read everything; nil for nil.
+// settled returns a channel that is closed once the connection has read everything. A nil connection returns
+// nil.
 func (conn *connection) settled() <-chan struct{} {
 	if conn == nil {
 		return nil

@@ -14,7 +14,8 @@ import (
 // errNotYAML replaces the decoder's error, which may quote credentials.
 var errNotYAML = errors.New("not a kubeconfig: it can't be decoded as YAML of kind Config")
 
-// Detours says whether kubeconfigs may use a proxy (proxy-url), or a URL with a path, as Rancher does.
+// Detours says whether kubeconfigs may reach an API server through a proxy (proxy-url), or at a URL with a
+// path, as Rancher uses.
 type Detours string
 
 // The values of [Detours].

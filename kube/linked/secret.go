@@ -93,7 +93,8 @@ func newLink(s *secret, detours Detours) (*link, error) {
 // Selector is the label of the Secrets that are links. Others are not requested.
 const Selector = clusterNameLabel
 
-// Parse returns the name of a linked cluster and the connection to it from a Secret, or how to fix it.
+// Parse returns the name of a linked cluster and the connection to it, as a Secret has them. The error says
+// how to fix the Secret.
 func Parse(s *corev1.Secret, detours Detours) (cluster string, config *rest.Config, err error) {
 	trimmed, _ := trimSecret(kube.Scope{}, s)
 	l, err := newLink(trimmed, detours)

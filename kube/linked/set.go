@@ -77,7 +77,8 @@ type badSecret struct {
 	since           time.Time
 }
 
-// New returns a set without clusters. It sends no request. It fails if a metric is refused.
+// New returns a set without clusters. It doesn't contact the API server. It fails if the Registerer refuses a
+// metric.
 func New(o Options) (*Set, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &Set{
@@ -136,7 +137,8 @@ func (s *Set) Run(ctx context.Context) error {
 func (s *Set) notify() { notify(s.notified) }
 
 // reconcile starts and forgets clusters according to the Secrets. A cluster that was read with a deleted
-// Secret is forgotten even if another Secret links it, for fresh credentials.
+// Secret is forgotten even if another Secret links it: that one starts afresh, so that deleted credentials
+// are never used.
 func (s *Set) reconcile(ctx context.Context) {
 	all := s.table.List()
 	wanted := s.review(all)
@@ -162,7 +164,8 @@ func (s *Set) reconcile(ctx context.Context) {
 	}
 }
 
-// review returns the links in force by name, and reports unusable Secrets. It sorts them by precedence.
+// review returns the links in force by cluster name, and reports the Secrets that can't be used. It sorts the
+// Secrets by precedence.
 func (s *Set) review(all []*secret) map[string]*link {
 	slices.SortFunc(all, s.before)
 	wanted, good, problems := map[string]*link{}, map[string]*link{}, map[string]string{}

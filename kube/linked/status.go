@@ -36,9 +36,11 @@ type Status struct {
 	State  State  `json:"state"`
 	// Since is when the link entered this state.
 	Since time.Time `json:"since"`
-	// Reason says why the link is connecting, stale or unusable, or the newest kubeconfig isn't used.
+	// Reason says why the link is connecting, stale or unusable, if known, and why the newest kubeconfig
+	// isn't in force.
 	Reason string `json:"reason,omitempty"`
-	// Pending is true while the previous kubeconfig is in force until the newest has read everything.
+	// Pending is true while the newest kubeconfig of the Secret has not read everything, and the previous one
+	// is in force.
 	Pending bool `json:"pending,omitempty"`
 	// Server is the URL of the API server, without a path.
 	Server        string `json:"server,omitempty"`
@@ -56,7 +58,8 @@ type condition struct {
 	detail string
 	// why is the full explanation, including missing rights; empty until it is known.
 	why string
-	// silence says for how long the API server, without a failure, has sent nothing; empty if it sends.
+	// silence says for how long the API server has sent nothing, although nothing has failed yet; empty if it
+	// sends.
 	silence string
 	objects int
 }

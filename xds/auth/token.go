@@ -190,7 +190,8 @@ func (s *keySet) verify(token string) (c claims, err error) {
 	return c, c.ValidateWithLeeway(jwt.Expected{Issuer: s.issuer, AnyAudience: jwt.Audience{Audience}}, skew)
 }
 
-// reason returns the reason of a refusal, without the parser's error, which may quote the token.
+// reason returns the reason of a refusal. Errors of the parser are not used, because they may quote
+// the token.
 func reason(err error) string {
 	for known, text := range map[error]string{
 		jose.ErrJWKSKidNotFound:  "it was signed with a key that the API server doesn't publish; if the key is new, try again in some seconds",

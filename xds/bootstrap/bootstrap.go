@@ -27,8 +27,9 @@ type Options struct {
 	Certs string
 }
 
-// Files are paths in the pods of clients, which may be empty: of Signpost's authorities, a token, a
-// client certificate and its key. Without CA and Cert, there is no TLS.
+// Files are paths in the pods of clients, each may be empty: of the authorities that sign the
+// certificate of Signpost, a token, a client certificate and its key. Without CA and Cert, clients
+// connect without TLS.
 type Files struct{ CA, Token, Cert, Key string }
 
 // CertificateProvider is the name of the provider in the bootstrap file that Clusters with TLS ask for.

@@ -40,8 +40,9 @@ func (o Options) Envoy(namespaces []string) (map[string]any, error) {
 	}, nil
 }
 
-// MaxProgramSize is the instructions of a regular expression in Envoy, which rejects all routes
-// with a larger one. One for a long path has more than the default of 100.
+// MaxProgramSize is how many instructions a regular expression may have in Envoy, which rejects all
+// routes with a larger one. One of a ServiceProfile with a long path has more than the 100 of
+// Envoy's default.
 const MaxProgramSize = 1000
 
 func (o Options) fitsEnvoy() error {

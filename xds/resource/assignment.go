@@ -50,7 +50,8 @@ func compareLocalities(a, b *catalog.PlacedEndpoint) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Zone, b.Zone))
 }
 
-// locality appends a LocalityLbEndpoints. Clients reject one without a name, skip a zero weight.
+// locality appends the fields of a LocalityLbEndpoints. Clients reject one without a name, and skip
+// one without a weight.
 func (n Namer) locality(m message, s Input, endpoints []*catalog.PlacedEndpoint) message {
 	first := endpoints[0]
 	m = m.nested(1, message{}.text(1, first.Region).text(2, first.Zone))

@@ -79,7 +79,8 @@ func (s Input) speaksHTTP2() bool {
 	})
 }
 
-// plainCluster returns a Cluster with endpoints in the same stream, by default of its name.
+// plainCluster returns a Cluster whose endpoints come over the same stream, under its own name if
+// assignment is empty.
 func plainCluster(name, assignment string) message {
 	eds := message{}.nested(1, message{}.nested(3, nil).number(6, apiVersionV3)).text(2, assignment)
 	return message{}.text(1, name).number(2, clusterEDS).nested(3, eds).duration(4, connectTimeout)

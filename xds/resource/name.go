@@ -22,13 +22,15 @@ const (
 // Namer reads and makes resource names, and makes the resources.
 type Namer struct {
 	ClusterDomain string
-	// Authorities are those of xdstp names, beside the empty one and those of linked clusters.
+	// Authorities are those of xdstp names that are served, beside the empty one and those of
+	// linked clusters.
 	Authorities []string
 	// TrustDomain is that of the identities of pods of our own cluster; empty if they have none.
 	TrustDomain string
 }
 
-// Name is a parsed resource name. But for the authority, forms with the same port are equal.
+// Name is a parsed resource name. All forms of a name with the same port text are equal, except for
+// the authority.
 type Name struct {
 	Service  catalog.ServiceKey
 	Hostname string // of one endpoint; empty for all
@@ -101,7 +103,8 @@ func isLabel(text string) bool {
 	return text != "" && len(text) <= 63 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// IsReason reports whether a Cluster's name is a reason ([MissingListener]): it has spaces.
+// IsReason reports whether the name of a Cluster is a reason, as in [MissingListener]. Names of
+// Services have no spaces.
 func IsReason(cluster string) bool {
 	return strings.Contains(cluster, " ") && len(cluster) <= maxName
 }

@@ -41,7 +41,8 @@ func checkRegexp(text string) error {
 	}
 }
 
-// classes matches the classes of Unicode in an expression, such as \pL and \p{^Greek}.
+// classes matches the classes of Unicode in a regular expression, such as \pL, \p{Greek} and
+// \p{^Greek}.
 var classes = regexp.MustCompile(`\\[pP](?:\{\^?([^}]*)\}|(.))`)
 
 // isClass reports whether RE2 has a class of Unicode. RE2 has scripts, and categories by one or two

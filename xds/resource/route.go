@@ -67,7 +67,8 @@ type weighted struct {
 	weight  uint32
 }
 
-// split returns the Clusters of dstOverrides and their weights, unless all is for the Service.
+// split returns the Clusters of dstOverrides with their weights; none if all requests go to the
+// Service.
 func (n Namer) split(s Input, overrides []catalog.WeightedDst) ([]weighted, error) {
 	var list []weighted
 	sum := int64(0)

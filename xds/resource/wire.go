@@ -13,7 +13,8 @@ import (
 // Type is a type of resource.
 type Type uint8
 
-// The types of resource, in the order of their changes. Endpoints are ClusterLoadAssignments.
+// The types of resource, in the order in which a client needs changes of them. Endpoints are those of
+// ClusterLoadAssignments.
 const (
 	Cluster Type = iota
 	Endpoints
@@ -47,7 +48,8 @@ func (t Type) String() string { return [...]string{"cds", "eds", "lds", "rds"}[t
 // Kind returns the kind of the resources, as Envoy's documents call it.
 func (t Type) Kind() string { return t.URL()[strings.LastIndexByte(t.URL(), '.')+1:] }
 
-// Single reports whether a SotW response has one resource, and not all subscribed (§6.7).
+// Single reports whether a SotW response has one resource; otherwise it has all that are subscribed
+// (§6.7).
 func (t Type) Single() bool { return t == Endpoints || t == RouteConfiguration }
 
 func (t Type) message() string { return t.URL()[len(typePrefix):] }
@@ -59,7 +61,8 @@ type Resource struct {
 	// Wire is the resource as an encoded field: resources of a DiscoveryResponse, and resource of a
 	// Resource in a delta response. Both have the number 2 and the type google.protobuf.Any.
 	Wire []byte
-	// References are the Clusters of a Listener or RouteConfiguration, or a Cluster's assignment.
+	// References are the names of the Clusters of a Listener or RouteConfiguration, or that of the
+	// endpoints of a Cluster.
 	References []string
 }
 

@@ -15,13 +15,15 @@
 // do everything that this process may do.
 //
 // Responses are cached for a short time and in a limited number, and requests to the API server are
-// rate-limited, so that no flood overloads it. Wrong tokens leave room for clients that were
-// allowed before (budget.go), and obviously invalid ones are refused without a request (token.go).
-// A revoked token is refused after [allowedFor] at the latest.
+// rate-limited, so that neither many requests nor many wrong tokens overload it. A flood of wrong
+// tokens leaves room for clients that were allowed before (budget.go), and obviously invalid tokens
+// are refused without a request (token.go). A revoked token is refused after [allowedFor] at the
+// latest.
 //
 // # Concurrency
 //
-// Allow may be called from any goroutine. Concurrent equal requests share one review.
+// Allow may be called from any goroutine. Concurrent requests with the same token and path share
+// one review.
 package access
 
 import (
@@ -66,7 +68,8 @@ type Reviewer struct {
 	budget *budget
 	asking singleflight.Group
 
-	// allowed and refused are the cached decisions, by [reviewKey], apart: refusals evict no others.
+	// allowed and refused are the cached decisions, by [reviewKey]. They are apart, so that refusals evict no
+	// decision that allows.
 	allowed, refused *cache.LRUExpireCache
 }
 

@@ -56,7 +56,8 @@ func newBudget() *budget {
 	}
 }
 
-// wait waits for a permit for a review. It fails at once if the context would end before.
+// wait waits until a review for this client is permitted. It fails at once if that would be after
+// the end of the context.
 func (b *budget) wait(ctx context.Context, who client) error {
 	for _, limit := range b.limits(who) {
 		if limit.Wait(ctx) != nil {
@@ -77,7 +78,8 @@ func (b *budget) limits(who client) []*rate.Limiter {
 	return []*rate.Limiter{b.rateOf(who.from), b.unknown}
 }
 
-// rateOf returns the limiter of an address. If there are too many, an unused one is dropped.
+// rateOf returns the limiter of an address. If there are too many, an unused one is dropped, which
+// equals a new one.
 func (b *budget) rateOf(from netip.Addr) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -170,7 +170,8 @@ func holderStep(ip netip.Addr, w *catalog.Workload) inspect.Step {
 	}
 }
 
-// holdingSteps lists the Services that have the address in their slices, and their clients.
+// holdingSteps lists the Services that have the address in their slices, and the clients that were
+// sent the address.
 func (x *Explainer) holdingSteps(a netip.AddrPort, held []*catalog.EndpointSlice) []inspect.Step {
 	var steps []inspect.Step
 	var services []catalog.ServiceKey

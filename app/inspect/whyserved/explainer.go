@@ -33,7 +33,8 @@ type Explainer struct {
 	Client kubernetes.Interface
 	// IPv6 is as in [catalog.Query].
 	IPv6 bool
-	// Unreadable says since when and why a linked cluster can't be read; empty if it can. It may be nil.
+	// Unreadable says since when and why a linked cluster can't be read, and is empty if it can; nil without
+	// linked clusters.
 	Unreadable func(cluster string) string
 }
 
@@ -87,7 +88,8 @@ type facts struct {
 	known            *catalog.Service
 	ports            []portExplanation
 
-	// matched are the pods that the selector selects; if there are none, nearby are all pods.
+	// matched are the pods that the selector selects. nearby are pods of the namespace, read if the
+	// selector matches none.
 	matched, nearby podList
 	podsErr         error
 	// workloads is the number of ExternalWorkloads that the selector selects.

@@ -25,7 +25,8 @@ const (
 	maxResponse = 16 << 20
 )
 
-// Bounded returns a transport for the client of an [Explainer], which fails responses too large.
+// Bounded returns a transport that fails responses that are too large. The client of an [Explainer]
+// must use it.
 func Bounded(next http.RoundTripper) http.RoundTripper { return boundedTransport{next} }
 
 type boundedTransport struct{ next http.RoundTripper }
@@ -65,7 +66,8 @@ func (l live) services(ctx context.Context) ([]corev1.Service, error) {
 	return list.Items, nil
 }
 
-// suggestions returns the Services of the namespace, and the namespaces with a Service of a name, if listed.
+// suggestions returns the Services of the namespace, and the namespaces that have a Service of a name, as far
+// as they can be listed.
 func (l live) suggestions(ctx context.Context, name string) (names, namespaces []string) {
 	all, _ := l.services(ctx)
 	for i := range all {
@@ -104,7 +106,8 @@ func (s podList) count() string {
 	return fmt.Sprint(len(s.pods))
 }
 
-// title describes the read pods, such as "3 pods" or "the first 200 of more than 200 pods".
+// title describes the pods that were read, such as "3 pods" or "the first 200 of more than 200
+// pods".
 func (s podList) title() string {
 	if s.more {
 		return fmt.Sprintf("the first %d of more than %[1]d pods", len(s.pods))

@@ -105,7 +105,8 @@ func withMessage(text, reason, message string) string {
 	return text
 }
 
-// containerNotReady says which container isn't ready; empty if the status names none.
+// containerNotReady says which container keeps a pod from being ready; empty if the status names
+// none.
 func containerNotReady(p *corev1.Pod) string {
 	for _, all := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
 		for i := range all {

@@ -109,7 +109,8 @@ func lowered(steps []inspect.Step) []inspect.Step {
 	return steps
 }
 
-// StateOf returns the state of a Service with so many ready endpoints, as its explanation does.
+// StateOf returns the state of a Service with this many ready endpoints, by the same verdict as its
+// explanation.
 func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState {
 	if s.ExternalName {
 		return inspect.ServiceExternal

@@ -14,8 +14,9 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 )
 
-// WrittenExplainer explains the selector, pods and EndpointSlices of a Service, and the Services of a pod, an
-// owner of pods, or an address, in a process that serves no clients. It implements [inspect.Explainer].
+// WrittenExplainer explains the selector, the pods and the EndpointSlices of a Service, and the Services of a
+// pod, an object that creates pods, or an address, in a process that serves no clients. It implements
+// [inspect.Explainer].
 type WrittenExplainer struct {
 	// Client reads objects on demand. Its responses must be [Bounded].
 	Client kubernetes.Interface
