@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -49,9 +50,7 @@ type Catalog struct {
 
 // New returns an empty catalog. Its Synced channel closes after MarkSynced, while Run runs.
 func New(o Options) *Catalog {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Catalog{
 		options:   o,
 		inbox:     inbox{batch: newBatch(), poke: make(chan struct{}, 1)},

@@ -83,10 +83,6 @@ type importIndex struct {
 	ofCluster map[string]map[ServiceKey]struct{}
 }
 
-func newImportIndex() importIndex {
-	return importIndex{ofService: map[ServiceKey]map[ServiceKey]struct{}{}, ofCluster: map[string]map[ServiceKey]struct{}{}}
-}
-
 func (x *importIndex) add(s *Service) {
 	for _, member := range s.imports() {
 		addKey(x.ofService, member, s.Key)

@@ -40,10 +40,6 @@ type dependencies struct {
 	stale    []*watch
 }
 
-func newDependencies() dependencies {
-	return dependencies{watchers: map[dependency]map[*watch]struct{}{}}
-}
-
 // newWatch returns a watch without dependencies, to be registered with add.
 func (f *dependencies) newWatch() watch { return watch{stale: make(chan struct{}), dependencies: f} }
 

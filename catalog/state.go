@@ -83,9 +83,9 @@ func newState() *state {
 		clusters:     map[string]*Cluster{},
 		forgotten:    map[string][]ID{},
 		waiting:      waitingServers{changes: map[namespaceKey]map[ID]Object{}},
-		imports:      newImportIndex(),
+		imports:      importIndex{ofService: map[ServiceKey]map[ServiceKey]struct{}{}, ofCluster: map[string]map[ServiceKey]struct{}{}},
 		addresses:    newAddressIndex(),
-		dependencies: newDependencies(),
+		dependencies: dependencies{watchers: map[dependency]map[*watch]struct{}{}},
 		unknownNode:  newNodeState("", ""),
 		dirty:        map[ServiceKey]struct{}{},
 	}

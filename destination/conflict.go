@@ -78,13 +78,12 @@ func (c *conflicts) remember(r catalog.AddressConflict) {
 
 // follow reports the ends of conflicts until the context ends.
 func (c *conflicts) follow(ctx context.Context) {
-	ticker := time.NewTicker(conflictsInterval)
-	defer ticker.Stop()
+	ticker := time.Tick(conflictsInterval)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-ticker:
 			c.reportEnded()
 		}
 	}

@@ -85,13 +85,12 @@ func (m *metrics) overflowing(q query) string {
 
 // sample observes the lag of the slowest stream until the context ends.
 func (m *metrics) sample(ctx context.Context) {
-	ticker := time.NewTicker(sampleInterval)
-	defer ticker.Stop()
+	ticker := time.Tick(sampleInterval)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticker.C:
+		case now := <-ticker:
 			m.slowest.Observe(m.slowestLag(now).Seconds())
 		}
 	}

@@ -78,9 +78,6 @@ func (ws *workers) keep(w *worker) bool {
 	return true
 }
 
-// abandon ends the worker after its job, without waiting for it.
-func (w *worker) abandon() { close(w.jobs) }
-
 // enter counts a user. Each enter is followed by one leave.
 func (ws *workers) enter() {
 	ws.mu.Lock()

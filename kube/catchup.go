@@ -99,8 +99,7 @@ func Versions(tables ...AnyTable) map[string]string {
 // the cluster lacks, or forbids, for both processes is contained. Unlike [CatchUp], it sends no
 // requests.
 func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable) bool {
-	look := time.NewTicker(catchUpPoll)
-	defer look.Stop()
+	look := time.Tick(catchUpPoll)
 	for _, t := range tables {
 		for _, p := range t.parts() {
 			version, known := versions[p.label()]
@@ -109,7 +108,7 @@ func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable
 			}
 			for !p.watches.contain(version) {
 				select {
-				case <-look.C:
+				case <-look:
 				case <-ctx.Done():
 					return false
 				}
@@ -134,14 +133,13 @@ func (p *part) catchUp(ctx context.Context, unread *atomic.Int64) error {
 		return err
 	}
 	asked := time.Now()
-	look := time.NewTicker(catchUpPoll)
-	defer look.Stop()
+	look := time.Tick(catchUpPoll)
 	for !p.watches.reached(want, asked) {
 		if p.state.following() {
 			p.watches.replace(asked)
 		}
 		select {
-		case <-look.C:
+		case <-look:
 		case <-ctx.Done():
 			return fmt.Errorf("catch up with %s: the tables are at version %q, not at %s: %w", p.label(), p.watches.progress(), want, context.Cause(ctx))
 		}

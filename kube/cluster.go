@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,15 +139,11 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Name == "" {
-		o.Name = DefaultName
-	}
+	o.Name = cmp.Or(o.Name, DefaultName)
 	if o.Registerer == nil {
 		o.Registerer = prometheus.NewRegistry()
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Report == nil {
 		o.Report = func(objectmeta.Problem) {}
 	}
@@ -343,4 +340,23 @@ func (c *Cluster) checkSettled() {
 // requiredFilled reports whether all required tables have been filled.
 func (c *Cluster) requiredFilled() bool {
 	return !slices.ContainsFunc(c.feeds, func(f *feed) bool { return !f.optional && !f.status().Filled })
+}
+
+// MaxNamespaces is the largest number of namespaces that a [Cluster] watches separately. Each costs a
+// permanent request and 20 kB of memory per kind.
+const MaxNamespaces = 100
+
+func checkNamespaces(names []string) error {
+	if len(names) > MaxNamespaces {
+		return fmt.Errorf("%d namespaces: at most %d can be read separately; read all", len(names), MaxNamespaces)
+	}
+	for i, name := range names {
+		if name == "" {
+			return errors.New("a namespace is empty; list none to read all")
+		}
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("namespace %s is listed twice; remove one", name)
+		}
+	}
+	return nil
 }

@@ -130,7 +130,7 @@ func WithHandler[T any](h func(old, new *T)) TableOption[T] {
 // WithIndex adds an index for [Table.ByIndex]. The function keys returns the index keys of a value and must
 // depend on the value only.
 func WithIndex[T any](name string, keys func(*T) []string) TableOption[T] {
-	return func(t *Table[T]) { t.indexes[name] = newIndex(keys) }
+	return func(t *Table[T]) { t.indexes[name] = &index[T]{keys: keys, sets: map[string]map[key]struct{}{}} }
 }
 
 // Table returns an empty table of the kind. It is filled once it is passed to [New] and the cluster runs.
@@ -391,5 +391,44 @@ func (t *Table[T]) callHandlers(c change[T]) {
 	}
 	for _, h := range t.handlers {
 		h(c.old, c.new)
+	}
+}
+
+// index finds the objects of a table by keys of their values. The lock of the table guards it.
+type index[T any] struct {
+	keys func(*T) []string
+	sets map[string]map[key]struct{}
+}
+
+// under returns the objects that are indexed under s. A nil index has none.
+func (ix *index[T]) under(s string) map[key]struct{} {
+	if ix == nil {
+		return nil
+	}
+	return ix.sets[s]
+}
+
+// move indexes an object under the keys of its new value instead of its old one. Either value may be nil.
+func (ix *index[T]) move(k key, old, new *T) {
+	if old != nil {
+		for _, s := range ix.keys(old) {
+			ix.drop(s, k)
+		}
+	}
+	if new == nil {
+		return
+	}
+	for _, s := range ix.keys(new) {
+		if ix.sets[s] == nil {
+			ix.sets[s] = map[key]struct{}{}
+		}
+		ix.sets[s][k] = struct{}{}
+	}
+}
+
+func (ix *index[T]) drop(s string, k key) {
+	delete(ix.sets[s], k)
+	if len(ix.sets[s]) == 0 {
+		delete(ix.sets, s)
 	}
 }

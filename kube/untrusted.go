@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -46,21 +47,11 @@ type UntrustedLimits struct {
 }
 
 func (f UntrustedLimits) withDefaults() *UntrustedLimits {
-	if f.ListBytes == 0 {
-		f.ListBytes = 1 << 30
-	}
-	if f.ListTime == 0 {
-		f.ListTime = listTimeout
-	}
-	if f.EventBytes == 0 {
-		f.EventBytes = 2 * frameLimit
-	}
-	if f.Objects == 0 {
-		f.Objects = 500_000
-	}
-	if f.BytesPerSecond == 0 {
-		f.BytesPerSecond = 16 << 20
-	}
+	f.ListBytes = cmp.Or(f.ListBytes, 1<<30)
+	f.ListTime = cmp.Or(f.ListTime, listTimeout)
+	f.EventBytes = cmp.Or(f.EventBytes, 2*frameLimit)
+	f.Objects = cmp.Or(f.Objects, 500_000)
+	f.BytesPerSecond = cmp.Or(f.BytesPerSecond, 16<<20)
 	f.pace = &pace{limiter: rate.NewLimiter(rate.Limit(f.BytesPerSecond), int(min(2*f.ListBytes, math.MaxInt))), slowed: func() {}}
 	return &f
 }

@@ -23,6 +23,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -97,9 +98,7 @@ func NewBare(c Config) (*Server, error) {
 }
 
 func newServer(c Config, newHandler func(Config) (http.Handler, error)) (*Server, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Panics == nil {
 		var err error
 		if c.Panics, err = NewPanics(c.Registerer, c.Log); err != nil {

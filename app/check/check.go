@@ -102,12 +102,10 @@ func runOne(ctx context.Context, c Check, limit time.Duration) []Result {
 	case <-ctx.Done():
 	}
 	// The check was cancelled, and may still return a result.
-	grace := time.NewTimer(time.Second)
-	defer grace.Stop()
 	select {
 	case found := <-outcome:
 		return found
-	case <-grace.C:
+	case <-time.After(time.Second):
 		return []Result{late(c.About, limit)}
 	}
 }

@@ -1,8 +1,8 @@
 package destclient
 
 import (
-	"cmp"
 	"encoding/binary"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -104,14 +104,7 @@ func (s *endpointSet) removeExcept(kept *pb.WeightedAddrSet) []change {
 }
 
 func (s *endpointSet) sorted() []netip.AddrPort {
-	addrs := make([]netip.AddrPort, 0, len(s.endpoints))
-	for a := range s.endpoints {
-		addrs = append(addrs, a)
-	}
-	slices.SortFunc(addrs, func(a, b netip.AddrPort) int {
-		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Port(), b.Port()))
-	})
-	return addrs
+	return slices.SortedFunc(maps.Keys(s.endpoints), netip.AddrPort.Compare)
 }
 
 // AddrPort returns the address in a message. It is invalid if the message has no IP.

@@ -1,6 +1,7 @@
 package destclient
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"math"
@@ -49,12 +50,8 @@ func (o *Options) Connect() (*grpc.ClientConn, error) {
 	if err := settings.CheckTimeout(o.Timeout); err != nil {
 		return nil, err
 	}
-	transport := o.Transport
-	if transport == nil {
-		transport = insecure.NewCredentials()
-	}
 	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(transport),
+		grpc.WithTransportCredentials(cmp.Or(o.Transport, insecure.NewCredentials())),
 		grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
 		// The default delay grows to two minutes, in which a watch would get the old error.

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 var (
@@ -133,9 +134,7 @@ func (a *call[M]) watch(ctx context.Context) error {
 		}
 		delay := a.backoff(failures)
 		fmt.Fprintf(a.err, "signpost: %v; asking again in %v\n", a.explain(ctx, err), delay)
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
+		if pause.For(ctx, delay) != nil {
 			return nil
 		}
 	}

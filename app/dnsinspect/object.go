@@ -38,8 +38,7 @@ func (r *Role) explainObject(ctx context.Context, w *explanation, ref inspect.Ob
 // about returns a selection of the keys of an object.
 func about(ref inspect.ObjectRef) func(source string, key source.Key) bool {
 	return func(_ string, key source.Key) bool {
-		kind, _, _ := strings.Cut(key.Kind, ".")
-		return strings.EqualFold(kind, ref.Kind) && key.Namespace == ref.Namespace && key.Name == ref.Name
+		return sameKind(key, ref) && key.Namespace == ref.Namespace && key.Name == ref.Name
 	}
 }
 

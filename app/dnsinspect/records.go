@@ -94,14 +94,6 @@ func recordID(publisher string, k publisher.RowKey) string {
 	return strings.Join([]string{publisher, k.Zone, k.ZoneID, k.Name, k.Type, k.SetIdentifier}, " ")
 }
 
-// groupOf returns the group of an API version; empty for the core group.
-func groupOf(apiVersion string) string {
-	if group, _, found := strings.Cut(apiVersion, "/"); found {
-		return group
-	}
-	return ""
-}
-
 // Zones implements [inspect.ZonesOf]. Unzoned names are counted under a zone without a name.
 func (r *Role) Zones(ctx context.Context) ([]inspect.Zone, error) {
 	if err := r.mustLead(); err != nil {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/publisher"
@@ -68,5 +70,6 @@ func (r *Role) asError(err error) error {
 }
 
 func objectRef(o dns.Object) inspect.ObjectRef {
-	return inspect.ObjectRef{Kind: o.Kind, Group: groupOf(o.APIVersion), Namespace: o.Namespace, Name: o.Name}
+	version, _ := schema.ParseGroupVersion(o.APIVersion)
+	return inspect.ObjectRef{Kind: o.Kind, Group: version.Group, Namespace: o.Namespace, Name: o.Name}
 }

@@ -146,8 +146,7 @@ func (w *explanation) rows(t publisher.Trace, h publisher.ZoneTrace) {
 	for _, row := range h.Rows {
 		var objects *inspect.ObjectRef
 		if len(row.Objects) > 0 {
-			ref := objectRef(row.Objects[0])
-			objects = &ref
+			objects = new(objectRef(row.Objects[0]))
 		}
 		state, text := rowStep(row)
 		if row.State == publisher.RowNotOwned && len(t.Asks) == 0 {

@@ -75,13 +75,12 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 // admitAgain checks the access of a listener periodically, until its context ends. It calls end if
 // the access is refused, or can't be checked for long.
 func (s *Server) admitAgain(r *http.Request, end func()) {
-	tick := time.NewTicker(admitAgain)
-	defer tick.Stop()
+	tick := time.Tick(admitAgain)
 	for unchecked := 0; unchecked < maxUnchecked; {
 		select {
 		case <-r.Context().Done():
 			return
-		case <-tick.C:
+		case <-tick:
 		}
 		var refused *refusal
 		switch err := s.admit(r); {

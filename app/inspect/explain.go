@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -19,9 +20,7 @@ func (s *Server) Explain(ctx context.Context, q Query) Explanation {
 			continue
 		}
 		for _, step := range o.Explains.Explain(ctx, q) {
-			if step.Role == "" {
-				step.Role = o.Role
-			}
+			step.Role = cmp.Or(step.Role, o.Role)
 			steps = append(steps, step)
 		}
 	}

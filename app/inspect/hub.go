@@ -58,13 +58,12 @@ func newHub(topics map[Topic]func() watch) *hub {
 
 func (h *hub) run(ctx context.Context) error {
 	defer close(h.stopped)
-	tick := time.NewTicker(changesEvery)
-	defer tick.Stop()
+	tick := time.Tick(changesEvery)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-tick:
 			h.compare(ctx)
 		}
 	}

@@ -56,10 +56,6 @@ type cause struct {
 	at   time.Time
 }
 
-func newFinder(s *Server) *finder {
-	return &finder{server: s, causes: cache.NewLRUExpireCache(2 * maxSubjects)}
-}
-
 // search is a search for current problems. One goroutine fills it; then it is immutable.
 type search struct {
 	server   *Server

@@ -30,15 +30,14 @@ type recorder struct {
 
 // run reads the values until the context ends.
 func (r *recorder) run(ctx context.Context) {
-	tick := time.NewTicker(FigureInterval)
-	defer tick.Stop()
+	tick := time.Tick(FigureInterval)
 	r.begin()
 	for {
 		r.record(ctx, time.Now())
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }

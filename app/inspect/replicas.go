@@ -25,7 +25,8 @@ func (s *Server) replicas(status *Status) []Replica {
 			}
 		}
 	}
-	completeOwn(&all[0], status)
+	own := &all[0] // whose fields the process knows best
+	own.Here, own.Ready, own.Version, own.Started = true, new(status.Ready), status.Version, new(status.Started)
 	for i := range all[1:] {
 		if r := &all[i+1]; r.Revision != "" && r.Revision == all[0].Revision {
 			r.Version = status.Version
@@ -36,12 +37,6 @@ func (s *Server) replicas(status *Status) []Replica {
 	}
 	slices.SortFunc(all[1:], func(a, b Replica) int { return cmp.Compare(a.Process, b.Process) })
 	return all[:min(len(all), MaxReplicas)]
-}
-
-// completeOwn sets the fields that the process knows of itself.
-func completeOwn(own *Replica, status *Status) {
-	ready, started := status.Ready, status.Started
-	own.Here, own.Ready, own.Version, own.Started = true, &ready, status.Version, &started
 }
 
 // addLease adds a Lease to the replica that holds it. An unknown holder is added as a replica.

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/signpostd/signpost/internal/history"
 )
@@ -66,11 +69,9 @@ const (
 
 // New returns a server for the offers of the roles. Changes are sent while [Server.Run] runs.
 func New(c Config) *Server {
-	if c.ClusterDomain == "" {
-		c.ClusterDomain = "cluster.local"
-	}
+	c.ClusterDomain = cmp.Or(c.ClusterDomain, "cluster.local")
 	s := &Server{config: c, offered: offeredBy(c.Offers), explaining: make(chan struct{}, explainsAtATime)}
-	s.finder = newFinder(s)
+	s.finder = &finder{server: s, causes: cache.NewLRUExpireCache(2 * maxSubjects)}
 	s.recorder.server = s
 	s.hub = newHub(s.topics())
 	s.endpoints = []endpoint{
@@ -305,19 +306,16 @@ func (s *Server) counts(ctx context.Context) Counts {
 		c.Streams, c.StreamsBehind = &open, &behind
 	}
 	if source := s.offered.serving.Services; source != nil {
-		n := source.CountServices()
-		c.Services = &n
+		c.Services = new(source.CountServices())
 	}
 	if source := s.offered.zones; source != nil {
 		c.Records = countRecords(ctx, source)
 	}
 	if held, ok := s.heldPlans(); ok {
-		n := len(held)
-		c.HeldPlans = &n
+		c.HeldPlans = new(len(held))
 	}
 	if s.config.Problems != nil {
-		n := len(s.allProblems())
-		c.Problems = &n
+		c.Problems = new(len(s.allProblems()))
 	}
 	return c
 }
@@ -371,4 +369,36 @@ func (s *Server) explain(ctx context.Context, p parameters) (any, error) {
 		return nil, errors.New("too many explanations at a time: try again")
 	}
 	return s.Explain(ctx, q), nil
+}
+
+// refusal is the error of a request with another status than 200.
+type refusal struct {
+	code int
+	Failure
+}
+
+func (r *refusal) Error() string { return r.Failure.Error }
+
+// refused returns the error of a request with a status.
+func refused(code int, err error) error { return &refusal{code, Failure{Error: err.Error()}} }
+
+// badRequest returns the error of a malformed request.
+func badRequest(format string, args ...any) error {
+	return refused(http.StatusBadRequest, fmt.Errorf(format, args...))
+}
+
+// refuse responds to a failed request.
+func refuse(w http.ResponseWriter, err error) {
+	var known *refusal
+	var elsewhere *NotLeading
+	switch {
+	case errors.As(err, &known):
+		reply(w, known.code, known.Failure)
+	case errors.As(err, &elsewhere):
+		reply(w, http.StatusConflict, Failure{Error: elsewhere.Error(), Leader: elsewhere.Leader})
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		reply(w, http.StatusServiceUnavailable, Failure{Error: "no answer in time: try again"})
+	default:
+		reply(w, http.StatusServiceUnavailable, Failure{Error: err.Error()})
+	}
 }

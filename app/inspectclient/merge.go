@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/portforward"
 )
 
@@ -78,8 +79,8 @@ func (c *Client) unqueried() []member {
 // none, a note is written and all are returned.
 func (c *Client) having(ctx context.Context, roles ...string) ([]member, error) {
 	all, err := c.members(ctx)
-	if err != nil {
-		return nil, err
+	if err != nil || len(roles) == 0 {
+		return all, err
 	}
 	all = slices.DeleteFunc(all, func(m member) bool { return !slices.ContainsFunc(roles, m.has) })
 	if len(all) == 0 {
@@ -169,6 +170,25 @@ func list[L, T any](ctx context.Context, c *Client, m *member, path string, quer
 }
 
 // lists reads all pages of a list of each member.
-func lists[L, T any](ctx context.Context, c *Client, members []member, what, path string, query url.Values, split func(L) ([]T, inspect.Page)) ([]from[[]T], error) {
+func lists[L, T any](ctx context.Context, c *Client, roles []string, what, path string, query url.Values, split func(L) ([]T, inspect.Page)) ([]from[[]T], error) {
+	members, err := c.having(ctx, roles...)
+	if err != nil {
+		return nil, err
+	}
 	return queryWithRole(c, members, what, func(m *member) ([]T, error) { return list(ctx, c, m, path, query, split) })
+}
+
+// emptyText is the text of an empty list: a sentence without its full stop, and the filters that were
+// given. pairs are names and values of filters, as for [queryOf].
+func emptyText(sentence string, pairs ...string) string {
+	var given []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			given = append(given, pairs[i]+"="+output.Clean(pairs[i+1]))
+		}
+	}
+	if len(given) > 0 {
+		sentence += " (filters: " + strings.Join(given, ", ") + ")"
+	}
+	return sentence + ".\n"
 }

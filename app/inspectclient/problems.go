@@ -15,11 +15,7 @@ import (
 // Problems returns the parts of objects that can't be used. Equal problems of several processes are
 // merged. An empty namespace means all.
 func (c *Client) Problems(ctx context.Context, namespace, search string) (output.Result, error) {
-	members, err := c.members(ctx)
-	if err != nil {
-		return output.Result{}, err
-	}
-	responses, err := lists(ctx, c, members, "problems", inspect.ProblemsPath, queryOf("search", search), func(l inspect.ProblemList) ([]inspect.Problem, inspect.Page) { return l.Problems, l.Page })
+	responses, err := lists(ctx, c, nil, "problems", inspect.ProblemsPath, queryOf("search", search), func(l inspect.ProblemList) ([]inspect.Problem, inspect.Page) { return l.Problems, l.Page })
 	if err != nil {
 		return output.Result{}, err
 	}

@@ -245,13 +245,7 @@ func firstObject(all []inspect.ObjectRef) string {
 }
 
 // sentence truncates a text to 400 characters.
-func sentence(text string) string {
-	const most = 400
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
+func sentence(text string) string { return output.Cut(text, 400) }
 
 func ttl(seconds int64) string {
 	if seconds == 0 {
@@ -272,11 +266,7 @@ func until(then *time.Time, now time.Time) string {
 
 // ZoneNames returns the zones of the leader.
 func (c *Client) ZoneNames(ctx context.Context) ([]string, error) {
-	members, err := c.having(ctx, dnsRole)
-	if err != nil {
-		return nil, err
-	}
-	responses, err := lists(ctx, c, members, "zones", inspect.ZonesPath, nil, func(l inspect.ZoneList) ([]inspect.Zone, inspect.Page) { return l.Zones, l.Page })
+	responses, err := lists(ctx, c, []string{dnsRole}, "zones", inspect.ZonesPath, nil, func(l inspect.ZoneList) ([]inspect.Zone, inspect.Page) { return l.Zones, l.Page })
 	var names []string
 	for _, a := range responses {
 		for _, z := range a.value {

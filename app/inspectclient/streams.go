@@ -26,12 +26,8 @@ type StreamFilter struct {
 
 // Streams returns the open calls of the Destination API, and the streams of xDS clients.
 func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Result, error) {
-	members, err := c.having(ctx, destinationRole, xdsRole)
-	if err != nil {
-		return output.Result{}, err
-	}
 	given := []string{"service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", filter.State}
-	responses, err := lists(ctx, c, members, "streams", inspect.StreamsPath, queryOf(given...), func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
+	responses, err := lists(ctx, c, []string{destinationRole, xdsRole}, "streams", inspect.StreamsPath, queryOf(given...), func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
 	if err != nil {
 		return output.Result{}, err
 	}

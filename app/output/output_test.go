@@ -25,7 +25,7 @@ func result() output.Result {
 	return output.Result{
 		Value: map[string]any{"items": pets}, Items: []any{pets[0], pets[1]}, Names: []string{"pet/Rex", "pet/Ada"}, Text: "Two pets.\n",
 		Table: output.TableData{
-			Columns: []output.Column{{Name: "NAME"}, {Name: "AGE", Only: output.WideOnly}, {Name: "NOTE"}},
+			Columns: []output.Column{{Name: "NAME"}, {Name: "AGE", Wide: true}, {Name: "NOTE"}},
 			Rows:    [][]string{{"Rex", "3", ""}, {"Ada\x1b[31m\nB\u202e", "1234567890", strings.Repeat("ä", 90)}},
 		},
 	}

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"strings"
 	"text/tabwriter"
 )
@@ -22,19 +23,10 @@ type TableData struct {
 type Column struct {
 	Name string
 	// Only says which tables have the column.
-	Only Width
+	Wide bool
 	// Whole disables cutting, for cells that are sentences.
 	Whole bool
 }
-
-// Width says which tables have a column.
-type Width int
-
-// The tables that have a column: all, or only wide ones.
-const (
-	Always Width = iota
-	WideOnly
-)
 
 // List returns a result with a row for each item of a list. row returns what the format name
 // prints of an item, and its cells. Columns are names between bars: one that ends with + is for
@@ -44,11 +36,7 @@ func List[T any](value any, list []T, columns string, row func(item T) (name str
 	for name := range strings.SplitSeq(columns, "|") {
 		name, wide := strings.CutSuffix(name, "+")
 		name, whole := strings.CutSuffix(name, "…")
-		column := Column{Name: name, Whole: whole}
-		if wide {
-			column.Only = WideOnly
-		}
-		a.Table.Columns = append(a.Table.Columns, column)
+		a.Table.Columns = append(a.Table.Columns, Column{Name: name, Wide: wide, Whole: whole})
 	}
 	for i, item := range list {
 		name, cells := row(item)
@@ -67,7 +55,7 @@ func (t *TableData) render(wide bool) string {
 	line := func(cell func(i int) string) {
 		var cells []string
 		for i, c := range t.Columns {
-			if wide || c.Only == Always {
+			if wide || !c.Wide {
 				cells = append(cells, cell(i))
 			}
 		}
@@ -82,19 +70,17 @@ func (t *TableData) render(wide bool) string {
 		line(func(i int) string {
 			cell := Clean(row[i])
 			if !t.Columns[i].Whole {
-				cell = cut(cell, most)
+				cell = Cut(cell, most)
 			}
-			if cell == "" {
-				return "-"
-			}
-			return cell
+			return cmp.Or(cell, "-")
 		})
 	}
 	_ = w.Flush()
 	return text.String()
 }
 
-func cut(text string, most int) string {
+// Cut truncates a text to a number of characters.
+func Cut(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}

@@ -41,13 +41,12 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 	explainer := &whyserved.Explainer{Catalog: found.known, Server: server, Client: live, IPv6: o.EnableIPv6, Unreadable: inspected.unreadable}
 	inspected.server, inspected.stateOf = server, explainer.StateOf
 	r := role{
-		Name:          settings.DestinationSection,
-		Addr:          o.Addr,
-		AddrSetting:   settings.DestinationAddress,
-		AddrLogKey:    "grpc",
-		ServerOptions: server.ServerOptions(),
-		Listener:      server.Listener,
-		Register:      server.Register,
+		Name: settings.DestinationSection,
+		Server: &grpcServer{
+			Setting: settings.DestinationAddress, LogKey: "grpc", Addr: o.Addr,
+			Options:  server.ServerOptions(),
+			Register: server.Register, Listener: server.Listener,
+		},
 		Actors: func(<-chan struct{}) []run.Actor {
 			return []run.Actor{
 				{Name: "destination", Run: server.Run},

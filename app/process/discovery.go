@@ -77,11 +77,9 @@ func markSynced(ctx context.Context, known *catalog.Catalog, settled, links <-ch
 	case <-ctx.Done():
 		return nil
 	}
-	limit := time.NewTimer(linksWait)
-	defer limit.Stop()
 	select {
 	case <-links:
-	case <-limit.C:
+	case <-time.After(linksWait):
 	case <-ctx.Done():
 		return nil
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/pause"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube"
 )
@@ -268,10 +269,8 @@ func (r *dnsRole) identify(ctx context.Context, refusals configure.Refusals) boo
 		if !failed {
 			r.log.Warn("Publishing waits until the instance of this process is known; trying again", "err", err)
 		}
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, identifyInterval) != nil {
 			return false
-		case <-time.After(identifyInterval):
 		}
 	}
 }

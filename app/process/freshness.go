@@ -43,6 +43,3 @@ func (f *freshness) outdated(resources ...string) string {
 	}
 	return ""
 }
-
-// outdatedServices is the Outdated of [xds.Config].
-func (f *freshness) outdatedServices() string { return f.outdated("services") }

@@ -24,7 +24,8 @@ type grpcServer struct {
 	// LogKey its key in the log.
 	Setting, LogKey, Addr string
 	Options               []grpc.ServerOption
-	Services              services
+	// Register adds the services of the role.
+	Register func(grpc.ServiceRegistrar)
 	// Listener wraps the listener of the server; it may be nil.
 	Listener func(net.Listener) net.Listener
 }
@@ -50,9 +51,7 @@ func (g grpcServer) actor(shared interceptors, s serving, l net.Listener) run.Ac
 		grpc.ChainStreamInterceptor(shared.metrics.StreamInterceptor, shared.recoverer.StreamInterceptor),
 		grpc.ChainUnaryInterceptor(shared.recoverer.UnaryInterceptor),
 	}, g.Options...)...)
-	for _, of := range g.Services {
-		server.RegisterService(of.description, of.implementation)
-	}
+	g.Register(server)
 	shared.metrics.Init(server.GetServiceInfo())
 	shared.recoverer.Init(server.GetServiceInfo())
 	if g.Listener != nil {
@@ -82,19 +81,4 @@ func serveGRPC(ctx context.Context, server *grpc.Server, l net.Listener, grace t
 		return fmt.Errorf("serve gRPC on %s: %w", l.Addr(), err)
 	}
 	return nil
-}
-
-// service is a service of a gRPC server.
-type service struct {
-	description    *grpc.ServiceDesc
-	implementation any
-}
-
-// services collects the services of roles before there is a gRPC server, which would end the
-// process if a name is registered twice.
-type services []service
-
-// RegisterService implements grpc.ServiceRegistrar.
-func (s *services) RegisterService(description *grpc.ServiceDesc, implementation any) {
-	*s = append(*s, service{description, implementation})
 }

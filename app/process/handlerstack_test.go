@@ -101,8 +101,7 @@ func serveCatalog(t *testing.T, serve func(*catalog.Catalog, prometheus.Register
 	})
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	server := serve(known, registry, log)
-	of := grpcServer{Options: server.ServerOptions(), Listener: server.Listener}
-	server.Register(&of.Services)
+	of := grpcServer{Options: server.ServerOptions(), Register: server.Register, Listener: server.Listener}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // writerGCPercent is the GOGC percentage of a process with controllers; the runtime's default is
@@ -67,13 +68,9 @@ func releaseAfter(ctx context.Context, settled <-chan struct{}, delay time.Durat
 	case <-ctx.Done():
 		return nil
 	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
+	if pause.For(ctx, delay) == nil {
 		release()
 		<-ctx.Done()
-	case <-ctx.Done():
 	}
 	return nil
 }

@@ -3,12 +3,10 @@ package process
 import (
 	"context"
 	"log/slog"
-	"net"
 	"runtime/debug"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/grpc"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -62,10 +60,7 @@ type role struct {
 	// Register adds the services of the role to its own gRPC server, which listens at Addr; nil for
 	// a role without services. AddrSetting is the path of the address in a config file, for errors, and
 	// AddrLogKey its key in the log. Listener wraps the listener; it may be nil.
-	Register                      func(grpc.ServiceRegistrar)
-	Addr, AddrSetting, AddrLogKey string
-	ServerOptions                 []grpc.ServerOption
-	Listener                      func(net.Listener) net.Listener
+	Server *grpcServer
 	// Actors returns the actors that run until the process ends. An actor without a Grace gets the
 	// grace period of the settings. settled is closed when the tables are filled. When the context
 	// of the actors ends, open streams must end too, because the gRPC server waits for them.
@@ -202,10 +197,8 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	var tables []kube.AnyTable
 	for _, r := range roles {
 		tables = append(tables, r.Tables...)
-		if r.Register != nil {
-			server := grpcServer{Setting: r.AddrSetting, LogKey: r.AddrLogKey, Addr: r.Addr, Options: r.ServerOptions, Listener: r.Listener}
-			r.Register(&server.Services)
-			p.Servers = append(p.Servers, server)
+		if r.Server != nil {
+			p.Servers = append(p.Servers, *r.Server)
 		}
 	}
 	var cluster *kube.Cluster

@@ -173,16 +173,14 @@ func (e ending) Run(ctx context.Context) error {
 
 // registered returns what a role with this server registers.
 func registered(server pb.DestinationServer) []grpcServer {
-	s := grpcServer{Setting: settings.DestinationAddress}
-	pb.RegisterDestinationServer(&s.Services, server)
-	return []grpcServer{s}
+	return []grpcServer{{Setting: settings.DestinationAddress, Register: func(to grpc.ServiceRegistrar) { pb.RegisterDestinationServer(to, server) }}}
 }
 
 // Each role that serves has its own gRPC server.
 func TestRolesDontReplaceEachOther(t *testing.T) {
 	none := func(<-chan struct{}) []run.Actor { return nil }
-	get := func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, ending{}) }
-	p, err := joinRoles(roleInput{}, []role{{Name: "first", Register: get, Actors: none}, {Name: "second", Actors: none}, {Name: "third", Register: get, Actors: none}})
+	get := &registered(ending{})[0]
+	p, err := joinRoles(roleInput{}, []role{{Name: "first", Server: get, Actors: none}, {Name: "second", Actors: none}, {Name: "third", Server: get, Actors: none}})
 	if err != nil || len(p.Servers) != 2 {
 		t.Errorf("error %v; %d servers, want 2", err, len(p.Servers))
 	}
@@ -291,10 +289,10 @@ func TestRolesWrapTheListener(t *testing.T) {
 	var wrapped string
 	none := func(<-chan struct{}) []run.Actor { return nil }
 	p, err := joinRoles(roleInput{}, []role{
-		{Name: "first", Actors: none, Register: func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, endless{}) }, Listener: func(l net.Listener) net.Listener {
+		{Name: "first", Actors: none, Server: &grpcServer{Register: func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, endless{}) }, Listener: func(l net.Listener) net.Listener {
 			wrapped = l.Addr().String()
 			return l
-		}},
+		}}},
 		{Name: "second", Actors: none},
 	})
 	if err != nil {

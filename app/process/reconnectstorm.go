@@ -67,8 +67,7 @@ func (c *collector) resume() {
 // doubling of the heap; updates of all other streams would wait. opened returns the number of
 // streams opened so far. delay and resume are those of a [collector].
 func delayCollection(ctx context.Context, log *slog.Logger, opened func() uint64, delay, resume func()) error {
-	ticker := time.NewTicker(stormInterval)
-	defer ticker.Stop()
+	ticker := time.Tick(stormInterval)
 	last, calmAt := opened(), time.Time{} // calmAt is zero unless collection is delayed
 	for {
 		select {
@@ -77,7 +76,7 @@ func delayCollection(ctx context.Context, log *slog.Logger, opened func() uint64
 				resume()
 			}
 			return nil
-		case now := <-ticker.C:
+		case now := <-ticker:
 			n := opened()
 			switch storm := n-last >= stormStreams; {
 			case storm && calmAt.IsZero():

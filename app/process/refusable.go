@@ -36,13 +36,12 @@ func (r *refusable) run(ctx context.Context) error {
 	defer cancel()
 	outcome := make(chan error, 1)
 	go func() { outcome <- r.lead(ctx) }()
-	check := time.NewTicker(refusedCheckInterval)
-	defer check.Stop()
+	check := time.Tick(refusedCheckInterval)
 	for {
 		select {
 		case err := <-outcome:
 			return err
-		case <-check.C:
+		case <-check:
 		}
 		health := r.health()
 		if health.LastWrite.After(health.RefusedLast) {

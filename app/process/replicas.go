@@ -55,6 +55,5 @@ func targetsOf(slices []*catalog.EndpointSlice) (targets []catalog.WorkloadKey) 
 
 func replicaOf(w *catalog.Workload) inspect.Replica {
 	revision, _ := w.Labels.Get(revisionLabel)
-	ready, created := w.Ready && !w.Terminating, w.Created
-	return inspect.Replica{Process: w.Key.Name, Ready: &ready, Revision: revision, Node: w.Node, Started: &created}
+	return inspect.Replica{Process: w.Key.Name, Ready: new(w.Ready && !w.Terminating), Revision: revision, Node: w.Node, Started: new(w.Created)}
 }

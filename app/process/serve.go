@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -117,9 +118,7 @@ func runAll(ctx context.Context, p process, s serving, servers ...run.Actor) err
 		group.Add(a)
 	}
 	for _, a := range p.Actors {
-		if a.Grace == 0 {
-			a.Grace = s.options.ShutdownGrace
-		}
+		a.Grace = cmp.Or(a.Grace, s.options.ShutdownGrace)
 		group.Add(a)
 	}
 	return group.Run(ctx)

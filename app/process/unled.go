@@ -65,15 +65,14 @@ func (u *unled) names() (names []string, sentence string) {
 // run updates the metric. It reports once when the leader lacks publishers, and once when that has
 // ended.
 func (u *unled) run(ctx context.Context, r *dnsRole) error {
-	tick := time.NewTicker(unledEvery)
-	defer tick.Stop()
+	tick := time.Tick(unledEvery)
 	var since time.Time
 	reported := false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-tick:
 		}
 		names, sentence := u.names()
 		u.gauge.Set(float64(len(names)))

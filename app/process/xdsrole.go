@@ -38,7 +38,7 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	config := xds.Config{
 		Namer:      resource.Namer{ClusterDomain: o.ClusterDomain, TrustDomain: o.IdentityTrustDomain, Authorities: o.Authorities},
 		EnableIPv6: o.EnableIPv6, EgressBudget: o.EgressBudget, MaxConnectionAge: o.MaxConnectionAge, Limits: o.Limits, History: in.History,
-		Outdated: found.outdatedServices,
+		Outdated: func() string { return found.outdated("services") },
 		Rejected: reportRejection(found.links.events.For("signpost-xds")),
 	}
 	access, err := newXDSAccess(o, found.links.client, in.Log)
@@ -49,16 +49,14 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	server := xds.NewServer(found.known, config, in.Registerer, in.Log)
 	serve := append([]run.Actor{{Name: "xds", Run: server.Run}}, access.actors...)
 	r := role{
-		Name:          settings.XDSSection,
-		Addr:          o.Addr,
-		AddrSetting:   settings.XDSAddress,
-		AddrLogKey:    "xds",
-		ServerOptions: server.ServerOptions(),
-		Listener:      server.Listener,
-		Register:      server.Register,
-		Actors:        func(<-chan struct{}) []run.Actor { return serve },
-		Ready:         func() bool { return channel.IsClosed(found.known.Synced()) && access.ready() },
-		Offer:         inspect.Offer{Streams: &inspectedXDS{server: server}, Explains: &explainedXDS{known: found.known, server: server}},
+		Name: settings.XDSSection,
+		Server: &grpcServer{
+			Setting: settings.XDSAddress, LogKey: "xds", Addr: o.Addr,
+			Options: server.ServerOptions(), Register: server.Register, Listener: server.Listener,
+		},
+		Actors: func(<-chan struct{}) []run.Actor { return serve },
+		Ready:  func() bool { return channel.IsClosed(found.known.Synced()) && access.ready() },
+		Offer:  inspect.Offer{Streams: &inspectedXDS{server: server}, Explains: &explainedXDS{known: found.known, server: server}},
 	}
 	if shared == nil {
 		found.addTo(&r)

@@ -28,7 +28,7 @@ type Controllers struct {
 
 func defaultControllers() Controllers {
 	o := Controllers{
-		Leader:                         defaultLeader("signpost-controllers", "kube-system").lasting(kubernetesLease),
+		Leader:                         defaultLeader("signpost-controllers", "kube-system"),
 		Endpoints:                      controllers.Loop{Workers: 5},
 		EndpointSlices:                 controllers.Loop{Workers: 5},
 		Mirroring:                      controllers.Loop{Workers: 5},
@@ -36,6 +36,7 @@ func defaultControllers() Controllers {
 		MaxEndpointsPerSlice:           100,
 		MirroringMaxEndpointsPerSubset: 1000,
 	}
+	o.Leader.LeaseDuration = kubernetesLease
 	for _, n := range controllers.Names() {
 		o.Controllers = append(o.Controllers, string(n))
 	}

@@ -134,16 +134,10 @@ func (o Destination) Settled() Destination {
 	if o.OutboundTransportMode != modeTransportHeader {
 		o.OutboundTransportMode = modeTransparent
 	}
-	if o.IdentityTrustDomain == "" {
-		o.IdentityTrustDomain = defaultDomain
-	}
-	if o.ClusterDomain == "" {
-		o.ClusterDomain = defaultDomain
-	}
+	o.IdentityTrustDomain = cmp.Or(o.IdentityTrustDomain, defaultDomain)
+	o.ClusterDomain = cmp.Or(o.ClusterDomain, defaultDomain)
 	o.LinkNamespace = cmp.Or(o.LinkNamespace, o.ControllerNamespace)
-	if o.Leader.ResourceNamespace == "" {
-		o.Leader.ResourceNamespace = o.ControllerNamespace
-	}
+	o.Leader.ResourceNamespace = cmp.Or(o.Leader.ResourceNamespace, o.ControllerNamespace)
 	return o
 }
 

@@ -34,12 +34,6 @@ func defaultLeader(name, namespace string) Leader {
 // fast.
 const kubernetesLease = 15 * time.Second
 
-// lasting returns the settings with another Lease duration.
-func (o Leader) lasting(d time.Duration) Leader {
-	o.LeaseDuration = d
-	return o
-}
-
 // settings returns the settings for this section of the config file.
 func (o *Leader) settings(section, namespaceUsage string) []Setting {
 	at := section + ".leaderElection."

@@ -55,9 +55,7 @@ func (f *publisherFields) locateOne(flags *pflag.FlagSet, text string) *nodeErro
 		if flags.Lookup(name) == nil {
 			continue
 		}
-		if first == "" {
-			first = name
-		}
+		first = cmp.Or(first, name)
 		if value := cmp.Or(f.values[name], f.meant[name]); value != nil {
 			first, e.node = name, value
 			break

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"time"
@@ -83,12 +84,8 @@ func (o *XDS) Settings() []Setting {
 
 // Settled returns the settings with defaults in place of empty values.
 func (o XDS) Settled() XDS {
-	if o.ClusterDomain == "" {
-		o.ClusterDomain = defaultDomain
-	}
-	if o.IdentityTrustDomain == "" {
-		o.IdentityTrustDomain = defaultDomain
-	}
+	o.ClusterDomain = cmp.Or(o.ClusterDomain, defaultDomain)
+	o.IdentityTrustDomain = cmp.Or(o.IdentityTrustDomain, defaultDomain)
 	if o.Auth == XDSAuthMTLS && len(o.ClientTrustDomains) == 0 {
 		o.ClientTrustDomains = []string{o.IdentityTrustDomain}
 	}

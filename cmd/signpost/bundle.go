@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -59,9 +60,7 @@ func (c *client) bundle(cmd *cobra.Command, file string, s streams) error {
 	if err := c.clusterOf(&source, found); err != nil {
 		return err
 	}
-	if file == "" {
-		file = now.Format(bundleName)
-	}
+	file = cmp.Or(file, now.Format(bundleName))
 	out := output.Raw(s.out) // a compressed file is no text
 	if file != "-" {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -18,6 +18,7 @@ import (
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/process"
 	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const checkHelp = `Check whether Signpost can run: before it is installed, and afterwards. Nothing is
@@ -234,11 +235,7 @@ func (c *checkCommand) runUntilOK(ctx context.Context, s check.Input) check.Repo
 		if report.ExitCode() == exitOK || time.Until(deadline) <= 0 {
 			return report
 		}
-		pause := time.NewTimer(min(waitBetween, time.Until(deadline)))
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
+		if pause.For(ctx, min(waitBetween, time.Until(deadline))) != nil {
 			return report
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -250,7 +251,8 @@ func (c *Controller) redistribute() {
 	changed := c.setNodes()
 	c.syncMoved() // after setNodes, because hints depend on all nodes
 	for _, service := range c.topology.GetOverloadedServices() {
-		c.loop.Add(parseKey(service))
+		namespace, name, _ := strings.Cut(service, "/")
+		c.loop.Add(reconcile.Key{Namespace: namespace, Name: name})
 	}
 	if changed && c.cpus != nil {
 		c.syncUnhinted()

@@ -13,7 +13,6 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	listers "k8s.io/client-go/listers/core/v1"
 
-	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
@@ -190,10 +189,4 @@ func cpuByZone(all []*watched.Node) map[string]int64 {
 		return nil
 	}
 	return cpus
-}
-
-// parseKey parses "namespace/name".
-func parseKey(text string) reconcile.Key {
-	namespace, name, _ := strings.Cut(text, "/")
-	return reconcile.Key{Namespace: namespace, Name: name}
 }

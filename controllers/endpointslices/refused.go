@@ -1,6 +1,7 @@
 package endpointslices
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -53,9 +54,7 @@ func (r *refused) skipsCreate(e *discoveryv1.EndpointSlice) bool {
 
 // add records a refused create.
 func (r *refused) add(e *discoveryv1.EndpointSlice, err error) {
-	if r.err == nil {
-		r.err = err
-	}
+	r.err = cmp.Or(r.err, err)
 	r.sent++
 	r.missing = append(r.missing, e)
 }

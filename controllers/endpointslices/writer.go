@@ -1,6 +1,7 @@
 package endpointslices
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -104,9 +105,7 @@ func (s *underway) size() (slices, endpoints int) {
 }
 
 func (s *underway) note(err error) {
-	if s.failed == nil {
-		s.failed = err
-	}
+	s.failed = cmp.Or(s.failed, err)
 }
 
 // create creates a slice, and records the result. If the API server refuses the slice, create returns it

@@ -64,7 +64,8 @@ func New(o Options) *Controller {
 // Run writes slices until ctx ends. It first waits until the workloads are known, because slices of existing
 // workloads that can't be read would be deleted. Then it syncs all Services.
 func (c *Controller) Run(ctx context.Context) {
-	defer c.forget()
+	defer c.store.Forget() // another process may lead before the next term
+	defer c.reported.Forget()
 	if c.awaitKnown(ctx) {
 		c.loop.Run(ctx, c.o.Workloads.Services)
 	}
@@ -79,22 +80,15 @@ func (c *Controller) awaitKnown(ctx context.Context) bool {
 		return true
 	}
 	c.o.Logger.Warn("EndpointSlices for ExternalWorkloads stay unchanged until ExternalWorkloads can be read")
-	look := time.NewTicker(knownEvery)
-	defer look.Stop()
+	look := time.Tick(knownEvery)
 	for !c.o.Known() {
 		select {
-		case <-look.C:
+		case <-look:
 		case <-ctx.Done():
 			return false
 		}
 	}
 	return true
-}
-
-// forget drops the state of a term, because another process may lead before the next one.
-func (c *Controller) forget() {
-	c.store.Forget()
-	c.reported.Forget()
 }
 
 // ServiceChanged must be called after a Service was added, changed or deleted.

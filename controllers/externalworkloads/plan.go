@@ -29,7 +29,7 @@ func Compute(service *corev1.Service, workloads []*Workload, existing []*discove
 		return Plan{}
 	}
 	p := &planner{
-		slices:      newTemplate(service),
+		slices:      &template{service: service, labels: labelsOf(service)},
 		creates:     service.DeletionTimestamp == nil,
 		maxPerSlice: maxPerSlice,
 	}
@@ -116,9 +116,9 @@ func (p *planner) write(bins []*bin, unneeded []*discoveryv1.EndpointSlice) {
 	for _, b := range m.sorted(bins) {
 		switch {
 		case b.slice != nil:
-			p.plan.Update = append(p.plan.Update, p.slices.update(b))
+			p.plan.Update = append(p.plan.Update, p.slices.slice(b))
 		case p.creates:
-			p.plan.Create = append(p.plan.Create, p.slices.create(b))
+			p.plan.Create = append(p.plan.Create, p.slices.slice(b))
 		}
 	}
 	p.plan.Delete = append(p.plan.Delete, unneeded...)

@@ -1,6 +1,7 @@
 package externalworkloads
 
 import (
+	"cmp"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,7 +78,7 @@ func problemsOf(service *corev1.Service, l *portLookup, candidates []candidate) 
 		// A port that only some workloads serve is fine.
 		if port := &service.Spec.Ports[i]; !is && len(candidates) > 0 {
 			p.add(about, UnknownTargetPort, "target %s/%s of port %d is in spec.ports of none of the selected ExternalWorkloads; add it there",
-				port.TargetPort.String(), orTCP(port.Protocol), port.Port)
+				port.TargetPort.String(), cmp.Or(port.Protocol, corev1.ProtocolTCP), port.Port)
 		}
 	}
 	for i := range candidates {

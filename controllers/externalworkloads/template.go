@@ -56,17 +56,13 @@ func ownedBy(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
 // labelled reports whether a slice has exactly the desired labels.
 func (t *template) labelled(s *discoveryv1.EndpointSlice) bool { return maps.Equal(s.Labels, t.labels) }
 
-func (t *template) create(b *bin) *discoveryv1.EndpointSlice {
-	return t.slice(b, metav1.ObjectMeta{Namespace: t.service.Namespace, GenerateName: namePrefix + t.service.Name + "-"})
-}
-
-// update returns the new version of the slice of b. Metadata of other writers stays, except labels and
-// owners.
-func (t *template) update(b *bin) *discoveryv1.EndpointSlice {
-	return t.slice(b, *b.slice.ObjectMeta.DeepCopy())
-}
-
-func (t *template) slice(b *bin, meta metav1.ObjectMeta) *discoveryv1.EndpointSlice {
+// slice returns a new slice for b, or the new version of its slice. Metadata of other writers stays, except
+// labels and owners.
+func (t *template) slice(b *bin) *discoveryv1.EndpointSlice {
+	meta := metav1.ObjectMeta{Namespace: t.service.Namespace, GenerateName: namePrefix + t.service.Name + "-"}
+	if b.slice != nil {
+		meta = *b.slice.ObjectMeta.DeepCopy()
+	}
 	yes := true
 	meta.Labels = maps.Clone(t.labels)
 	meta.OwnerReferences = []metav1.OwnerReference{{

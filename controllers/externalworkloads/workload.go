@@ -1,7 +1,6 @@
 package externalworkloads
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,8 +40,6 @@ func (w *Workload) SameEndpoint(o *Workload) bool {
 	return w.Name == o.Name && w.UID == o.UID && w.Ready == o.Ready && w.Zone() == o.Zone() &&
 		slices.Equal(w.IPs, o.IPs) && slices.Equal(w.Ports, o.Ports)
 }
-
-func orTCP(p corev1.Protocol) corev1.Protocol { return cmp.Or(p, corev1.ProtocolTCP) }
 
 // selective reports whether a Service has slices of the workloads that it selects (spec/destination.md §8.3).
 func selective(service *corev1.Service) bool {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	slicestore "github.com/signpostd/signpost/controllers/slices"
@@ -90,7 +91,7 @@ func (p *planner) mirror(endpoints *corev1.Endpoints, maxPerSubset int) {
 			p.update(t, kept, g, g.compare(kept))
 		} else if endpoints.DeletionTimestamp == nil {
 			p.plan.Stats.Added += len(g.endpoints)
-			p.plan.Create = append(p.plan.Create, t.create(g))
+			p.plan.Create = append(p.plan.Create, t.slice(g, metav1.ObjectMeta{Namespace: t.namespace, GenerateName: t.prefix}))
 		}
 	}
 }
@@ -99,7 +100,7 @@ func (p *planner) update(t *template, s *discoveryv1.EndpointSlice, g *group, d 
 	p.plan.Stats.Added += d.added
 	p.plan.Stats.Updated += d.updated
 	p.plan.Stats.Removed += d.removed
-	p.plan.Update = append(p.plan.Update, t.update(s, g))
+	p.plan.Update = append(p.plan.Update, t.slice(g, *s.ObjectMeta.DeepCopy()))
 }
 
 // take removes the first slice of a group from current and returns it; nil if there is none.

@@ -87,16 +87,7 @@ func (t *template) owns(s *discoveryv1.EndpointSlice) bool {
 	return len(owners) == 1 && owners[0].UID == t.owner.UID
 }
 
-func (t *template) create(g *group) *discoveryv1.EndpointSlice {
-	return t.slice(g, metav1.ObjectMeta{Namespace: t.namespace, GenerateName: t.prefix})
-}
-
-// update returns the new version of a slice. Metadata of other writers stays, except labels, annotations and
-// owners.
-func (t *template) update(s *discoveryv1.EndpointSlice, g *group) *discoveryv1.EndpointSlice {
-	return t.slice(g, *s.ObjectMeta.DeepCopy())
-}
-
+// slice returns a slice for g. Of the metadata it replaces labels, annotations and owners.
 func (t *template) slice(g *group, meta metav1.ObjectMeta) *discoveryv1.EndpointSlice {
 	meta.Labels, meta.Annotations = t.labels, t.annotations
 	meta.OwnerReferences = []metav1.OwnerReference{t.owner}

@@ -103,8 +103,6 @@ func CompareKeyWaits(a, b KeyWait) int {
 // maxReason is how many bytes of an error are kept.
 const maxReason = 300
 
-func newWrites() writes { return writes{namespaces: map[string]bool{}, waiting: map[Key]Wait{}} }
-
 func (w *writes) succeeded(now time.Time) {
 	w.LastWrite = now
 	w.responded()
@@ -145,9 +143,6 @@ func (w *writes) waits(key Key, now time.Time, err error) {
 	}
 	w.waiting[key] = wait
 }
-
-// done records that the objects of a Service are in their desired state.
-func (w *writes) done(key Key) { delete(w.waiting, key) }
 
 // health returns the health of the term's writes.
 func (t *term) health() Health {

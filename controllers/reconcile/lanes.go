@@ -43,7 +43,8 @@ func newLanes(workers int) *lanes {
 
 // begin reports whether a Service may be synced now. If not, end returns it later.
 func (l *lanes) begin(key Key, now time.Time) bool {
-	if !l.isKnown(key, now) || l.place(key) {
+	isSlow := now.Before(l.slow[key.Namespace]) || len(l.parked.waiting[key.Namespace]) > 0
+	if !isSlow || l.place(key) {
 		return true
 	}
 	if !l.waits[key] {
@@ -51,11 +52,6 @@ func (l *lanes) begin(key Key, now time.Time) bool {
 		l.parked.Push(key)
 	}
 	return false
-}
-
-// isKnown reports whether the namespace of a Service is slow.
-func (l *lanes) isKnown(key Key, now time.Time) bool {
-	return now.Before(l.slow[key.Namespace]) || len(l.parked.waiting[key.Namespace]) > 0
 }
 
 // place gives a sync a place, if there is one. Each namespace gets a place before one of them gets another.

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
@@ -63,15 +64,11 @@ type Loop struct {
 
 // New returns a loop that isn't running.
 func New(o Options) *Loop {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil, nil)
 	}
-	if o.RepairFirst == 0 {
-		o.RepairFirst = repairFirst
-	}
+	o.RepairFirst = cmp.Or(o.RepairFirst, repairFirst)
 	o.Metrics.panics.WithLabelValues(o.Name)
 	l := &Loop{o: o, panics: panics.New(o.Logger, o.Metrics.panics)}
 	o.Metrics.oldest.watch(o.Name, func() time.Duration { return l.Health().Waits() })

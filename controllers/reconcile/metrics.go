@@ -56,9 +56,9 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 		lastWrite: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "controller_last_write_timestamp_seconds", Help: "Time of the last write that succeeded.",
 		}, []string{"controller"}),
-		oldest: newAges(prometheus.NewDesc(
+		oldest: &ages{of: map[string]func() time.Duration{}, desc: prometheus.NewDesc(
 			"controller_oldest_unwritten_seconds", "How long the oldest change has been waiting whose write failed, is held back, or is delayed because another writer keeps changing the object; 0 without one.", []string{"controller"}, nil,
-		)),
+		)},
 		slices: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "controller_endpoint_slices", Help: "EndpointSlices that the controller keeps, of both families of addresses.",
 		}, []string{"controller"}),
@@ -70,7 +70,8 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 		r.MustRegister(m.syncs, m.writes, m.transition, m.persisting, m.repairs, m.problems, m.panics, m.lastWrite, m.oldest, m.slices, m.endpoints)
 	}
 	if queues != nil {
-		m.queues.register(queues)
+		q := m.queues
+		queues.MustRegister(q.depth, q.unfinished, q.longest, q.adds, q.retries, q.waited, q.worked)
 	}
 	return m
 }
@@ -117,10 +118,6 @@ type ages struct {
 	desc *prometheus.Desc
 	mu   sync.Mutex
 	of   map[string]func() time.Duration
-}
-
-func newAges(desc *prometheus.Desc) *ages {
-	return &ages{desc: desc, of: map[string]func() time.Duration{}}
 }
 
 // watch sets the function that returns the age for a controller.
@@ -174,10 +171,6 @@ func newQueueMetrics() *queueMetrics {
 		waited:     histogram("queue_duration_seconds", "Time that Services wait for a sync."),
 		worked:     histogram("work_duration_seconds", "Time that syncs take."),
 	}
-}
-
-func (q *queueMetrics) register(r prometheus.Registerer) {
-	r.MustRegister(q.depth, q.unfinished, q.longest, q.adds, q.retries, q.waited, q.worked)
 }
 
 // reset sets the gauges of an ended queue to zero.

@@ -109,7 +109,7 @@ func newTerm(o *Options, caught *panics.Reporter) *term {
 		spreads:   map[string]*time.Timer{},
 		flights:   map[Key]*flight{},
 		repairs:   map[Key]*repair{},
-		writes:    newWrites(),
+		writes:    writes{namespaces: map[string]bool{}, waiting: map[Key]Wait{}},
 	}
 }
 
@@ -326,7 +326,7 @@ func (t *term) ended(key Key, err error) (replaced bool) {
 		for _, delays := range t.delays() {
 			delays.Forget(key)
 		}
-		t.writes.done(key)
+		delete(t.writes.waiting, key)
 	case yielded:
 		t.writes.waits(key, now, errSlow)
 		t.queue.Add(key)

@@ -63,7 +63,7 @@ func (p *Pod) dropUnusableIPs() []kube.Problem {
 		problems = append(problems, unusable("status.podIP", p.IP))
 		p.IP = ""
 	}
-	if len(problems) == 0 && !slices.ContainsFunc(p.IPs, unlike(p.IP)) {
+	if len(problems) == 0 && !slices.ContainsFunc(p.IPs, func(other string) bool { return other != p.IP }) {
 		return nil
 	}
 	for i, ip := range p.IPs {
@@ -74,9 +74,6 @@ func (p *Pod) dropUnusableIPs() []kube.Problem {
 	p.IPs = slices.DeleteFunc(p.IPs, func(ip string) bool { return !usableIP(ip) })
 	return problems
 }
-
-// unlike returns a function that reports whether a text differs from ip, which is usable.
-func unlike(ip string) func(string) bool { return func(other string) bool { return other != ip } }
 
 func unusable(field, ip string) kube.Problem {
 	return kube.Problem{Field: field, Reason: fmt.Sprintf("%q can't be the address of an endpoint, and is left out of Endpoints and EndpointSlices; "+

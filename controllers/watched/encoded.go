@@ -72,8 +72,6 @@ func (e *Encoded[O, P]) sameVersion(o *Encoded[O, P]) bool {
 	return e.version == o.version && e.uid == o.uid
 }
 
-func (e *Encoded[O, P]) forget() { e.fields = append([]byte(nil), e.fields[:e.n]...) }
-
 // read reads an object in protobuf. It calls visit with the deletion timestamp of the metadata, if there is
 // one, and with each label.
 func (e *Encoded[O, P]) read(s kube.Scope, message []byte, visit func(number int, field []byte) error) (err error) {

@@ -3,6 +3,7 @@ package watched
 //lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -53,7 +54,7 @@ func EndpointSlices(writers ...string) kube.Kind[Slice] {
 		slice := &Slice{}
 		err := slice.read(s, message, func(number int, field []byte) error { return slice.visit(s, number, field) })
 		if err == nil && !slices.Contains(writers, slice.ManagedBy) {
-			slice.forget()
+			slice.fields = bytes.Clone(slice.fields[:slice.n])
 		}
 		return slice, nil, err
 	}

@@ -102,13 +102,12 @@ type Blocked struct {
 // as much, those that hold most. A call can't be ended without its connection, because gRPC would
 // keep its messages until the client reads them. blocked returns the blocked calls.
 func (cs *Connections) LimitUnread(ctx context.Context, blocked func(now time.Time) []Blocked) {
-	ticker := time.NewTicker(unreadInterval)
-	defer ticker.Stop()
+	ticker := time.Tick(unreadInterval)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticker.C:
+		case now := <-ticker:
 			cs.limitUnread(now, blocked(now))
 		}
 	}

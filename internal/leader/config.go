@@ -65,9 +65,7 @@ func (c Config) withDefaults() Config {
 	c.LeaseDuration = cmp.Or(c.LeaseDuration, DefaultLeaseDuration)
 	c.RenewDeadline = cmp.Or(c.RenewDeadline, DefaultRenewDeadline)
 	c.RetryPeriod = cmp.Or(c.RetryPeriod, DefaultRetryPeriod)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Registerer == nil {
 		c.Registerer = prometheus.NewRegistry()
 	}

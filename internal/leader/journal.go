@@ -206,11 +206,6 @@ func (j *journal) began() {
 
 func (j *journal) ended(reason error) { j.log.Info("Stopped leading", "reason", reason) }
 
-// standsDown logs that this process leaves the lease to others for a while.
-func (j *journal) standsDown(s *StandDown) {
-	j.log.Warn("Releasing the lease to let another process try", "campaigningAgainAfter", s.For, "reason", s.Reason)
-}
-
 // workFailed logs the error of the work after leadership was lost. The error has no other effect, because the
 // next leader starts anew.
 func (j *journal) workFailed(err error) {

@@ -16,8 +16,7 @@ import (
 func (e *Elector) vacated(ctx context.Context, t *term) <-chan struct{} {
 	vacated := make(chan struct{})
 	go func() {
-		look := time.NewTicker(e.config.RetryPeriod / 4)
-		defer look.Stop()
+		look := time.Tick(e.config.RetryPeriod / 4)
 		lease := e.lease()
 		var last sighting
 		for {
@@ -26,7 +25,7 @@ func (e *Elector) vacated(ctx context.Context, t *term) <-chan struct{} {
 				return
 			case <-t.acquired:
 				return
-			case <-look.C:
+			case <-look:
 			}
 			if e.isVacant(ctx, lease, &last) {
 				close(vacated)

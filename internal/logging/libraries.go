@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc/grpclog"
 	"k8s.io/klog/v2"
 )
@@ -37,7 +38,7 @@ func RouteLibraries(log *slog.Logger, level slog.Level) error {
 	setLoggers()
 	standard.SetFlags(0)
 	standard.SetPrefix("")
-	standard.SetOutput(newStandardWriter(log))
+	standard.SetOutput(&standardWriter{log: log, limit: rate.NewLimiter(rate.Every(standardEvery), standardBurst)})
 	return nil
 }
 

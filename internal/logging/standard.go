@@ -30,10 +30,6 @@ type standardWriter struct {
 	omitted atomic.Int64
 }
 
-func newStandardWriter(log *slog.Logger) *standardWriter {
-	return &standardWriter{log: log, limit: rate.NewLimiter(rate.Every(standardEvery), standardBurst)}
-}
-
 // Write implements io.Writer. It is called with one line at a time, and never fails.
 func (w *standardWriter) Write(line []byte) (int, error) {
 	if !w.limit.Allow() {

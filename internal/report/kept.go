@@ -59,10 +59,6 @@ type problemList struct {
 	weights map[group]int
 }
 
-func newProblemList() *problemList {
-	return &problemList{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[objectmeta.Problem][]uint64{}, weights: map[group]int{}}
-}
-
 // record records that a problem was met. It drops the object's other problem at the same field, and the
 // problems of a former object of the same name.
 func (k *problemList) record(p objectmeta.Problem, hash uint64, now time.Time) {

@@ -19,6 +19,7 @@
 package report
 
 import (
+	"container/list"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -91,7 +92,7 @@ func New(c Config) (*Reporter, error) {
 		capacity: c.Capacity,
 		seed:     maphash.MakeSeed(),
 		seen:     lru.New(c.Capacity),
-		problems: newProblemList(),
+		problems: &problemList{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[objectmeta.Problem][]uint64{}, weights: map[group]int{}},
 	}, nil
 }
 

@@ -11,6 +11,8 @@
 package streams
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,11 +96,7 @@ func (ss *Set[S]) Each(f func(S)) {
 func (ss *Set[S]) All() []S {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	list := make([]S, 0, len(ss.m))
-	for s := range ss.m {
-		list = append(list, s)
-	}
-	return list
+	return slices.AppendSeq(make([]S, 0, len(ss.m)), maps.Keys(ss.m))
 }
 
 // Map has the values of the keys in use. The zero Map is empty.

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/kube"
 )
@@ -186,11 +187,12 @@ func (c *cluster) follow(ctx context.Context, l *link) {
 // intake returns the intake of the next connection. Only the very first connection passes objects on before
 // it is complete: later ones would mix theirs with those in the catalog.
 func (c *cluster) intake(l *link) *intake {
+	in := &intake{catalog: c.set.options.Catalog, cluster: l.cluster()}
 	if c.fed {
-		return nextIntake(c.set.options.Catalog, l.cluster())
+		in.kept = map[catalog.ID]catalog.Object{} // they will replace those in the catalog
 	}
 	c.fed = true
-	return firstIntake(c.set.options.Catalog, l.cluster())
+	return in
 }
 
 // readAll returns a channel that is closed once the pending connection has read everything that it

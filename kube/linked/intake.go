@@ -31,16 +31,6 @@ type intake struct {
 
 var _ kinds.Sink = (*intake)(nil)
 
-// firstIntake is for a cluster of which the catalog has no objects.
-func firstIntake(c Catalog, cluster *catalog.Cluster) *intake {
-	return &intake{catalog: c, cluster: cluster}
-}
-
-// nextIntake is for a connection whose objects will replace those in the catalog.
-func nextIntake(c Catalog, cluster *catalog.Cluster) *intake {
-	return &intake{catalog: c, cluster: cluster, kept: map[catalog.ID]catalog.Object{}}
-}
-
 // Put implements [kinds.Sink].
 func (in *intake) Put(v catalog.Object) {
 	in.mu.Lock()

@@ -80,9 +80,7 @@ type badSecret struct {
 // New returns a set without clusters. It doesn't contact the API server. It fails if the Registerer refuses a
 // metric.
 func New(o Options) (*Set, error) {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &Set{
 		options: o, log: o.Logger, open: kube.New, lostLimit: lostLimit, notified: make(chan struct{}, 1), settled: make(chan struct{}),
 		clusters: map[string]*cluster{}, bad: map[string]badSecret{}, good: map[string]*link{},

@@ -67,8 +67,7 @@ func (k *Keys) Ready() bool { return k.known.Load() != nil }
 
 // Run refreshes the keys until the context ends. After a failure the last keys stay in use.
 func (k *Keys) Run(ctx context.Context) error {
-	tick := time.NewTicker(retryInterval)
-	defer tick.Stop()
+	tick := time.Tick(retryInterval)
 	failing, due := false, time.Time{}
 	for {
 		if wanted := k.wanted.Swap(false); wanted || failing || !time.Now().Before(due) {
@@ -86,7 +85,7 @@ func (k *Keys) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }

@@ -114,7 +114,8 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 		return ctx.Err()
 	case result := <-asked:
 		if result.Err == nil {
-			r.budget.allowed(who)
+			r.budget.tokens.Add(who.token, nil, knownFor)
+			r.budget.addresses.Add(who.from, nil, knownFor)
 		}
 		return result.Err
 	}

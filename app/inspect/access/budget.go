@@ -100,9 +100,3 @@ func (b *budget) rateOf(from netip.Addr) *rate.Limiter {
 	b.rates[from] = limit
 	return limit
 }
-
-// allowed notes that a client was allowed.
-func (b *budget) allowed(who client) {
-	b.tokens.Add(who.token, nil, knownFor)
-	b.addresses.Add(who.from, nil, knownFor)
-}

@@ -245,12 +245,9 @@ func (x unservedEndpoints) cause(f *facts, w *portExplanation) string {
 
 // hasNames reports whether a slice has names in place of IP addresses.
 func hasNames(list []discoveryv1.EndpointSlice) bool {
-	for i := range list {
-		if list[i].AddressType == discoveryv1.AddressTypeFQDN && len(list[i].Endpoints) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(s discoveryv1.EndpointSlice) bool {
+		return s.AddressType == discoveryv1.AddressTypeFQDN && len(s.Endpoints) > 0
+	})
 }
 
 // otherHostname lists the existing hostnames instead of the requested one.

@@ -21,9 +21,7 @@ func readyStep(f *facts) inspect.Step {
 			ready++
 			continue
 		}
-		if first == "" {
-			first = why
-		}
+		first = cmp.Or(first, why)
 		if len(s.More) < maxShown {
 			s.More = append(s.More, f.matched.pods[i].Name+": "+why)
 		}
