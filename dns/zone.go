@@ -13,3 +13,9 @@ type Zone struct {
 	// number of records. Otherwise it is empty. It doesn't identify the zone.
 	Version string
 }
+
+// ZoneKey identifies a zone. With some providers only the ID is unique, with others only the name.
+type ZoneKey struct{ ID, Name string }
+
+// Key returns the key of a zone.
+func (z Zone) Key() ZoneKey { return ZoneKey{z.ID, z.Name} }

@@ -9,12 +9,6 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// zoneKey identifies a zone. With some providers only the ID is unique, with others only the
-// name.
-type zoneKey struct{ id, name string }
-
-func keyOf(z dns.Zone) zoneKey { return zoneKey{z.ID, z.Name} }
-
 // Book has the ledgers of a publisher. [NewBook] creates it.
 type Book struct {
 	limits    Limits
@@ -32,7 +26,7 @@ type Book struct {
 	// storeNeverWritten is true if the store never had any content, as at the first start of an installation,
 	// which may take over zones from ExternalDNS.
 	storeNeverWritten bool
-	zones             map[zoneKey]*Ledger
+	zones             map[dns.ZoneKey]*Ledger
 	// approved is the hash that is approved from the start, once and until a time, as soon as exactly that plan
 	// is held.
 	approved      string
@@ -53,15 +47,15 @@ type Publisher struct {
 // records: another text means other settings. Unless approved is empty, the plan with that hash may
 // be made within [ApprovalTime].
 func NewBook(now time.Time, limits Limits, publisher Publisher, settings, approved string) *Book {
-	return &Book{limits: limits, publisher: publisher, settings: settings, loading: true, zones: map[zoneKey]*Ledger{}, approved: approved, approvedUntil: now.Add(ApprovalTime)}
+	return &Book{limits: limits, publisher: publisher, settings: settings, loading: true, zones: map[dns.ZoneKey]*Ledger{}, approved: approved, approvedUntil: now.Add(ApprovalTime)}
 }
 
 // Ledger returns the ledger of a zone, and creates it if necessary.
 func (b *Book) Ledger(z dns.Zone) *Ledger {
-	l := b.zones[keyOf(z)]
+	l := b.zones[z.Key()]
 	if l == nil {
 		l = newLedger(z, b)
-		b.zones[keyOf(z)] = l
+		b.zones[z.Key()] = l
 		l.setSettings(b.knownSettings())
 	}
 	return l
@@ -127,11 +121,11 @@ func (b *Book) Distrust() {
 // zones may be incomplete. A removed zone may come back, so what limits its deletions stays: spent
 // budget, unknown earlier deletions, and excepted names. Without any of these, the zone is forgotten.
 func (b *Book) Retain(now time.Time, exist []dns.Zone) {
-	there := map[zoneKey]bool{}
+	there := map[dns.ZoneKey]bool{}
 	for _, z := range exist {
-		there[keyOf(z)] = true
+		there[z.Key()] = true
 	}
-	maps.DeleteFunc(b.zones, func(k zoneKey, l *Ledger) bool {
+	maps.DeleteFunc(b.zones, func(k dns.ZoneKey, l *Ledger) bool {
 		if there[k] {
 			return false
 		}

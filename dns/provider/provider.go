@@ -153,6 +153,14 @@ type Adjusted struct {
 	Err error
 }
 
+// Stricter returns the lower limit of two, such as those of [Capabilities]; zero means none.
+func Stricter[N int | float64](a, b N) N {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
 // AdjustEach is an Adjust for providers that store, or refuse, one record set for each. one returns
 // its argument if nothing changes.
 func AdjustEach(wanted []*dns.RecordSet, one func(*dns.RecordSet) (*dns.RecordSet, error)) []Adjusted {

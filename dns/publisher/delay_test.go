@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/testkit/inmemorytest"
 )
 
@@ -89,7 +90,9 @@ func TestRecreatedBeforeTheDeletion(t *testing.T) {
 		w.objects.set("web")
 		time.Sleep(2 * time.Second)
 		waiting := 0
-		if err := w.publisher.visit(t.Context(), func() { waiting = w.publisher.zones.byKey[zoneKey{zoneName, zoneName}].names.count(planned) }); err != nil || waiting != 1 {
+		if err := w.publisher.visit(t.Context(), func() {
+			waiting = w.publisher.zones.byKey[dns.ZoneKey{ID: zoneName, Name: zoneName}].names.count(planned)
+		}); err != nil || waiting != 1 {
 			t.Fatalf("%d names are planned, %v", waiting, err)
 		}
 		before := len(c.times(inmemorytest.Apply))

@@ -23,7 +23,7 @@ import (
 // A name is held by the public zones with the longest name, and by every private zone that
 // contains it.
 func TestHolders(t *testing.T) {
-	set := map[zoneKey]*zone{}
+	set := map[dns.ZoneKey]*zone{}
 	for _, z := range []dns.Zone{
 		{ID: "1", Name: "shop.test"},
 		{ID: "2", Name: "Eu.shop.test"},
@@ -33,12 +33,12 @@ func TestHolders(t *testing.T) {
 		{ID: "6", Name: "de.eu.shop.test", Private: true},
 		{ID: "7", Name: "other.test", Private: true},
 	} {
-		set[keyOf(z)] = &zone{Zone: z, mirror: newMirror()}
+		set[z.Key()] = &zone{Zone: z, mirror: newMirror()}
 	}
 	zones := newZoneSet(set, nil, nil)
 	by := func(id string) *zone {
 		for k, z := range set {
-			if k.id == id {
+			if k.ID == id {
 				return z
 			}
 		}

@@ -97,7 +97,7 @@ func largeZone(b *testing.B, policy plan.Policy, names int) *Publisher {
 		)
 	}
 	p.setZones([]dns.Zone{{ID: zoneName, Name: zoneName}}, nil)
-	z := p.zones.byKey[zoneKey{zoneName, zoneName}]
+	z := p.zones.byKey[dns.ZoneKey{ID: zoneName, Name: zoneName}]
 	z.mirror.begin()
 	p.listedRecords(z, z.mirror.compare(list), z.unknownOutcomes, nil)
 	p.planDirty(z)

@@ -114,16 +114,16 @@ func (p *Publisher) settled() bool {
 func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 	before := p.zones
 	changed := map[string]bool{}
-	next := make(map[zoneKey]*zone, len(zones))
+	next := make(map[dns.ZoneKey]*zone, len(zones))
 	for _, z := range zones {
-		kept := before.all()[keyOf(z)]
+		kept := before.all()[z.Key()]
 		if kept == nil || kept.Private != z.Private {
 			changed[dns.Canonical(z.Name)] = true
 			kept = p.newZone(z)
 		} else if kept.version != z.Version {
 			kept.version, kept.verifyAt = z.Version, time.Time{}
 		}
-		next[keyOf(z)] = kept
+		next[z.Key()] = kept
 	}
 	p.zones = newZoneSet(next, filter, p.Owner)
 	if before == nil || len(changed) > 0 {

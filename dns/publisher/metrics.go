@@ -44,7 +44,7 @@ type Metrics struct {
 	refused        *prometheus.GaugeVec
 
 	// mismatched has the labels of the conflicts of each name of a zone.
-	mismatched map[zoneKey]map[string][]prometheus.Labels
+	mismatched map[dns.ZoneKey]map[string][]prometheus.Labels
 }
 
 // NewMetrics creates metrics and registers them. The registerer may be nil.
@@ -85,7 +85,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: "Objects that could not be evaluated, and calls of the provider that failed, because of a mistake in the code. The log has the stack.",
 		}, []string{"plugin"}),
 		refused:    b.gauges("signpost_dns_names_refused", "Names that a namespace asks for and doesn't get, by reason: NameTaken, TooManyNames and NameNotAllowed, which counts record sets.", "reason"),
-		mismatched: map[zoneKey]map[string][]prometheus.Labels{},
+		mismatched: map[dns.ZoneKey]map[string][]prometheus.Labels{},
 	}
 }
 
@@ -146,7 +146,7 @@ func (m *Metrics) zone(z *zone) {
 }
 
 // totals sets the metrics of all zones together, and of listing the zones.
-func (m *Metrics) totals(zones map[zoneKey]*zone, l *zoneList) {
+func (m *Metrics) totals(zones map[dns.ZoneKey]*zone, l *zoneList) {
 	failures, taken, tooMany, sets := l.failures, 0, 0, 0
 	records := map[string]int{}
 	for _, z := range zones {
@@ -180,13 +180,13 @@ func (m *Metrics) forget(z *zone) {
 		of.DeleteLabelValues(z.Name, z.ID)
 	}
 	m.applySeconds.DeletePartialMatch(prometheus.Labels{"zone": z.Name, "id": z.ID})
-	for name := range m.mismatched[keyOf(z.Zone)] {
+	for name := range m.mismatched[z.Zone.Key()] {
 		m.conflicts(z, name, nil, "")
 	}
 }
 
 // end deletes the metrics of zones, because this process doesn't write them any more.
-func (m *Metrics) end(zones map[zoneKey]*zone) {
+func (m *Metrics) end(zones map[dns.ZoneKey]*zone) {
 	for _, z := range zones {
 		m.forget(z)
 	}
@@ -196,7 +196,7 @@ func (m *Metrics) end(zones map[zoneKey]*zone) {
 
 // conflicts counts the record sets of other owners that block a name of a zone.
 func (m *Metrics) conflicts(z *zone, name string, found []plan.Conflict, owner string) {
-	k := keyOf(z.Zone)
+	k := z.Zone.Key()
 	for _, labels := range m.mismatched[k][name] {
 		m.mismatches.With(labels).Dec()
 	}

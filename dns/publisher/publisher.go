@@ -137,7 +137,7 @@ func New(c Config) (*Publisher, error) {
 		return nil, fmt.Errorf("make the publisher %q: %w", c.Name, err)
 	}
 	can := c.Provider.Capabilities()
-	batchSize := cmp.Or(stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch)
+	batchSize := cmp.Or(provider.Stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch)
 	if _, inZones := c.Owner.(*owner.TXT); inZones {
 		// Each change of a record set may come with a change of its ownership record.
 		batchSize = max(batchSize/2, 1)
@@ -148,8 +148,8 @@ func New(c Config) (*Publisher, error) {
 		batchSize:          batchSize,
 		batchInterval:      max(can.BatchInterval, c.Limits.BatchInterval),
 		listingTime:        max(c.Interval, cmp.Or(c.Limits.ListingTime, can.ListingTime)),
-		maxConcurrentCalls: stricter(can.Calls, defaultCalls),
-		limiter:            newLimiter(stricter(can.CallsPerSecond, c.Limits.CallsPerSecond)),
+		maxConcurrentCalls: provider.Stricter(can.Calls, defaultCalls),
+		limiter:            newLimiter(provider.Stricter(can.CallsPerSecond, c.Limits.CallsPerSecond)),
 
 		intake:          &intake{dirty: map[int]map[source.Key]struct{}{}, wake: make(chan struct{}, 1)},
 		backlog:         newBacklog(),
@@ -453,14 +453,6 @@ func newLimiter(callsPerSecond float64) *rate.Limiter {
 		return rate.NewLimiter(rate.Inf, 1)
 	}
 	return rate.NewLimiter(rate.Limit(callsPerSecond), max(1, int(callsPerSecond)))
-}
-
-// stricter returns the lower limit of two; zero means none.
-func stricter[N int | float64](a, b N) N {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
 }
 
 // later returns the later of two times, and earliest the earlier one.

@@ -29,7 +29,7 @@ func listed(t testing.TB, list []*dns.RecordSet) (*Publisher, *zone) {
 	w := newFixture(t)
 	p := w.make()
 	p.setZones([]dns.Zone{{ID: zoneName, Name: zoneName}}, nil)
-	z := p.zones.byKey[zoneKey{zoneName, zoneName}]
+	z := p.zones.byKey[dns.ZoneKey{ID: zoneName, Name: zoneName}]
 	z.mirror.begin()
 	p.listedRecords(z, z.mirror.compare(list), z.unknownOutcomes, nil)
 	for z.names.count(dirty) > 0 {

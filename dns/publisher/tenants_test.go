@@ -137,7 +137,7 @@ func (w *tenants) restart() {
 		w.t.Fatal(err)
 	}
 	w.relist()
-	w.p = &Publisher{zones: newZoneSet(map[zoneKey]*zone{keyOf(w.z.Zone): w.z}, nil, nil)}
+	w.p = &Publisher{zones: newZoneSet(map[dns.ZoneKey]*zone{w.z.Zone.Key(): w.z}, nil, nil)}
 	w.p.Desired, w.p.Owner, w.p.NamePolicy = want, owner.None{}, w.names
 	w.p.Rules = plan.Rules{Policy: w.policy, Managed: plan.DefaultManaged()}
 	if w.registry {

@@ -10,11 +10,6 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// zoneKey identifies a zone. With some providers only the ID is unique, with others only the name.
-type zoneKey struct{ id, name string }
-
-func keyOf(z dns.Zone) zoneKey { return zoneKey{z.ID, z.Name} }
-
 // zoneList is the state of listing the zones.
 type zoneList struct {
 	busy bool

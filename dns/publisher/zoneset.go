@@ -22,7 +22,7 @@ import (
 // A name is written in these zones and in no other. A registry outside of the zones has one claim
 // per name, so with it only the first of these zones holds the name.
 type zoneSet struct {
-	byKey map[zoneKey]*zone
+	byKey map[dns.ZoneKey]*zone
 	// public and private have the zones by canonical name.
 	public, private map[string][]*zone
 	// filter is the provider's domain filter; nil if it has none.
@@ -31,7 +31,7 @@ type zoneSet struct {
 	oneHolder bool
 }
 
-func newZoneSet(zones map[zoneKey]*zone, filter dns.Filter, o owner.Owner) *zoneSet {
+func newZoneSet(zones map[dns.ZoneKey]*zone, filter dns.Filter, o owner.Owner) *zoneSet {
 	_, outside := o.(owner.Outside)
 	t := &zoneSet{byKey: zones, public: map[string][]*zone{}, private: map[string][]*zone{}, filter: filter, oneHolder: outside}
 	for _, z := range t.sorted() {
@@ -87,7 +87,7 @@ func (t *zoneSet) idle() []*zone {
 // holds reports whether a zone holds a canonical name.
 func (t *zoneSet) holds(z *zone, name string) bool { return slices.Contains(t.zonesFor(name), z) }
 
-func (t *zoneSet) has(z *zone) bool { return t != nil && t.byKey[keyOf(z.Zone)] == z }
+func (t *zoneSet) has(z *zone) bool { return t != nil && t.byKey[z.Zone.Key()] == z }
 
 // owningZone returns the zone that should hold name: z itself if it does, else another zone of the
 // same visibility (public or private), else any that does, or nil.
@@ -135,7 +135,7 @@ func (t *zoneSet) listing(z *zone, records []*dns.RecordSet) owner.Listing {
 }
 
 // all returns the zones; none before they have been listed.
-func (t *zoneSet) all() map[zoneKey]*zone {
+func (t *zoneSet) all() map[dns.ZoneKey]*zone {
 	if t == nil {
 		return nil
 	}

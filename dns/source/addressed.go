@@ -92,3 +92,12 @@ func IngressKey(annotation, namespace, object string) (Key, error) {
 	}
 	return Key{Namespace: of, Name: name}, nil
 }
+
+// IngressKeys returns the key of that Ingress for an index, or none if the annotation is empty or invalid.
+func IngressKeys(annotation, namespace string) []string {
+	key, err := IngressKey(annotation, namespace, "")
+	if err != nil {
+		return nil
+	}
+	return []string{key.String()}
+}

@@ -242,23 +242,15 @@ func (p *Provider) Capabilities() provider.Capabilities {
 		}, all.NameCharacters)
 		all.Properties = slices.Concat(all.Properties, c.Properties)
 		all.OneName = slices.Concat(all.OneName, c.OneName)
-		all.BatchSize = stricter(all.BatchSize, c.BatchSize)
+		all.BatchSize = provider.Stricter(all.BatchSize, c.BatchSize)
 		all.BatchInterval = max(all.BatchInterval, c.BatchInterval)
 		all.BatchTime = max(all.BatchTime, c.BatchTime)
 		// Zero is the shortest time.
 		all.ListingTime = min(all.ListingTime, c.ListingTime)
-		all.Calls = stricter(all.Calls, c.Calls)
-		all.CallsPerSecond = stricter(all.CallsPerSecond, c.CallsPerSecond)
+		all.Calls = provider.Stricter(all.Calls, c.Calls)
+		all.CallsPerSecond = provider.Stricter(all.CallsPerSecond, c.CallsPerSecond)
 	}
 	return all
-}
-
-// stricter returns the lower limit of two; zero means none.
-func stricter[N int | float64](a, b N) N {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
 }
 
 // commonTypes returns the types in both lists; nil means all.

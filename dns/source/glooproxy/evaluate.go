@@ -115,7 +115,7 @@ func (s *proxies) ofGateways(p *proxy) ([]string, error) {
 		if g.ingress == "" {
 			continue
 		}
-		named, err := g.named()
+		named, err := source.IngressKey(g.ingress, key.Namespace, "Gateway "+key.String())
 		if err != nil {
 			return nil, err
 		}

@@ -95,9 +95,10 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	s.virtualServices = source.Untyped("gloovirtualservice", gatewayGroup.WithResource("virtualservices"), s.trimVirtualService).Table(kube.WithHandler(func(old, new *virtualService) {
 		source.NotifyAll(in.Changed, s.table.ByIndex(byVirtualService, cmp.Or(new, old).key.String()))
 	}))
-	s.gateways = source.Untyped("gloogateway", gatewayGroup.WithResource("gateways"), s.trimGateway).Table(kube.WithIndex(byIngress, (*gateway).ingressKeys), kube.WithHandler(func(old, new *gateway) {
-		s.gatewayChanged(cmp.Or(new, old))
-	}))
+	s.gateways = source.Untyped("gloogateway", gatewayGroup.WithResource("gateways"), s.trimGateway).Table(
+		kube.WithIndex(byIngress, func(g *gateway) []string { return source.IngressKeys(g.ingress, g.key.Namespace) }),
+		kube.WithHandler(func(old, new *gateway) { s.gatewayChanged(cmp.Or(new, old)) }),
+	)
 	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) { s.serviceChanged(cmp.Or(new, old)) }))
 	s.ingresses = source.AddressedIngresses().Table(kube.WithHandler(func(old, new *source.AddressedIngress) {
 		for _, g := range s.gateways.ByIndex(byIngress, cmp.Or(new, old).Key.String()) {

@@ -244,19 +244,3 @@ type gateway struct {
 func (s *proxies) trimGateway(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
 	return &gateway{key: keyOf(scope, obj), ingress: s.reader.Settings.ReadAnnotations(obj.GetAnnotations()).Ingress}, nil
 }
-
-// named returns the Ingress of the annotation.
-func (g *gateway) named() (source.Key, error) {
-	return source.IngressKey(g.ingress, g.key.Namespace, "Gateway "+g.key.String())
-}
-
-func (g *gateway) ingressKeys() []string {
-	if g.ingress == "" {
-		return nil
-	}
-	key, err := g.named()
-	if err != nil {
-		return nil
-	}
-	return []string{key.String()}
-}

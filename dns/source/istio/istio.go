@@ -95,19 +95,10 @@ func (e *Exposure) selectorKeys() []string {
 
 // ingressKeys returns the key of a Gateway with targets from an Ingress.
 func (e *Exposure) ingressKeys() []string {
-	if e.Gateway.Name == "" || len(e.Targets) > 0 || e.Ingress == "" {
+	if e.Gateway.Name == "" || len(e.Targets) > 0 {
 		return nil
 	}
-	key, err := e.ingress()
-	if err != nil {
-		return nil
-	}
-	return []string{key.String()}
-}
-
-// ingress returns the key of the Ingress in the annotation.
-func (e *Exposure) ingress() (source.Key, error) {
-	return source.IngressKey(e.Ingress, e.Gateway.Namespace, "Gateway "+e.Gateway.String())
+	return source.IngressKeys(e.Ingress, e.Gateway.Namespace)
 }
 
 // Addresses are the tables with the targets of Gateways.
@@ -160,7 +151,7 @@ func (a *Addresses) Of(object source.Key, e *Exposure) ([]string, error) {
 	case e.Ingress == "":
 		return a.ofServices(e), nil
 	}
-	key, err := e.ingress()
+	key, err := source.IngressKey(e.Ingress, e.Gateway.Namespace, "Gateway "+e.Gateway.String())
 	if err != nil {
 		return nil, err
 	}
