@@ -35,7 +35,7 @@ func TestCosts(t *testing.T) {
 		}
 		t.Logf("first publication: %v", requests)
 		requests, err = w.Run(wanted...)
-		pages := *costZones * (2**costNames / *costZones / pageSize + 1)
+		pages := *costZones * (2**costNames / *costZones / page + 1)
 		if err != nil || writes(requests) > 0 || requests[azuretest.ListSets] > pages {
 			t.Fatalf("nothing to do: %v, %v", requests, err)
 		}

@@ -1,6 +1,6 @@
 // Package azure is the provider "azure" (also called "azure-dns") for public zones of Azure DNS,
-// and the provider "azure-private-dns" for private zones (spec/clouds.md §4, §5). Of the SDK of
-// Azure it uses the credentials, and the pipeline for requests.
+// and the provider "azure-private-dns" for private zones (spec/clouds.md §4, §5). It uses the SDK
+// of Azure.
 //
 //   - A request changes one record set, and Azure has no transactions. The changes of a name, with
 //     those of its ownership records, are made one after the other: ownership records are created
@@ -14,8 +14,8 @@
 //   - After a lost response, the provider reads the record set before anything else.
 //
 // Adjust combines the two directions of one mapping: from the wanted record set to the request
-// (wire.go), and from there to the listing (listed.go). The two kinds of zones differ in
-// paths, and in the case of names in JSON (sets.go).
+// (wire.go), and from there to the listing (listed.go). The SDK has separate types for the two
+// kinds of zones: public.go and private.go translate them.
 //
 // dns/plugins registers the providers.
 //

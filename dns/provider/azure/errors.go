@@ -82,8 +82,8 @@ func failure(err error, right string) error {
 // missing reports whether an error means that Azure has no such record set. A status 404 without an error
 // code is from another server, and says nothing about it.
 func missing(err error) bool {
-	failed, ok := errors.AsType[*apiError](err)
-	return ok && failed.status == http.StatusNotFound && failed.code != ""
+	response, ok := errors.AsType[*azcore.ResponseError](err)
+	return ok && response.StatusCode == http.StatusNotFound && response.ErrorCode != ""
 }
 
 // incomplete returns the error for a successful response that lacks a required part.

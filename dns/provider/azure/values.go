@@ -58,3 +58,46 @@ func listedRecord(recordType string, v record) string {
 	}
 	return v.text
 }
+
+// convertAll converts the non-nil entries of a list of the SDK. The result of an empty list is nil.
+func convertAll[T, R any](list []*T, one func(*T) R) (converted []R) {
+	for _, v := range list {
+		if v != nil {
+			converted = append(converted, one(v))
+		}
+	}
+	return converted
+}
+
+func plain(m map[string]*string) map[string]string {
+	values := make(map[string]string, len(m))
+	for k, v := range m {
+		values[k] = value(v)
+	}
+	return values
+}
+
+func pointers(m map[string]string) map[string]*string {
+	// An empty map deletes the existing metadata. Nil would be omitted from the request.
+	values := make(map[string]*string, len(m))
+	for k, v := range m {
+		values[k] = &v
+	}
+	return values
+}
+
+func plainList(list []*string) []string {
+	values := make([]string, len(list))
+	for i, v := range list {
+		values[i] = value(v)
+	}
+	return values
+}
+
+func pointerList(list []string) []*string {
+	values := make([]*string, len(list))
+	for i := range list {
+		values[i] = &list[i]
+	}
+	return values
+}
