@@ -2,6 +2,7 @@ package cloudflare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,12 @@ import (
 	"net/url"
 	"regexp"
 	"time"
+
+	"github.com/cloudflare/cloudflare-go/v7/addressing"
+	"github.com/cloudflare/cloudflare-go/v7/custom_hostnames"
+	cfdns "github.com/cloudflare/cloudflare-go/v7/dns"
+	"github.com/cloudflare/cloudflare-go/v7/option"
+	"github.com/cloudflare/cloudflare-go/v7/zones"
 
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
@@ -27,51 +34,53 @@ var (
 	writes = httpapi.Retry{Tries: 4, FirstPause: time.Second, Again: func(err error) bool { return errors.Is(err, provider.ErrThrottled) }}
 )
 
-// api sends requests.
+// api sends requests through the services of the SDK. The SDK's own retries are off, because they would also
+// repeat a write whose response was lost.
 type api struct {
-	client *http.Client
-	base   *url.URL
-	pace   *pace
-	access credentials
+	zoneService *zones.ZoneService
+	rows        *cfdns.RecordService
+	hostnames   *custom_hostnames.CustomHostnameService
+	regional    *addressing.RegionalHostnameService
+	pace        *pace
+	access      credentials
 	// perPage is the page size of records.
 	perPage int
 	budget  *listlimit.Budget
 }
 
-// send sends a request within the rate limit, and decodes the response. A failed response becomes an error.
-func (a *api) send(ctx context.Context, method, path string, query url.Values, message, response any) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	target := a.base.JoinPath(path)
-	target.RawQuery = query.Encode()
-	req, err := httpapi.NewRequest(ctx, method, target, message, "application/json")
-	if err != nil {
-		return err
+func newAPI(client *http.Client, base *url.URL, access credentials, pace *pace, perPage int, budget *listlimit.Budget) *api {
+	a := &api{pace: pace, access: access, perPage: perPage, budget: budget}
+	options := []option.RequestOption{
+		option.WithHTTPClient(client), option.WithBaseURL(base.String()), option.WithMaxRetries(0), option.WithRequestTimeout(timeout),
+		option.WithMiddleware(a.send),
 	}
+	a.zoneService, a.rows = zones.NewZoneService(options...), cfdns.NewRecordService(options...)
+	a.hostnames, a.regional = custom_hostnames.NewCustomHostnameService(options...), addressing.NewRegionalHostnameService(options...)
+	return a
+}
+
+// send sends a request of the SDK within the rate limit. A failed response becomes an error.
+func (a *api) send(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	u := writing
-	if method == http.MethodGet {
+	if req.Method == http.MethodGet {
 		u = reading
 	}
-	if err := a.pace.wait(ctx, u); err != nil {
-		return err
+	if err := a.pace.wait(req.Context(), u); err != nil {
+		return nil, err
 	}
 	if err := a.access.show(req.Header); err != nil {
-		return err
+		return nil, err
 	}
-	req.Header.Set("Accept", "application/json")
-	resp, err := a.client.Do(req)
+	resp, err := next(req)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	a.pace.observe(resp)
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
-	a.pace.observe(resp)
-	if resp.StatusCode/100 != 2 {
-		return failure(resp)
-	}
-	if err := httpapi.Decode(resp.Body, response); err != nil {
-		return fmt.Errorf("decode the response: %w", err)
-	}
-	return nil
+	return nil, failure(resp)
 }
 
 // envelope is the outer object of every response.
@@ -85,14 +94,24 @@ type envelope[T any] struct {
 	} `json:"result_info"`
 }
 
-// call sends a request with a message, if it isn't nil, and returns the decoded response.
-func call[T any](ctx context.Context, a *api, method, path string, query url.Values, message any) (envelope[T], error) {
+// call makes a request with a body, if it isn't nil, and returns the decoded response.
+func call[T any](body any, request func(options ...option.RequestOption) error) (envelope[T], error) {
 	var response envelope[T]
-	err := a.send(ctx, method, path, query, message, &response)
-	if err == nil && !response.Success {
-		err = unsuccessful(response.Errors)
+	options := []option.RequestOption{option.WithResponseBodyInto(&response)}
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return response, fmt.Errorf("encode the request: %w", err)
+		}
+		options = append(options, option.WithRequestBody("application/json", text))
 	}
-	return response, err
+	if err := request(options...); err != nil {
+		return response, err
+	}
+	if !response.Success {
+		return response, unsuccessful(response.Errors)
+	}
+	return response, nil
 }
 
 // maxListings limits the attempts to read a list that changes meanwhile.
@@ -103,8 +122,6 @@ var validID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
 // listKind describes a list of the API: how to identify its entries, and how to limit it.
 type listKind[T any] struct {
-	path    string
-	query   url.Values
 	perPage int
 	id      func(T) string
 	// size returns the memory of an entry in bytes. count starts a listing that counts entries.
@@ -114,11 +131,11 @@ type listKind[T any] struct {
 
 // pages reads all pages of a list. If the list changes meanwhile, an entry may move to a page that was read
 // before. The list is then read again.
-func pages[T any](ctx context.Context, a *api, k listKind[T]) ([]T, error) {
+func pages[T any](ctx context.Context, k listKind[T], page func(options ...option.RequestOption) (envelope[[]T], error)) ([]T, error) {
 	var last map[string]bool
 	for range maxListings {
 		l := k.count()
-		rows, complete, err := readOnce(ctx, a, k, l)
+		rows, complete, err := readOnce(ctx, k, l, page)
 		l.End(err)
 		if err != nil {
 			return nil, err
@@ -136,15 +153,13 @@ func pages[T any](ctx context.Context, a *api, k listKind[T]) ([]T, error) {
 }
 
 // readOnce reads all pages once. complete is false if entries may be missing.
-func readOnce[T any](ctx context.Context, a *api, k listKind[T], l *listlimit.Listing) (rows []T, complete bool, err error) {
+func readOnce[T any](ctx context.Context, k listKind[T], l *listlimit.Listing, page func(options ...option.RequestOption) (envelope[[]T], error)) (rows []T, complete bool, err error) {
 	seen := map[string]bool{}
 	count := -1
 	for n := 1; ; n++ {
-		query := url.Values{"page": {fmt.Sprint(n)}, "per_page": {fmt.Sprint(k.perPage)}}
-		maps.Copy(query, k.query)
 		var response envelope[[]T]
 		err := reads.Do(ctx, func() (err error) {
-			response, err = call[[]T](ctx, a, http.MethodGet, k.path, query, nil)
+			response, err = page(option.WithQuery("page", fmt.Sprint(n)), option.WithQuery("per_page", fmt.Sprint(k.perPage)))
 			return err
 		})
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// defaultURL is the URL of the API, and urlVariable the variable of Cloudflare's SDK for another one.
+	// defaultURL is the URL of the API, and urlVariable the SDK's variable for another one.
 	defaultURL  = "https://api.cloudflare.com/client/v4/"
 	urlVariable = "CLOUDFLARE_BASE_URL"
 	// maxPageSize limits the records of a page.
@@ -100,7 +100,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		return nil, err
 	}
 	p := &cloudflareProvider{
-		api:        &api{client: client, base: base, pace: shared, access: access, perPage: c.PerPage, budget: in.Budget},
+		api:        newAPI(client, base, access, shared, c.PerPage, in.Budget),
 		KnownZones: batch.KnownZones[managedZone]{Service: "Cloudflare", Budget: in.Budget, Same: sameZone},
 		filter:     in.ZoneFilter(""),
 		log:        in.Log, warned: map[string]struct{}{},

@@ -1,5 +1,6 @@
-// Package cloudflare is the provider for Cloudflare DNS (spec/dns.md §8.5, spec/clouds.md §6). It doesn't
-// use the SDK of Cloudflare (docs/decisions/0032).
+// Package cloudflare is the provider for Cloudflare DNS (spec/dns.md §8.5, spec/clouds.md §6). It
+// uses the SDK of Cloudflare for requests and credentials, and its own types for records, because
+// the SDK reads MX and SRV records as addresses.
 //
 //   - A record of Cloudflare has one value. The records of one name and type are a record set. If
 //     they differ in TTL or other attributes, the set counts as an external change (listed.go).

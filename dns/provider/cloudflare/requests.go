@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
+
+	"github.com/cloudflare/cloudflare-go/v7/addressing"
+	"github.com/cloudflare/cloudflare-go/v7/custom_hostnames"
+	cfdns "github.com/cloudflare/cloudflare-go/v7/dns"
+	"github.com/cloudflare/cloudflare-go/v7/option"
+	"github.com/cloudflare/cloudflare-go/v7/zones"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
@@ -31,18 +36,23 @@ func (z zone) active() bool { return z.Status == "active" }
 
 // zones lists the zones that the credentials can read.
 func (a *api) zones(ctx context.Context) ([]zone, error) {
-	return pages(ctx, a, listKind[zone]{
-		path: "zones", perPage: zonesPage, id: func(z zone) string { return z.ID }, size: zone.size,
-		count: func() *listlimit.Listing { return a.budget.Zones("Cloudflare") },
+	k := listKind[zone]{perPage: zonesPage, id: func(z zone) string { return z.ID }, size: zone.size, count: func() *listlimit.Listing { return a.budget.Zones("Cloudflare") }}
+	return pages(ctx, k, func(options ...option.RequestOption) (envelope[[]zone], error) {
+		return call[[]zone](nil, func(o ...option.RequestOption) error {
+			_, err := a.zoneService.List(ctx, zones.ZoneListParams{}, append(o, options...)...)
+			return err
+		})
 	})
 }
 
-// zonePath returns the path of a zone, or of what is below it.
-func zonePath(id, below string) string { return "zones/" + url.PathEscape(id) + below }
-
 func (a *api) zone(ctx context.Context, id string) (z zone, err error) {
+	var params zones.ZoneGetParams
+	params.ZoneID.Value, params.ZoneID.Present = id, true
 	err = reads.Do(ctx, func() error {
-		response, err := call[zone](ctx, a, http.MethodGet, zonePath(id, ""), nil, nil)
+		response, err := call[zone](nil, func(o ...option.RequestOption) error {
+			_, err := a.zoneService.Get(ctx, params, o...)
+			return err
+		})
 		if z = response.Result; err == nil && z.ID != id {
 			err = fmt.Errorf("the response is about the zone %s", sanitize.Name(z.ID))
 		}
@@ -57,27 +67,31 @@ type query struct {
 	exact, ending string
 }
 
-func (q query) values() url.Values {
+func (q query) options() []option.RequestOption {
 	// Without an order, a record may be missing from all pages.
-	values := url.Values{"order": {"name"}}
+	options := []option.RequestOption{option.WithQuery("order", "name")}
 	if q.exact != "" {
-		values.Set("name.exact", q.exact)
+		options = append(options, option.WithQuery("name.exact", q.exact))
 	}
 	if q.ending != "" {
-		values.Set("name.endswith", q.ending)
+		options = append(options, option.WithQuery("name.endswith", q.ending))
 	}
-	return values
+	return options
 }
 
 func (a *api) records(ctx context.Context, z dns.Zone, q query) ([]record, error) {
-	k := listKind[record]{
-		path: zonePath(z.ID, "/dns_records"), query: q.values(), perPage: a.perPage, id: func(r record) string { return r.ID }, size: record.size,
-		count: func() *listlimit.Listing { return a.budget.Zone(z) },
-	}
+	var params cfdns.RecordListParams
+	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
+	k := listKind[record]{perPage: a.perPage, id: func(r record) string { return r.ID }, size: record.size, count: func() *listlimit.Listing { return a.budget.Zone(z) }}
 	if q != (query{}) {
 		k.count = func() *listlimit.Listing { return a.budget.Part("a part of zone " + z.Name) }
 	}
-	rows, err := pages(ctx, a, k)
+	rows, err := pages(ctx, k, func(options ...option.RequestOption) (envelope[[]record], error) {
+		return call[[]record](nil, func(o ...option.RequestOption) error {
+			_, err := a.rows.List(ctx, params, append(append(o, q.options()...), options...)...)
+			return err
+		})
+	})
 	for i := range rows {
 		rows[i] = rows[i].normal()
 	}
@@ -94,7 +108,12 @@ type operations[T any] struct {
 // change makes changes in a zone, all or none. It sends the request once. The caller must read the records
 // before it sends another one.
 func (a *api) change(ctx context.Context, zoneID string, changes operations[outgoing]) (made operations[record], err error) {
-	response, err := call[operations[record]](ctx, a, http.MethodPost, zonePath(zoneID, "/dns_records/batch"), nil, changes)
+	var params cfdns.RecordBatchParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	response, err := call[operations[record]](changes, func(o ...option.RequestOption) error {
+		_, err := a.rows.Batch(ctx, params, o...)
+		return err
+	})
 	return response.Result, err
 }
 
@@ -126,27 +145,41 @@ type sslSettings struct {
 
 // customHostnames lists the custom hostnames of a zone, only those with an origin unless it is empty.
 func (a *api) customHostnames(ctx context.Context, z dns.Zone, origin string) ([]hostname, error) {
+	var params custom_hostnames.CustomHostnameListParams
+	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
 	k := listKind[hostname]{
-		path: zonePath(z.ID, "/custom_hostnames"), perPage: hostnamesPage, id: func(h hostname) string { return h.ID }, size: hostname.size,
+		perPage: hostnamesPage, id: func(h hostname) string { return h.ID }, size: hostname.size,
 		count: func() *listlimit.Listing { return a.budget.Part("the custom hostnames of zone " + z.Name) },
 	}
-	if origin != "" {
-		k.query = url.Values{"custom_origin_server": {origin}}
-	}
-	return pages(ctx, a, k)
+	return pages(ctx, k, func(options ...option.RequestOption) (envelope[[]hostname], error) {
+		if origin != "" {
+			options = append(options, option.WithQuery("custom_origin_server", origin))
+		}
+		return call[[]hostname](nil, func(o ...option.RequestOption) error {
+			_, err := a.hostnames.List(ctx, params, append(o, options...)...)
+			return err
+		})
+	})
 }
 
 func (a *api) createHostname(ctx context.Context, zoneID string, h hostname) error {
-	return a.write(ctx, http.MethodPost, zonePath(zoneID, "/custom_hostnames"), h)
+	var params custom_hostnames.CustomHostnameNewParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return write(ctx, h, func(o ...option.RequestOption) error {
+		_, err := a.hostnames.New(ctx, params, o...)
+		return err
+	})
 }
 
-// deleteHostname deletes a custom hostname. A missing one is no error.
+// deleteHostname deletes a custom hostname. A missing one is no error. The response has no envelope.
 func (a *api) deleteHostname(ctx context.Context, zoneID, id string) error {
-	return a.remove(ctx, zonePath(zoneID, "/custom_hostnames/"+url.PathEscape(id)))
+	var params custom_hostnames.CustomHostnameDeleteParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return ignoreMissing(writes.Do(ctx, func() error {
+		_, err := a.hostnames.Delete(ctx, id, params)
+		return err
+	}))
 }
-
-// regionsPath is the path of the regions below a zone.
-const regionsPath = "/addressing/regional_hostnames"
 
 // region is the region of a name.
 type region struct {
@@ -156,10 +189,15 @@ type region struct {
 
 // regions lists the regions of a zone's names. The list has one page.
 func (a *api) regions(ctx context.Context, z dns.Zone) (list []region, err error) {
+	var params addressing.RegionalHostnameListParams
+	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
 	l := a.budget.Part("the regional hostnames of zone " + z.Name)
 	defer l.End(nil)
 	err = reads.Do(ctx, func() error {
-		response, err := call[[]region](ctx, a, http.MethodGet, zonePath(z.ID, regionsPath), nil, nil)
+		response, err := call[[]region](nil, func(o ...option.RequestOption) error {
+			_, err := a.regional.List(ctx, params, o...)
+			return err
+		})
 		list = response.Result
 		return err
 	})
@@ -172,29 +210,43 @@ func (a *api) regions(ctx context.Context, z dns.Zone) (list []region, err error
 }
 
 func (a *api) createRegion(ctx context.Context, zoneID string, r region) error {
-	return a.write(ctx, http.MethodPost, zonePath(zoneID, regionsPath), r)
-}
-
-func (a *api) editRegion(ctx context.Context, zoneID string, r region) error {
-	return a.write(ctx, http.MethodPatch, zonePath(zoneID, regionsPath+"/"+url.PathEscape(r.Hostname)), region{Key: r.Key})
-}
-
-// deleteRegion removes the region of a name. A missing one is no error.
-func (a *api) deleteRegion(ctx context.Context, zoneID, name string) error {
-	return a.remove(ctx, zonePath(zoneID, regionsPath+"/"+url.PathEscape(name)))
-}
-
-// write sends a request that changes something, and ignores the result.
-func (a *api) write(ctx context.Context, method, path string, message any) error {
-	return writes.Do(ctx, func() error {
-		_, err := call[struct{}](ctx, a, method, path, nil, message)
+	var params addressing.RegionalHostnameNewParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return write(ctx, r, func(o ...option.RequestOption) error {
+		_, err := a.regional.New(ctx, params, o...)
 		return err
 	})
 }
 
-// remove deletes an object. A missing one is no error. The response may have no envelope.
-func (a *api) remove(ctx context.Context, path string) error {
-	err := writes.Do(ctx, func() error { return a.send(ctx, http.MethodDelete, path, nil, nil, &struct{}{}) })
+func (a *api) editRegion(ctx context.Context, zoneID string, r region) error {
+	var params addressing.RegionalHostnameEditParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return write(ctx, region{Key: r.Key}, func(o ...option.RequestOption) error {
+		_, err := a.regional.Edit(ctx, r.Hostname, params, o...)
+		return err
+	})
+}
+
+// deleteRegion removes the region of a name. A missing one is no error. The response has no result.
+func (a *api) deleteRegion(ctx context.Context, zoneID, name string) error {
+	var params addressing.RegionalHostnameDeleteParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return ignoreMissing(writes.Do(ctx, func() error {
+		_, err := a.regional.Delete(ctx, name, params)
+		return err
+	}))
+}
+
+// write sends a request that changes something, and ignores the result.
+func write(ctx context.Context, body any, request func(options ...option.RequestOption) error) error {
+	return writes.Do(ctx, func() error {
+		_, err := call[struct{}](body, request)
+		return err
+	})
+}
+
+// ignoreMissing returns nil for an error that says that the object doesn't exist.
+func ignoreMissing(err error) error {
 	if e, ok := errors.AsType[*apiError](err); ok && e.Status == http.StatusNotFound {
 		return nil
 	}
