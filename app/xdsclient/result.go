@@ -2,10 +2,10 @@ package xdsclient
 
 import (
 	"cmp"
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
-	"text/template"
 	"time"
 
 	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -123,31 +123,73 @@ func (a result) reason() string {
 	return cmp.Or(strings.Join(reasons, "; "), "it has no route")
 }
 
-// treeText is the text of a result: a line for each route, Cluster, locality and endpoint.
-var treeText = template.Must(template.New("tree").Funcs(template.FuncMap{
-	"cut": sanitize.Cut, "name": sanitize.Name,
-	"zone": func(l targetLocality) string { return strings.Trim(l.Region+"/"+l.Zone, "/") },
-}).Parse(`{{cut .Target}}
-{{with .Reason}}  missing: {{cut .}}
-{{else}}{{range .Routes}}  route {{.Match}}
-{{range .Clusters}}    cluster {{cut .Name}}{{with .Weight}} weight {{.}}{{end}}
-{{with .TLS}}{{if .Transport}}      transport {{name .Transport}}
-{{else}}      TLS
-{{- with .CertificateProvider}}, certificate {{name .}}{{end}}
-{{- with .AuthorityProvider}}, authorities {{name .}}{{end}}
-{{- with .ServerName}}, server name {{name .}}{{end}}
-{{range .Identities}}{{range $how, $value := .}}        identity {{if ne $how "exact"}}{{$how}} {{end}}{{cut $value}}
-{{end}}{{else}}        any identity
-{{end}}{{end}}{{end -}}
-{{range .Localities}}      priority {{.Priority}}, zone {{zone . | printf "%q"}}, weight {{.Weight}}
-{{range .Endpoints}}        {{cut .Address}}{{range .Additional}} or {{cut .}}{{end}}{{with .Health}} {{.}}{{end}}
-{{end}}{{else}}      no endpoints
-{{end}}{{end}}{{end}}{{end}}`))
-
+// text returns a line for each route, Cluster, locality and endpoint. It uses no template, which would make the
+// linker keep all methods of the program (docs/performance/build.md).
 func (a result) text() string {
-	var b strings.Builder
-	if err := treeText.Execute(&b, a); err != nil {
-		panic(err) // the template fits the type
+	var t treeText
+	t.line(0, "%s", sanitize.Cut(a.Target))
+	if a.Reason != "" {
+		t.line(1, "missing: %s", sanitize.Cut(a.Reason))
+		return t.String()
 	}
-	return b.String()
+	for _, r := range a.Routes {
+		t.line(1, "route %s", r.Match)
+		for _, c := range r.Clusters {
+			t.cluster(c)
+		}
+	}
+	return t.String()
+}
+
+// treeText is text whose lines are indented by their level.
+type treeText struct{ strings.Builder }
+
+func (t *treeText) line(level int, format string, arguments ...any) {
+	fmt.Fprintf(&t.Builder, strings.Repeat("  ", level)+format+"\n", arguments...)
+}
+
+func (t *treeText) cluster(c targetCluster) {
+	weight := ""
+	if c.Weight > 0 {
+		weight = fmt.Sprintf(" weight %d", c.Weight)
+	}
+	t.line(2, "cluster %s%s", sanitize.Cut(c.Name), weight)
+	if c.TLS != nil {
+		t.tls(*c.TLS)
+	}
+	for _, l := range c.Localities {
+		t.line(3, "priority %d, zone %q, weight %d", l.Priority, strings.Trim(l.Region+"/"+l.Zone, "/"), l.Weight)
+		for _, e := range l.Endpoints {
+			addresses := []string{sanitize.Cut(e.Address)}
+			for _, more := range e.Additional {
+				addresses = append(addresses, sanitize.Cut(more))
+			}
+			t.line(4, "%s", strings.TrimSpace(strings.Join(addresses, " or ")+" "+e.Health))
+		}
+	}
+	if len(c.Localities) == 0 {
+		t.line(3, "no endpoints")
+	}
+}
+
+func (t *treeText) tls(s clusterTLS) {
+	if s.Transport != "" {
+		t.line(3, "transport %s", sanitize.Name(s.Transport))
+		return
+	}
+	text := "TLS"
+	for _, part := range [][2]string{{"certificate", s.CertificateProvider}, {"authorities", s.AuthorityProvider}, {"server name", s.ServerName}} {
+		if part[1] != "" {
+			text += ", " + part[0] + " " + sanitize.Name(part[1])
+		}
+	}
+	t.line(3, "%s", text)
+	for _, i := range s.Identities {
+		for how, value := range i {
+			t.line(4, "identity %s", strings.TrimPrefix(how+" ", "exact ")+sanitize.Cut(value))
+		}
+	}
+	if len(s.Identities) == 0 {
+		t.line(4, "any identity")
+	}
 }
