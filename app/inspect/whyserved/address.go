@@ -23,7 +23,7 @@ func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Ste
 	var steps []inspect.Step
 	for _, key := range h.Services[:min(maxHolders, len(h.Services))] {
 		ref := serviceRef(key)
-		steps = append(steps, step("Address", inspect.StepOK, fmt.Sprintf("%s is a cluster IP of the Service %s/%s", a.Addr(), key.Namespace, key.Name), ref))
+		steps = append(steps, stepf("Address", inspect.StepOK, ref, "%s is a cluster IP of the Service %s/%s", a.Addr(), key.Namespace, key.Name))
 		steps = append(steps, x.service(ctx, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name, Port: a.Port()})...)
 	}
 	if len(h.Services) == 0 {
@@ -39,7 +39,7 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 	}
 	profile := x.Server.FirstProfile(catalog.ProfileQuery{IP: a.Addr(), Port: a.Port()})
 	if profile.Refusal != nil {
-		steps := []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf("profiles of %s are %v: one of the workloads is out of date, delete it", a, refusalError(profile.Refusal)), nil)}
+		steps := []inspect.Step{stepf("Address", inspect.StepWrong, nil, "profiles of %s are %v: one of the workloads is out of date, delete it", a, refusalError(profile.Refusal))}
 		return append(steps, listed(a.Addr(), h.Workloads)...)
 	}
 	if t := profile.Snapshot.Target; t != nil {
@@ -47,10 +47,10 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 	}
 	steps := listed(a.Addr(), h.Workloads)
 	if len(h.Workloads) > 0 {
-		return append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("no running workload accepts connections at %s, so clients get the bare address, without an identity", a), nil))
+		return append(steps, stepf("Address", inspect.StepWrong, nil, "no running workload accepts connections at %s, so clients get the bare address, without an identity", a))
 	}
 	if hosts := x.Catalog.Holders(netip.AddrPortFrom(a.Addr(), 0)).Hosts; len(hosts) > 0 {
-		s := step("Address", inspect.StepWrong, fmt.Sprintf("%s is the address of a node, and no running pod there has the host port %d: use a host port that a pod declares", a.Addr(), a.Port()), nil)
+		s := stepf("Address", inspect.StepWrong, nil, "%s is the address of a node, and no running pod there has the host port %d: use a host port that a pod declares", a.Addr(), a.Port())
 		s.More = hostLines(hosts)
 		return append(steps, s)
 	}
@@ -86,7 +86,7 @@ func (x *Explainer) holderSteps(ip netip.Addr, h *catalog.AddressHolders) []insp
 	steps := listed(ip, h.Workloads)
 	steps = append(steps, x.conflicts(ip, h.Workloads)...)
 	if len(h.Hosts) > 0 {
-		s := step("Address", inspect.StepNote, fmt.Sprintf("%s is the address of a node, where %s host ports", ip, counted(len(h.Hosts), "pod has", "pods have")), nil)
+		s := stepf("Address", inspect.StepNote, nil, "%s is the address of a node, where %s host ports", ip, counted(len(h.Hosts), "pod has", "pods have"))
 		s.More = hostLines(h.Hosts)
 		steps = append(steps, s)
 	}
@@ -104,16 +104,15 @@ func (x *Explainer) conflicts(ip netip.Addr, holders []*catalog.Workload) []insp
 			port = w.Ports[0].Port
 		}
 		if err := x.Server.FirstProfile(catalog.ProfileQuery{IP: ip, Port: port}).Refusal; err != nil {
-			return []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf("profiles of %s are %v: one of the workloads is out of date, delete it", ip, refusalError(err)), nil)}
+			return []inspect.Step{stepf("Address", inspect.StepWrong, nil, "profiles of %s are %v: one of the workloads is out of date, delete it", ip, refusalError(err))}
 		}
 	}
 	return nil
 }
 
 func (x *Explainer) nobodys(ip netip.Addr) inspect.Step {
-	return step("Address", inspect.StepWrong, fmt.Sprintf(
-		"no Service, pod, ExternalWorkload or slice has the address %s now: it is outside of the cluster, or of a pod that is gone", ip,
-	), nil)
+	return stepf("Address", inspect.StepWrong, nil,
+		"no Service, pod, ExternalWorkload or slice has the address %s now: it is outside of the cluster, or of a pod that is gone", ip)
 }
 
 func listed(ip netip.Addr, holders []*catalog.Workload) []inspect.Step {
@@ -160,13 +159,13 @@ func holderStep(ip netip.Addr, w *catalog.Workload) inspect.Step {
 	}
 	switch {
 	case w.Terminating:
-		return step("Address", inspect.StepNote, text+", which is being deleted", refOf(w.Key))
+		return stepf("Address", inspect.StepNote, refOf(w.Key), "%s, which is being deleted", text)
 	case w.Finished:
-		return step("Address", inspect.StepNote, text+", which has ended", refOf(w.Key))
+		return stepf("Address", inspect.StepNote, refOf(w.Key), "%s, which has ended", text)
 	case w.Key.Kind == catalog.Pod && !w.Running:
-		return step("Address", inspect.StepNote, text+", which does not run yet", refOf(w.Key))
+		return stepf("Address", inspect.StepNote, refOf(w.Key), "%s, which does not run yet", text)
 	default:
-		return step("Address", inspect.StepOK, text, refOf(w.Key))
+		return stepf("Address", inspect.StepOK, refOf(w.Key), "%s", text)
 	}
 }
 
@@ -184,7 +183,7 @@ func (x *Explainer) holdingSteps(a netip.AddrPort, held []*catalog.EndpointSlice
 		steps = append(steps, x.holdingStep(a, key))
 	}
 	if n := len(services) - maxHolders; n > 0 {
-		steps = append(steps, step("Service", inspect.StepNote, fmt.Sprintf("%d more Services have the address in their slices", n), nil))
+		steps = append(steps, stepf("Service", inspect.StepNote, nil, "%d more Services have the address in their slices", n))
 	}
 	return steps
 }
@@ -194,7 +193,7 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 	ref := serviceRef(key)
 	service, ok := x.Catalog.FindService(key)
 	if !ok {
-		return step("Service", inspect.StepNote, fmt.Sprintf("slices of %s have the address, and there is no Service of that name", name), ref)
+		return stepf("Service", inspect.StepNote, ref, "slices of %s have the address, and there is no Service of that name", name)
 	}
 	var lines []string
 	served, omitted := 0, 0
@@ -227,11 +226,11 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 	var s inspect.Step
 	switch {
 	case served > 0:
-		s = step("Service", inspect.StepOK, fmt.Sprintf("%s is an endpoint of the Service %s, and %s for it", a.Addr(), name, counted(streams, "stream asks", "streams ask")), ref)
+		s = stepf("Service", inspect.StepOK, ref, "%s is an endpoint of the Service %s, and %s for it", a.Addr(), name, counted(streams, "stream asks", "streams ask"))
 	case omitted > 0:
-		s = step("Service", inspect.StepWrong, fmt.Sprintf("%s is in slices of the Service %s, and is not served: explain the Service, which says why", a.Addr(), name), ref)
+		s = stepf("Service", inspect.StepWrong, ref, "%s is in slices of the Service %s, and is not served: explain the Service, which says why", a.Addr(), name)
 	default:
-		s = step("Service", inspect.StepNote, fmt.Sprintf("%s is in slices of the Service %s, with other ports", a.Addr(), name), ref)
+		s = stepf("Service", inspect.StepNote, ref, "%s is in slices of the Service %s, with other ports", a.Addr(), name)
 	}
 	s.More = lines
 	return s
@@ -254,13 +253,13 @@ func (x *Explainer) workload(ctx context.Context, o *inspect.ObjectRef) []inspec
 		}
 	}
 	if known == nil {
-		return append(steps, step(o.Kind, inspect.StepWrong, fmt.Sprintf("this process doesn't know the %s %s/%s: look at the tables in its status", o.Kind, o.Namespace, o.Name), o))
+		return append(steps, stepf(o.Kind, inspect.StepWrong, o, "this process doesn't know the %s %s/%s: look at the tables in its status", o.Kind, o.Namespace, o.Name))
 	}
 	if key.Kind != catalog.Pod {
 		for _, l := range known.Labels {
 			workloadLabels[l.Key] = l.Value
 		}
-		steps = append(steps, step(o.Kind, inspect.StepOK, fmt.Sprintf("the %s %s/%s exists", o.Kind, o.Namespace, o.Name), o))
+		steps = append(steps, stepf(o.Kind, inspect.StepOK, o, "the %s %s/%s exists", o.Kind, o.Namespace, o.Name))
 	}
 	if len(named) == 0 {
 		return append(steps, x.unselected(ctx, o, workloadLabels)...)
@@ -287,12 +286,12 @@ func readPod(ctx context.Context, from live, o *inspect.ObjectRef) (*corev1.Pod,
 	case err != nil:
 		return nil, unknown("Pod", err)
 	case p == nil:
-		return nil, step("Pod", inspect.StepWrong, fmt.Sprintf("there is no Pod %s/%s: look at its name and namespace", o.Namespace, o.Name), o)
+		return nil, stepf("Pod", inspect.StepWrong, o, "there is no Pod %s/%s: look at its name and namespace", o.Namespace, o.Name)
 	}
 	if why := NotReady(p); why != "" {
-		return p, step("Pod", inspect.StepWrong, fmt.Sprintf("the Pod %s/%s is not ready: %s", o.Namespace, o.Name, why), o)
+		return p, stepf("Pod", inspect.StepWrong, o, "the Pod %s/%s is not ready: %s", o.Namespace, o.Name, why)
 	}
-	return p, step("Pod", inspect.StepOK, fmt.Sprintf("the Pod %s/%s is ready", o.Namespace, o.Name), o)
+	return p, stepf("Pod", inspect.StepOK, o, "the Pod %s/%s is ready", o.Namespace, o.Name)
 }
 
 // unselected says why a workload is in no slice.
@@ -302,9 +301,8 @@ func (x *Explainer) unselected(ctx context.Context, o *inspect.ObjectRef, worklo
 		return []inspect.Step{unknown("Service", err)}
 	}
 	if names := selecting(all, workloadLabels); len(names) > 0 {
-		return []inspect.Step{step("Slices", inspect.StepWrong, fmt.Sprintf(
-			"the Service %s selects it, and no slice has it: check the controller that writes slices, the role controllers or kube-controller-manager", names[0],
-		), o)}
+		return []inspect.Step{stepf("Slices", inspect.StepWrong, o,
+			"the Service %s selects it, and no slice has it: check the controller that writes slices, the role controllers or kube-controller-manager", names[0])}
 	}
 	return []inspect.Step{noService(all, workloadLabels, o)}
 }
@@ -319,5 +317,5 @@ func noService(all []corev1.Service, workloadLabels map[string]string, o *inspec
 			break
 		}
 	}
-	return step("Service", inspect.StepNote, "no Service of the namespace selects it"+near, o)
+	return stepf("Service", inspect.StepNote, o, "no Service of the namespace selects it%s", near)
 }

@@ -27,8 +27,8 @@ func sliceSteps(f *facts) []inspect.Step {
 		if len(f.matched.pods) == 0 && f.workloads == 0 {
 			return nil // an earlier step says why
 		}
-		return []inspect.Step{step("Slices", inspect.StepWrong,
-			"no EndpointSlice belongs to the Service, although its selector matches: the controller that writes slices doesn't run, or fails: start the role controllers, or check the log of kube-controller-manager", f.ref())}
+		return []inspect.Step{stepf("Slices", inspect.StepWrong, f.ref(),
+			"no EndpointSlice belongs to the Service, although its selector matches: the controller that writes slices doesn't run, or fails: start the role controllers, or check the log of kube-controller-manager")}
 	}
 	ready, notReady := 0, 0
 	writers := map[string]int{}
@@ -51,7 +51,7 @@ func sliceSteps(f *facts) []inspect.Step {
 	if notReady > 0 {
 		text += fmt.Sprintf(" and %d that are not", notReady)
 	}
-	s := step("Slices", inspect.StepOK, text, nil)
+	s := stepf("Slices", inspect.StepOK, nil, "%s", text)
 	s.More = lines
 	return []inspect.Step{s}
 }
@@ -76,7 +76,7 @@ func slicePorts(s *discoveryv1.EndpointSlice) string {
 // endpointSteps returns the step "Endpoints" of each port.
 func endpointSteps(f *facts) []inspect.Step {
 	if len(f.known.Ports) == 0 {
-		return []inspect.Step{step("Endpoints", inspect.StepNote, "the Service declares no port, so it has endpoints for nothing but ports that a client chooses", f.ref())}
+		return []inspect.Step{stepf("Endpoints", inspect.StepNote, f.ref(), "the Service declares no port, so it has endpoints for nothing but ports that a client chooses")}
 	}
 	var steps []inspect.Step
 	for i := range f.ports {
@@ -165,7 +165,7 @@ func endpointStep(f *facts, w *portExplanation) inspect.Step {
 		port += " of the hostname " + f.query.Hostname
 	}
 	served := endpointsOf(&w.response)
-	s := step("Endpoints", inspect.StepOK, fmt.Sprintf("%s is served by %s", port, inspect.Plural(len(served), "endpoint")), f.ref())
+	s := stepf("Endpoints", inspect.StepOK, f.ref(), "%s is served by %s", port, inspect.Plural(len(served), "endpoint"))
 	if n := w.response.MorePlaces; n > 0 {
 		s.Text = fmt.Sprintf("%s is served by at least %s; clients in %d other zones or nodes were not checked", port, inspect.Plural(len(served), "endpoint"), n)
 	}

@@ -2,6 +2,7 @@ package whyserved
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
@@ -198,9 +199,9 @@ func (x *Explainer) tell(key catalog.ServiceKey, s *catalog.Service, hostname st
 	return w
 }
 
-// step returns a step about an object.
-func step(what string, state inspect.StepState, text string, object *inspect.ObjectRef) inspect.Step {
-	return inspect.Step{What: what, State: state, Text: text, Object: object}
+// stepf returns a step about an object, which may be nil.
+func stepf(what string, state inspect.StepState, object *inspect.ObjectRef, format string, args ...any) inspect.Step {
+	return inspect.Step{What: what, State: state, Text: fmt.Sprintf(format, args...), Object: object}
 }
 
 // unknown returns a step that says why a fact is unknown.

@@ -2,7 +2,6 @@ package whyserved
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func ownerSteps(ctx context.Context, from live, o *inspect.ObjectRef, service fu
 	own := "a " + o.Kind + " has no endpoints of its own"
 	at := slices.IndexFunc(all.pods, func(p corev1.Pod) bool { return isOwned(&p, o) })
 	if at < 0 {
-		return []inspect.Step{step(o.Kind, inspect.StepUnknown, fmt.Sprintf("%s, and %s seems to be made by %s/%s: ask about its Service, as in svc/NAME, or about a pod", own, noneOf(all), o.Namespace, o.Name), o)}
+		return []inspect.Step{stepf(o.Kind, inspect.StepUnknown, o, "%s, and %s seems to be made by %s/%s: ask about its Service, as in svc/NAME, or about a pod", own, noneOf(all), o.Namespace, o.Name)}
 	}
 	pod := &all.pods[at]
 	services, err := from.services(ctx)
@@ -37,9 +36,9 @@ func ownerSteps(ctx context.Context, from live, o *inspect.ObjectRef, service fu
 	}
 	names := selecting(services, pod.Labels)
 	if len(names) == 0 {
-		return []inspect.Step{step(o.Kind, inspect.StepUnknown, fmt.Sprintf("%s, and no Service of the namespace selects its pods: ask about one of them, as in pod/%s", own, pod.Name), o)}
+		return []inspect.Step{stepf(o.Kind, inspect.StepUnknown, o, "%s, and no Service of the namespace selects its pods: ask about one of them, as in pod/%s", own, pod.Name)}
 	}
-	steps := []inspect.Step{step(o.Kind, inspect.StepNote, fmt.Sprintf("%s: its pods, such as %s, are those of the Service %s", own, pod.Name, strings.Join(names[:min(len(names), maxShown)], ", ")), o)}
+	steps := []inspect.Step{stepf(o.Kind, inspect.StepNote, o, "%s: its pods, such as %s, are those of the Service %s", own, pod.Name, strings.Join(names[:min(len(names), maxShown)], ", "))}
 	for _, name := range names[:min(len(names), maxOwned)] {
 		steps = append(steps, service(ctx, &inspect.ServiceQuery{Namespace: o.Namespace, Name: name})...)
 	}

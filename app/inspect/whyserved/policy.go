@@ -1,7 +1,6 @@
 package whyserved
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +17,7 @@ import (
 // to clients, but are often the cause of a problem.
 func policySteps(f *facts) []inspect.Step {
 	if f.policiesErr != nil {
-		return []inspect.Step{step("Network policy", inspect.StepNote, "whether NetworkPolicies apply to the pods isn't known: "+f.policiesErr.Error(), nil)}
+		return []inspect.Step{stepf("Network policy", inspect.StepNote, nil, "whether NetworkPolicies apply to the pods isn't known: %v", f.policiesErr)}
 	}
 	var names []string
 	for i := range f.policies {
@@ -29,7 +28,7 @@ func policySteps(f *facts) []inspect.Step {
 	if len(names) == 0 {
 		return nil
 	}
-	s := step("Network policy", inspect.StepNote, "NetworkPolicies apply to the pods: they affect connections, not the endpoints that clients get", nil)
+	s := stepf("Network policy", inspect.StepNote, nil, "NetworkPolicies apply to the pods: they affect connections, not the endpoints that clients get")
 	s.More = names
 	return append([]inspect.Step{s}, closedSteps(f)...)
 }
@@ -55,9 +54,8 @@ func closedSteps(f *facts) []inspect.Step {
 }
 
 func closedStep(f *facts, pod *corev1.Pod, e *destination.ResponseEndpoint, inbound int32) inspect.Step {
-	return step("Network policy", inspect.StepWrong, fmt.Sprintf(
-		"meshed clients connect to the port %d of the proxy of the pod %s, and NetworkPolicies allow its port %d and not that one: allow TCP port %[1]d, too", inbound, pod.Name, e.Addr.Port(),
-	), f.ref())
+	return stepf("Network policy", inspect.StepWrong, f.ref(),
+		"meshed clients connect to the port %d of the proxy of the pod %s, and NetworkPolicies allow its port %d and not that one: allow TCP port %[1]d, too", inbound, pod.Name, e.Addr.Port())
 }
 
 // closed reports whether policies apply to a pod and none allows connections to a port.

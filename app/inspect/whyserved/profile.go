@@ -59,10 +59,10 @@ func profileSteps(f *facts) []inspect.Step {
 			continue
 		}
 		if err := w.profile.Refusal; err != nil && (f.query.Hostname == "" || w.unserved() == nil) {
-			steps = append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("profiles of port %d are %v", w.port.Port, refusalError(err)), f.ref()))
+			steps = append(steps, stepf("Profile", inspect.StepWrong, f.ref(), "profiles of port %d are %v", w.port.Port, refusalError(err)))
 		}
 		for _, err := range w.conflicts {
-			steps = append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("profiles of the cluster IP and port %d are %v: delete one of the two, or wait until it is gone", w.port.Port, refusalError(err)), f.ref()))
+			steps = append(steps, stepf("Profile", inspect.StepWrong, f.ref(), "profiles of the cluster IP and port %d are %v: delete one of the two, or wait until it is gone", w.port.Port, refusalError(err)))
 		}
 		steps = append(steps, overrideSteps(w)...)
 	}
@@ -83,18 +83,18 @@ func profileStep(profile *destination.FirstProfile) []inspect.Step {
 	var steps []inspect.Step
 	switch {
 	case sp.Invalid:
-		steps = append(steps, step("Profile", inspect.StepWrong,
-			fmt.Sprintf("the ServiceProfile %s can't be used, so the default profile is served: see its retryBudget.ttl, and signpost problems", name), ref))
+		steps = append(steps, stepf("Profile", inspect.StepWrong, ref,
+			"the ServiceProfile %s can't be used, so the default profile is served: see its retryBudget.ttl, and signpost problems", name))
 	case len(profile.LeftOut) > 0:
 		p := profile.LeftOut[0]
-		steps = append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("the ServiceProfile %s can't be used: %s: %s", name, p.Field, short(p.Reason)), ref))
+		steps = append(steps, stepf("Profile", inspect.StepWrong, ref, "the ServiceProfile %s can't be used: %s: %s", name, p.Field, short(p.Reason)))
 	default:
-		steps = append(steps, step("Profile", inspect.StepOK, fmt.Sprintf("the ServiceProfile %s is in force, with %s", name, inspect.Plural(len(sp.Routes), "route")), ref))
+		steps = append(steps, stepf("Profile", inspect.StepOK, ref, "the ServiceProfile %s is in force, with %s", name, inspect.Plural(len(sp.Routes), "route")))
 	}
 	for i := range sp.Routes {
 		for _, broken := range sp.Routes[i].Condition.BrokenRegexps() {
-			steps = append(steps, step("Profile", inspect.StepWrong,
-				fmt.Sprintf("the route %q of the ServiceProfile %s is ignored by proxies: %s is no regular expression, correct it", short(sp.Routes[i].Name), name, short(fmt.Sprintf("%q", broken))), ref))
+			steps = append(steps, stepf("Profile", inspect.StepWrong, ref,
+				"the route %q of the ServiceProfile %s is ignored by proxies: %s is no regular expression, correct it", short(sp.Routes[i].Name), name, short(fmt.Sprintf("%q", broken))))
 		}
 	}
 	return steps
@@ -118,11 +118,10 @@ func overrideSteps(w *portExplanation) []inspect.Step {
 		if o.Service.Name != "" {
 			ref = &inspect.ObjectRef{Kind: "Service", Namespace: o.Service.Namespace, Name: o.Service.Name}
 		}
-		steps = append(steps, step("Override", inspect.StepWrong, fmt.Sprintf(
-			"the ServiceProfile sends traffic of port %d to %s, which has no endpoints (%s): correct spec.dstOverrides, or that Service", w.port.Port, short(o.Authority), why,
-		), ref))
+		steps = append(steps, stepf("Override", inspect.StepWrong, ref,
+			"the ServiceProfile sends traffic of port %d to %s, which has no endpoints (%s): correct spec.dstOverrides, or that Service", w.port.Port, short(o.Authority), why))
 	}
-	return append(steps, step("Override", inspect.StepNote, fmt.Sprintf("the ServiceProfile sends the traffic of port %d to %s", w.port.Port, strings.Join(names, ", ")), nil))
+	return append(steps, stepf("Override", inspect.StepNote, nil, "the ServiceProfile sends the traffic of port %d to %s", w.port.Port, strings.Join(names, ", ")))
 }
 
 // opaqueSteps returns a step for each port that is opaque for the Service but not for its
@@ -146,7 +145,7 @@ func opaqueSteps(f *facts) []inspect.Step {
 		if !opaque {
 			text = fmt.Sprintf("port %d is not opaque for the Service, and is for pods of it: annotate both with config.linkerd.io/opaque-ports, the Service with its port, the pods with theirs", w.port.Port)
 		}
-		steps = append(steps, step("Opaque ports", inspect.StepNote, text, f.ref()))
+		steps = append(steps, stepf("Opaque ports", inspect.StepNote, f.ref(), "%s", text))
 	}
 	return steps
 }
@@ -156,9 +155,8 @@ func (x *Explainer) serviceProfile(o *inspect.ObjectRef) []inspect.Step {
 	name := o.Namespace + "/" + o.Name
 	key, ok := x.Server.ServiceOfProfile(o.Name)
 	if !ok {
-		return []inspect.Step{step("Profile", inspect.StepWrong, fmt.Sprintf(
-			"the ServiceProfile %s is for no Service: its name has to be NAME.NAMESPACE.svc and the domain of the cluster", name,
-		), o)}
+		return []inspect.Step{stepf("Profile", inspect.StepWrong, o,
+			"the ServiceProfile %s is for no Service: its name has to be NAME.NAMESPACE.svc and the domain of the cluster", name)}
 	}
 	f := &facts{query: &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name}}
 	service, known := x.Catalog.FindService(key)
@@ -170,18 +168,17 @@ func (x *Explainer) serviceProfile(o *inspect.ObjectRef) []inspect.Step {
 	sp := profile.Snapshot.Profile
 	switch {
 	case sp == nil || sp.Namespace != o.Namespace:
-		return []inspect.Step{step("Profile", inspect.StepWrong, fmt.Sprintf(
-			"this process knows no ServiceProfile %s: look at its name and namespace, and at the table serviceprofile in the status", name,
-		), o)}
+		return []inspect.Step{stepf("Profile", inspect.StepWrong, o,
+			"this process knows no ServiceProfile %s: look at its name and namespace, and at the table serviceprofile in the status", name)}
 	case !known:
-		return append(profileStep(&profile), step("Profile", inspect.StepWrong, fmt.Sprintf("there is no Service %s/%s for the ServiceProfile: create it, or correct the name of the profile", key.Namespace, key.Name), f.ref()))
+		return append(profileStep(&profile), stepf("Profile", inspect.StepWrong, f.ref(), "there is no Service %s/%s for the ServiceProfile: create it, or correct the name of the profile", key.Namespace, key.Name))
 	}
 	steps := profileStep(&profile)
 	if o.Namespace != key.Namespace {
-		steps = append(steps, step("Profile", inspect.StepNote, "only clients in the namespace "+o.Namespace+" use it, because the Service is in the namespace "+key.Namespace, o))
+		steps = append(steps, stepf("Profile", inspect.StepNote, o, "only clients in the namespace %s use it, because the Service is in the namespace %s", o.Namespace, key.Namespace))
 	}
 	if err := profile.Refusal; err != nil {
-		return append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("profiles of the Service %s/%s are %v", key.Namespace, key.Name, refusalError(err)), f.ref()))
+		return append(steps, stepf("Profile", inspect.StepWrong, f.ref(), "profiles of the Service %s/%s are %v", key.Namespace, key.Name, refusalError(err)))
 	}
 	for _, p := range service.Ports[:min(len(service.Ports), maxPorts)] {
 		w := portExplanation{port: p, profile: x.Server.FirstProfile(catalog.ProfileQuery{Service: key, Port: p.Port, ClientNamespace: o.Namespace})}

@@ -44,24 +44,24 @@ func selectorSteps(f *facts) []inspect.Step {
 	selector := f.service.Spec.Selector
 	if len(selector) == 0 {
 		if f.slicesErr == nil && len(f.slices) == 0 {
-			return []inspect.Step{step("Selector", inspect.StepWrong,
-				"the Service has neither a selector nor EndpointSlices: give it a selector in spec.selector, or make slices with its name in the label kubernetes.io/service-name", f.ref())}
+			return []inspect.Step{stepf("Selector", inspect.StepWrong, f.ref(),
+				"the Service has neither a selector nor EndpointSlices: give it a selector in spec.selector, or make slices with its name in the label kubernetes.io/service-name")}
 		}
-		return []inspect.Step{step("Selector", inspect.StepNote, "the Service has no selector: its slices are written by another program, or mirrored from its Endpoints", f.ref())}
+		return []inspect.Step{stepf("Selector", inspect.StepNote, f.ref(), "the Service has no selector: its slices are written by another program, or mirrored from its Endpoints")}
 	}
 	text := selectorText(selector)
 	switch {
 	case f.podsErr != nil:
 		return []inspect.Step{unknown("Selector", f.podsErr)}
 	case len(f.matched.pods) > 0:
-		found := step("Selector", inspect.StepOK, fmt.Sprintf("the selector %s matches %s", text, podCount(f.matched)), f.ref())
+		found := stepf("Selector", inspect.StepOK, f.ref(), "the selector %s matches %s", text, podCount(f.matched))
 		return append([]inspect.Step{found}, podSteps(f)...)
 	case f.workloads > 0:
-		return []inspect.Step{step("Selector", inspect.StepOK, fmt.Sprintf("the selector %s matches %d ExternalWorkloads", text, f.workloads), f.ref())}
+		return []inspect.Step{stepf("Selector", inspect.StepOK, f.ref(), "the selector %s matches %d ExternalWorkloads", text, f.workloads)}
 	case len(f.nearby.pods) == 0:
-		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod, and the namespace %s has no pods: create them, or check the controller that should", text, f.query.Namespace), f.ref())}
+		return []inspect.Step{stepf("Selector", inspect.StepWrong, f.ref(), "the selector %s matches no pod, and the namespace %s has no pods: create them, or check the controller that should", text, f.query.Namespace)}
 	default:
-		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod%s", text, suggestion(selector, f.nearby)), f.ref())}
+		return []inspect.Step{stepf("Selector", inspect.StepWrong, f.ref(), "the selector %s matches no pod%s", text, suggestion(selector, f.nearby))}
 	}
 }
 
@@ -176,7 +176,7 @@ func targetPortStep(f *facts, p corev1.ServicePort) (inspect.Step, bool) {
 	default:
 		text += fmt.Sprintf(" (they have %s): name one of these in targetPort", strings.Join(have, ", "))
 	}
-	return step("Target port", inspect.StepWrong, text, f.ref()), true
+	return stepf("Target port", inspect.StepWrong, f.ref(), "%s", text), true
 }
 
 func portName(p corev1.ServicePort) string {

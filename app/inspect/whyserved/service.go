@@ -52,18 +52,18 @@ func objectSteps(f *facts) (steps []inspect.Step, end bool) {
 		steps = append(steps, unknown("Service", f.serviceErr))
 	}
 	if f.known == nil && f.service == nil {
-		return append(steps, step("Service", inspect.StepUnknown,
-			"this process has read no Service "+name+": whether the API server has it is unknown", f.ref())), true
+		return append(steps, stepf("Service", inspect.StepUnknown, f.ref(),
+			"this process has read no Service %s: whether the API server has it is unknown", name)), true
 	}
 	if f.known == nil {
-		return append(steps, step("Service", inspect.StepWrong,
-			"the API server has the Service "+name+", and this process has not read it: look at the table of Services in its status, and whether it reads this namespace", f.ref())), true
+		return append(steps, stepf("Service", inspect.StepWrong, f.ref(),
+			"the API server has the Service %s, and this process has not read it: look at the table of Services in its status, and whether it reads this namespace", name)), true
 	}
 	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
-		return append(steps, step("Service", inspect.StepOK,
-			fmt.Sprintf("the Service %s is of type ExternalName: it stands for the DNS name %s, and has no endpoints: calls for it are refused, so no ServiceProfile may send traffic to it", name, short(f.service.Spec.ExternalName)), f.ref())), true
+		return append(steps, stepf("Service", inspect.StepOK, f.ref(),
+			"the Service %s is of type ExternalName: it stands for the DNS name %s, and has no endpoints: calls for it are refused, so no ServiceProfile may send traffic to it", name, short(f.service.Spec.ExternalName))), true
 	}
-	steps = append(steps, step("Service", inspect.StepOK, fmt.Sprintf("the Service %s exists, %s", name, addressesOf(f)), f.ref()))
+	steps = append(steps, stepf("Service", inspect.StepOK, f.ref(), "the Service %s exists, %s", name, addressesOf(f)))
 	return append(steps, portSteps(f)...), false
 }
 
@@ -73,7 +73,7 @@ func missingService(f *facts) inspect.Step {
 	if _, similar := mostSimilar(f.query.Name, f.names); !similar && len(f.elsewhere) > 0 {
 		hint = ": there is one of that name in another namespace: " + sanitize.List(f.elsewhere, maxHolders, sanitize.Name)
 	}
-	return step("Service", inspect.StepWrong, fmt.Sprintf("there is no Service %s/%s%s", f.query.Namespace, f.query.Name, hint), f.ref())
+	return stepf("Service", inspect.StepWrong, f.ref(), "there is no Service %s/%s%s", f.query.Namespace, f.query.Name, hint)
 }
 
 func addressesOf(f *facts) string {
@@ -117,14 +117,12 @@ func portSteps(f *facts) []inspect.Step {
 	}
 	declared := slices.IndexFunc(f.known.Ports, func(p catalog.ServicePort) bool { return f.query.WantsPort(p.Port, p.Name) })
 	if declared < 0 {
-		return []inspect.Step{step("Port", inspect.StepWrong, fmt.Sprintf(
-			"the Service doesn't declare port %s (it has %s): ask for one that it has, or add the port to spec.ports", port, portList(f.known),
-		), f.ref())}
+		return []inspect.Step{stepf("Port", inspect.StepWrong, f.ref(),
+			"the Service doesn't declare port %s (it has %s): ask for one that it has, or add the port to spec.ports", port, portList(f.known))}
 	}
 	if p := f.known.Ports[declared]; len(f.ports) == 0 {
-		return []inspect.Step{step("Port", inspect.StepWrong, fmt.Sprintf(
-			"the Service has port %s for %s only, and meshed clients speak TCP", port, p.Protocol,
-		), f.ref())}
+		return []inspect.Step{stepf("Port", inspect.StepWrong, f.ref(),
+			"the Service has port %s for %s only, and meshed clients speak TCP", port, p.Protocol)}
 	}
 	return nil
 }
@@ -143,25 +141,23 @@ func memberSteps(f *facts) []inspect.Step {
 		}
 		switch {
 		case !m.Linked:
-			steps = append(steps, step("Cluster", inspect.StepWrong, fmt.Sprintf(
-				"the member %s is in the cluster %s, which isn't linked: link it, or correct the name; signpost clusters lists the linked ones", name, m.Key.Cluster,
-			), ref))
+			steps = append(steps, stepf("Cluster", inspect.StepWrong, ref,
+				"the member %s is in the cluster %s, which isn't linked: link it, or correct the name; signpost clusters lists the linked ones", name, m.Key.Cluster))
 		case !m.Synced:
-			steps = append(steps, step("Cluster", inspect.StepWrong, fmt.Sprintf(
-				"the member %s is in the cluster %s, which has not been read completely: signpost clusters says why", name, m.Key.Cluster,
-			), ref))
+			steps = append(steps, stepf("Cluster", inspect.StepWrong, ref,
+				"the member %s is in the cluster %s, which has not been read completely: signpost clusters says why", name, m.Key.Cluster))
 		case m.Service == nil:
-			steps = append(steps, step("Member", inspect.StepWrong, fmt.Sprintf("there is no Service %s %s: create it, or take it out of the members", name, where), ref))
+			steps = append(steps, stepf("Member", inspect.StepWrong, ref, "there is no Service %s %s: create it, or take it out of the members", name, where))
 		case m.Service.ExternalName:
-			steps = append(steps, step("Member", inspect.StepWrong, fmt.Sprintf("the member %s %s is of type ExternalName, and has no endpoints", name, where), ref))
+			steps = append(steps, stepf("Member", inspect.StepWrong, ref, "the member %s %s is of type ExternalName, and has no endpoints", name, where))
 		default:
-			steps = append(steps, step("Member", inspect.StepOK, fmt.Sprintf("the member %s exists %s", name, where), ref))
+			steps = append(steps, stepf("Member", inspect.StepOK, ref, "the member %s exists %s", name, where))
 		}
 	}
 	steps = append(steps, unreadableSteps(f)...)
 	if len(steps) == 0 {
-		steps = append(steps, step("Member", inspect.StepWrong,
-			"the Service is remote or federated, and names no member: its labels or annotations multicluster.linkerd.io/… are incomplete", f.ref()))
+		steps = append(steps, stepf("Member", inspect.StepWrong, f.ref(),
+			"the Service is remote or federated, and names no member: its labels or annotations multicluster.linkerd.io/… are incomplete"))
 	}
 	return steps
 }
@@ -179,7 +175,7 @@ func unreadableSteps(f *facts) (steps []inspect.Step) {
 		}
 		seen[cluster] = true
 		if why := f.unreadable(cluster); why != "" {
-			steps = append(steps, step("Cluster", inspect.StepNote, fmt.Sprintf("the cluster %s can't be read %s: its last known endpoints are served; signpost clusters shows its state", cluster, why), f.ref()))
+			steps = append(steps, stepf("Cluster", inspect.StepNote, f.ref(), "the cluster %s can't be read %s: its last known endpoints are served; signpost clusters shows its state", cluster, why))
 		}
 	}
 	return steps
@@ -188,21 +184,21 @@ func unreadableSteps(f *facts) (steps []inspect.Step) {
 // locationSteps says why responses depend on the zone or node of the client.
 func locationSteps(f *facts) []inspect.Step {
 	if f.known.LocalTraffic {
-		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client only gets endpoints on its own node", f.ref())}
+		return []inspect.Step{stepf("Place", inspect.StepNote, f.ref(), "internalTrafficPolicy is Local: a client only gets endpoints on its own node")}
 	}
 	hinted := func(e *destination.ResponseEndpoint) bool { return len(e.HintZones) > 0 }
 	if slices.ContainsFunc(f.ports, func(w portExplanation) bool { return anyEndpoint(&w.response, hinted) }) {
-		return []inspect.Step{step("Place", inspect.StepNote, "the slices have hints for zones: a client may only get the endpoints for its own zone", f.ref())}
+		return []inspect.Step{stepf("Place", inspect.StepNote, f.ref(), "the slices have hints for zones: a client may only get the endpoints for its own zone")}
 	}
 	return nil
 }
 
 func streamSteps(f *facts) []inspect.Step {
 	if f.allStreams == 0 {
-		return []inspect.Step{step("Streams", inspect.StepNote, "no client asks this process for the Service now", nil)}
+		return []inspect.Step{stepf("Streams", inspect.StepNote, nil, "no client asks this process for the Service now")}
 	}
 	asking := counted(f.allStreams, "stream asks", "streams ask") + " this process for the Service"
-	s := step("Streams", inspect.StepOK, asking+", and all were sent the current state", nil)
+	s := stepf("Streams", inspect.StepOK, nil, "%s, and all were sent the current state", asking)
 	if f.allStreams == 1 {
 		s.Text = asking + ", and was sent the current state"
 	}

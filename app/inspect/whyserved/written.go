@@ -2,7 +2,6 @@ package whyserved
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -55,18 +54,17 @@ func (x WrittenExplainer) address(ctx context.Context, ip netip.Addr) []inspect.
 	}
 	for _, s := range services.Items {
 		ref := &inspect.ObjectRef{Kind: "Service", Namespace: s.Namespace, Name: s.Name}
-		steps = append(steps, step("Address", inspect.StepOK, fmt.Sprintf("%s is a cluster IP of the %s", ip, ref.Title()), ref))
+		steps = append(steps, stepf("Address", inspect.StepOK, ref, "%s is a cluster IP of the %s", ip, ref.Title()))
 		steps = append(steps, x.service(ctx, &inspect.ServiceQuery{Namespace: s.Namespace, Name: s.Name})...)
 	}
 	for _, p := range pods.Items {
 		ref := &inspect.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
-		steps = append(steps, step("Address", inspect.StepOK, fmt.Sprintf("%s is the address of the %s", ip, ref.Title()), ref))
+		steps = append(steps, stepf("Address", inspect.StepOK, ref, "%s is the address of the %s", ip, ref.Title()))
 		steps = append(steps, x.pod(ctx, ref)...)
 	}
 	if len(steps) == 0 {
-		steps = append(steps, step("Address", inspect.StepUnknown, fmt.Sprintf(
-			"no pod has %s as its first address, and no Service as its first cluster IP: ask about the pod or the Service by its name, or a process with the role destination", ip,
-		), nil))
+		steps = append(steps, stepf("Address", inspect.StepUnknown, nil,
+			"no pod has %s as its first address, and no Service as its first cluster IP: ask about the pod or the Service by its name, or a process with the role destination", ip))
 	}
 	return steps
 }
@@ -102,11 +100,10 @@ func (x WrittenExplainer) service(ctx context.Context, q *inspect.ServiceQuery) 
 	case f.service == nil:
 		return []inspect.Step{missingService(f)}
 	case f.service.Spec.Type == corev1.ServiceTypeExternalName:
-		return []inspect.Step{step("Service", inspect.StepOK, fmt.Sprintf(
-			"the Service %s is of type ExternalName: it stands for the DNS name %s, and no endpoints are written for it", name, short(f.service.Spec.ExternalName),
-		), f.ref())}
+		return []inspect.Step{stepf("Service", inspect.StepOK, f.ref(),
+			"the Service %s is of type ExternalName: it stands for the DNS name %s, and no endpoints are written for it", name, short(f.service.Spec.ExternalName))}
 	}
-	steps := []inspect.Step{step("Service", inspect.StepOK, "the Service "+name+" exists", f.ref())}
+	steps := []inspect.Step{stepf("Service", inspect.StepOK, f.ref(), "the Service %s exists", name)}
 	return append(append(steps, selectorSteps(f)...), sliceSteps(f)...)
 }
 
