@@ -153,7 +153,7 @@ func (p *Publisher) unownedProblem(z *zone) string {
 }
 
 // howToOwn says how records that were ours before become ours again.
-const howToOwn = "if the settings were changed, go back to the --txt-owner-id, --txt-prefix and --txt-suffix of before, or take over the records of the former owner with --migrate-from-txt-owner"
+const howToOwn = "if the settings were changed, go back to the --txt-owner-id, --txt-prefix, --txt-suffix and --txt-encrypt-aes-key of before, or take over the records of the former owner with --migrate-from-txt-owner"
 
 // notOurs returns the message that a record set as wanted isn't ours, or "".
 func (p *Publisher) notOurs(r *dns.RecordSet) string {
