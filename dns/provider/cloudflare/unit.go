@@ -69,19 +69,31 @@ func (u *unit) prepare(m mapping, z *managedZone, now groups) {
 // texts of other owners, it stays unchanged. Of the others, as many as possible get a new value, so that the
 // name always resolves.
 func (u *unit) swap(there []record, wanted []outgoing, ownership bool) {
+	byTarget := map[string][]int{} // positions in there
+	for i, r := range there {
+		byTarget[target(r)] = append(byTarget[target(r)], i)
+	}
+	kept := make([]bool, len(there))
 	var missing []outgoing
 	for _, w := range wanted {
-		i := slices.IndexFunc(there, func(r record) bool { return target(r) == target(w.arrived()) })
-		if i < 0 {
+		t := target(w.arrived())
+		if len(byTarget[t]) == 0 {
 			missing = append(missing, w)
 			continue
 		}
+		i := byTarget[t][0]
+		byTarget[t], kept[i] = byTarget[t][1:], true
 		if r := there[i]; !ownership && !r.sameAttributes(w.arrived()) {
 			u.patch(r, w)
 		}
-		there = slices.Concat(there[:i], there[i+1:])
 	}
+	var surplus []record
 	for i, r := range there {
+		if !kept[i] {
+			surplus = append(surplus, r)
+		}
+	}
+	for i, r := range surplus {
 		if i < len(missing) {
 			u.patch(r, missing[i])
 			continue
@@ -89,8 +101,8 @@ func (u *unit) swap(there []record, wanted []outgoing, ownership bool) {
 		u.operations.Deletes = append(u.operations.Deletes, outgoing{ID: r.ID})
 		u.before = append(u.before, r)
 	}
-	if len(missing) > len(there) {
-		u.operations.Posts = append(u.operations.Posts, missing[len(there):]...)
+	if len(missing) > len(surplus) {
+		u.operations.Posts = append(u.operations.Posts, missing[len(surplus):]...)
 	}
 }
 
@@ -106,6 +118,18 @@ func (u *unit) state(now []record) batch.State {
 	for _, r := range now {
 		byID[r.ID] = r
 	}
+	beforeByID := make(map[string]record, len(u.before))
+	for _, r := range u.before {
+		beforeByID[r.ID] = r
+	}
+	type value struct {
+		key    dns.Key
+		target string
+	}
+	values := make(map[value]struct{}, len(now))
+	for _, r := range now {
+		values[value{r.key(), target(r)}] = struct{}{}
+	}
 	allDone, allUndone := true, true
 	note := func(after, before bool) {
 		allDone, allUndone = allDone && after, allUndone && before
@@ -116,12 +140,11 @@ func (u *unit) state(now []record) batch.State {
 	}
 	for _, o := range u.operations.Patches {
 		r, there := byID[o.ID]
-		i := slices.IndexFunc(u.before, func(b record) bool { return b.ID == o.ID })
-		note(there && r.same(o.arrived()), there && r.same(u.before[i]))
+		note(there && r.same(o.arrived()), there && r.same(beforeByID[o.ID]))
 	}
 	for _, o := range u.operations.Posts {
 		w := o.arrived()
-		there := slices.ContainsFunc(now, func(r record) bool { return r.key() == w.key() && target(r) == target(w) })
+		_, there := values[value{w.key(), target(w)}]
 		note(there, !there)
 	}
 	switch {

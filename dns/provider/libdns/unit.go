@@ -187,8 +187,9 @@ func (u *unit) unexpectedValue(current *content) (key dns.Key, value string, fou
 		if r == nil {
 			continue
 		}
+		old, wanted := targetsOf(c.Old), targetsOf(c.New)
 		for _, t := range r.Targets {
-			if !hasTarget(c.Old, t) && !hasTarget(c.New, t) {
+			if !old.has(t) && !wanted.has(t) {
 				return key, t, true
 			}
 		}
@@ -196,11 +197,35 @@ func (u *unit) unexpectedValue(current *content) (key dns.Key, value string, fou
 	return dns.Key{}, "", false
 }
 
-// hasTarget reports whether a record set has a target in normal form.
-func hasTarget(r *dns.RecordSet, target string) bool {
-	return r != nil && slices.ContainsFunc(normal(r).Targets, func(t string) bool {
-		return t == target || r.Type != dns.TypeTXT && strings.EqualFold(t, target)
-	})
+// targetSet has the targets of a record set in normal form. Only texts are case-sensitive.
+type targetSet struct {
+	text  bool
+	known map[string]struct{}
+}
+
+// targetsOf returns the targets of a record set, which may be nil.
+func targetsOf(r *dns.RecordSet) targetSet {
+	s := targetSet{known: map[string]struct{}{}}
+	if r == nil {
+		return s
+	}
+	s.text = r.Type == dns.TypeTXT
+	for _, t := range normal(r).Targets {
+		s.known[s.key(t)] = struct{}{}
+	}
+	return s
+}
+
+func (s targetSet) key(target string) string {
+	if s.text {
+		return target
+	}
+	return strings.ToLower(target)
+}
+
+func (s targetSet) has(target string) bool {
+	_, has := s.known[s.key(target)]
+	return has
 }
 
 // fingerprint identifies the wanted state of a unit.

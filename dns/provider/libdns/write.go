@@ -135,8 +135,8 @@ func needsRewrite(existing, wanted *dns.RecordSet) bool {
 // planDifference adds new values, and deletes unwanted ones after that, so that the name always
 // resolves.
 func (w *work) planDifference(s *steps, key dns.Key, existing, wanted *dns.RecordSet) error {
-	missing := slices.DeleteFunc(slices.Clone(wanted.Targets), func(t string) bool { return hasTarget(existing, t) })
-	surplus := slices.DeleteFunc(slices.Clone(existing.Targets), func(t string) bool { return hasTarget(wanted, t) })
+	missing := slices.DeleteFunc(slices.Clone(wanted.Targets), targetsOf(existing).has)
+	surplus := slices.DeleteFunc(slices.Clone(existing.Targets), targetsOf(wanted).has)
 	added, err := w.records(w.zone, wanted, missing)
 	if err != nil {
 		return err
