@@ -29,7 +29,7 @@ func Compute(service *corev1.Service, workloads []*Workload, existing []*discove
 		return Plan{}
 	}
 	p := &planner{
-		slices:      &template{service: service, labels: labelsOf(service)},
+		slices:      newTemplate(service),
 		creates:     service.DeletionTimestamp == nil,
 		maxPerSlice: maxPerSlice,
 	}
