@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -165,4 +166,31 @@ func TestRecreatedNode(t *testing.T) {
 	s.deleteNode(node)
 	s.node(node, "y", controlPlane)
 	s.wantSlices("web", ofPods, "10.0.0.1@y>y : 8080")
+}
+
+// A node that was deleted before the controllers started has the zone in the slices of Services with a selector, and not
+// that of an earlier node in the slices that other Services have kept.
+func TestZoneOfNodeDeletedBeforeStart(t *testing.T) {
+	s := playAlone(t)
+	node := "n-" + s.ns
+	slice := func(service, zone string) {
+		s.slice(&discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{
+				GenerateName: service + "-", Labels: map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: ofPods},
+			},
+			AddressType: discoveryv1.AddressTypeIPv4,
+			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}, NodeName: &node, Zone: &zone}},
+		})
+	}
+	s.between(func() {
+		s.pod("web-0", "web", "10.0.0.1", onNode(node))
+		s.service("web")
+		slice("web", "x")
+		for i := range 20 {
+			name := fmt.Sprint("former-", i)
+			s.service(name, noSelector)
+			slice(name, "y")
+		}
+	})
+	s.wantSlices("web", ofPods, "10.0.0.1@x : 8080")
 }

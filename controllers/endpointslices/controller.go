@@ -194,7 +194,8 @@ func (c *Controller) missingNodes() []*watched.Node {
 	}
 	var found []*watched.Node
 	for _, s := range c.o.Slices.List() {
-		if s.ManagedBy != ManagedBy {
+		// Slices that a Service no longer maintains may have the zone of an earlier Node of the name.
+		if key, ok := s.Key(); !ok || s.ManagedBy != ManagedBy || !selects(c.o.Pods.Get(key)) {
 			continue
 		}
 		for _, e := range s.Object().Endpoints {
@@ -324,7 +325,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	if service.Spec.Selector == nil {
 		return c.deleteLeftovers(ctx, key, service)
 	}
-	if service.Spec.Type == corev1.ServiceTypeExternalName {
+	if !selects(service) {
 		return nil
 	}
 	labels, problem := slices.Labels(service.Labels)
@@ -349,6 +350,11 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	}
 	c.announce(service, key, problems, err)
 	return err
+}
+
+// selects reports whether a Service, which may be nil, has slices for the pods that it selects.
+func selects(service *corev1.Service) bool {
+	return service != nil && service.Spec.Selector != nil && service.Spec.Type != corev1.ServiceTypeExternalName
 }
 
 // uncount removes the slices of a Service from the gauges.
