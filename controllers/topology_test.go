@@ -169,14 +169,15 @@ func TestRecreatedNode(t *testing.T) {
 }
 
 // A node that was deleted before the controllers started has the zone in the slices of Services with a selector, and not
-// that of an earlier node in the slices that other Services have kept.
+// that of an earlier node in slices that nobody maintains: those of other Services, and those that a finalizer keeps.
 func TestZoneOfNodeDeletedBeforeStart(t *testing.T) {
 	s := playAlone(t)
 	node := "n-" + s.ns
-	slice := func(service, zone string) {
-		s.slice(&discoveryv1.EndpointSlice{
+	slice := func(service, zone string, finalizers ...string) *discoveryv1.EndpointSlice {
+		return s.slice(&discoveryv1.EndpointSlice{
 			ObjectMeta: metav1.ObjectMeta{
 				GenerateName: service + "-", Labels: map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: ofPods},
+				Finalizers: finalizers,
 			},
 			AddressType: discoveryv1.AddressTypeIPv4,
 			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}, NodeName: &node, Zone: &zone}},
@@ -190,7 +191,14 @@ func TestZoneOfNodeDeletedBeforeStart(t *testing.T) {
 			name := fmt.Sprint("former-", i)
 			s.service(name, noSelector)
 			slice(name, "y")
+			s.deleteSlice(slice("web", "y", "example.org/stay").Name)
 		}
 	})
+	s.settle()
+	for _, kept := range s.slicesOf("web", ofPods) {
+		if len(kept.Finalizers) > 0 {
+			s.editSlice(kept.Name, func(e *discoveryv1.EndpointSlice) { e.Finalizers = nil })
+		}
+	}
 	s.wantSlices("web", ofPods, "10.0.0.1@x : 8080")
 }

@@ -194,8 +194,8 @@ func (c *Controller) missingNodes() []*watched.Node {
 	}
 	var found []*watched.Node
 	for _, s := range c.o.Slices.List() {
-		// Slices that a Service no longer maintains may have the zone of an earlier Node of the name.
-		if key, ok := s.Key(); !ok || s.ManagedBy != ManagedBy || !selects(c.o.Pods.Get(key)) {
+		// Slices that are no longer maintained may have the zone of an earlier Node of the name.
+		if key, ok := s.Key(); !ok || s.ManagedBy != ManagedBy || s.Terminating || !selects(c.o.Pods.Get(key)) {
 			continue
 		}
 		for _, e := range s.Object().Endpoints {
