@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -165,4 +166,39 @@ func TestRecreatedNode(t *testing.T) {
 	s.deleteNode(node)
 	s.node(node, "y", controlPlane)
 	s.wantSlices("web", ofPods, "10.0.0.1@y>y : 8080")
+}
+
+// A node that was deleted before the controllers started has the zone in the slices of Services with a selector, and not
+// that of an earlier node in slices that nobody maintains: those of other Services, and those that a finalizer keeps.
+func TestZoneOfNodeDeletedBeforeStart(t *testing.T) {
+	s := playAlone(t)
+	node := "n-" + s.ns
+	slice := func(service, zone string, finalizers ...string) *discoveryv1.EndpointSlice {
+		return s.slice(&discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{
+				GenerateName: service + "-", Labels: map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: ofPods},
+				Finalizers: finalizers,
+			},
+			AddressType: discoveryv1.AddressTypeIPv4,
+			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}, NodeName: &node, Zone: &zone}},
+		})
+	}
+	s.between(func() {
+		s.pod("web-0", "web", "10.0.0.1", onNode(node))
+		s.service("web")
+		slice("web", "x")
+		for i := range 20 {
+			name := fmt.Sprint("former-", i)
+			s.service(name, noSelector)
+			slice(name, "y")
+			s.deleteSlice(slice("web", "y", "example.org/stay").Name)
+		}
+	})
+	s.settle()
+	for _, kept := range s.slicesOf("web", ofPods) {
+		if len(kept.Finalizers) > 0 {
+			s.editSlice(kept.Name, func(e *discoveryv1.EndpointSlice) { e.Finalizers = nil })
+		}
+	}
+	s.wantSlices("web", ofPods, "10.0.0.1@x : 8080")
 }

@@ -195,7 +195,8 @@ func (c *Controller) missingNodes() []*watched.Node {
 	}
 	var found []*watched.Node
 	for _, s := range c.o.Slices.List() {
-		if s.ManagedBy != ManagedBy {
+		// Slices that are no longer maintained may have the zone of an earlier Node of the name.
+		if key, ok := s.Key(); !ok || s.ManagedBy != ManagedBy || s.Terminating || !selects(c.o.Pods.Get(key)) {
 			continue
 		}
 		for _, e := range s.Object().Endpoints {
@@ -326,7 +327,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	if service.Spec.Selector == nil {
 		return c.deleteLeftovers(ctx, key, service)
 	}
-	if service.Spec.Type == corev1.ServiceTypeExternalName {
+	if !selects(service) {
 		return nil
 	}
 	labels, problem := slices.Labels(service.Labels)
@@ -351,6 +352,11 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	}
 	c.announce(service, key, problems, err)
 	return err
+}
+
+// selects reports whether a Service, which may be nil, has slices for the pods that it selects.
+func selects(service *corev1.Service) bool {
+	return service != nil && service.Spec.Selector != nil && service.Spec.Type != corev1.ServiceTypeExternalName
 }
 
 // uncount removes the slices of a Service from the gauges.
