@@ -283,29 +283,3 @@ func (s *Server) servableRemote(service *catalog.Service, path string) error {
 func externalName(path string) error {
 	return status.Errorf(codes.InvalidArgument, "invalid authority %s: the service is of type ExternalName and has no endpoints", sanitize.Quote(path))
 }
-
-// heldVersions is how many versions a blocked stream holds: what it sends, and what it sent last.
-const heldVersions = 2
-
-// blocked returns the streams that are sending, with the responses that only they hold.
-func (s *Server) blocked(now time.Time) (list []clientlimits.Blocked) {
-	s.getStreams.Each(func(st *stream) {
-		if a := st.sending.Load(); a != nil {
-			b := clientlimits.Blocked{Connection: st.connection, For: st.lag(now)}
-			if a != st.view.Load().current.Load() {
-				b.Holds, b.Bytes = a, heldVersions*a.size()
-			}
-			list = append(list, b)
-		}
-	})
-	s.profileStreams.Each(func(st *profileStream) {
-		if a := st.sending.Load(); a != nil {
-			b := clientlimits.Blocked{Connection: st.connection, For: st.lag(now)}
-			if a.frame != st.view.current.Load().frame {
-				b.Holds, b.Bytes = a.frame, heldVersions*(len(a.own)+len(a.shared))
-			}
-			list = append(list, b)
-		}
-	})
-	return list
-}

@@ -341,22 +341,3 @@ func (c *Cluster) checkSettled() {
 func (c *Cluster) requiredFilled() bool {
 	return !slices.ContainsFunc(c.feeds, func(f *feed) bool { return !f.optional && !f.status().Filled })
 }
-
-// MaxNamespaces is the largest number of namespaces that a [Cluster] watches separately. Each costs a
-// permanent request and 20 kB of memory per kind.
-const MaxNamespaces = 100
-
-func checkNamespaces(names []string) error {
-	if len(names) > MaxNamespaces {
-		return fmt.Errorf("%d namespaces: at most %d can be read separately; read all", len(names), MaxNamespaces)
-	}
-	for i, name := range names {
-		if name == "" {
-			return errors.New("a namespace is empty; list none to read all")
-		}
-		if slices.Contains(names[:i], name) {
-			return fmt.Errorf("namespace %s is listed twice; remove one", name)
-		}
-	}
-	return nil
-}

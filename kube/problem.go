@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/internal/objectmeta"
-	"github.com/signpostd/signpost/internal/panics"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
@@ -116,11 +115,4 @@ func kindName(goType reflect.Type, r schema.GroupVersionResource) string {
 		return r.Resource
 	}
 	return goType.Name()
-}
-
-// panicProblem returns the problem of an object whose reading panicked. A deferred function that has
-// recovered calls it. Without it, the process would crash again after each restart, because the object still
-// exists then.
-func panicProblem(value any) Problem {
-	return Problem{Reason: fmt.Sprintf("reading it panicked at %s (%v), which is a bug in Signpost; please report it with the object", panics.Place(), value)}
 }

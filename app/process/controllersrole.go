@@ -2,12 +2,7 @@ package process
 
 import (
 	"context"
-	"fmt"
 	"slices"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/component-base/metrics"
-	slicemetrics "k8s.io/endpointslice/metrics"
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/settings"
@@ -64,20 +59,4 @@ func newControllersRole(in roleInput, o settings.Controllers, explains bool) (ro
 		Problems:    w.leadership.problems,
 		Offer:       inspect.Offer{Explains: waitExplainer{set: w.set, leadership: w.leadership, objects: w.objects}, Writes: unwritten{w.set}},
 	}, nil
-}
-
-// registerLibraryMetrics registers the metrics of the library behind the controller endpointslices.
-// They are global variables, and count only after they are registered.
-func registerLibraryMetrics(r prometheus.Registerer) error {
-	for _, m := range []metrics.Registerable{
-		slicemetrics.EndpointsAddedPerSync, slicemetrics.EndpointsRemovedPerSync, slicemetrics.EndpointsDesired,
-		slicemetrics.NumEndpointSlices, slicemetrics.DesiredEndpointSlices, slicemetrics.EndpointSliceChanges,
-		slicemetrics.EndpointSlicesChangedPerSync, slicemetrics.EndpointSliceSyncs, slicemetrics.ServicesCountByTrafficDistribution,
-	} {
-		m.Create(nil)
-		if err := r.Register(m); err != nil {
-			return fmt.Errorf("register metric %s: %w", m.FQName(), err)
-		}
-	}
-	return nil
 }

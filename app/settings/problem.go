@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
-	"strings"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -104,43 +103,3 @@ func checkDomain(s severity, flag, domain string) []problem {
 }
 
 func flagName(flag string) string { return "--" + flag }
-
-// UsageError is an error in the user's input, as opposed to a failure.
-type UsageError struct {
-	err error
-}
-
-// Error implements error.
-func (e *UsageError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error that was marked.
-func (e *UsageError) Unwrap() error { return e.err }
-
-// AsUsage marks an error as a UsageError.
-func AsUsage(err error) error { return &UsageError{err} }
-
-// Usagef returns fmt.Errorf's error as a UsageError.
-func Usagef(format string, args ...any) error {
-	return &UsageError{fmt.Errorf(format, args...)}
-}
-
-// Leaves returns the errors that are joined in err, recursively.
-func Leaves(err error) []error {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	text := make([]string, 0, 2)
-	for _, e := range joined.Unwrap() {
-		all = append(all, Leaves(e)...)
-		text = append(text, e.Error())
-	}
-	if strings.Join(text, "\n") != err.Error() {
-		return []error{err} // one error that wraps several
-	}
-	return all
-}

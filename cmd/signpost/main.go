@@ -26,7 +26,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -103,12 +102,4 @@ func executeAs(ctx context.Context, p program, args []string, to streams) int {
 		return exitUsage
 	}
 	return exitFailure
-}
-
-// streams are the output of a command: out is for results, err for errors. Both escape terminal
-// control characters ([output.Terminal]).
-//
-// [output.Terminal]: https://pkg.go.dev/github.com/signpostd/signpost/app/output#Terminal
-type streams struct {
-	out, err io.Writer
 }

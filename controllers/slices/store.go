@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -403,22 +402,4 @@ func (s *Store) repair(service reconcile.Key, written *discoveryv1.EndpointSlice
 		by, what = current.ChangedBy(), what.Lacking(func() bool { return lacks(current.Object(), written) })
 	}
 	s.o.Loop.Repair(service, what, by)
-}
-
-// lacks reports whether a version of a slice lacks endpoints of another one: ready addresses, or the ports of
-// all addresses.
-func lacks(version, other *discoveryv1.EndpointSlice) bool {
-	if len(other.Endpoints) == 0 {
-		return false
-	}
-	if !equality.Semantic.DeepEqual(version.Ports, other.Ports) {
-		return true
-	}
-	has := readyByAddress(version)
-	for address, ready := range readyByAddress(other) {
-		if ready && !has[address] {
-			return true
-		}
-	}
-	return false
 }

@@ -7,13 +7,10 @@
 package childprocess
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -69,35 +66,4 @@ func (p *Process) Stop(within time.Duration) {
 		_ = p.cmd.Process.Kill()
 		<-p.exited
 	}
-}
-
-// Find returns the path of a program. It also searches the directories for servers, which are not in every
-// PATH.
-func Find(program string) (string, error) {
-	for _, dir := range []string{"", "/usr/sbin", "/usr/local/sbin"} {
-		if path, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("%s isn't installed: run `make deps`", program)
-}
-
-// Log collects the output of a program. The zero value is empty.
-type Log struct {
-	mu      sync.Mutex
-	printed bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *Log) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.printed.Write(b)
-}
-
-// String returns the output so far.
-func (l *Log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.printed.String()
 }
