@@ -32,7 +32,7 @@ func (s *Source) cluster(ctx context.Context, m *masks) []inspectclient.File {
 		for i := range pod.Spec.Containers {
 			name := pod.Spec.Containers[i].Name
 			files = append(files, s.log(ctx, pod, name, folder+"/"+name+".log", false))
-			if slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name && s.RestartCount > 0 }) {
+			if restarted(pod, name) {
 				files = append(files, s.log(ctx, pod, name, folder+"/"+name+".previous.log", true))
 			}
 		}
@@ -68,6 +68,10 @@ func last(events []corev1.Event) []corev1.Event {
 		events[i].ManagedFields = nil
 	}
 	return events
+}
+
+func restarted(pod *corev1.Pod, container string) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container && s.RestartCount > 0 })
 }
 
 // object returns an object as YAML. Its secrets are masked in JSON, because YAML may break a line within one.

@@ -22,7 +22,7 @@ type TableData struct {
 // Column is a column of a table.
 type Column struct {
 	Name string
-	// Only says which tables have the column.
+	// Wide is true if only wide tables have the column.
 	Wide bool
 	// Whole disables cutting, for cells that are sentences.
 	Whole bool

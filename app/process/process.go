@@ -57,9 +57,7 @@ type role struct {
 	Name string
 	// Tables have to be filled by the cluster.
 	Tables []kube.AnyTable
-	// Register adds the services of the role to its own gRPC server, which listens at Addr; nil for
-	// a role without services. AddrSetting is the path of the address in a config file, for errors, and
-	// AddrLogKey its key in the log. Listener wraps the listener; it may be nil.
+	// Server is the role's own gRPC server; nil for a role without services.
 	Server *grpcServer
 	// Actors returns the actors that run until the process ends. An actor without a Grace gets the
 	// grace period of the settings. settled is closed when the tables are filled. When the context

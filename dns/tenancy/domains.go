@@ -210,7 +210,7 @@ func (d *Domains) domainOf(namespace, name string) (domain string, own bool) {
 func (d *Domains) exclusive(g *Rule, domain string) bool {
 	for i := range d.rules {
 		other := &d.rules[i]
-		if (other.ClusterScoped || other.Namespace != "") && other.Namespace == g.Namespace {
+		if other.isForOne() && other.Namespace == g.Namespace {
 			continue
 		}
 		if slices.ContainsFunc(other.Domains, func(o string) bool { return within(o, domain) || within(domain, o) }) {
@@ -219,6 +219,9 @@ func (d *Domains) exclusive(g *Rule, domain string) bool {
 	}
 	return true
 }
+
+// isForOne reports whether a rule is for one namespace, or for objects without one.
+func (r *Rule) isForOne() bool { return r.ClusterScoped || r.Namespace != "" }
 
 // special describes a record set that decides about other names than its own; "" for any other.
 func (d *Domains) special(name, recordType string) string {
