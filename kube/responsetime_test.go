@@ -1,9 +1,7 @@
 package kube
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,50 +11,21 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/testkit/pipetest"
 )
-
-// pipes is a listener in memory.
-type pipes struct {
-	net.Listener
-	accepted chan net.Conn
-	closed   context.Context
-	close    context.CancelFunc
-}
-
-// Accept implements net.Listener.
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.accepted:
-		return conn, nil
-	case <-p.closed.Done():
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (p *pipes) Close() error {
-	p.close()
-	return p.Listener.Close()
-}
-
-// dial connects to the listener.
-func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
-	client, server := net.Pipe()
-	p.accepted <- server
-	return client, nil
-}
 
 const serversPath = "/apis/policy.linkerd.io/v1beta3/servers"
 
 // runInMemory runs a cluster with one table, whose API server is in memory.
 func runInMemory(t *testing.T, http2 bool, handler http.HandlerFunc) *Cluster {
 	server := httptest.NewUnstartedServer(handler)
-	listener := &pipes{Listener: server.Listener, accepted: make(chan net.Conn)}
-	listener.closed, listener.close = context.WithCancel(t.Context())
+	_ = server.Listener.Close()
+	listener := pipetest.NewListener()
 	server.Listener, server.EnableHTTP2 = listener, http2
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	cfg := &rest.Config{Host: "https://192.0.2.1", Dial: listener.dial, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	cfg := &rest.Config{Host: "https://192.0.2.1", Dial: listener.Dial, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	if !http2 {
 		cfg.NextProtos = []string{"http/1.1"}
 	}

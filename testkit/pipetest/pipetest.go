@@ -9,6 +9,7 @@
 package pipetest
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
@@ -36,14 +37,30 @@ func (l *Listener) DialFrom(t testing.TB, ip string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, theirs := net.Pipe()
-	select {
-	case l.conns <- conn{theirs, net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 1))}:
-	case <-l.gone:
-		t.Fatal("dial a closed listener")
+	ours, err := l.dial(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ours.Close() })
 	return ours
+}
+
+// Dial connects from 192.0.2.1, whatever the address is. It is the dialer of a client, such as that of
+// [net/http.Transport]; the client closes the connection.
+func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	return l.dial(ctx, netip.AddrFrom4([4]byte{192, 0, 2, 1}))
+}
+
+func (l *Listener) dial(ctx context.Context, from netip.Addr) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- conn{theirs, net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 1))}:
+		return ours, nil
+	case <-l.gone:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Accept implements net.Listener.

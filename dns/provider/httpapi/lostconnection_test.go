@@ -15,6 +15,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/certtest"
+	"github.com/signpostd/signpost/testkit/pipetest"
 )
 
 // If a device between a client and a server that speaks HTTP/2 drops the state of a connection, its packets
@@ -29,7 +30,7 @@ func TestLostConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		l := &pipes{opened: make(chan net.Conn)}
+		l := &lossy{Listener: pipetest.NewListener()}
 		server := http.Server{
 			TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
 			Handler:   http.NotFoundHandler(),
@@ -80,56 +81,29 @@ func TestLostConnection(t *testing.T) {
 	})
 }
 
-// pipes is a [net.Listener] whose connections are in memory. After dropped is set, what the first one sends is
-// lost.
-type pipes struct {
-	opened  chan net.Conn
+// lossy makes connections to a listener. After dropped is set, what the first one sends is lost.
+type lossy struct {
+	*pipetest.Listener
 	dropped atomic.Bool
 	dials   atomic.Int64
-	closed  atomic.Bool
 }
 
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case p.opened <- server:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	return &pipe{Conn: client, pipes: p, first: p.dials.Add(1) == 1}, nil
+func (l *lossy) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := l.Dial(ctx, network, address)
+	return &lossyConn{Conn: conn, from: l, first: l.dials.Add(1) == 1}, err
 }
 
-// Accept implements [net.Listener].
-func (p *pipes) Accept() (net.Conn, error) {
-	conn, open := <-p.opened
-	if !open {
-		return nil, net.ErrClosed
-	}
-	return conn, nil
-}
-
-// Close implements [net.Listener].
-func (p *pipes) Close() error {
-	if p.closed.CompareAndSwap(false, true) {
-		close(p.opened)
-	}
-	return nil
-}
-
-// Addr implements [net.Listener].
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443} }
-
-// pipe is the client's end of a connection.
-type pipe struct {
+// lossyConn is the client's end of a connection.
+type lossyConn struct {
 	net.Conn
-	pipes *pipes
+	from  *lossy
 	first bool
 }
 
 // Write implements [net.Conn].
-func (p *pipe) Write(b []byte) (int, error) {
-	if p.first && p.pipes.dropped.Load() {
+func (c *lossyConn) Write(b []byte) (int, error) {
+	if c.first && c.from.dropped.Load() {
 		return len(b), nil
 	}
-	return p.Conn.Write(b)
+	return c.Conn.Write(b)
 }
