@@ -319,10 +319,13 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 	made := b.made()
 	var notStored *notStoredError
 	for _, g := range b.groups {
-		n := z.names.all[g.name]
-		switch err := b.errs[g.name]; {
-		case err == nil:
+		n, err := z.names.all[g.name], b.errs[g.name]
+		if err == nil {
 			remaining = append(remaining, g)
+			continue
+		}
+		left := p.reportMade(z, g, made)
+		switch {
 		case errors.Is(err, provider.ErrThrottled):
 			// The ownership record may have been created before the error.
 			z.names.attempt(n, g, made)
@@ -341,7 +344,6 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 			// The ownership record may have been created without its record set.
 			z.names.attempt(n, g, made)
 			z.names.tried(n, time.Now())
-			left := p.reportMade(z, g, made)
 			if errors.Is(err, provider.ErrStale) {
 				z.requireRead()
 				b.requireReadOf(g.name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -70,33 +71,47 @@ func (w *fixture) judging(judge func(call int, z dns.Zone, c dns.Change) error) 
 	return calls
 }
 
-// TestOneChangeOfANameFails shows that an object whose record set was created isn't told that this failed
-// because another object's record set of the same name did.
+// TestOneChangeOfANameFails shows that an object whose record set was created is told so, although another
+// object's record set of the same name failed, or has to be sent again.
 func TestOneChangeOfANameFails(t *testing.T) {
-	withFixture(t, func(t *testing.T, w *fixture) {
-		w.judging(func(_ int, _ dns.Zone, c dns.Change) error {
-			if c.RecordSet().Type == "AAAA" {
-				return provider.ErrRejected
-			}
-			return nil
+	for name, test := range map[string]struct {
+		failed int // the first calls, which fail
+		err    error
+		zone   []string
+		bad    []string
+	}{
+		"rejected":  {math.MaxInt, provider.ErrRejected, []string{"a.shop.test A 192.0.2.1"}, []string{ReasonError}},
+		"throttled": {1, &provider.ThrottledError{}, []string{"a.shop.test A 192.0.2.1"}, []string{ReasonReady}},
+		"not tried": {1, provider.ErrNotTried, []string{"a.shop.test A 192.0.2.1", "a.shop.test AAAA 2001:db8::1"}, []string{ReasonReady}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, func(t *testing.T, w *fixture) {
+				w.judging(func(call int, _ dns.Zone, c dns.Change) error {
+					if call <= test.failed && c.RecordSet().Type == "AAAA" {
+						return test.err
+					}
+					return nil
+				})
+				w.objects.set("good", record(t, "good", "a.shop.test", "A", "192.0.2.1"))
+				w.objects.set("bad", record(t, "bad", "a.shop.test", "AAAA", "2001:db8::1"))
+				w.start()
+				waitIdle()
+				w.expectZone(test.zone...)
+				time.Sleep(DefaultInterval)
+				got := map[string][]string{}
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				for _, n := range w.notices {
+					for _, o := range n.Objects {
+						got[o.Name] = append(got[o.Name], n.Reason)
+					}
+				}
+				if diff := cmp.Diff(map[string][]string{"good": {ReasonReady}, "bad": test.bad}, got); diff != "" {
+					t.Errorf("reasons of the notices of each object (-want +got):\n%s", diff)
+				}
+			})
 		})
-		w.objects.set("good", record(t, "good", "a.shop.test", "A", "192.0.2.1"))
-		w.objects.set("bad", record(t, "bad", "a.shop.test", "AAAA", "2001:db8::1"))
-		w.start()
-		waitIdle()
-		w.expectZone("a.shop.test A 192.0.2.1")
-		got := map[string][]string{}
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		for _, n := range w.notices {
-			for _, o := range n.Objects {
-				got[o.Name] = append(got[o.Name], n.Reason)
-			}
-		}
-		if diff := cmp.Diff(map[string][]string{"good": {ReasonReady}, "bad": {ReasonError}}, got); diff != "" {
-			t.Errorf("reasons of the notices of each object (-want +got):\n%s", diff)
-		}
-	})
+	}
 }
 
 // TestNotTried shows that a name which the provider has not tried, because it has refused others, is sent
