@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"cloud.google.com/go/auth"
@@ -35,14 +34,12 @@ const (
 type access struct {
 	// client sends the token requests.
 	client *http.Client
-
-	mu sync.Mutex
-	// credentials are nil until they were found.
-	credentials *auth.Credentials
+	// credentials are those of the credentials file as it is now, or else of the machine.
+	credentials provider.FromFiles[*auth.Credentials]
 }
 
 // openAccess returns an access. If the environment names a credentials file, openAccess reads it. Otherwise
-// find asks the metadata server later.
+// the first request asks the metadata server.
 func openAccess(ctx context.Context, in provider.Input) (*access, error) {
 	// Token requests change nothing, so they are also sent in a dry run.
 	in.DryRun = false
@@ -53,34 +50,26 @@ func openAccess(ctx context.Context, in provider.Input) (*access, error) {
 	// The library gets new tokens in the background, without a timeout of its own.
 	client.Timeout = timeout
 	a := &access{client: client}
+	a.credentials.Make, a.credentials.Log = a.find, in.Log
 	if path := os.Getenv(credentialsFile); path != "" {
-		if _, err := a.find(); err != nil {
+		a.credentials.Paths = []string{path}
+		if _, err := a.credentials.Get(); err != nil {
 			return nil, fmt.Errorf("%s=%s: %w: give the path of a credentials file of Google", credentialsFile, path, err)
 		}
 	}
 	return a, nil
 }
 
-// find returns the credentials. A failure is retried with the next call.
+// find returns the credentials that the library finds.
 func (a *access) find() (*auth.Credentials, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.credentials != nil {
-		return a.credentials, nil
-	}
-	found, err := credentials.DetectDefault(&credentials.DetectOptions{
+	return credentials.DetectDefault(&credentials.DetectOptions{
 		Scopes: []string{dnsapi.NdevClouddnsReadwriteScope}, Client: a.client, DisableAsyncRefresh: true,
 	})
-	if err != nil {
-		return nil, err
-	}
-	a.credentials = found
-	return found, nil
 }
 
 // token returns an access token, and the project whose quota is used, or "".
 func (a *access) token(ctx context.Context) (token, quota string, err error) {
-	found, err := a.find()
+	found, err := a.credentials.Get()
 	if err != nil {
 		return "", "", fmt.Errorf("%w: find the credentials of Google: %w: set %s, or use the service account of the machine", provider.ErrCredentials, err, credentialsFile)
 	}
