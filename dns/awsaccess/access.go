@@ -57,6 +57,9 @@ func (a Access) Load(ctx context.Context) (aws.Config, error) {
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("configure AWS: %w", err)
 	}
+	if cfg.Credentials, err = a.credentials(ctx, cfg, options); err != nil {
+		return aws.Config{}, err
+	}
 	if usual, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
 		// The client of the SDK would follow some redirects to any host, with the session token.
 		cfg.HTTPClient = &http.Client{Transport: usual.GetTransport(), Timeout: usual.GetTimeout(), CheckRedirect: noRedirect}
