@@ -63,7 +63,7 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	}
 	// The SDK has its own rules for retries of token requests.
 	options := policy.ClientOptions{Transport: identity, Retry: policy.RetryOptions{MaxRetries: c.Retries}}
-	credential, err := s.credential(e, options)
+	credential, err := c.credentials(e, options, in.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -2,14 +2,18 @@ package azure
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // placeholder is the value of aadClientId and aadClientSecret on clusters with a managed identity.
@@ -21,6 +25,34 @@ const (
 	workloadIdentity = "useWorkloadIdentityExtension"
 	managedIdentity  = "useManagedIdentityExtension"
 )
+
+// credentials get tokens with the credential in the configuration file as it is now.
+type credentials struct {
+	provider.FromFiles[azcore.TokenCredential]
+}
+
+// credentials returns the credentials of the settings. It sends no request.
+func (a *Access) credentials(e environment, options policy.ClientOptions, log *slog.Logger) (*credentials, error) {
+	c := &credentials{provider.FromFiles[azcore.TokenCredential]{Paths: []string{a.File}, Log: log}}
+	c.Make = func() (azcore.TokenCredential, error) {
+		s, err := a.load()
+		if err != nil {
+			return nil, err
+		}
+		return s.credential(e, options)
+	}
+	_, err := c.Get()
+	return c, err
+}
+
+// GetToken implements [azcore.TokenCredential].
+func (c *credentials) GetToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	current, err := c.Get()
+	if err != nil {
+		return azcore.AccessToken{}, err
+	}
+	return current.GetToken(ctx, options)
+}
 
 // chosen returns the kind of credentials that the settings select (order: spec/clouds.md §4.1), or "".
 func (s *settings) chosen() string {
