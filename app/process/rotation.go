@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -22,7 +23,8 @@ const (
 )
 
 // rotation ends the process when a secret has changed in its file. In a pod, the kubelet starts the
-// container again, with the new secret. Outside of a pod, rotation only logs a warning.
+// container again, with the new secret. Outside of a pod, rotation only logs a warning. Secrets with
+// which the process couldn't start are logged, and the previous ones stay in use.
 type rotation struct {
 	publishers []*configure.Options
 	log        *slog.Logger
@@ -52,16 +54,33 @@ func (r rotation) run(ctx context.Context) error {
 	return nil
 }
 
-// await returns the flags of changed files.
+// await returns the flags of changed files, once all secrets in them can be used.
 func (r rotation) await(ctx context.Context) []string {
+	refused := ""
 	for pause.For(ctx, r.interval) == nil {
-		var changed []string
-		for _, p := range r.publishers {
-			changed = append(changed, p.ChangedSecrets()...)
-		}
-		if len(changed) > 0 {
+		changed, err := r.changed(ctx)
+		switch {
+		case err == nil && len(changed) > 0:
 			return changed
+		case err == nil:
+			refused = ""
+		case err.Error() != refused && ctx.Err() == nil:
+			refused = err.Error()
+			r.log.Error("Secrets can't be used as they are in their files now: the previous ones stay in use", "flags", strings.Join(changed, ", "), "err", err)
 		}
 	}
 	return nil
+}
+
+// changed returns the flags of changed files, and why the secrets in them can't be used.
+func (r rotation) changed(ctx context.Context) (flags []string, err error) {
+	var errs []error
+	for _, p := range r.publishers {
+		changed := p.ChangedSecrets()
+		if len(changed) > 0 {
+			errs = append(errs, p.CheckSecrets(ctx))
+		}
+		flags = append(flags, changed...)
+	}
+	return flags, errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -52,6 +53,47 @@ func TestRotation(t *testing.T) {
 		}
 		cancel()
 	}
+}
+
+// A secret with which the process couldn't start leaves it running, with one message. The process ends after
+// the file was corrected.
+func TestRotationToUnusableSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("Zmlyc3RzZWNyZXQ=")
+	o, flags := configure.New(), pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.Flags(flags)
+	if err := flags.Parse([]string{
+		"--provider=rfc2136", "--rfc2136-host=192.0.2.53", "--rfc2136-tsig-keyname=key", "--rfc2136-tsig-secret-alg=hmac-sha256", "--rfc2136-tsig-secret-file=" + path,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := configure.ReadSecretFiles(flags); err != nil {
+		t.Fatal(err)
+	}
+	write("key { secret")
+	synctest.Test(t, func(t *testing.T) {
+		said := &notingWriter{lines: make(chan string, 10)}
+		r := rotation{publishers: []*configure.Options{o}, log: slog.New(slog.NewTextHandler(said, nil)), restarts: true, interval: time.Second, spread: time.Second}
+		ended := make(chan error, 1)
+		go func() { ended <- r.run(t.Context()) }()
+		time.Sleep(time.Minute)
+		if len(said.lines) != 1 || len(ended) != 0 {
+			t.Fatalf("%d messages, %d ends", len(said.lines), len(ended))
+		}
+		if line := <-said.lines; !strings.Contains(line, "--rfc2136-tsig-secret must be in base64") || strings.Contains(line, "key {") {
+			t.Errorf("the log says %s", line)
+		}
+		write("c2Vjb25kc2VjcmV0")
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // notingWriter passes each line on.

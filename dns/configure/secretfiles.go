@@ -1,12 +1,16 @@
 package configure
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -77,6 +81,53 @@ func (o *Options) ChangedSecrets() []string {
 		}
 	})
 	return changed
+}
+
+// CheckSecrets returns why a publisher can't be opened with the secrets that are in the files now, or nil. It
+// contacts no server.
+func (o *Options) CheckSecrets(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // It ends everything that is opened.
+	renewed, err := o.withSecretsOfFiles()
+	if err != nil {
+		return err
+	}
+	in := Input{Log: slog.New(slog.DiscardHandler)}
+	if renewed.RegistryKind() == registryTXT {
+		if _, err := owner.NewTXT(renewed.txtOptions(in)); err != nil {
+			return err
+		}
+	}
+	_, err = renewed.OpenProvider(ctx, in)
+	return err
+}
+
+// withSecretsOfFiles returns a copy of the options with the secrets that are in the files now.
+func (o *Options) withSecretsOfFiles() (*Options, error) {
+	renewed, flags := New(), pflag.NewFlagSet(o.publisherFlags.Name(), pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	renewed.Flags(flags)
+	fromFile := map[string]bool{}
+	eachSecretFile(o.publisherFlags, func(secret, _ *pflag.Flag) { fromFile[secret.Name] = true })
+	var errs []error
+	o.publisherFlags.VisitAll(func(f *pflag.Flag) {
+		if !fromFile[f.Name] && (f.Changed || f.Value.String() != f.DefValue) {
+			errs = append(errs, copyValue(flags, f))
+		}
+	})
+	renewed.Name, renewed.DryRun = o.Name, true
+	return renewed, errors.Join(append(errs, ReadSecretFiles(flags))...)
+}
+
+// copyValue gives the flag of the same name the value of another one.
+func copyValue(flags *pflag.FlagSet, from *pflag.Flag) error {
+	to := flags.Lookup(from.Name)
+	list, isList := from.Value.(pflag.SliceValue)
+	if !isList {
+		return flags.Set(from.Name, from.Value.String())
+	}
+	to.Changed = from.Changed
+	return to.Value.(pflag.SliceValue).Replace(list.GetSlice())
 }
 
 func readSecretFile(flags *pflag.FlagSet, secret *pflag.Flag, path string, read func(path string) (string, error)) error {

@@ -1,6 +1,7 @@
 package configure
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,5 +111,68 @@ func TestChangedSecrets(t *testing.T) {
 	}
 	if got := o.ChangedSecrets(); got != nil {
 		t.Errorf("after its removal: changed %v", got)
+	}
+}
+
+// CheckSecrets refuses secrets with which the process couldn't start, and no others. It shows none of them.
+func TestCheckSecrets(t *testing.T) {
+	for name, test := range map[string]struct {
+		args      []string
+		good, bad string
+	}{
+		"TSIG": {
+			[]string{"--provider=rfc2136", "--rfc2136-host=192.0.2.53", "--rfc2136-host=192.0.2.54", "--rfc2136-tsig-keyname=key", "--rfc2136-tsig-secret-alg=hmac-sha256", "--rfc2136-tsig-secret-file="},
+			"c2Vjb25kc2VjcmV0", "second secret",
+		},
+		"encryption": {
+			[]string{"--provider=inmemory", "--txt-encrypt-enabled", "--namespace-domains=a=a.test,b.test", "--txt-encrypt-aes-key-file="},
+			strings.Repeat("k", 32), "second secret",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "key")
+			write := func(text string) {
+				t.Helper()
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(test.good)
+			test.args[len(test.args)-1] += path
+			o, flags := parsed(t, test.args...)
+			if err := ReadSecretFiles(flags); err != nil {
+				t.Fatal(err)
+			}
+			if err := o.CheckSecrets(t.Context()); err != nil {
+				t.Errorf("the good secret: %v", err)
+			}
+			write(test.bad)
+			if err := o.CheckSecrets(t.Context()); err == nil || strings.Contains(err.Error(), test.bad) {
+				t.Errorf("the bad secret: %v", err)
+			}
+			if used := o.Secrets(); !slices.Equal(used, []string{test.good}) {
+				t.Errorf("the options have the secrets %q", used)
+			}
+		})
+	}
+}
+
+// Every flag can be given the value that it has.
+func TestCopyValue(t *testing.T) {
+	o, _ := parsed(t)
+	_, flags := parsed(t)
+	flags.SetOutput(io.Discard)
+	copied := 0
+	o.publisherFlags.VisitAll(func(f *pflag.Flag) {
+		if !Supported(f) {
+			return
+		}
+		if err := copyValue(flags, f); err != nil || flags.Lookup(f.Name).Value.String() != f.Value.String() {
+			t.Errorf("--%s: %v, the value is %q, want %q", f.Name, err, flags.Lookup(f.Name).Value, f.Value)
+		}
+		copied++
+	})
+	if copied == 0 {
+		t.Error("there are no flags")
 	}
 }
