@@ -14,12 +14,14 @@ import (
 type dialer struct {
 	connections *connrotation.Dialer
 	closed      atomic.Bool
-	// lastContact is when data last came from the API server, in nanoseconds since 1970; zero for never.
+	// lastContact is when data last came from the API server, in nanoseconds since opened; zero for never. The
+	// time since opened is monotonic, so that a clock that jumps alters no staleness.
+	opened      time.Time
 	lastContact atomic.Int64
 }
 
 func newDialer(dial func(context.Context, string, string) (net.Conn, error)) *dialer {
-	d := &dialer{}
+	d := &dialer{opened: time.Now()}
 	d.connections = connrotation.NewDialer(func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
@@ -46,8 +48,9 @@ func (d *dialer) close() {
 	d.connections.CloseAll()
 }
 
-// lastContactTime returns when data last came from the API server, including answers to pings.
-func (d *dialer) lastContactTime() time.Time { return time.Unix(0, d.lastContact.Load()) }
+// lastContactTime returns when data last came from the API server, including answers to pings. Until then it is
+// when the dialer was made.
+func (d *dialer) lastContactTime() time.Time { return d.opened.Add(time.Duration(d.lastContact.Load())) }
 
 // dialed is a connection that notes when data comes.
 type dialed struct {
@@ -59,7 +62,7 @@ type dialed struct {
 func (c *dialed) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
-		c.by.lastContact.Store(time.Now().UnixNano())
+		c.by.lastContact.Store(int64(time.Since(c.by.opened)))
 	}
 	return n, err
 }

@@ -128,8 +128,11 @@ func containsAll(set, part map[string]bool) bool {
 	return true
 }
 
-// effect returns the changes of the update in z, if its prerequisites hold (RFC 2136, section 3.4.2).
+// effect returns the changes of the update in z (RFC 2136, section 3.4.2): none if a prerequisite doesn't hold.
 func (u *zoneUpdate) effect(z zoneState) zoneDelta {
+	if !z.satisfies(u.message.Answer) {
+		return zoneDelta{}
+	}
 	before := z.part(u.names)
 	after := zoneState{}
 	for s, records := range before {
@@ -139,6 +142,40 @@ func (u *zoneUpdate) effect(z zoneState) zoneDelta {
 		updateRecord(after, rr)
 	}
 	return before.difference(after)
+}
+
+// satisfies reports whether the prerequisites of an update hold (RFC 2136, section 3.2). Those with values hold if
+// the set has these values and no others.
+func (z zoneState) satisfies(prerequisites []dns.RR) bool {
+	wanted := zoneState{}
+	for _, rr := range prerequisites {
+		header := rr.Header()
+		if header.Class == dns.ClassINET {
+			wanted.add(recordOf(rr))
+		} else if exists := z.exists(strings.ToLower(dns.Fqdn(header.Name)), header.Rrtype); exists != (header.Class == dns.ClassANY) {
+			return false
+		}
+	}
+	for s, records := range wanted {
+		sameData := func(a, b zoneRecord) bool { return a.data == b.data }
+		if !maps.EqualFunc(records, z[s], sameData) {
+			return false
+		}
+	}
+	return true
+}
+
+// exists reports whether a name has records of a type, or of any type.
+func (z zoneState) exists(name string, kind uint16) bool {
+	if kind != dns.TypeANY {
+		return len(z[recordSet{name, kind}]) > 0
+	}
+	for s := range z {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // updateRecord applies one record of an update section.

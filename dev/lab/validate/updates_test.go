@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// randomUpdate returns a message that adds and removes records of a few names.
+// randomUpdate returns a message that adds and removes records of a few names. Some have a prerequisite.
 func randomUpdate(random *rand.Rand) *dns.Msg {
 	m := new(dns.Msg)
 	m.SetUpdate("lab.example.")
@@ -29,6 +29,9 @@ func randomUpdate(random *rand.Rand) *dns.Msg {
 		if err != nil {
 			panic(err)
 		}
+		if random.IntN(4) == 0 {
+			prerequire(m, rr, random)
+		}
 		switch random.IntN(7) {
 		case 0:
 			m.Remove([]dns.RR{rr})
@@ -41,6 +44,23 @@ func randomUpdate(random *rand.Rand) *dns.Msg {
 		}
 	}
 	return m
+}
+
+// prerequire adds a prerequisite of a random kind about a record.
+func prerequire(m *dns.Msg, rr dns.RR, random *rand.Rand) {
+	about := []dns.RR{dns.Copy(rr)}
+	switch random.IntN(5) {
+	case 0:
+		m.NameUsed(about)
+	case 1:
+		m.NameNotUsed(about)
+	case 2:
+		m.RRsetUsed(about)
+	case 3:
+		m.RRsetNotUsed(about)
+	default:
+		m.Used(about)
+	}
 }
 
 // serials returns the changes of a server since a serial.
@@ -148,5 +168,76 @@ func TestAuthors(t *testing.T) {
 	// Two concurrent updates may ask for the same change.
 	if known < 150 || right < known*98/100 {
 		t.Errorf("of %d serials the authors of %d are right", known, right)
+	}
+}
+
+// TestPrerequisites shows that a real name server and the prediction agree on whether prerequisites hold.
+func TestPrerequisites(t *testing.T) {
+	s := bindtest.Serve(t, bindtest.Config{Zones: []bindtest.Zone{{Name: "lab.example"}}, Options: "max-ixfr-ratio unlimited;"})
+	random := rand.New(rand.NewPCG(3, 4))
+	state, last := zoneState{}, uint32(bindtest.Serial)
+	held, failed := 0, 0
+	for range 300 {
+		m := randomUpdate(random)
+		reply, _, err := new(dns.Client).ExchangeContext(t.Context(), m, s.Addr.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := state.satisfies(m.Answer), reply.Rcode == dns.RcodeSuccess; got != want {
+			t.Fatalf("the server's response is %s, predicted %t, with %v of %v", dns.RcodeToString[reply.Rcode], got, m.Answer, state)
+		}
+		switch {
+		case reply.Rcode != dns.RcodeSuccess:
+			failed++
+		case len(m.Answer) > 0:
+			held++
+		}
+		for _, z := range serials(t, s.Addr.String(), last) {
+			d, err := deltaOf(z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state.apply(d)
+			last = z.Serial
+		}
+	}
+	if held < 20 || failed < 20 {
+		t.Errorf("of 300 updates, the prerequisites of %d held and of %d did not; want at least 20 of each", held, failed)
+	}
+}
+
+// TestLostUpdateWithPrerequisite shows that an update whose response was lost isn't taken for the author of a later
+// change that its prerequisite rules out.
+func TestLostUpdateWithPrerequisite(t *testing.T) {
+	rr, err := dns.NewRR("one.lab.example. 300 IN A 192.0.2.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	note, err := dns.NewRR(`a-one.lab.example. 0 IN TXT "note"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	update := func(author string, at time.Duration, status int, prerequisite dns.RR) history.Entry {
+		m := new(dns.Msg)
+		m.SetUpdate("lab.example.")
+		m.Used([]dns.RR{dns.Copy(prerequisite)})
+		m.RemoveRRset([]dns.RR{dns.Copy(rr)})
+		wire, err := m.Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return history.Entry{At: at, Write: &history.Write{
+			Replica: author, Status: status, Responded: at + time.Millisecond, Update: &history.UpdateWrite{Zone: "lab.example.", Names: []string{"one.lab.example."}, Message: wire},
+		}}
+	}
+	h := history.History{Setup: history.Setup{Zones: []string{"lab.example."}}, Entries: []history.Entry{
+		update("replica-a", time.Second, -1, note),
+		update(history.Person, time.Minute, dns.RcodeSuccess, rr),
+	}}
+	record := recordOf(rr)
+	state := zoneState{}
+	state.add(record)
+	if got := newAuthors(h, "lab.example.").authorOf(state, zoneDelta{removed: []zoneRecord{record}}, 2*time.Minute); got != history.Person {
+		t.Errorf("author %q, want the person", got)
 	}
 }

@@ -687,17 +687,39 @@ func TestOtherPolicy(t *testing.T) {
 			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/geolocation-country-code=DE"), set(name, "A", "192.0.2.2", "id=b", "aws/geolocation-country-code=de")},
 			[]string{"x A[a] 192.0.2.7"},
 		},
+		// Two new ones that conflict: the first set identifier gets the name.
+		{
+			nil,
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/weight=1"), set(name, "A", "192.0.2.2", "id=b", "aws/region=eu-west-1")},
+			[]string{"x A[a] 192.0.2.7"},
+		},
+		{
+			nil,
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/region=eu-west-1"), set(name, "A", "192.0.2.2", "id=b", "aws/region=eu-west-1")},
+			[]string{"x A[a] 192.0.2.7"},
+		},
+		{
+			nil,
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7"), set(name, "A", "192.0.2.2", "id=b", "aws/region=eu-west-1")},
+			[]string{"x A 192.0.2.7"},
+		},
+		// An update comes before a new one, whatever its set identifier.
+		{
+			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=b", "aws/region=eu-west-1")},
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=b", "aws/region=eu-west-2"), set(name, "A", "192.0.2.2", "id=a", "aws/region=eu-west-2")},
+			[]string{"x A[b] 192.0.2.7"},
+		},
 	} {
 		withFixture(t, func(w *fixture) {
 			w.Managed = append(slices.Clone(w.Managed), "MX")
-			w.Settle(1, tt.before...)
+			w.Settle(min(1, len(tt.before)), tt.before...)
 			_, err := w.Run(tt.after...)
 			if err == nil || !strings.Contains(err.Error(), ", or another name") {
 				t.Errorf("error %v", err)
 			}
 			w.Expect(tt.want...)
-			if w.OwnershipRecords() != len(tt.before) {
-				t.Errorf("%d ownership records, want %d", w.OwnershipRecords(), len(tt.before))
+			if w.OwnershipRecords() != len(tt.want) {
+				t.Errorf("%d ownership records, want %d", w.OwnershipRecords(), len(tt.want))
 			}
 			if _, err := w.Run(tt.after[0]); err != nil {
 				t.Error(err)

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,50 +40,79 @@ func typeOf(r *dns.RecordSet) dns.Key {
 	return dns.Key{Name: dns.Canonical(r.Name), Type: r.Type}
 }
 
-// keptPolicies are the routing policies of the record sets of a name and type that are updated and keep theirs.
-type keptPolicies struct {
+// takenPolicies are the routing policies that record sets of a name and type have once changes are made.
+type takenPolicies struct {
 	byPolicy map[string]*dns.RecordSet
 	byValues map[string]*dns.RecordSet // by policy and values, of the policies in [unique]
 }
 
-// keptOf returns the kept routing policies of changes.
-func keptOf(changes []dns.Change) map[dns.Key]keptPolicies {
-	kept := map[dns.Key]keptPolicies{}
+// take records the policy of a record set, and its values if they are settled.
+func (t takenPolicies) take(r *dns.RecordSet, settled bool) {
+	policy, values := policyOf(r)
+	t.byPolicy[policy] = r
+	if settled && slices.Contains(unique, policy) {
+		t.byValues[policy+" "+values] = r
+	}
+}
+
+// takenOf returns the policies that changes take. Updates that keep theirs come first. Of other changes that
+// conflict, the first one takes its policy: updates come before new record sets, and then the set identifier
+// decides.
+func takenOf(changes []dns.Change) map[dns.Key]takenPolicies {
+	taken := map[dns.Key]takenPolicies{}
+	var altered, created []*dns.RecordSet
 	for _, c := range changes {
-		if c.Old == nil || c.New == nil {
-			continue
-		}
-		was, before := policyOf(c.Old)
-		policy, values := policyOf(c.New)
-		if policy != was {
+		if c.New == nil {
 			continue
 		}
 		key := typeOf(c.New)
-		k, has := kept[key]
-		if !has {
-			k = keptPolicies{byPolicy: map[string]*dns.RecordSet{}, byValues: map[string]*dns.RecordSet{}}
-			kept[key] = k
+		if _, has := taken[key]; !has {
+			taken[key] = takenPolicies{byPolicy: map[string]*dns.RecordSet{}, byValues: map[string]*dns.RecordSet{}}
 		}
-		k.byPolicy[policy] = c.New
-		if values == before && slices.Contains(unique, policy) {
-			k.byValues[policy+" "+values] = c.New
+		kept, keptValues := keeps(c)
+		if kept {
+			taken[key].take(c.New, keptValues)
+		}
+		switch {
+		case keptValues || c.New.IsOwnershipRecord(): // An ownership record is refused with its record set.
+		case c.Old != nil:
+			altered = append(altered, c.New)
+		default:
+			created = append(created, c.New)
 		}
 	}
-	return kept
+	bySetIdentifier := func(a, b *dns.RecordSet) int { return cmp.Compare(a.SetIdentifier, b.SetIdentifier) }
+	slices.SortStableFunc(altered, bySetIdentifier)
+	slices.SortStableFunc(created, bySetIdentifier)
+	for _, r := range slices.Concat(altered, created) {
+		if of := taken[typeOf(r)]; of.conflict(r) == nil {
+			of.take(r, true)
+		}
+	}
+	return taken
 }
 
-// otherPolicies returns why record sets can't be written: in the same changes, a record set of their name and
-// type is updated and keeps another routing policy, or keeps the same value of a policy in [unique]. Route 53
-// would refuse the update, too, so that an object with such a policy would prevent the changes of all objects
-// with its name.
+// keeps reports whether a record set is updated and keeps its routing policy, and also the policy's values.
+func keeps(c dns.Change) (policy, values bool) {
+	if c.Old == nil {
+		return false, false
+	}
+	was, before := policyOf(c.Old)
+	is, now := policyOf(c.New)
+	return is == was, is == was && now == before
+}
+
+// otherPolicies returns why record sets can't be written: in the same changes, another record set of their name
+// and type takes another routing policy, or the same value of a policy in [unique]. Route 53 would refuse both, so
+// that an object with such a policy would prevent the changes of all objects with its name.
 func otherPolicies(changes []dns.Change) map[identified]error {
-	kept := keptOf(changes)
+	taken := takenOf(changes)
 	refused := map[identified]error{}
 	for _, c := range changes {
 		if c.New == nil {
 			continue
 		}
-		if err := kept[typeOf(c.New)].conflict(c.New); err != nil {
+		if err := taken[typeOf(c.New)].conflict(c.New); err != nil {
 			refused[identified{c.Subject(), c.New.SetIdentifier}] = fmt.Errorf("%w: %w", provider.ErrRejected, err)
 		}
 	}
@@ -90,14 +120,14 @@ func otherPolicies(changes []dns.Change) map[identified]error {
 }
 
 // conflict returns why a record set can't have its routing policy, or nil.
-func (k keptPolicies) conflict(r *dns.RecordSet) error {
+func (t takenPolicies) conflict(r *dns.RecordSet) error {
 	policy, values := policyOf(r)
-	for _, other := range slices.Sorted(maps.Keys(k.byPolicy)) {
+	for _, other := range slices.Sorted(maps.Keys(t.byPolicy)) {
 		if other != policy {
 			return fmt.Errorf("its routing policy is %s, but other %s records of %s have the policy %s: use the same one, or another name", policy, r.Type, r.Name, other)
 		}
 	}
-	if other := k.byValues[policy+" "+values]; other != nil && other.SetIdentifier != r.SetIdentifier {
+	if other := t.byValues[policy+" "+values]; other != nil && other.SetIdentifier != r.SetIdentifier {
 		return fmt.Errorf("its routing policy is %s %q, as that of the set identifier %q of %s: use another value, or another name", policy, strings.TrimSpace(values), other.SetIdentifier, r.Name)
 	}
 	return nil
