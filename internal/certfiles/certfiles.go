@@ -6,7 +6,7 @@
 // files can't be used, the reason is logged and the previous ones stay in use: a certificate and its key are
 // two files, and one of them may be newer for a moment. An expired certificate doesn't replace a valid one.
 // If the certificate in use expires, that is logged when a client connects. The xds role uses it. DNS
-// providers and `signpost xds get` use [ClientFiles].
+// providers and `signpost xds get` use [ClientFiles], whose certificate is read again for each connection.
 //
 // # Concurrency
 //
