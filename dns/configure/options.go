@@ -244,6 +244,6 @@ func (o *Options) providerFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Reading.Records, "max-records", o.Reading.Records, "most record sets that are read of all zones of a provider, with 400 bytes of memory each on average")
 	f.IntVar(&o.Reading.Zones, "max-zones", o.Reading.Zones, "most zones that a provider may list, with or without records of ours")
 	f.StringVar(&o.TLS.CA, "tls-ca", o.TLS.CA, "`path` of the CA certificates for the server of the provider")
-	f.StringVar(&o.TLS.Cert, "tls-client-cert", o.TLS.Cert, "`path` of the client certificate for the server of the provider")
+	f.StringVar(&o.TLS.Cert, "tls-client-cert", o.TLS.Cert, "`path` of the client certificate for the server of the provider; a replaced file is used for new connections")
 	f.StringVar(&o.TLS.Key, "tls-client-cert-key", o.TLS.Key, "`path` of the key of the client certificate")
 }
