@@ -44,6 +44,8 @@ func newClient(config *rest.Config, httpClient *http.Client, namespace string) (
 		if httpClient, err = rest.HTTPClientFor(c); err != nil {
 			return client{}, err
 		}
+		// A redirected write would become a GET, and seem to succeed.
+		httpClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	restClient, err := rest.RESTClientForConfigAndClient(c, httpClient)
 	if err != nil {

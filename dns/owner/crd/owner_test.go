@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -303,5 +304,26 @@ func TestNoRateLimit(t *testing.T) {
 	}
 	if limiter := c.GetClient().GetRateLimiter(); limiter != nil {
 		t.Errorf("the limit is %v a second", limiter.QPS())
+	}
+}
+
+// A redirected write isn't sent as a GET, whose response would look like that of the write.
+func TestRedirectedWrite(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			http.Redirect(w, r, r.URL.Path, http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind":"DNSRecord","apiVersion":"externaldns.k8s.io/v1alpha1","metadata":{"name":"web","uid":"1"}}`)
+	}))
+	defer server.Close()
+	c, err := newClient(&rest.Config{Host: server.URL}, nil, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := c.Create(t.Context(), &externaldns.DNSRecord{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.CreateOptions{})
+	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != http.StatusFound {
+		t.Errorf("the write returned %v, %v", made, err)
 	}
 }
