@@ -169,6 +169,7 @@ func (s *state) applyAll(b batch, checks int) {
 		s.apply(id, v)
 	}
 	s.applyServers(checks)
+	s.applyRegions()
 	for cluster := range s.forgotten {
 		s.forgetObjects(cluster, forgetAtOnce)
 		break

@@ -89,6 +89,7 @@ func stateOf(objects ...Object) *state {
 	for _, v := range objects {
 		s.apply(v.ID(), v)
 	}
+	s.applyRegions()
 	return s
 }
 

@@ -121,6 +121,45 @@ func TestRegionOfZone(t *testing.T) {
 	}
 }
 
+// The first and the last node of a zone change nothing for Services without endpoints there: where each site is
+// a zone, each node is both. A node that is replaced within a step changes nothing at all.
+func TestRegionsOfManyZones(t *testing.T) {
+	objects := []Object{service("web"), slice("w", "web", IPv4, at("10.0.0.1", WorkloadKey{}, zoned("a"))), service("db"), slice("d", "db", IPv4, at("10.0.0.2", WorkloadKey{}, zoned("b")))}
+	nodeIn := func(zone, region string) *Node {
+		return &Node{Cluster: LocalCluster, Name: "node-" + zone, Zone: zone, Region: region}
+	}
+	c := started(append(objects, nodeIn("a", "r"), nodeIn("b", "r"))...)
+	stale := func(change func()) (names []string) {
+		snapshots := []*Snapshot{c.Service(serviceKey("db")), c.Service(serviceKey("web"))}
+		change()
+		c.step()
+		for _, s := range snapshots {
+			if isClosed(s.Stale()) {
+				names = append(names, s.Key.Name)
+			}
+			s.Release()
+		}
+		return names
+	}
+	for what, change := range map[string]struct {
+		do   func()
+		want []string
+	}{
+		"a zone appears":    {func() { c.Put(nodeIn("c", "r")) }, nil},
+		"a zone disappears": {func() { c.Delete(nodeIn("d", "").ID()) }, nil},
+		"a zone moves":      {func() { c.Put(nodeIn("a", "s")) }, []string{"web"}},
+		"zones swap nodes": {func() {
+			c.Put(&Node{Cluster: LocalCluster, Name: "node-e", Zone: "f", Region: "r"})
+			c.Put(&Node{Cluster: LocalCluster, Name: "node-f", Zone: "e", Region: "r"})
+		}, nil},
+	} {
+		apply(c, nodeIn("a", "r"), nodeIn("d", "r"), nodeIn("e", "r"), nodeIn("f", "r"))
+		if got := stale(change.do); !slices.Equal(got, change.want) {
+			t.Errorf("%s: the snapshots of %s are stale, want %s", what, got, change.want)
+		}
+	}
+}
+
 // Draining endpoints don't affect the endpoints of Get, nor which clients share them.
 func TestResolveIgnoresDraining(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,6 +9,8 @@ type regions struct {
 	counts map[string]map[string]int
 	// ofZone has the region of each zone. Snapshots share the map, so a change replaces it.
 	ofZone map[string]string
+	// counted are the zones whose counts the current step has changed.
+	counted map[string]struct{}
 }
 
 // countRegion adds change to the number of nodes with the zone and region of n, which may be nil.
@@ -27,7 +29,7 @@ func (s *state) countRegion(key nodeKey, n *NodeState, change int) {
 	if len(counts) == 0 {
 		delete(s.regions.counts, n.Zone)
 	}
-	s.setRegion(n.Zone, firstKey(counts))
+	s.regions.counted[n.Zone] = struct{}{}
 }
 
 // firstKey returns the first region by name, so that replicas agree if nodes disagree; "" for none.
@@ -41,25 +43,44 @@ func firstKey(counts map[string]int) string {
 	return first
 }
 
-// setRegion sets the region of a zone. If it changes, for example with the first node of a zone, the
-// snapshots of all Services of our own cluster become stale.
-func (s *state) setRegion(zone, region string) {
-	if s.regions.ofZone[zone] == region {
+// applyRegions sets the regions of the zones whose nodes the step has changed, all at once: a step may have
+// thousands of zones. The snapshots of Services of our own cluster with an endpoint in a zone whose region
+// has changed become stale.
+func (s *state) applyRegions() {
+	changed := s.regions.counted
+	if len(changed) == 0 {
 		return
 	}
-	ofZone := maps.Clone(s.regions.ofZone)
-	if ofZone == nil {
-		ofZone = map[string]string{}
+	s.regions.counted = map[string]struct{}{}
+	maps.DeleteFunc(changed, func(zone string, _ struct{}) bool {
+		return s.regions.ofZone[zone] == firstKey(s.regions.counts[zone])
+	})
+	if len(changed) == 0 {
+		return
 	}
-	if region == "" {
-		delete(ofZone, zone)
-	} else {
-		ofZone[zone] = region
+	ofZone := make(map[string]string, len(s.regions.counts))
+	maps.Copy(ofZone, s.regions.ofZone)
+	for zone := range changed {
+		if ofZone[zone] = firstKey(s.regions.counts[zone]); ofZone[zone] == "" {
+			delete(ofZone, zone)
+		}
 	}
 	s.regions.ofZone = ofZone
-	for key := range s.slicesOf {
-		if key.Cluster == LocalCluster {
+	for _, e := range s.slices {
+		if key := e.slice.Service; key.Cluster == LocalCluster && e.slice.inZones(changed) {
 			s.mark(key)
 		}
 	}
+}
+
+// inZones reports whether the slice has an endpoint in one of the zones.
+func (s *EndpointSlice) inZones(zones map[string]struct{}) bool {
+	for _, subset := range s.Subsets {
+		for i := range subset.Endpoints {
+			if _, in := zones[subset.Endpoints[i].Zone]; in {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -77,7 +77,7 @@ func newState() *state {
 		owners:       map[ID]*Owner{},
 		ownedBy:      map[ID]map[*workloadEntry]struct{}{},
 		nodes:        map[nodeKey]*NodeState{},
-		regions:      regions{counts: map[string]map[string]int{}},
+		regions:      regions{counts: map[string]map[string]int{}, counted: map[string]struct{}{}},
 		servers:      map[ID]*Server{},
 		profiles:     map[ID]*ServiceProfile{},
 		clusters:     map[string]*Cluster{},

@@ -66,8 +66,10 @@ func (s *stream) inspect(now time.Time) OpenStream {
 	if !channel.IsClosed(s.identified) {
 		return o // the client isn't known yet
 	}
+	s.mu.Lock()
 	c := &s.client
 	o.Client, o.Peer, o.Pod, o.Namespace, o.Node, o.Zone = c.userAgent, c.peer, c.pod, c.namespace, c.node, c.zoneSet
+	s.mu.Unlock()
 	all, waiting := s.all()
 	o.Waiting = waiting
 	slices.SortFunc(all, byName)

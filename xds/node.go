@@ -2,6 +2,7 @@ package xds
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -132,23 +133,70 @@ func cloneText(text string) string {
 
 // locatePeer sets the missing node, namespace and pod to those of the running pod that has the
 // address of the peer for itself (§7.2). The node of the request has precedence, so it is read before.
+// A container may open a stream before the API server knows that its pod runs.
 func (s *stream) locatePeer() {
+	s.forgetPod()
 	c := &s.client
 	if !c.peer.IsValid() || c.node != "" && c.namespace != "" {
 		return
 	}
 	found := s.server.catalog.Profile(catalog.ProfileQuery{Cluster: catalog.LocalCluster, IP: c.peer.Addr(), Port: 1, ClusterDomain: s.server.config.ClusterDomain})
-	defer found.Release()
 	if found.Result != catalog.EndpointFound || found.Target == nil || found.Target.Key.Kind != catalog.Pod || found.Mapped {
+		s.unknownPod = found
 		return
 	}
+	found.Release()
 	pod := found.Target.Workload
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	c.node, c.namespace, c.pod = cmp.Or(c.node, pod.Node), cmp.Or(c.namespace, pod.Key.Namespace), cmp.Or(c.pod, pod.Key.Name)
 }
 
-// locate sets the place of the client. The channel closes when the place changes.
-func (s *stream) locate() (moved <-chan struct{}) {
+// forgetPod ends the use of the lookup that found no pod.
+func (s *stream) forgetPod() {
+	if s.unknownPod != nil {
+		s.unknownPod.Release()
+		s.unknownPod = nil
+	}
+}
+
+// placeChanges has the channels that close when the place of a client may have changed: its node has
+// another zone, or a pod may have the address that none had. A nil channel never closes.
+type placeChanges struct{ node, pod <-chan struct{} }
+
+// locate sets the place of the client, and returns its changes.
+func (s *stream) locate() (changes placeChanges) {
 	node := s.server.catalog.Node(catalog.LocalCluster, s.client.node)
 	s.place = catalog.Client{Node: s.client.node, Zone: cmp.Or(s.client.zoneSet, node.Zone)}
-	return node.Stale()
+	changes.node = node.Stale()
+	if s.unknownPod != nil {
+		changes.pod = s.unknownPod.Stale()
+	}
+	return changes
+}
+
+// enterNamespace makes the subscriptions those of a client in its namespace, which has become known: names
+// without a namespace, ServiceProfiles of the namespace, and a wildcard for which the client has named no
+// namespaces. The error is a status.
+func (s *stream) enterNamespace() error {
+	s.enters = false
+	for _, typ := range [...]resourceType{listeners, routes} {
+		for name, sub := range maps.Clone(s.types[typ].subscriptions) {
+			if s.server.newTopic(typ, name, s.client.namespace).query == sub.topic.query {
+				continue
+			}
+			if err := s.subscribeAnew(sub); err != nil {
+				return err
+			}
+		}
+	}
+	if s.client.grpc || s.client.namespaces != "" {
+		return nil
+	}
+	s.client.namespaces = s.client.namespace
+	if s.shared == nil {
+		return nil
+	}
+	s.leaveListing()
+	return s.joinListing()
 }

@@ -41,11 +41,14 @@ type stream struct {
 	variant string
 	only    string // the type URL that the called service has; empty for all
 
-	// client and moved don't change after identified is closed. moved closes when the client's node
-	// changes.
+	// client and changes are set before identified is closed. If the pod of the client becomes known later,
+	// client changes under mu, for goroutines that don't own the stream. unknownPod is the lookup that found no
+	// pod; nil if the pod is known, or not needed. enters is true if the namespace has become known since.
 	client     client
 	identified chan struct{}
-	moved      <-chan struct{}
+	changes    placeChanges
+	unknownPod *catalog.ProfileSnapshot
+	enters     bool
 	place      catalog.Client
 	types      [resourceTypes]typeState
 	names      int // how many subscriptions, of all types, are by name
@@ -125,14 +128,16 @@ func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream 
 // run is the handler. The error is the status of the stream.
 func (s *stream) run() error {
 	s.server.calls.Go(s.receive)
-	moved, err := s.first()
+	changes, err := s.first()
 	if err != nil {
 		return err
 	}
 	for {
 		select {
-		case <-moved:
-			moved = s.move()
+		case <-changes.node:
+			changes = s.move()
+		case <-changes.pod:
+			changes = s.move()
 		case <-s.ctx.Done():
 			return s.result()
 		case <-s.server.calls.Stopping():
@@ -143,9 +148,9 @@ func (s *stream) run() error {
 
 // first waits for the first request, which identifies the client, or for the end of the stream. The
 // number and the time of waiting streams are limited, because they cost as much as others.
-func (s *stream) first() (moved <-chan struct{}, err error) {
+func (s *stream) first() (changes placeChanges, err error) {
 	if err := s.server.clients.BeginRequest(s.client.id); err != nil {
-		return nil, err
+		return placeChanges{}, err
 	}
 	defer s.server.clients.EndRequest(s.client.id)
 	limit := time.AfterFunc(s.server.config.Limits.RequestTimeout, func() {
@@ -155,11 +160,11 @@ func (s *stream) first() (moved <-chan struct{}, err error) {
 	defer limit.Stop()
 	select {
 	case <-s.identified:
-		return s.moved, nil
+		return s.changes, nil
 	case <-s.ctx.Done():
 	case <-s.server.calls.Stopping():
 	}
-	return nil, nil
+	return placeChanges{}, nil
 }
 
 // result returns the status of an ended stream; nil if the client has left.
@@ -217,6 +222,12 @@ func (s *stream) work(w *worker) {
 }
 
 func (s *stream) step() error {
+	if s.enters {
+		s.worker.detach() // there may be many subscriptions
+		if err := s.enterNamespace(); err != nil {
+			return err
+		}
+	}
 	select {
 	case r := <-s.received:
 		s.worker.detach() // handling a request may take long
@@ -299,7 +310,7 @@ func (s *stream) handle(r discoveryRequest) error {
 		if err := s.identify(r.GetNode()); err != nil {
 			return err
 		}
-		s.moved = s.locate()
+		s.changes = s.locate()
 		close(s.identified)
 	}
 	s.noteRead(r.GetResponseNonce())
@@ -329,13 +340,19 @@ func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
 	return typ, ok, err
 }
 
-// move updates the place of the client, whose node has changed, and marks its endpoints.
-func (s *stream) move() (again <-chan struct{}) {
+// move updates the place of the client, whose node or pod has changed, and marks its endpoints.
+func (s *stream) move() (again placeChanges) {
 	s.working.Lock()
 	defer s.working.Unlock()
+	namespace := s.client.namespace
+	s.locatePeer()
 	again = s.locate()
 	for _, sub := range s.types[endpoints].subscriptions {
 		s.wake(laneFew, sub)
+	}
+	if s.client.namespace != namespace {
+		s.enters = true
+		s.wake(laneFew)
 	}
 	return again
 }
@@ -350,4 +367,5 @@ func (s *stream) close() {
 		s.drop(sub)
 	}
 	s.leaveListing()
+	s.forgetPod()
 }

@@ -81,6 +81,21 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 	return sub, nil
 }
 
+// subscribeAnew replaces a subscription whose topic depends on the namespace of the client. What the client
+// was sent and has rejected stays known. The error is a status.
+func (s *stream) subscribeAnew(old *subscription) error {
+	s.drop(old)
+	sub, err := s.subscribe(old.typ, old.name)
+	if err != nil {
+		return err
+	}
+	sub.named, sub.covered = old.named, old.covered
+	sub.sent, sub.nonce, sub.resend, sub.resubscribed = old.sent, old.nonce, old.resend, old.resubscribed
+	sub.rejected = old.rejected
+	sub.refused.Store(old.refused.Load())
+	return nil
+}
+
 // unsubscribe ends a subscription at the client's request.
 func (s *stream) unsubscribe(sub *subscription) {
 	s.drop(sub)

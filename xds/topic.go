@@ -91,11 +91,10 @@ func (f *catalogState) release() {
 	*f = catalogState{}
 }
 
-// current reports whether the state is that of the catalog.
-func (t *topic) current() bool {
+// fresh reports whether the catalog has not changed since look.
+func (t *topic) fresh() bool {
 	f := &t.state
-	return f.snapshot != nil && !channel.IsClosed(f.snapshot.Stale()) && (f.profile == nil || !channel.IsClosed(f.profile.Stale())) &&
-		(f.outdated == "") == (t.outdated() == "")
+	return f.snapshot != nil && !channel.IsClosed(f.snapshot.Stale()) && (f.profile == nil || !channel.IsClosed(f.profile.Stale()))
 }
 
 // outdated returns why the catalog may lack the Service, if clients may be told that it does.
@@ -122,16 +121,25 @@ func (t *topic) renew() (from catalogState, due time.Time) {
 	return t.state, due
 }
 
-// refresh updates the state, and settles all views if it was outdated. The caller holds the lock.
+// refresh updates the state, and settles all views if it was outdated. A fresh snapshot stays, because run
+// waits until it is stale. The caller holds the lock.
 func (t *topic) refresh() {
-	if t.unusable != nil || t.current() {
+	switch {
+	case t.unusable != nil:
 		return
-	}
-	before := t.state.filters
-	t.state.release()
-	t.look()
-	if t.state.filters.Same(before) {
-		t.state.filters = before // each view compares them
+	case !t.fresh():
+		before := t.state.filters
+		t.state.release()
+		t.look()
+		if t.state.filters.Same(before) {
+			t.state.filters = before // each view compares them
+		}
+	default:
+		why := t.outdated()
+		if (why == "") == (t.state.outdated == "") {
+			return
+		}
+		t.state.outdated = why
 	}
 	now := time.Now()
 	for _, v := range t.views {

@@ -165,13 +165,8 @@ func (s *stream) subscribeAll(typ resourceType, version string, versions map[str
 	if in.nonce == "" {
 		in.resumedVersion = cloneText(version)
 	}
-	shared, err := s.server.join(coverage{s.client.namespaces, s.client.identity.Namespace}, s)
-	if err != nil {
+	if err := s.joinListing(); err != nil {
 		return err
-	}
-	s.shared = shared
-	if l, _ := shared.newest(); s.budget.take(s.ctx, listedCost*len(l.clusters)) != nil {
-		return nil // the client has gone
 	}
 	if _, err := s.list(versions); err != nil {
 		return err
@@ -181,6 +176,16 @@ func (s *stream) subscribeAll(typ resourceType, version string, versions map[str
 			in.removedNames = append(in.removedNames, strings.Clone(name))
 		}
 	}
+	return nil
+}
+
+// joinListing makes the stream list the Clusters of its namespaces. The error is a status.
+func (s *stream) joinListing() (err error) {
+	if s.shared, err = s.server.join(coverage{s.client.namespaces, s.client.identity.Namespace}, s); err != nil {
+		return err
+	}
+	l, _ := s.shared.newest()
+	_ = s.budget.take(s.ctx, listedCost*len(l.clusters)) // it fails if the context ends, which sending notices
 	return nil
 }
 
