@@ -7,5 +7,6 @@
 //
 // # Concurrency
 //
-// Make runs in the goroutine of its command. A Plan doesn't change.
+// Make plans the publishers of a config in goroutines, which have ended when it returns. A Plan doesn't
+// change.
 package preview

@@ -46,18 +46,23 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 	return nil
 }
 
-// serveManifests returns the config of an object server that serves the manifests, and the kinds of
-// manifests that no source reads. Addresses that only a cluster knows are unknown
-// ([awaitAddresses]).
-func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
+// readManifests returns the objects of all manifests.
+func (i *Inputs) readManifests() ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range i.Manifests {
 		found, err := manifests.ReadPath(path, i.Stdin, maxManifest)
 		if err != nil {
-			return nil, nil, settings.Usagef("-f %s: %w", path, err)
+			return nil, settings.Usagef("-f %s: %w", path, err)
 		}
 		objects = append(objects, found...)
 	}
+	return objects, nil
+}
+
+// serveManifests returns the config of an object server that serves copies of the objects that a
+// publisher reads, and the kinds that it doesn't read. Addresses that only a cluster knows are unknown
+// ([addUnknownAddresses]).
+func serveManifests(publisher *configure.Options, objects []*unstructured.Unstructured) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	read, named := map[schema.GroupKind]schema.GroupVersion{}, map[schema.GroupResource]schema.GroupVersion{}
 	for _, r := range publisher.Reads() {
 		if r.Kind.Kind == "" {
@@ -73,6 +78,7 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map
 		if err := checkName(obj); err != nil {
 			return nil, nil, err
 		}
+		obj = obj.DeepCopy() // each publisher changes its own copy
 		// A cluster serves a custom resource in each version of its definition, also in other
 		// versions than that of the manifest.
 		kind := obj.GroupVersionKind()

@@ -25,6 +25,7 @@ const flushTime = 2 * time.Second
 func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, log *slog.Logger) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	within := publisher.Within(limit)
 	restConfig, err := c.RESTConfig(settings.DNSSection)
 	if err != nil && c.NeedsCluster() {
 		return nil, err
@@ -46,12 +47,12 @@ func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, lo
 	if r.sender != nil {
 		sending.Go(func() error { return r.sender.Run(ctx) })
 	}
-	if err := r.identifyOnce(ctx, configure.RefusalsCount); err != nil {
+	if err := r.identifyWithin(ctx, within); err != nil {
 		return nil, err
 	}
 	plans, err := r.opened[0].Once(ctx, kube.Options{
 		Config: restConfig, NamespacesOf: c.NamespacesOf(), Registerer: in.Registerer, Logger: log, Report: in.Report,
-	}, limit)
+	}, within)
 	if err == nil {
 		err = r.writeStatusOnce(ctx)
 	}
@@ -62,6 +63,13 @@ func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, lo
 	}
 	cancel()
 	return plans, errors.Join(err, sending.Wait())
+}
+
+// identifyWithin is identifyOnce with a time limit.
+func (r *dnsRole) identifyWithin(ctx context.Context, limit publisher.TimeLimit) error {
+	ctx, cancel := context.WithDeadline(ctx, limit.End())
+	defer cancel()
+	return r.identifyOnce(ctx, configure.RefusalsCount)
 }
 
 // writeStatusOnce writes the observed state into the status of objects.

@@ -9,6 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -34,7 +35,7 @@ func TestDescriptions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := opened.Once(t.Context(), kube.Options{}, time.Minute); err != nil {
+			if _, err := opened.Once(t.Context(), kube.Options{}, publisher.Within(time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			listed, err := zones.Records(t.Context(), dns.Zone{ID: "example.org", Name: "example.org"})

@@ -15,7 +15,7 @@ import (
 // Once runs the publisher until nothing is left to do, or until the limit. If its sources read
 // objects, it reads a cluster with the given options. It returns what a dry run would change. The
 // error says what could not be done and why.
-func (opened *Opened) Once(ctx context.Context, o kube.Options, limit time.Duration) ([]publisher.ZonePlan, error) {
+func (opened *Opened) Once(ctx context.Context, o kube.Options, limit publisher.TimeLimit) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var beside errgroup.Group

@@ -59,7 +59,7 @@ func TestRefusals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := opened.Once(t.Context(), kube.Options{}, time.Minute); err != nil {
+			if _, err := opened.Once(t.Context(), kube.Options{}, publisher.Within(time.Minute)); err != nil {
 				t.Errorf("the run fails: %v", err)
 			}
 			if (len(said) > 0) != (test.want != "") {

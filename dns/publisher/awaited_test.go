@@ -107,7 +107,7 @@ func TestOnceWithoutAnAwaitedTable(t *testing.T) {
 			if needed {
 				w.objects.set("node", record(t, "node", "node.shop.test", "A", "192.0.2.1"))
 			}
-			_, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+			_, err := w.make().Once(t.Context(), closedChannel(), Within(onceLimit))
 			const why = "evaluate service default/node: wait for the first list of the kind node, which can't be read: forbidden"
 			if needed != (err != nil) || needed && !strings.Contains(err.Error(), why) || errors.Is(err, ErrHeld) {
 				t.Errorf("needed %t: the run ends with %v", needed, err)

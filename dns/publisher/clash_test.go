@@ -138,7 +138,7 @@ func TestCNAMEAtAnOwnershipRecordOnce(t *testing.T) {
 				w.objects.set("a-www", record(t, "a-www", "a-www."+zoneName, "CNAME", "lb.example.net"))
 				w.objects.set("www", record(t, "www", "www."+zoneName, "A", "192.0.2.1"))
 				for range 3 {
-					plans, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+					plans, err := w.make().Once(t.Context(), closedChannel(), Within(onceLimit))
 					if err != nil || len(plans) != 1 || !plans[0].Done {
 						t.Fatalf("plans: %+v, %v", plans, err)
 					}
@@ -194,7 +194,7 @@ func TestDryRunOfRefusedRecords(t *testing.T) {
 				if test.asked {
 					w.objects.set("a-www", record(t, "a-www", cname.Name, "CNAME", cname.Targets...))
 				}
-				plans, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+				plans, err := w.make().Once(t.Context(), closedChannel(), Within(onceLimit))
 				if err != nil || len(plans) != 1 || !plans[0].Done {
 					t.Fatalf("plans: %+v, %v", plans, err)
 				}

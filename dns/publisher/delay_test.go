@@ -121,7 +121,7 @@ func TestNoDeletionDelay(t *testing.T) {
 		w.change = func(c *Config) { c.DeletionDelay = time.Hour }
 		p := w.make()
 		begun := time.Now()
-		if _, err := p.Once(t.Context(), closedChannel(), time.Hour); err != nil || time.Since(begun) > time.Minute {
+		if _, err := p.Once(t.Context(), closedChannel(), Within(time.Hour)); err != nil || time.Since(begun) > time.Minute {
 			t.Errorf("error %v, after %v", err, time.Since(begun))
 		}
 		w.expectZone()

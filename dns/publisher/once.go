@@ -22,9 +22,8 @@ type onceState struct {
 	settled <-chan struct{}
 	// stop cancels the running calls of the provider.
 	stop context.CancelFunc
-	// limit is how long the loop may take, and deadline when it ends.
-	limit    time.Duration
-	deadline time.Time
+	// limit is how long the loop may take.
+	limit TimeLimit
 	// lookupDeadline is when to stop waiting for lookups.
 	lookupDeadline time.Time
 	errs           []error
@@ -64,11 +63,10 @@ func (o *onceState) fail(err error) {
 // closed when the tables of all sources have been filled, or can't be. Once takes no longer than
 // limit; the error then names what is unfinished. It returns plans even if there is an error. Call
 // it instead of Run.
-func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}, limit time.Duration) ([]ZonePlan, error) {
+func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}, limit TimeLimit) ([]ZonePlan, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	now := time.Now()
-	p.once = &onceState{settled: settled, stop: stop, limit: limit, deadline: now.Add(limit), lookupDeadline: now.Add(lookupTime)}
+	p.once = &onceState{settled: settled, stop: stop, limit: limit, lookupDeadline: time.Now().Add(lookupTime)}
 	t := term{ctx: running, finished: make(chan struct{}), jobs: new(sync.WaitGroup)}
 	p.begin(t)
 	if err := p.Run(running); err != nil {
@@ -92,7 +90,7 @@ func (o *onceState) done(p *Publisher, now time.Time) bool {
 	case o == nil:
 		return false
 	case o.idle(p):
-	case now.Before(o.deadline):
+	case now.Before(o.limit.End()):
 		return false
 	default:
 		o.noteUnfinished(p)

@@ -35,7 +35,7 @@ func TestOnceWithASilentProvider(t *testing.T) {
 					return nil
 				}})
 				begun := time.Now()
-				plans, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+				plans, err := w.make().Once(t.Context(), closedChannel(), Within(onceLimit))
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("the run ends with %v, want %q", err, test.want)
 				}
@@ -60,7 +60,7 @@ func TestOnceEndsWhenSourcesAreSettled(t *testing.T) {
 		begun := time.Now()
 		const reading = 3100 * time.Millisecond
 		time.AfterFunc(reading, func() { close(settled) })
-		if _, err := w.make().Once(t.Context(), settled, onceLimit); err != nil {
+		if _, err := w.make().Once(t.Context(), settled, Within(onceLimit)); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(begun); took != reading {
@@ -79,7 +79,7 @@ func TestOnceInterrupted(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
-		if _, err := w.make().Once(ctx, closedChannel(), onceLimit); !errors.Is(err, context.Canceled) {
+		if _, err := w.make().Once(ctx, closedChannel(), Within(onceLimit)); !errors.Is(err, context.Canceled) {
 			t.Errorf("the run ends with %v", err)
 		}
 	})

@@ -150,7 +150,7 @@ func TestPlanShowsTheWinner(t *testing.T) {
 				second.set(kube.Synced, "")
 				close(settled)
 			})
-			plans, err := p.Once(t.Context(), settled, onceLimit)
+			plans, err := p.Once(t.Context(), settled, Within(onceLimit))
 			if err != nil {
 				t.Fatal(err)
 			}

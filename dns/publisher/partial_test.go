@@ -21,7 +21,7 @@ func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 		v.incomplete.Store(true)
 		w.provider = v
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "x.b.test", "A", "192.0.2.2"))
-		_, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+		_, err := w.make().Once(t.Context(), closedChannel(), Within(onceLimit))
 		if err == nil || !strings.Contains(err.Error(), "the profile b: AccessDenied") {
 			t.Errorf("the run ends with %v", err)
 		}

@@ -409,7 +409,7 @@ func (p *Publisher) filtersAll() bool {
 func (p *Publisher) nextDue(now time.Time) time.Time {
 	due := earliest(now.Add(p.Interval), p.statusAt)
 	if p.once != nil {
-		due = earliest(due, p.once.deadline)
+		due = earliest(due, p.once.limit.End())
 	}
 	switch {
 	case p.backlog.len() > 0:

@@ -197,18 +197,18 @@ func TestOnce(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.change = func(c *Config) { c.DryRun = true }
-		plans, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+		plans, err := w.make().Once(t.Context(), closedChannel(), Within(onceLimit))
 		if err != nil || len(plans) != 1 || len(plans[0].Changes) != 1 {
 			t.Errorf("dry run: %+v, %v; want one change", plans, err)
 		}
 		w.expectZone()
 		w.change = nil
-		if _, err := w.make().Once(t.Context(), closedChannel(), onceLimit); err != nil {
+		if _, err := w.make().Once(t.Context(), closedChannel(), Within(onceLimit)); err != nil {
 			t.Error(err)
 		}
 		w.expectZone("a.shop.test A 192.0.2.1")
 		w.failing(provider.ErrCredentials, inmemorytest.Records)
-		if _, err := w.make().Once(t.Context(), closedChannel(), onceLimit); !errors.Is(err, provider.ErrCredentials) {
+		if _, err := w.make().Once(t.Context(), closedChannel(), Within(onceLimit)); !errors.Is(err, provider.ErrCredentials) {
 			t.Errorf("wrong credentials: %v", err)
 		}
 	})

@@ -285,7 +285,7 @@ func TestOnceWithALiar(t *testing.T) {
 				w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1", "192.0.2.2"))
 				p := w.make()
 				begun := time.Now()
-				_, err := p.Once(t.Context(), closedChannel(), 2*time.Minute)
+				_, err := p.Once(t.Context(), closedChannel(), Within(2*time.Minute))
 				if stale := l.err != nil || name == "lists the parts in turns" || name == "lists something else each time"; stale && (err == nil || !strings.Contains(err.Error(), "www."+zoneName)) {
 					t.Errorf("error: %v", err)
 				}

@@ -313,7 +313,7 @@ func TestOnceWithoutANamespace(t *testing.T) {
 		things.setNamespace("default", kube.Synced, "")
 		things.setNamespace("pay", kube.Waiting, kube.Forbidden)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
-		_, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+		_, err := w.make().Once(t.Context(), closedChannel(), Within(onceLimit))
 		if err == nil || !strings.Contains(err.Error(), "source service: thing can't be read in the namespace pay: forbidden: : nothing is deleted") {
 			t.Errorf("the run ends with %v", err)
 		}

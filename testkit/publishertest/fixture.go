@@ -164,7 +164,7 @@ func (w *Fixture) Once() error {
 	w.T.Helper()
 	settled := make(chan struct{})
 	close(settled)
-	_, err := w.Publisher(w.open()).Once(w.T.Context(), settled, w.Patience)
+	_, err := w.Publisher(w.open()).Once(w.T.Context(), settled, publisher.Within(w.Patience))
 	return err
 }
 
@@ -178,7 +178,7 @@ func (w *Fixture) Together() {
 	for range 2 {
 		p := w.Publisher(w.Open())
 		running.Go(func() {
-			if _, err := p.Once(w.T.Context(), settled, w.Patience); err != nil {
+			if _, err := p.Once(w.T.Context(), settled, publisher.Within(w.Patience)); err != nil {
 				w.T.Error(err)
 			}
 		})

@@ -70,7 +70,6 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	client.Context = ctx
 	s := &store{ctx: ctx, config: client, lock: semaphore.NewWeighted(1)}
 	if in.DryRun {
 		s.wrap = func(kv clientv3.KV) clientv3.KV { return dryRun{KV: kv} }

@@ -3,10 +3,12 @@ package coredns
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -127,6 +129,33 @@ func TestEtcdAway(t *testing.T) {
 				t.Errorf("Apply: %v", err)
 			}
 		})
+	}
+}
+
+// A call ends with its context, also while the client authenticates with an etcd that accepts connections and
+// doesn't respond. The next call connects again.
+func TestUnresponsiveEtcd(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	t.Setenv("ETCD_URLS", "http://"+silent.Addr().String())
+	t.Setenv("ETCD_USERNAME", "somebody")
+	t.Setenv("ETCD_PASSWORD", "secret")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p, err := (&Config{Prefix: "/skydns/"}).Open(ctx, input("me"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.(*coreDNS).store.config.DialTimeout = time.Hour
+	for range 2 {
+		short, cancelShort := context.WithTimeout(ctx, 50*time.Millisecond)
+		if _, err := p.Records(short, dns.Zone{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Records: %v, want that the context of the call has ended", err)
+		}
+		cancelShort()
 	}
 }
 

@@ -1,6 +1,7 @@
 package coredns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,19 +54,39 @@ func (s *store) open(ctx context.Context) (clientv3.KV, error) {
 	if s.kv != nil {
 		return s.kv, nil
 	}
-	client, err := clientv3.New(s.config)
+	client, err := s.connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd: %w", classify(err))
 	}
-	context.AfterFunc(s.ctx, func() {
-		// The client is useless, so an error doesn't matter.
-		_ = client.Close()
-	})
 	s.kv = client.KV
 	if s.wrap != nil {
 		s.kv = s.wrap(s.kv)
 	}
 	return s.kv, nil
+}
+
+// connect returns a client that is closed when the context of the store ends. With a password, the client
+// authenticates first. It does so within the context of the client and not of the call, so the former is
+// canceled if the call ends meanwhile.
+func (s *store) connect(ctx context.Context) (*clientv3.Client, error) {
+	config := s.config
+	var cancel context.CancelFunc
+	config.Context, cancel = context.WithCancel(s.ctx)
+	disarm := context.AfterFunc(ctx, cancel)
+	client, err := clientv3.New(config)
+	if err != nil {
+		cancel()
+		return nil, cmp.Or(ctx.Err(), err)
+	}
+	if !disarm() {
+		_ = client.Close()
+		return nil, ctx.Err()
+	}
+	context.AfterFunc(s.ctx, func() {
+		// The client is useless, so an error doesn't matter.
+		_ = client.Close()
+	})
+	return client, nil
 }
 
 // read returns the keys from from up to but excluding to, sorted, and their common revision. The
