@@ -77,7 +77,7 @@ func New(o Options) *Owner {
 	}
 	return &Owner{
 		Options: o, calls: semaphore.NewWeighted(1), before: map[dns.Key]*Claim{}, entries: map[dns.Key]entry{}, changed: map[string]struct{}{},
-		zones: zones{placed: map[string]map[dns.Key]struct{}{}, unplaced: map[dns.Key]struct{}{}},
+		zones: newZones(),
 	}
 }
 
@@ -193,7 +193,7 @@ func (o *Owner) put(key dns.Key, e entry) {
 		delete(o.entries, key)
 		return
 	case !known:
-		o.zones.unplaced[key] = struct{}{}
+		o.zones.add(key)
 	}
 	o.entries[key] = e
 }
