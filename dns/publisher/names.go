@@ -291,7 +291,7 @@ func (s *names) propose(n *nameState, g group) {
 // done handles a success: all changes of a name were made. The name is planned again, because more
 // may be left to do.
 func (s *names) done(n *nameState) {
-	n.created(n.permitted.changes)
+	n.decided(n.permitted.changes)
 	s.replan(n, group{name: n.name})
 	s.settle(n)
 	s.retry(n)
@@ -439,7 +439,7 @@ func (s *names) attempt(n *nameState, g group, made map[dns.Key]struct{}) {
 			n.attempts, n.disowned = append(n.attempts, c.New), nil
 		}
 	}
-	n.created(known)
+	n.decided(known)
 }
 
 // vanish records which of our record sets a listing no longer shows.

@@ -100,14 +100,11 @@ func (n *nameState) mayBeOurs(r *dns.RecordSet, byTarget bool) bool {
 	return byTarget && len(r.Targets) > 0 && dns.NewTargetSet(tried).Count(r.Targets) == len(r.Targets)
 }
 
-// created records that changes were made: their attempts are decided, and the ownership records of
-// creations are valid.
-func (n *nameState) created(changes []dns.Change) {
+// decided records that changes were made: the attempts of their record sets are decided, and the ownership
+// records of creations are valid.
+func (n *nameState) decided(changes []dns.Change) {
 	for _, c := range changes {
-		if c.New == nil {
-			continue
-		}
-		same := func(r *dns.RecordSet) bool { return r.Key() == c.New.Key() }
+		same := func(r *dns.RecordSet) bool { return r.Key() == c.RecordSet().Key() }
 		n.attempts, n.unlisted = slices.DeleteFunc(n.attempts, same), slices.DeleteFunc(n.unlisted, same)
 		if c.Old == nil {
 			n.disowned = nil

@@ -49,6 +49,9 @@ type Table struct {
 	Fail map[string]string
 	// Down makes all requests fail.
 	Down bool
+	// Throttled, if not nil, reports whether the table has no capacity left for a page of a scan, or for a
+	// statement.
+	Throttled func(operation string) bool
 }
 
 // GoodDescription describes a table with the required schema.
@@ -95,11 +98,12 @@ func (f *Table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/x-amz-json-1.0" {
 		f.t.Errorf("request %s %s with the headers %v", r.Method, r.URL, r.Header)
 	}
-	if f.Down {
-		const body = `{"__type": "com.amazonaws.dynamodb.v20120810#AccessDeniedException", "message": "no"}`
-		w.Header().Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE([]byte(body))))
-		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, body)
+	switch {
+	case f.Down:
+		refuse(w, "AccessDeniedException")
+		return
+	case operation == "Scan" && f.throttled(operation):
+		refuse(w, "ProvisionedThroughputExceededException")
 		return
 	}
 	var answer any
@@ -129,6 +133,16 @@ func (f *Table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.t.Error(err)
 	}
 }
+
+// refuse writes an error response.
+func refuse(w http.ResponseWriter, code string) {
+	body := fmt.Sprintf(`{"__type": "com.amazonaws.dynamodb.v20120810#%s", "message": "no"}`, code)
+	w.Header().Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE([]byte(body))))
+	w.WriteHeader(http.StatusBadRequest)
+	fmt.Fprint(w, body)
+}
+
+func (f *Table) throttled(operation string) bool { return f.Throttled != nil && f.Throttled(operation) }
 
 func (f *Table) decode(r *http.Request, to any) {
 	d := json.NewDecoder(r.Body)
@@ -227,6 +241,9 @@ func (f *Table) write(statement string, p []value) string {
 	f.calls = append(f.calls, verb+" "+key)
 	if code := f.Fail[verb+" "+key]; code != "" {
 		return code
+	}
+	if f.throttled(verb) {
+		return "ThrottlingError"
 	}
 	had, there := f.Items[key]
 	switch {

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,8 @@ import (
 )
 
 // After implements [owner.Owner]. It confirms the claims of created and updated record sets, and
-// removes those of deleted ones.
+// removes those of deleted ones. If the store throttles that, it isn't an error: the claims are good enough until
+// the next listing.
 func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 	if err := o.begin(ctx); err != nil {
 		return err
@@ -32,7 +34,21 @@ func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 			next = append(next, (&Claim{Labels: o.labelsOf(c.New)}).confirm(c.New))
 		}
 	}
-	return wrap(o.write(ctx, next, keys), keys)
+	errs := o.write(ctx, next, keys)
+	if err := throttled(errs); err != nil {
+		o.Log.Warn("The registry throttles claims of records; writing them after the next listing", "err", err)
+	}
+	return wrap(errs, keys)
+}
+
+// throttled removes the errors of throttled claims, and returns the first one.
+func throttled(errs []error) (first error) {
+	for i, err := range errs {
+		if errors.Is(err, provider.ErrThrottled) {
+			first, errs[i] = cmp.Or(first, err), nil
+		}
+	}
+	return first
 }
 
 func wrap(errs []error, keys []dns.Key) error {

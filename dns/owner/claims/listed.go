@@ -19,7 +19,7 @@ func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 		_, known := o.entries[key]
 		return known
 	}
-	inZone := o.zones.in(l.Zone, l.ZoneOf, known)
+	inZone := o.zones.in(l, known, o.unconfirm)
 	there := make(map[dns.Key]*dns.RecordSet, len(inZone))
 	for _, r := range l.Records {
 		if key := r.Key(); o.owns(o.entries[key].claim, r) {
@@ -48,3 +48,12 @@ func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 // ofOldOwner reports whether the store has the claim of the old owner, which only a change of the
 // record set makes ours.
 func (o *Owner) ofOldOwner(e entry) bool { return e.stored != nil && e.stored.Owner() != o.ID() }
+
+// unconfirm is called when another zone holds the name of a claim than before. A record set that this zone has is
+// ours only if it was copied there: anybody may have created one with other targets.
+func (o *Owner) unconfirm(key dns.Key) {
+	e := o.entries[key]
+	if next := e.claim.unconfirm(); !next.same(e.claim) {
+		o.put(key, entry{claim: next, stored: e.stored, unwritten: true})
+	}
+}

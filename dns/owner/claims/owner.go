@@ -2,7 +2,6 @@ package claims
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Options configures an [Owner].
@@ -77,7 +77,7 @@ func New(o Options) *Owner {
 	}
 	return &Owner{
 		Options: o, calls: semaphore.NewWeighted(1), before: map[dns.Key]*Claim{}, entries: map[dns.Key]entry{}, changed: map[string]struct{}{},
-		zones: zones{placed: map[string]map[dns.Key]struct{}{}, unplaced: map[dns.Key]struct{}{}},
+		zones: newZones(),
 	}
 }
 
@@ -193,7 +193,7 @@ func (o *Owner) put(key dns.Key, e entry) {
 		delete(o.entries, key)
 		return
 	case !known:
-		o.zones.unplaced[key] = struct{}{}
+		o.zones.add(key)
 	}
 	o.entries[key] = e
 }
@@ -221,7 +221,7 @@ func (o *Owner) write(ctx context.Context, next []*Claim, keys []dns.Key) []erro
 		switch {
 		case r.Err != nil:
 			errs[i], e.stored = r.Err, writes[n].Was
-			o.unsure = o.unsure || !errors.Is(r.Err, ErrRefused)
+			o.unsure = o.unsure || !provider.IsAny(r.Err, ErrRefused, provider.ErrThrottled)
 		case r.Later != nil:
 			o.Log.Warn("Can't write the whole claim of a record; retrying after the next listing", "record", keys[i].Name, "type", keys[i].Type, "err", r.Later)
 		}

@@ -20,7 +20,8 @@ const (
 // Store keeps the claims of an [Owner], which calls it from one goroutine at a time.
 type Store interface {
 	// Read returns the claims of our owner, and of the old one if the store has it. fresh is false if
-	// the claims weren't read again, which isn't allowed with ReadAgain, nor after an error of Write.
+	// the claims weren't read again, which isn't allowed with ReadAgain, nor after an error of Write with an
+	// unknown outcome.
 	Read(ctx context.Context, how Reading) (claims map[dns.Key]*Claim, fresh bool, err error)
 	// Write executes writes, and returns a result for each. It skips claims that the store has
 	// already.
@@ -47,8 +48,8 @@ func (w Write) Key() dns.Key {
 type Result struct {
 	// Stored is the stored claim afterwards, as Read would return it; nil means none.
 	Stored *Claim
-	// Err is why the claim wasn't written. After any error but [ErrTaken] and [ErrRefused], the outcome is
-	// unknown.
+	// Err is why the claim wasn't written. After any error but [ErrTaken], [ErrRefused] and
+	// provider.ErrThrottled, the outcome is unknown.
 	Err error
 	// Later is why a part of the claim wasn't written that isn't needed to decide about ownership.
 	Later error

@@ -50,7 +50,7 @@ func (s *fixture) restart(id, old string) *claims.Owner {
 	s.t.Helper()
 	config := rest.CopyConfig(s.cluster.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { s.faults.next = next; return s.faults })
-	o, err := New(Options{Config: config, Namespace: s.namespace, ID: id, OldOwner: old})
+	o, err := New(Options{Config: config, Namespace: s.namespace, ID: id, OldOwner: old, Refresh: 1})
 	if err != nil {
 		s.t.Fatal(err)
 	}

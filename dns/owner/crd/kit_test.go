@@ -18,7 +18,7 @@ func TestKit(t *testing.T) {
 		return ownertest.Fixture{
 			Process: func(id, oldID string) owner.Owner {
 				config, client := server.Config(nil)
-				o, err := New(Options{Config: config, HTTPClient: client, ID: id, OldOwner: oldID})
+				o, err := New(Options{Config: config, HTTPClient: client, ID: id, OldOwner: oldID, Refresh: 1})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -17,6 +17,9 @@ import (
 	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
+// DefaultRefresh is the default of [Options].Refresh. It is shorter than the usual interval of listings.
+const DefaultRefresh = 30 * time.Second
+
 // Options configures an [Owner].
 type Options struct {
 	// Config is the connection to the API server, whose rate limit doesn't apply. HTTPClient has the
@@ -30,6 +33,9 @@ type Options struct {
 	ID, OldOwner string
 	// ByTarget is true if the provider writes by target.
 	ByTarget bool
+	// Refresh is the age at which the objects are read again, in case somebody edits them. Zero means
+	// [DefaultRefresh].
+	Refresh time.Duration
 	// Problems is called with the reasons why record sets aren't changed. It must not block. It may be
 	// nil.
 	Problems func(dns.Problem)
@@ -55,7 +61,7 @@ func New(o Options) (*claims.Owner, error) {
 		return nil, fmt.Errorf("make a client for DNSRecords: %w", err)
 	}
 	s := &store{
-		client: c, owners: []string{o.ID}, namespace: o.Namespace, log: o.Log, now: time.Now,
+		client: c, owners: []string{o.ID}, namespace: o.Namespace, log: o.Log, now: time.Now, refresh: cmp.Or(o.Refresh, DefaultRefresh),
 		live: map[dns.Key]*externaldns.DNSRecord{}, problems: map[string]string{},
 	}
 	if o.OldOwner != "" && o.OldOwner != o.ID {

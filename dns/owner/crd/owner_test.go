@@ -263,7 +263,7 @@ func TestLoadErrors(t *testing.T) {
 		fmt.Fprint(w, answers[asked].body)
 	}))
 	defer server.Close()
-	o, err := New(Options{Config: &rest.Config{Host: server.URL}, HTTPClient: server.Client(), ID: "me"})
+	o, err := New(Options{Config: &rest.Config{Host: server.URL}, HTTPClient: server.Client(), ID: "me", Refresh: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

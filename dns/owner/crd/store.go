@@ -27,13 +27,22 @@ type store struct {
 	live map[dns.Key]*externaldns.DNSRecord
 	// problems are the errors of objects that can't be read.
 	problems map[string]string
+	// refresh is the age at which the objects are read again, and readAt when they were read; zero means that
+	// they must be read again.
+	refresh time.Duration
+	readAt  time.Time
 }
 
 var _ claims.Store = (*store)(nil)
 
-// Read implements [claims.Store]. It always reads the objects. If two objects have the same record
-// set, the one with the usual name counts.
-func (s *store) Read(ctx context.Context, _ claims.Reading) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
+// Read implements [claims.Store]. It reads the objects the first time, with ReadAgain, after any failure, and when
+// they are older than [Options].Refresh: the zones that are listed at about the same time share a reading. If two
+// objects have the same record set, the one with the usual name counts.
+func (s *store) Read(ctx context.Context, how claims.Reading) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
+	if how == claims.MayReuse && !s.readAt.IsZero() && s.now().Sub(s.readAt) < s.refresh {
+		return nil, false, nil
+	}
+	begun := s.now()
 	read, problems := map[dns.Key]*claims.Claim{}, map[string]string{}
 	err = s.client.list(ctx, s.owners, func(object *externaldns.DNSRecord) {
 		if problem := cmp.Or(object.Spec.Problem, object.Spec.Endpoint.Problem, object.Status.Problem); problem != "" {
@@ -53,7 +62,7 @@ func (s *store) Read(ctx context.Context, _ claims.Reading) (read map[dns.Key]*c
 			s.log.Error("Can't read a DNSRecord; its record counts as not owned", "object", s.namespace+"/"+name, "err", problem)
 		}
 	}
-	s.problems = problems
+	s.problems, s.readAt = problems, begun
 	return read, true, nil
 }
 
@@ -86,6 +95,9 @@ func (s *store) Write(ctx context.Context, writes []claims.Write) []claims.Resul
 			s.live[w.Key()] = object
 		} else {
 			delete(s.live, w.Key())
+		}
+		if results[i].Err != nil || results[i].Later != nil {
+			s.readAt = time.Time{}
 		}
 	}
 	return results

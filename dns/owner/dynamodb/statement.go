@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/owner/claims"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // batchSize is DynamoDB's limit of statements in a request.
@@ -48,7 +50,7 @@ func request(text string, parameters ...types.AttributeValue) types.BatchStateme
 
 // execute writes a batch to the table, and returns an error for each statement. The error wraps
 // [claims.ErrTaken] if another owner has the item, or if it doesn't exist. After an error the table
-// is read again.
+// is read again, unless the statement was throttled, so that the item is certainly as before.
 func (t *table) execute(ctx context.Context, batch []statement) []error {
 	errs := make([]error, len(batch))
 	input := &dynamodb.BatchExecuteStatementInput{}
@@ -59,6 +61,9 @@ func (t *table) execute(ctx context.Context, batch []statement) []error {
 		// If the first request was executed, a second one would find our own item, as if another owner had it.
 		o.Retryer = awsaccess.RetryThrottled(o.RetryMaxAttempts)
 	})
+	if isThrottled(err) {
+		err = &provider.ThrottledError{Err: err}
+	}
 	if err == nil && len(output.Responses) != len(batch) {
 		err = fmt.Errorf("%d results for %d statements", len(output.Responses), len(batch))
 	}
@@ -66,11 +71,14 @@ func (t *table) execute(ctx context.Context, batch []statement) []error {
 		if errs[i] = err; err == nil {
 			errs[i] = t.verdict(s, output.Responses[i].Error)
 		}
-		if errs[i] != nil {
+		if errs[i] == nil {
+			continue
+		}
+		if !errors.Is(errs[i], provider.ErrThrottled) {
 			t.readAgain()
-			if !errors.Is(errs[i], claims.ErrTaken) {
-				errs[i] = fmt.Errorf("write to DynamoDB table %s: %w", t.name, errs[i])
-			}
+		}
+		if !errors.Is(errs[i], claims.ErrTaken) {
+			errs[i] = fmt.Errorf("write to DynamoDB table %s: %w", t.name, errs[i])
 		}
 	}
 	return errs
@@ -90,5 +98,9 @@ func (t *table) verdict(s statement, e *types.BatchStatementError) error {
 	case e.Code == types.BatchStatementErrorCodeEnumValidationError, e.Code == types.BatchStatementErrorCodeEnumItemCollectionSizeLimitExceeded:
 		return fmt.Errorf("%w: %s: %s", claims.ErrRefused, e.Code, aws.ToString(e.Message))
 	}
-	return fmt.Errorf("%s: %s", e.Code, aws.ToString(e.Message))
+	err := fmt.Errorf("%s: %s", e.Code, aws.ToString(e.Message))
+	if slices.Contains(throttledStatements, e.Code) {
+		return &provider.ThrottledError{Err: err}
+	}
+	return err
 }

@@ -148,7 +148,7 @@ func (t *table) scan(ctx context.Context) (map[dns.Key]*claims.Claim, error) {
 		ConsistentRead:            aws.Bool(true),
 	})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+		page, err := nextPage(ctx, pages)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +171,8 @@ func (t *table) scan(ctx context.Context) (map[dns.Key]*claims.Claim, error) {
 	return read, nil
 }
 
-// Write implements [claims.Store]. A refuted claim has no item.
+// Write implements [claims.Store]. A refuted claim has no item. If a whole batch is throttled, those after it
+// aren't sent.
 func (t *table) Write(ctx context.Context, writes []claims.Write) []claims.Result {
 	results := make([]claims.Result, len(writes))
 	var statements []statement
@@ -186,8 +187,16 @@ func (t *table) Write(ctx context.Context, writes []claims.Write) []claims.Resul
 			statements = append(statements, statement{item: it, place: i, request: r})
 		}
 	}
+	var throttled error
 	for batch := range slices.Chunk(statements, batchSize) {
-		for i, err := range t.execute(ctx, batch) {
+		errs := slices.Repeat([]error{throttled}, len(batch))
+		if throttled == nil {
+			errs = t.execute(ctx, batch)
+		}
+		if allThrottled(errs) {
+			throttled = errs[0]
+		}
+		for i, err := range errs {
 			results[batch[i].place].Err = err
 		}
 	}

@@ -239,7 +239,7 @@ func TestBatches(t *testing.T) {
 // After an error, and after losing to somebody else, the table is read again.
 func TestReadAgain(t *testing.T) {
 	for name, change := range map[string]func(f *dynamodbtest.Table){
-		"an item fails": func(f *dynamodbtest.Table) { f.Fail = map[string]string{"INSERT www.z.org#A#": "ThrottlingError"} },
+		"an item fails": func(f *dynamodbtest.Table) { f.Fail = map[string]string{"INSERT www.z.org#A#": "InternalServerError"} },
 		"all fail":      func(f *dynamodbtest.Table) { f.Down = true },
 		"lost": func(f *dynamodbtest.Table) {
 			f.Items["www.z.org#A#"] = dynamodbtest.Row{Owner: "me"}
