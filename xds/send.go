@@ -297,14 +297,47 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 	}
 }
 
-// namedIn returns the subscriptions whose names are in a text. A name before another digit is part
-// of a longer port, and doesn't count.
+// namedIn returns the subscriptions whose names are in a text.
 func namedIn(text string, list []*subscription) (named []*subscription) {
 	text = text[:min(len(text), maxReason)]
 	for _, sub := range list {
-		if at := strings.Index(text, sub.name); at >= 0 && !strings.ContainsAny(text[at+len(sub.name):][:min(1, len(text)-at-len(sub.name))], "0123456789") {
+		if hasName(text, sub.name) {
 			named = append(named, sub)
 		}
 	}
 	return named
+}
+
+// hasName reports whether a text has a name that is not part of a longer one: web.shop:80 is part of
+// my-web.shop:80, of web-0.web.shop:80 and of web.shop:8080.
+func hasName(text, name string) bool {
+	joins := ".-_:" // what can join the name with the rest of a longer one
+	if strings.Contains(name, ":") {
+		joins = ".-_"
+	}
+	for at := 0; name != ""; at++ {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			break
+		}
+		at += i
+		before, after := text[:at], text[at+len(name):]
+		begins := before == "" || !isNameByte(before[len(before)-1]) && !strings.ContainsAny(before[len(before)-1:], ".-_")
+		if begins && !continues(after, joins) {
+			return true
+		}
+	}
+	return false
+}
+
+// continues reports whether a text continues the name before it, which one of the bytes in joins may precede.
+func continues(text, joins string) bool {
+	if len(text) > 1 && strings.ContainsAny(text[:1], joins) {
+		text = text[1:]
+	}
+	return text != "" && isNameByte(text[0])
+}
+
+func isNameByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }

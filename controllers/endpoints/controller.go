@@ -312,10 +312,10 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 		return fmt.Errorf("confirm that service %s is deleted: %w", key, err)
 	}
 	c.overlay.Begin(key, key.Name)
-	ctx, done := writeclient.Detach(ctx)
-	defer done()
-	err = c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
+	err = writeclient.Send(ctx, func(ctx context.Context) error {
+		return c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
+		})
 	})
 	if reconcile.IsMissing(err) {
 		err = nil // another writer deleted them first

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/signpostd/signpost/controllers/writeclient"
 	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/panics"
 	"github.com/signpostd/signpost/internal/tracing"
@@ -26,8 +28,9 @@ type Options struct {
 	// Sync brings the objects of a Service into their desired state, and reports each write with
 	// [Loop.Wrote]. If it fails or panics, it is called again later. Its context ends with the term, and so
 	// should its reads. Its writes should continue while this process leads, because the API server may carry
-	// out a cancelled write even after another process has become the leader. If the cause of the context is
-	// [writeclient.ErrYield], its writes should end too ([writeclient.Detach]).
+	// out a cancelled write even after another process has become the leader, but begin no later than
+	// [writeclient.FinishLimit] after that. If the cause of the context is [writeclient.ErrYield], its writes
+	// should end too ([writeclient.Send]).
 	Sync func(context.Context, Key) error
 	// Workers is how many Services are synced at once, besides slow ones; at least 1.
 	Workers int
@@ -115,10 +118,10 @@ func (l *Loop) Repair(key Key, what ExternalChange, by string) {
 }
 
 // Wrote must be called after each write request during the sync of a Service. The cause is the time of the
-// change that led to the write; zero if unknown.
+// change that led to the write; zero if unknown. A write that was not sent doesn't count.
 func (l *Loop) Wrote(key Key, operation string, cause time.Time, err error) {
 	t := l.term.Load()
-	if t != nil && t.hasYielded(key, err) {
+	if t != nil && t.hasYielded(key, err) || errors.Is(err, writeclient.ErrStopped) {
 		return
 	}
 	l.o.Metrics.wrote(l.o.Name, operation, cause, err)

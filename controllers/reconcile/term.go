@@ -129,7 +129,9 @@ func (t *term) next(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	syncing, yield := context.WithCancelCause(ctx)
+	finishing, finished := writeclient.Finishing(ctx)
+	defer finished()
+	syncing, yield := context.WithCancelCause(finishing)
 	defer yield(nil)
 	f := t.begin(ctx, key, yield)
 	if f == nil {

@@ -222,11 +222,11 @@ func (s *Store) write(
 // Delete deletes a slice if it still has the given version, because another writer may have taken it over by
 // its label. A slice that is already deleted is no failure (spec/endpoints.md §13.12).
 func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) error {
-	ctx, done := writeclient.Detach(ctx)
-	defer done()
 	s.overlay.Begin(service, e.Name)
-	err := s.o.Client.EndpointSlices(service.Namespace).Delete(ctx, e.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &e.UID, ResourceVersion: &e.ResourceVersion},
+	err := writeclient.Send(ctx, func(ctx context.Context) error {
+		return s.o.Client.EndpointSlices(service.Namespace).Delete(ctx, e.Name, metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &e.UID, ResourceVersion: &e.ResourceVersion},
+		})
 	})
 	if reconcile.IsMissing(err) {
 		err = nil

@@ -34,9 +34,7 @@ var writes = map[string]func(context.Context, discoveryclient.EndpointSliceInter
 		return err
 	},
 	"delete": func(ctx context.Context, c discoveryclient.EndpointSliceInterface) error {
-		ctx, done := Detach(ctx)
-		defer done()
-		return c.Delete(ctx, "web", metav1.DeleteOptions{})
+		return Send(ctx, func(ctx context.Context) error { return c.Delete(ctx, "web", metav1.DeleteOptions{}) })
 	},
 }
 
@@ -78,6 +76,25 @@ func TestWritesOutliveTheirContext(t *testing.T) {
 		}
 		if err := write(ctx); err != nil {
 			t.Errorf("the next write of the sync: %v", err)
+		}
+	})
+}
+
+// A write that begins long after the end of a term is not sent. One that began before is finished, and none is
+// limited while the term lasts.
+func TestWritesBeginWithinTheLimit(t *testing.T) {
+	eachWrite(t, rest.Config{}, respondAfter(FinishLimit+FinishLimit/4), func(t *testing.T, write func(context.Context) error) {
+		term, stop := context.WithCancelCause(t.Context())
+		defer stop(nil)
+		ctx, done := Finishing(term)
+		defer done()
+		for _, want := range []error{nil, nil, ErrStopped} {
+			if err := write(ctx); !errors.Is(err, want) {
+				t.Errorf("a write: %v, want %v", err, want)
+			}
+			if time.Sleep(FinishLimit / 4); term.Err() == nil {
+				stop(errors.New("a signal"))
+			}
 		}
 	})
 }
